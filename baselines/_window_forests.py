@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from mddf._base.validation import resolve_max_features
+from mddf._binning.binned_table import BinnedTable
+from mddf._binning.bins import Bins, join_bins
 from mddf._core import ClassTarget, TreeOptions
-from mddf._data.binned_table import BinnedTable
-from mddf._data.binning import Bins, join_bins
-from mddf._data.folds import Folds
-from mddf._data.sampling import RowWeights, canonical_order, plan_sampling, whole_weights
-from mddf._data.validation import resolve_max_features
+from mddf._resampling.folds import Folds
+from mddf._resampling.sampling import RowWeights, canonical_order, plan_sampling, whole_weights
 from mddf._trees import grower
 
 from ._windows import WindowSpec
@@ -65,7 +65,7 @@ def grow_forests(
     held_out: bool,
     n_jobs: int | None = None,
     verbose: bool | int = False,
-) -> tuple[list[grower.Grown], list[grower.Grown]]:
+) -> tuple[list[grower.GrowthResult], list[grower.GrowthResult]]:
     """Grow both forests for each fold.
 
     Parameters
@@ -82,7 +82,7 @@ def grow_forests(
 
     Returns
     -------
-    tuple of list of Grown
+    tuple of list of GrowthResult
         In the order of ``FORESTS``, one entry per fold.
     """
     rows = spec.rows(samples.codes)
@@ -110,7 +110,7 @@ def _blocks(
     held_out: Any,
     table: Any,
     labels: np.ndarray,
-) -> Iterator[grower.Block]:
+) -> Iterator[grower.TreeJob]:
     n_windows = spec.n_windows
     weights = RowWeights(
         *(
@@ -159,7 +159,7 @@ def _block(
     seeds: np.ndarray,
     options: Any,
     n_columns: Any,
-) -> grower.Block:
+) -> grower.TreeJob:
     try:
         sampling = plan_sampling(
             order,
@@ -185,7 +185,7 @@ def _block(
         max_depth=min(int(options.max_depth or grower.NO_DEPTH_LIMIT), grower.NO_DEPTH_LIMIT),
         min_weight_leaf=least,
     )
-    return grower.Block(seeds, tree_options, sampling, held_out=held_out)
+    return grower.TreeJob(seeds, tree_options, sampling, held_out=held_out)
 
 
 def _total(weights: RowWeights, rows: np.ndarray) -> float:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from mddf import _core
 from mddf._base.elementary import exp, log
 from mddf._base.messages import short
-from mddf._data.validation import Within, finite
+from mddf._base.validation import Within, finite
 
 from ._boosting.base import BaseBoostingClassifier
 from ._boosting.ensemble import Round

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from mddf._base.elementary import exp, log
 from mddf._base.messages import short
-from mddf._data.validation import Within, finite
+from mddf._base.validation import Within, finite
 
 from ._boosting.base import BaseBoostingClassifier
 from ._boosting.complexity import complexity_table

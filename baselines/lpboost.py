@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from mddf import _core
-from mddf._data.validation import Within, finite
+from mddf._base.validation import Within, finite
 
 from ._boosting.base import BaseBoostingClassifier
 from ._boosting.ensemble import Round

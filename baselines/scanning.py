@@ -15,15 +15,15 @@ from sklearn.utils.validation import check_is_fitted
 from mddf._base.fingerprint import fingerprint
 from mddf._base.parallel import progress_bar
 from mddf._base.serialization import Saved
-from mddf._cascade.layered import column_names
-from mddf._data.binner import Binner
-from mddf._data.estimators import warn_of_seen
-from mddf._data.folds import make_folds
-from mddf._data.plain import check_weights, class_factors, encode_labels
-from mddf._data.reading import read_numbers, whole_frame
-from mddf._data.sampling import row_weights
-from mddf._data.table import ArrayTable
-from mddf._data.validation import COUNT, JOBS, Within, check_lengths, unchanged_on_failure
+from mddf._base.validation import COUNT, JOBS, Within, check_lengths, unchanged_on_failure
+from mddf._binning.binner import Binner
+from mddf._fitted.base_estimators import warn_of_seen
+from mddf._input.reading import read_numbers, whole_frame
+from mddf._input.table import ArrayTable
+from mddf._resampling.folds import make_folds
+from mddf._resampling.sampling import row_weights
+from mddf._targets.target_validation import check_weights, class_factors, encode_labels
+from mddf._training.layered_estimator import column_names
 from mddf._trees.predictor import mean_vectors
 
 from ._window_forests import FORESTS, ForestOptions, Samples, column_bounds, grow_forests

@@ -13,13 +13,13 @@ except ImportError as error:
 
 from mddf._base.serialization import from_state, publish
 from mddf._cascade.mddf import MDDFClassifier
-from mddf._data.chunked import by_columns
 from mddf._deep_forest.classifier import DeepForestClassifier
 from mddf._deep_forest.regressor import DeepForestRegressor
 from mddf._forest.classifiers import CompletelyRandomForestClassifier, RandomForestClassifier
 from mddf._forest.regressors import CompletelyRandomForestRegressor, RandomForestRegressor
 from mddf._gradient.classifier import GradientBoostingClassifier
 from mddf._gradient.regressor import GradientBoostingRegressor
+from mddf._input.chunked import by_columns
 from mddf._inspection.cost import Cost, cost
 
 __version__ = "0.1.0"

@@ -77,7 +77,7 @@ def script(monkeypatch):
 @pytest.fixture
 def every_layer_helps(monkeypatch):
     """Let deep forests keep all layers that they grow, whatever these score."""
-    from mddf._deep_forest.growth import Growth
+    from mddf._deep_forest.builder import Growth
 
     monkeypatch.setattr(Growth, "_helps", lambda *_: True)
 
@@ -85,7 +85,7 @@ def every_layer_helps(monkeypatch):
 @pytest.fixture
 def every_layer_is_grown(every_layer_helps, monkeypatch):
     """Let deep forests grow and keep all layers, whether forests are in the vote or not."""
-    from mddf._deep_forest.growth import Growth
+    from mddf._deep_forest.builder import Growth
 
     monkeypatch.setattr(Growth, "_forests_vote", lambda _: True)
 

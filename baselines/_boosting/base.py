@@ -21,11 +21,11 @@ from sklearn.utils.validation import check_is_fitted
 from mddf._base.messages import short
 from mddf._base.parallel import progress_bar
 from mddf._base.serialization import Saved
-from mddf._data.binner import Binner
-from mddf._data.estimators import CountsUnknownCategories
-from mddf._data.plain import all_weights, encode_labels, known_labels
-from mddf._data.validation import COUNT, JOBS, MOST, Within, check_lengths, unchanged_on_failure
+from mddf._base.validation import COUNT, JOBS, MOST, Within, check_lengths, unchanged_on_failure
+from mddf._binning.binner import Binner
 from mddf._ensemble.margin_loss import class_margins
+from mddf._fitted.base_estimators import CountsUnknownCategories
+from mddf._targets.target_validation import all_weights, encode_labels, known_labels
 
 from .columns import SeenColumns, as_numbers, read_rows
 from .early_stopping import Monitor

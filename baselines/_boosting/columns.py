@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from mddf._base.serialization import register_serializable
-from mddf._data.binner import Binner
-from mddf._data.reading import read_table
+from mddf._binning.binner import Binner
+from mddf._input.reading import read_table
 
 from .weak_learners import FloatArray
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from mddf._base.elementary import log, log1p
 from mddf._base.messages import short
-from mddf._data.validation import naming
+from mddf._base.validation import naming
 
 #: complexity(size, n_samples, n_features); size as DeepBoost counts it.
 Complexity = Callable[[int, float, int], float]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mddf import _core
 from mddf._base.messages import short
 from mddf._base.serialization import register_serializable
-from mddf._data.validation import naming
+from mddf._base.validation import naming
 from mddf._ensemble.margin_loss import weighted_sum
 
 FloatArray = NDArray[np.float64]

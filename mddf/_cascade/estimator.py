@@ -15,28 +15,28 @@ from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.fingerprint import fingerprint
 from mddf._base.messages import short
+from mddf._base.validation import Within, check_lengths, finite, naming, refuse_class
+from mddf._binning.binned_table import BinnedTable
 from mddf._cascade.fit import Trace, grow_cascade
 from mddf._cascade.forests import OUT_OF_BAG, resolve_forests
-from mddf._cascade.layered import CONSTRAINTS, Layered, column_names
 from mddf._cascade.model import CascadeModel
 from mddf._cascade.plan import CascadeKind, CascadePlan, resolve_grains
 from mddf._cascade.stopping import Stopper
-from mddf._cascade.trainer import LayerTrainer
-from mddf._data.binned_table import BinnedTable
-from mddf._data.estimators import LayeredClassifier
-from mddf._data.folds import gives_folds, group_numbers, is_splitter, make_folds
-from mddf._data.plain import check_weights, class_factors, encode_labels
-from mddf._data.reading import read_table
-from mddf._data.sampling import canonical_order, row_weights
-from mddf._data.validation import Within, check_lengths, finite, naming, refuse_class
-from mddf._ensemble.checkpoints import fit_inputs
-from mddf._ensemble.columns import columns_of
+from mddf._ensemble.blending import calibration
 from mddf._ensemble.scoring import MARGIN_RATIO, OneSEStopper, needed_gain, out_of_fold_score
-from mddf._ensemble.stages import FittedStages
-from mddf._ensemble.vote import calibration
-from mddf._members.named import HoldsMembers
+from mddf._fitted.base_estimators import LayeredClassifier
+from mddf._fitted.fitted_model import FittedStages
+from mddf._fitted.vector_layout import columns_of
+from mddf._input.reading import read_table
+from mddf._members.composition import HoldsMembers
 from mddf._members.spec import MemberSpec
-from mddf._members.tasks import ClassificationTask
+from mddf._resampling.folds import gives_folds, group_numbers, is_splitter, make_folds
+from mddf._resampling.sampling import canonical_order, row_weights
+from mddf._targets.target_validation import check_weights, class_factors, encode_labels
+from mddf._training.checkpoints import fit_inputs
+from mddf._training.layer_trainer import LayerTrainer
+from mddf._training.layered_estimator import CONSTRAINTS, Layered, column_names
+from mddf._training.tasks import ClassificationTask
 
 
 class BaseCascade(HoldsMembers, Layered, LayeredClassifier):

@@ -9,21 +9,21 @@ from typing import Any
 
 import numpy as np
 
+from mddf._base.memmap import mean_of, put_aside
 from mddf._cascade.layer import grow_layer, layer_parts
 from mddf._cascade.model import CascadeModel, Layer
 from mddf._cascade.plan import CascadePlan
 from mddf._cascade.stopping import Stopper
-from mddf._cascade.trainer import LayerTrainer, View
-from mddf._data.vectors import mean_of, put_aside
-from mddf._ensemble.checkpoints import Checkpoint
 from mddf._ensemble.coefficients import LastLayer, MarginHistory
-from mddf._ensemble.columns import combine
 from mddf._ensemble.margin_loss import (
     class_margins,
     effective_sample_size,
     margin_moments,
     margin_ratio,
 )
+from mddf._fitted.vector_layout import combine
+from mddf._training.checkpoints import Checkpoint
+from mddf._training.layer_trainer import LayerInput, LayerTrainer
 
 # Figures of each layer, in this order.
 HISTORY = (
@@ -193,7 +193,7 @@ class _Growth:
         return grow_layer(
             trainer,
             plan.members(number),
-            View(columns, self.so_far.reweighting, plan.kind.redraw, added),
+            LayerInput(columns, self.so_far.reweighting, plan.kind.redraw, added),
             layer_parts(plan.folds(number), trainer.everything, plan.refit),
             (*self.entropy, 0, number),
             name=f"layer {number + 1}",

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from mddf._base.messages import short
-from mddf._data.validation import is_list
+from mddf._base.validation import is_list
 from mddf._forest.base_classifier import BaseForest
 from mddf._forest.classifiers import CompletelyRandomForestClassifier, RandomForestClassifier
+from mddf._members.composition import split_names
 from mddf._members.external import check_external, check_takes_weights
-from mddf._members.named import split_names
 from mddf._members.spec import MemberSpec
 
 OUT_OF_BAG = "oob"

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from mddf._cascade.model import Layer
-from mddf._cascade.trainer import LayerTrainer, Part, SumOfTrees, Trained, View
-from mddf._data.folds import Folds
 from mddf._members.spec import MemberSpec
+from mddf._resampling.folds import Folds
+from mddf._training.layer_trainer import LayerInput, LayerTrainer, Split, SumOfTrees, Trained
 from mddf._trees import grower
 
 
-def layer_parts(folds: Folds | None, everything: np.ndarray, refit: bool) -> list[Part]:
+def layer_parts(folds: Folds | None, everything: np.ndarray, refit: bool) -> list[Split]:
     """Rows of each model of a layer.
 
     Parameters
@@ -27,16 +27,16 @@ def layer_parts(folds: Folds | None, everything: np.ndarray, refit: bool) -> lis
         Keep models of all samples rather than those of the folds.
     """
     if folds is None:
-        return [Part(everything, grower.OUT_OF_BAG)]
-    parts = [Part(train, held_out, not refit) for train, held_out in folds]
-    return [*parts, Part(everything, None)] if refit else parts
+        return [Split(everything, grower.OUT_OF_BAG)]
+    parts = [Split(train, held_out, not refit) for train, held_out in folds]
+    return [*parts, Split(everything, None)] if refit else parts
 
 
 def grow_layer(
     trainer: LayerTrainer,
     members: Sequence[MemberSpec],
-    view: View,
-    parts: Sequence[Part],
+    view: LayerInput,
+    parts: Sequence[Split],
     seeds: Sequence[int],
     *,
     name: str = "layer",
@@ -47,8 +47,8 @@ def grow_layer(
     ----------
     trainer : LayerTrainer
     members : sequence of MemberSpec
-    view : View
-    parts : sequence of Part
+    view : LayerInput
+    parts : sequence of Split
     seeds : sequence of int
         Entropy of the layer's random streams.
     name : str
@@ -80,5 +80,5 @@ def grow_layer(
     return layer, [trained[i].vectors for i in range(len(members))]
 
 
-def _kept(trained: Trained, parts: Sequence[Part]) -> Iterable[Any]:
+def _kept(trained: Trained, parts: Sequence[Split]) -> Iterable[Any]:
     return (model for model, part in zip(trained.models, parts, strict=True) if part.keep)

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import StrOptions
 
 from mddf._base.messages import short
+from mddf._base.validation import Within, refuse_class
 from mddf._cascade.estimator import BaseCascade
 from mddf._cascade.plan import CascadeKind
-from mddf._data.validation import Within, refuse_class
 from mddf._ensemble.coefficients import (
     CoefficientRule,
     MeanMargin,

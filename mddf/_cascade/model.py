@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from mddf._base.serialization import register_serializable
-from mddf._data.binning import Bins
-from mddf._ensemble.stages import FittedStages, Stage, StageMember
-from mddf._ensemble.vote import UNCALIBRATED, Calibration
-from mddf._members.stages import ExternalMember
+from mddf._binning.bins import Bins
+from mddf._ensemble.blending import UNCALIBRATED, Calibration
+from mddf._fitted.fitted_model import FittedStages, Stage, StageMember
+from mddf._members.external_member import ExternalMember
 
 
 @register_serializable("class vector layout")

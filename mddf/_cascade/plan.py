@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from mddf._base.messages import short
+from mddf._base.validation import is_list
 from mddf._cascade.model import VectorLayout
-from mddf._data.folds import Folds
-from mddf._data.validation import is_list
 from mddf._ensemble.coefficients import CoefficientRule, OwnReweighting, Reweighting
 from mddf._members.spec import MemberSpec
+from mddf._resampling.folds import Folds
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mddf._data.vectors import put_aside
+from mddf._base.memmap import put_aside
 from mddf._ensemble.scoring import OneSEStopper
 
 

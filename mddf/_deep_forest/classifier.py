@@ -9,21 +9,21 @@ from sklearn.metrics import get_scorer_names
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from mddf._cascade.layered import column_names
-from mddf._data.class_outputs import ClassOutputs, named_classes, several_outputs
-from mddf._data.estimators import LayeredClassifier, takes_outputs
-from mddf._data.plain import class_factors, encode_labels
-from mddf._data.sampling import row_weights
-from mddf._data.validation import refuse_class
+from mddf._base.validation import refuse_class
+from mddf._deep_forest.builder import Growth
+from mddf._deep_forest.conformal_sets import PredictsSets, class_scores
 from mddf._deep_forest.estimator import BaseDeepForest
-from mddf._deep_forest.growth import Growth
-from mddf._deep_forest.sets import PredictsSets, class_scores
+from mddf._ensemble.blending import Calibration, by_output
 from mddf._ensemble.scoring import MARGIN_RATIO, out_of_fold_score
-from mddf._ensemble.vote import Calibration, by_output
-from mddf._members.class_outputs_task import ClassOutputsTask
+from mddf._fitted.base_estimators import LayeredClassifier, takes_outputs
 from mddf._members.members import AUTO, named_classifiers, resolve_members
 from mddf._members.spec import MemberSpec
-from mddf._members.tasks import ClassificationTask
+from mddf._resampling.sampling import row_weights
+from mddf._targets.class_outputs import ClassOutputs, named_classes, several_outputs
+from mddf._targets.target_validation import class_factors, encode_labels
+from mddf._training.class_outputs_task import ClassOutputsTask
+from mddf._training.layered_estimator import column_names
+from mddf._training.tasks import ClassificationTask
 
 
 class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):

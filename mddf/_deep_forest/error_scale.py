@@ -9,9 +9,9 @@ import numpy as np
 
 from mddf._base.serialization import register_serializable
 from mddf._core import TreeOptions
-from mddf._data.sampling import plan_sampling
-from mddf._data.targets import Values
-from mddf._deep_forest.training import Training
+from mddf._deep_forest.fold_trainer import Training
+from mddf._resampling.sampling import plan_sampling
+from mddf._targets.kernel_targets import Values
 from mddf._trees import grower, predictor
 
 # Trees of all folds together, and the fewest samples of their leaves.
@@ -56,7 +56,7 @@ class ErrorScale:
         n_each = -(-_N_TREES // n_folds)
         seeds = grower.draw_seeds(entropy, n_each * n_folds).reshape(n_folds, n_each)
         blocks = [
-            grower.Block(
+            grower.TreeJob(
                 seeds=of_fold,
                 options=options,
                 sampling=plan_sampling(

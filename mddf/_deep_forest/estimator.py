@@ -11,34 +11,34 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from mddf._base.deadline import Clock
 from mddf._base.fingerprint import fingerprint
-from mddf._cascade.layered import CONSTRAINTS, Layered
-from mddf._cascade.trainer import LayerTrainer
-from mddf._data.binner import Binner
-from mddf._data.category_mask import category_mask
-from mddf._data.folds import gives_folds, group_numbers, is_splitter, make_folds
-from mddf._data.levels import Levels
-from mddf._data.plain import check_weights
-from mddf._data.reading import read_table
-from mddf._data.sampling import canonical_order
-from mddf._data.validation import COUNT, Within, check_lengths
-from mddf._deep_forest.clock import Clock
-from mddf._deep_forest.growth import Growth
-from mddf._deep_forest.log import print_line
-from mddf._deep_forest.nested import outer_folds
+from mddf._base.validation import COUNT, Within, check_lengths
+from mddf._binning.binner import Binner
+from mddf._binning.high_cardinality import CategoryLevels
+from mddf._deep_forest.builder import Growth
+from mddf._deep_forest.fit_report import print_line
+from mddf._deep_forest.fold_trainer import Training, boosting_folds, is_small
+from mddf._deep_forest.nested_cv import outer_folds
 from mddf._deep_forest.presets import Preset, preset_named
 from mddf._deep_forest.refit import fitted_layers
 from mddf._deep_forest.stack import MOST_COLUMNS
-from mddf._deep_forest.training import Training, boosting_folds, is_small
-from mddf._ensemble.checkpoints import Checkpoint, fit_inputs
-from mddf._ensemble.columns import bounded, columns_of
-from mddf._ensemble.stages import FittedStages, Stage
-from mddf._gradient.statistics import FEWEST_LEVELS
+from mddf._fitted.fitted_model import FittedStages, Stage
+from mddf._fitted.vector_layout import bounded, columns_of
+from mddf._gradient.target_encoding import FEWEST_LEVELS
+from mddf._input.category_mask import category_mask
+from mddf._input.reading import read_table
+from mddf._members.composition import HoldsMembers
+from mddf._members.dataframes import FrameColumns, FrameMaker
 from mddf._members.external import check_takes_weights
-from mddf._members.frames import FrameColumns, FrameMaker
-from mddf._members.named import HoldsMembers
 from mddf._members.screening import is_wide
 from mddf._members.spec import MemberSpec
+from mddf._resampling.folds import gives_folds, group_numbers, is_splitter, make_folds
+from mddf._resampling.sampling import canonical_order
+from mddf._targets.target_validation import check_weights
+from mddf._training.checkpoints import Checkpoint, fit_inputs
+from mddf._training.layer_trainer import LayerTrainer
+from mddf._training.layered_estimator import CONSTRAINTS, Layered
 
 # External estimators see numbers up to this one, whose squares add up without overflow.
 LARGEST = 1e100
@@ -239,7 +239,7 @@ class BaseDeepForest(HoldsMembers, Layered):
         y: Any,
         groups: Any,
         entropy: tuple[int, ...],
-        levels: Levels | None,
+        levels: CategoryLevels | None,
     ) -> Training:
         """The same with folds, of X as a splitter is shown it."""
         cv, task, strata = self.cv, trainer.task, trainer.task.strata

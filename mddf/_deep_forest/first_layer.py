@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from mddf._cascade.trainer import MeanOfFolds, Part, Trained, View
-from mddf._deep_forest.clock import TimeIsUp
-from mddf._deep_forest.log import FitLog
-from mddf._deep_forest.race import goes_on, is_enough, race
-from mddf._deep_forest.training import OnFolds, Training, leaderboard_row, parts_of
-from mddf._members.external_fit import n_fits
+from mddf._base.deadline import TimeIsUp
+from mddf._deep_forest.fit_report import FitLog
+from mddf._deep_forest.fold_trainer import OutOfFoldLayer, Training, leaderboard_row, parts_of
+from mddf._deep_forest.member_pruning import goes_on, is_enough, race
+from mddf._members.external_training import n_fits
 from mddf._members.kernel import MOST_ROWS, KernelRidge
 from mddf._members.spec import MemberSpec
+from mddf._training.layer_trainer import LayerInput, MeanOfFolds, Split, Trained
 
 # Shares of what is left of the time for forests, boosted trees, and a member that is fitted by
 # itself, on one fold if it takes as long as the slowest ones do.
@@ -34,7 +34,7 @@ def fit_on_folds(
     tried: Mapping[int, tuple[np.ndarray, bool]],
     *,
     keep: bool,
-) -> OnFolds:
+) -> OutOfFoldLayer:
     """Fit the members of the first layer: all on one fold, those with a weight there on all.
 
     Parameters
@@ -84,13 +84,13 @@ def _fit_left(fits: _Fits, left: Sequence[int]) -> None:
         fits.fit(alone, fits.parts, 0)
 
 
-def _on_folds(fits: _Fits, left: Sequence[int], lost: Sequence[int]) -> OnFolds:
+def _on_folds(fits: _Fits, left: Sequence[int], lost: Sequence[int]) -> OutOfFoldLayer:
     """What was fitted, of members that are left, and what the leaderboard shows of the others."""
     members, found, seconds = fits.members, fits.found, fits.seconds
     vectors = np.stack([found[i].vectors for i in left])
     unknown = dict.fromkeys(fits.training.task.figures(vectors[0]), np.nan)
     forests = [found[i].models[0] for i in lost if members[i].is_forest]
-    return OnFolds(
+    return OutOfFoldLayer(
         [members[i] for i in left],
         vectors,
         [found[i].models for i in left],
@@ -152,7 +152,7 @@ class _Fits:
         self.no_time: set[int] = set()  # members that were left out for it
         self._fewer: dict[int, str] = {}  # how many rounds of others it left
 
-    def fit(self, numbers: Iterable[int], parts: Sequence[Part], first: int) -> None:
+    def fit(self, numbers: Iterable[int], parts: Sequence[Split], first: int) -> None:
         """Fit all but boosted trees on parts, which follow `first` others."""
         if not parts:
             return
@@ -170,7 +170,7 @@ class _Fits:
         if not self.training.clock.allows(seconds, _SHARE_OF_FORESTS):
             self.no_time.update(forests[1:])
 
-    def _has_time(self, i: int, parts: Sequence[Part], first: int) -> bool:
+    def _has_time(self, i: int, parts: Sequence[Split], first: int) -> bool:
         """Whether a member that is fitted by itself fits into the time that is left."""
         clock = self.training.clock
         if not clock.runs or all(member.needs_numbers for member in self.members):
@@ -182,12 +182,12 @@ class _Fits:
             self.no_time.add(i)
         return i not in self.no_time
 
-    def _grow(self, numbers: list[int], parts: Sequence[Part], first: int) -> None:
+    def _grow(self, numbers: list[int], parts: Sequence[Split], first: int) -> None:
         """Forests, which grow together and share their seconds."""
         start = perf_counter()
         found = self.training.train_forests(
             {i: self.members[i] for i in numbers},
-            View(self.training.raw_columns),
+            LayerInput(self.training.raw_columns),
             parts,
             (*self.entropy, 0, first),
             "layer 1",
@@ -198,7 +198,7 @@ class _Fits:
             self._add(i, trained)
             self._took(i, (perf_counter() - start) / len(numbers))
 
-    def _fit(self, i: int, parts: Sequence[Part], first: int) -> None:
+    def _fit(self, i: int, parts: Sequence[Split], first: int) -> None:
         """A member that is fitted by itself: the first fold chooses its kernel for the others."""
         member, entropy = self.members[i], (*self.entropy, 5, i)
         if first == 0:
@@ -211,7 +211,7 @@ class _Fits:
             self._join(i, self._fitted(member, parts, (*entropy, 1)), parts)
 
     def _fitted(
-        self, member: MemberSpec, parts: Sequence[Part], entropy: Sequence[int]
+        self, member: MemberSpec, parts: Sequence[Split], entropy: Sequence[int]
     ) -> list[Any]:
         return self.training.fit_member(member, parts, entropy)
 
@@ -246,7 +246,7 @@ class _Fits:
                     cuts[i] = _count(n_trees, "tree")
         return cuts
 
-    def _join(self, i: int, fitted: Sequence[Any], parts: Sequence[Part]) -> None:
+    def _join(self, i: int, fitted: Sequence[Any], parts: Sequence[Split]) -> None:
         models = [model for model, _ in fitted] if self.keep else []
         self._add(i, Trained(models, self.training.join(fitted, parts, self.folding)))
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from mddf._base.serialization import register_serializable
-from mddf._data.binning import Bins
-from mddf._ensemble.stages import StageMember
+from mddf._binning.bins import Bins
+from mddf._fitted.fitted_model import StageMember
 from mddf._members.boosted import BoostedFolds, BoostedModel
-from mddf._members.external_fit import Frames
-from mddf._members.stages import ExternalMember
+from mddf._members.external_member import ExternalMember
+from mddf._members.external_training import Frames
 
 
 @register_serializable("fitted member")

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from mddf._base.deadline import TimeIsUp
 from mddf._base.serialization import to_plain
-from mddf._cascade.trainer import Part, View
-from mddf._deep_forest.clock import TimeIsUp
+from mddf._deep_forest.fit_report import FitLog
 from mddf._deep_forest.layers import DeepLayer, FittedMember
-from mddf._deep_forest.log import FitLog
 from mddf._deep_forest.stack import GrownLayer, Stack
-from mddf._ensemble.columns import columns_of
+from mddf._fitted.vector_layout import columns_of
+from mddf._training.layer_trainer import LayerInput, Split
 
 # Of the time that is left, for members that are fitted again on all samples.
 _SHARE_OF_REFIT = 0.85
@@ -115,14 +115,14 @@ def _trained_again(
 ) -> dict[int, list[Any]]:
     """Models of all samples, of the members that take them in place of those of the folds."""
     training, layer = stack.training, stack.layers[number]
-    parts = [Part(training.everything, None)]
+    parts = [Split(training.everything, None)]
     forests = [i for i in kept if layer.members[i].is_forest]
     again: dict[int, list[Any]] = {}
     if forests:
         columns = training.show(stack.features(number)) if number else training.raw_columns
         grown = training.grow_all(
             [layer.members[i].in_full(training.task.n_times) for i in forests],
-            View(columns, layer.reweighting),
+            LayerInput(columns, layer.reweighting),
             parts,
             (*entropy, 6, number),
             f"layer {number + 1} on all samples",

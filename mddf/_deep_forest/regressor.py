@@ -9,19 +9,19 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.messages import Renamed
-from mddf._data.binner import NewRows
-from mddf._data.blocks import by_blocks, last
-from mddf._data.estimators import TableRegressor
-from mddf._data.reading import read_table
-from mddf._data.sampling import row_weights
-from mddf._data.targets import Units, Values, read_values
+from mddf._binning.binner import NewRows
+from mddf._deep_forest.builder import Growth
 from mddf._deep_forest.error_scale import ErrorScale
 from mddf._deep_forest.estimator import BaseDeepForest
-from mddf._deep_forest.growth import Growth
 from mddf._ensemble.conformal import Scores, check_coverage, counted, warn_of_few
+from mddf._fitted.base_estimators import TableRegressor
+from mddf._fitted.batching import by_blocks, last
+from mddf._input.reading import read_table
 from mddf._members.members import AUTO_REGRESSORS, named_regressors, resolve_members
 from mddf._members.spec import MemberSpec
-from mddf._members.tasks import RegressionTask
+from mddf._resampling.sampling import row_weights
+from mddf._targets.kernel_targets import Units, Values, read_values
+from mddf._training.tasks import RegressionTask
 
 
 class DeepForestRegressor(BaseDeepForest, TableRegressor):

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from mddf._data.binning import apply_bins
-from mddf._deep_forest.training import Features, OnFolds, Training
-from mddf._ensemble.columns import columns_of
+from mddf._binning.bins import apply_bins
+from mddf._deep_forest.fold_trainer import Features, OutOfFoldLayer, Training
+from mddf._ensemble.blending import Calibration
 from mddf._ensemble.margin_loss import class_margins
-from mddf._ensemble.vote import Calibration
+from mddf._fitted.vector_layout import columns_of
 from mddf._members.spec import MemberSpec
 
 # Of vectors of more columns than this, the next layer sees the weighted mean.
@@ -38,7 +38,7 @@ class GrownLayer:
     lost_importances: tuple[np.ndarray, ...] = ()  # of forests that were fitted on one fold
 
     @classmethod
-    def of(cls, task: Any, found: OnFolds) -> GrownLayer:
+    def of(cls, task: Any, found: OutOfFoldLayer) -> GrownLayer:
         """From members on folds."""
         exponents = [task.own_exponent(of_member) for of_member in found.vectors]
         votes = [task.sharpened(v, e) for v, e in zip(found.vectors, exponents, strict=True)]

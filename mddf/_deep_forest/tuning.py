@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from mddf._cascade.trainer import Part, View
-from mddf._data.sampling import mean_error, n_counted
-from mddf._deep_forest.clock import TimeIsUp
-from mddf._deep_forest.log import FitLog
-from mddf._deep_forest.training import MU, TARGET_MARGIN, Training, parts_of
+from mddf._base.deadline import TimeIsUp
+from mddf._deep_forest.fit_report import FitLog
+from mddf._deep_forest.fold_trainer import MU, TARGET_MARGIN, Training, parts_of
 from mddf._ensemble.coefficients import MarginHistory, Reweighting
 from mddf._members.screening import is_wide
 from mddf._members.spec import MemberSpec
+from mddf._resampling.sampling import mean_error, n_counted
+from mddf._training.layer_trainer import LayerInput, Split
 from mddf._trees import grower
 
 _STRENGTHS = (0.0, 0.25, 1.0)
@@ -46,7 +46,7 @@ def _trial_losses(forest: Any, training: Training, entropy: Sequence[int]) -> np
     if training.out_of_bag:
         order = training.order
         judged = [order if row is None else order[row[order] > 0]]
-        parts = [Part(training.everything, grower.OUT_OF_BAG, False)]
+        parts = [Split(training.everything, grower.OUT_OF_BAG, False)]
         changes: dict[str, Any] = {
             "bootstrap": True,
             "n_estimators": min(_TREES, forest.n_estimators),
@@ -55,7 +55,7 @@ def _trial_losses(forest: Any, training: Training, entropy: Sequence[int]) -> np
         judged, parts = [rows for _, rows in training.folds], parts_of(training.folds)
         changes = {"n_estimators": min(_TREES_OF_A_FOLD, forest.n_estimators)}
     trial = MemberSpec("trial", clone(forest).set_params(**changes), "trial")
-    view = View(training.raw_columns)
+    view = LayerInput(training.raw_columns)
     (grown,) = training.grow_all([trial], view, parts, (*entropy,), "trials")
     assert grown[0].sums is not None
     sums = np.zeros((len(training.order), grown[0].sums.shape[1]))
@@ -231,7 +231,7 @@ def _tried(
     member: MemberSpec,
     options: dict[str, Any],
     training: Training,
-    parts: Sequence[Part],
+    parts: Sequence[Split],
     task: Any,
     entropy: tuple[int, ...],
 ) -> _Tried:

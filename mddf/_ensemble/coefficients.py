@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from mddf._base.messages import short
-from mddf._data.validation import naming
+from mddf._base.validation import naming
 from mddf._ensemble.margin_loss import (
     BATCH_SIZE,
     N_STEPS,

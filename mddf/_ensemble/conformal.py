@@ -10,8 +10,8 @@ import numpy as np
 
 from mddf._base.messages import short, warn
 from mddf._base.serialization import register_serializable
-from mddf._data.sampling import n_counted
-from mddf._data.validation import Within
+from mddf._base.validation import Within
+from mddf._resampling.sampling import n_counted
 
 _COVERAGE = Within(Real, 0, 1, closed="neither")
 

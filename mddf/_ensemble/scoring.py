@@ -13,10 +13,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer
 
 from mddf._base.messages import short
-from mddf._data.class_outputs import named_classes, subset_accuracy
-from mddf._data.validation import naming
+from mddf._base.validation import naming
+from mddf._ensemble.blending import by_output
 from mddf._ensemble.margin_loss import class_margins, margin_ratio
-from mddf._ensemble.vote import by_output
+from mddf._targets.class_outputs import named_classes, subset_accuracy
 
 MARGIN_RATIO = "margin-ratio"
 _ALL = slice(None)

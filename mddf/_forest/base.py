@@ -13,26 +13,26 @@ from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.fingerprint import fingerprint
 from mddf._base.messages import short, warn
-from mddf._core import Sampling, TreeOptions
-from mddf._data.binned_table import BinnedTable
-from mddf._data.binner import Binner, NewRows
-from mddf._data.blocks import by_blocks
-from mddf._data.folds import checked_groups
-from mddf._data.plain import check_weights
-from mddf._data.reading import read_table
-from mddf._data.sampling import RowWeights, canonical_order, plan_sampling, row_hashes
-from mddf._data.targets import Classes
-from mddf._data.validation import (
+from mddf._base.validation import (
     check_lengths,
     monotonic_signs,
     naming,
     refuse_class,
     unchanged_on_failure,
 )
-from mddf._ensemble.stages import FittedStages, StageMember, one_stage
+from mddf._binning.binned_table import BinnedTable
+from mddf._binning.binner import Binner, NewRows
+from mddf._core import Sampling, TreeOptions
+from mddf._fitted.batching import by_blocks
+from mddf._fitted.fitted_model import FittedStages, StageMember, one_stage
 from mddf._forest import out_of_bag
 from mddf._forest.ensemble import TreeEnsemble
 from mddf._forest.parameters import CONSTRAINTS, tree_options
+from mddf._input.reading import read_table
+from mddf._resampling.folds import checked_groups
+from mddf._resampling.sampling import RowWeights, canonical_order, plan_sampling, row_hashes
+from mddf._targets.kernel_targets import Classes
+from mddf._targets.target_validation import check_weights
 from mddf._trees import grower, predictor
 from mddf._trees.arrays import Numbers
 
@@ -152,7 +152,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees):
     def _score_out_of_bag(
         self, target: Any, sums: np.ndarray, n_trees: np.ndarray
     ) -> dict[str, Any]:
-        """Attributes with predictions and their score; see `grower.Grown` for the sums."""
+        """Attributes with predictions and their score; see `grower.GrowthResult` for the sums."""
         raise NotImplementedError
 
     def _check_bootstrap(self) -> None:
@@ -256,7 +256,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees):
         options = self._tree_options(table.n_rows, table.bins.n_columns, target, monotonic)
         sampling = self._sampling(table, target, weights, groups, options.entropy)
         seeds = grower.draw_seeds(fitted["_entropy"], self.n_estimators)
-        block = grower.Block(
+        block = grower.TreeJob(
             seeds=seeds[n_before:],
             options=options,
             sampling=sampling,
@@ -284,7 +284,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees):
         return fitted | self._out_of_bag(fitted["_oob"], sampling.rows, table.codes, target)
 
     def _grow_block(
-        self, fitted: dict[str, Any], block: grower.Block, table: Any, target: Any, weights: Any
+        self, fitted: dict[str, Any], block: grower.TreeJob, table: Any, target: Any, weights: Any
     ) -> dict[str, Any]:
         (grown,) = grower.grow(
             table,

@@ -9,18 +9,18 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from mddf._data.class_outputs import (
+from mddf._fitted.base_estimators import ProbabilityClassifier, takes_outputs
+from mddf._forest.base import Forest
+from mddf._forest.parameters import CLASS_CRITERIA, CONSTRAINTS, ENTROPIES
+from mddf._resampling.sampling import RowWeights, row_weights
+from mddf._targets.class_outputs import (
     ClassOutputs,
     named_classes,
     several_outputs,
     shares_by_output,
 )
-from mddf._data.estimators import ProbabilityClassifier, takes_outputs
-from mddf._data.plain import class_factors
-from mddf._data.sampling import RowWeights, row_weights
-from mddf._data.targets import Classes
-from mddf._forest.base import Forest
-from mddf._forest.parameters import CLASS_CRITERIA, CONSTRAINTS, ENTROPIES
+from mddf._targets.kernel_targets import Classes
+from mddf._targets.target_validation import class_factors
 from mddf._trees import predictor
 from mddf._trees.arrays import shares
 

@@ -12,13 +12,13 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.messages import short
-from mddf._data.estimators import TableRegressor
-from mddf._data.sampling import RowWeights, row_hashes, row_weights
-from mddf._data.targets import Values, in_units_of_y, read_values
-from mddf._data.validation import MOST, Within
+from mddf._base.validation import MOST, Within
+from mddf._fitted.base_estimators import TableRegressor
 from mddf._forest import spread
 from mddf._forest.base import Forest
 from mddf._forest.parameters import CONSTRAINTS, REGRESSION_CRITERIA
+from mddf._resampling.sampling import RowWeights, row_hashes, row_weights
+from mddf._targets.kernel_targets import Values, in_units_of_y, read_values
 from mddf._trees import predictor
 from mddf._trees.leaf_targets import LeafTargets, check_quantiles, predict_quantiles
 

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from mddf import _core
-from mddf._data.binning import apply_bins
+from mddf._binning.bins import apply_bins
 from mddf._trees import grower
 from mddf._trees.arrays import TreeBlock
 from mddf._trees.decoding import decode_forest

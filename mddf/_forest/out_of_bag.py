@@ -11,11 +11,11 @@ from mddf import _core
 from mddf._base.fingerprint import fingerprint
 from mddf._base.messages import short, warn
 from mddf._base.parallel import stopped_on_error
+from mddf._binning.binned_table import BinnedTable
 from mddf._core import ClassTarget, Sampling, TreeOptions, ValueTarget
-from mddf._data.binned_table import BinnedTable
 from mddf._trees import predictor
 from mddf._trees.arrays import Trees
-from mddf._trees.grower import OUT_OF_BAG, Block, Grown
+from mddf._trees.grower import OUT_OF_BAG, GrowthResult, TreeJob
 
 OTHER_ROWS = (
     "oob_score with warm_start=True needs the rows of the fit before, in their order: X or y has "
@@ -53,10 +53,10 @@ def check_unchanged(
 def sums_of(
     table: BinnedTable,
     target: ClassTarget | ValueTarget,
-    block: Block,
+    block: TreeJob,
     trees: Sequence[Any],
     n_jobs: int | None = None,
-) -> Grown:
+) -> GrowthResult:
     """The out-of-bag sums of trees that were grown without them.
 
     Parameters
@@ -64,14 +64,14 @@ def sums_of(
     table : BinnedTable
         What the trees were grown on.
     target : ClassTarget or ValueTarget
-    block : Block
+    block : TreeJob
         Seeds and sampling of the trees, as they were grown.
     trees : list of Trees or of ValueTrees
     n_jobs : int, default=None
 
     Returns
     -------
-    Grown
+    GrowthResult
         The sums and numbers of trees that `grow` gives with ``held_out=OUT_OF_BAG``.
     """
     rows, one_leaf = block.sampling.rows, TreeOptions(max_depth=0)
@@ -98,7 +98,7 @@ def sums_of(
             add([tree], table.codes[rows[seen]], found, n_jobs=n_jobs)
             sums[seen] += found if parts == 1 else _in_two_parts(found)
             n_trees[seen] += 1
-    return Grown(sums=sums, n_trees=n_trees)
+    return GrowthResult(sums=sums, n_trees=n_trees)
 
 
 def _in_two_parts(values: np.ndarray) -> np.ndarray:
@@ -108,7 +108,7 @@ def _in_two_parts(values: np.ndarray) -> np.ndarray:
     return np.stack([coarse, fine], axis=2).reshape(len(values), -1)
 
 
-def by_rows(grown: Grown, rows: np.ndarray, n_rows: int, before: Any) -> tuple[Any, ...]:
+def by_rows(grown: GrowthResult, rows: np.ndarray, n_rows: int, before: Any) -> tuple[Any, ...]:
     """Sums and numbers of trees by rows of the table, with those of before if there are any."""
     assert grown.sums is not None
     assert grown.n_trees is not None

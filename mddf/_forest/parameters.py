@@ -8,10 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import RealNotInt, StrOptions
 
-from mddf._core import Loss, TreeOptions
-from mddf._data.class_outputs import ClassOutputs
-from mddf._data.targets import Values
-from mddf._data.validation import (
+from mddf._base.validation import (
     COUNT,
     JOBS,
     Within,
@@ -19,6 +16,9 @@ from mddf._data.validation import (
     max_features_among,
     resolve_max_features,
 )
+from mddf._core import Loss, TreeOptions
+from mddf._targets.class_outputs import ClassOutputs
+from mddf._targets.kernel_targets import Values
 from mddf._trees import grower
 
 CONSTRAINTS: dict[str, list[Any]] = {

@@ -16,9 +16,9 @@ from sklearn.tree import (
 from sklearn.tree._tree import Tree
 
 from mddf._base.elementary import log
-from mddf._data.class_outputs import named_classes, shares_by_output
-from mddf._data.reading import read_table
-from mddf._data.validation import resolve_max_features
+from mddf._base.validation import resolve_max_features
+from mddf._input.reading import read_table
+from mddf._targets.class_outputs import named_classes, shares_by_output
 from mddf._trees import predictor
 from mddf._trees.arrays import TreeBlock
 from mddf._trees.decoding import decode_forest, thresholds

@@ -12,10 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import RealNotInt, StrOptions
 
 from mddf import _core
-from mddf._data.binner import Binner
-from mddf._data.plain import all_weights
-from mddf._data.reading import read_table
-from mddf._data.validation import (
+from mddf._base.validation import (
     COUNT,
     JOBS,
     Within,
@@ -27,9 +24,8 @@ from mddf._data.validation import (
     refuse_class,
     unchanged_on_failure,
 )
-from mddf._gradient.asking import AsksBoostedTrees
-from mddf._gradient.choosing import MANY_ROWS, Trials, chooses
-from mddf._gradient.growing import Boosted, Stopping, boost
+from mddf._binning.binner import Binner
+from mddf._gradient.dataset import Rows, within_range
 from mddf._gradient.options import (
     AUTO,
     LEAF_WISE,
@@ -39,10 +35,14 @@ from mddf._gradient.options import (
     kernel_options,
     value_of,
 )
-from mddf._gradient.rows import Rows, within_range
-from mddf._gradient.statistics import FEWEST_LEVELS, Encoding
+from mddf._gradient.prediction import AsksBoostedTrees
+from mddf._gradient.target_encoding import FEWEST_LEVELS, Encoding
+from mddf._gradient.training import Boosted, Stopping, boost
 from mddf._gradient.trees import BoostedTrees
+from mddf._gradient.tuning import MANY_ROWS, Trials, chooses
 from mddf._gradient.validation_set import warn_of_no_gain
+from mddf._input.reading import read_table
+from mddf._targets.target_validation import all_weights
 from mddf._trees.grower import draw_seeds
 
 

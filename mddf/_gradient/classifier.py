@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from mddf._data.estimators import ProbabilityClassifier
-from mddf._data.plain import class_factors, encode_labels, known_labels
-from mddf._data.sampling import row_weights
 from mddf._ensemble.scoring import out_of_fold_score
+from mddf._fitted.base_estimators import ProbabilityClassifier
 from mddf._gradient.base import GradientBoosting
 from mddf._gradient.losses import CLASSIFICATION, Labels
 from mddf._gradient.options import SYMMETRIC
+from mddf._resampling.sampling import row_weights
+from mddf._targets.target_validation import class_factors, encode_labels, known_labels
 
 
 class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
@@ -109,7 +109,7 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
     n_iter_ : int
         Number of trees that are kept.
     max_depth_ : int or None
-        Levels of the deepest symmetric tree; None of others.
+        CategoryLevels of the deepest symmetric tree; None of others.
     chosen_ : dict
         `max_features`, `l2_regularization` and `subsample` by which trees were grown.
     n_trees_per_iteration_ : int

@@ -12,9 +12,9 @@ import numpy as np
 
 from mddf import _core
 from mddf._base.messages import short
-from mddf._data.binned_table import BinnedTable
-from mddf._data.validation import MOST, is_list, monotonic_signs, resolve_max_features
-from mddf._gradient.statistics import Encoding
+from mddf._base.validation import MOST, is_list, monotonic_signs, resolve_max_features
+from mddf._binning.binned_table import BinnedTable
+from mddf._gradient.target_encoding import Encoding
 
 # What `grow_policy` may be.
 SYMMETRIC, LEAF_WISE = "symmetric", "leaf-wise"

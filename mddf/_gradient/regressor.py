@@ -13,12 +13,12 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import get_scorer
 from sklearn.utils._param_validation import StrOptions
 
-from mddf._data.estimators import TableEstimator
-from mddf._data.targets import read_values
-from mddf._data.validation import Within, naming
+from mddf._base.validation import Within, naming
+from mddf._fitted.base_estimators import TableEstimator
 from mddf._gradient.base import GradientBoosting
 from mddf._gradient.losses import REGRESSION, Numbers, check_targets
 from mddf._gradient.options import SYMMETRIC
+from mddf._targets.kernel_targets import read_values
 
 
 class Known(RegressorMixin, BaseEstimator):
@@ -121,7 +121,7 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
     n_iter_ : int
         Number of trees that are kept.
     max_depth_ : int or None
-        Levels of the deepest symmetric tree; None of others.
+        CategoryLevels of the deepest symmetric tree; None of others.
     chosen_ : dict
         `max_features`, `l2_regularization` and `subsample` by which trees were grown.
     n_trees_per_iteration_ : int

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mddf._data.levels import Levels
-from mddf._data.sampling import hashes_with, row_hashes, whole_weights
+from mddf._binning.high_cardinality import CategoryLevels
+from mddf._resampling.sampling import hashes_with, row_hashes, whole_weights
 
 # Copies of a row have its target. Where more than this share of the different rows differ in their
 # target alone, equal rows are observations that happen to have the same features.
@@ -47,7 +47,11 @@ class Repeats:
 
     @classmethod
     def from_rows(
-        cls, codes: np.ndarray, levels: Levels | None, y: np.ndarray, weights: np.ndarray | None
+        cls,
+        codes: np.ndarray,
+        levels: CategoryLevels | None,
+        y: np.ndarray,
+        weights: np.ndarray | None,
     ) -> Repeats:
         """Compare rows by their codes, their levels and their targets."""
         content = codes if levels is None else with_levels(codes, levels)
@@ -112,7 +116,7 @@ class Repeats:
             yield order[np.argsort(places, kind="stable")]
 
 
-def with_levels(codes: np.ndarray, levels: Levels) -> np.ndarray:
+def with_levels(codes: np.ndarray, levels: CategoryLevels) -> np.ndarray:
     """Codes of rows, followed by the bytes of their levels."""
     return np.hstack([codes, np.ascontiguousarray(levels.numbers).view(np.uint8)])
 

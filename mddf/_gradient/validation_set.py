@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from mddf._base.messages import warn
-from mddf._data.table import Table
-from mddf._gradient.rows import Rows
+from mddf._gradient.dataset import Rows
+from mddf._input.table import Table
 
 # A column differs if nearly all rows of the validation set have its smallest or largest code, and
 # at most half of the training rows have. Bins are as full as each other, so that a column that was

@@ -10,11 +10,11 @@ from sklearn.base import is_regressor
 from sklearn.pipeline import Pipeline
 
 from mddf._base.messages import short
-from mddf._data.asked import AskedRows
-from mddf._data.binner import NewRows
-from mddf._data.blocks import last
-from mddf._data.reading import read_table
-from mddf._ensemble.stages import FittedStages
+from mddf._binning.binner import NewRows
+from mddf._binning.encoded_rows import EncodedRows
+from mddf._fitted.batching import last
+from mddf._fitted.fitted_model import FittedStages
+from mddf._input.reading import read_table
 
 
 def response_method(model: Any) -> str:
@@ -71,12 +71,12 @@ def is_sum_of_trees(model: Any) -> bool:
     return True
 
 
-def coded_stages(model: Any, X: Any) -> Iterator[AskedRows]:
+def coded_stages(model: Any, X: Any) -> Iterator[EncodedRows]:
     """Rows as each stage sees them.
 
     Yields
     ------
-    rows : AskedRows
+    rows : EncodedRows
         Written over for the next stage.
     """
     fitted = fitted_stages(model)

@@ -13,19 +13,19 @@ from sklearn.base import clone
 
 from mddf._base.elementary import class_probabilities
 from mddf._base.serialization import register_serializable
-from mddf._data.asked import AskedRows
-from mddf._data.binned_table import BinnedTable
-from mddf._data.levels import Levels
-from mddf._data.sampling import rows_with_weight
-from mddf._data.validation import MOST
-from mddf._ensemble.stages import StageMember
-from mddf._gradient.growing import boost_folds
+from mddf._base.validation import MOST
+from mddf._binning.binned_table import BinnedTable
+from mddf._binning.encoded_rows import EncodedRows
+from mddf._binning.high_cardinality import CategoryLevels
+from mddf._fitted.fitted_model import StageMember
+from mddf._gradient.dataset import within_range
 from mddf._gradient.losses import Labels, Numbers
 from mddf._gradient.options import kernel_options
-from mddf._gradient.rows import within_range
-from mddf._gradient.statistics import Encoding, TargetStatistics, with_statistics
+from mddf._gradient.target_encoding import Encoding, TargetStatistics, with_statistics
+from mddf._gradient.training import boost_folds
 from mddf._gradient.trees import BoostedTrees
 from mddf._members.screening import most_columns
+from mddf._resampling.sampling import rows_with_weight
 from mddf._trees.grower import draw_seeds
 
 # Rounds of named boosted trees where columns outnumber rows by much. There 500 rounds fit the
@@ -61,7 +61,7 @@ class BoostedModel:
         """Trees of each output that is learnt."""
         return [trees.n_trees for trees in self.trees]
 
-    def vectors(self, rows: AskedRows, n_jobs: Any = None) -> np.ndarray:
+    def vectors(self, rows: EncodedRows, n_jobs: Any = None) -> np.ndarray:
         """Probabilities of classes, or numbers, of rows whose codes are those of the features."""
         raw = [
             trees.raw(with_statistics(rows, statistics), n_jobs)
@@ -124,7 +124,7 @@ class BoostedFolds(StageMember):
             default=0,
         )
 
-    def vectors(self, rows: AskedRows, n_jobs: Any) -> np.ndarray:
+    def vectors(self, rows: EncodedRows, n_jobs: Any) -> np.ndarray:
         """See StageMember."""
         own = replace(rows, codes=np.ascontiguousarray(rows.codes[:, : self.n_features]))
         return np.mean([one.vectors(own, n_jobs) for one in self.models], axis=0)
@@ -158,7 +158,7 @@ class BoostingData:
     weights : ndarray of shape (n_samples,) or None
     keys : ndarray of uint64 of shape (n_samples,)
         By which rows are drawn.
-    levels : Levels or None, default=None
+    levels : CategoryLevels or None, default=None
         Of the columns of many categories, which trees then see target statistics of.
     """
 
@@ -166,7 +166,7 @@ class BoostingData:
     task: Any
     weights: np.ndarray | None
     keys: np.ndarray
-    levels: Levels | None = None
+    levels: CategoryLevels | None = None
 
 
 def boost_parts(

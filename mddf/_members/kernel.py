@@ -17,9 +17,9 @@ from sklearn.utils import check_random_state
 
 from mddf._base.elementary import exp, softmax
 from mddf._base.serialization import register_serializable
-from mddf._data.class_outputs import places_of
-from mddf._ensemble.vote import fit_exponent, of_each_output
+from mddf._ensemble.blending import fit_exponent, of_each_output
 from mddf._members.linear import Encoding, product
+from mddf._targets.class_outputs import places_of
 
 # At most so many landmarks, and rows to learn from.
 _LANDMARKS, MOST_ROWS = 1000, 10_000

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 
 from mddf._base.messages import short
-from mddf._data.validation import is_list
+from mddf._base.validation import is_list
 from mddf._forest.base import Forest
 from mddf._forest.classifiers import CompletelyRandomForestClassifier, RandomForestClassifier
 from mddf._forest.regressors import CompletelyRandomForestRegressor, RandomForestRegressor
 from mddf._gradient.base import GradientBoosting
 from mddf._gradient.classifier import GradientBoostingClassifier
 from mddf._gradient.regressor import GradientBoostingRegressor
+from mddf._members.composition import split_names
 from mddf._members.external import blaming, check_external
 from mddf._members.kernel import KernelClassifier, KernelRegressor
 from mddf._members.linear import LinearClassifier, LinearRegressor
-from mddf._members.named import split_names
 from mddf._members.network import NetworkClassifier, NetworkRegressor
 from mddf._members.spec import MemberSpec
 

@@ -1,4 +1,4 @@
-"""Grown trees as plain data."""
+"""GrowthResult trees as plain data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from mddf import _core
 from mddf._base.serialization import register_serializable
-from mddf._data.binning import Bins
+from mddf._binning.bins import Bins
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ class ValueTrees(TreeBlock):
     tree_start : ndarray of int64 of shape (n_trees + 1,)
         Both as in Trees.
     leaf_value : ndarray of float64 of shape (n_leaves * n_outputs,)
-        From -1 to 1: see `mddf._data.targets.Values` for the unit.
+        From -1 to 1: see `mddf._targets.kernel_targets.Values` for the unit.
     """
 
     n_outputs: int

@@ -23,11 +23,11 @@ from mddf._base.parallel import (
     stopped_at,
     stopped_on_error,
 )
+from mddf._binning.binned_table import BinnedTable, received_table, shared_table
 from mddf._core import Cancel, Cancelled, HeldOut, ValueTarget
 from mddf._core import ClassTarget as ClassTarget
 from mddf._core import Sampling as Sampling
 from mddf._core import TreeOptions as TreeOptions
-from mddf._data.binned_table import BinnedTable, received_table, shared_table
 from mddf._trees.arrays import grown_trees, shares
 
 NO_DEPTH_LIMIT = 2**31 - 1
@@ -48,7 +48,7 @@ class GrowsTrees:
 
 
 @dataclass(frozen=True)
-class Block:
+class TreeJob:
     """Trees that are grown alike.
 
     Attributes
@@ -77,7 +77,7 @@ class Block:
 
 
 @dataclass
-class Grown:
+class GrowthResult:
     """What became of a block.
 
     Attributes
@@ -107,7 +107,7 @@ def _grow_chunk(
     table: Any,
     new: Any,
     target: ClassTarget | ValueTarget,
-    block: Block,
+    block: TreeJob,
     first: Any,
     last: Any,
     cancel: Cancel,
@@ -127,7 +127,7 @@ def _grow_chunk(
     return [trees, sums, n_trees, importances]
 
 
-def _collect(grown: Grown, chunk: list[Any]) -> None:
+def _collect(grown: GrowthResult, chunk: list[Any]) -> None:
     """Add what has been grown, and empty the list: joblib holds it until the next one is there."""
     trees, sums, n_trees, importances = chunk
     chunk.clear()
@@ -151,7 +151,7 @@ def _collect(grown: Grown, chunk: list[Any]) -> None:
         grown.importances = of_trees.sum(axis=0)
 
 
-def _pieces(blocks: Sequence[Block], n_jobs: int, most: int) -> Iterator[tuple[int, int, int]]:
+def _pieces(blocks: Sequence[TreeJob], n_jobs: int, most: int) -> Iterator[tuple[int, int, int]]:
     """Parts of blocks that are grown by one call each: enough of them to keep all jobs busy."""
     n_trees = sum(len(block.seeds) for block in blocks)
     size = max(1, min(most, -(-n_trees // (8 * n_jobs)) if n_jobs > 1 else n_trees))
@@ -165,7 +165,7 @@ def _most_together(table: BinnedTable) -> int:
     return max(1, min(64, _MOST_ROWS // max(1, table.n_rows))) if shares_memory() else 64
 
 
-def _shared(table: BinnedTable, target: Any, blocks: Sequence[Block]) -> tuple[Any, ...]:
+def _shared(table: BinnedTable, target: Any, blocks: Sequence[TreeJob]) -> tuple[Any, ...]:
     """The table, the target and the blocks, as calls on other machines get them, too."""
     of_target, *of_blocks = shared([target, *blocks])
     return (*shared_table(table), of_target), of_blocks
@@ -188,12 +188,12 @@ def _arriving(
 def grown_until(
     table: BinnedTable,
     target: ClassTarget | ValueTarget,
-    blocks: Sequence[Block],
+    blocks: Sequence[TreeJob],
     until: float,
     *,
     whole: bool,
     n_jobs: int | None = None,
-) -> list[Grown]:
+) -> list[GrowthResult]:
     """Grow blocks of trees until a time, as `monotonic` has it: a few of each at a time.
 
     Parameters
@@ -214,7 +214,7 @@ def grown_until(
     ]
     n_jobs = job_count(n_jobs, len(pieces), require=None)
     given = _shared(table, target, blocks)
-    grown = [Grown() for _ in blocks]
+    grown = [GrowthResult() for _ in blocks]
 
     def grow_pieces(some: Sequence[tuple[int, int, int]], end: float) -> None:
         with stopped_on_error() as cancel, stopped_at(end, cancel):
@@ -237,14 +237,14 @@ def grown_until(
 def growing(
     table: BinnedTable,
     target: ClassTarget | ValueTarget,
-    blocks: Sequence[Block],
+    blocks: Sequence[TreeJob],
     *,
     n_jobs: int | None = None,
     verbose: bool | int = False,
     description: str = "growing",
     until: float = np.inf,
     whole: bool = False,
-) -> Generator[Grown]:
+) -> Generator[GrowthResult]:
     """Grow blocks of trees in parallel: in threads, or as a joblib backend in force has it.
 
     Parameters
@@ -252,7 +252,7 @@ def growing(
     table : BinnedTable
     target : ClassTarget or ValueTarget
         Of every row of the table.
-    blocks : sequence of Block
+    blocks : sequence of TreeJob
     n_jobs : int, default=None
         Number of jobs, as joblib understands it. Does not change the result.
     verbose : bool, default=False
@@ -264,7 +264,7 @@ def growing(
 
     Yields
     ------
-    Grown
+    GrowthResult
         Of each block, as soon as it is there. Close the generator where work on these may fail:
         the others grow on until then.
     """
@@ -279,7 +279,7 @@ def growing(
     with stopped_on_error() as cancel, shown_bar as bar:
         arriving = _arriving(given, tuple(pieces), n_jobs, cancel)
         for index in range(len(blocks)):
-            grown = [Grown()]
+            grown = [GrowthResult()]
             while pieces and pieces[0][0] == index:
                 _, first, last = pieces.popleft()
                 _collect(grown[0], next(arriving))
@@ -287,7 +287,7 @@ def growing(
             yield grown.pop()  # not held here while the next one grows
 
 
-def grow(table: Any, target: Any, blocks: Any, **options: Any) -> list[Grown]:
+def grow(table: Any, target: Any, blocks: Any, **options: Any) -> list[GrowthResult]:
     """The same, all at once."""
     return list(growing(table, target, blocks, **options))
 

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mddf._data.binning import MISSING
+from mddf._binning.bins import MISSING
 
 LEAF = -1
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mddf._base.messages import short
-from mddf._data.validation import is_boolean, naming
+from mddf._base.validation import is_boolean, naming
 
 
 def check_number(name: str, value: float, least: float, *, above: bool = False) -> None:

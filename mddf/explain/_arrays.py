@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from mddf._base.messages import short
-from mddf._data.binner import Binner
-from mddf._data.binning import Bins
+from mddf._binning.binner import Binner
+from mddf._binning.bins import Bins
 from mddf._inspection.stages import coded_stages, fitted_stages
 from mddf._trees.decoding import thresholds
 from mddf._trees.nodes import LEAF

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mddf._data.binning import MISSING
+from mddf._binning.bins import MISSING
 from mddf._gradient.trees import BoostedTrees
 from mddf._trees.nodes import LEAF, Nodes
 

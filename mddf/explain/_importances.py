@@ -18,16 +18,14 @@ from sklearn.utils.validation import column_or_1d
 from tqdm import tqdm
 
 from mddf._base.messages import nearest, short
-from mddf._data.asked import AskedRows
-from mddf._data.frame import is_frame
-from mddf._data.plain import known_labels
-from mddf._data.reading import whole_frame
-from mddf._data.table import Table
-from mddf._data.targets import finite_values
-from mddf._data.validation import check_lengths, naming
-from mddf._ensemble.columns import combine
-from mddf._ensemble.stages import Stage
+from mddf._base.validation import check_lengths, naming
+from mddf._binning.encoded_rows import EncodedRows
+from mddf._fitted.fitted_model import Stage
+from mddf._fitted.vector_layout import combine
 from mddf._gradient.losses import Numbers
+from mddf._input.frame import is_frame
+from mddf._input.reading import whole_frame
+from mddf._input.table import Table
 from mddf._inspection.stages import (
     coded_stages,
     feature_names,
@@ -35,6 +33,8 @@ from mddf._inspection.stages import (
     is_sum_of_trees,
     refuse_untraceable,
 )
+from mddf._targets.kernel_targets import finite_values
+from mddf._targets.target_validation import known_labels
 
 from ._checks import check_choice, check_whole
 from ._paths import own_class_contributions, path_contributions
@@ -307,7 +307,7 @@ def _as_raw(link: Any, y: np.ndarray) -> np.ndarray:
     return np.eye(link.n_classes)[y][:, -link.n_scores :]
 
 
-def _covariances(stage: Stage, rows: AskedRows, y: Any, n_jobs: int | None) -> np.ndarray:
+def _covariances(stage: Stage, rows: EncodedRows, y: Any, n_jobs: int | None) -> np.ndarray:
     """What each feature adds to a row's part of the covariance of its target and prediction."""
     (member,) = stage.members
     codes = member.seen_codes(rows)

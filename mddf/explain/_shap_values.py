@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_regressor
 
-from mddf._data.binning import apply_bins
-from mddf._data.validation import naming
-from mddf._ensemble.columns import combine
+from mddf._base.validation import naming
+from mddf._binning.bins import apply_bins
+from mddf._fitted.vector_layout import combine
 from mddf._inspection.stages import (
     coded_stages,
     feature_names,

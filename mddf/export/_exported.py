@@ -7,11 +7,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mddf._data.binner import Binner
+from mddf._binning.binner import Binner
 from mddf._inspection.stages import fitted_stages
 
 from ._graph import Graph
-from ._statistics import Levels
+from ._statistics import CategoryLevels
 
 
 class Exported(Protocol):
@@ -34,7 +34,7 @@ class Exported(Protocol):
     def lossy_columns(self) -> NDArray[np.bool_]:
         """Columns that matter, of which single precision may not hold what fit saw."""
 
-    def add(self, graph: Graph, raw: str, levels: Levels) -> tuple[str, str]:
+    def add(self, graph: Graph, raw: str, levels: CategoryLevels) -> tuple[str, str]:
         """Append what makes predictions of features, and places of labels of these."""
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mddf._data.cells import missing_cells
+from mddf._input.cell_values import missing_cells
 from mddf._trees.nodes import LEAF, Nodes
 
 

@@ -10,16 +10,16 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from sklearn.base import BaseEstimator, is_regressor
 
-from mddf._data.categories import CategoryEncoder
-from mddf._data.cells import NUMBER, missing_cells
-from mddf._data.reading import read_numbers, read_table
+from mddf._binning.categories import CategoryEncoder
+from mddf._input.cell_values import NUMBER, missing_cells
+from mddf._input.reading import read_numbers, read_table
 from mddf._inspection.stages import feature_names
 from mddf.explain._arrays import categories_by_code
 
 from ._exported import Exported, binner_of
 from ._graph import ML, Graph
 from ._precision import checked
-from ._statistics import Levels
+from ._statistics import CategoryLevels
 from ._steps import split_steps
 
 
@@ -130,7 +130,7 @@ def is_utf8(text: str) -> bool:
     return True
 
 
-def add_inputs(graph: Graph, model: Any, made: Exported, dtype: Any) -> tuple[str, Levels]:
+def add_inputs(graph: Graph, model: Any, made: Exported, dtype: Any) -> tuple[str, CategoryLevels]:
     """The features as one table of doubles, categories as codes, NaN where missing.
 
     Also the levels of the columns that have target statistics.

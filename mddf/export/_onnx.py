@@ -17,7 +17,7 @@ from ._graph import Graph
 from ._inputs import add_inputs, add_numbers, input_names, is_utf8
 from ._precision import checked, lossy_columns, warn_of_rounded_steps, warn_of_rounding
 from ._stages import add_stages
-from ._statistics import Levels
+from ._statistics import CategoryLevels
 from ._steps import add_steps, split_steps
 
 
@@ -81,7 +81,7 @@ def to_onnx(model: Any, *, dtype: Any = None) -> Any:
     if steps:
         graph = Graph(["X"])
         raw = add_steps(graph, add_numbers(graph, model, dtype), steps)
-        levels: Levels = {}
+        levels: CategoryLevels = {}
     else:
         graph = Graph(input_names(last))
         raw, levels = add_inputs(graph, last, made, dtype)
@@ -110,7 +110,7 @@ class _ExportedStages:
         """Those that trees ask for, or members see that are no trees."""
         return lossy_columns(self.fitted)
 
-    def add(self, graph: Graph, raw: str, levels: Levels) -> tuple[str, str]:
+    def add(self, graph: Graph, raw: str, levels: CategoryLevels) -> tuple[str, str]:
         """Append all stages; numbers have no labels."""
         outcome = add_stages(graph, raw, levels, self.fitted, self.is_regressor)
         if self.is_regressor:

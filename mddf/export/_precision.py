@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mddf._base.messages import short, warn
-from mddf._ensemble.stages import FittedStages
+from mddf._fitted.fitted_model import FittedStages
 
 
 def checked(dtype: Any) -> np.dtype:

@@ -6,20 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from mddf._data.binning import Bins
-from mddf._data.targets import Units
-from mddf._ensemble.columns import GRAIN
-from mddf._ensemble.stages import FittedStages, Stage, StageMember
-from mddf._ensemble.vote import FLOOR, Calibration
-from mddf._gradient.stages import BoostedMember
-from mddf._gradient.statistics import TargetStatistics
+from mddf._binning.bins import Bins
+from mddf._ensemble.blending import FLOOR, Calibration
+from mddf._fitted.fitted_model import FittedStages, Stage, StageMember
+from mddf._fitted.vector_layout import GRAIN
+from mddf._gradient.fitted_trees import BoostedMember
+from mddf._gradient.target_encoding import TargetStatistics
 from mddf._members.boosted import BoostedFolds
+from mddf._targets.kernel_targets import Units
 from mddf._trees.arrays import Trees
 
 from ._boosting import add_link, add_scaled_up, add_softmax
 from ._external import add_external, add_external_regressor
 from ._graph import Graph
-from ._statistics import Levels, add_statistics
+from ._statistics import CategoryLevels, add_statistics
 from ._trees import add_trees
 
 
@@ -52,7 +52,7 @@ def _add_mean(graph: Graph, values: list[str], weights: Any = None) -> str:
 
 
 def add_stages(
-    graph: Graph, raw: str, levels: Levels, fitted: FittedStages, is_regressor: bool
+    graph: Graph, raw: str, levels: CategoryLevels, fitted: FittedStages, is_regressor: bool
 ) -> str:
     """As `FittedStages.outcomes`: what all stages predict together."""
     codes = numbers = raw
@@ -104,7 +104,9 @@ def _add_trees(graph: Graph, codes: str, member: StageMember, stage: Stage) -> s
     return _add_rounded(graph, means) if member.is_rounded else means
 
 
-def _add_raw(graph: Graph, codes: str, levels: Levels, member: BoostedMember, stage: Stage) -> str:
+def _add_raw(
+    graph: Graph, codes: str, levels: CategoryLevels, member: BoostedMember, stage: Stage
+) -> str:
     """As `BoostedMember.vectors`: raw predictions."""
     raw = _add_raw_sums(graph, codes, levels, member.models, stage.bins, member.statistics)
     exponent = np.frexp(member.unit)[1] - 1
@@ -114,7 +116,7 @@ def _add_raw(graph: Graph, codes: str, levels: Levels, member: BoostedMember, st
 def _add_raw_sums(
     graph: Graph,
     codes: str,
-    levels: Levels,
+    levels: CategoryLevels,
     blocks: list[Any],
     bins: Bins,
     statistics: TargetStatistics | None,
@@ -127,7 +129,7 @@ def _add_raw_sums(
 
 
 def _add_boosted(
-    graph: Graph, codes: str, levels: Levels, member: BoostedFolds, stage: Stage
+    graph: Graph, codes: str, levels: CategoryLevels, member: BoostedFolds, stage: Stage
 ) -> str:
     """As `BoostedFolds.vectors`: the mean over the models of all folds."""
     found, bins = [], stage.bins
@@ -189,12 +191,12 @@ def _add_vote(graph: Graph, votes: list[tuple[str, StageMember]]) -> str:
 
 
 def _add_bounded(graph: Graph, X: str, largest: float) -> str:
-    """As `mddf._ensemble.stages.bounded`."""
+    """As `mddf._fitted.fitted_model.bounded`."""
     return graph.add("Max", graph.add("Min", X, graph.constant(largest)), graph.constant(-largest))
 
 
 def _add_restored(graph: Graph, standard: str, units: Units) -> str:
-    """As `mddf._data.targets.Units.restore`."""
+    """As `mddf._targets.kernel_targets.Units.restore`."""
     values = graph.add("Mul", standard, graph.constant(units.spread))
     values = graph.add("Add", values, graph.constant(units.mean))
     return add_scaled_up(graph, values, units.exponents)
@@ -209,7 +211,7 @@ def _add_calibrated(graph: Graph, mean: str, calibration: Calibration, n_classes
 
 
 def _add_sharpened(graph: Graph, probabilities: str, exponent: float) -> str:
-    """As `mddf._ensemble.vote.sharpened`."""
+    """As `mddf._ensemble.blending.sharpened`."""
     if exponent == 1:
         return probabilities
     floored = graph.add("Max", probabilities, graph.constant(FLOOR))

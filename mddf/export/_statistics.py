@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from mddf._data.binning import Bins, join_bins
-from mddf._gradient.statistics import TargetStatistics, places_of
+from mddf._binning.bins import Bins, join_bins
+from mddf._gradient.target_encoding import TargetStatistics, places_of
 
 from ._graph import ML, Graph
 
 # For each column that has target statistics, its levels, as int64 of shape (n_rows,), and how many
 # there are.
-Levels = dict[int, tuple[str, int]]
+CategoryLevels = dict[int, tuple[str, int]]
 
 
 def add_statistics(
-    graph: Graph, X: str, bins: Bins, levels: Levels, statistics: TargetStatistics
+    graph: Graph, X: str, bins: Bins, levels: CategoryLevels, statistics: TargetStatistics
 ) -> tuple[str, Bins]:
     """Append codes of target statistics: a table with these on the right, and its bins."""
     columns = [X]

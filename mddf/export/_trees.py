@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mddf._data.binning import Bins
+from mddf._binning.bins import Bins
 from mddf._trees.arrays import TreeBlock, Trees
 from mddf._trees.decoding import thresholds
 from mddf._trees.nodes import LEAF, Nodes

@@ -25,7 +25,7 @@ from _lab import bench, data, tables
 from _lab.study import Study
 
 from mddf import MDDFClassifier
-from mddf._data import binning
+from mddf._binning import bins as binning
 from mddf._trees import grower, predictor
 
 

@@ -42,7 +42,7 @@ from sklearn.preprocessing import KBinsDiscretizer
 from sklearn.utils.validation import validate_data
 
 import mddf
-from mddf._data.binning import apply_bins, find_bins
+from mddf._binning.bins import apply_bins, find_bins
 
 CLASSIFIERS = {
     "random": (mddf.RandomForestClassifier, ensemble.RandomForestClassifier),

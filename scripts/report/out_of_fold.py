@@ -24,7 +24,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
 
 from mddf import DeepForestClassifier, MDDFClassifier
-from mddf._deep_forest.growth import Growth
+from mddf._deep_forest.builder import Growth
 
 METHODS = {
     "deep forest": DeepForestClassifier,

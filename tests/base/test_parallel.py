@@ -46,7 +46,7 @@ WORK = {
         f = lambda X, y: [model.apply(many) for _ in range(99)]
     """,
     "binning": """
-        from mddf._data.binning import find_bins
+        from mddf._binning.bins import find_bins
         many = rng.normal(size=(1_000_000, 40))
         f = lambda X, y: [find_bins(many, n_jobs=2) for _ in range(99)]
     """,

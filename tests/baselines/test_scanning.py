@@ -366,7 +366,7 @@ def test_refused_weights(digits):
         scanner(cv=cv, max_windows=0.5).fit(X, y, sample_weight=np.full(300, 1e9))
 
 
-# Part of the whole
+# Split of the whole
 
 
 def expected_failures(model):

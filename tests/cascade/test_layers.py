@@ -22,18 +22,18 @@ from mddf import (
     MDDFClassifier,
     RandomForestClassifier,
 )
+from mddf._binning.binned_table import BinnedTable
+from mddf._binning.bins import find_bins
+from mddf._binning.encoded_rows import EncodedRows
 from mddf._cascade import layer as cascade_layer
 from mddf._cascade.forests import named_forest
 from mddf._cascade.layer import layer_parts
-from mddf._cascade.trainer import LayerTrainer, SumOfTrees, View
-from mddf._data.asked import AskedRows
-from mddf._data.binned_table import BinnedTable
-from mddf._data.binning import find_bins
-from mddf._data.folds import make_folds
-from mddf._data.sampling import RowWeights, canonical_order, plan_sampling
-from mddf._ensemble.stages import Stage
+from mddf._fitted.fitted_model import Stage
 from mddf._members.spec import MemberSpec
-from mddf._members.tasks import ClassificationTask
+from mddf._resampling.folds import make_folds
+from mddf._resampling.sampling import RowWeights, canonical_order, plan_sampling
+from mddf._training.layer_trainer import LayerInput, LayerTrainer, SumOfTrees
+from mddf._training.tasks import ClassificationTask
 from mddf._trees import grower, predictor
 
 N_FEATURES = 5
@@ -50,7 +50,7 @@ class Samples:
 
 
 @dataclass(frozen=True)
-class LayerInput:
+class RecordedInput:
     """What a layer sees of the samples, and on which folds it is trained."""
 
     table: BinnedTable
@@ -69,7 +69,7 @@ def grow_layer(forests, samples, layer, seeds, n_jobs=None):
     rest = (layer.numbers, task, weights, samples.order, n_jobs)
     trainer = LayerTrainer(layer.table, N_FEATURES, *rest)
     members = [MemberSpec(f"{type(forest).__name__}", forest, None) for forest in forests]
-    view = View(layer.columns, layer.reweighting, layer.redraw, layer.augmented)
+    view = LayerInput(layer.columns, layer.reweighting, layer.redraw, layer.augmented)
     parts = layer_parts(layer.folds, trainer.everything, layer.refit)
     fitted, vectors = cascade_layer.grow_layer(trainer, members, view, parts, seeds)
     return fitted, np.stack(vectors)
@@ -79,7 +79,7 @@ def layer_vectors(layer, codes, numbers, augmented, n_classes):
     """Class vectors of new samples."""
     members = layer.stage_members(n_classes)
     stage = Stage(layer.bins, layer.bins, members, np.ones(1), [0], None, layer.columns)
-    return stage.vectors(AskedRows(codes, numbers), augmented, None)
+    return stage.vectors(EncodedRows(codes, numbers), augmented, None)
 
 
 def problem(*, n_samples=120, weights=None, out_of_bag=False, seed=0, random_labels=False):
@@ -98,7 +98,7 @@ def problem(*, n_samples=120, weights=None, out_of_bag=False, seed=0, random_lab
         labels, 3, RowWeights(weights, weights), canonical_order(table.codes, labels)
     )
     columns = np.arange(N_FEATURES, dtype=np.int32)
-    layer = LayerInput(table, X, np.zeros((n_samples, 3)), columns, folds)
+    layer = RecordedInput(table, X, np.zeros((n_samples, 3)), columns, folds)
     return samples, layer
 
 
@@ -192,7 +192,7 @@ def test_a_refit_grows_forests_of_all_samples_beside_those_of_the_folds():
     np.testing.assert_array_equal(two.importances, fitted.importances)
     kept = [block for block in blocks if block.keep]
     by_hand = [
-        grower.Block(
+        grower.TreeJob(
             block.seeds,
             forest._tree_options(120, N_FEATURES),
             plan_sampling(

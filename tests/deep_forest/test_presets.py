@@ -9,8 +9,8 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
 from mddf import DeepForestClassifier, DeepForestRegressor
+from mddf._deep_forest.fold_trainer import Training
 from mddf._deep_forest.presets import PRESETS
-from mddf._deep_forest.training import Training
 
 pytestmark = pytest.mark.usefixtures("few_rounds")
 
@@ -104,7 +104,7 @@ def test_boosted_trees_of_classes_have_ten_folds_of_their_own(monkeypatch):
     monkeypatch.setitem(PRESETS, "best", replace(default, repeats=3, number_repeats=2))
     assert n_models(Model, preset="best") == 30
     assert n_models(DeepForestRegressor, preset="best") == 20
-    monkeypatch.setattr("mddf._deep_forest.training._SMALL", 0)  # every table is large
+    monkeypatch.setattr("mddf._deep_forest.fold_trainer._SMALL", 0)  # every table is large
     assert n_models(Model) == 5
     assert n_models(Model, n_rows=40) == 10
 
@@ -153,6 +153,6 @@ def test_leaf_wise_trees_of_large_tables_have_fewer_rounds(monkeypatch):
     monkeypatch.setattr(Training, "check", watched)
     model = DeepForestClassifier(1, members=["boosted-leaf-wise"], random_state=0)
     model.fit(X[:60], y[:60])
-    monkeypatch.setattr("mddf._deep_forest.training._SMALL", 0)
+    monkeypatch.setattr("mddf._deep_forest.fold_trainer._SMALL", 0)
     model.fit(X[:60], y[:60])
     assert rates == [0.05, 0.1]

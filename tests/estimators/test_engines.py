@@ -26,9 +26,9 @@ from mddf import (
     MDDFClassifier,
     RandomForestClassifier,
 )
-from mddf._data import binned_table
-from mddf._data.binned_table import BinnedTable, spare_bins
-from mddf._data.binning import join_bins
+from mddf._binning import binned_table
+from mddf._binning.binned_table import BinnedTable, spare_bins
+from mddf._binning.bins import join_bins
 from mddf._trees import predictor
 
 pytestmark = [pytest.mark.usefixtures("time_limit"), few_trees]

@@ -246,7 +246,7 @@ def test_trees_in_parts(monkeypatch):
     for grow_policy in GROWTH:
         model = made(X, grow_policy, 3)
         whole = shap_values(model, X[:5]).values, [tree.value for tree in tree_arrays(model)]
-        monkeypatch.setattr("mddf._gradient.stages._LEAVES_TOGETHER", 8)
+        monkeypatch.setattr("mddf._gradient.fitted_trees._LEAVES_TOGETHER", 8)
         assert len(model._fitted_stages().members[0].models) > 2
         parts = shap_values(model, X[:5]).values, [tree.value for tree in tree_arrays(model)]
         monkeypatch.undo()

@@ -89,7 +89,7 @@ def test_trees_that_find_nothing():
 @pytest.mark.parametrize("n_classes", [0, 1, 2, 4])
 @pytest.mark.filterwarnings("ignore:rows hold categories that fit did not see:UserWarning")
 def test_target_statistics(grow_policy, n_classes):
-    """Levels that are there, missing and new, alone and in pairs."""
+    """CategoryLevels that are there, missing and new, alone and in pairs."""
     (X, y), (rows, _) = levels(200, n_classes), levels(400, 0, seed=1)
     Model = GradientBoostingClassifier if n_classes else GradientBoostingRegressor
     model = Model(grow_policy=grow_policy, **OPTIONS).fit(X, y)

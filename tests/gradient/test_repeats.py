@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor
-from mddf._data.levels import Levels
+from mddf._binning.high_cardinality import CategoryLevels
 from mddf._gradient.repeats import Repeats, copies_of
-from mddf._gradient.statistics import Outcomes
+from mddf._gradient.target_encoding import TargetSums
 
 # With all of these set, nothing is left for a race to choose.
 OPTIONS = {
@@ -92,7 +92,7 @@ def test_a_table_of_one_column_is_learnt(early_stopping):
 def test_copies_share_a_place():
     keys, y = np.array([0, 0, 0, 1, 0]), np.array([1.0, 1, 5, 7, 3])
     unit, order = np.array([0, 0, 1, 2, 3]), np.array([4, 0, 1, 3, 2])
-    before = Outcomes.of(y[:, None], None).before(keys, order, unit)[:, 0]
+    before = TargetSums.of(y[:, None], None).before(keys, order, unit)[:, 0]
     prior = y.mean()
     expected = [(3 + prior) / 2, (3 + prior) / 2, (5 + prior) / 4, prior, prior]
     assert before == pytest.approx(expected)
@@ -104,7 +104,7 @@ def test_orders_keep_copies_together(seed, n_different):
     rng = np.random.default_rng(seed)
     numbers = rng.integers(0, n_different, 60)
     codes = np.zeros((60, 1), np.uint8)
-    levels = Levels([0], numbers[:, None], np.array([n_different]))
+    levels = CategoryLevels([0], numbers[:, None], np.array([n_different]))
     y = (numbers % 3).astype(float)
     repeats = Repeats.from_rows(codes, levels, y, None)
     assert repeats.n_units == len(np.unique(numbers))

@@ -10,9 +10,9 @@ from sklearn.datasets import make_classification
 from sklearn_checks import WEIGHT_CHECKS
 
 from mddf import CompletelyRandomForestClassifier, RandomForestClassifier, _core
-from mddf._data.binned_table import BinnedTable, empty_codes, spare_bins
-from mddf._data.binning import apply_bins, find_bins, join_bins
-from mddf._data.sampling import canonical_order
+from mddf._binning.binned_table import BinnedTable, empty_codes, spare_bins
+from mddf._binning.bins import apply_bins, find_bins, join_bins
+from mddf._resampling.sampling import canonical_order
 from mddf._trees import grower
 from mddf._trees.arrays import grown_trees
 

@@ -11,8 +11,8 @@ import numpy as np
 from peers_tests import adapted, of_module
 
 import mddf
-from mddf._data.reading import read_table
 from mddf._gradient.options import interaction_groups
+from mddf._input.reading import read_table
 
 _DEFAULTS = {
     "learning_rate": 0.1,

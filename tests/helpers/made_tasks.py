@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from mddf._data.class_outputs import ClassOutputs
-from mddf._members.class_outputs_task import ClassOutputsTask
-from mddf._members.tasks import ClassificationTask, RegressionTask
+from mddf._targets.class_outputs import ClassOutputs
+from mddf._training.class_outputs_task import ClassOutputsTask
+from mddf._training.tasks import ClassificationTask, RegressionTask
 
 
 def classification_task(labels, weight=None, *, calibrate=True):

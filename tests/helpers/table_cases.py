@@ -5,9 +5,9 @@ from contextlib import contextmanager
 import pytest
 
 from mddf import RandomForestClassifier
-from mddf._data import blocks
-from mddf._data.frame import frame_table
-from mddf._data.reading import read_table
+from mddf._fitted import batching as blocks
+from mddf._input.frame import frame_table
+from mddf._input.reading import read_table
 
 BLOCK_BYTES, FEWEST_ROWS = blocks._BLOCK_BYTES, blocks._FEWEST
 

@@ -8,7 +8,7 @@ import numpy as np
 from forest_cases import NO_LIMIT, Case, make_case
 
 from mddf import CompletelyRandomForestRegressor, RandomForestRegressor, _core
-from mddf._data.sampling import canonical_order
+from mddf._resampling.sampling import canonical_order
 
 REGRESSORS = [RandomForestRegressor, CompletelyRandomForestRegressor]
 

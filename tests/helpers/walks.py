@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mddf._data.reading import read_table
+from mddf._input.reading import read_table
 
 
 def walk(tree, row):

@@ -25,7 +25,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.metaestimators import available_if
 
 from mddf import DeepForestClassifier, DeepForestRegressor, MDDFClassifier
-from mddf._members import external_fit
+from mddf._members import external_training as external_fit
 from mddf._members.external import kind_of, weight_parameter
 
 DEEP = {"n_layers": 1, "n_estimators": 3, "cv": 3, "random_state": 0}

@@ -10,11 +10,12 @@ from forest_cases import bin_table, rows_of
 
 import mddf
 from mddf._base.parallel import TimeIsUp
-from mddf._data import binner, binning
-from mddf._data.binning import find_bins
+from mddf._binning import binner
+from mddf._binning import bins as binning
+from mddf._binning.bins import find_bins
 from mddf._trees import grower, predictor
 from mddf._trees.arrays import Numbers, Trees
-from mddf._trees.grower import Block, ClassTarget, Grown, Sampling, TreeOptions
+from mddf._trees.grower import ClassTarget, GrowthResult, Sampling, TreeJob, TreeOptions
 
 
 @pytest.fixture(scope="module")
@@ -29,20 +30,20 @@ def problem():
 
 def blocks_of(rows, n=7):
     return [
-        Block(
+        TreeJob(
             seeds=grower.draw_seeds(1, n),
             options=TreeOptions(max_features=2),
             sampling=Sampling(rows, n_draws=len(rows)),
             held_out=grower.OUT_OF_BAG,
             importances=True,
         ),
-        Block(
+        TreeJob(
             seeds=grower.draw_seeds(2, n + 90),
             options=TreeOptions(random_thresholds=True),
             sampling=Sampling(rows),
             held_out=np.arange(120, 150, dtype=np.int32),
         ),
-        Block(
+        TreeJob(
             seeds=grower.draw_seeds(3, 1),
             options=TreeOptions(max_features=3, entropy=True, max_depth=3),
             sampling=Sampling(rows[::2].copy(), weights=np.arange(150) % 3.0),
@@ -109,7 +110,7 @@ def test_time_ends_a_tree_in_the_middle(whole):
         ClassTarget(rng.integers(0, 2, 60_000).astype(np.uint16), 2),
     )
     trees = {"options": TreeOptions(), "sampling": Sampling(rows), "held_out": rows[:9]}
-    blocks = [Block(seeds=grower.draw_seeds(1, 1000), **trees)]
+    blocks = [TreeJob(seeds=grower.draw_seeds(1, 1000), **trees)]
     start = monotonic()
     if whole:
         with pytest.raises(TimeIsUp):
@@ -215,7 +216,7 @@ def test_folds_on_one_table_learn_nothing_of_the_rows_they_do_not_see():
         for random_thresholds in (False, True):
             options = TreeOptions(random_thresholds=random_thresholds, max_features=1)
             seeds = grower.draw_seeds([i, random_thresholds], 20)
-            blocks.append(Block(seeds, options, Sampling(rows), held_out=np.sort(fold)))
+            blocks.append(TreeJob(seeds, options, Sampling(rows), held_out=np.sort(fold)))
     grown = grower.grow(table, ClassTarget(y, 2), blocks, n_jobs=2)
     right = [
         (found.held_out_probabilities().argmax(axis=1) == y[block.held_out])
@@ -398,7 +399,7 @@ def test_no_trees_and_no_blocks(problem):
     table, y, rows = problem
     assert grower.grow(table, y, []) == []
     (grown,) = grower.grow(table, y, [replace(blocks_of(rows)[0], seeds=np.array([], "u8"))])
-    assert grown == Grown()
+    assert grown == GrowthResult()
 
 
 def test_progress_is_shown_if_asked(problem, capsys):
@@ -420,7 +421,7 @@ def test_trees_take_little_memory(problem):
 
 
 def test_received_arrays_may_be_read_only():
-    grown = grower.Grown()
+    grown = grower.GrowthResult()
     for _ in range(2):
         sums, n_trees, importances = np.ones((3, 2)), np.ones(3, np.int32), np.ones((4, 5))
         for array in (sums, n_trees, importances):

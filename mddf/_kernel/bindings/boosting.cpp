@@ -11,9 +11,9 @@
 
 #include "bindings/boosting_arrays.hpp"
 #include "bindings/call.hpp"
-#include "boosting/ranked.hpp"
-#include "boosting/search.hpp"
-#include "boosting/vote.hpp"
+#include "baselines/ranked.hpp"
+#include "baselines/search.hpp"
+#include "baselines/vote.hpp"
 
 namespace mddf::boosting {
 

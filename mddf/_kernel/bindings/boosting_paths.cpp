@@ -10,8 +10,8 @@
 
 #include "bindings/boosting_arrays.hpp"
 #include "bindings/call.hpp"
-#include "boosting/paths.hpp"
-#include "boosting/vote.hpp"
+#include "baselines/paths.hpp"
+#include "baselines/vote.hpp"
 
 namespace mddf::boosting {
 

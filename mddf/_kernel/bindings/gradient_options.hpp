@@ -6,7 +6,7 @@
 #include <string>
 
 #include "bindings/arrays.hpp"
-#include "boosted/options.hpp"
+#include "gradient_boosting/options.hpp"
 
 namespace mddf::gradient {
 

@@ -5,7 +5,7 @@
 #include "bindings/call.hpp"
 #include "bindings/gradient_options.hpp"
 #include "bindings/inputs.hpp"
-#include "boosted/boost.hpp"
+#include "gradient_boosting/boost.hpp"
 
 namespace mddf::gradient {
 namespace {

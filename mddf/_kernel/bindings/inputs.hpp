@@ -10,7 +10,7 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/tree_reader.hpp"
-#include "boosted/columns.hpp"
+#include "gradient_boosting/columns.hpp"
 #include "forest/grow/class_block.hpp"
 #include "forest/grow/value_block.hpp"
 

@@ -1,0 +1,1 @@
+"""Fitted models: stages of members, and how every estimator predicts through them."""

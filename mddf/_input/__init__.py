@@ -1,0 +1,1 @@
+"""From what users pass as X to tables of typed columns."""

@@ -1,0 +1,181 @@
+"""Tables that are never in memory as a whole: their columns are read some at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array
+
+from mddf._base.messages import short
+from mddf._input.cell_values import NUMBER, NUMERIC_DTYPES, checked_numbers, filled
+from mddf._input.frame import frame_table
+from mddf._input.table import ArrayTable, Column, Table
+
+
+class SourceTable(Table):
+    """A table that users make by `by_columns`; pickled as that call, which names nothing private.
+
+    Attributes
+    ----------
+    source
+        What `by_columns` was given.
+    """
+
+    source: Any
+
+    def __reduce__(self) -> tuple[Callable[..., Table], tuple[Any]]:
+        return partial(by_columns, bin_rows=self.bin_rows), (self.source,)
+
+
+class ChunkedFrame(SourceTable):
+    """Columns with names and types of their own."""
+
+    is_read_whole = True
+
+    def __init__(self, head: Any, n_rows: int, fetch: Callable[[list[Any]], Any]) -> None:
+        self.head, self._fetch = head, fetch
+        types = frame_table(head)
+        self.names = names = list(types.names or ())
+        if len(set(names)) < len(names):
+            raise ValueError(f"by_columns needs different names for all columns, got {names}")
+        self.shape = n_rows, len(names)
+        self._types = types.types
+
+    @cached_property
+    def hold_numbers(self) -> np.ndarray:
+        """See Table."""
+        return np.array([type_.kind == NUMBER for type_ in self._types])
+
+    def _read(self, columns: Sequence[int]) -> Table:
+        assert self.names is not None
+        part = frame_table(self._fetch([self.names[c] for c in columns]), columns)
+        if part.shape[0] != self.shape[0]:
+            raise ValueError(
+                f"by_columns: the source had {self.shape[0]} rows, and now has {part.shape[0]}"
+            )
+        return part
+
+    def _column(self, c: int) -> Column:
+        if self._types[c].kind == NUMBER:
+            return super()._column(c)
+        return Column(self.place(c), lambda: self._read([c]).column(0).cells, self._types[c])
+
+    def numbers(self, columns: Sequence[int]) -> np.ndarray:
+        """See Table."""
+        return self._read(columns).numbers(range(len(columns)))
+
+
+class ChunkedArray(SourceTable):
+    """Columns of numbers."""
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+        self.shape = array.shape
+        self.head = np.empty((0, self.shape[1]))
+
+    def numbers(self, columns: Sequence[int]) -> np.ndarray:
+        """See Table."""
+        part = np.asarray(self._array[:, list(columns)])
+        return checked_numbers(part, lambda i: self.place(columns[i]))
+
+
+class WholeArray(SourceTable, ArrayTable):
+    """Columns of an array that is read where it is."""
+
+    def __init__(self, cells: np.ndarray) -> None:
+        super().__init__(cells)
+        self.head = np.empty((0, cells.shape[1]))
+
+
+def by_columns(source: Any, *, bin_rows: int | None = None) -> Table:
+    """A table on disk or on a cluster as X: never in memory as a whole, except one byte a cell.
+
+    Its columns are read one after the other, or some at a time, as many as take 64 MB as double
+    precision. The result is that of the whole table in memory, to the last bit, unless `bin_rows`
+    asks for less.
+
+    Parameters
+    ----------
+    source : str, path, pyarrow.dataset.Dataset, dask.dataframe.DataFrame, dask.array.Array or \
+            ndarray
+        A Parquet file or a folder of them (needs pyarrow), where folders that are called
+        key=value within it give a column each; or partitions of Dask's, which are
+        computed again for each part: persist them, or read them from Parquet. An array of
+        numbers, mapped into memory or not, is read where it is.
+    bin_rows : int, default=None
+        If there are more rows, `fit` finds the bins of numbers on about so many, drawn by a hash
+        of all their numbers: the same rows in whatever order and parts they come. A column with
+        at most `max_bins` different values may then lose rare ones, which share a bin with the
+        next. Everything else sees all rows. The source is read once more. None looks at all rows.
+
+    Returns
+    -------
+    object
+        To be passed as X to `fit`, `predict` and the like, of forests, cascades and deep forests.
+
+    Examples
+    --------
+    >>> import numpy as np, pyarrow, pyarrow.parquet, tempfile
+    >>> from mddf import RandomForestClassifier, by_columns
+    >>> x = np.random.default_rng(0).normal(size=400)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table = pyarrow.table({"x": x, "noise": x[::-1]})
+    ...     pyarrow.parquet.write_table(table, f"{folder}/rows.parquet", row_group_size=100)
+    ...     X = by_columns(f"{folder}/rows.parquet")
+    ...     forest = RandomForestClassifier(10, random_state=0).fit(X, x > 0)
+    ...     forest.score(X, x > 0)
+    1.0
+    """
+    whole = isinstance(bin_rows, int | np.integer) and not isinstance(bin_rows, bool)
+    if not (bin_rows is None or (whole and bin_rows > 0)):
+        raise ValueError(f"bin_rows must be None or a whole number above 0, got {short(bin_rows)}")
+    table = _table(source)
+    table.source = source
+    table.bin_rows = None if bin_rows is None else int(bin_rows)
+    return table
+
+
+def _table(source: Any) -> SourceTable:
+    if isinstance(source, np.ma.MaskedArray):
+        source = filled(source)
+    if isinstance(source, np.ndarray):
+        if source.ndim == 2 and source.dtype.kind in "biuf" and source.dtype not in NUMERIC_DTYPES:
+            return ChunkedArray(source)  # of a table of double precision there is but a part
+        with np.errstate(invalid="ignore"):  # of sums of infinities
+            cells = check_array(
+                source,
+                dtype=list(NUMERIC_DTYPES),
+                ensure_all_finite="allow-nan",
+                input_name="by_columns",
+            )
+        return WholeArray(cells)
+    if isinstance(source, str | Path):
+        from pyarrow.dataset import dataset
+
+        source = dataset(source, partitioning="hive" if Path(source).is_dir() else None)
+    kinds = {(kind.__module__.split(".")[0], kind.__name__) for kind in type(source).__mro__}
+    if ("pyarrow", "Dataset") in kinds:
+        return ChunkedFrame(
+            source.schema.empty_table(),
+            source.count_rows(),
+            lambda columns: source.to_table(columns=columns),
+        )
+    if ("dask", "DataFrame") in kinds:
+        return ChunkedFrame(source._meta, len(source), lambda columns: source[columns].compute())
+    if ("dask", "Array") in kinds and source.ndim == 2:
+        if np.isnan(source.shape).any():
+            raise ValueError(
+                "by_columns needs an array that knows how many rows and columns it has: call its "
+                "compute_chunk_sizes() first"
+            )
+        if source.dtype.kind == "c":
+            raise ValueError(f"Complex data not supported: by_columns got {source.dtype}")
+        return ChunkedArray(source)
+    raise TypeError(
+        "by_columns needs the path of a Parquet file or folder, a pyarrow Dataset, a DataFrame or "
+        f"two-dimensional Array of Dask's, or an array of numbers, got {type(source).__name__}"
+    )

@@ -1,0 +1,174 @@
+#include "baselines/scan.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace mddf::boosting {
+
+namespace {
+
+constexpr double kNothing = -std::numeric_limits<double>::infinity();
+
+// Keeps the best split of one node. Thresholds that rise replace the best only when they beat it
+// by more than the tolerance; those met in falling order win ties, so that among equals the
+// lowest threshold of the lowest feature is kept whichever end the scan came from.
+class Best {
+ public:
+  Best(double floor, double tolerance) : limit_(floor + tolerance), tolerance_(tolerance) {}
+
+  void rising(std::int32_t feature, std::uint32_t code, double score) {
+    if (score > limit_) {
+      split_ = {feature, code, score};
+      limit_ = score + tolerance_;
+    }
+  }
+
+  void falling(std::uint32_t code, double score) {
+    if (score >= fallen_score_ - tolerance_) {
+      fallen_score_ = std::max(score, fallen_score_);
+      fallen_code_ = code;
+    }
+  }
+
+  void end_feature(std::int32_t feature) {
+    if (fallen_score_ > limit_) {
+      split_ = {feature, fallen_code_, fallen_score_};
+      limit_ = fallen_score_ + tolerance_;
+    }
+    fallen_score_ = kNothing;
+  }
+
+  const Split& split() const { return split_; }
+
+ private:
+  double limit_, tolerance_;
+  double fallen_score_ = kNothing;
+  std::uint32_t fallen_code_ = 0;
+  Split split_;
+};
+
+// Adds a run's rows to the sums of their nodes, then shows the changed sums to `judge`. A node
+// that the run does not touch has no new partition, so it needs no look.
+template <class Judge>
+const std::uint32_t* walk_run(const Run& run, const std::uint32_t* row, const SlottedRow* rows,
+                              std::vector<double>& left, Judge&& judge) {
+  const std::uint32_t* end = row + run.length;
+  for (const std::uint32_t* r = row; r != end; ++r) {
+    left[rows[*r].slot] += rows[*r].weight;
+  }
+  const std::size_t n_slots = left.size() - 1;
+  if (run.length < n_slots) {
+    for (const std::uint32_t* r = row; r != end; ++r) {
+      judge(rows[*r].slot);
+    }
+  } else {
+    for (std::size_t slot = 0; slot < n_slots; ++slot) {
+      judge(slot);
+    }
+  }
+  return end;
+}
+
+}  // namespace
+
+Split scan_root(const RankedFeatures& features, const double* signed_weight, double sum,
+                double floor, double tolerance, Interrupt& interrupt) {
+  Best best(floor, tolerance);
+  for (std::size_t f = 0; f < features.n_features(); ++f) {
+    const FeatureRuns& of = features.runs_of(f);
+    interrupt.poll(4 * static_cast<std::int64_t>(features.n_rows()));
+    const auto feature = static_cast<std::int32_t>(f);
+    const std::uint32_t* row = features.rows(of.first_row);
+    const auto add = [&](const Run& run, double total) {
+      for (const std::uint32_t* end = row + run.length; row != end; ++row) {
+        total += signed_weight[*row];
+      }
+      return total;
+    };
+    double left = 0.0;
+    for (std::size_t i = of.first; i < of.middle; ++i) {
+      left = add(features.run(i), left);
+      best.rising(feature, features.run(i).code, std::fabs(2.0 * left - sum));
+    }
+    double right = 0.0;
+    for (std::size_t i = of.middle; i < of.last; ++i) {
+      right = add(features.run(i), right);
+      best.falling(features.run(i).code - 1, std::fabs(2.0 * right - sum));
+    }
+    best.end_feature(feature);
+  }
+  return best.split();
+}
+
+std::vector<Split> scan_nodes(const RankedFeatures& features, const std::vector<SlottedRow>& rows,
+                              const std::vector<double>& sums, double tolerance,
+                              Interrupt& interrupt) {
+  const std::size_t n_slots = sums.size();
+  // The last slot takes the rows of no node; an infinite floor keeps it out of every choice.
+  std::vector<Best> best(n_slots + 1, Best(std::numeric_limits<double>::infinity(), tolerance));
+  std::vector<double> total(sums);
+  total.push_back(0.0);
+  for (std::size_t slot = 0; slot < n_slots; ++slot) {
+    best[slot] = Best(std::fabs(sums[slot]), tolerance);
+  }
+  std::vector<double> side(n_slots + 1);
+  for (std::size_t f = 0; f < features.n_features(); ++f) {
+    const FeatureRuns& of = features.runs_of(f);
+    interrupt.poll(4 * static_cast<std::int64_t>(features.n_rows()));
+    const auto feature = static_cast<std::int32_t>(f);
+    const std::uint32_t* row = features.rows(of.first_row);
+    std::fill(side.begin(), side.end(), 0.0);
+    for (std::size_t i = of.first; i < of.middle; ++i) {
+      const Run& run = features.run(i);
+      row = walk_run(run, row, rows.data(), side, [&](std::size_t slot) {
+        best[slot].rising(feature, run.code, std::fabs(2.0 * side[slot] - total[slot]));
+      });
+    }
+    std::fill(side.begin(), side.end(), 0.0);
+    for (std::size_t i = of.middle; i < of.last; ++i) {
+      const Run& run = features.run(i);
+      row = walk_run(run, row, rows.data(), side, [&](std::size_t slot) {
+        best[slot].falling(run.code - 1, std::fabs(2.0 * side[slot] - total[slot]));
+      });
+    }
+    for (std::size_t slot = 0; slot < n_slots; ++slot) {
+      best[slot].end_feature(feature);
+    }
+  }
+  std::vector<Split> splits(n_slots);
+  for (std::size_t slot = 0; slot < n_slots; ++slot) {
+    splits[slot] = best[slot].split();
+  }
+  return splits;
+}
+
+Split scan_pair(const RankedFeatures& features, const std::vector<SlottedRow>& rows,
+                const double sums[2], double floor, double tolerance, Interrupt& interrupt) {
+  Best best(floor, tolerance);
+  for (std::size_t f = 0; f < features.n_features(); ++f) {
+    const FeatureRuns& of = features.runs_of(f);
+    interrupt.poll(4 * static_cast<std::int64_t>(features.n_rows()));
+    const auto feature = static_cast<std::int32_t>(f);
+    const std::uint32_t* row = features.rows(of.first_row);
+    double side[2] = {0.0, 0.0};
+    const auto score_after = [&](const Run& run) {
+      for (const std::uint32_t* end = row + run.length; row != end; ++row) {
+        side[rows[*row].slot] += rows[*row].weight;
+      }
+      return std::fabs(side[0]) + std::fabs(sums[0] - side[0]) + std::fabs(side[1]) +
+             std::fabs(sums[1] - side[1]);
+    };
+    for (std::size_t i = of.first; i < of.middle; ++i) {
+      best.rising(feature, features.run(i).code, score_after(features.run(i)));
+    }
+    side[0] = side[1] = 0.0;
+    for (std::size_t i = of.middle; i < of.last; ++i) {
+      best.falling(features.run(i).code - 1, score_after(features.run(i)));
+    }
+    best.end_feature(feature);
+  }
+  return best.split();
+}
+
+}  // namespace mddf::boosting

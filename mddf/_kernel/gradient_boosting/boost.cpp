@@ -1,0 +1,279 @@
+#include "gradient_boosting/boost.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "gradient_boosting/quantile_leaves.hpp"
+
+namespace mddf::gradient {
+namespace {
+
+constexpr int64_t kLittle = 4096;  // rows
+// Of leaves: sums over all rounds, and their squares, stay finite at any learning rate.
+constexpr double kMostValue = 1e90;
+
+template <class T>
+std::vector<T> taken(const T* of, const std::vector<int32_t>& rows) {
+  std::vector<T> values;
+  if (!of) return values;
+  values.reserve(rows.size());
+  for (const int32_t row : rows) values.push_back(of[row]);
+  return values;
+}
+
+std::vector<double> begin_with(const std::vector<double>& start, const double* given,
+                               const std::vector<int32_t>& rows) {
+  const size_t width = start.size();
+  std::vector<double> raw(rows.size() * width);
+  for (size_t i = 0; i < rows.size(); ++i)
+    for (size_t k = 0; k < width; ++k)
+      raw[i * width + k] = given ? given[rows[i] * width + k] : start[k];
+  return raw;
+}
+
+// So many that their numbers stay near.
+int64_t rows_together(int width) { return std::max<int64_t>(1, LossOf::kMostRows / width); }
+
+// In the order of the rows, whatever the number of threads.
+double mean_of(const std::vector<double>& losses, const std::vector<double>& weights, int64_t n) {
+  double sum = 0, total = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const double weight = weights.empty() ? 1 : weights[i];
+    sum += weight * losses[i];
+    total += weight;
+  }
+  return total > 0 ? sum / total : 0;
+}
+
+}  // namespace
+
+Booster::Booster(std::shared_ptr<const TableCodes> codes, const Bins& bins, const Target& target,
+                 std::vector<int32_t> train, std::vector<int32_t> held_out, const Options& options,
+                 const double* start, Interrupt& interrupt)
+    : options_(options),
+      loss_(options_),
+      columns_(std::move(codes), bins, std::move(train), interrupt),
+      train_(columns_.rows()),
+      held_out_(std::move(held_out)),
+      y_(taken(target.y, train_)),
+      weights_(taken(target.weights, train_)),
+      keys_(taken(options_.subsample < 1 ? target.keys : nullptr, train_)),
+      held_y_(taken(target.y, held_out_)),
+      held_weights_(taken(target.weights, held_out_)),
+      whole_weights_(target.whole_weights),
+      gradient_(train_.size() * options.width()),
+      hessian_(gradient_.size()) {
+  trees_.width = options_.width();
+  summed_weights_ = weights_;
+  if (!weights_.empty() && !whole_weights_) {
+    const auto n = static_cast<int64_t>(weights_.size());
+    const double largest = largest_of(weights_.data(), n, false);
+    const int scale = rough_scale(largest, {nullptr, static_cast<double>(n)}, 50);
+    weight_unit_ = scale == kNoScale ? 1 : std::ldexp(1.0, -scale);
+    for (double& weight : summed_weights_)
+      weight = scale == kNoScale ? 1 : std::max(1.0, nearest(std::ldexp(weight, scale)));
+  }
+  start_ = start ? std::vector<double>(options_.width(), 0.0)
+                 : loss_.start(y_, weights_, whole_weights_);
+  raw_ = begin_with(start_, start, train_);
+  held_raw_ = begin_with(start_, start, held_out_);
+  grower_ =
+      make_grower(columns_, options_, target.weights && !whole_weights_, target.weights != nullptr);
+}
+
+bool Booster::grow(const uint64_t* seeds, int64_t n_seeds, int64_t patience, double tol, Team& team,
+                   Interrupt& interrupt) {
+  const auto n = static_cast<int64_t>(train_.size());
+  const int width = trees_.width;
+  const double* whole = whole_weights_ && !weights_.empty() ? weights_.data() : nullptr;
+  double total = static_cast<double>(n);
+  if (whole) total = 0;
+  for (int64_t i = 0; whole && i < n; ++i) total += whole[i];
+  loss_.prepare(raw_, y_, weights_);
+  if (losses_.empty() && train_losses_.empty()) note_loss(team);
+  for (int64_t round = 0; round < n_seeds; ++round) {
+    if (patience > 0 && trees_.n_trees() - best_round_ >= patience) break;
+    interrupt.poll(n * (width + 8));
+    Random random(seeds[round]);
+    draw_rows(random, team);
+    note_training_loss();
+    if (!are_gradients_set_) set_gradients(team);
+    const Gradients gradients{gradient_, hessian_,       largest_gradient_, largest_hessian_,
+                              width,     {whole, total}, is_drawn_};
+    const GrownTree& grown = grower_->grow(gradients, random, team, interrupt);
+    const LeafSums sums =
+        LeafAdder(gradients, summed_weights_, grown.tree, options_.wide()).sums(team);
+    const std::vector<double> values = leaf_values(grown, sums);
+    add_to_raw(grown.tree, values, team);
+    are_gradients_set_ = false;
+    add_to_held_out(grown.tree, values);
+    std::vector<double> weights = sums.weights;
+    for (double& weight : weights) weight *= weight_unit_;
+    trees_.add(columns_, grown, options_.symmetric, values, std::move(weights));
+    loss_.prepare(raw_, y_, weights_);
+    const double before = losses_.empty() ? 0 : losses_[best_round_];
+    note_loss(team);
+    if (!losses_.empty() && losses_.back() < before - tol) {
+      best_round_ = trees_.n_trees();
+      best_raw_ = held_raw_;
+    }
+  }
+  note_training_loss();
+  return patience > 0 && trees_.n_trees() - best_round_ >= patience;
+}
+
+void Booster::set_gradients(Team& team) {
+  const int width = trees_.width;
+  const bool weighs = !whole_weights_ && !weights_.empty();
+  largest_gradient_ = largest_hessian_ = 0;
+  are_gradients_set_ = true;
+  if (watches_training_) loss_of_.resize(std::max(loss_of_.size(), train_.size()));
+  std::mutex merging;
+  team.ranges(static_cast<int64_t>(train_.size()), kFewRows, [&](int64_t first, int64_t last) {
+    const int64_t together = rows_together(width);
+    double largest_gradient = 0, largest_hessian = 0;
+    for (int64_t row = first; row < last; row += together) {
+      const int64_t n = std::min(together, last - row);
+      double *gradient = gradient_.data() + row * width, *hessian = hessian_.data() + row * width;
+      loss_.gradients(raw_.data() + row * width, y_.data() + row, n, gradient, hessian,
+                      watches_training_ ? loss_of_.data() + row : nullptr);
+      for (int64_t i = 0; weighs && i < n * width; ++i) {
+        gradient[i] *= weights_[row + i / width];
+        hessian[i] *= weights_[row + i / width];
+      }
+      const bool wide = options_.wide();
+      largest_gradient = std::max(largest_gradient, largest_of(gradient, n * width, wide));
+      largest_hessian = std::max(largest_hessian, largest_of(hessian, n * width, wide));
+    }
+    std::lock_guard<std::mutex> lock(merging);
+    largest_gradient_ = std::max(largest_gradient_, largest_gradient);
+    largest_hessian_ = std::max(largest_hessian_, largest_hessian);
+  });
+}
+
+void Booster::add_to_raw(const Grown& tree, const std::vector<double>& values, Team& team) {
+  const int width = trees_.width;
+  team.ranges(static_cast<int64_t>(train_.size()), kFewRows, [&](int64_t first, int64_t last) {
+    const double* of = values.data();
+    const uint16_t* leaf_of = tree.leaf_of.data();
+    double* raw = raw_.data();
+    if (width == 1) {
+      for (int64_t i = first; i < last; ++i) raw[i] += of[leaf_of[i]];
+      return;
+    }
+    simd::with_vectors(options_.wide(), [=]() MDDF_INLINED {
+      for (int64_t i = first; i < last; ++i)
+        for (int k = 0; k < width; ++k) raw[i * width + k] += of[int64_t{leaf_of[i]} * width + k];
+    });
+  });
+}
+
+// Those of training rows are found with the next round's gradients.
+void Booster::note_loss(Team& team) {
+  if (watches_training_) {
+    set_gradients(team);
+    is_training_loss_due_ = true;
+  }
+  if (held_out_.empty()) return;
+  note_training_loss();
+  if (losses_.empty()) best_raw_ = held_raw_;
+  losses_.push_back(held_out_loss(team));
+}
+
+void Booster::note_training_loss() {
+  if (!std::exchange(is_training_loss_due_, false)) return;
+  train_losses_.push_back(mean_of(loss_of_, weights_, static_cast<int64_t>(train_.size())));
+}
+
+double Booster::held_out_loss(Team& team) {
+  const auto n = static_cast<int64_t>(held_out_.size());
+  loss_of_.resize(std::max(loss_of_.size(), held_out_.size()));
+  team.ranges(n, kFewRows, [&](int64_t first, int64_t last) {
+    const int64_t width = trees_.width, together = rows_together(trees_.width);
+    for (int64_t row = first; row < last; row += together)
+      loss_.losses(held_raw_.data() + row * width, held_y_.data() + row,
+                   std::min(together, last - row), loss_of_.data() + row);
+  });
+  return mean_of(loss_of_, held_weights_, n);
+}
+
+void Booster::draw_rows(Random& random, Team& team) {
+  const bool all = !(options_.subsample < 1);
+  if (all && options_.n_copies == 1) return;
+  const auto n = static_cast<int64_t>(train_.size()) / options_.n_copies;
+  const int64_t begin = trees_.n_trees() % options_.n_copies * n;
+  is_drawn_.resize(train_.size());
+  uint8_t* is_drawn = is_drawn_.data() + begin;
+  if (options_.n_copies > 1) std::fill(is_drawn_.begin(), is_drawn_.end(), uint8_t{0});
+  if (all) {
+    std::fill_n(is_drawn, n, uint8_t{1});
+    return;
+  }
+  if (keys_.empty()) {
+    for (int64_t i = 0; i < n; ++i) is_drawn[i] = random.uniform() < options_.subsample;
+    return;
+  }
+  // The losses are added up beside, and other threads draw more of the ranges.
+  const uint64_t of_round = random.next();
+  const int64_t n_ranges = 4 * team.n_ranges(n, kFewRows);
+  team.each(1 + n_ranges, [&](int64_t piece) {
+    if (piece == 0) return note_training_loss();
+    const uint64_t* keys = keys_.data() + begin;
+    for (int64_t i = n * (piece - 1) / n_ranges; i < n * piece / n_ranges; ++i)
+      is_drawn[i] = Random(of_round ^ keys[i]).uniform() < options_.subsample;
+  });
+}
+
+std::vector<double> Booster::leaf_values(const GrownTree& grown, const LeafSums& sums) const {
+  const int width = trees_.width;
+  std::vector<double> values =
+      options_.quantile_leaves() ? quantile_values(grown.tree) : newton_values(sums);
+  for (size_t at = 0; at < values.size(); ++at) {
+    const Limits& limits = grown.tree.limits[at / width];
+    double value = values[at];
+    if (!options_.monotonic.empty() && !options_.quantile_leaves())
+      value = Limits{limits.least * grown.value_unit, limits.most * grown.value_unit}.clip(value);
+    values[at] = std::clamp(options_.learning_rate * value, -kMostValue, kMostValue);
+  }
+  return values;
+}
+
+std::vector<double> Booster::newton_values(const LeafSums& sums) const {
+  std::vector<double> values(sums.gradients.size());
+  for (size_t at = 0; at < values.size(); ++at) {
+    const double weight = sums.hessians[at] * sums.hessian_unit + options_.l2;
+    values[at] = weight > 0 ? sums.gradients[at] * sums.gradient_unit / weight : 0;
+  }
+  return values;
+}
+
+std::vector<double> Booster::quantile_values(const Grown& tree) const {
+  QuantileLeaves leaves(tree, options_.loss == Loss::kQuantile ? options_.quantile : 0.5);
+  for (size_t i = 0; i < train_.size(); ++i) {
+    if (!is_drawn_.empty() && !is_drawn_[i]) continue;
+    const double rest = y_[i] - raw_[i];
+    if (weights_.empty())
+      leaves.add(tree.leaf_of[i], rest);
+    else
+      leaves.add(tree.leaf_of[i], rest, weights_[i]);
+  }
+  if (options_.monotonic.empty()) return leaves.values();
+  return leaves.ordered_values(
+      [&](int column) { return int{options_.monotonic[columns_[column].number]}; });
+}
+
+void Booster::add_to_held_out(const Grown& tree, const std::vector<double>& values) {
+  const int width = trees_.width;
+  const auto n = static_cast<int64_t>(held_out_.size());
+  std::vector<uint16_t> leaf(n, 0);
+  if (options_.symmetric) {
+    find_ways(tree, columns_, held_out_.data(), 0, n, leaf.data(), options_.wide());
+  } else {
+    for (int64_t i = 0; i < n; ++i) leaf[i] = leaf_at(tree, columns_, held_out_[i]);
+  }
+  for (int64_t i = 0; i < n; ++i)
+    for (int k = 0; k < width; ++k) held_raw_[i * width + k] += values[leaf[i] * width + k];
+}
+
+}  // namespace mddf::gradient

@@ -1,0 +1,336 @@
+// Growing trees leaf by leaf: the split that improves most comes next.
+#pragma once
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "gradient_boosting/histograms.hpp"
+#include "gradient_boosting/row_lists.hpp"
+#include "gradient_boosting/tree.hpp"
+
+namespace mddf::gradient {
+
+template <int kWidth, bool kCounted, int kOutputs>
+class LeafWiseGrower {
+ public:
+  using Sum = Sums<kWidth>;
+  using RoundOf = Round<kWidth, kCounted, kOutputs>;
+
+  LeafWiseGrower(const Columns& columns, const Options& options)
+      : columns_(columns), options_(options), draws_(columns, options) {}
+
+  void grow(const RoundOf& round, Random& random, Team& team, Interrupt& interrupt, Grown& tree) {
+    tree.clear();
+    begin(round, team);
+    search(round, {0, -1}, random, team, interrupt);
+    int n_leaves = 1;
+    while (n_leaves < options_.max_leaf_nodes) {
+      const int best = most_improved();
+      if (best < 0) break;
+      ++n_leaves;
+      const std::pair<int, int> children = divide(round, best, tree, team);
+      if (n_leaves < options_.max_leaf_nodes) search(round, children, random, team, interrupt);
+    }
+    finish(tree, team);
+  }
+
+ private:
+  struct Node {
+    Leaf<kWidth> leaf;
+    int64_t first = 0, last = 0;              // of its rows
+    int64_t first_other = 0, last_other = 0;  // of those that were not drawn
+    int depth = 0, slot = -1;
+    std::vector<uint8_t> groups;
+    Split split;
+    int parent = -1;  // which split it comes from
+    bool is_right = false, is_split = false;
+  };
+
+  void begin(const RoundOf& round, Team& team) {
+    const auto n_rows = static_cast<int64_t>(round.order.size());
+    lists_.begin(round.order, n_rows, round.gradients, columns_.rows(), team);
+    Node root;
+    root.leaf = {round.total, round.scorer.of_leaf(round.total), {}};
+    root.last = root.first_other = round.n_drawn;
+    root.last_other = n_rows;
+    root.groups = draws_.all_groups();
+    nodes_.assign(1, root);
+    free_.clear();
+    n_slots_ = 0;
+    parent_slot_ = -1;
+  }
+
+  int most_improved() const {
+    int best = -1;
+    for (size_t i = 0; i < nodes_.size(); ++i)
+      if (!nodes_[i].is_split && nodes_[i].split.found() &&
+          (best < 0 || nodes_[i].split.score > nodes_[best].split.score))
+        best = static_cast<int>(i);
+    return best;
+  }
+
+  bool may_split(const Node& node, const RoundOf& round) const {
+    const auto& scorer = round.scorer;
+    const Sum& sum = node.leaf.sum;
+    return (options_.max_depth == 0 || node.depth < options_.max_depth) &&
+           sum.of[scorer.kHessian] >= 2 * int64_t{scorer.least_hessian} &&
+           sum.of[scorer.kCount] >= 2 * int64_t{scorer.least_count};
+  }
+
+  int new_slot() {
+    if (free_.empty()) return n_slots_++;
+    const int slot = free_.back();
+    free_.pop_back();
+    return slot;
+  }
+
+  // A node whose split is searched, and in which columns.
+  struct Searched {
+    int node;
+    std::vector<int> columns;
+    Split best;
+  };
+
+  // Finds the best splits of two nodes, the first of which has the parent's histogram; or of one.
+  void search(const RoundOf& round, std::pair<int, int> both, Random& random, Team& team,
+              Interrupt& interrupt) {
+    const int parent_slot = std::exchange(parent_slot_, -1);
+    std::vector<Searched> searched;
+    for (const int i : {both.first, both.second}) {
+      if (i < 0) continue;
+      // Drawn whether the node may be split or not.
+      std::vector<int> columns = draws_.draw(nodes_[i].groups, random);
+      if (may_split(nodes_[i], round)) searched.push_back({i, std::move(columns), {}});
+    }
+    if (parent_slot >= 0 && (searched.empty() || draws_.are_few())) free_.push_back(parent_slot);
+    if (searched.empty()) return;
+    if (draws_.are_few())
+      search_drawn(round, searched, team, interrupt);
+    else
+      search_all(round, both, parent_slot, searched, team, interrupt);
+    for (Searched& one : searched) {
+      nodes_[one.node].split = one.best;
+      // The codes on the right depend on the order of the node's categories.
+      if (one.best.found()) set_codes(round, one.node);
+    }
+    for (const int i : {both.first, both.second})
+      if (i >= 0 && !nodes_[i].split.found()) release(nodes_[i]);
+  }
+
+  // Counts all columns of the node of fewer rows, and takes that away from the parent's histogram.
+  void search_all(const RoundOf& round, std::pair<int, int> both, int parent_slot,
+                  std::vector<Searched>& searched, Team& team, Interrupt& interrupt) {
+    int counted = both.first, other = both.second;
+    if (other >= 0) {
+      if (n_rows(other) < n_rows(counted)) std::swap(counted, other);
+      nodes_[other].slot = parent_slot;
+    }
+    give_slot(counted);
+    const LeafRows<kWidth> rows = rows_of(counted);
+    std::vector<std::vector<uint8_t>> wanted;
+    for (const Searched& one : searched) {
+      wanted.emplace_back(columns_.count());
+      for (const int c : one.columns) wanted.back()[c] = 1;
+    }
+    const auto work = [&](const Chosen& chosen, Split* best) {
+      count(columns_, chosen, rows, histogram(counted), options_.wide());
+      if (other >= 0) take_away(columns_, chosen, histogram(counted), histogram(other));
+      for (size_t a = 0; a < searched.size(); ++a)
+        for (const int c : chosen)
+          if (wanted[a][c]) search_column(round, searched[a].node, c, best[a]);
+    };
+    each_range(draws_.all(), rows.n, searched.data(), searched.size(), work, team, interrupt);
+  }
+
+  // Counts in each node the columns that are drawn for it.
+  void search_drawn(const RoundOf& round, std::vector<Searched>& searched, Team& team,
+                    Interrupt& interrupt) {
+    for (const Searched& one : searched) give_slot(one.node);
+    for (Searched& one : searched) {
+      const LeafRows<kWidth> rows = rows_of(one.node);
+      const auto work = [&](const Chosen& chosen, Split* best) {
+        count(columns_, chosen, rows, histogram(one.node), options_.wide());
+        for (const int c : chosen) search_column(round, one.node, c, *best);
+      };
+      each_range(one.columns, rows.n, &one, 1, work, team, interrupt);
+    }
+  }
+
+  // Calls work(columns, best splits so far of n nodes) for ranges of columns.
+  template <class Work>
+  void each_range(const std::vector<int>& columns, int64_t n_rows, Searched* searched, size_t n,
+                  const Work& work, Team& team, Interrupt& interrupt) {
+    const auto n_columns = static_cast<int64_t>(columns.size());
+    // To fill, to take away and to compare cells takes about as long as to count four rows in each.
+    const int64_t steps = n_rows * n_columns + 4 * columns_.n_cells();
+    interrupt.poll(steps);
+    Team& workers = steps < kLittle ? alone_ : team;  // not worth a call of others
+    const int n_groups = column_ranges(team, static_cast<int>(n_columns));
+    std::vector<Split> found(n_groups * n);
+    workers.each(n_groups, [&](int64_t group) {
+      work(Chosen{columns.data() + n_columns * group / n_groups,
+                  columns.data() + n_columns * (group + 1) / n_groups},
+           found.data() + group * n);
+    });
+    for (size_t at = 0; at < found.size(); ++at) {
+      Split& best = searched[at % n].best;
+      if (found[at].found() && found[at].score > best.score) best = found[at];
+    }
+  }
+
+  int64_t n_rows(int node) const { return nodes_[node].last - nodes_[node].first; }
+  LeafRows<kWidth> rows_of(int node) const {
+    return lists_.of(nodes_[node].first, nodes_[node].last);
+  }
+  void give_slot(int node) {
+    nodes_[node].slot = new_slot();
+    cells_.resize(std::max(cells_.size(), static_cast<size_t>(n_slots_ * columns_.n_cells())));
+  }
+  void release(Node& node) {
+    if (node.slot >= 0) free_.push_back(std::exchange(node.slot, -1));
+  }
+  Sum* histogram(int node) { return cells_.data() + nodes_[node].slot * columns_.n_cells(); }
+
+  void search_column(const RoundOf& round, int node, int c, Split& best) {
+    const Column& column = columns_[c];
+    const Sum* cells = histogram(node) + column.offset;
+    const Leaf<kWidth>& leaf = nodes_[node].leaf;
+    const int sign = draws_.sign(c);
+    uint8_t codes[256];
+    const uint8_t* order = column.categorical ? codes : nullptr;
+    if (order) order_categories(cells, column.n_bins, round.smoothing, round.lane, codes);
+    // What the best place improves is found with all digits.
+    const auto keep = [&](int place, bool missing_left, auto compared) {
+      if (!(compared > 0)) return;
+      const Sum left = left_of(column, order, cells, place, missing_left);
+      const double score = round.scorer.improvement(left, leaf, sign);
+      if (score > best.score) best = {c, place, missing_left, score, {}};
+    };
+    if (round.scorer.monotonic) {
+      Scores<double> scores;
+      scores.clear(column);
+      scan(column, order, cells, BoundedLeaf<kWidth, kCounted, kOutputs>{round.scorer, leaf, sign},
+           scores);
+      scores.best(column, keep);
+      return;
+    }
+    const Compared<kWidth, kCounted, kOutputs> compared(round.scorer, leaf);
+    simd::with_vectors(options_.wide(), [&]() MDDF_INLINED {
+      Scores<float> scores;
+      scores.clear(column);
+      scan(column, order, cells, compared, scores);
+      scores.best(column, keep);
+    });
+  }
+
+  void set_codes(const RoundOf& round, int node) {
+    Split& split = nodes_[node].split;
+    const Column& column = columns_[split.column];
+    uint8_t order[256];
+    if (column.categorical)
+      order_categories(histogram(node) + column.offset, column.n_bins, round.smoothing, round.lane,
+                       order);
+    split.set_codes(column, column.categorical ? order : nullptr);
+  }
+
+  static Sum left_by_codes(const Column& column, const Split& split, const Sum* cells) {
+    if (!column.categorical)
+      return left_of(column, nullptr, cells, split.place, split.missing_left);
+    Sum left;
+    for (int code = 0; code <= column.n_bins; ++code)
+      if (!split.right[code]) left.add(cells[code]);
+    return left;
+  }
+
+  std::pair<int, int> divide(const RoundOf& round, int number, Grown& tree, Team& team) {
+    const int split_number = static_cast<int>(tree.splits.size());
+    Node node = std::move(nodes_[number]);
+    nodes_[number].is_split = true;
+    Split& split = node.split;
+    const Column& column = columns_[split.column];
+    const Sum* cells = cells_.data() + node.slot * columns_.n_cells() + column.offset;
+    const Sum left = left_by_codes(column, split, cells);
+    const Sum right = node.leaf.sum.without(left);
+    if (!column.has_missing) split.send_missing(column, left.of[kWidth - 1] > right.of[kWidth - 1]);
+    const auto divided = [&](int64_t first, int64_t last) {
+      return lists_.divide(first, last, column.codes, split.right.data(), team);
+    };
+    const int64_t at = divided(node.first, node.last);
+    const int64_t other_at = divided(node.first_other, node.last_other);
+    Limits at_left, at_right;
+    divide_limits(round.scorer, left, right, draws_.sign(split.column), node.leaf.limits, at_left,
+                  at_right);
+    draws_.keep_groups(split.column, node.groups);
+    Node child;
+    child.depth = node.depth + 1;
+    child.groups = node.groups;
+    child.parent = split_number;
+    child.leaf = {left, round.scorer.of_leaf(left), at_left};
+    child.first = node.first;
+    child.last = at;
+    child.first_other = node.first_other;
+    child.last_other = other_at;
+    nodes_.push_back(child);
+    child.leaf = {right, round.scorer.of_leaf(right), at_right};
+    child.first = at;
+    child.last = node.last;
+    child.first_other = other_at;
+    child.last_other = node.last_other;
+    child.is_right = true;
+    nodes_.push_back(child);
+    parent_slot_ = node.slot;
+    tree.splits.push_back(split);
+    tree.left.push_back(0);
+    tree.right.push_back(0);
+    if (node.parent >= 0) child_of(tree, node) = split_number;
+    const int n = static_cast<int>(nodes_.size());
+    return {n - 2, n - 1};
+  }
+
+  static int32_t& child_of(Grown& tree, const Node& node) {
+    return (node.is_right ? tree.right : tree.left)[node.parent];
+  }
+
+  // Numbers the leaves, and finds that of each row, drawn or not.
+  void finish(Grown& tree, Team& team) {
+    const int64_t n = columns_.n_rows();
+    tree.leaf_of.resize(n);
+    // The table may have more rows, as those of a validation set, but none of them is in the tree.
+    if (!columns_.are_all()) leaf_of_number_.resize(columns_.n_table_rows());
+    uint16_t* leaf_of = columns_.are_all() ? tree.leaf_of.data() : leaf_of_number_.data();
+    std::vector<const Node*> leaves;
+    for (const Node& node : nodes_) {
+      if (node.is_split) continue;
+      if (node.parent >= 0) child_of(tree, node) = -1 - static_cast<int32_t>(leaves.size());
+      tree.limits.push_back(node.leaf.limits);
+      leaves.push_back(&node);
+    }
+    const auto note = [&](const LeafRows<kWidth>& of, size_t leaf) {
+      for (int64_t k = 0; k < of.n; ++k) leaf_of[of.rows[k]] = static_cast<uint16_t>(leaf);
+    };
+    team.each(static_cast<int64_t>(leaves.size()), [&](int64_t l) {
+      note(lists_.of(leaves[l]->first, leaves[l]->last), l);
+      note(lists_.of(leaves[l]->first_other, leaves[l]->last_other), l);
+    });
+    if (columns_.are_all()) return;
+    team.ranges(n, kFewRows, [&](int64_t first, int64_t last) {
+      for (int64_t i = first; i < last; ++i) tree.leaf_of[i] = leaf_of[columns_.rows()[i]];
+    });
+  }
+
+  static constexpr int64_t kLittle = int64_t{1} << 14;  // steps
+
+  const Columns& columns_;
+  const Options& options_;
+  ColumnDraws draws_;
+  Team alone_;
+  std::vector<Node> nodes_;
+  RowLists<kWidth> lists_;
+  std::vector<Sum> cells_;
+  std::vector<int> free_;
+  std::vector<uint16_t> leaf_of_number_;  // of rows of the table
+  int n_slots_ = 0, parent_slot_ = -1;
+};
+
+}  // namespace mddf::gradient

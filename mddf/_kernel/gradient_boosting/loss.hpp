@@ -1,0 +1,277 @@
+// Losses: where boosting begins, gradients and hessians, and what is left to gain.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "gradient_boosting/exponentials.hpp"
+#include "gradient_boosting/fixed_point.hpp"
+#include "gradient_boosting/options.hpp"
+#include "common/elementary.hpp"
+
+namespace mddf::gradient {
+
+// The least number that at least such a share of the weight does not exceed.
+inline double weighted_quantile(std::vector<double> values, const std::vector<double>& weights,
+                                double share) {
+  const auto n = static_cast<int64_t>(values.size());
+  if (n == 0) return 0;
+  if (weights.empty()) {
+    const auto at = static_cast<int64_t>(std::ceil(share * static_cast<double>(n))) - 1;
+    const auto place = values.begin() + std::clamp<int64_t>(at, 0, n - 1);
+    std::nth_element(values.begin(), place, values.end());
+    return *place;
+  }
+  std::vector<std::pair<double, double>> pairs(n);
+  double total = 0, sum = 0;
+  for (int64_t i = 0; i < n; ++i) pairs[i] = {values[i], weights[i]};
+  std::sort(pairs.begin(), pairs.end());
+  for (const auto& pair : pairs) total += pair.second;
+  for (const auto& pair : pairs) {
+    sum += pair.second;
+    if (sum >= share * total) return pair.first;
+  }
+  return pairs.back().first;
+}
+
+// Of rows with targets: numbers, or classes as numbers. Raw predictions are `width` numbers a row.
+class LossOf {
+ public:
+  explicit LossOf(const Options& options) : options_(options), width_(options.width()) {}
+
+  // The constant raw prediction that is best, or nearly.
+  std::vector<double> start(const std::vector<double>& y, const std::vector<double>& weights,
+                            bool whole) const {
+    const auto share = [](double mean) { return std::clamp(mean, 1e-7, 1 - 1e-7); };
+    switch (options_.loss) {
+      case Loss::kSquared:
+        return {exact_mean(y, weights, whole)};
+      case Loss::kAbsolute:
+      case Loss::kHuber:
+        return {weighted_quantile(y, weights, 0.5)};
+      case Loss::kQuantile:
+        return {weighted_quantile(y, weights, options_.quantile)};
+      case Loss::kPoisson:
+      case Loss::kGamma:
+        return {logarithm(std::max(exact_mean(y, weights, whole), 1e-7))};
+      case Loss::kLogistic:
+      case Loss::kExponential: {
+        const double p = share(exact_mean(y, weights, whole));
+        return {logarithm(p / (1 - p)) * (options_.loss == Loss::kLogistic ? 1 : 0.5)};
+      }
+      case Loss::kSoftmax:
+        break;
+    }
+    std::vector<double> scores(width_), is_class(y.size());
+    for (int k = 0; k < width_; ++k) {
+      for (size_t i = 0; i < y.size(); ++i) is_class[i] = y[i] == k;
+      scores[k] = logarithm(share(exact_mean(is_class, weights, whole)));
+    }
+    return scores;
+  }
+
+  // Looks at all rows once a round, before their gradients are asked for.
+  void prepare(const std::vector<double>& raw, const std::vector<double>& y,
+               const std::vector<double>& weights) {
+    if (options_.loss != Loss::kHuber) return;
+    std::vector<double> sizes(y.size());
+    for (size_t i = 0; i < y.size(); ++i) sizes[i] = std::fabs(y[i] - raw[i]);
+    large_ = weighted_quantile(std::move(sizes), weights, options_.quantile);
+  }
+
+  static constexpr int64_t kMostRows = 1024;  // of one call
+
+  // Negative gradients and hessians of n rows, `width` of each for a row, and their losses, but for
+  // what does not depend on the prediction, or null. The rows should be so few that their numbers
+  // stay near.
+  void gradients(const double* raw, const double* y, int64_t n, double* gradient, double* hessian,
+                 double* losses) const {
+    with_loss([=](auto loss) MDDF_INLINED {
+      if constexpr (loss() == Loss::kSoftmax) {
+        of_classes(raw, y, n, gradient, hessian, losses);
+      } else {
+        of_numbers<loss()>(raw, y, n, gradient, hessian);
+        if (losses) losses_of_numbers<loss()>(raw, y, n, losses);
+      }
+    });
+  }
+
+  // Only the losses.
+  void losses(const double* raw, const double* y, int64_t n, double* losses) const {
+    std::vector<double> powers(options_.loss == Loss::kSoftmax ? n * width_ : 0);
+    double* to_powers = powers.data();
+    with_loss([=](auto loss) MDDF_INLINED {
+      if constexpr (loss() == Loss::kSoftmax)
+        of_classes(raw, y, n, to_powers, nullptr, losses);
+      else
+        losses_of_numbers<loss()>(raw, y, n, losses);
+    });
+  }
+
+ private:
+  // Calls work(loss), a constant, with vectors.
+  template <class Work>
+  void with_loss(const Work& work) const {
+    simd::with_vectors(options_.wide(), [&]() MDDF_INLINED {
+      switch (options_.loss) {
+        case Loss::kSquared:
+          return work(std::integral_constant<Loss, Loss::kSquared>());
+        case Loss::kAbsolute:
+          return work(std::integral_constant<Loss, Loss::kAbsolute>());
+        case Loss::kQuantile:
+          return work(std::integral_constant<Loss, Loss::kQuantile>());
+        case Loss::kHuber:
+          return work(std::integral_constant<Loss, Loss::kHuber>());
+        case Loss::kPoisson:
+          return work(std::integral_constant<Loss, Loss::kPoisson>());
+        case Loss::kGamma:
+          return work(std::integral_constant<Loss, Loss::kGamma>());
+        case Loss::kLogistic:
+          return work(std::integral_constant<Loss, Loss::kLogistic>());
+        case Loss::kExponential:
+          return work(std::integral_constant<Loss, Loss::kExponential>());
+        case Loss::kSoftmax:
+          return work(std::integral_constant<Loss, Loss::kSoftmax>());
+      }
+    });
+  }
+
+  template <Loss kLoss>
+  MDDF_INLINE void losses_of_numbers(const double* raw, const double* y, int64_t n,
+                                     double* losses) const {
+    const double quantile = options_.quantile, large = large_;
+    if constexpr (kLoss == Loss::kLogistic) {
+      for (int64_t i = 0; i < n; ++i) losses[i] = as_exponent(-std::fabs(raw[i]));
+      exponentials(losses, n);
+      for (int64_t i = 0; i < n; ++i) losses[i] += 1;
+      logarithms(losses, n);
+    } else if constexpr (Options::needs_exponential(kLoss)) {
+      for (int64_t i = 0; i < n; ++i) losses[i] = as_exponent(exponent<kLoss>(raw[i], y[i]));
+      exponentials(losses, n);
+    }
+    for (int64_t i = 0; i < n; ++i)
+      losses[i] = loss_of<kLoss>(y[i], raw[i], losses[i], quantile, large);
+  }
+
+  // `power`: what the loss needs of an exponential.
+  template <Loss kLoss>
+  MDDF_INLINE static double loss_of(double y, double f, double power, double quantile,
+                                    double large) {
+    const double rest = y - f, size = std::fabs(rest);
+    if constexpr (kLoss == Loss::kSquared) return rest * rest / 2;
+    if constexpr (kLoss == Loss::kAbsolute) return size;
+    if constexpr (kLoss == Loss::kQuantile) return (rest >= 0 ? quantile : quantile - 1) * rest;
+    if constexpr (kLoss == Loss::kHuber)
+      return size <= large ? rest * rest / 2 : large * (size - large / 2);
+    if constexpr (kLoss == Loss::kPoisson) return power - y * f;
+    if constexpr (kLoss == Loss::kGamma) return f + y * power;
+    if constexpr (kLoss == Loss::kLogistic) return (f > 0 ? f : 0) + power - y * f;
+    return power;
+  }
+
+  template <Loss kLoss>
+  MDDF_INLINE void of_numbers(const double* raw, const double* y, int64_t n, double* gradient,
+                              double* hessian) const {
+    const double quantile = options_.quantile, large = large_;
+    if constexpr (Options::needs_exponential(kLoss)) {  // they go where the hessians will be
+      for (int64_t i = 0; i < n; ++i) hessian[i] = as_exponent(exponent<kLoss>(raw[i], y[i]));
+      exponentials(hessian, n);
+    }
+    for (int64_t i = 0; i < n; ++i)
+      of_number<kLoss>(y[i], y[i] - raw[i], quantile, large, gradient[i], hessian[i]);
+  }
+
+  template <Loss kLoss>
+  MDDF_INLINE static double exponent(double f, double y) {
+    if (kLoss == Loss::kExponential) return y > 0 ? -f : f;
+    return kLoss == Loss::kPoisson ? f : -f;
+  }
+
+  // `hessian` is the exponential of the raw prediction or of minus it, where the loss needs that.
+  template <Loss kLoss>
+  MDDF_INLINE static void of_number(double y, double rest, double quantile, double large,
+                                    double& gradient, double& hessian) {
+    const double power = hessian;
+    hessian = 1;
+    if constexpr (kLoss == Loss::kSquared) {
+      gradient = rest;
+    } else if constexpr (kLoss == Loss::kAbsolute) {
+      gradient = (rest > 0) - (rest < 0);
+    } else if constexpr (kLoss == Loss::kQuantile) {
+      gradient = rest >= 0 ? quantile : quantile - 1;
+    } else if constexpr (kLoss == Loss::kHuber) {  // a parabola that touches where it is linear
+      const double size = std::fabs(rest);
+      const bool is_large = size > large;
+      gradient = is_large ? std::copysign(large, rest) : rest;
+      hessian = is_large ? large / size : 1;
+    } else if constexpr (kLoss == Loss::kPoisson) {
+      hessian = power;
+      gradient = y - power;
+    } else if constexpr (kLoss == Loss::kGamma) {
+      hessian = y * power;
+      gradient = hessian - 1;
+    } else if constexpr (kLoss == Loss::kLogistic) {
+      const double p = 1 / (1 + power);
+      gradient = y - p;
+      hessian = p * (1 - p);
+    } else {
+      hessian = power;
+      gradient = y > 0 ? power : -power;
+    }
+  }
+
+  // In several chains, none of which waits for the others.
+  MDDF_INLINE static double largest_number(const double* of, int n) {
+    double most[4] = {of[0], of[0], of[0], of[0]};
+    int k = 0;
+    for (; k + 4 <= n; k += 4)
+      for (int j = 0; j < 4; ++j) most[j] = of[k + j] > most[j] ? of[k + j] : most[j];
+    for (; k < n; ++k) most[0] = of[k] > most[0] ? of[k] : most[0];
+    for (int j = 1; j < 4; ++j) most[0] = most[j] > most[0] ? most[j] : most[0];
+    return most[0];
+  }
+
+  // Gradients and hessians, or if the latter are null only the losses; these may be null.
+  MDDF_INLINE void of_classes(const double* raw, const double* y, int64_t n, double* gradient,
+                              double* hessian, double* losses) const {
+    const int width = width_;
+    double most[kMostRows], sums[kMostRows];
+    for (int64_t i = 0; i < n; ++i) {
+      const double* of_row = raw + i * width;
+      most[i] = largest_number(of_row, width);
+      for (int k = 0; k < width; ++k) {
+        const double exponent = of_row[k] - most[i];  // never above 0
+        gradient[i * width + k] = exponent > -kMostExponent ? exponent : -kMostExponent;
+      }
+    }
+    exponentials(gradient, n * width);
+    for (int64_t i = 0; i < n; ++i) {
+      const double* powers = gradient + i * width;
+      sums[i] = 0;
+      for (int k = 0; k < width; ++k) sums[i] += powers[k];
+    }
+    for (int64_t i = 0; i < n && hessian; ++i) {
+      double *to = gradient + i * width, *to_hessian = hessian + i * width;
+      const double share = 1 / sums[i];
+      for (int k = 0; k < width; ++k) {
+        const double p = to[k] * share;
+        to[k] = -p;
+        to_hessian[k] = p * (1 - p);
+      }
+      to[static_cast<int>(y[i])] += 1;
+    }
+    if (!losses) return;
+    logarithms(sums, n);
+    for (int64_t i = 0; i < n; ++i)
+      losses[i] = sums[i] + most[i] - raw[i * width + static_cast<int>(y[i])];
+  }
+
+  const Options& options_;
+  int width_;
+  double large_ = 0;  // residuals above it count as large
+};
+
+}  // namespace mddf::gradient

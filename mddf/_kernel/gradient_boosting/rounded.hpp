@@ -1,0 +1,289 @@
+// A round's gradients and hessians as whole numbers.
+//
+// Of more outputs than the sums hold, random projections are taken, new ones in each round (L.
+// Iosipoi and A. Vakhrushev, "SketchBoost", 2022), with the mean of the outputs' hessians.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <mutex>
+#include <numeric>
+#include <vector>
+
+#include "gradient_boosting/fixed_point.hpp"
+#include "gradient_boosting/score.hpp"
+#include "gradient_boosting/team.hpp"
+#include "common/random.hpp"
+
+namespace mddf::gradient {
+
+// Gradients and hessians of a round, `width` of each for a row, and the largest of their sizes.
+struct Gradients {
+  const std::vector<double>& gradient;
+  const std::vector<double>& hessian;
+  double largest_gradient, largest_hessian;
+  int width;
+  Multiplicity times;
+  const std::vector<uint8_t>& is_drawn;  // which rows the tree is grown on; empty for all
+};
+
+// The largest size of numbers.
+inline double largest_in(const std::vector<double>& values, Team& team, bool wide) {
+  double largest = 0;
+  std::mutex merging;
+  team.ranges(static_cast<int64_t>(values.size()), kFewRows, [&](int64_t first, int64_t last) {
+    const double found = largest_of(values.data() + first, last - first, wide);
+    std::lock_guard<std::mutex> lock(merging);
+    largest = std::max(largest, found);
+  });
+  return largest;
+}
+
+template <int kWidth, bool kCounted, int kOutputs>
+class Rounded {
+ public:
+  using Sum = Sums<kWidth>;
+  using ScorerOf = Scorer<kWidth, kCounted, kOutputs>;
+  static constexpr int kGradients = ScorerOf::kGradients;
+  static constexpr int kHessian = ScorerOf::kHessian, kCount = ScorerOf::kCount;
+  static constexpr int kBits = 30;  // of sums
+
+  Rounded(int64_t n_rows, bool counts_rows, bool wide)
+      : counts_rows_(counts_rows),
+        wide_(wide),
+        rows_(n_rows),
+        order_(n_rows),
+        n_drawn_(n_rows),
+        squares_(n_rows) {
+    std::iota(order_.begin(), order_.end(), 0);
+  }
+
+  static int lanes(int width) { return std::min(width, kGradients); }
+
+  void set(const Gradients& of, Random& random, Team& team) {
+    const int n_lanes = lanes(of.width);
+    find_drawn(of.is_drawn, team);
+    const double *gradients = of.gradient.data(), *hessians = of.hessian.data();
+    double largest_gradient = of.largest_gradient, largest_hessian = of.largest_hessian;
+    if (of.width > n_lanes) {
+      project(of, random, team);
+      gradients = projected_.data();
+      largest_gradient = largest_in(projected_, team, wide_);
+    }
+    if (of.width > 1) {
+      find_means(of, team);
+      hessians = means_.data();
+      largest_hessian = largest_in(means_, team, wide_);
+    }
+    scale_ = scale(gradients, largest_gradient, n_lanes, of.times, team);
+    // Whole numbers as they are, if their sums are not too large.
+    const bool whole = counts_rows_ && of.times.total <= std::ldexp(1.0, kBits);
+    hessian_scale_ = whole ? 0 : scale(hessians, largest_hessian, 1, of.times, team);
+    total_ = {};
+    steepest_ = 0;
+    flat_ = 0;
+    if (any()) round(gradients, hessians, n_lanes, of, team);
+  }
+
+  // Whether any row has a gradient and a hessian.
+  bool any() const { return scale_ != kNoScale && hessian_scale_ != kNoScale; }
+  int scale() const { return scale_; }
+  int hessian_scale() const { return hessian_scale_; }
+  const std::vector<Sum>& rows() const { return rows_; }  // 0 of those that were not drawn
+  // Those that were drawn, and then the others.
+  const std::vector<int32_t>& order() const { return order_; }
+  int64_t n_drawn() const { return n_drawn_; }
+  const Sum& total() const { return total_; }
+
+  // A bound of what the leaves of any tree score in all, each of which has so much weight at least:
+  // not more than each row for itself, or than all gradients in one leaf.
+  double most_score(const Multiplicity& times, double least_weight, Team& team) const {
+    double most = 0;
+    if (steepest_ > 0) {
+      constexpr int kDigits = 20;
+      int exponent;
+      std::frexp(steepest_, &exponent);
+      const float unit = std::ldexp(1.0F, kDigits - exponent);
+      std::mutex merging;
+      team.ranges(n_rows(), kFewRows, [&](int64_t first, int64_t last) {
+        const double sum = whole_sum(times, unit, first, last);
+        std::lock_guard<std::mutex> lock(merging);
+        most += sum;
+      });
+      most = std::ldexp(most, exponent - kDigits);
+    }
+    // Rows without a hessian have no score for themselves.
+    if (flat_ > 0) most = 2 * (most + flat_ * flat_ / least_weight);
+    const double together = std::ldexp(1.0, 2 * kBits) * kGradients / least_weight;
+    return most > 0 ? std::min(most, together) : 1;
+  }
+
+ private:
+  static constexpr int64_t kBlock = 256;  // rows, whose numbers stay near
+
+  int64_t n_rows() const { return static_cast<int64_t>(rows_.size()); }
+
+  void find_drawn(const std::vector<uint8_t>& is_drawn, Team& team) {
+    if (is_drawn.empty()) return;  // all are, as in the rounds before
+    const auto n_in = [&](int64_t first, int64_t last) {
+      return std::accumulate(is_drawn.begin() + first, is_drawn.begin() + last, int64_t{0});
+    };
+    n_drawn_ = n_in(0, n_rows());
+    found_.resize(n_rows());
+    team.ranges(n_rows(), kFewRows, [&](int64_t first, int64_t last) {
+      int32_t* found = found_.data() + first;
+      int64_t n = 0, others = last - first;
+      for (int64_t i = first; i < last; ++i) {  // without a branch that nothing can foresee
+        const bool drawn = is_drawn[i] != 0;
+        found[n] = found[others - 1] = static_cast<int32_t>(i);
+        n += drawn;
+        others -= !drawn;
+      }
+      const int64_t n_before = n_in(0, first);
+      std::copy_n(found, n, order_.begin() + n_before);
+      std::copy(found + n, found + last - first, order_.begin() + n_drawn_ + first - n_before);
+    });
+  }
+
+  void project(const Gradients& of, Random& random, Team& team) {
+    std::vector<double> signs(of.width * kGradients);
+    for (double& sign : signs) sign = random.below(2) ? 1 : -1;
+    projected_.resize(n_rows() * kGradients);
+    team.ranges(n_rows(), kFewRows / kGradients, [&](int64_t first, int64_t last) {
+      const double *from = of.gradient.data(), *sign = signs.data();
+      double* to = projected_.data();
+      const int width = of.width;
+      simd::with_vectors(wide_, [=]() MDDF_INLINED {
+        for (int64_t i = first; i < last; ++i) {
+          double sums[kGradients] = {};
+          for (int k = 0; k < width; ++k)
+            for (int j = 0; j < kGradients; ++j)
+              sums[j] += from[i * width + k] * sign[k * kGradients + j];
+          std::copy_n(sums, kGradients, to + i * kGradients);
+        }
+      });
+    });
+  }
+
+  void find_means(const Gradients& of, Team& team) {
+    means_.resize(n_rows());
+    team.ranges(n_rows(), kFewRows, [&](int64_t first, int64_t last) {
+      for (int64_t i = first; i < last; ++i) {
+        const double* of_row = of.hessian.data() + i * of.width;
+        double sum = 0;
+        for (int k = 0; k < of.width; ++k) sum += of_row[k];
+        means_[i] = sum / of.width;
+      }
+    });
+  }
+
+  int scale(const double* values, double largest, int width, const Multiplicity& times,
+            Team& team) const {
+    const SizeOf size(largest);
+    std::vector<double> sums(width);
+    std::mutex merging;
+    team.ranges(n_rows(), kFewRows, [&](int64_t first, int64_t last) {
+      const std::vector<double> part = size.sums(values, first, last, width, times, wide_);
+      std::lock_guard<std::mutex> lock(merging);  // exact in any order
+      for (int j = 0; j < width; ++j) sums[j] += part[j];
+    });
+    return size.scale(sums, times, kBits);
+  }
+
+  // What rounding of some rows finds.
+  struct Found {
+    Sum total;
+    float steepest = 0;
+    double flat = 0;
+  };
+
+  void round(const double* gradients, const double* hessians, int n_lanes, const Gradients& of,
+             Team& team) {
+    std::mutex merging;
+    team.ranges(n_rows(), kFewRows, [&](int64_t first, int64_t last) {
+      Found found;
+      simd::with_vectors(wide_, [&]() MDDF_INLINED {
+        for (int64_t begin = first; begin < last; begin += kBlock)
+          round_block(gradients + begin * n_lanes, hessians + begin, n_lanes, of, begin,
+                      std::min(kBlock, last - begin), found);
+      });
+      std::lock_guard<std::mutex> lock(merging);
+      total_.add(found.total);
+      steepest_ = std::max(steepest_, found.steepest);
+      flat_ += found.flat;
+    });
+  }
+
+  MDDF_INLINE void round_block(const double* gradients, const double* hessians, int n_lanes,
+                               const Gradients& of, int64_t begin, int64_t n, Found& found) {
+    const double unit = std::ldexp(1.0, scale_), hessian_unit = std::ldexp(1.0, hessian_scale_);
+    double count[kBlock], squares[kBlock];
+    int32_t numbers[kWidth][kBlock];
+    float quotient[kBlock];
+    for (int64_t i = 0; i < n; ++i) count[i] = squares[i] = 0;
+    for (int64_t i = 0; i < n; ++i) count[i] = of.is_drawn.empty() ? 1 : of.is_drawn[begin + i];
+    if (kCounted)
+      for (int64_t i = 0; i < n; ++i) numbers[kCount][i] = static_cast<int32_t>(count[i]);
+    if (of.times.of)
+      for (int64_t i = 0; i < n; ++i) count[i] *= of.times.of[begin + i];
+    for (int j = 0; j < n_lanes; ++j)
+      for (int64_t i = 0; i < n; ++i) {
+        const double rounded = nearest(gradients[i * n_lanes + j] * unit);
+        squares[i] += rounded * rounded;
+        numbers[j][i] = static_cast<int32_t>(count[i] * rounded);
+      }
+    for (int j = n_lanes; j < kGradients; ++j) std::fill_n(numbers[j], n, 0);
+    int n_flat = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      const double rounded = nearest(hessians[i] * hessian_unit);
+      const bool steep = (rounded > 0) & (count[i] > 0);
+      numbers[kHessian][i] = static_cast<int32_t>(count[i] * rounded);
+      quotient[i] = steep ? static_cast<float>(squares[i]) / static_cast<float>(rounded) : 0;
+      n_flat += (count[i] > 0) & !(rounded > 0);
+    }
+    for (int64_t i = 0; i < n; ++i) squares_[begin + i] = quotient[i];
+    for (int64_t i = 0; i < n; ++i)
+      for (int j = 0; j < kWidth; ++j)
+        rows_[begin + i].of[j] = ScorerOf::uses(j) ? numbers[j][i] : 0;
+    for (int j = 0; j < kWidth; ++j)
+      for (int64_t i = 0; i < n && ScorerOf::uses(j); ++i) found.total.of[j] += numbers[j][i];
+    for (int64_t i = 0; i < n; ++i)
+      found.steepest = quotient[i] > found.steepest ? quotient[i] : found.steepest;
+    for (int64_t i = 0; i < n && n_flat > 0; ++i)
+      for (int j = 0; j < n_lanes && numbers[kHessian][i] == 0; ++j)
+        found.flat += std::fabs(numbers[j][i]);
+  }
+
+  double whole_sum(const Multiplicity& times, float unit, int64_t first, int64_t last) const {
+    double sum = 0;
+    simd::with_vectors(wide_, [&]() MDDF_INLINED {
+      const float* squares = squares_.data();
+      if (times.of) {
+        for (int64_t i = first; i < last; ++i)
+          sum += times.of[i] * (static_cast<int32_t>(squares[i] * unit) + 1);
+        return;
+      }
+      int64_t whole = last - first;
+      for (int64_t i = first; i < last; ++i) whole += static_cast<int32_t>(squares[i] * unit);
+      sum = static_cast<double>(whole);
+    });
+    return sum;
+  }
+
+  bool counts_rows_;  // hessians are 1 for each row
+  bool wide_;
+  std::vector<Sum> rows_;
+  std::vector<int32_t> order_, found_;
+  int64_t n_drawn_;
+  std::vector<double> projected_, means_;
+  int scale_ = kNoScale, hessian_scale_ = kNoScale;
+  Sum total_;
+  // Of each row the sum of the squares of its gradients, over its hessian; the largest of them; and
+  // the sum of the gradients of rows whose hessian is 0.
+  std::vector<float> squares_;
+  float steepest_ = 0;
+  double flat_ = 0;
+};
+
+}  // namespace mddf::gradient

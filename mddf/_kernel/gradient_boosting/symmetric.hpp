@@ -1,0 +1,380 @@
+// Growing symmetric trees: all leaves of a level are split alike.
+//
+// A leaf of which the level's split would leave too little on one side stays as it is. Leaves are
+// so never empty, and there are at most as many as rows.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "gradient_boosting/histograms.hpp"
+#include "gradient_boosting/row_lists.hpp"
+#include "gradient_boosting/tree.hpp"
+#include "gradient_boosting/walk.hpp"
+
+namespace mddf::gradient {
+
+template <int kWidth, bool kCounted, int kOutputs>
+class SymmetricGrower {
+ public:
+  using Sum = Sums<kWidth>;
+  using RoundOf = Round<kWidth, kCounted, kOutputs>;
+  using ScorerOf = Scorer<kWidth, kCounted, kOutputs>;
+  using Bounded = BoundedLeaf<kWidth, kCounted, kOutputs>;
+
+  SymmetricGrower(const Columns& columns, const Options& options)
+      : columns_(columns), options_(options), draws_(columns, options), orders_(columns.count()) {
+    if (walks()) walks_ = std::make_unique<Walks>(columns);
+  }
+
+  void grow(const RoundOf& round, Random& random, Team& team, Interrupt& interrupt, Grown& tree) {
+    tree.clear();
+    if (walks_) tree.leaf_of.assign(columns_.n_rows(), 0);
+    tree.leaf_of_way.assign(1, 0);
+    begin(round, team);
+    std::vector<uint8_t> groups = draws_.all_groups();
+    for (int level = 0; level < options_.max_depth; ++level) {
+      interrupt.poll(columns_.n_rows() * columns_.count() + columns_.n_cells());
+      const std::vector<int> drawn = draws_.draw(groups, random);
+      order(round, drawn, team);
+      Split best = search(round, drawn, tree.leaf_of, team);
+      if (!best.found()) break;
+      best.set_codes(columns_[best.column], order_of(best.column));
+      const std::vector<Sum> lefts =
+          walks_ ? walk_left(round, best, tree.leaf_of) : count_left(best);
+      best.score = improvement(round.scorer, best, lefts);
+      if (!(best.score > 0)) break;
+      draws_.keep_groups(best.column, groups);
+      divide(round, best, lefts, level + 1 == options_.max_depth, tree, team);
+      tree.splits.push_back(best);
+    }
+    for (const Leaf<kWidth>& leaf : leaves_) tree.limits.push_back(leaf.limits);
+    if (!walks_) find_leaves(tree, team);
+  }
+
+ private:
+  // Whether rows are walked: each row of each level costs about as much as counting fourteen rows,
+  // or comparing seven bins of a leaf.
+  bool walks() const {
+    const int64_t n = columns_.n_rows();
+    if (n > kMostWalked || options_.counting == Counting::kHistograms) return false;
+    if (!options_.monotonic.empty()) return false;
+    if (options_.counting == Counting::kWalk) return true;
+    const int64_t leaves = std::min<int64_t>(int64_t{1} << options_.max_depth, n);
+    const int64_t steps = 14 * n * options_.max_depth * columns_.count();
+    const int64_t counted = n * (options_.max_depth + 1) / 2 * columns_.count();
+    return steps < counted + 2 * leaves * columns_.n_cells();
+  }
+
+  const uint8_t* order_of(int c) const { return orders_[c].empty() ? nullptr : orders_[c].data(); }
+
+  void begin(const RoundOf& round, Team& team) {
+    leaves_.assign(1, {round.total, round.scorer.of_leaf(round.total), {}});
+    is_ordered_.assign(columns_.count(), 0);
+    if (walks_) return;
+    lists_.begin(round.order, round.n_drawn, round.gradients, columns_.rows(), team);
+    start_ = {0, lists_.size()};
+    slot_of_ = {0};
+    to_count_ = {{0, -1}};
+    n_slots_ = 1;
+  }
+
+  // Puts the categories in order of those columns that are drawn for the first time.
+  void order(const RoundOf& round, const std::vector<int>& drawn, Team& team) {
+    std::vector<int> others;
+    for (const int c : drawn)
+      if (columns_[c].categorical && !std::exchange(is_ordered_[c], 1)) others.push_back(c);
+    team.each(static_cast<int64_t>(others.size()), [&](int64_t i) {
+      const int c = others[i];
+      const Column& column = columns_[c];
+      std::vector<Sum> cells(column.n_cells());
+      for (int64_t k = 0; k < round.n_drawn; ++k) {
+        const int32_t row = round.order[k];
+        cells[column.codes[columns_.rows()[row]]].add(round.gradients[row]);
+      }
+      orders_[c].resize(column.n_bins);
+      order_categories(cells.data(), column.n_bins, round.smoothing, round.lane, orders_[c].data());
+      if (walks_) walks_->sort(columns_, c, orders_[c].data());
+    });
+  }
+
+  // The split of a level that improves most. Scores are whole numbers of the round's units, but
+  // under constraints, where they are rounded to others: sums over leaves are exact.
+  Split search(const RoundOf& round, const std::vector<int>& drawn,
+               const std::vector<uint16_t>& leaf_of, Team& team) {
+    if (round.scorer.monotonic) {
+      return search_by_histograms(drawn, team, [&](int c, const uint8_t* order, Split& best) {
+        Scores<double> scores;
+        scores.clear(columns_[c]);
+        for (size_t l = 0; l < leaves_.size(); ++l)
+          scan(columns_[c], order, cells_of(l, c),
+               Bounded{round.scorer, leaves_[l], draws_.sign(c)}, scores);
+        keep_best(scores, c, best);
+      });
+    }
+    compared_.clear();
+    for (const Leaf<kWidth>& leaf : leaves_) compared_.emplace_back(round.scorer, leaf);
+    if (walks_) return search_by_walk(round, drawn, leaf_of, team);
+    return search_by_histograms(drawn, team, [&](int c, const uint8_t* order, Split& best) {
+      simd::with_vectors(options_.wide(), [&]() MDDF_INLINED {
+        Scores<int32_t> scores;
+        scores.clear(columns_[c]);
+        for (size_t l = 0; l < leaves_.size(); ++l)
+          scan(columns_[c], order, cells_of(l, c), compared_[l], scores);
+        keep_best(scores, c, best);
+      });
+    });
+  }
+
+  template <class Number>
+  MDDF_INLINE void keep_best(const Scores<Number>& scores, int c, Split& best) const {
+    scores.best(columns_[c], [&](int place, bool missing_left, Number score) {
+      if (score > best.score) best = {c, place, missing_left, static_cast<double>(score), {}};
+    });
+  }
+
+  static Split best_of(const std::vector<Split>& found) {
+    Split best;
+    for (const Split& split : found)
+      if (split.found() && split.score > best.score) best = split;
+    return best;
+  }
+
+  // What a split improves in all leaves.
+  double improvement(const ScorerOf& scorer, const Split& split,
+                     const std::vector<Sum>& lefts) const {
+    double sum = 0;
+    for (size_t l = 0; l < leaves_.size(); ++l)
+      sum += scorer.improvement(lefts[l], leaves_[l], draws_.sign(split.column));
+    return sum;
+  }
+
+  // -- by walking
+
+  Split search_by_walk(const RoundOf& round, const std::vector<int>& drawn,
+                       const std::vector<uint16_t>& leaf_of, Team& team) {
+    std::vector<Split> found(drawn.size());
+    team.each(static_cast<int64_t>(drawn.size()), [&](int64_t i) {
+      simd::with_vectors(options_.wide(),
+                         [&]() MDDF_INLINED { found[i] = walk_column(round, drawn[i], leaf_of); });
+    });
+    return best_of(found);
+  }
+
+  MDDF_INLINE Split walk_column(const RoundOf& round, int c,
+                                const std::vector<uint16_t>& leaf_of) const {
+    const Walks::Order order = (*walks_)[c];
+    std::vector<Walked<kWidth>> walked;
+    Split best;
+    int32_t highest = 0;
+    for (const bool missing_left : {false, true}) {
+      if (missing_left && !columns_[c].has_missing) break;
+      walked.assign(leaves_.size(), {});
+      int32_t score = 0;
+      if (missing_left) {
+        for (int64_t k = order.n_present; k < columns_.n_rows(); ++k)
+          walked[leaf_of[order.rows[k]]].left.add(round.gradients[order.rows[k]]);
+        for (size_t l = 0; l < leaves_.size(); ++l) {
+          walked[l].found = static_cast<int32_t>(compared_[l].improvement(walked[l].left));
+          score += walked[l].found;
+        }
+        if (score > highest) {
+          highest = score;
+          best = {c, -1, true, static_cast<double>(score), {}};
+        }
+      }
+      const int64_t row = walk(order, round.gradients.data(), leaf_of.data(), compared_.data(),
+                               walked.data(), score, highest);
+      if (row >= 0) best = {c, place_of(c, row), missing_left, static_cast<double>(highest), {}};
+    }
+    return best;
+  }
+
+  // Sums on the left of a split, of each leaf.
+  std::vector<Sum> walk_left(const RoundOf& round, const Split& split,
+                             const std::vector<uint16_t>& leaf_of) const {
+    std::vector<Sum> sums(2 * leaves_.size());
+    const uint8_t* codes = columns_[split.column].codes;
+    for (int64_t i = 0; i < columns_.n_rows(); ++i)
+      sums[leaf_of[i] + leaves_.size() * split.right[codes[columns_.rows()[i]]]].add(
+          round.gradients[i]);
+    sums.resize(leaves_.size());
+    return sums;
+  }
+
+  // Where in the order of the search a row's code is.
+  int place_of(int c, int64_t row) const {
+    const uint8_t code = columns_[c].codes[columns_.rows()[row]];
+    if (orders_[c].empty()) return code;
+    const auto at = std::find(orders_[c].begin(), orders_[c].end(), code);
+    return static_cast<int>(at - orders_[c].begin());
+  }
+
+  // -- by histograms
+
+  Sum* histogram(int slot) { return cells_.data() + slot * columns_.n_cells(); }
+  LeafRows<kWidth> rows_of(int leaf) const { return lists_.of(start_[leaf], start_[leaf + 1]); }
+
+  const Sum* cells_of(size_t leaf, int c) { return histogram(slot_of_[leaf]) + columns_[c].offset; }
+
+  // Calls search_column(c, order, best) for the columns that are drawn.
+  template <class SearchColumn>
+  Split search_by_histograms(const std::vector<int>& drawn, Team& team,
+                             const SearchColumn& search_column) {
+    cells_.resize(std::max(cells_.size(), static_cast<size_t>(n_slots_ * columns_.n_cells())));
+    const std::vector<int>& columns = draws_.are_few() ? drawn : draws_.all();
+    const auto n_columns = static_cast<int64_t>(columns.size());
+    const int n_groups = column_ranges(team, static_cast<int>(n_columns));
+    std::vector<uint8_t> wanted(columns_.count());
+    for (const int c : drawn) wanted[c] = 1;
+    std::vector<Split> found(n_groups);
+    team.each(n_groups, [&](int64_t group) {
+      const Chosen chosen{columns.data() + n_columns * group / n_groups,
+                          columns.data() + n_columns * (group + 1) / n_groups};
+      for (const Counted& pair : to_count_) {
+        Sum* counted = histogram(slot_of_[pair.leaf]);
+        count(columns_, chosen, rows_of(pair.leaf), counted, options_.wide());
+        if (pair.sibling >= 0)
+          take_away(columns_, chosen, counted, histogram(slot_of_[pair.sibling]));
+      }
+      for (const int c : chosen)
+        if (wanted[c]) search_column(c, order_of(c), found[group]);
+    });
+    return best_of(found);
+  }
+
+  // Sums on the left of a split, of each leaf.
+  std::vector<Sum> count_left(const Split& split) {
+    const int c = split.column;
+    std::vector<Sum> sums;
+    for (size_t l = 0; l < leaves_.size(); ++l)
+      sums.push_back(
+          left_of(columns_[c], order_of(c), cells_of(l, c), split.place, split.missing_left));
+    return sums;
+  }
+
+  // Divides the rows of the leaves that are split; of both parts, the one of fewer rows is counted
+  // next, and the other is what is left. If few columns are drawn, all leaves are counted.
+  void divide_rows(const Split& split, const std::vector<uint8_t>& is_split, Team& team) {
+    const uint8_t* codes = columns_[split.column].codes;
+    std::vector<int64_t> middle(is_split.size());
+    const auto n_leaves = static_cast<int64_t>(is_split.size());
+    const auto divide = [&](int64_t l, Team& workers) {
+      middle[l] = lists_.divide(start_[l], start_[l + 1], codes, split.right.data(), workers);
+    };
+    // Of large leaves each thread divides a part.
+    const auto is_large = [&](int64_t l) {
+      return 2 * team.n_threads() * (start_[l + 1] - start_[l]) > lists_.size();
+    };
+    Team alone;
+    for (int64_t l = 0; l < n_leaves; ++l)
+      if (is_split[l] && is_large(l)) divide(l, team);
+    team.each(n_leaves, [&](int64_t l) {
+      if (is_split[l] && !is_large(l)) divide(l, alone);
+    });
+    std::vector<int64_t> start;
+    std::vector<int> slots;
+    to_count_.clear();
+    for (size_t l = 0; l < is_split.size(); ++l) {
+      const int number = static_cast<int>(start.size());
+      start.push_back(start_[l]);
+      slots.push_back(slot_of_[l]);
+      if (!is_split[l]) continue;
+      start.push_back(middle[l]);
+      slots.push_back(slot_of_[l]);
+      const bool left_is_smaller = middle[l] - start_[l] <= start_[l + 1] - middle[l];
+      const int smaller = number + !left_is_smaller;
+      slots[smaller] = n_slots_++;
+      to_count_.push_back({smaller, number + left_is_smaller});
+    }
+    start.push_back(start_.back());
+    start_ = std::move(start);
+    slot_of_ = std::move(slots);
+    if (!draws_.are_few()) return;
+    n_slots_ = static_cast<int>(slot_of_.size());
+    std::iota(slot_of_.begin(), slot_of_.end(), 0);
+    to_count_.clear();
+    for (int leaf = 0; leaf < n_slots_; ++leaf) to_count_.push_back({leaf, -1});
+  }
+
+  // The leaf of each row, drawn or not.
+  void find_leaves(Grown& tree, Team& team) const {
+    tree.leaf_of.resize(columns_.n_rows());
+    team.ranges(columns_.n_rows(), kFewRows, [&](int64_t first, int64_t last) {
+      const int32_t* numbers = columns_.are_all() ? nullptr : columns_.rows().data() + first;
+      find_ways(tree, columns_, numbers, first, last - first, tree.leaf_of.data() + first,
+                options_.wide());
+    });
+  }
+
+  // -- by both
+
+  // Splits the leaves that the split leaves enough on both sides of. Of the last level, nobody asks
+  // for the rows of the leaves.
+  void divide(const RoundOf& round, Split& split, const std::vector<Sum>& lefts, bool is_last,
+              Grown& tree, Team& team) {
+    const Column& column = columns_[split.column];
+    const int sign = draws_.sign(split.column);
+    if (!column.has_missing) {
+      int64_t more_on_left = 0;
+      for (size_t l = 0; l < leaves_.size(); ++l)
+        more_on_left += 2 * int64_t{lefts[l].of[kWidth - 1]} - leaves_[l].sum.of[kWidth - 1];
+      split.send_missing(column, more_on_left > 0);
+    }
+    std::vector<Leaf<kWidth>> divided;
+    std::vector<uint8_t> is_split(leaves_.size());
+    std::vector<uint16_t> number(2 * leaves_.size());
+    for (size_t l = 0; l < leaves_.size(); ++l) {
+      const Leaf<kWidth>& leaf = leaves_[l];
+      const Sum& left = lefts[l];
+      number[2 * l] = number[2 * l + 1] = static_cast<uint16_t>(divided.size());
+      is_split[l] = round.scorer.splits(left, leaf.sum, leaf.limits, sign);
+      if (!is_split[l]) {
+        divided.push_back(leaf);
+        continue;
+      }
+      ++number[2 * l + 1];
+      const Sum right = leaf.sum.without(left);
+      Limits at_left, at_right;
+      divide_limits(round.scorer, left, right, sign, leaf.limits, at_left, at_right);
+      divided.push_back({left, round.scorer.of_leaf(left), at_left});
+      divided.push_back({right, round.scorer.of_leaf(right), at_right});
+    }
+    if (walks_) {
+      for (int64_t i = 0; i < columns_.n_rows(); ++i)
+        tree.leaf_of[i] =
+            number[2 * tree.leaf_of[i] + split.right[column.codes[columns_.rows()[i]]]];
+    } else if (!is_last) {
+      divide_rows(split, is_split, team);
+    }
+    leaves_ = std::move(divided);
+    std::vector<uint16_t> ways;
+    for (const uint16_t leaf : tree.leaf_of_way)
+      ways.insert(ways.end(), {number[2 * leaf], number[2 * leaf + 1]});
+    tree.leaf_of_way = std::move(ways);
+  }
+
+  struct Counted {
+    int leaf, sibling;
+  };
+
+  const Columns& columns_;
+  const Options& options_;
+  ColumnDraws draws_;
+  std::vector<std::vector<uint8_t>> orders_;  // of categories, in this tree
+  std::vector<uint8_t> is_ordered_;           // which columns are
+  std::vector<Leaf<kWidth>> leaves_;
+  std::vector<Compared<kWidth, kCounted, kOutputs>> compared_;
+  std::unique_ptr<Walks> walks_;  // or:
+  RowLists<kWidth> lists_;
+  std::vector<int64_t> start_;  // of each leaf's rows
+  std::vector<Sum> cells_;
+  std::vector<int> slot_of_;
+  std::vector<Counted> to_count_;
+  int n_slots_ = 0;
+};
+
+}  // namespace mddf::gradient

@@ -1,0 +1,71 @@
+// Boosted trees as arrays.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "gradient_boosting/grower.hpp"
+#include "forest/data/bins.hpp"
+
+namespace mddf::gradient {
+
+// Tree t has splits and leaves from first_split[t] and first_leaf[t] on. A code goes left if it is
+// in the split's set, or, where there is none (-1), if code + shift, modulo 256, is at most the
+// threshold: with shift 1 a missing value, whose code is 255, is lower than all others.
+// Symmetric trees: the leaf's number has a bit for each split, the first one the highest; set if
+// the row goes right. Others: children are splits of the tree, or leaves as -1 - number.
+struct BoostedTrees {
+  int width;
+  std::vector<int64_t> first_split{0}, first_leaf{0};
+  std::vector<int32_t> column, set, left, right;
+  std::vector<uint8_t> shift, threshold;
+  std::vector<double> gain;
+  std::vector<uint64_t> sets;  // four words each
+  std::vector<double> values;  // `width` of each leaf
+  // Of the training rows in each leaf, drawn or not. A leaf at the end of several ways down a
+  // symmetric tree has it at the first of them: where all on the right weigh nothing, no split is.
+  std::vector<double> weight;
+
+  int64_t n_trees() const { return static_cast<int64_t>(first_split.size()) - 1; }
+
+  void add_split(const Split& split, const Column& of, double score_unit) {
+    column.push_back(of.number);
+    gain.push_back(split.score * score_unit);
+    shift.push_back(split.missing_left);
+    threshold.push_back(static_cast<uint8_t>(split.place + split.missing_left));
+    set.push_back(-1);
+    if (!of.categorical) return;
+    set.back() = static_cast<int32_t>(sets.size() / 4);
+    CodeSet on_left;
+    for (int code = 0; code < of.n_bins; ++code)
+      if (!split.right[code]) on_left.insert(code);
+    if (split.missing_left) on_left.insert(kMissing);
+    sets.insert(sets.end(), on_left.words.begin(), on_left.words.end());
+  }
+
+  // A tree with these values of its leaves, and weights.
+  void add(const Columns& columns, const GrownTree& grown, bool symmetric,
+           const std::vector<double>& of_leaf, std::vector<double> weight_of) {
+    const Grown& tree = grown.tree;
+    for (const Split& split : tree.splits)
+      add_split(split, columns[split.column], grown.score_unit);
+    const auto add_leaf = [&](int leaf) {
+      values.insert(values.end(), of_leaf.begin() + leaf * width,
+                    of_leaf.begin() + (leaf + 1) * width);
+      weight.push_back(std::exchange(weight_of[leaf], 0));
+    };
+    if (symmetric) {
+      for (const uint16_t leaf : tree.leaf_of_way) add_leaf(leaf);
+    } else {
+      for (int leaf = 0; leaf < tree.n_leaves(); ++leaf) add_leaf(leaf);
+      left.insert(left.end(), tree.left.begin(), tree.left.end());
+      right.insert(right.end(), tree.right.begin(), tree.right.end());
+    }
+    first_split.push_back(static_cast<int64_t>(column.size()));
+    first_leaf.push_back(static_cast<int64_t>(values.size()) / width);
+  }
+};
+
+}  // namespace mddf::gradient

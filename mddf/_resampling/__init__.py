@@ -1,0 +1,1 @@
+"""Folds, and the rows that each tree draws."""

@@ -1,0 +1,1 @@
+"""Training layers of members: tasks, trainers, checkpoints."""

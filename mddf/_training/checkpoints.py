@@ -1,0 +1,291 @@
+"""Layers of a fit on disk, as plain arrays, so that a fit that was killed can go on."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from hashlib import blake2b
+from importlib import import_module
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+from uuid import uuid4
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from mddf._base.fingerprint import fingerprint
+from mddf._base.messages import short
+from mddf._base.serialization import FORMAT, from_plain, to_plain
+from mddf._binning.binned_table import BinnedTable
+from mddf._binning.high_cardinality import CategoryLevels
+
+# Parameters that do not change what is grown.
+_ANY = {"n_jobs", "verbose", "checkpoint", "transform_layers", "transform_forests"}
+# Inputs of which only a hash is kept, and how one that differs is called.
+_INPUTS = {
+    "X": "another X",
+    "y": "another y",
+    "sample_weight": "another sample_weight",
+    "groups": "another groups",
+    "folds": "other folds by cv",
+}
+# Lists of fewer characters are written out rather than hashed.
+_LONG = 2000
+# Bytes at a file's end: the checksum of those before.
+_CHECKSUM = 32
+Found = TypeVar("Found")
+
+
+class Checkpoint:
+    """A folder with a file for each layer that a fit has grown.
+
+    A file appears under its name when it is complete. It says of which fit and layer it is, and
+    ends with a checksum, so that nothing is read of a file that was damaged, nor of one that was
+    renamed. Errors of the file system, which are OSError, name the parameter.
+
+    Parameters
+    ----------
+    folder : str or path
+    fit : dict of str to str
+        What the fit is of, from `description`.
+    """
+
+    def __init__(self, folder: Any, fit: dict[str, str]) -> None:
+        self.folder, self.fit = Path(folder), fit
+        with self._named():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            if not self._path(0).exists():  # known before a layer has taken its time
+                tempfile.TemporaryFile(dir=self.folder).close()
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Have errors of the file system name the parameter."""
+        try:
+            yield
+        except OSError as error:
+            what = f"checkpoint must be a folder that can be written to: {error.strerror}"
+            raise OSError(error.errno, what, str(self.folder)) from error
+
+    def _path(self, number: int) -> Path:
+        return self.folder / f"layer-{number + 1:03}.npz"
+
+    def load(self, number: int, read: Callable[..., Found]) -> Found | None:
+        """What was saved of a layer, None if it has not been grown.
+
+        Parameters
+        ----------
+        number : int
+            From 0.
+        read : callable
+            What to make of the parts that `save` got, where tuples have become lists.
+
+        Raises
+        ------
+        ValueError
+            If the file is damaged, of another layer or of another fit.
+        """
+        path = self._path(number)
+        if not path.exists():
+            return None
+        with _readable(path):
+            layer, fit, plain, arrays = _contents(path)
+        if layer != number + 1:
+            raise ValueError(_unreadable(path, f"it is layer {layer!r} under another name"))
+        self._compare(fit)
+        with _readable(path):
+            return read(*from_plain(_filled(plain, arrays)))
+
+    def save(self, number: int, *parts: Any) -> None:
+        """Write what `load` reads; whole or not at all, whenever the process is killed."""
+        arrays: dict[str, np.ndarray] = {}
+        outline = json.dumps([number + 1, self.fit, _outline(to_plain(parts), arrays)])
+        arrays["outline"] = np.frombuffer(outline.encode(), np.uint8)
+        path = self._path(number)
+        unfinished = path.with_suffix(f".{uuid4().hex}.part")  # no other process writes to it
+        with self._named():
+            try:
+                with unfinished.open("w+b") as file:
+                    np.savez(file, allow_pickle=False, **arrays)
+                    file.write(_checksum(file, file.tell()))
+                    file.flush()
+                    os.fsync(file.fileno())
+                unfinished.replace(path)
+            finally:
+                unfinished.unlink(missing_ok=True)
+
+    def _compare(self, before: dict[str, str]) -> None:
+        for name in [*self.fit, *sorted(before.keys() - self.fit.keys())]:
+            now = self.fit.get(name)
+            if before.get(name) == now:
+                continue
+            what = _INPUTS.get(name, f"{name}={before.get(name)}, not {name}={now}")
+            raise ValueError(
+                f"checkpoint: {str(self.folder)!r} is of a fit with {what}; give another folder, "
+                "or delete this one"
+            )
+
+
+def _checksum(file: BinaryIO, n_bytes: int) -> bytes:
+    """That of a file's first bytes, after which the file's position is."""
+    file.seek(0)
+    found = blake2b(digest_size=_CHECKSUM // 2)
+    for first in range(0, n_bytes, 2**20):
+        found.update(file.read(min(2**20, n_bytes - first)))
+    return found.hexdigest().encode()
+
+
+def _contents(path: Path) -> tuple[Any, dict[str, Any], Any, dict[str, np.ndarray]]:
+    """Number, fit and outline of a layer, and its arrays."""
+    with path.open("rb") as file:
+        n_bytes = file.seek(0, os.SEEK_END) - _CHECKSUM
+        if n_bytes < 0 or _checksum(file, n_bytes) != file.read():
+            raise ValueError("its checksum is wrong: it is damaged, or not a whole layer's")
+        file.seek(0)
+        with np.load(file, allow_pickle=False) as stored:
+            arrays = dict(stored)
+    layer, fit, plain = json.loads(arrays["outline"].tobytes())
+    return layer, dict(fit), plain, arrays
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Have all errors of what a file holds name it, and say what to do."""
+    try:
+        yield
+    except OSError as error:
+        what = f"checkpoint cannot be read: {error.strerror or error}"
+        raise OSError(error.errno, what, str(path)) from error
+    except Exception as error:  # whatever somebody wrote with a checksum of his own
+        raise ValueError(_unreadable(path, str(error) or type(error).__name__)) from error
+
+
+def _unreadable(path: Path, why: str) -> str:
+    return (
+        f"checkpoint: {str(path)!r} cannot be read ({why}); delete it to grow the layer again, or "
+        "give another folder"
+    )
+
+
+def description(estimator: Any, **inputs: Any) -> dict[str, str]:
+    """What decides the result of a fit: parameters, release and format, and hashes of the inputs.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its random_state has to be a number.
+    **inputs : list of ndarray
+        From `fit_inputs`.
+    """
+    seed = estimator.random_state
+    if not isinstance(seed, int | np.integer):
+        raise ValueError(
+            "checkpoint needs a number as random_state, so that a fit goes on with the same "
+            f"seeds, got random_state={short(seed)}"
+        )
+    parameters = {
+        name: "given folds" if name == "cv" and "folds" in inputs else _text(value)
+        for name, value in estimator.get_params(deep=False).items()
+        if name not in _ANY
+    }
+    hashes = {name: fingerprint(*arrays) for name, arrays in inputs.items()}
+    release = import_module("mddf").__version__
+    what = {"mddf": release, "format": str(FORMAT), "estimator": type(estimator).__name__}
+    return {**what, **parameters, **hashes}
+
+
+def fit_inputs(
+    table: BinnedTable,
+    y: np.ndarray,
+    sample_weight: Any,
+    groups: Any,
+    folds: Any = None,
+    numbers: Any = None,
+    levels: CategoryLevels | None = None,
+) -> dict[str, list[Any]]:
+    """The arrays of a fit's inputs by name; what depends on others comes after them.
+
+    Parameters
+    ----------
+    table : BinnedTable
+        Its bins depend on the weights.
+    y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+    sample_weight, groups : array of shape (n_samples,) or None
+    folds : list of (ndarray, ndarray), default=None
+        Those that `cv` gave by itself. What a splitter is called does not say what it gives.
+    numbers : ndarray of shape (n_samples, n_raw), default=None
+        What members see that are no forests.
+    levels : CategoryLevels or None, default=None
+        Of columns that boosted trees see statistics of.
+    """
+    more = [*([] if numbers is None else [numbers]), *([] if levels is None else [levels.numbers])]
+    inputs = {
+        "y": [y],
+        "sample_weight": [] if sample_weight is None else [sample_weight],
+        "groups": [] if groups is None else [np.unique(groups, return_inverse=True)[1]],
+        "X": [table.codes, table.bins.values, *more],
+    }
+    if folds is not None:
+        inputs["folds"] = [rows for fold in folds for rows in fold]
+    return inputs
+
+
+def _text(value: Any) -> str:
+    """A parameter's value, alike in every process, and for what means the same."""
+    if hasattr(value, "tolist") and not isinstance(value, type):  # of numpy or pandas
+        value = value.tolist()
+    if isinstance(value, BaseEstimator):
+        given = ", ".join(f"{k}={_text(v)}" for k, v in value.get_params(deep=False).items())
+        return f"{type(value).__name__}({given})"
+    if isinstance(value, list | tuple):
+        text = f"[{', '.join(map(_text, value))}]"
+        return text if len(text) <= _LONG else f"{len(value)} values {_hash(text.encode())}"
+    if isinstance(value, dict):
+        items = sorted((_text(key), _text(item)) for key, item in value.items())
+        return f"{{{', '.join(f'{key}: {item}' for key, item in items)}}}"
+    if not callable(value):
+        return repr(value)
+    try:
+        pickled = pickle.dumps(value)
+    except Exception as error:
+        raise ValueError(
+            "checkpoint needs functions that another process finds by their names, no lambdas or "
+            f"functions inside others, got {short(value)}"
+        ) from error
+    if hasattr(value, "__qualname__"):
+        return f"{value.__module__}.{value.__qualname__}"
+    return f"{type(value).__name__} {_hash(pickled)}"
+
+
+def _hash(data: bytes) -> str:
+    return fingerprint(np.frombuffer(data, np.uint8))
+
+
+def _outline(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    """The value for JSON, its arrays put aside under numbers."""
+    if isinstance(value, np.ndarray):
+        arrays[str(len(arrays))] = value
+        return {"array": len(arrays) - 1}
+    if isinstance(value, dict):
+        return {"dict": {key: _outline(item, arrays) for key, item in value.items()}}
+    if isinstance(value, list | tuple):
+        return [_outline(item, arrays) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, str | int | float):
+        return value
+    raise TypeError(f"a checkpoint holds arrays, numbers and text, got {short(value)}")
+
+
+def _filled(outline: Any, arrays: Any) -> Any:
+    """Undo `_outline`; tuples have become lists."""
+    if isinstance(outline, list):
+        return [_filled(item, arrays) for item in outline]
+    if not isinstance(outline, dict):
+        return outline
+    if "array" in outline:
+        return arrays[str(outline["array"])]
+    return {key: _filled(item, arrays) for key, item in outline["dict"].items()}

@@ -1,0 +1,65 @@
+"""Categories as numbers of their own."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from mddf._binning.binner import Binner
+from mddf._input.frame import FrameTable
+from mddf._input.table import ArrayTable
+
+NAMES = np.array([f"town {i:04}" for i in range(400)])
+
+
+def table(numbers, make):
+    """A column of names and one of numbers, missing where a number is below 0."""
+    names = [None if i < 0 else NAMES[i] for i in numbers]
+    return FrameTable(make({"town": names, "other": np.arange(len(numbers), dtype=float)}))
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+@pytest.mark.parametrize("n", [5, 2000])
+def test_numbers_are_places_in_order(make, n):
+    binner = Binner("from_dtype", many_levels=32)
+    binner.fit_transform(table(np.arange(900) % 300, make))
+    assert binner.columns_of_many_levels() == [0]
+    numbers = np.random.default_rng(0).integers(-1, 310, n)
+    found = binner.levels(table(numbers, make), [0])
+    assert found.counts.tolist() == [300]
+    expected = np.where(numbers < 0, 300, np.minimum(numbers, 301))
+    expected = np.where(numbers >= 300, 301, expected)
+    assert np.array_equal(found.numbers[:, 0], expected)
+
+
+def test_a_column_without_anything_is_missing():
+    binner = Binner("from_dtype", many_levels=32)
+    binner.fit_transform(table(np.arange(40), pd.DataFrame))
+    empty = FrameTable(pd.DataFrame({"town": [None, None], "other": [0.0, 1.0]}))
+    assert binner.levels(empty, [0]).numbers.tolist() == [[40], [40]]
+
+
+@pytest.mark.parametrize("dtype", [float, int, object])
+def test_arrays(dtype):
+    X = np.arange(120).reshape(60, 2).astype(dtype)
+    binner = Binner([0, 1], many_levels=32)
+    binner.fit_transform(ArrayTable(X))
+    other = np.array([[0, 119], [7, 1]]).astype(dtype)
+    found = binner.levels(ArrayTable(other), [0, 1])
+    assert found.numbers.tolist() == [[0, 59], [61, 0]]
+
+
+def test_keys_tell_pairs_apart():
+    binner = Binner([0, 1], many_levels=2)
+    X = np.array([[i, j] for i in range(7) for j in range(5)], float)
+    binner.fit_transform(ArrayTable(X))
+    missing = np.array([[np.nan, 0.0], [np.nan, 9.0], [9.0, np.nan], [9.0, 0.0]])
+    found = binner.levels(ArrayTable(np.vstack([X, missing])), [0, 1])
+    assert len(np.unique(found.keys([0, 1]))) == 39
+    assert len(np.unique(found.keys([1]))) == 7
+
+
+def test_columns_of_fewer_levels_than_asked_for_are_none_of_many():
+    binner = Binner("from_dtype", many_levels=41)
+    binner.fit_transform(table(np.arange(80) % 40, pd.DataFrame))
+    assert binner.columns_of_many_levels() == []

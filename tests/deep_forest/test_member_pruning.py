@@ -1,0 +1,56 @@
+"""The race of members on one fold, against its slow twin."""
+
+import numpy as np
+import pytest
+from made_tasks import classification_task, regression_task
+from naive_votes import greedy_weights, log_losses
+
+from mddf._deep_forest.member_pruning import goes_on, is_enough, race
+
+
+def classes(n, noises):
+    """Labels, and forecasts of two classes that know them with more or less noise."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, n)
+    scores = [2.0 * labels - 1 + noise * rng.normal(size=n) for noise in noises]
+    second = [1 / (1 + np.exp(-score)) for score in scores]
+    return labels, [np.column_stack([1 - p, p]) for p in second]
+
+
+def test_weights_are_means_over_halves_of_the_rows():
+    labels, forecasts = classes(120, (1.0, 1.5, 3.0))
+    task = classification_task(labels, calibrate=False)
+    weights, losses = race(task, forecasts, (1, 2))
+    rng, expected = np.random.default_rng(np.random.SeedSequence((1, 2))), np.zeros(3)
+    for _ in range(20):
+        rows = rng.permutation(120)[:60]
+        expected += greedy_weights([f[rows] for f in forecasts], labels[rows], 10) / 20
+    np.testing.assert_allclose(weights, expected)
+    np.testing.assert_allclose(losses, [log_losses(f, labels).mean() for f in forecasts])
+
+
+@pytest.mark.parametrize("regression", [False, True])
+def test_what_adds_nothing_is_left_out(regression):
+    if regression:
+        rng = np.random.default_rng(0)
+        y = rng.normal(size=(400, 1))
+        task = regression_task(y)
+        forecasts = [y + noise * rng.normal(size=(400, 1)) for noise in (0.3, 0.3, 3.0)]
+    else:
+        labels, forecasts = classes(400, (0.7, 0.7, 9.0))
+        task = classification_task(labels, calibrate=True)
+    weights, losses = race(task, forecasts, (0,))
+    assert goes_on(weights).tolist() == [True, True, False]
+    assert losses.argmax() == 2
+    assert np.isclose(weights.sum(), 1)
+
+
+def test_one_always_goes_on():
+    assert goes_on(np.full(50, 0.02)).all()
+    assert goes_on(np.array([1.0, 0.0])).tolist() == [True, False]
+
+
+def test_few_rows_do_not_race():
+    assert not is_enough(399, 80)
+    assert not is_enough(1000, 49)
+    assert is_enough(400, 50)

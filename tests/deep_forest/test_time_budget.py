@@ -1,0 +1,206 @@
+"""Limits of time."""
+
+import time
+import warnings
+from fractions import Fraction
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes
+
+from mddf import DeepForestClassifier, DeepForestRegressor
+from mddf._base.deadline import Clock, TimeIsUp
+from mddf._deep_forest import first_layer
+
+BOTH = pytest.mark.parametrize(
+    ("Model", "load"),
+    [(DeepForestClassifier, load_breast_cancer), (DeepForestRegressor, load_diabetes)],
+)
+
+
+def weights_of(model):
+    return {row["member"]: row["weight"] for row in model.leaderboard_ if row["layer"] == 1}
+
+
+def cuts_of(model):
+    rows = [row for row in model.fit_report_ if row["step"] == "time limit"]
+    return {(row["candidate"], row["decision"]) for row in rows}
+
+
+@pytest.mark.parametrize("limit", [0, -1.0, np.nan, "1", [1]])
+def test_a_limit_that_is_none(limit):
+    with pytest.raises(ValueError, match="time_limit"):
+        DeepForestRegressor(time_limit=limit).fit([[0], [1]], [0, 1])
+
+
+@BOTH
+def test_a_limit_that_is_too_short_gives_a_small_forest_with_a_warning(Model, load):
+    X, y = load(return_X_y=True)
+    with pytest.warns(UserWarning, match="time_limit=1e-06 is too short"):
+        model = Model(time_limit=1e-6, random_state=0).fit(X, y)
+    left_out = {name for name, weight in weights_of(model).items() if weight == 0}
+    assert left_out >= {"boosted", "kernel", "linear", "network"}
+    assert weights_of(model)["random"] == 1
+    assert model.score(X, y) > 0.3
+    assert cuts_of(model) >= {("random", "1 tree"), ("boosted", "left out")}
+    assert model.stop_reason_ == "time_limit has no time for a later layer"
+
+
+@BOTH
+def test_a_limit_that_is_long_enough_changes_little(Model, load):
+    X, y = load(return_X_y=True)
+    members = ["random", "boosted", "linear"]
+    given = {"members": members, "n_estimators": 10, "random_state": 0}
+    limited = Model(time_limit=1000.0, **given).fit(X, y)
+    assert set(weights_of(limited)) == set(members)
+    assert {row["step"] for row in limited.fit_report_} >= {"options", "layer 1", "kept"}
+    assert limited.score(X, y) == pytest.approx(Model(**given).fit(X, y).score(X, y), abs=0.05)
+
+
+@pytest.mark.parametrize("name", ["_SECONDS_OF_A_ROW", "_SECONDS_OF_A_CELL"])
+def test_what_is_left_out_for_time_is_in_the_report(name, monkeypatch):
+    X, y = load_breast_cancer(return_X_y=True)
+    monkeypatch.setattr(first_layer, name, 1e6)
+    model = DeepForestClassifier(
+        1, time_limit=100, members=["random", "linear"], n_estimators=5, random_state=0
+    ).fit(X, y)
+    assert cuts_of(model) == {("linear", "left out")}
+    assert weights_of(model)["linear"] == 0
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_columns", "n_codes", "n_outputs", "seconds"),
+    [
+        (1000, 20, 0, 0, 1000 * 3e-4),
+        (20_000, 20, 0, 0, 10_000 * 3e-4),  # of which kernels and networks see no more
+        (1000, 1500, 0, 0, 1.5e-6 * 1000 * 1500),
+        (1000, 20, 250, 0, 1.5e-6 * 1000 * (20 + 250)),
+        (5000, 20_000, 0, 0, 1.5e-6 * 2**21),
+        (1000, 20, 0, 7, 7 * 1000 * 3e-4),
+    ],
+)
+def test_what_a_member_takes_is_more_of_many_columns_and_outputs(
+    n_rows, n_columns, n_codes, n_outputs, seconds
+):
+    """Of numbers, or of one of categories besides: these have a column for each category."""
+    sizes = np.array([3] * n_columns + [n_codes] * (n_codes > 0))
+    bins = SimpleNamespace(start=np.r_[0, sizes.cumsum()], categorical=np.uint8(sizes == n_codes))
+    table = SimpleNamespace(bins=SimpleNamespace(columns=lambda first, last: bins))
+    task = SimpleNamespace(widths=[2] * n_outputs or None)
+    training = SimpleNamespace(table=table, n_raw=len(sizes), order=np.arange(n_rows), task=task)
+    member = SimpleNamespace(model=SimpleNamespace())
+    assert first_layer._seconds_of_one(member, training) == pytest.approx(seconds)
+    member.model = SimpleNamespace(_learns_outputs=True)  # all at once, as kernels do
+    once = seconds / max(1, n_outputs)
+    assert first_layer._seconds_of_one(member, training) == pytest.approx(once)
+
+
+def test_members_of_users_alone_are_fitted_whatever_the_limit():
+    X, y = load_breast_cancer(return_X_y=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = DeepForestClassifier(time_limit=1e-6, members=["linear"]).fit(X, y)
+    assert weights_of(model) == {"linear": 1.0}
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.longdouble, np.int8, Fraction, int])
+def test_limits_of_any_type_end_at_the_same_time(kind):
+    found = Clock(kind(40)).end
+    assert type(found) is float
+    assert found == pytest.approx(Clock(40.0).end, abs=5)
+
+
+def test_the_clock():
+    clock = Clock()
+    assert not clock.runs
+    assert clock.left == np.inf
+    assert clock.allows(1e9)
+    clock = Clock(50.0)
+    assert 40 < clock.left <= 47.5
+    assert clock.allows(20, share=0.5)
+    assert not clock.allows(30, share=0.5)
+    assert clock.until(0.5) <= time.monotonic() + 25
+    assert clock.pace >= 1
+    assert Clock(1e-9).left < 0
+    with clock.cut(0.5, whole=True):
+        assert 20 < clock.left <= 24
+        assert clock.whole
+    with clock.kept_back(10.0):
+        assert clock.left < 40
+    with clock.kept_back(1e6):
+        assert 20 < clock.left < 24
+    assert clock.left > 40
+    assert not clock.whole
+    clock = Clock()
+    with clock.cut(0.5, whole=True):
+        assert clock.left == np.inf
+        assert not clock.whole
+
+
+def large(kind):
+    """A table that takes far longer than a second or two."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 12))
+    if kind == "levels":
+        X = pd.DataFrame(rng.integers(0, 900, size=(6000, 6)).astype(str)).astype("category")
+        return DeepForestClassifier, X, rng.integers(0, 2, 6000)
+    signal = X[:, 0] * X[:, 1] + np.sin(3 * X[:, 2]) + 0.3 * rng.normal(size=6000)
+    if kind == "numbers":
+        return DeepForestRegressor, X, signal
+    return DeepForestClassifier, X, np.digitize(signal, np.quantile(signal, [0.25, 0.5, 0.75]))
+
+
+@pytest.mark.parametrize("kind", ["numbers", "classes", "levels"])
+def test_work_ends_in_the_middle(kind):
+    Model, X, y = large(kind)
+    start = time.monotonic()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of few trees
+        model = Model(time_limit=1.0, random_state=0, n_jobs=2).fit(X, y)
+    seconds = time.monotonic() - start
+    assert seconds < 2  # a tenth over if nothing else runs
+    assert cuts_of(model)
+    assert sum(weights_of(model).values()) == pytest.approx(1)
+    assert np.isfinite(model.predict(X[:100])).all()
+
+
+@BOTH
+def test_boosting_alone_is_there_whatever_the_limit(Model, load):
+    X, y = load(return_X_y=True)
+    model = Model(time_limit=1e-6, members=["boosted"], random_state=0).fit(X, y)
+    assert weights_of(model) == {"boosted": 1.0}
+    assert cuts_of(model) >= {("boosted", "1 round")}
+    assert np.isfinite(model.predict(X)).all()
+
+
+@BOTH
+def test_what_is_given_up_is_in_the_report(Model, load, monkeypatch):
+    """Where time is up: depths and options as if nothing was tried, no refit, no later layer."""
+
+    def is_up(*given, **options):
+        raise TimeIsUp
+
+    monkeypatch.setattr("mddf._deep_forest.tuning._tried", is_up)
+    monkeypatch.setattr("mddf._deep_forest.builder.choose_options", is_up)
+    monkeypatch.setattr("mddf._deep_forest.builder.Growth._add_later_layer", is_up)
+    monkeypatch.setattr("mddf._deep_forest.refit._trained_again", is_up)
+    X, y = load(return_X_y=True)
+    given = {"n_estimators": 10, "random_state": 0}
+    boosted = Model(members=["boosted"], time_limit=1000.0, **given).fit(X, y)
+    assert cuts_of(boosted) == {
+        ("depths", "not all tried"),
+        ("layer 1", "not fitted again on all samples"),
+    }
+    given["members"] = ["random"]
+    model = Model(time_limit=1000.0, **given).fit(X, y)
+    assert cuts_of(model) == {
+        ("options", "not all tried"),
+        ("layer 2", "not kept"),
+        ("layer 1", "not fitted again on all samples"),
+    }
+    assert model.stop_reason_ == "time_limit ended the trial of layer 2"
+    assert model.n_layers_ == 1
+    plain = Model(1, refit=False, **given).fit(X, y)
+    assert model.score(X, y) == pytest.approx(plain.score(X, y), abs=0.05)

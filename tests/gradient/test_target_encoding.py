@@ -1,0 +1,333 @@
+"""Target statistics of categories of many levels."""
+
+import pickle
+from time import monotonic
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import log_loss
+
+from mddf import GradientBoostingClassifier, GradientBoostingRegressor, _core
+from mddf._base.parallel import TimeIsUp
+from mddf._binning import binner as binner_module
+from mddf._binning.binner import Binner
+from mddf._binning.high_cardinality import CategoryLevels
+from mddf._gradient.dataset import Rows
+from mddf._gradient.repeats import Repeats
+from mddf._gradient.target_encoding import Encoding, TargetSums
+from mddf._gradient.training import boost, boost_folds
+from mddf._input.frame import FrameTable
+
+FEW = {"max_iter": 30, "learning_rate": 0.2, "random_state": 0, "early_stopping": False}
+MODELS = [GradientBoostingClassifier, GradientBoostingRegressor]
+both = pytest.mark.parametrize("Model", MODELS)
+
+
+def people(n=600, seed=0, n_levels=60, n_classes=2):
+    """Numbers, few colours, many towns and trades, some missing; and what depends on them."""
+    rng = np.random.default_rng(seed)
+    towns, trades = rng.integers(0, n_levels, n), rng.integers(0, 40, n)
+    of_town, of_trade = rng.normal(size=n_levels), rng.normal(size=40)
+    table = pd.DataFrame(
+        {
+            "age": rng.normal(size=n),
+            "town": np.array([f"town {i}" for i in range(n_levels)])[towns],
+            "colour": np.array(["red", "green", "blue"])[rng.integers(0, 3, n)],
+            "trade": np.array([f"trade {i}" for i in range(40)])[trades],
+        }
+    )
+    y = table["age"].to_numpy() + 2 * of_town[towns] + of_trade[trades] + rng.normal(size=n)
+    table.loc[::17, "town"] = None
+    if n_classes:
+        y = np.searchsorted(np.quantile(y, np.arange(1, n_classes) / n_classes), y)
+    return table, y
+
+
+def problem(Model, n_classes=2, **options):
+    return people(n_classes=n_classes if Model is GradientBoostingClassifier else 0, **options)
+
+
+def answers(model, X):
+    return model.predict_proba(X) if hasattr(model, "predict_proba") else model.predict(X)
+
+
+def naive_before(keys, y, weights, order, prior):
+    """The statistic of each row, one after the other."""
+    found, sums = np.empty(len(y)), {}
+    for row in order:
+        total, weight = sums.get(keys[row], (0.0, 0.0))
+        found[row] = (total + prior) / (weight + 1)
+        sums[keys[row]] = total + weights[row] * y[row], weight + weights[row]
+    return found
+
+
+@pytest.mark.parametrize("weights", [None, "whole", "real"])
+def test_statistics_are_those_of_the_twin(weights):
+    rng = np.random.default_rng(3)
+    keys, y, order = rng.integers(0, 12, 80), rng.normal(size=80), rng.permutation(80)
+    of_rows = {"whole": rng.integers(1, 4, 80).astype(float), "real": rng.uniform(0.5, 2, 80)}
+    w = of_rows.get(weights, np.ones(80))
+    outcomes = TargetSums.of(y[:, None], None if weights is None else w)
+    prior = np.average(y, weights=w)
+    assert outcomes.prior[0] == pytest.approx(prior, rel=1e-12)
+    found = outcomes.before(keys, order)[:, 0]
+    assert found == pytest.approx(naive_before(keys, y, w, order, prior), rel=1e-9, abs=1e-12)
+    different, means = outcomes.of_all(keys)
+    assert np.array_equal(different, np.unique(keys))
+    for key, mean in zip(different, means[:, 0], strict=False):
+        here = keys == key
+        expected = (w[here] @ y[here] + prior) / (w[here].sum() + 1)
+        assert mean == pytest.approx(expected, rel=1e-9)
+    assert means[-1, 0] == outcomes.prior[0]
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200, 0.0])
+def test_targets_of_any_size(size):
+    y = size * np.array([1.0, 2.0, 3.0, 4.0])
+    found = TargetSums.of(y[:, None], None).before(np.array([0, 0, 1, 0]), np.arange(4))[:, 0]
+    assert found == pytest.approx(size * np.array([2.5, (1 + 2.5) / 2, 2.5, (3 + 2.5) / 3]))
+
+
+def test_a_row_does_not_see_its_own_target():
+    rng = np.random.default_rng(0)
+    keys, y, order = rng.integers(0, 5, 50), rng.normal(size=50), rng.permutation(50)
+    before = TargetSums.of(y[:, None], None).before(keys, order)
+    for row in range(0, 50, 7):
+        other = y.copy()
+        swapped = order[-1]  # the last row's target is in no statistic but the prior
+        other[row], other[swapped] = y[swapped], y[row]
+        after = TargetSums.of(other[:, None], None).before(keys, order)
+        assert after[row] == pytest.approx(before[row], rel=1e-9)
+
+
+def levels(numbers):
+    numbers = np.ascontiguousarray(numbers, np.int64)
+    return CategoryLevels([0], numbers, numbers.max(axis=0) + 1)
+
+
+def test_orders_depend_on_what_rows_hold_alone():
+    rng = np.random.default_rng(1)
+    codes = rng.integers(0, 3, (200, 2)).astype(np.uint8)  # many rows are equal
+    of, y = rng.integers(0, 4, (200, 1)), rng.integers(0, 2, 200).astype(float)
+    seeds, moved = np.array([5, 6, 7], np.uint64), rng.permutation(200)
+
+    def content(rows, order):
+        return np.column_stack([codes, of, y])[rows][order]
+
+    found = list(Repeats.from_rows(codes, levels(of), y, None).row_orders(seeds))
+    of_moved = Repeats.from_rows(codes[moved], levels(of[moved]), y[moved], None)
+    again = list(of_moved.row_orders(seeds))
+    for one, other in zip(found, again, strict=True):
+        assert np.array_equal(np.sort(one), np.arange(200))
+        assert np.array_equal(content(np.arange(200), one), content(moved, other))
+    assert not np.array_equal(found[0], found[1])
+    # Equal rows are not side by side, and places tell nothing of the target.
+    places = np.argsort(found[0])
+    assert abs(np.corrcoef(places, y)[0, 1]) < 0.2
+    equal = np.all(
+        content(np.arange(200), found[0])[1:] == content(np.arange(200), found[0])[:-1], 1
+    )
+    assert equal.mean() < 0.15
+
+
+@both
+def test_levels_that_decide_are_learnt(Model):
+    X, y = problem(Model, n=4000, n_levels=300)
+    train, test = slice(0, 3000), slice(3000, None)
+    options = {**FEW, "max_iter": 100}
+    model = Model(**options).fit(X[train], y[train])
+    plain = Model(**options, categorical_features=["colour"])
+    without = plain.fit(X[["age", "colour"]][train], y[train])
+    assert model.score(X[test], y[test]) > without.score(X[["age", "colour"]][test], y[test]) + 0.1
+
+
+def test_levels_that_say_nothing_are_not_believed():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({c: [f"{i}" for i in rng.integers(0, 700, 3000)] for c in "abc"}).astype(
+        "category"
+    )
+    y = rng.integers(0, 2, 3000)
+    model = GradientBoostingClassifier(**{**FEW, "learning_rate": 0.05}).fit(X[:2000], y[:2000])
+    assert log_loss(y[2000:], model.predict_proba(X[2000:])) < np.log(2) + 0.03
+
+
+@both
+def test_order_of_rows_number_of_threads_and_pickles(Model):
+    X, y = problem(Model, n_classes=3)
+    model = Model(**FEW).fit(X, y)
+    order = np.random.default_rng(1).permutation(len(X))
+    for other in (
+        Model(**FEW).fit(X.iloc[order], y[order]),
+        Model(**FEW, n_jobs=3).fit(X, y),
+        pickle.loads(pickle.dumps(model)),
+    ):
+        assert np.array_equal(answers(model, X), answers(other, X))
+        assert np.array_equal(model.apply(X), other.apply(X))
+    found = Model(**FEW | {"random_state": 1}).fit(X, y)
+    assert not np.array_equal(answers(model, X), answers(found, X))
+
+
+@both
+def test_missing_and_unseen_levels(Model):
+    X, y = problem(Model)
+    y = np.where(X["town"].isna(), y.max(), y)  # what is missing is a level of its own
+    model = Model(**FEW).fit(X, y)
+    row = X[:1].assign(town="town 1", trade="trade 1")
+    with pytest.warns(UserWarning, match="did not see"):
+        unseen = answers(model, row.assign(town="Atlantis"))
+    assert np.array_equal(unseen, answers(model, row.assign(town="El Dorado")))
+    missing = answers(model, row.assign(town=None))
+    assert np.ravel(missing)[-1] > np.ravel(unseen)[-1]
+    statistics = model._statistics
+    table = FrameTable(pd.concat([row.assign(town="Atlantis", trade="Atlantis")] * 200))
+    codes = statistics.transform(model._binner.levels(table, statistics.columns))
+    assert np.array_equal(codes[0], np.hstack([codes[-1] for codes in statistics.codes]))
+
+
+@both
+def test_weights_enter(Model):
+    X, y = problem(Model)
+    town = X["town"] == "town 3"
+    high = y > np.median(y)
+    light = Model(**FEW).fit(X, y, np.where(town & high, 0.01, 1.0))
+    heavy = Model(**FEW).fit(X, y, np.where(town & high, 100.0, 1.0))
+    row = X[:1].assign(town="town 3")
+    assert np.ravel(answers(heavy, row))[-1] > np.ravel(answers(light, row))[-1]
+    none = np.where(np.arange(len(y)) % 5 == 0, 0.0, 1.0)
+    a = Model(**FEW).fit(X[none > 0], y[none > 0])
+    b = Model(**FEW).fit(X, y, none)
+    assert np.array_equal(answers(a, X), answers(b, X))
+
+
+@both
+@pytest.mark.parametrize("grow_policy", ["symmetric", "leaf-wise"])
+def test_warm_start_is_one_fit(Model, grow_policy):
+    X, y = problem(Model, n_classes=3)
+    options = {**FEW, "grow_policy": grow_policy}
+    whole = Model(**options).fit(X, y)
+    model = Model(**options | {"max_iter": 13}, warm_start=True).fit(X, y)
+    model.set_params(max_iter=30).fit(X, y)
+    assert answers(model, X) == pytest.approx(answers(whole, X), rel=1e-9)
+
+
+@both
+def test_staged_predictions_importances_and_interactions(Model):
+    X, y = problem(Model)
+    model = Model(**FEW).fit(X, y)
+    staged = model.staged_predict_proba if Model is MODELS[0] else model.staged_predict
+    *_, last = staged(X)
+    assert np.array_equal(last, answers(model, X))
+    importances = model.feature_importances_
+    assert importances.shape == (4,)
+    assert importances.sum() == pytest.approx(1)
+    assert importances[1] > importances[2]
+    alone = Model(**FEW, interaction_cst="no_interactions").fit(X, y)
+    used = set(alone._trees.arrays["column"].tolist())
+    pair = alone._trees.n_columns - 1  # of town and trade
+    assert pair not in used
+    assert used & {4, 5}
+    rising = Model(**FEW, monotonic_cst={"age": 1}).fit(X, y)
+    older = X.assign(age=X["age"] + 1)
+    assert np.all(
+        np.ravel(answers(rising, older).T)[-len(X) :] >= np.ravel(answers(rising, X).T)[-len(X) :]
+    )
+
+
+@both
+def test_held_out_rows(Model):
+    X, y = problem(Model, n=1500)
+    model = Model(**FEW | {"early_stopping": True, "max_iter": 60}).fit(X, y)
+    assert len(model.validation_score_) > 1
+    other = Model(**FEW).fit(X[:1000], y[:1000], X_val=X[1000:], y_val=y[1000:])
+    kept = Model(**FEW | {"max_iter": other.n_iter_}).fit(X[:1000], y[:1000])
+    assert np.array_equal(answers(other, X), answers(kept, X))
+
+
+def coded(X, y):
+    binner = Binner("from_dtype", many_levels=32)
+    table = binner.fit_transform(FrameTable(X))
+    return table, binner.levels(FrameTable(X), binner.columns_of_many_levels()), y.astype(float)
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_folds_see_their_training_rows_alone(n_classes):
+    X, y = people(n_classes=n_classes)
+    table, of, y = coded(X, y)
+    encoding = Encoding.of(of, y, n_classes, [1, 2], 255)
+    loss = {0: "squared_error", 2: "log_loss", 3: "softmax"}[n_classes]
+    options = _core.BoostOptions(loss, n_classes=max(2, n_classes), n_copies=encoding.n_copies)
+    folds = [(np.flatnonzero(np.arange(600) % 3 != k), np.arange(k, 600, 3)) for k in range(3)]
+    seeds = np.arange(20, dtype=np.uint64)
+
+    def models(targets, n_jobs):
+        given = {"encoding": Encoding.of(of, targets, n_classes, [1, 2], 255)}
+        return boost_folds(table, targets, None, folds, options, seeds, **given, n_jobs=n_jobs)
+
+    found = models(y, 2)
+    for k, (train, held_out) in enumerate(folds):
+        rows = Rows(table, y, None, *(np.asarray(part, np.int32) for part in (train, held_out)))
+        rows, statistics = rows.ordered(encoding)
+        none = np.zeros(0, np.int32)
+        given = (rows.table, rows.y, None, rows.train, none, options, seeds)
+        alone = boost(*given).trees.compact()
+        codes = np.hstack([table.codes[held_out], statistics.transform(of.of_rows(held_out))])
+        codes[:, of.columns] = 0
+        assert np.array_equal(found[k].raw, alone.raw(codes))
+        assert np.array_equal(found[k].trees.raw(codes), found[k].raw)
+        other = y.copy()
+        other[held_out] = np.random.default_rng(k).permutation(y[held_out])
+        assert np.array_equal(models(other, 1)[k].raw, found[k].raw)
+    chosen = boost_folds(*(table, y, None, folds, options, seeds), patience=5, encoding=encoding)
+    assert len({model.trees.n_trees for model in chosen}) == 1
+
+
+def test_statistics_that_take_too_long_are_not_begun(monkeypatch):
+    X, y = people()
+    table, of, y = coded(X, y)
+    encoding = Encoding.of(of, y, 0, [1, 2], 255)
+    options = _core.BoostOptions("squared_error", n_copies=encoding.n_copies)
+    folds = [(np.arange(400), np.arange(400, 600)), (np.arange(200, 600), np.arange(200))]
+    seeds = np.arange(20, dtype=np.uint64)
+    named = {"encoding": encoding, "start_by": monotonic() + 1e3}
+    assert len(boost_folds(table, y, None, folds, options, seeds, **named)) == 2
+    monkeypatch.setattr("mddf._gradient.training._SECONDS_OF_A_STATISTIC", 1e3)
+    monkeypatch.setattr("mddf._gradient.training.Rows", None)
+    with pytest.raises(TimeIsUp):
+        boost_folds(table, y, None, folds, options, seeds, **named)
+
+
+def test_many_classes_and_columns():
+    rng = np.random.default_rng(0)
+    columns = {f"c{i}": [f"{v}" for v in rng.integers(0, 40, 400)] for i in range(12)}
+    X = pd.DataFrame(columns).astype("category")
+    y = rng.integers(0, 11, 400)
+    model = GradientBoostingClassifier(**FEW | {"max_iter": 3}).fit(X, y)
+    assert model._statistics.n_columns == (12 + 45) * 8
+    assert model.predict_proba(X).shape == (400, 11)
+    assert model.feature_importances_.shape == (12,)
+
+
+@pytest.mark.parametrize("as_objects", [True, False])
+def test_levels_are_looked_up_once(as_objects, monkeypatch):
+    X, y = problem(GradientBoostingClassifier, n=900)
+    X = X.astype({"town": object if as_objects else "category"})
+    new = X[600:].reset_index(drop=True)
+    new.loc[::5, "trade"] = "new"
+    model = GradientBoostingClassifier(max_iter=5).fit(X[:600], y[:600])
+    binner, table = model._binner, FrameTable(new)
+    levels = binner.all_levels(table)
+    with pytest.warns(UserWarning, match="'trade': 20% of the rows, such as 'new'"):
+        codes = binner.transform(table)
+    assert np.array_equal(binner.transform(table, levels=levels), codes)
+    asked = []
+    look_up_all = binner_module.look_up_all
+
+    def counted(*arguments):
+        found = look_up_all(*arguments)
+        asked.extend(found[0])
+        return found
+
+    monkeypatch.setattr(binner_module, "look_up_all", counted)
+    model.predict(new)
+    assert len(asked) == 1  # the colour, which has few levels

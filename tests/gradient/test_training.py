@@ -1,0 +1,207 @@
+"""When boosting stops and goes on, and the models of folds."""
+
+import pickle
+from time import monotonic
+
+import numpy as np
+import pytest
+from boosted_cases import answers, both, growth, numbers, problem
+from sklearn.metrics import log_loss
+
+from mddf import GradientBoostingClassifier, _core
+from mddf._base.parallel import TimeIsUp
+from mddf._binning.binned_table import coded_table
+from mddf._binning.binner import Binner
+from mddf._binning.bins import Bins
+from mddf._gradient.dataset import Rows
+from mddf._gradient.training import boost, boost_folds
+from mddf._input.table import ArrayTable
+
+
+@both
+@growth
+def test_warm_start_is_growing_at_once(Model, grow_policy):
+    X, y = problem(Model)
+    options = {"grow_policy": grow_policy, "random_state": 3, "max_depth": 6}
+    options |= {"subsample": 0.7, "max_features": 0.5, "l2_regularization": 3.0}
+    whole = Model(max_iter=25, **options).fit(X, y)
+    model = Model(max_iter=10, warm_start=True, **options).fit(X, y)
+    model = pickle.loads(pickle.dumps(model)).set_params(max_iter=25).fit(X, y)
+    assert model.n_iter_ == 25
+    assert np.array_equal(answers(whole, X), answers(model, X))
+    assert np.array_equal(whole.train_score_, model.train_score_)
+    with pytest.raises(ValueError, match="max_iter must be at least 25"):
+        model.set_params(max_iter=20).fit(X, y)
+    other = {"symmetric": "leaf-wise", "leaf-wise": "symmetric"}[grow_policy]
+    with pytest.raises(ValueError, match="grow_policy must be"):
+        model.set_params(max_iter=30, grow_policy=other).fit(X, y)
+
+
+@both
+@pytest.mark.parametrize("scoring", ["loss", None])
+def test_early_stopping(Model, scoring):
+    X, y = problem(Model, 600)
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(600) < 0.3, rng.permutation(y), y)
+    options = {"max_iter": 400, "learning_rate": 0.3, "n_iter_no_change": 10, "random_state": 0}
+    model = Model(early_stopping=True, scoring=scoring, **options).fit(X, y)
+    scores = model.validation_score_
+    assert model.n_iter_ == scores.argmax() < 390
+    assert len(scores) == model.n_iter_ + 11 == len(model.train_score_)
+    assert model.do_early_stopping_
+    assert len(list(model.staged_predict(X))) == model.n_iter_
+    none = Model(**options | {"max_iter": 5}, early_stopping=False).fit(X, y)
+    assert not none.do_early_stopping_
+    assert len(none.validation_score_) == 0
+
+
+@both
+@growth
+def test_a_validation_set_is_not_trained_on(Model, grow_policy):
+    X, y = problem(Model, 900)
+    options = {"learning_rate": 0.3, "grow_policy": grow_policy, "random_state": 0}
+    options["early_stopping"] = False
+    train, others = slice(0, 200), slice(200, 900)
+    watched = Model(max_iter=15, **options)
+    watched.fit(X[train], y[train], X_val=X[others], y_val=y[others])
+    alone = Model(max_iter=watched.n_iter_, **options).fit(X[train], y[train])  # the best rounds
+    assert np.array_equal(answers(alone, X), answers(watched, X))
+
+
+@both
+def test_a_validation_set(Model):
+    X, y = problem(Model, 900)
+    options = {"max_iter": 200, "learning_rate": 0.3, "n_iter_no_change": 10, "random_state": 0}
+    train, others = slice(0, 600), slice(600, 900)
+    given = {"X_val": X[others], "y_val": y[others]}
+    model = Model(**options).fit(X[train], y[train], **given)
+    weighted = Model(**options)
+    weighted.fit(X[train], y[train], **given, sample_weight_val=np.full(300, 2.0))
+    assert model.n_iter_ == weighted.n_iter_ < 200
+    if Model is GradientBoostingClassifier:
+        found = -log_loss(y[others], model.predict_proba(X[others]))
+    else:
+        found = -np.mean((y[others] - model.predict(X[others])) ** 2) / 2
+    assert model.validation_score_.max() == pytest.approx(found)
+    whole = Model(**options, early_stopping=False)
+    whole.fit(X[train], y[train], **given)
+    assert len(whole.validation_score_) == 201
+    for name, wrong in (
+        ("X_val", {"X_val": None}),
+        ("y_val", {"y_val": None}),
+        ("X_val", {"X_val": 3}),
+        ("X_val", {"X_val": X[others, :2]}),
+        ("y_val", {"y_val": y[train]}),
+        ("y_val", {"y_val": np.stack(2 * [y[others]], 1)}),
+        ("sample_weight_val", {"sample_weight_val": np.full(300, -1.0)}),
+        ("X_val", {"X_val": None, "y_val": None, "sample_weight_val": np.ones(300)}),
+    ):
+        with pytest.raises(ValueError, match=name):
+            Model(**options).fit(X[train], y[train], **given | wrong)
+
+
+def test_folds_are_models_of_their_rows():
+    X, y = numbers(300)
+    binned = Binner(None).fit_transform(ArrayTable(X))
+    folds = [(np.setdiff1d(np.arange(300), part), part) for part in np.split(np.arange(300), 3)]
+    options = _core.BoostOptions("squared_error", max_depth=4, l2=3.0)
+    seeds = np.arange(50, dtype=np.uint64)
+    given = (options, seeds)
+    found = boost_folds(binned, y, None, folds, *given, patience=5, n_jobs=2)
+    totals, n_trees = 0, found[0].trees.n_trees
+    for (train, held_out), one in zip(folds, found, strict=True):
+        rows = train.astype(np.int32), held_out.astype(np.int32)
+        alone = boost(binned, y, None, *rows, *given)
+        assert np.array_equal(one.scores, alone.scores)
+        assert np.array_equal(one.raw, one.trees.raw(binned.codes[held_out]))
+        assert one.trees.n_trees == n_trees
+        totals = totals + len(held_out) * alone.scores
+        if n_trees == alone.trees.n_trees:
+            np.testing.assert_allclose(one.raw, alone.raw, atol=1e-5)  # compact trees
+    assert n_trees == totals.argmax()
+    every = boost_folds(binned, y, None, folds, *given)
+    for (_, held_out), one in zip(folds, every, strict=True):
+        assert one.trees.n_trees == len(seeds)
+        assert np.array_equal(one.raw, one.trees.raw(binned.codes[held_out]))
+
+
+def test_time_ends_folds():
+    X, y = numbers(300)
+    binned = Binner(None).fit_transform(ArrayTable(X))
+    folds = [(np.setdiff1d(np.arange(300), part), part) for part in np.split(np.arange(300), 3)]
+    options = _core.BoostOptions("squared_error", max_depth=4, l2=3.0)
+    given = (binned, y, None, folds, options, np.arange(50, dtype=np.uint64))
+    past, future = monotonic() - 1, monotonic() + 1e6
+
+    def rounds(**limits):
+        return {one.trees.n_trees for one in boost_folds(*given, **limits)}
+
+    assert rounds(until=past) == rounds(until=past, patience=5) == {1}
+    whole = boost_folds(*given)
+    for until in ({}, {"until": future}, {"until": future, "start_by": future, "whole": True}):
+        for one, same in zip(whole, boost_folds(*given, **until), strict=True):
+            assert np.array_equal(one.raw, same.raw)
+    for limits in ({"start_by": past}, {"until": past, "whole": True}):
+        with pytest.raises(TimeIsUp):
+            rounds(**limits)
+    assert len(rounds(until=future, patience=5)) == 1
+    for left in (1e-3, 0.01, 0.1):
+        (n_trees,) = rounds(until=monotonic() + left)
+        assert 1 <= n_trees <= 50
+
+
+@both
+def test_rounds_are_chosen_on_folds_of_few_samples(Model):
+    X, y = problem(Model, 600)
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(600) < 0.3, rng.permutation(y), y)
+    options = {"max_iter": 300, "learning_rate": 0.2, "random_state": 0}
+    model = Model(**options).fit(X, y)
+    assert model.do_early_stopping_
+    assert model.n_iter_ == max(1, model.validation_score_.argmax()) < 300
+    assert len(model.train_score_) == model.n_iter_ + 1
+    chosen = {"max_iter": model.n_iter_, "max_depth": model.max_depth_}
+    same = Model(**options | chosen, early_stopping=False).fit(X, y)
+    assert np.array_equal(answers(model, X), answers(same, X))
+    order = rng.permutation(600)
+    moved = Model(**options, n_jobs=2).fit(X[order], y[order])
+    assert np.array_equal(answers(model, X), answers(moved, X))
+    for others in ({"early_stopping": False}, {"warm_start": True}, {"scoring": None}):
+        assert not Model(**options | {"max_iter": 3}, **others).fit(X, y).do_early_stopping_
+    assert not Model(**options | {"max_iter": 3}).fit(X[:29], y[:29]).do_early_stopping_
+
+
+def test_folds_by_what_rows_hold():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 4, (300, 3)).astype(np.uint8)
+    y = rng.integers(0, 3, 300).astype(float)
+    y[7] = 3.0  # a class of one row
+    bins = Bins(
+        np.tile([0.5, 1.5, 2.5, np.inf], 3),
+        np.tile(np.arange(4.0), 3),
+        np.array([0, 4, 8, 12]),
+        np.zeros(3, np.uint8),
+    )
+    rows = Rows.of(coded_table(bins, codes), y, None)
+    for labels in (True, False):
+        folds = rows.folds(3, labels)
+        held_out = np.concatenate([part for _, part in folds])
+        kept = (codes == codes[7]).all(axis=1).sum() * labels
+        assert len(np.unique(held_out)) == len(held_out) == 300 - kept
+        assert not labels or 7 not in held_out
+        for train, part in folds:
+            assert np.array_equal(np.sort(np.concatenate([train, part])), np.arange(300))
+            assert not {(*codes[i],) for i in train} & {(*codes[i],) for i in part}
+            assert not labels or len(np.unique(y[train])) == 4
+    equal = coded_table(bins, codes[:1].repeat(50, 0))
+    assert Rows.of(equal, np.ones(50), None).folds(3, False) is None
+
+
+def test_rows_that_differ_by_their_targets_alone_do_not_stop_boosting_early():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (800, 3)).astype(float)  # eight kinds of rows, each of both classes
+    y = rng.random(800) < 0.15 + 0.3 * X[:, 0] + 0.3 * X[:, 1] * X[:, 2]
+    model = GradientBoostingClassifier(random_state=0).fit(X, y)
+    assert model.n_iter_ > 20
+    loss = log_loss(y, model.predict_proba(X))
+    assert loss < 1.05 * log_loss(y, [y[(row == X).all(axis=1)].mean() for row in X])

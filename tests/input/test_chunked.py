@@ -1,0 +1,311 @@
+"""Tables on disk and on clusters give the bits of the same table in memory."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from joblib import parallel_config
+
+from mddf import (
+    DeepForestClassifier,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    MDDFClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    by_columns,
+)
+from mddf._binning import bin_subsample as bin_rows
+from mddf._binning.binner import Binner
+from mddf._binning.bins import find_bins
+from mddf._input import table as data_table
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("pyarrow")
+
+
+def frame(n_rows=300):
+    rng = np.random.default_rng(0)
+    made = pd.DataFrame(rng.normal(size=(n_rows, 3)).astype(np.float32), columns=[*"abc"])
+    made.loc[::7, "b"] = np.nan
+    made["whole"] = rng.integers(0, 9, n_rows)
+    made["words"] = pd.Categorical(rng.choice(["x", "y", "z"], n_rows))
+    made["text"] = rng.choice(["left", "right", None], n_rows)
+    y = (made["a"] + (made["words"] == "x") > 0.3).astype(int).to_numpy()
+    return made, y
+
+
+def parquet(folder, made):
+    for number in range(2):
+        made.iloc[number::2].to_parquet(folder / f"{number}.parquet", row_group_size=40)
+    return pd.concat([made.iloc[::2], made.iloc[1::2]], ignore_index=True)
+
+
+def from_parquet(folder, made):
+    return parquet(folder, made), by_columns(folder)
+
+
+def from_dask(folder, made):
+    dask_frames = pytest.importorskip("dask.dataframe")
+    # Its text is pyarrow's.
+    partitions = dask_frames.from_pandas(made, npartitions=4)
+    return partitions.compute(), by_columns(partitions)
+
+
+@pytest.mark.parametrize("source", [from_parquet, from_dask])
+def test_the_bits_of_the_table_in_memory(source, tmp_path, monkeypatch):
+    made, y = frame()
+    monkeypatch.setattr(data_table, "_BLOCK_BYTES", 300 * 8 * 2)  # two columns
+    whole, parts = source(tmp_path, made)
+    if source is from_parquet:
+        y = np.concatenate([y[::2], y[1::2]])
+    for model in (
+        RandomForestClassifier(10, random_state=0, categorical_features="from_dtype"),
+        RandomForestRegressor(10, random_state=0, categorical_features=["words", "text"]),
+        MDDFClassifier(2, n_estimators=3, random_state=0, categorical_features="from_dtype"),
+        DeepForestClassifier(n_estimators=3, members=["random", "linear"], cv=2, random_state=0),
+        GradientBoostingClassifier(max_iter=9, early_stopping=True, random_state=0),
+        GradientBoostingRegressor(max_iter=9, grow_policy="leaf-wise", random_state=0),
+    ):
+        ask = "predict_proba" if hasattr(model, "predict_proba") else "predict"
+        expected = getattr(model.fit(whole, y), ask)(whole)
+        model.fit(parts, y)
+        assert model.feature_names_in_.tolist() == [*whole.columns]
+        for asked in (parts, whole):
+            np.testing.assert_array_equal(getattr(model, ask)(asked), expected)
+
+
+def test_arrays_of_dask(tmp_path):
+    arrays = pytest.importorskip("dask.array")
+    X = np.random.default_rng(0).normal(size=(200, 5)).astype(np.float32)
+    X[::9, 1] = np.nan
+    y = X[:, 0] > 0
+    parts = by_columns(arrays.from_array(X, chunks=(50, 2)))
+    forest = RandomForestClassifier(9, random_state=0)
+    for model in (GradientBoostingClassifier(max_iter=9, random_state=0), forest):
+        expected = model.fit(X, y).predict_proba(X)
+        with parallel_config("threading", n_jobs=2):
+            found = model.fit(parts, y).predict_proba(parts)
+        np.testing.assert_array_equal(found, expected)
+    X[3, 4] = np.inf
+    with pytest.raises(ValueError, match=r"got inf in row 3, column 4"):
+        forest.fit(by_columns(arrays.from_array(X, chunks=(50, 2))), y)
+    unknown = arrays.from_array(X, chunks=(50, 2))
+    unknown = unknown[arrays.from_array(y, chunks=50)]
+    with pytest.raises(ValueError, match="compute_chunk_sizes"):
+        by_columns(unknown)
+
+
+@pytest.mark.parametrize("wrong", [np.inf, "text"])
+def test_messages_have_the_number_of_the_column_in_the_whole_table(wrong, tmp_path, monkeypatch):
+    made, y = frame()
+    monkeypatch.setattr(data_table, "_BLOCK_BYTES", 300 * 8 * 2)  # two columns
+    forest = RandomForestClassifier(2, categorical_features="from_dtype").fit(made, y)
+    made["c"] = wrong
+    parts = from_parquet(tmp_path, made)[1]
+    with pytest.raises((TypeError, ValueError), match="column 2, 'c'"):
+        forest.predict(parts)
+
+
+def test_a_column_of_text_is_read_once_for_a_prediction(tmp_path):
+    made, y = frame()
+    parts = from_parquet(tmp_path, made[["a", "text"]])[1]
+    forest = RandomForestClassifier(2).fit(parts, y)
+    parts = by_columns(tmp_path)
+    read, fetch = [], parts._fetch
+    parts._fetch = lambda columns: read.append(columns) or fetch(columns)
+    forest.predict(parts)
+    assert sorted(read) == [["a"], ["text"]]
+
+
+def test_only_some_columns_are_read_at_a_time(tmp_path, monkeypatch):
+    made, y = frame()
+    monkeypatch.setattr(data_table, "_BLOCK_BYTES", 300 * 8 * 2)
+    parts = from_parquet(tmp_path, made[[*"abc", "whole"]])[1]
+    read, fetch = [], parts._fetch
+
+    def watched(columns):
+        read.append(columns)
+        return fetch(columns)
+
+    parts._fetch = watched
+    RandomForestClassifier(2, categorical_features="from_dtype").fit(parts, y)
+    assert read == [["a", "b"], ["c", "whole"]]
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_mapped_file_is_not_copied(order, tmp_path):
+    shape = 100_000, 40
+    X = np.memmap(tmp_path / "table", np.float32, "w+", shape=shape, order=order)
+    X[:] = np.random.default_rng(0).standard_normal(shape, np.float32)
+    X[::5, 3] = np.nan
+    y = X[:, 0] > 0
+    forest = RandomForestClassifier(1, max_depth=3, random_state=0)
+    tracemalloc.start()
+    forest.fit(X, y)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # Two bytes a cell, where the table has four, and some for each row.
+    assert peak < 2.2 * X.size + 40 * len(X) < X.nbytes
+
+
+def test_what_is_refused(tmp_path):
+    made, y = frame()
+    parts = from_parquet(tmp_path, made)[1]
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        RandomForestClassifier(2).fit(parts, y[:-1])
+    forest = RandomForestClassifier(2, categorical_features="from_dtype").fit(parts, y)
+    parquet(tmp_path, made.rename(columns={"a": "other"}))
+    with pytest.raises(ValueError, match="feature names"):
+        forest.predict(by_columns(tmp_path))
+    with pytest.raises(TypeError, match=r"by_columns needs the path.* got list"):
+        by_columns([[1.0]])
+    for number in (0, 2.5, "all"):
+        with pytest.raises(ValueError, match=rf"bin_rows must be None .*, got {number!r}"):
+            by_columns(np.zeros((3, 3)), bin_rows=number)
+
+
+def test_what_is_empty_is_refused(tmp_path):
+    made, y = frame()
+    forest = RandomForestClassifier(2).fit(by_columns(made[["a", "b"]].to_numpy()), y)
+    (tmp_path / "none").mkdir()
+    made[:0].to_parquet(tmp_path / "rows.parquet")
+    for table in (np.empty((0, 2), np.int16), tmp_path / "none", tmp_path / "rows.parquet"):
+        with pytest.raises(ValueError, match="X must not be empty, got 0 sample"):
+            RandomForestClassifier(2).fit(by_columns(table), [])
+    with pytest.raises(ValueError, match="X must not be empty, got 0 sample"):
+        forest.predict(by_columns(np.empty((0, 2), np.int16)))
+    with pytest.raises(ValueError, match="bin_rows must be None"):
+        by_columns(np.ones((2, 2)), bin_rows=True)
+
+
+def test_arrays_of_dask_that_are_refused():
+    arrays = pytest.importorskip("dask.array")
+    with pytest.raises(ValueError, match="Complex data not supported"):
+        by_columns(arrays.ones((4, 2), dtype=complex))
+    some = arrays.ones((4, 2))[:, arrays.from_array(np.array([True, False]))]
+    with pytest.raises(ValueError, match="how many rows and columns"):
+        by_columns(some)
+
+
+def test_folders_with_a_key_and_a_value(tmp_path):
+    made, y = frame()
+    made = made.sort_values("words", kind="stable", ignore_index=True)
+    made.to_parquet(tmp_path / "by", partition_cols=["words"])
+    table = by_columns(tmp_path / "by")
+    assert table.names == ["a", "b", "c", "whole", "text", "words"]
+    forest = RandomForestClassifier(5, categorical_features="from_dtype", random_state=0)
+    found = forest.fit(table, y).predict_proba(table)
+    in_memory = made[table.names]
+    assert np.array_equal(forest.fit(in_memory, y).predict_proba(in_memory), found)
+
+
+@pytest.mark.parametrize("kind", ["i2", "f2"])
+def test_a_mapped_file_of_short_numbers_is_read_by_columns(kind, tmp_path):
+    X = np.memmap(tmp_path / "table", kind, "w+", shape=(50_000, 30))
+    X[:] = np.random.default_rng(0).integers(0, 99, X.shape)
+    y = np.asarray(X[:, 0] > 50)
+    tracemalloc.start()
+    table = by_columns(X)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 0.1 * X.nbytes
+    forest = RandomForestClassifier(2, max_depth=3, random_state=0)
+    found = forest.fit(table, y).predict_proba(table)
+    assert np.array_equal(forest.fit(np.asarray(X), y).predict_proba(X), found)
+
+
+# Bins of fewer rows
+
+
+def drawn_rows(table, columns, weight):
+    chosen = [table.numbers(columns)] if len(columns) else []
+    return bin_rows.drawn_rows(chosen, table.shape[0], table.bin_rows, weight)
+
+
+def bins_of(table):
+    binner = Binner("from_dtype")
+    binner.fit_transform(table)
+    return binner.bins_
+
+
+def test_bins_of_a_sample_do_not_depend_on_the_order_of_rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 3)).astype(np.float32)
+    X[::5, 1] = np.nan
+    X[::3, 2] = 0.0
+    X[1::6, 2] = -0.0
+    table = by_columns(X, bin_rows=900)
+    rows = drawn_rows(table, np.arange(3), None)
+    assert len(rows) == 900
+    np.testing.assert_array_equal(bins_of(table).edges, find_bins(X[rows]).edges)
+    assert len(find_bins(X).edges) == len(bins_of(table).edges)
+    assert not np.array_equal(find_bins(X).edges, bins_of(table).edges)
+    order = rng.permutation(3000)
+    for other in (X[order], X.astype(np.float64), np.asfortranarray(X + 0.0)):
+        again = bins_of(by_columns(other, bin_rows=900))
+        np.testing.assert_array_equal(again.edges, bins_of(table).edges)
+    # As likely as not one of the first half.
+    assert 380 < np.count_nonzero(rows < 1500) < 520
+
+
+def test_values_that_many_rows_share_are_not_lost():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (4000, 1)).astype(float)
+    forest = RandomForestClassifier(10, random_state=0).fit(by_columns(X, bin_rows=500), X[:, 0])
+    assert forest.score(X, X[:, 0]) == 1
+    pairs = rng.integers(0, 3, (4000, 2)).astype(float)
+    weight = rng.integers(0, 3, 4000).astype(float)
+    order = rng.permutation(4000)
+    for weights in (np.ones(4000), weight):
+        drawn = []
+        for table, given in ((pairs, weights), (pairs[order], weights[order])):
+            rows = drawn_rows(by_columns(table, bin_rows=500), np.arange(2), given)
+            assert len(rows) == 500
+            drawn.append(sorted(map(tuple, np.column_stack([table, given])[rows])))
+        assert drawn[0] == drawn[1]
+        assert len({row[:2] for row in drawn[0]}) == 9
+
+
+def test_few_rows_or_none_asked_for_are_exact(tmp_path):
+    made, y = frame()
+    _, parts = from_parquet(tmp_path, made)
+    expected = bins_of(parts)
+    parts.bin_rows = len(y)
+    np.testing.assert_array_equal(bins_of(parts).edges, expected.edges)
+    sampled = by_columns(tmp_path, bin_rows=200)
+    assert len(bins_of(sampled).edges) < len(expected.edges)
+    weight = np.arange(len(y)) % 2
+    assert drawn_rows(sampled, np.arange(4), weight) is None  # 150 with weight
+    sampled.bin_rows = 100
+    rows = drawn_rows(sampled, np.arange(4), weight)
+    assert len(rows) == 100
+    assert weight[rows].all()
+    assert drawn_rows(sampled, np.array([], int), None) is None
+
+
+def test_a_mapped_array_gives_the_bits_of_one_in_memory(tmp_path):
+    X = np.random.default_rng(0).normal(size=(500, 4)).astype(np.float32)
+    mapped = np.memmap(tmp_path / "table", np.float32, "w+", shape=X.shape)
+    mapped[:] = X
+    y = X[:, 0] > 0
+    forests = [
+        RandomForestClassifier(5, random_state=0).fit(table, y)
+        for table in (X, by_columns(mapped), by_columns(mapped, bin_rows=10**6))
+    ]
+    expected, *found = [forest.predict_proba(X) for forest in forests]
+    for one in found:
+        np.testing.assert_array_equal(one, expected)
+    sampled = RandomForestClassifier(5, random_state=0).fit(by_columns(mapped, bin_rows=200), y)
+    assert sampled.score(by_columns(mapped), y) > 0.95
+
+
+def test_drawn_rows_of_few():
+    """Fewer rows than bins, and all kinds of them, are drawn alike."""
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    y = np.arange(100) % 2
+    for options, weights in (({}, None), ({"categorical_features": [2]}, None), ({}, y + 1.0)):
+        data = np.column_stack([X[:, :2], y]) if options else X
+        forest = RandomForestClassifier(3, random_state=0, **options)
+        forest.fit(by_columns(data, bin_rows=10), y, sample_weight=weights)
+        assert np.diff(forest._binner.bins_.start)[:2].tolist() == [10, 10]

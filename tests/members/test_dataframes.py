@@ -1,0 +1,217 @@
+"""Members of other packages see the columns of a data frame as fit was given them."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+from mddf import DeepForestClassifier, DeepForestRegressor, explain, export
+from mddf._members import dataframes as frames
+
+DEEP = {"n_layers": 1, "n_estimators": 3, "cv": 3, "random_state": 0}
+COLUMNS = ["size", "count", "old", "colour", "place"]
+
+
+class Spy(ClassifierMixin, BaseEstimator):
+    """Notes the tables that it sees."""
+
+    seen: list = []
+
+    def fit(self, X, y):
+        self.seen.append(X)
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        self.seen.append(X)
+        return np.full((len(X), len(self.classes_)), 1 / len(self.classes_))
+
+
+@pytest.fixture
+def seen():
+    Spy.seen.clear()
+    return Spy.seen
+
+
+def table(n=90, missing=True):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "size": rng.normal(size=n),
+            "count": rng.integers(0, 9, n),
+            "old": rng.random(n) < 0.5,
+            "colour": pd.Categorical(rng.choice(["red", "green", "blue"], n)),
+            "place": rng.choice(["here", "there"], n),
+        }
+    )
+    if missing:
+        X.loc[::7, "size"] = np.nan
+        X.loc[::5, "colour"] = None
+    return X
+
+
+def labels(X):
+    return ((X["size"].fillna(0) > 0) ^ (X["colour"] == "red")).astype(int).to_numpy()
+
+
+def assert_rows_of(found, X):
+    """A table of some rows of X in their order, with its columns."""
+    assert isinstance(found, pd.DataFrame)
+    assert list(found.columns) == COLUMNS
+    assert list(map(str, found.dtypes)) == ["float64", "int64", "bool", "category", "category"]
+    assert sorted(found["colour"].cat.categories) == ["blue", "green", "red"]
+    rows = {tuple(row) for row in X.astype("object").fillna("none").to_numpy().tolist()}
+    there = found.astype("object").fillna("none").to_numpy().tolist()
+    assert all(tuple(row) in rows for row in there)
+
+
+def test_every_fold_sees_the_columns_as_they_are(seen):
+    X = table()
+    model = DeepForestClassifier(members=[Spy(), "random"], **DEEP).fit(X, labels(X))
+    assert len(seen) >= 7  # three folds are fitted and asked, and all rows
+    for found in seen:
+        assert_rows_of(found, X)
+    assert [len(found) for found in seen[-3:-1]] == [60, 30]
+    seen.clear()
+    model._layers[0].members[0].weight = 1.0
+    model.predict_proba(X[:8])
+    for found in seen:
+        pd.testing.assert_frame_equal(
+            found, X[:8].astype({"place": found["place"].dtype, "colour": found["colour"].dtype})
+        )
+
+
+def test_what_fit_did_not_see_is_missing_and_numbers_may_become_real(seen):
+    X = table()
+    model = DeepForestClassifier(members=[Spy()], **DEEP).fit(X, labels(X))
+    new = X[:4].astype({"colour": "object", "count": "float64"})
+    new.loc[0, "colour"] = "violet"
+    new.loc[1, "count"], new.loc[2, "count"] = np.nan, 2.5
+    seen.clear()
+    model.predict_proba(new)
+    (found,) = seen
+    assert found["colour"].isna().tolist() == [True, *X["colour"].isna()[1:4]]
+    np.testing.assert_array_equal(found["count"], new["count"])
+
+
+def test_arrays_stay_arrays(seen):
+    X = table()[["size", "count"]].to_numpy()
+    DeepForestClassifier(members=[Spy()], **DEEP).fit(X, np.arange(90) % 2)
+    assert all(isinstance(found, np.ndarray) for found in seen)
+
+
+def test_frames_of_other_packages(seen, monkeypatch):
+    X = table()
+    frame = pl.from_pandas(X.astype({"colour": "object"}))
+    DeepForestClassifier(members=[Spy()], **DEEP).fit(frame, labels(X))
+    for found in seen:
+        assert_rows_of(found, X)
+    seen.clear()
+    monkeypatch.setattr(frames, "find_spec", lambda name: None)  # pandas is not there
+    DeepForestClassifier(members=[Spy()], **DEEP).fit(frame, labels(X))
+    assert all(isinstance(found, np.ndarray) for found in seen)
+
+
+def test_rare_categories_that_share_a_code(seen):
+    X = pd.DataFrame({"a": pd.Categorical(list("aaabbbcd") * 6)})
+    model = DeepForestClassifier(members=[Spy()], max_bins=3, **DEEP)
+    with pytest.warns(UserWarning, match="the rarest of them share a bin"):
+        model.fit(X, np.arange(48) % 2)
+    seen.clear()
+    model.predict(X[:8])
+    assert seen[0]["a"].tolist() == list("aaabbbcc")
+
+
+def test_names_that_are_numbers(seen):
+    X = pd.DataFrame({0: np.arange(60), 7: [2.5, np.nan] * 30})
+    DeepForestClassifier(members=[Spy()], **DEEP).fit(X, np.arange(60) % 2)
+    assert seen[0].columns.tolist() == [0, 7]
+    assert seen[0].dtypes.tolist() == [np.int64, np.float64]
+
+
+def encoded(model):
+    categories = make_column_selector(dtype_include="category")
+    numbers = make_column_selector(dtype_exclude="category")
+    return make_pipeline(
+        make_column_transformer((OneHotEncoder(), categories), ("passthrough", numbers)), model
+    )
+
+
+def test_pipelines_find_categories_by_their_type():
+    X = table(missing=False)
+    member = encoded(LogisticRegression())
+    model = DeepForestClassifier(members=[("lr", member)], **DEEP).fit(X, labels(X))
+    member.fit(X.astype({"place": "category"}), labels(X))
+    expected = member.predict_proba(X.astype({"place": "category"}))
+    got = model._averages(X) ** (1 / model._layers[0].members[0].exponent)
+    np.testing.assert_allclose(got / got.sum(axis=1, keepdims=True), expected)
+    regressor = DeepForestRegressor(members=[encoded(Ridge())], **DEEP).fit(X, X["size"])
+    assert regressor.score(X, X["size"]) > 0.95
+    loaded = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    np.testing.assert_array_equal(model.predict_proba(X)[:9], model.predict_proba(X[:9]))
+
+
+def test_members_that_take_numbers_alone_are_named_with_a_remedy():
+    X = table(missing=False)
+    model = DeepForestClassifier(members=[("lr", LogisticRegression())], **DEEP)
+    message = r"^the member 'lr' cannot be fitted: .* \(it sees categories as they are: put"
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, labels(X))
+
+
+def test_explanations_ask_them_too():
+    X = table()
+    members = ["random", HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=5)]
+    model = DeepForestClassifier(members=members, **DEEP).fit(X, labels(X))
+    found = explain.importances(model, X, labels(X), kind="permutation")
+    assert found["importances_mean"][0] > 0.2 < found["importances_mean"][3]
+
+
+def test_graphs_of_what_saw_categories():
+    X = table()
+    trees = HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=5)
+    model = DeepForestClassifier(members=[trees, "random"], **DEEP).fit(X, labels(X))
+    graph = export.to_onnx(model, dtype=np.float64)
+    session = pytest.importorskip("onnxruntime").InferenceSession(graph.SerializeToString())
+    found = session.run(None, export.onnx_inputs(model, X, dtype=np.float64))[1]
+    np.testing.assert_allclose(found, model.predict_proba(X), atol=1e-9)
+    numbers = X.assign(colour=X["count"].astype("category")).drop(columns="place")
+    numbers = numbers.fillna({"size": 0})
+    plain = DeepForestClassifier(members=[LogisticRegression(max_iter=1000)], **DEEP)
+    with pytest.raises(TypeError, match=r"^to_onnx takes members of other packages that were"):
+        export.to_onnx(plain.fit(numbers, labels(X)), dtype=np.float64)
+
+
+def boosters():
+    return [
+        ("catboost", "CatBoost", {"iterations": 20, "verbose": 0, "allow_writing_files": False}),
+        ("lightgbm", "LGBM", {"n_estimators": 20, "verbose": -1, "min_child_samples": 5}),
+        ("xgboost", "XGB", {"n_estimators": 20, "enable_categorical": True}),
+    ]
+
+
+@pytest.mark.parametrize(("package", "name", "options"), boosters())
+def test_boosting_of_other_packages_splits_categories(package, name, options):
+    library = pytest.importorskip(package)
+    X = table(300, missing=package != "catboost")  # which takes no missing categories
+    X.loc[::7, "size"] = np.nan
+    y = labels(X)
+    if package == "catboost":
+        options = options | {"cat_features": ["colour", "place"]}
+    classifier = getattr(library, f"{name}Classifier")(**options)
+    model = DeepForestClassifier(members=[("theirs", classifier)], **DEEP).fit(X, y)
+    (fitted,) = model._layers[0].members[0].models
+    assert list(getattr(fitted, "feature_names_in_", COLUMNS)) == COLUMNS
+    assert model.score(X, y) > 0.9
+    regressor = getattr(library, f"{name}Regressor")(**options)
+    of_numbers = DeepForestRegressor(members=[("theirs", regressor)], **DEEP).fit(X, y * 10.0)
+    assert of_numbers.score(X, y * 10.0) > 0.6
