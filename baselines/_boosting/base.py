@@ -24,6 +24,7 @@ from mddf._base.serialization import Saved
 from mddf._base.validation import COUNT, JOBS, MOST, Within, check_lengths, unchanged_on_failure
 from mddf._binning.binner import Binner
 from mddf._ensemble.margin_loss import class_margins
+from mddf._fitted.base_estimators import CountsUnknownCategories
 from mddf._targets.target_validation import all_weights, encode_labels, known_labels
 
 from .columns import SeenColumns, as_numbers, read_rows
@@ -33,7 +34,9 @@ from .probabilities import NEAR_TOP, probabilities, put_ahead
 from .weak_learners import FloatArray, GivenLearners, Learners, WeakTrees
 
 
-class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
+class BaseBoostingClassifier(
+    CountsUnknownCategories, Saved, ClassifierMixin, BaseEstimator, metaclass=ABCMeta
+):
     """Base of the boosting classifiers.
 
     A subclass implements :meth:`_boost` for labels in {-1, +1}: a stream of rounds for
@@ -259,7 +262,7 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
 
     def _validated(self, X: Any) -> FloatArray:
         check_is_fitted(self)
-        numbers = as_numbers(self._binner, read_rows(self, X, reset=False))
+        numbers = as_numbers(self._binner, read_rows(self, X, reset=False), is_new=True)
         return numbers if self._columns is None else self._columns.of(numbers)
 
     def decision_function(self, X: Any) -> np.ndarray:

@@ -137,6 +137,10 @@ def read_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
     )
 
 
-def as_numbers(binner: Binner, table: Any) -> FloatArray:
-    """A table as numbers in double precision and C order, NaN for what is missing."""
-    return np.ascontiguousarray(binner.numbers(table), np.float64)
+def as_numbers(binner: Binner, table: Any, *, is_new: bool = False) -> FloatArray:
+    """A table as numbers in double precision and C order, NaN for what is missing.
+
+    Unknown categories are counted if the table is a new one, to predict.
+    """
+    numbers = binner.new_numbers(table) if is_new else binner.numbers(table)
+    return np.ascontiguousarray(numbers, np.float64)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import difflib
 import sys
 import warnings
+from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from reprlib import Repr
 from typing import Any
 
@@ -60,21 +62,64 @@ def _letters(name: Any) -> str:
     return "".join(letter for letter in str(name).lower() if letter.isalnum())
 
 
-def warn(message: str, category: type[Warning] = UserWarning) -> None:
+@dataclass(frozen=True)
+class ShownWarnings:
+    """Warnings that went to the same place: a screen, or the list of a test.
+
+    Python has a registry of its own, but forgets it whenever filters change, which scikit-learn's
+    cross-validation does for every fold. A test that records warnings has a list of its own, and
+    gets those that were shown before.
+
+    Attributes
+    ----------
+    sink : object
+        Held, so that no other one gets its identity.
+    keys : set of tuple
+        Kind, file and line of each warning.
+    """
+
+    sink: Any
+    keys: set[tuple[str, str, int]] = field(default_factory=set)
+
+
+# So many places are remembered: nested contexts that record, and those before them.
+_shown: deque[ShownWarnings] = deque(maxlen=8)
+
+
+def _shown_there() -> set[tuple[str, str, int]]:
+    """Warnings that were shown where the next one will be."""
+    # `catch_warnings(record=True)` puts the method of a new list there.
+    show = getattr(warnings, "_showwarnmsg_impl", None)
+    sink = getattr(show, "__self__", show)
+    for shown in _shown:
+        if shown.sink is sink:
+            return shown.keys
+    _shown.append(ShownWarnings(sink))
+    return _shown[-1].keys
+
+
+def warn(message: str, category: type[Warning] = UserWarning, *, kind: str | None = None) -> None:
     """Warn of what the user's code did: the line that called this package, through others or not.
 
     Parameters
     ----------
     message : str
     category : type, default=UserWarning
+    kind : str, default=None
+        Of messages of a kind, whose numbers may differ, one is shown for each line of the user's
+        code, so that a cross-validation does not repeat it for each fold. None shows all.
     """
     frame = sys._getframe(1)
     while frame.f_back and _module(frame).partition(".")[0] in _BETWEEN:
         frame = frame.f_back
+    filename = frame.f_code.co_filename
+    shown = _shown_there()
+    key = (f"{category.__name__}: {kind}", filename, frame.f_lineno)
+    if kind is not None and key in shown:
+        return
     registry = frame.f_globals.setdefault("__warningregistry__", {})
-    warnings.warn_explicit(
-        message, category, frame.f_code.co_filename, frame.f_lineno, _module(frame), registry
-    )
+    warnings.warn_explicit(message, category, filename, frame.f_lineno, _module(frame), registry)
+    shown.add(key)  # after it: a warning that is an error is raised each time
 
 
 class Renamed:

@@ -10,7 +10,7 @@ import copyreg
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from inspect import Parameter, signature
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any, TypeVar
 
 _FORMAT, _RELEASE, _TYPE = "mddf_format", "mddf_version", "mddf_type"
@@ -25,6 +25,7 @@ def publish(namespace: dict[str, Any]) -> None:
     """Have all that a package exports say that the package defines it.
 
     What pickle and skops write of a class or a function is its name and ``__module__``.
+    ``dir`` of the package leaves out what the package itself imports, such as this function.
 
     Parameters
     ----------
@@ -36,6 +37,18 @@ def publish(namespace: dict[str, Any]) -> None:
         value = namespace[name]
         if isinstance(value, type | FunctionType) and value.__module__.startswith(f"{package}."):
             value.__module__ = package
+
+    def public_names() -> list[str]:
+        """Exported names, modules of the package, and private names; no imported helpers."""
+        return sorted(
+            name
+            for name, value in namespace.items()
+            if name in namespace["__all__"]
+            or name.startswith("_")
+            or (isinstance(value, ModuleType) and value.__name__.startswith(f"{package}."))
+        )
+
+    namespace["__dir__"] = public_names
 
 
 def register_serializable(name: str) -> Callable[[Kind], Kind]:

@@ -24,10 +24,20 @@ def refuse_class(parameter: str, value: Any) -> None:
         raise ValueError(f"{parameter} must not be a class, got {short(value)}")
 
 
+def is_boolean(value: Any) -> bool:
+    """Whether a value is True or False, of Python or numpy."""
+    return isinstance(value, bool | np.bool_)
+
+
 class Within(Interval):
-    """Numbers of an interval; all that is no number of Python's or numpy's is outside."""
+    """Numbers of an interval; all that is no number of Python's or numpy's is outside.
+
+    Booleans are outside as well, although Python takes True for 1.
+    """
 
     def __contains__(self, value: Any) -> bool:
+        if is_boolean(value):
+            return False
         if isinstance(value, float | np.floating):
             return super().__contains__(float(value))
         return isinstance(value, Integral) and super().__contains__(value)
@@ -94,6 +104,19 @@ def unchanged_on_failure(estimator: Any) -> Iterator[None]:
         raise
 
 
+def refuse_booleans(parameter: str, value: Any) -> None:
+    """Refuse True and False as numbers within a parameter: a list, a dict, or lists of lists."""
+    if isinstance(value, np.ndarray):
+        value = value.ravel().tolist()
+    entries = list(value.values()) if isinstance(value, dict) else value
+    if not isinstance(entries, list | tuple | Set):
+        return
+    for entry in entries:
+        refuse_booleans(parameter, entry)
+    if any(map(is_boolean, entries)):
+        raise ValueError(f"{parameter} must hold numbers, not booleans, got {short(value)}")
+
+
 def is_list(value: Any) -> bool:
     """Whether a parameter has a length and an order: no number, word, set or 0-d array."""
     try:
@@ -121,6 +144,7 @@ def monotonic_signs(estimator: Any, categorical: np.ndarray, n_scores: int) -> n
         What is predicted: constraints are for one.
     """
     given = estimator.monotonic_cst
+    refuse_booleans("monotonic_cst", given)
     if not (given is None or isinstance(given, dict) or is_list(given)):
         raise ValueError(f"monotonic_cst must have a sign for each feature, got {short(given)}")
     with naming("monotonic_cst"):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,46 @@ from mddf._base.serialization import register_serializable
 from mddf._binning.bin_subsample import drawn_rows
 from mddf._binning.binned_table import BinnedTable, coded_table, empty_codes, spare_bins
 from mddf._binning.bins import apply_bins, join_bins, learn_bins
-from mddf._binning.categories import CategoryEncoder, look_up_all, warn_of_unseen
+from mddf._binning.categories import CategoryEncoder, look_up_all
 from mddf._binning.encoded_rows import EncodedRows
 from mddf._binning.high_cardinality import CategoryLevels
+from mddf._binning.unknown_categories import (
+    UnknownColumn,
+    expected_share,
+    first_different,
+    is_far_above,
+    warn_of_unknown,
+)
 from mddf._input.category_mask import category_mask
 from mddf._input.cell_values import NUMBER
+from mddf._input.subjects import (
+    counts_of_whole_numbers,
+    looks_like_subjects,
+    warn_of_subjects,
+)
 from mddf._input.table import ArrayTable, Column, Table
+
+# Models that were stored before the expected share was known warn from this share on.
+_FORMER_LIMIT = 0.25
+
+
+@dataclass
+class UnknownCounts:
+    """Unknown categories of the predictions of a model since it was loaded.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows that were predicted.
+    unknown : dict of int to int
+        Rows with an unknown category, by column.
+    warned : set of int
+        Columns that users were warned of.
+    """
+
+    n_rows: int = 0
+    unknown: dict[int, int] = field(default_factory=dict)
+    warned: set[int] = field(default_factory=set)
 
 
 @register_serializable("binner")
@@ -45,6 +80,9 @@ class Binner:
     bins_ : Bins
     encoders_ : dict of int to CategoryEncoder
         Of the columns of categories. One that fit did not see becomes NaN, as what is missing.
+    unknown_limits_ : dict of int to float
+        Of the columns of categories: the largest share of rows that are expected to hold a
+        category that fit did not see.
     kinds_ : list of str or None
         What fit saw in each column: "number", "text", ..., None if nothing was there.
     """
@@ -67,10 +105,16 @@ class Binner:
         made = cls()
         made.categorical_ = np.zeros(n_columns, bool)
         made.encoders_, made.kinds_ = {}, [NUMBER] * n_columns
+        made.unknown_limits_ = {}
         return made
 
     def fit_transform(
-        self, table: Table, sample_weight: np.ndarray | None = None, *, n_spare: int = 0
+        self,
+        table: Table,
+        sample_weight: np.ndarray | None = None,
+        *,
+        n_spare: int = 0,
+        has_groups: bool = False,
     ) -> BinnedTable:
         """Learn the bins of a table and code it for growing trees.
 
@@ -81,6 +125,9 @@ class Binner:
             Weight k counts as k rows; rows without weight are not looked at.
         n_spare : int, default=0
             Columns to leave room for on the right, constant until they are replaced.
+        has_groups : bool, default=False
+            Whether the user says which rows belong together; otherwise, columns that look like
+            repeated subjects are warned of.
 
         Returns
         -------
@@ -88,7 +135,7 @@ class Binner:
         """
         if sample_weight is not None and np.all(sample_weight == sample_weight[0]):
             sample_weight = None
-        self.learn_kinds(table, sample_weight)
+        self.learn_kinds(table, sample_weight, warns_of_subjects=not has_groups)
         codes, by_column = empty_codes(table.shape[0], table.shape[1] + n_spare)
         rows = drawn_rows(
             self._blocks_of_numbers(table), table.shape[0], table.bin_rows, sample_weight
@@ -97,6 +144,8 @@ class Binner:
         for columns in table.blocks():
             block = self._block(table, columns)
             self._forget_kinds(block, columns)
+            if not has_groups:
+                self._look_for_subjects(table, block, columns, sample_weight)
             bins = learn_bins(
                 block,
                 n_categories=self._n_categories(columns),
@@ -144,13 +193,13 @@ class Binner:
         ndarray of uint8 of shape (n_rows, n_columns + n_spare)
         """
         codes = np.zeros((table.shape[0], table.shape[1] + n_spare), np.uint8)
-        unseen: dict[str, float] = {}
+        unknown: dict[int, int] = {}
         for columns in table.blocks():
             part = slice(columns.start, columns.stop)
             if numbers is None:
-                block = self._block(table, columns, unseen, levels)
+                block = self._block(table, columns, unknown, levels)
             else:
-                numbers[:, part] = block = self._numbers(table, columns, unseen, levels)
+                numbers[:, part] = block = self._numbers(table, columns, unknown, levels)
             apply_bins(
                 block,
                 self.bins_.columns(columns.start, columns.stop),
@@ -159,7 +208,7 @@ class Binner:
                 wanted=None if wanted is None else wanted[part],
                 n_jobs=self.n_jobs,
             )
-        warn_of_unseen(unseen)
+        self._watch(table, unknown)
         return codes
 
     def is_plain(self, table: Table) -> bool:
@@ -176,6 +225,13 @@ class Binner:
     def numbers(self, table: Table) -> np.ndarray:
         """A table as numbers: codes of categories, NaN for what is missing."""
         return self._numbers(table, range(table.shape[1]))
+
+    def new_numbers(self, table: Table) -> np.ndarray:
+        """The same of a table to predict, whose unknown categories are counted."""
+        unknown: dict[int, int] = {}
+        numbers = self._numbers(table, range(table.shape[1]), unknown)
+        self._watch(table, unknown)
+        return numbers
 
     def columns_of_many_levels(self) -> list[int]:
         """The columns in which fit saw at least `many_levels` categories."""
@@ -242,10 +298,13 @@ class Binner:
             return True
         raise TypeError(f"column {column.place} of X must hold {before}s as in fit, got {now}")
 
-    def learn_kinds(self, table: Table, weights: np.ndarray | None) -> None:
+    def learn_kinds(
+        self, table: Table, weights: np.ndarray | None, *, warns_of_subjects: bool = False
+    ) -> None:
         """Learn what the columns hold, and the categories, but no bins: enough for `numbers`."""
         self.categorical_ = category_mask(table, self.categorical_features)
         self.encoders_: dict[int, CategoryEncoder] = {}
+        self.unknown_limits_: dict[int, float] = {}
         self.kinds_: list[str | None] = [NUMBER] * table.shape[1]
         compared = self.categorical_ | (~table.hold_numbers & (table.names is not None))
         for c in np.flatnonzero(compared).tolist():
@@ -260,6 +319,13 @@ class Binner:
                 if not len(encoder.categories):
                     self.kinds_[c] = None
                 self.encoders_[c] = encoder
+                levels = encoder.levels(column)
+                levels = levels if weights is None else levels[weights > 0]
+                n_levels = len(encoder.categories)
+                self.unknown_limits_[c] = expected_share(levels, n_levels)
+                counts = np.bincount(levels[levels < n_levels], minlength=n_levels)
+                if warns_of_subjects and looks_like_subjects(counts):
+                    warn_of_subjects(column.place, counts)
 
     def _blocks_of_numbers(self, table: Table) -> Iterator[np.ndarray]:
         for columns in table.blocks():
@@ -275,6 +341,22 @@ class Binner:
             [self.encoders_[c].n_codes if c in self.encoders_ else -1 for c in columns]
         )
 
+    def _look_for_subjects(
+        self,
+        table: Table,
+        block: np.ndarray | sparse.csc_matrix,
+        columns: range,
+        weights: np.ndarray | None,
+    ) -> None:
+        """Warn of columns of whole numbers that look like repeated subjects."""
+        if not isinstance(block, np.ndarray):
+            return
+        for i in np.flatnonzero(~self.categorical_[columns.start : columns.stop]).tolist():
+            numbers = block[:, i] if weights is None else block[weights > 0, i]
+            counts = counts_of_whole_numbers(numbers)
+            if counts is not None and looks_like_subjects(counts):
+                warn_of_subjects(table.place(columns[i]), counts)
+
     def _forget_kinds(self, block: np.ndarray | sparse.csc_matrix, columns: range) -> None:
         """Of columns of numbers in which none is: they have no kind."""
         if isinstance(block, np.ndarray):
@@ -286,26 +368,26 @@ class Binner:
         self,
         table: Table,
         columns: range,
-        unseen: dict[str, float] | None = None,
+        unknown: dict[int, int] | None = None,
         levels: CategoryLevels | None = None,
     ) -> np.ndarray | sparse.csc_matrix:
         """What `_numbers` gives; a sparse matrix, if that says the same in far fewer cells."""
         if self.categorical_[columns.start : columns.stop].any():
-            return self._numbers(table, columns, unseen, levels)
+            return self._numbers(table, columns, unknown, levels)
         stored = table.stored(columns)
-        return self._numbers(table, columns, unseen) if stored is None else stored
+        return self._numbers(table, columns, unknown) if stored is None else stored
 
     def _numbers(
         self,
         table: Table,
         columns: range,
-        unseen: dict[str, float] | None = None,
+        unknown: dict[int, int] | None = None,
         levels: CategoryLevels | None = None,
     ) -> np.ndarray:
         """Some columns as numbers.
 
-        What holds another kind of thing than at fit is refused. Of a table that is new, `unseen`
-        takes the columns of mostly new categories. `levels`: what is known of some columns.
+        What holds another kind of thing than at fit is refused. `unknown` takes the number of rows
+        of new categories, by column, where there are some. `levels` are known levels of columns.
         """
         numeric = self._surely_numeric(table, columns)
         if numeric.all():
@@ -313,7 +395,7 @@ class Binner:
         block = np.full((table.shape[0], len(columns)), np.nan)
         others = np.flatnonzero(~numeric).tolist()
         if table.together is not None:
-            others = self._look_up(table, columns, others, block, unseen, levels)
+            others = self._look_up(table, columns, others, block, unknown, levels)
         for i in others:
             column = table.column(columns[i])
             if self.is_missing(column, columns[i]):
@@ -325,9 +407,10 @@ class Binner:
                 else:
                     codes = encoder.codes(column)
                 block[:, i] = codes
-                if unseen is not None:
-                    share = np.mean(np.isnan(codes) & ~column.missing)
-                    self._see(float(share), table, columns[i], unseen)
+                if unknown is not None:
+                    n_unknown = int(np.count_nonzero(np.isnan(codes) & ~column.missing))
+                    if n_unknown:
+                        unknown[columns[i]] = n_unknown
             else:
                 numeric[i] = True
         if numeric.any():
@@ -340,7 +423,7 @@ class Binner:
         columns: range,
         chosen: list[int],
         block: np.ndarray,
-        unseen: dict[str, float] | None,
+        unknown: dict[int, int] | None,
         levels: CategoryLevels | None,
     ) -> list[int]:
         """Put codes of a small table's categories into a block, all at once; what is left."""
@@ -349,9 +432,9 @@ class Binner:
         wanted = {c: self.kinds_[c] for i in chosen if (c := columns[i]) not in known}
         found, codes, new = look_up_all(together, self.encoders_, wanted)
         block[:, [c - columns.start for c in found]] = codes.T
-        if unseen is not None:
-            for c, share in zip(found, np.mean(new, axis=1).tolist(), strict=True):
-                self._see(share, table, c, unseen)
+        if unknown is not None and new.any():
+            counts = np.count_nonzero(new, axis=1).tolist()
+            unknown.update((c, n) for c, n in zip(found, counts, strict=True) if n)
         done = set(found)
         return [i for i in chosen if columns[i] not in done]
 
@@ -363,19 +446,57 @@ class Binner:
         as_in_fit = np.array([kind in (NUMBER, None) for kind in self.kinds_[part]])
         return ~self.categorical_[part] & as_in_fit & table.hold_numbers[part]
 
-    def _see(self, share: float, table: Table, c: int, unseen: dict[str, float]) -> None:
-        """Take note of a column of mostly new categories that users were not yet warned of."""
-        if share > 0.5 and c not in self._warned:
-            unseen[table.place(c)] = share
-            self._warned.add(c)
+    def unknown_counts(self, table: Table) -> dict[int, int]:
+        """Rows of a table whose category fit did not see, for each column of categories."""
+        counts = dict.fromkeys(self.encoders_, 0)
+        for c in counts:
+            column = table.column(c)
+            if not self.is_missing(column, c):
+                counts[c] = int(np.count_nonzero(self._is_unknown(column, c)))
+        return counts
+
+    def _is_unknown(self, column: Column, c: int) -> np.ndarray:
+        """Which cells hold a category that fit did not see."""
+        encoder = self.encoders_[c]
+        return encoder.levels(column) > len(encoder.categories)
+
+    def _watch(self, table: Table, unknown: Mapping[int, int]) -> None:
+        """Warn of columns with far more unknown categories than expected, once for each.
+
+        The rows of all predictions so far are also looked at together: a service that asks about
+        one row at a time would never see a share.
+        """
+        n_rows = table.shape[0]
+        counted = self._counted
+        counted.n_rows += n_rows
+        reported = []
+        for c, n_unknown in unknown.items():
+            counted.unknown[c] = counted.unknown.get(c, 0) + n_unknown
+            if c in counted.warned:
+                continue
+            limit = self._unknown_limit(c)
+            totals = (n_unknown, n_rows), (counted.unknown[c], counted.n_rows)
+            above = [total for total in totals if is_far_above(*total, limit)]
+            if above:
+                column = table.column(c)
+                examples = first_different(column.values[self._is_unknown(column, c)])
+                share = above[0][0] / above[0][1]
+                reported.append(UnknownColumn(table.place(c), share, limit, examples))
+                counted.warned.add(c)
+        warn_of_unknown(reported)
+
+    def _unknown_limit(self, c: int) -> float:
+        """The expected share; one half for models of versions that did not store it."""
+        return vars(self).get("unknown_limits_", {}).get(c, _FORMER_LIMIT)
 
     @property
-    def _warned(self) -> set[int]:
-        """Columns of whose unseen categories users were warned: once a model."""
-        return self.__dict__.setdefault("_warned_of", set())
+    def _counted(self) -> UnknownCounts:
+        """Unknown categories of all predictions so far."""
+        counts: UnknownCounts = self.__dict__.setdefault("_unknown_counts", UnknownCounts())
+        return counts
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {name: value for name, value in vars(self).items() if name != "_warned_of"}
+        state = {name: value for name, value in vars(self).items() if name != "_unknown_counts"}
         if "encoders_" in state:
             state["encoders_"] = {c: found.encoder for c, found in self.encoders_.items()}
         return state

@@ -151,12 +151,14 @@ class CategoryEncoder:
         if max_codes is not None and n > max_codes:
             warn(
                 f"column {column.place} has {n} categories, more than max_bins={max_codes}: "
-                "the rarest of them share a bin"
+                "the rarest of them share a bin",
+                kind=f"more categories than bins in column {column.place}",
             )
         elif n_there >= _MANY_ROWS and n > _NEARLY_ALL * n_there:
             warn(
                 f"column {column.place} has {n} categories in {n_there} rows: trees learn "
-                "little from what is nearly never the same"
+                "little from what is nearly never the same",
+                kind=f"nearly as many categories as rows in column {column.place}",
             )
 
     def warn_of_numbers(self, column: Column) -> None:
@@ -166,7 +168,8 @@ class CategoryEncoder:
             warn(
                 f"column {column.place} is text and taken as categories, but {numbers} of "
                 f"its {n} values are numbers: turn it into numbers or, if they are names, into a "
-                "categorical type"
+                "categorical type",
+                kind=f"text that is mostly numbers in column {column.place}",
             )
 
 
@@ -234,13 +237,3 @@ def look_up_all(
     shape = (len(found), together.values.shape[1])
     of_all = np.fromiter(looked_up, np.float64, shape[0] * shape[1]).reshape(shape)
     return found, of_all, np.isnan(of_all) & ~together.missing[places]
-
-
-def warn_of_unseen(shares: Mapping[str, float]) -> None:
-    """Warn of columns by their places, of most of whose rows fit did not see the category."""
-    if shares:
-        listed = "; ".join(f"column {place}: {share:.0%}" for place, share in shares.items())
-        warn(
-            "most rows hold categories that fit did not see, which are treated as missing; "
-            f"{listed} of the rows"
-        )

@@ -78,7 +78,9 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         self._chosen_layers(self.n_layers)
         grains = resolve_grains(self.grains, table.shape[1])
         layout = kind.layout(len(forests), len(classes), min(map(len, grains)))
-        binner, binned, entropy = self._coded(table, given, layout.n_columns)
+        binner, binned, entropy = self._coded(
+            table, given, layout.n_columns, has_groups=groups is not None or gives_folds(self.cv)
+        )
         own = all(member.is_forest for member in forests)
         numbers = None if own else binner.numbers(table)
         trainer = self._trainer(binned, numbers, classes, labels, given)

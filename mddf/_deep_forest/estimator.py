@@ -162,7 +162,13 @@ class BaseDeepForest(HoldsMembers, Layered):
         n_spare = min(len(members) * task.n_columns, max(MOST_COLUMNS, task.n_columns))
         boosts = any(member.is_boosted for member in members)
         many_levels = FEWEST_LEVELS if boosts else None
-        binner, binned, entropy = self._coded(table, given, n_spare, many_levels)
+        binner, binned, entropy = self._coded(
+            table,
+            given,
+            n_spare,
+            many_levels=many_levels,
+            has_groups=groups is not None or gives_folds(self.cv),
+        )
         trainer = LayerTrainer(
             binned,
             table.shape[1],

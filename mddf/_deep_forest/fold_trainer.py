@@ -22,7 +22,7 @@ from mddf._gradient.weights import boosting_weights
 from mddf._members.boosted import BoostedModel, BoostingData, boost_parts, boosting_options
 from mddf._members.dataframes import FrameMaker
 from mddf._members.external import blaming
-from mddf._members.screening import is_wide, screened
+from mddf._members.screening import best_columns, is_wide, split_gains
 from mddf._members.spec import MemberSpec
 from mddf._resampling.folds import Folds, make_folds
 from mddf._resampling.sampling import row_hashes
@@ -38,6 +38,8 @@ TARGET_MARGIN, MU = 0.9, 0.1
 _BOOSTING_FOLDS = 10
 # A table is small up to so many cells, times what a round of boosting costs.
 _SMALL = 2**20
+# Leaves of the forests that are tried; screening for all of them takes one sort of each column.
+_SCREENED_LEAVES = (1, 2, 5)
 # On which members of other packages are tried.
 _FEW_ROWS = 40
 
@@ -199,11 +201,32 @@ class Training(LayerTrainer):
         named_regressor = member.kind is not None and isinstance(self.task, RegressionTask)
         if not (named_regressor and is_wide(len(train), len(columns))):
             return columns
-        weight = self.weights.row
-        codes = self.table.codes[train][:, columns].astype(np.float64)
-        weight = None if weight is None else weight[train]
-        target, leaf = self.task.target[train], member.model.min_samples_leaf
-        return columns[screened(codes, target, weight, leaf)]
+        leaf = member.model.min_samples_leaf
+        gains = self._feature_gains(train, leaf)
+        added = columns[self.n_raw :]
+        if len(added):
+            gains = np.append(gains, *self._gains(train, added, [leaf]))
+        return columns[best_columns(gains, len(train))]
+
+    def _feature_gains(self, train: np.ndarray, leaf: int) -> np.ndarray:
+        """What splits of the features gain; sorting their columns serves all forests of a fold."""
+        known = self._known_gains.setdefault(train.tobytes(), {})
+        if leaf not in known:
+            leaves = sorted({leaf, *_SCREENED_LEAVES} - known.keys())
+            known.update(zip(leaves, self._gains(train, self.raw_columns, leaves), strict=True))
+        return known[leaf]
+
+    def _gains(
+        self, train: np.ndarray, columns: np.ndarray, leaves: Sequence[int]
+    ) -> list[np.ndarray]:
+        weight = None if self.weights.row is None else self.weights.row[train]
+        codes = self.table.codes[train][:, columns]
+        return split_gains(codes, self.task.target[train], weight, leaves)
+
+    @cached_property
+    def _known_gains(self) -> dict[bytes, dict[int, np.ndarray]]:
+        """By the training rows of a fold, and by the rows that a leaf has at least."""
+        return {}
 
 
 def _few(rows: np.ndarray, strata: np.ndarray) -> np.ndarray:

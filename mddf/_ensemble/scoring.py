@@ -8,6 +8,7 @@ from math import isfinite, nan
 from typing import Any
 
 import numpy as np
+from sklearn import metrics
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer
 
@@ -15,11 +16,18 @@ from mddf._base.messages import short
 from mddf._base.validation import naming
 from mddf._ensemble.blending import by_output
 from mddf._ensemble.margin_loss import class_margins, margin_ratio
-from mddf._targets.class_outputs import named_classes
+from mddf._targets.class_outputs import named_classes, subset_accuracy
 
 MARGIN_RATIO = "margin-ratio"
 _ALL = slice(None)
 _N_BLOCKS = 20
+# Scores of the probabilities of one output: scikit-learn takes several labels for classes that
+# exclude each other, and returns a number that means nothing.
+_OF_ONE_OUTPUT = tuple(
+    getattr(metrics, name)
+    for name in ("log_loss", "brier_score_loss", "d2_log_loss_score", "d2_brier_score")
+    if hasattr(metrics, name)
+)
 
 
 class OutOfFold(ClassifierMixin, BaseEstimator):
@@ -96,7 +104,17 @@ def out_of_fold_score(
         return lambda probabilities, rows=_ALL: float(
             np.average(probabilities.argmax(axis=1) == labels[rows], weights=weights(rows))
         )
-    scorer = get_scorer("accuracy" if scoring is None else scoring)
+    if scoring in (None, "accuracy"):
+        named = named_classes(classes, labels.T)
+        return lambda probabilities, rows=_ALL: subset_accuracy(
+            named[rows], OutOfFold(classes).predict(probabilities), weights(rows)
+        )
+    scorer = get_scorer(scoring)
+    if several and getattr(scorer, "_score_func", None) in _OF_ONE_OUTPUT:
+        raise ValueError(
+            f"scoring={short(scoring)} is for classes of one output, got {len(classes)} outputs; "
+            "'log-loss' is the mean over outputs"
+        )
     weighed = sample_weight is not None and "sample_weight" in inspect.signature(scorer).parameters
     stand_in = OutOfFold(classes)
     y = named_classes(classes, labels.T) if several else classes[labels]

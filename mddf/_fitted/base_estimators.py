@@ -9,16 +9,57 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import InvalidParameterError
+from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.elementary import log
 from mddf._base.fingerprint import fingerprint
 from mddf._base.messages import Renamed, nearest, warn
 from mddf._base.serialization import Saved
+from mddf._base.validation import check_lengths
+from mddf._binning.binner import Binner
 from mddf._fitted.batching import last
-from mddf._targets.class_outputs import named_classes
+from mddf._input.reading import read_table
+from mddf._targets.class_outputs import named_classes, several_outputs, subset_accuracy
 
 
-class TableEstimator(Saved, BaseEstimator):
+class CountsUnknownCategories:
+    """Mixin of estimators that code the columns of a table by a binner."""
+
+    _binner: Binner
+    categorical_features: Any
+
+    def unknown_categories(self, X: Any) -> dict[Any, int]:
+        """Count the rows whose category was not in the training data, by column.
+
+        Predictions treat such a category as missing. The counts tell whether new data have
+        drifted away from the training data.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        dict
+            From each column of categories to its number of rows with an unknown category, 0
+            included. Columns are named as in a data frame, and numbered otherwise.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from mddf import RandomForestClassifier
+        >>> X = pd.DataFrame({"color": ["red", "blue"] * 20, "size": range(40)})
+        >>> model = RandomForestClassifier(random_state=0).fit(X, [0, 1] * 20)
+        >>> model.unknown_categories(X[:3].assign(color=["red", "green", "pink"]))
+        {'color': 2}
+        """
+        check_is_fitted(self)
+        table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
+        counts = self._binner.unknown_counts(table)
+        return {c if table.names is None else table.names[c]: n for c, n in counts.items()}
+
+
+class TableEstimator(CountsUnknownCategories, Saved, BaseEstimator):
     """An estimator of tables in which values may be missing."""
 
     _parameter_constraints: ClassVar[dict[str, Any]]
@@ -101,6 +142,34 @@ class ProbabilityClassifier(ClassifierMixin, TableEstimator):
         """
         (found,) = self._read_stages(X, lambda stages: [self._best(last(stages))])
         return found
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy: the share of samples whose class is predicted.
+
+        If there are several outputs, the classes of all of them must be right (subset accuracy),
+        as scikit-learn has it for several labels.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        y : array of shape (n_samples,), or (n_samples, n_outputs) if there are several outputs
+        sample_weight : array of shape (n_samples,), default=None
+
+        Returns
+        -------
+        float
+        """
+        if not isinstance(getattr(self, "classes_", None), list):
+            return float(super().score(X, y, sample_weight))
+        predicted = self.predict(X)
+        outputs = several_outputs(y)
+        if outputs is None or outputs.shape != predicted.shape:
+            raise ValueError(
+                f"y must have the shape {predicted.shape}, a column for each output, got "
+                f"{np.shape(y)}"
+            )
+        check_lengths(predicted, sample_weight=sample_weight)
+        return subset_accuracy(outputs, predicted, sample_weight)
 
     def _best(self, probabilities: np.ndarray) -> np.ndarray:
         each = self._by_output(probabilities)

@@ -185,7 +185,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees):
 
     def _begin(self, table: Any, target: Any, weights: Any, groups: Any) -> dict[str, Any]:
         binner = Binner(self.categorical_features, self.max_bins, self.n_jobs)
-        binned = binner.fit_transform(table, weights)
+        binned = binner.fit_transform(table, weights, has_groups=groups is not None)
         entropy = check_random_state(self.random_state).randint(0, 2**32, 4, dtype=np.uint64)
         fitted = {
             **self._learnt(target),

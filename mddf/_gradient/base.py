@@ -21,6 +21,7 @@ from mddf._base.validation import (
     finite,
     max_features_among,
     naming,
+    refuse_booleans,
     refuse_class,
     unchanged_on_failure,
 )
@@ -41,6 +42,7 @@ from mddf._gradient.target_encoding import FEWEST_LEVELS, Encoding
 from mddf._gradient.training import Boosted, Stopping, boost
 from mddf._gradient.trees import BoostedTrees
 from mddf._gradient.tuning import MANY_ROWS, Trials, chooses
+from mddf._gradient.validation_set import warn_of_no_gain
 from mddf._gradient.weights import boosting_weights, within_range
 from mddf._input.reading import read_table
 from mddf._targets.target_validation import all_weights
@@ -196,7 +198,8 @@ class GradientBoosting(AsksBoostedTrees):
         X_val, y_val, sample_weight_val : default=None
             Samples to stop by, instead of a share of those that are fitted. The rounds after the
             best one are dropped, and with early stopping no more are grown after
-            `n_iter_no_change` without a better score.
+            `n_iter_no_change` without a better score. `X_val` must be transformed as `X` is: a
+            pipeline does not do it. A warning says that no round was better than a constant.
 
         Returns
         -------
@@ -204,6 +207,7 @@ class GradientBoosting(AsksBoostedTrees):
         """
         refuse_class("scoring", self.scoring)
         warn_of_ignored(self)
+        refuse_booleans("interaction_cst", self.interaction_cst)
         with unchanged_on_failure(self):
             again = self.warm_start and hasattr(self, "_trees")
             table = read_table(
@@ -221,7 +225,7 @@ class GradientBoosting(AsksBoostedTrees):
                 binner = Binner(
                     self.categorical_features, self.max_bins, self.n_jobs, FEWEST_LEVELS
                 )
-                binned = binner.fit_transform(table, weights)
+                binned = binner.fit_transform(table, weights, has_groups=X_val is not None)
                 drawn = check_random_state(self.random_state).randint(0, 2**32, 4, np.uint64)
                 self._entropy = drawn.tolist()
             rows = Rows.of(binned, values, weights, binner.all_levels(table))
@@ -234,6 +238,8 @@ class GradientBoosting(AsksBoostedTrees):
             elif self._holds_out(len(rows.train)):
                 rows = rows.split(target, self.validation_fraction, self._entropy)
             fitted = self._boost(rows, target, binner, self._trees if again else None, on_trial)
+            if X_val is not None and not again:
+                warn_of_no_gain(rows, fitted["validation_score_"], fitted["train_score_"], table)
             self.__dict__.update(fitted, _binner=binner, **self._learnt(target))
         return self
 

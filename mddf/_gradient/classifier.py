@@ -82,7 +82,8 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         What held-out samples are scored by: the loss, a scorer of scikit-learn's, or None for
         accuracy. Other scores than the loss take more time.
     validation_fraction : float, int or None, default=0.1
-        Share or number of samples that are held out. None scores the training samples.
+        Share or number of samples that are held out. Samples with the same features are held out
+        together and count as one. None scores the training samples.
     n_iter_no_change : int, default=50
         Trees without a better score before fit stops.
     tol : float, default=0.0

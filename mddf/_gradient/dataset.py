@@ -15,8 +15,12 @@ from mddf._binning.binned_table import BinnedTable, coded_table
 from mddf._binning.bins import join_bins
 from mddf._binning.high_cardinality import CategoryLevels
 from mddf._gradient.losses import Labels
-from mddf._gradient.target_encoding import Encoding, TargetStatistics, random_orders
+from mddf._gradient.repeats import Repeats, copies_of
+from mddf._gradient.target_encoding import Encoding, TargetStatistics, TrainingRows
 from mddf._resampling.sampling import hashes_with, row_hashes
+
+# Of fewer combinations of features, a tenth is less than ten: too few to tell when to stop.
+_FEWEST_UNITS = 100
 
 
 @dataclass(frozen=True)
@@ -103,23 +107,83 @@ class Rows:
     def split(self, target: Any, share: Any, entropy: list[int]) -> Rows:
         """With some of the training rows held out: a share or number of them, or None for all.
 
-        Classes have their shares, unless one of them would have no row on a side.
+        Classes have their shares, unless one of them would have no row on a side. Rows that hold
+        the same features are held out together and count as one. Where few combinations of
+        features exist, rows are split one by one, and a row of weight k as k rows.
         """
         if share is None:
             return replace(self, held_out=self.train)
+        repeats = self._repeats(self.levels)
+        if self._is_split_by_row(repeats):
+            rows = self._expanded(repeats)
+            train, held_out = rows._split_rows(rows.train, target, share, entropy)
+            return replace(rows, train=train, held_out=held_out)
+        if not repeats.any_equal:
+            train, held_out = self._split_rows(self.train, target, share, entropy)
+            return replace(self, train=train, held_out=held_out)
+        first = self.train[repeats.first_rows()]
+        _, held_out = self._split_rows(first, target, share, entropy)
+        is_held_out = np.zeros(self.table.n_rows, bool)
+        is_held_out[held_out] = True
+        held_out_units = np.zeros(repeats.n_units, bool)
+        held_out_units[repeats.unit[is_held_out[self.train]]] = True
+        of_train = held_out_units[repeats.unit]
+        return replace(self, train=self.train[~of_train], held_out=self.train[of_train])
+
+    def _split_rows(
+        self, rows: np.ndarray, target: Any, share: Any, entropy: list[int]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Some rows to train on, and others."""
         seed = np.random.SeedSequence(entropy, spawn_key=(1,)).generate_state(1)
-        n_held_out = share if isinstance(share, Integral) else np.ceil(share * len(self.train))
+        n_held_out = share if isinstance(share, Integral) else np.ceil(share * len(rows))
         labels = None
         if isinstance(target, Labels):
-            labels = self.y[self.train].astype(int)
+            labels = self.y[rows].astype(int)
             counts = np.bincount(labels, minlength=target.n_classes)
             if counts.min() < 2 or n_held_out < target.n_classes:
                 labels = None
         with naming("validation_fraction"):
             train, others = train_test_split(
-                self.train, test_size=share, stratify=labels, random_state=int(seed[0])
+                rows, test_size=share, stratify=labels, random_state=int(seed[0])
             )
-        return replace(self, train=train, held_out=others)
+        return train, others
+
+    def _is_split_by_row(self, repeats: Repeats) -> bool:
+        """Whether rows that hold the same features may be on both sides of a split.
+
+        They may be where they are no copies, and too few features differ to hold some out.
+        """
+        if not repeats.any_equal:
+            return False
+        if repeats.conflict and repeats.n_units < _FEWEST_UNITS:
+            return True
+        if self.levels is None:
+            return False
+        levels = self.levels.of_rows(self.train)
+        n_keys = [len(np.unique(levels.keys([place]))) for place in range(len(levels.counts))]
+        return any(repeats.is_lookup(n, 1) for n in n_keys)
+
+    def _expanded(self, repeats: Repeats) -> Rows:
+        """Rows of a whole weight k as k rows, in an order that depends on what they hold.
+
+        Rows as they are if all differ and have weight 1, or if they would be too many.
+        """
+        n_copies = copies_of(None if self.weights is None else self.weights[self.train])
+        if n_copies is None and len(np.unique(repeats.hashes)) == len(self.train):
+            return self
+        train = self.train[np.argsort(repeats.hashes, kind="stable")]
+        if n_copies is None:
+            return replace(self, train=train)
+        assert self.weights is not None
+        train = np.repeat(train, self.weights[train].astype(np.int64))
+        return Rows(
+            coded_table(self.table.bins, self.table.codes[train]),
+            self.y[train],
+            np.ones(len(train)),
+            np.arange(len(train), dtype=np.int32),
+            np.zeros(0, np.int32),
+            None if self.levels is None else self.levels.of_rows(train),
+        )
 
     def with_others(
         self,
@@ -164,29 +228,52 @@ class Rows:
             The training rows once for each order, then those held out.
         statistics : TargetStatistics
         """
-        train, n_copies, levels = self.train, encoding.n_copies, encoding.levels
-        n_train = n_copies * len(train)
-        taken = np.concatenate([np.tile(train, n_copies), self.held_out])
-        weights = None if self.weights is None else self.weights[train]
+        training = self._training_rows(encoding)
+        n_orders, levels = encoding.n_copies, encoding.levels
+        n_train = n_orders * len(training.rows)
+        taken = np.concatenate([np.tile(training.rows, n_orders), self.held_out])
         codes = self.table.codes[taken]
         codes[:, levels.columns] = 0  # sets of so many levels would fit noise
-        orders = random_orders(
-            codes[: len(train)],
-            levels.of_rows(train),
-            self.y[train],
-            encoding.seeds[(np.arange(n_copies) + first) % n_copies],
-            weights,
-        )
-        of_train, statistics = encoding.codes(train, weights, list(orders), before)
+        seeds = encoding.seeds[(np.arange(n_orders) + first) % n_orders]
+        of_train, statistics = encoding.codes(training, seeds, before)
         others = statistics.transform(levels.of_rows(self.held_out))
+        weights = None
+        if self.weights is not None:
+            assert training.weights is not None
+            tiled = np.tile(training.weights, n_orders)
+            weights = np.concatenate([tiled, self.weights[self.held_out]])
         copies = Rows(
             coded_table(
                 join_bins(self.table.bins, statistics.bins),
                 np.hstack([codes, np.vstack([of_train, others])]),
             ),
             self.y[taken],
-            None if self.weights is None else self.weights[taken],
+            weights,
             np.arange(n_train, dtype=np.int32),
             np.arange(n_train, len(taken), dtype=np.int32),
         )
         return copies, statistics
+
+    def _repeats(self, levels: CategoryLevels | None) -> Repeats:
+        """Which training rows hold the same features."""
+        codes = self.table.codes[self.train]
+        weights = None if self.weights is None else self.weights[self.train]
+        of_train = None
+        if levels is not None:
+            of_train = levels.of_rows(self.train)
+            codes[:, levels.columns] = 0  # a code may stand for several rare levels
+        return Repeats.from_rows(codes, of_train, self.y[self.train], weights)
+
+    def _training_rows(self, encoding: Encoding) -> TrainingRows:
+        """The training rows, as copies where those of a whole weight must see each other."""
+        train = self.train
+        weights = None if self.weights is None else self.weights[train]
+        repeats = self._repeats(encoding.levels)
+        sees_equal_rows = encoding.sees_equal_rows(encoding.levels.of_rows(train), repeats)
+        n_copies = copies_of(weights) if sees_equal_rows.any() else None
+        if n_copies is not None:
+            repeated = np.repeat(np.arange(len(train)), n_copies)
+            train, repeats = train[repeated], repeats.of_rows(repeated)
+            weights = np.ones(len(train))
+        return TrainingRows(train, weights, repeats, sees_equal_rows)
+

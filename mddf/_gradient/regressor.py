@@ -98,7 +98,8 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         What held-out samples are scored by: the loss, a scorer of scikit-learn's, or None for
         R2. Other scores than the loss take more time.
     validation_fraction : float, int or None, default=0.1
-        Share or number of samples that are held out. None scores the training samples.
+        Share or number of samples that are held out. Samples with the same features are held out
+        together and count as one. None scores the training samples.
     n_iter_no_change : int, default=50
         Trees without a better score before fit stops.
     tol : float, default=0.0
@@ -235,14 +236,18 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
             raise ValueError("quantile must be a number from 0 to 1 for loss='quantile', got None")
         return 0.9 if self.quantile is None else float(self.quantile)
 
-    def _numbers(self, y: Any, weights: np.ndarray | None) -> Any:
+    def _numbers(self, y: Any, weights: np.ndarray | None, *, is_validation: bool = False) -> Any:
         """Targets that are fine for the loss; those of samples without weight do not matter."""
         y = read_values(y)
         if y.shape[1] != 1:
             raise ValueError(f"y must have one target for each sample, got {y.shape[1]}")
         y = y[:, 0]
         counted = y if weights is None else y[weights > 0]
-        check_targets(self.loss, counted)
+        # The start of Poisson boosting is the logarithm of a mean, which must not be 0. The
+        # deviance of zeros is defined, so that a validation set may have nothing else.
+        only_zeros = self.loss == "poisson" and not counted.any()
+        if not (is_validation and only_zeros):
+            check_targets(self.loss, counted)
         return y if weights is None else np.where(weights > 0, y, counted[0]), counted
 
     def _read(self, y: Any, weights: np.ndarray | None) -> Any:
@@ -253,7 +258,7 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         return target, target.boosted(y), weights
 
     def _read_more(self, y: Any, target: Any, weights: np.ndarray | None) -> Any:
-        return target.boosted(self._numbers(y, weights)[0])
+        return target.boosted(self._numbers(y, weights, is_validation=True)[0])
 
     def _check_again(self, target: Any) -> None:
         if target.loss != self._target.loss:

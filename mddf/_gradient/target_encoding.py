@@ -2,6 +2,8 @@
 
 A training row's number comes from the rows before it in a random order, so that its own target is
 not in it (Prokhorenkova et al., "CatBoost: unbiased boosting with categorical features", 2018).
+Rows that are copies of each other share one place in the order, so that no copy sees the target of
+another one.
 There are several orders, and for each a copy of the rows with its numbers: trees are grown on one
 copy after the other, and each copy keeps raw predictions of its own, since those by other orders
 would tell of the target. Other rows get the means of all training rows.
@@ -9,7 +11,6 @@ would tell of the target. Other rows get the means of all training rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -20,7 +21,8 @@ from mddf._base.serialization import register_serializable
 from mddf._binning.bins import Bins, apply_bins, find_bins, join_bins
 from mddf._binning.encoded_rows import EncodedRows
 from mddf._binning.high_cardinality import CategoryLevels
-from mddf._resampling.sampling import row_hashes
+from mddf._gradient.repeats import Repeats
+from mddf._resampling.sampling import whole_weights
 
 # Columns of fewer levels are split by sets.
 FEWEST_LEVELS = 32
@@ -62,7 +64,13 @@ class TargetSums:
         most = np.abs(values).sum(axis=0)
         whole = np.all(values == np.rint(values), axis=0) & (most < 2.0**_EXACT)
         exponents = np.where(whole, 0, _EXACT - np.frexp(most)[1])
-        sums, units = np.rint(np.ldexp(values, exponents)), np.ldexp(1.0, -exponents)
+        if whole_weights(weights):
+            # Rounded before it is multiplied, a target counts k times exactly.
+            once = np.column_stack([np.ones(len(outputs)), outputs])
+            sums = np.rint(np.ldexp(once, exponents)) * weights[:, None]
+        else:
+            sums = np.rint(np.ldexp(values, exponents))
+        units = np.ldexp(1.0, -exponents)
         total = sums.sum(axis=0) * units
         return cls(sums, units, total[1:] / total[0])
 
@@ -71,13 +79,21 @@ class TargetSums:
         sums = sums * self.units
         return (sums[:, 1:] + _PRIOR * self.prior) / (sums[:, :1] + _PRIOR)
 
-    def before(self, keys: np.ndarray, order: np.ndarray) -> np.ndarray:
-        """Means of those rows of the same key that come before each row in an order."""
+    def before(
+        self, keys: np.ndarray, order: np.ndarray, unit: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Means of those rows of the same key that come before each row in an order.
+
+        Rows of the same `unit`, which stand next to each other, share the place of the first.
+        """
         by_key = order[np.argsort(keys[order], kind="stable")]
         sums = self.sums[by_key]
         until = np.cumsum(sums, axis=0) - sums
         starts = np.flatnonzero(np.diff(keys[by_key], prepend=-1))
         until -= np.repeat(until[starts], np.diff(starts, append=len(keys)), axis=0)
+        if unit is not None:
+            starts = np.flatnonzero(np.diff(unit[by_key], prepend=-1))
+            until = np.repeat(until[starts], np.diff(starts, append=len(keys)), axis=0)
         found = np.empty((len(keys), len(self.prior)))
         found[by_key] = self.means(until)
         return found
@@ -150,6 +166,27 @@ class TargetStatistics:
 
 
 @dataclass(frozen=True)
+class TrainingRows:
+    """The rows that statistics are made from.
+
+    Attributes
+    ----------
+    rows : ndarray of int of shape (n_train,)
+        Rows of the table; one may come several times.
+    weights : ndarray of float64 of shape (n_train,) or None
+    repeats : Repeats
+        Which of them hold the same features.
+    sees_equal_rows : ndarray of bool
+        See `Encoding.sees_equal_rows`.
+    """
+
+    rows: np.ndarray
+    weights: np.ndarray | None
+    repeats: Repeats
+    sees_equal_rows: np.ndarray
+
+
+@dataclass(frozen=True)
 class Encoding:
     """How the levels of a table's rows become statistics.
 
@@ -209,21 +246,34 @@ class Encoding:
             interactions = np.ascontiguousarray(np.hstack([interactions, more]), np.uint8)
         return monotonic, interactions
 
+    def sees_equal_rows(self, levels: CategoryLevels, repeats: Repeats) -> np.ndarray:
+        """For each group of columns, whether rows count that hold the same features.
+
+        They do not count if they are copies of a row.
+        """
+        groups = self.groups()
+        if not repeats.any_equal and repeats.n_samples == len(repeats.unit):
+            return np.zeros(len(groups), bool)
+        if repeats.conflict:
+            return np.ones(len(groups), bool)
+        n_keys = [len(np.unique(levels.keys(group))) for group in groups]
+        return np.array(
+            [repeats.is_lookup(n, len(group)) for n, group in zip(n_keys, groups, strict=True)]
+        )
+
     def codes(
         self,
-        train: np.ndarray,
-        weights: np.ndarray | None,
-        orders: list[np.ndarray],
+        training: TrainingRows,
+        seeds: np.ndarray,
         before: TargetStatistics | None = None,
     ) -> tuple[np.ndarray, TargetStatistics]:
         """Codes of training rows by each order, and what statistics are for other rows.
 
         Parameters
         ----------
-        train : ndarray of int
-        weights : ndarray of float64 of shape (n_train,) or None
-        orders : list of ndarray of int
-            Of the training rows.
+        training : TrainingRows
+        seeds : ndarray of uint64
+            One for each order.
         before : TargetStatistics, default=None
             Of a fit before, by which codes mean what they did.
 
@@ -232,22 +282,31 @@ class Encoding:
         codes : ndarray of uint8 of shape (n_orders * n_train, n_columns)
         statistics : TargetStatistics
         """
-        levels, outcomes = self.levels.of_rows(train), TargetSums.of(self.outputs[train], weights)
-        tiled = None if weights is None else np.tile(weights, len(orders))
+        levels = self.levels.of_rows(training.rows)
+        weights, repeats = training.weights, training.repeats
+        outcomes = TargetSums.of(self.outputs[training.rows], weights)
+        tiled = None if weights is None else np.tile(weights, len(seeds))
         keys_of, coded, codes_of, bins_of = [], [], [], []
         n_outputs = self.outputs.shape[1]
+        sees_equal = training.sees_equal_rows
+        row_orders = list(repeats.row_orders(seeds, weights)) if sees_equal.any() else []
+        unit_orders = list(repeats.unit_orders(seeds)) if not sees_equal.all() else []
         for at, group in enumerate(self.groups()):
             keys = levels.keys(group)
-            means = np.vstack([outcomes.before(keys, order) for order in orders])
+            if sees_equal[at]:
+                means = [outcomes.before(keys, order) for order in row_orders]
+            else:
+                means = [outcomes.before(keys, order, repeats.unit) for order in unit_orders]
+            stacked = np.vstack(means)
             if before is None:
-                bins = find_bins(means, sample_weight=tiled, max_bins=self.max_bins)
+                bins = find_bins(stacked, sample_weight=tiled, max_bins=self.max_bins)
                 different, of_all = outcomes.of_all(keys)
                 keys_of.append(different)
                 codes_of.append(apply_bins(of_all, bins))
                 bins_of.append(bins)
             else:
                 bins = before.bins.columns(at * n_outputs, (at + 1) * n_outputs)
-            coded.append(apply_bins(means, bins))
+            coded.append(apply_bins(stacked, bins))
         if before is None:
             groups, bins = self.groups(), join_bins(*bins_of)
             before = TargetStatistics(levels.columns, groups, keys_of, codes_of, bins)
@@ -273,25 +332,3 @@ def with_statistics(rows: EncodedRows, statistics: TargetStatistics | None) -> n
         return rows.codes
     assert rows.levels is not None
     return np.hstack([rows.codes, statistics.transform(rows.levels)])
-
-
-def random_orders(
-    codes: np.ndarray,
-    levels: CategoryLevels,
-    y: np.ndarray,
-    seeds: np.ndarray,
-    weights: np.ndarray | None = None,
-) -> Iterator[np.ndarray]:
-    """Orders of rows that depend on what these hold, and not on where they stand."""
-    content = np.hstack([codes, levels.numbers.view(np.uint8)])
-    hashes = row_hashes(content, y.view(np.int64)[:, None])
-    by_content = np.lexsort((hashes,) if weights is None else (weights, hashes))
-    hashes = hashes[by_content]
-    starts = np.flatnonzero(np.append(True, hashes[1:] != hashes[:-1]))
-    copy = np.arange(len(y)) - np.repeat(starts, np.diff(starts, append=len(y)))
-    for seed in seeds:
-        mixed = hashes + (copy.astype(np.uint64) + seed) * np.uint64(0x9E3779B97F4A7C15)
-        for factor in (0xBF58476D1CE4E5B9, 0x94D049BB133111EB):
-            mixed ^= mixed >> np.uint64(30)
-            mixed *= np.uint64(factor)
-        yield by_content[np.argsort(mixed ^ (mixed >> np.uint64(31)), kind="stable")]

@@ -27,6 +27,11 @@ from mddf._members.screening import most_columns
 from mddf._resampling.sampling import rows_with_weight
 from mddf._trees.grower import draw_seeds
 
+# Rounds of named boosted trees where columns outnumber rows by much. There 500 rounds fit the
+# training rows; on tables of latent factors (50 to 200 rows, 1000 to 5000 columns), 2000 rounds
+# took four times as long and lowered held-out squared errors by at most 0.12 %.
+_MOST_ROUNDS_OF_WIDE = 500
+
 
 @register_serializable("boosted member")
 @dataclass(frozen=True)
@@ -209,9 +214,12 @@ def boost_parts(
     most = MOST
     if screens:
         most = min(most_columns(len(train), table.bins.n_columns) for train, _ in parts)
+    is_looked_at_in_part = most < table.bins.n_columns
     of_outputs, start = [], monotonic()
     for place, (number, y, n_classes) in enumerate(outputs):
-        n_rounds = model.max_iter if rounds is None else rounds[place]
+        n_rounds = rounds[place] if rounds is not None else model.max_iter
+        if rounds is None and is_looked_at_in_part:
+            n_rounds = min(n_rounds, _MOST_ROUNDS_OF_WIDE)
         encoding = None
         if data.levels is not None:
             encoding = Encoding.of(data.levels, y, n_classes, (*entropy, number), model.max_bins)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -69,16 +69,23 @@ class NormalScores:
     def of(cls, X: np.ndarray, encoding: Encoding) -> NormalScores:
         """Learn them from rows."""
         values, scores = [], []
-        for column in X[:, ~encoding.categorical].T:
+        numbers = X[:, ~encoding.categorical]
+        ordered = np.sort(numbers, axis=0)
+        # All columns without equal or missing numbers have the same scores. In a wide table that
+        # saves most of the time.
+        all_differ = np.all(ordered[:-1] < ordered[1:], axis=0) & ~np.isnan(ordered[-1])
+        few, shared_scores = _knots(np.ones(len(X), int))
+        for place, column in enumerate(numbers.T):
+            if all_differ[place]:
+                values.append(ordered[few, place])
+                scores.append(shared_scores)
+                continue
             knots, counts = np.unique(column[~np.isnan(column)], return_counts=True)
             if not len(knots):
                 knots, counts = np.zeros(1), np.ones(1, int)
-            below = (np.cumsum(counts) - counts / 2) / counts.sum()
-            if len(knots) > _KNOTS:
-                few = np.unique(np.searchsorted(below, np.linspace(0, below[-1], _KNOTS)))
-                knots, below = knots[few], below[few]
-            values.append(knots)
-            scores.append(np.rint(ndtri(below) / GRAIN) * GRAIN)
+            kept, of_column = _knots(counts)
+            values.append(knots[kept])
+            scores.append(of_column)
         return cls(encoding, values, scores)
 
     def numbers(self, X: np.ndarray) -> np.ndarray:
@@ -96,23 +103,44 @@ class NormalScores:
         encoded[:, : len(self.values)] = self.numbers(X)
         return encoded
 
-    def distances(self, X: np.ndarray, others: np.ndarray) -> np.ndarray:
+    def distances(
+        self, X: np.ndarray, others: np.ndarray, dense: np.ndarray | None = None
+    ) -> np.ndarray:
         """Sums of absolute differences from training rows, as `dense` gave these.
 
-        Terms are added up one after the other, numbers first. Where levels are many, what differs
-        is counted by the columns of categories, which are far fewer than their indicators.
+        `dense` is what it gives for X, if that is known. Terms are added up one after the other,
+        numbers first. Where levels are many, what differs is counted by the columns of
+        categories, which are far fewer than their indicators.
         """
         encoding = self.encoding
-        if not len(encoding.places):
-            return cdist(self.numbers(X), others, "cityblock")
-        if len(X) < _FEW_ROWS or encoding.n_codes < _MANY_LEVELS * len(encoding.places):
-            return cdist(self.dense(X), others, "cityblock")
         n_numbers = len(self.values)
-        found = cdist(self.numbers(X), others[:, :n_numbers], "cityblock")
+        has_categories = len(encoding.places) > 0
+        few_levels = encoding.n_codes < _MANY_LEVELS * len(encoding.places)
+        if has_categories and (len(X) < _FEW_ROWS or few_levels):
+            return cdist(self.dense(X) if dense is None else dense, others, "cityblock")
+        numbers = self.numbers(X) if dense is None else dense[:, :n_numbers]
+        found = cdist(numbers, others[:, :n_numbers], "cityblock")
+        if not has_categories:
+            return found
         n_different = _n_different(encoding.places_of(X), others[:, n_numbers:])
         for n_added in range(int(n_different.max())):
             np.add(found, INDICATOR, out=found, where=n_different > n_added)
         return found
+
+
+def _knots(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Which values of a column are kept as knots, and their normal scores.
+
+    Parameters
+    ----------
+    counts : ndarray of int
+        Of each value, in ascending order.
+    """
+    below = (np.cumsum(counts) - counts / 2) / counts.sum()
+    kept = np.arange(len(counts))
+    if len(counts) > _KNOTS:
+        kept = np.unique(np.searchsorted(below, np.linspace(0, below[-1], _KNOTS)))
+    return kept, np.rint(ndtri(below[kept]) / GRAIN) * GRAIN
 
 
 def _n_different(places: np.ndarray, indicators: np.ndarray) -> np.ndarray:
@@ -198,9 +226,13 @@ class KernelRidge(BaseEstimator):
             rows = rows[sample_weight[rows] > LEAST_WEIGHT * sample_weight[rows].max()]
         X, values = X[rows], values[rows]
         weight = None if sample_weight is None else sample_weight[rows]
-        self._choose_kernel(X, values, weight)
-        self.landmarks_ = self._encoded(X[:_LANDMARKS])
-        features, root = self._features(X)
+        compared = self._choose_kernel(X, values, weight)
+        if compared is not None and len(compared.encoded) == len(X) <= _LANDMARKS:
+            self.landmarks_ = compared.encoded
+            features, root = self._features([self._bumps(compared.distances)])
+        else:
+            self.landmarks_ = self._encoded(X[:_LANDMARKS])
+            features, root = self._features(self._similarities(X))
         few = slice(self._tried)
         some, held_out = None if weight is None else weight[few], values[few]
         self.penalty_ = self.penalty
@@ -218,43 +250,62 @@ class KernelRidge(BaseEstimator):
         """Parameters of the best kernel and ridge, for fits on other rows."""
         return {"gamma": None, "width": None, "penalty": self.penalty_} | self.kernel_
 
-    def _features(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _features(self, similarities: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """Rows in coordinates whose products are the kernel, and the root that makes them."""
-        similar = np.vstack(list(self._similarities(X)))
+        similar = np.vstack(list(similarities))
         n = len(self.landmarks_)
         among = similar[:n] + _JITTER * np.eye(n)
         root = cholesky(among, lower=True, overwrite_a=True)
         return solve_triangular(root, similar.T, lower=True, overwrite_b=True).T, root
 
-    def _choose_kernel(self, X: np.ndarray, values: np.ndarray, weight: np.ndarray | None) -> None:
-        """Set the kernel of the least leave-one-out error of some rows, or that of parameters."""
-        encoding, few = Encoding.of(X, np.asarray(self.categorical, bool)), slice(_TRIED_KERNELS)
+    def _choose_kernel(
+        self, X: np.ndarray, values: np.ndarray, weight: np.ndarray | None
+    ) -> Compared | None:
+        """Set the kernel of the least leave-one-out error of some rows, or that of parameters.
+
+        Returns
+        -------
+        Compared or None
+            The rows by which it was chosen, if there are any.
+        """
+        encoding = Encoding.of(X, np.asarray(self.categorical, bool))
+        tried = X[:_TRIED_KERNELS]
 
         @cache
-        def normal_scores() -> tuple[NormalScores, float]:
+        def laplace() -> Compared:
             scores = NormalScores.of(X, encoding)
-            distances = scores.distances(X[few], scores.dense(X[few]))
-            distances = distances[np.triu_indices(len(distances), 1)]
-            return scores, (float(np.median(distances)) if len(distances) else 0.0) or 1.0
+            encoded = scores.dense(tried)
+            return Compared(scores, encoded, scores.distances(tried, encoded, encoded))
 
-        def take(kernel: dict[str, Any]) -> None:
+        @cache
+        def gaussian() -> Compared:
+            encoded = _rounded(encoding.dense(tried))
+            return Compared(encoding, encoded, _squared_distances(encoded, encoded))
+
+        def take(kernel: dict[str, Any]) -> Compared:
             self.kernel_ = kernel
+            compared = gaussian() if "gamma" in kernel else laplace()
+            self.encoding_ = compared.encoding
             if "gamma" in kernel:
-                self.encoding_, self.rate_ = encoding, kernel["gamma"] / X.shape[1]
-                return
-            self.encoding_, median = normal_scores()
-            self.rate_ = 1 / (kernel["width"] * median)
+                self.rate_ = kernel["gamma"] / X.shape[1]
+            else:
+                self.rate_ = 1 / (kernel["width"] * compared.median)
+            return compared
 
         if self.gamma is not None:
-            return take({"gamma": self.gamma})
+            self.kernel_ = {"gamma": self.gamma}
+            self.encoding_ = encoding
+            self.rate_ = self.gamma / X.shape[1]
+            return None
         if self.width is not None:
             return take({"width": self.width})
-        errors, some = [], None if weight is None else weight[few]
+        errors = []
+        some = None if weight is None else weight[:_TRIED_KERNELS]
         for kernel in self._kernels:
-            take(kernel)
-            self.landmarks_ = self._encoded(X[few])
-            features, _ = self._features(X[few])
-            error = _leave_one_out(features, values[few], some, _PENALTIES)[1]
+            compared = take(kernel)
+            self.landmarks_ = compared.encoded
+            features, _ = self._features([self._bumps(compared.distances)])
+            error = _leave_one_out(features, values[:_TRIED_KERNELS], some, _PENALTIES)[1]
             errors.append(error * (_GAUSSIAN_GAIN if "gamma" in kernel else 1))
         return take(self._kernels[int(np.argmin(errors))])
 
@@ -265,11 +316,12 @@ class KernelRidge(BaseEstimator):
             if isinstance(self.encoding_, NormalScores):
                 distances = self.encoding_.distances(rows, self.landmarks_)
             else:
-                rows = self._encoded(rows)
-                squares = np.square(self.landmarks_).sum(axis=1)
-                distances = np.square(rows).sum(axis=1)[:, None] + squares
-                distances -= 2 * rows @ self.landmarks_.T
-            yield exp(distances * -self.rate_)
+                distances = _squared_distances(self._encoded(rows), self.landmarks_)
+            yield self._bumps(distances)
+
+    def _bumps(self, distances: np.ndarray) -> np.ndarray:
+        """The kernel of distances."""
+        return exp(distances * -self.rate_)
 
     def _encoded(self, X: np.ndarray) -> np.ndarray:
         """Rows as the kernel sees them.
@@ -281,12 +333,45 @@ class KernelRidge(BaseEstimator):
         rows = self.encoding_.dense(X)
         if isinstance(self.encoding_, NormalScores):
             return rows
-        return np.rint(np.clip(rows, -FARTHEST, FARTHEST) / GRAIN) * GRAIN
+        return _rounded(rows)
 
     def _values(self, X: np.ndarray) -> np.ndarray:
         """What the function is at some rows, shape (n_rows, n_outputs)."""
         values = [product(similar, self.bumps_) for similar in self._similarities(X)]
         return np.concatenate(values) + self.intercept_
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Rows by which kernels are compared, and how far they are from each other.
+
+    Attributes
+    ----------
+    encoding : Encoding or NormalScores
+    encoded : ndarray of shape (n_rows, n_encoded)
+    distances : ndarray of shape (n_rows, n_rows)
+    """
+
+    encoding: Encoding | NormalScores
+    encoded: np.ndarray
+    distances: np.ndarray
+
+    @cached_property
+    def median(self) -> float:
+        """The median distance of two rows; 1 if there are none, or if it is 0."""
+        of_pairs = self.distances[np.triu_indices(len(self.distances), 1)]
+        return (float(np.median(of_pairs)) if len(of_pairs) else 0.0) or 1.0
+
+
+def _rounded(encoded: np.ndarray) -> np.ndarray:
+    """Encoded rows with so few binary digits that squared distances are exact."""
+    return np.rint(np.clip(encoded, -FARTHEST, FARTHEST) / GRAIN) * GRAIN
+
+
+def _squared_distances(rows: np.ndarray, others: np.ndarray) -> np.ndarray:
+    distances = np.square(rows).sum(axis=1)[:, None] + np.square(others).sum(axis=1)
+    distances -= 2 * rows @ others.T
+    return distances
 
 
 def _leave_one_out(

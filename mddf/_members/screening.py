@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 # Fewer columns than this are all looked at, and so are up to so many times as many as rows.
@@ -47,28 +49,64 @@ def screened(
     n_rows, n_columns = X.shape
     if not is_wide(n_rows, n_columns):
         return np.arange(n_columns)
-    weight = np.ones(n_rows) if weight is None else weight
+    (gains,) = split_gains(X, targets, weight, [least])
+    return best_columns(gains, n_rows)
+
+
+def best_columns(gains: np.ndarray, n_rows: int) -> np.ndarray:
+    """The columns of the largest gains that a wide table keeps, in ascending order."""
+    best = np.argsort(-gains, kind="stable")
+    return np.sort(best[: most_columns(n_rows, len(gains))])
+
+
+def split_gains(
+    X: np.ndarray, targets: np.ndarray, weight: np.ndarray | None, least: Sequence[int]
+) -> list[np.ndarray]:
+    """Of each column, by how much its best split lowers the sum of squared errors.
+
+    Parameters
+    ----------
+    X, targets, weight
+        As of `screened`; X may hold codes of one byte, which are sorted much faster.
+    least : sequence of int
+        Rows that a split leaves on either side, for each array of gains.
+
+    Returns
+    -------
+    list of ndarray of shape (n_columns,)
+    """
+    n_rows, n_columns = X.shape
     block = max(1, _CELLS // (n_rows * targets.shape[1]))
-    gains = [
-        _gains(X[:, first : first + block], targets, weight, least)
+    parts = [
+        _gains_of_block(X[:, first : first + block], targets, weight, least)
         for first in range(0, n_columns, block)
     ]
-    best = np.argsort(-np.concatenate(gains), kind="stable")
-    return np.sort(best[: most_columns(n_rows, n_columns)])
+    return [np.concatenate(of_parts) for of_parts in zip(*parts, strict=True)]
 
 
-def _gains(X: np.ndarray, targets: np.ndarray, weight: np.ndarray, least: int) -> np.ndarray:
-    """Of each column: by how much its best split lowers the sum of squared errors."""
-    order = np.argsort(X, axis=0, kind="stable")
-    values = np.take_along_axis(X, order, axis=0)
-    weights = np.cumsum(weight[order], axis=0)
-    sums = np.cumsum((weight[:, None] * targets)[order], axis=0)  # (rows, columns, targets)
-    left, right = weights[:-1], weights[-1] - weights[:-1]
+def _gains_of_block(
+    X: np.ndarray, targets: np.ndarray, weight: np.ndarray | None, least: Sequence[int]
+) -> list[np.ndarray]:
+    columns = np.ascontiguousarray(X.T)
+    n_rows = columns.shape[1]
+    order = np.argsort(columns, axis=1, kind="stable")
+    values = np.take_along_axis(columns, order, axis=1)
+    if weight is None:
+        weights = np.arange(1.0, n_rows + 1)[None]
+        weighted = targets
+    else:
+        weights = np.cumsum(weight[order], axis=1)
+        weighted = weight[:, None] * targets
+    sums = np.cumsum(weighted[order], axis=1)  # (columns, rows, targets)
+    left = weights[:, :-1]
+    right = weights[:, -1:] - left
     with np.errstate(divide="ignore", invalid="ignore"):
-        of_left = np.square(sums[:-1]).sum(axis=2) / left
-        of_right = np.square(sums[-1] - sums[:-1]).sum(axis=2) / right
-        gains = of_left + of_right - np.square(sums[-1]).sum(axis=1) / weights[-1]
-    splits = values[:-1] < values[1:]  # false beside NaN
-    splits |= np.isnan(values[1:]) & ~np.isnan(values[:-1])
-    splits[: least - 1] = splits[max(0, len(X) - least) :] = False
-    return np.where(splits & (left > 0) & (right > 0), gains, 0).max(axis=0, initial=0)
+        of_left = np.square(sums[:, :-1]).sum(axis=2) / left
+        of_right = np.square(sums[:, -1:] - sums[:, :-1]).sum(axis=2) / right
+        of_all = np.square(sums[:, -1]).sum(axis=1) / weights[:, -1]
+        gains = of_left + of_right - of_all[:, None]
+    splits = values[:, :-1] < values[:, 1:]  # false beside NaN
+    if columns.dtype.kind == "f":
+        splits |= np.isnan(values[:, 1:]) & ~np.isnan(values[:, :-1])
+    gains = np.where(splits & (left > 0) & (right > 0), gains, 0.0)
+    return [gains[:, n - 1 : max(n - 1, n_rows - n)].max(axis=1, initial=0) for n in least]

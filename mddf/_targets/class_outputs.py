@@ -140,3 +140,9 @@ def named_classes(classes: list[np.ndarray], numbers: Any) -> np.ndarray:
     if len({column.dtype.kind for column in columns}) > 1:
         columns = [column.astype(object) for column in columns]
     return np.stack(columns, axis=1)
+
+
+def subset_accuracy(y: np.ndarray, predicted: np.ndarray, weights: Any = None) -> float:
+    """The share of samples for which the classes of all outputs are right."""
+    right = np.all([a == b for a, b in zip(y.T, predicted.T, strict=True)], axis=0)
+    return float(np.average(right, weights=weights))

@@ -117,11 +117,17 @@ class Layered(TransformerMixin):
         raise NotImplementedError
 
     def _coded(
-        self, table: Table, given: Any, n_spare: int, many_levels: int | None = None
+        self,
+        table: Table,
+        given: Any,
+        n_spare: int,
+        *,
+        many_levels: int | None = None,
+        has_groups: bool = False,
     ) -> tuple[Binner, BinnedTable, tuple[int, ...]]:
         """The table as codes with spare columns, and the entropy of all random streams."""
         binner = Binner(self.categorical_features, self.max_bins, self.n_jobs, many_levels)
-        binned = binner.fit_transform(table, given, n_spare=n_spare)
+        binned = binner.fit_transform(table, given, n_spare=n_spare, has_groups=has_groups)
         random = check_random_state(self.random_state)
         return binner, binned, tuple(random.randint(0, 2**32, 4, dtype=np.uint64).tolist())
 

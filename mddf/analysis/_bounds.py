@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -9,7 +11,9 @@ from mddf._base.messages import short
 from mddf.analysis._checks import check_number, finite_vector
 
 
-def adaboost_training_bounds(weighted_error: ArrayLike) -> tuple[float, float]:
+def adaboost_training_bounds(
+    weighted_error: ArrayLike | Mapping[str, ArrayLike],
+) -> tuple[float, float]:
     """Bounds on the training error of AdaBoost.
 
     training error <= prod_t 2 sqrt(eps_t (1 - eps_t)) <= exp(-2 sum_t (1/2 - eps_t)^2); the
@@ -17,10 +21,13 @@ def adaboost_training_bounds(weighted_error: ArrayLike) -> tuple[float, float]:
 
     Parameters
     ----------
-    weighted_error : array-like of shape (n_rounds,)
-        eps_t of every round, in [0, 1]; ``history_["weighted_error"]`` of an AdaBoost fitted to
-        two classes. With more it has a row for each class against the rest, with NaN after that
-        class's last round: pass the entries of one row that are not NaN.
+    weighted_error : array-like of shape (n_rounds,), or a history
+        eps_t of every round, in [0, 1]; ``history_`` or ``history_["weighted_error"]`` of an
+        AdaBoost fitted to two classes. A history of another algorithm is refused: its rounds
+        minimise another objective, and their errors bound nothing. An array does not tell which
+        algorithm it comes from. With more than two classes, a history has a row for each class
+        against the rest, with NaN after the last round of that class: pass the entries of one
+        row that are not NaN.
 
     Returns
     -------
@@ -30,7 +37,7 @@ def adaboost_training_bounds(weighted_error: ArrayLike) -> tuple[float, float]:
     Raises
     ------
     ValueError
-        If the errors are not 1-d, or one lies outside [0, 1].
+        If the errors are not 1-d, one lies outside [0, 1], or the history is not of an AdaBoost.
 
     Examples
     --------
@@ -38,6 +45,8 @@ def adaboost_training_bounds(weighted_error: ArrayLike) -> tuple[float, float]:
     >>> round(product, 4), round(exponential, 4)
     (0.5292, 0.6305)
     """
+    if isinstance(weighted_error, Mapping):
+        weighted_error = _errors_of_adaboost(weighted_error)
     error = np.asarray(weighted_error, dtype=np.float64)
     if error.ndim != 1:
         raise ValueError(
@@ -50,6 +59,16 @@ def adaboost_training_bounds(weighted_error: ArrayLike) -> tuple[float, float]:
         raise ValueError(f"weighted_error must lie in [0, 1]{hint}; got {float(wrong[0])!r}")
     product = np.prod(2 * np.sqrt(error * (1 - error)))
     return float(product), float(np.exp(-2 * np.sum((0.5 - error) ** 2)))
+
+
+def _errors_of_adaboost(history: Mapping[str, ArrayLike]) -> ArrayLike:
+    """The errors of a history with the normalizers that only AdaBoost has."""
+    if not {"weighted_error", "normalizer"} <= history.keys():
+        raise ValueError(
+            "weighted_error must come from an AdaBoost: the bounds do not hold for other "
+            f"algorithms, got a history of {short(sorted(history))}"
+        )
+    return history["weighted_error"]
 
 
 def finite_class_margin_bound(

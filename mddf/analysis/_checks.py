@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mddf._base.messages import short
-from mddf._base.validation import naming
+from mddf._base.validation import is_boolean, naming
 
 
 def check_number(name: str, value: float, least: float, *, above: bool = False) -> None:
     """Refuse what is no finite number of at least `least`, or, with `above`, greater than it."""
     with naming(name):
-        fits = value > least if above else value >= least
+        fits = not is_boolean(value) and (value > least if above else value >= least)
         if not (fits and value < np.inf):
             sign = ">" if above else ">="
             raise ValueError(f"{name} must be finite and {sign} {least:g}; got {short(value)}")

@@ -179,3 +179,35 @@ def test_former_names_of_attributes_warn():
     leaf = regressor.min_samples_leaf_["random"]
     with pytest.warns(FutureWarning, match="options_ is deprecated.*use min_samples_leaf_"):
         assert regressor.options_ == {"random": {"min_samples_leaf": leaf}}
+
+
+def folds(model, X):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        cross_val_score(model, X, Y, cv=8)
+    return [str(warning.message) for warning in found]
+
+
+@pytest.mark.parametrize("model", [CLASSIFIERS[0], REGRESSORS[0]], ids=named)
+def test_a_cross_validation_warns_once(model):
+    X = MANY.assign(subject=np.repeat(np.arange(30), 4))
+    for _ in range(2):  # who records warnings gets them again
+        found = folds(model, X)
+        assert len(found) == 2
+        assert "'subject' looks like an identifier of subjects" in found[1]
+
+
+def test_warnings_of_a_kind_are_shown_once_a_line_and_errors_each_time():
+    def repeated(kind, times=3):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            for number in range(times):
+                warn(f"number {number}", kind=kind)
+        return [str(warning.message) for warning in found]
+
+    assert repeated("numbers") == ["number 0"]
+    assert repeated("numbers") == ["number 0"]
+    assert repeated(None) == ["number 0", "number 1", "number 2"]
+    for _ in range(2):
+        with pytest.raises(UserWarning, match="a number"):
+            warn("a number", kind="raised")

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_iris
 
 from mddf import CompletelyRandomForestClassifier, MDDFClassifier, RandomForestClassifier
+from mddf._base.validation import refuse_booleans
 
 X, y = load_iris(return_X_y=True)
 
@@ -113,3 +114,8 @@ def test_max_features(value, expected):
         for of in (value, expected)
     )
     assert np.array_equal(found, same)
+
+
+def test_what_holds_no_booleans_passes():
+    for value in (None, "pairwise", [[0, 1]], [{0}], {"a": 1}, np.array([1, 0]), [[]]):
+        refuse_booleans("interaction_cst", value)

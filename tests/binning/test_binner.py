@@ -311,9 +311,8 @@ def test_a_column_with_one_value_has_a_kind():
 
 def test_categories_that_fit_did_not_see_are_reported(frame, models):
     new = frame.assign(word=frame["word"].str.upper())
-    with pytest.warns(UserWarning, match=r"did not see.*; column 2, 'word': 75% of the rows$"):
+    with pytest.warns(UserWarning, match=r"column 2, 'word': 75% of the rows, such as 'A', 'B'"):
         models[0].predict_proba(new)
-    models[0].predict_proba(frame.assign(word=["a", "b", "c", "d"]))  # half of them: no warning
 
 
 @pytest.mark.parametrize("n_rows", [2, 60])
@@ -321,11 +320,11 @@ def test_a_model_warns_of_unseen_categories_of_a_column_once(n_rows):
     frame = pd.DataFrame({"a": ["x", "y"] * 30, "b": pd.Categorical(["v", "w"] * 30)})
     forest = RandomForestClassifier(3, random_state=0).fit(frame, [0, 1] * 30)
     new = frame[:n_rows]
-    with pytest.warns(UserWarning, match=r"did not see.*; column 0, 'a': 100% of the rows$"):
+    with pytest.warns(UserWarning, match=r"column 0, 'a': 100% of the rows, such as 'z'"):
         forest.predict(new.assign(a="z"))
     forest.predict(new.assign(a="zz"))
     forest.predict(new.assign(a="zz")[:1])
-    with pytest.warns(UserWarning, match=r"did not see.*; column 1, 'b': 100% of the rows$"):
+    with pytest.warns(UserWarning, match=r"column 1, 'b': 100% of the rows, such as 'z'"):
         forest.predict(new.assign(a="z", b="z"))
     restored = pickle.loads(pickle.dumps(forest))
     with pytest.warns(UserWarning, match="did not see"):

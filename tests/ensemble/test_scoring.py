@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from sklearn.datasets import load_wine
-from sklearn.metrics import get_scorer
+from sklearn.metrics import get_scorer, log_loss, make_scorer
 
 from mddf import MDDFClassifier
 from mddf._ensemble.scoring import OneSEStopper, needed_gain, out_of_fold_score
@@ -111,3 +111,28 @@ def test_no_class_is_missed_by_a_scorer(scoring):
     random = np.random.default_rng(0)
     layers = [random.dirichlet(np.ones(3), 41) for _ in range(3)]
     assert 0 <= fewest_of(scoring, labels, layers, np.arange(41), np.arange(41) + 1.0) <= 2
+
+
+@pytest.mark.parametrize("scoring", ["neg_log_loss", "neg_brier_score"])
+def test_scores_of_the_probabilities_of_one_output_refuse_several(scoring):
+    classes = [np.arange(2), np.arange(3)]
+    labels = np.zeros((4, 2), int)
+    with pytest.raises(ValueError, match="is for classes of one output, got 2 outputs"):
+        out_of_fold_score(scoring, classes, labels, None)
+    of_function = make_scorer(log_loss, response_method="predict_proba")
+    with pytest.raises(ValueError, match="is for classes of one output"):
+        out_of_fold_score(of_function, classes, labels, None)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("scoring", [None, "accuracy"])
+def test_accuracy_of_several_outputs_is_that_of_all(scoring, weighted):
+    classes = [np.array(["a", "b"]), np.array([1, 2, 3])]
+    labels = np.array([[0, 0], [1, 2], [1, 1], [0, 2]])
+    probabilities = np.zeros((4, 5))
+    probabilities[np.arange(4), labels[:, 0]] = 1
+    probabilities[np.arange(4), 2 + np.array([0, 2, 0, 2])] = 1
+    weights = np.array([1.0, 2, 3, 4]) if weighted else None
+    score = out_of_fold_score(scoring, classes, labels, weights)
+    assert score(probabilities) == pytest.approx(0.7 if weighted else 0.75)
+    assert score(probabilities[2:], np.array([2, 3])) == pytest.approx(4 / 7 if weighted else 0.5)

@@ -42,7 +42,10 @@ from mddf.analysis import margin_report
 from mddf.explain import tree_arrays
 from mddf.export import skops_types
 
-pytestmark = pytest.mark.filterwarnings("ignore:transform was given the table:UserWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:transform was given the table:UserWarning"),
+    pytest.mark.filterwarnings("ignore:column 0 looks like an identifier of subjects:UserWarning"),
+]
 
 PACKAGES = [
     "mddf",

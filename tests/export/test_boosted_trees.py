@@ -87,6 +87,7 @@ def test_trees_that_find_nothing():
 
 @pytest.mark.parametrize("grow_policy", GROWTH)
 @pytest.mark.parametrize("n_classes", [0, 1, 2, 4])
+@pytest.mark.filterwarnings("ignore:rows hold categories that fit did not see:UserWarning")
 def test_target_statistics(grow_policy, n_classes):
     """CategoryLevels that are there, missing and new, alone and in pairs."""
     (X, y), (rows, _) = levels(200, n_classes), levels(400, 0, seed=1)
@@ -118,6 +119,7 @@ def levels(n, n_classes, seed=0):
     return X, y
 
 
+@pytest.mark.filterwarnings("ignore:.* looks like an identifier of subjects:UserWarning")
 def test_target_statistics_of_numbers_that_single_precision_does_not_tell_apart():
     X = pd.DataFrame({"number": np.arange(80) % 40 / 40 * 1e-9 + 1}).astype("category")
     model = GradientBoostingRegressor(**OPTIONS).fit(X, np.arange(80) % 40)

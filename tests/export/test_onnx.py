@@ -140,6 +140,7 @@ def named_table(names, n_rows=120):
     return X.assign(word=np.array(["a", "b", "c"], object)[np.arange(n_rows) // 2 % 3])
 
 
+@pytest.mark.filterwarnings("ignore:.* looks like an identifier of subjects:UserWarning")
 def test_features_called_as_what_is_inside():
     inside = [*(f"{kind}{i}" for kind in ("value", "constant") for i in range(9)), "_value3", "X"]
     X = named_table([*inside, "variable", " "])
@@ -318,6 +319,7 @@ def test_members_that_saw_one_class(kind):
     assert np.allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:rows hold categories that fit did not see:UserWarning")
 def test_categories_that_are_numbers_rare_or_new():
     X = frame_table(300)
     X["size"] = pd.Categorical(np.arange(300) % 7 * 1.5)

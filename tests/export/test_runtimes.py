@@ -157,6 +157,7 @@ def test_text_with_zeros(words):
     assert_same(model, X)
 
 
+@pytest.mark.filterwarnings("ignore:rows hold categories that fit did not see:UserWarning")
 def test_text_that_is_not_utf8():
     def table(*words):
         return pd.DataFrame({"word": pd.Series(words, dtype=object)})

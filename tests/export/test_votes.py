@@ -84,6 +84,7 @@ def test_missing_values_that_fit_did_not_see_count_as_medians():
     assert_same(model, rows)
 
 
+@pytest.mark.filterwarnings("ignore:rows hold categories that fit did not see:UserWarning")
 def test_categories_that_fit_did_not_see():
     X, y = frame_table(120), labels_of(frame_table(120))
     model = DeepBoostClassifier(6).fit(X, y)

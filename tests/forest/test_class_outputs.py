@@ -14,11 +14,18 @@ from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.ensemble import RandomForestClassifier as TheirForest
 from sklearn.inspection import permutation_importance
 from sklearn.metrics import f1_score
-from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, cross_validate
 from sklearn.multioutput import ClassifierChain
-from sklearn.preprocessing import MultiLabelBinarizer
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import MultiLabelBinarizer, StandardScaler
 
-from mddf import CompletelyRandomForestClassifier, RandomForestClassifier, cost, explain
+from mddf import (
+    CompletelyRandomForestClassifier,
+    DeepForestClassifier,
+    RandomForestClassifier,
+    cost,
+    explain,
+)
 
 both = pytest.mark.parametrize("Forest", FORESTS)
 criteria = pytest.mark.parametrize("criterion", ["gini", "entropy"])
@@ -267,3 +274,46 @@ def test_one_column_is_one_output(Forest):
         forest = Forest(3, random_state=0).fit(X, y[:, :1])
     assert forest.n_outputs_ == 1
     assert forest.predict(X).shape == (60,)
+
+
+def of_kind(kind, n=60):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 3))
+    first = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0)
+    second = np.array(["u", "v", "w"])[(first + (X[:, 2] > 0)) % 3]
+    columns = {
+        "numbers": [first, (first + 1) % 3],
+        "text": [second, np.array(["p", "q", "r"])[first]],
+        "mixed": [first.astype(object), second.astype(object)],
+        "labels": [first > 0, second == "u"],
+    }[kind]
+    return X, np.column_stack(columns)
+
+
+@pytest.mark.parametrize("kind", ["numbers", "text", "mixed", "labels"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        RandomForestClassifier(5, random_state=0),
+        CompletelyRandomForestClassifier(5, random_state=0),
+        DeepForestClassifier(1, members=["random"], n_estimators=3, cv=2, scoring="accuracy"),
+        make_pipeline(StandardScaler(), RandomForestClassifier(5, random_state=0)),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_score_is_subset_accuracy(model, kind):
+    X, y = of_kind(kind)
+    model.fit(X[:40], y[:40])
+    right = (model.predict(X) == y).all(axis=1)
+    assert model.score(X, y) == pytest.approx(right.mean())
+    assert model.score(X, y.tolist() if kind == "labels" else pd.DataFrame(y)) == model.score(X, y)
+    if not isinstance(model, Pipeline):
+        weights = np.arange(60.0)
+        assert model.score(X, y, weights) == pytest.approx(np.average(right, weights=weights))
+        for wrong in (y[:, 0], np.column_stack([y, y]), y[:50]):
+            with pytest.raises(ValueError, match=r"y must have the shape \(60, 2\)"):
+                model.score(X, wrong)
+        with pytest.raises(ValueError, match="sample_weight"):
+            model.score(X, y, [1.0])
+    scores = cross_val_score(model, X, y, cv=KFold(2))
+    assert np.all((scores >= 0) & (scores <= 1))

@@ -14,7 +14,8 @@ from mddf._binning import binner as binner_module
 from mddf._binning.binner import Binner
 from mddf._binning.high_cardinality import CategoryLevels
 from mddf._gradient.dataset import Rows
-from mddf._gradient.target_encoding import Encoding, TargetSums, random_orders
+from mddf._gradient.repeats import Repeats
+from mddf._gradient.target_encoding import Encoding, TargetSums
 from mddf._gradient.training import boost, boost_folds
 from mddf._input.frame import FrameTable
 
@@ -114,8 +115,9 @@ def test_orders_depend_on_what_rows_hold_alone():
     def content(rows, order):
         return np.column_stack([codes, of, y])[rows][order]
 
-    found = list(random_orders(codes, levels(of), y, seeds))
-    again = list(random_orders(codes[moved], levels(of[moved]), y[moved], seeds))
+    found = list(Repeats.from_rows(codes, levels(of), y, None).row_orders(seeds))
+    of_moved = Repeats.from_rows(codes[moved], levels(of[moved]), y[moved], None)
+    again = list(of_moved.row_orders(seeds))
     for one, other in zip(found, again, strict=True):
         assert np.array_equal(np.sort(one), np.arange(200))
         assert np.array_equal(content(np.arange(200), one), content(moved, other))
@@ -315,7 +317,9 @@ def test_levels_are_looked_up_once(as_objects, monkeypatch):
     model = GradientBoostingClassifier(max_iter=5).fit(X[:600], y[:600])
     binner, table = model._binner, FrameTable(new)
     levels = binner.all_levels(table)
-    assert np.array_equal(binner.transform(table, levels=levels), binner.transform(table))
+    with pytest.warns(UserWarning, match="'trade': 20% of the rows, such as 'new'"):
+        codes = binner.transform(table)
+    assert np.array_equal(binner.transform(table, levels=levels), codes)
     asked = []
     look_up_all = binner_module.look_up_all
 

@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 from naive_votes import fit_exponent, log_losses
 from scipy.spatial.distance import cdist
+from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 
 from mddf._members import kernel
-from mddf._members.kernel import KernelClassifier, KernelRegressor
+from mddf._members.kernel import KernelClassifier, KernelRegressor, NormalScores
+from mddf._members.linear import Encoding
 
 NONE = np.zeros(3, bool)
 CATEGORY = np.array([False, False, True])
@@ -250,3 +252,22 @@ def test_many_levels_predict_the_same_by_either_way(kind, monkeypatch):
     by_levels = KernelRegressor(**given).fit(X, y).predict(X)
     monkeypatch.setattr(kernel, "_MANY_LEVELS", np.inf)
     assert np.array_equal(by_levels, KernelRegressor(**given).fit(X, y).predict(X))
+
+
+@pytest.mark.parametrize("n_rows", [30, 300])
+def test_normal_scores_of_columns_with_and_without_ties(n_rows):
+    """All-different columns share their scores, and get what each would alone."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rows, 4))
+    X[:, 1] = np.round(X[:, 1])
+    X[0, 2] = np.nan
+    encoding = Encoding.of(X, np.zeros(4, bool))
+    learnt = NormalScores.of(X, encoding)
+    for place, column in enumerate(X.T):
+        known = column[~np.isnan(column)]
+        knots, of_each = np.unique(known, return_counts=True)
+        below = (np.cumsum(of_each) - of_each / 2) / len(known)
+        places = np.searchsorted(knots, learnt.values[place])
+        assert np.array_equal(knots[places], learnt.values[place])
+        assert len(places) == min(len(knots), 256)
+        np.testing.assert_allclose(learnt.scores[place], norm.ppf(below[places]), atol=2**-10)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mddf import DeepForestClassifier, DeepForestRegressor
-from mddf._members.screening import is_wide, screened
+from mddf._members.screening import is_wide, screened, split_gains
 
 
 def naive_gain(column, targets, weight, least):
@@ -96,3 +96,15 @@ def test_named_forests_that_regress_see_the_columns_of_their_rows():
     noise = DeepForestRegressor(1, n_estimators=10, members=["random"], random_state=0)
     noise.fit(X, rng.permutation(y))
     assert noise.history_["r2"][0] < 0.2
+
+
+def test_codes_of_one_byte_gain_what_numbers_gain():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 50, (40, 200)).astype(np.uint8)
+    targets = rng.normal(size=(40, 2))
+    together = split_gains(codes, targets, None, [1, 2, 5])
+    for least, gains in zip([1, 2, 5], together, strict=True):
+        (alone,) = split_gains(codes.astype(float), targets, np.ones(40), [least])
+        np.testing.assert_array_equal(gains, alone)
+        expected = [naive_gain(c, targets, np.ones(40), least) for c in codes.T.astype(float)]
+        np.testing.assert_allclose(gains, expected, atol=1e-9)

@@ -1,0 +1,61 @@
+"""Warn of a validation set on which boosting never improves."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mddf._base.messages import warn
+from mddf._gradient.dataset import Rows
+from mddf._input.table import Table
+
+# A column differs if nearly all rows of the validation set have its smallest or largest code, and
+# at most half of the training rows have. Bins are as full as each other, so that a column that was
+# shifted or scaled lies at the ends; one in which most values are equal does not count.
+_AT_ENDS, _OF_TRAINING = 0.9, 0.5
+# Columns that a warning names.
+_N_NAMED = 3
+
+
+def warn_of_no_gain(
+    rows: Rows, validation_scores: np.ndarray, training_scores: np.ndarray, table: Table
+) -> None:
+    """Warn if no round is better than the constant start, although the training rows are learnt.
+
+    Parameters
+    ----------
+    rows : Rows
+        With a validation set of the user's.
+    validation_scores, training_scores : ndarray of shape (1 + n_rounds,)
+    table : Table
+        The training rows, whose columns have names.
+    """
+    if len(training_scores) < 2 or validation_scores.argmax() > 0:
+        return
+    if not training_scores[1:].max() > training_scores[0]:
+        return
+    different = columns_at_the_ends(rows)
+    if len(different):
+        places = ", ".join(f"column {table.place(c)}" for c in different[:_N_NAMED].tolist())
+        reason = (
+            f"X_val differs from X: at least {_AT_ENDS:.0%} of its rows lie at the ends of the "
+            f"training range in {len(different)} columns ({places}). Transform X_val as X"
+        )
+    else:
+        reason = "X_val must be transformed as X is, and the features must tell about the target"
+    warn(
+        "no round improves the score of the validation set, so the model predicts a constant. "
+        + reason,
+        kind="no round improves the score of the validation set",
+    )
+
+
+def columns_at_the_ends(rows: Rows) -> np.ndarray:
+    """Columns of numbers whose held-out rows lie at the ends of the range of training rows."""
+    codes = rows.table.codes
+    train = codes[rows.train]
+    held_out = codes[rows.held_out]
+    lowest = train.min(axis=0)
+    highest = train.max(axis=0)
+    at_ends = np.mean((held_out <= lowest) | (held_out >= highest), axis=0)
+    of_training = np.mean((train == lowest) | (train == highest), axis=0)
+    return np.flatnonzero((at_ends >= _AT_ENDS) & (of_training <= _OF_TRAINING))
