@@ -51,6 +51,9 @@ from mddf._trees.grower import draw_seeds
 # By what factor the training loss may rise where few rows are drawn for each tree. If the targets
 # are noise, it rises by some percent.
 _DIVERGENCE = 1.5
+# Fewer trees than this are no trend: a single tree on some of a handful of rows can raise the loss
+# of the others that much.
+_FEWEST_TREES_TO_DIVERGE = 10
 
 
 class GradientBoosting(AsksBoostedTrees):
@@ -378,7 +381,7 @@ def warn_of_divergence(model: Any, rows: Rows, target: Any, grown: Boosted) -> N
     Leaves are shortened so that the loss of the rows that a tree was grown on does not rise. If
     these were drawn, the loss of the others still can.
     """
-    if not len(grown.train_scores):
+    if not len(grown.train_scores) or grown.trees.n_trees < _FEWEST_TREES_TO_DIVERGE:
         return
     least = target.least_loss(rows.y[rows.train], rows.train_weights)
     before = -grown.train_scores[0] - least

@@ -276,4 +276,3 @@ class Rows:
             train, repeats = train[repeated], repeats.of_rows(repeated)
             weights = np.ones(len(train))
         return TrainingRows(train, weights, repeats, sees_equal_rows)
-

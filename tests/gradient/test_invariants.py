@@ -72,6 +72,7 @@ quickly = settings(max_examples=40, deadline=None)
 @quickly
 @given(models(), tables(), st.integers(2, 4))
 @pytest.mark.filterwarnings("ignore:.*categories:UserWarning")
+@pytest.mark.filterwarnings("ignore:boosting diverged:UserWarning")
 def test_predictions_are_sums_of_leaves(model, table, n_classes):
     model, _ = fitted(model, table, n_classes)
     X, trees = table[0], model._trees
@@ -89,6 +90,7 @@ def test_predictions_are_sums_of_leaves(model, table, n_classes):
 @quickly
 @given(models(), tables(), st.integers(2, 4))
 @pytest.mark.filterwarnings("ignore:.*categories:UserWarning")
+@pytest.mark.filterwarnings("ignore:boosting diverged:UserWarning")
 def test_stages_copies_and_seeds(model, table, n_classes):
     model, _ = fitted(model, table, n_classes)
     X = table[0]
@@ -110,6 +112,7 @@ def test_stages_copies_and_seeds(model, table, n_classes):
 @quickly
 @given(models(), tables(), st.integers(2, 4), st.integers(0, 2**32))
 @pytest.mark.filterwarnings("ignore:.*categories:UserWarning")
+@pytest.mark.filterwarnings("ignore:boosting diverged:UserWarning")
 def test_trees_keep_the_rules(model, table, n_classes, seed):
     """Sizes of leaves, depths and numbers of leaves; weights of nodes are those of their rows."""
     X = table[0]
@@ -135,6 +138,7 @@ def test_trees_keep_the_rules(model, table, n_classes, seed):
 @quickly
 @given(models(), tables(), st.sampled_from([-1, 1]))
 @pytest.mark.filterwarnings("ignore:.*categories:UserWarning")
+@pytest.mark.filterwarnings("ignore:boosting diverged:UserWarning")
 def test_monotonic_constraints_hold_everywhere(model, table, sign):
     X, signal, categories = table
     table = X, signal, [c for c in categories if c > 0]

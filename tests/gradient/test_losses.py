@@ -142,7 +142,7 @@ def test_a_divergence_has_a_name(monkeypatch):
     X, y = steep()
     monkeypatch.setattr(base, "_DIVERGENCE", 1e-3)
     with pytest.warns(UserWarning, match=r"boosting diverged.*learning_rate"):
-        GradientBoostingRegressor(max_iter=2).fit(X, y)
+        GradientBoostingRegressor(max_iter=12).fit(X, y)
 
 
 def test_boosting_goes_on_with_the_same_large_residuals():
