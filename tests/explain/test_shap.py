@@ -264,7 +264,7 @@ def test_one_row_cannot_be_compared_with_itself(rows, model, method):
     same = ONE_ROW[rows](X)
     with pytest.raises(ValueError, match=r"^background must hold rows to compare.*got None"):
         shap_values(model, same, method=method)
-    with pytest.warns(UserWarning, match=r"background has no two rows .* tell apart") as found:
+    with pytest.warns(UserWarning, match=r"background has no two rows .* distinguish") as found:
         values = shap_values(model, X[:3], background=same, method=method).values
     assert found[0].filename == __file__
     assert not np.any(values[0])

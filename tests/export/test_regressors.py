@@ -140,10 +140,12 @@ def test_refusals():
     X = number_table()
     y = numbers_of(X)
     model = DeepForestRegressor(1, members=[KNeighborsRegressor(2)], random_state=0).fit(X, y)
-    with pytest.raises(TypeError, match=r"of regressors .* to_onnx takes a Ridge, .*; got KNei"):
+    with pytest.raises(
+        TypeError, match=r"among regressors .* to_onnx takes a Ridge, .*; got KNei"
+    ):
         to_onnx(model, dtype=np.float64)
     with pytest.raises(ValueError, match="dtype must be float32 or float64, got 'int'"):
         to_onnx(RandomForestRegressor(1).fit(X, y), dtype="int")
     X = frame_table().rename(columns={"a": "variable"})
-    with pytest.raises(ValueError, match=r"an output's \(variable\); got 'variable' for column 0"):
+    with pytest.raises(ValueError, match=r"of an output \(variable\); got 'variable' for column 0"):
         to_onnx(RandomForestRegressor(1).fit(X, y), dtype=np.float64)
