@@ -26,7 +26,7 @@ def fitted_stages(model: BaseEstimator) -> FittedStages:
     """Describe a fitted model by its stages.
 
     A TypeError refuses models without stages, and subclasses that override `predict_proba` or
-    `predict` outside mddf, since their predictions are not those of the stages.
+    `predict` outside mddf, since the stages do not describe them.
     """
     has_stages = hasattr(type(model), "_fitted_stages")
     if not has_stages or not prediction_method(model).__module__.startswith("mddf."):

@@ -2,50 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from mddf._binning.bins import MISSING
 from mddf._gradient.trees import BoostedTrees
 from mddf._trees.nodes import LEAF, Nodes
-
-
-@dataclass(frozen=True)
-class _Places:
-    """Where the nodes of all trees get their splits and leaves from.
-
-    Nodes, splits and leaves are counted over all trees.
-
-    Attributes
-    ----------
-    tree : ndarray of int of shape (n_nodes,)
-    split : ndarray of int of shape (n_nodes,)
-        -1 at leaves.
-    leaf : ndarray of int of shape (n_nodes,)
-        -1 at inner nodes.
-    left : ndarray of int of shape (n_nodes,)
-        The left child; the right one is next. -1 at leaves.
-    """
-
-    tree: np.ndarray
-    split: np.ndarray
-    leaf: np.ndarray
-    left: np.ndarray
-
-    @classmethod
-    def from_levels(cls, levels: list[_Places]) -> _Places:
-        empty = np.empty(0, int)
-        levels = levels or [cls(empty, empty, empty, empty)]
-        return cls(
-            np.concatenate([level.tree for level in levels]),
-            np.concatenate([level.split for level in levels]),
-            np.concatenate([level.leaf for level in levels]),
-            np.concatenate([level.left for level in levels]),
-        )
-
-    def take(self, order: np.ndarray) -> _Places:
-        return _Places(self.tree[order], self.split[order], self.leaf[order], self.left[order])
 
 
 def decode_boosted(trees: BoostedTrees) -> Nodes:
@@ -61,15 +22,15 @@ def decode_boosted(trees: BoostedTrees) -> Nodes:
         places = _leaf_wise_places(trees)
         representative = np.arange(len(arrays["values"]))
     # 1. Order nodes by trees. The sort is stable, so that children stay next to each other.
-    order = np.argsort(places.tree, kind="stable")
+    order = np.argsort(places[:, 0], kind="stable")
     new_place = np.empty_like(order)
     new_place[order] = np.arange(len(order))
-    places = places.take(order)
-    inner = places.split >= 0
-    leaf = places.leaf[~inner]
+    tree, split, leaf, left = places[order].T
+    inner = split >= 0
+    leaf = leaf[~inner]
     # 2. Look up the splits. Leaves have split -1, and take the entry behind all splits.
     column, shift, threshold, set_number = (
-        np.append(arrays[name], entry_of_leaves).astype(int)[places.split]
+        np.append(arrays[name], entry_of_leaves).astype(int)[split]
         for name, entry_of_leaves in (("column", 0), ("shift", 0), ("threshold", 0), ("set", -1))
     )
     missing_left = shift > 0
@@ -88,8 +49,8 @@ def decode_boosted(trees: BoostedTrees) -> Nodes:
     node_of_leaf = np.zeros(n_leaves, int)
     node_of_leaf[leaf] = np.flatnonzero(~inner)
     return Nodes(
-        start=np.searchsorted(places.tree, np.arange(trees.n_trees + 1)),
-        left=np.where(inner, new_place[places.left], LEAF),
+        start=np.searchsorted(tree, np.arange(trees.n_trees + 1)),
+        left=np.where(inner, new_place[left], LEAF),
         column=column,
         highest=threshold - shift,
         missing_left=missing_left,
@@ -101,8 +62,15 @@ def decode_boosted(trees: BoostedTrees) -> Nodes:
     )
 
 
-def _leaf_wise_places(trees: BoostedTrees) -> _Places:
-    """Places of the nodes of leaf-wise trees, level by level over all trees."""
+def _leaf_wise_places(trees: BoostedTrees) -> np.ndarray:
+    """Find the split or the leaf of each node, level by level over all trees.
+
+    Returns
+    -------
+    ndarray of int of shape (n_nodes, 4)
+        Tree, split (-1 at leaves), leaf (-1 at inner nodes) and left child (-1 at leaves); the
+        right child is next. Splits, leaves and nodes are counted over all trees.
+    """
     arrays = trees.arrays
     first_split = arrays["first_split"]
     first_leaf = arrays["first_leaf"]
@@ -110,21 +78,22 @@ def _leaf_wise_places(trees: BoostedTrees) -> _Places:
     tree = np.arange(trees.n_trees)
     # A child is the number of a split in its tree, or -1 - the number of a leaf.
     child = np.where(np.diff(first_split) > 0, 0, -1)
-    levels: list[_Places] = []
+    levels = [np.empty((0, 4), int)]
     n_nodes = 0
     while len(tree):
         inner = child >= 0
         split = np.where(inner, first_split[tree] + child, -1)
         leaf = np.where(inner, -1, first_leaf[tree] - 1 - child)
         n_nodes += len(tree)
-        levels.append(_Places(tree, split, leaf, _left_children(inner, n_nodes)))
+        left = _left_children(inner, n_nodes)
+        levels.append(np.column_stack([tree, split, leaf, left]))
         tree = np.repeat(tree[inner], 2)
         child = children[split[inner]].ravel()
-    return _Places.from_levels(levels)
+    return np.concatenate(levels)
 
 
-def _symmetric_places(trees: BoostedTrees) -> _Places:
-    """Places of the nodes of symmetric trees, level by level over all trees.
+def _symmetric_places(trees: BoostedTrees) -> np.ndarray:
+    """Find the same for symmetric trees.
 
     A node stands at a level of its tree. Its way is the binary number of the turns taken so far,
     1 for right. The leaf of a node at the last level is the first one of its tree plus the way.
@@ -135,7 +104,7 @@ def _symmetric_places(trees: BoostedTrees) -> _Places:
     tree = np.arange(trees.n_trees)
     level = np.zeros_like(tree)
     way = np.zeros_like(tree)
-    levels: list[_Places] = []
+    levels = [np.empty((0, 4), int)]
     n_nodes = 0
     while len(tree):
         level, way = _next_division(trees, tree, level, way)
@@ -143,11 +112,12 @@ def _symmetric_places(trees: BoostedTrees) -> _Places:
         split = np.where(inner, first_split[tree] + level, -1)
         leaf = np.where(inner, -1, first_leaf[tree] + way)
         n_nodes += len(tree)
-        levels.append(_Places(tree, split, leaf, _left_children(inner, n_nodes)))
+        left = _left_children(inner, n_nodes)
+        levels.append(np.column_stack([tree, split, leaf, left]))
         tree = np.repeat(tree[inner], 2)
         level = np.repeat(level[inner] + 1, 2)
         way = np.column_stack([2 * way[inner], 2 * way[inner] + 1]).ravel()
-    return _Places.from_levels(levels)
+    return np.concatenate(levels)
 
 
 def _representative_leaves(trees: BoostedTrees) -> np.ndarray:
