@@ -21,6 +21,7 @@ from mddf._gradient.target_encoding import TargetStatistics
 from mddf._gradient.trees import BoostedTrees
 from mddf._members.boosted import BoostedFolds
 from mddf._members.dataframes import FrameMaker
+from mddf._members.external_member import ExternalMember
 from mddf._targets.kernel_targets import Units
 from mddf._trees.arrays import Trees
 
@@ -105,6 +106,7 @@ def _add_member(
         return _add_forest(graph, rows, member)
     if isinstance(member, BoostedFolds):
         return _add_boosted(graph, rows, member)
+    assert isinstance(member, ExternalMember)
     return _add_estimators(graph, rows.numbers, member, is_regressor=is_regressor)
 
 
@@ -161,9 +163,10 @@ def _add_boosted(graph: Graph, rows: _StageInput, member: BoostedFolds) -> str:
     return _add_mean(graph, vectors)
 
 
-def _add_estimators(graph: Graph, numbers: str, member: StageMember, *, is_regressor: bool) -> str:
-    frames = getattr(member, "frames", None)
-    codes = frames.codes_of if isinstance(frames, FrameMaker) else None
+def _add_estimators(
+    graph: Graph, numbers: str, member: ExternalMember, *, is_regressor: bool
+) -> str:
+    codes = member.frames.codes_of if isinstance(member.frames, FrameMaker) else None
     if is_regressor:
         vectors = [
             add_external_regressor(graph, numbers, model, category_codes=codes)

@@ -92,10 +92,10 @@ def test_categories_that_fit_did_not_see():
 
 
 def messages_of(model):
-    with warnings.catch_warnings(record=True) as found:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         to_onnx(model)
-    return [str(warning.message) for warning in found]
+    return [str(warning.message) for warning in caught]
 
 
 def test_warns_of_numbers_that_single_precision_does_not_hold():
@@ -113,9 +113,9 @@ def test_warns_of_numbers_that_single_precision_does_not_hold():
 
 def test_refused_votes():
     X, y = number_table(), labels_of(number_table())
-    given = AdaBoostClassifier(2, weak_learners=[lambda X: np.where(X[:, 0] > 2, 1.0, -1.0)])
+    lambdas = AdaBoostClassifier(2, weak_learners=[lambda X: np.where(X[:, 0] > 2, 1.0, -1.0)])
     with pytest.raises(TypeError, match=r"to_onnx takes trees .* AdaBoostClassifier of given le"):
-        to_onnx(given.fit(X, y > 0))
+        to_onnx(lambdas.fit(X, y > 0))
     fits = AdaBoostClassifier(2, estimator=GaussianNB()).fit(X, y)
     with pytest.raises(TypeError, match=r"to_onnx takes trees .* of an estimator"):
         to_onnx(fits)
@@ -163,8 +163,8 @@ def test_pipelines_of_regressors_and_within_pipelines():
     forest = RandomForestRegressor(5, random_state=0)
     inner = make_pipeline(StandardScaler(), "passthrough", forest)
     pipeline = make_pipeline(SimpleImputer(strategy="median"), inner).fit(X, y)
-    (found,) = runtime_outputs(pipeline, X)
-    np.testing.assert_allclose(found, pipeline.predict(X), rtol=1e-12)
+    (outputs,) = runtime_outputs(pipeline, X)
+    np.testing.assert_allclose(outputs, pipeline.predict(X), rtol=1e-12)
 
 
 def test_pipelines_of_frames_go_by_name():
