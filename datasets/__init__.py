@@ -1,4 +1,4 @@
-"""Data sets in their upstream formats: `load` one by name, `names` lists them.
+"""Loaders of public data sets: `load` reads a set by name, `names` lists all sets.
 
 >>> from mddf.datasets import load
 >>> data = load("iris")

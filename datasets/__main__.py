@@ -1,4 +1,4 @@
-"""``python -m mddf.datasets`` lists all data sets, says where their files lie, and checks them."""
+"""``python -m mddf.datasets`` lists all data sets, the places of their files, and checks these."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ NOT_HERE = "not here"
 
 
 def rows_of(spec: Spec) -> str:
-    """Numbers of rows of the parts."""
+    """Number of rows of each part."""
     return " / ".join(str(part.rows) for part in spec.parts)
 
 
 def target_of(spec: Spec) -> str:
-    """How many classes, or from where to where a number goes."""
+    """Number of classes, or the range of a numeric target."""
     if spec.task == "classification":
         return f"{len(spec.classes)}"
     low, high = spec.parts[0].target or (0, 0)
@@ -36,16 +36,7 @@ def target_of(spec: Spec) -> str:
 
 
 def row(spec: Spec) -> str:
-    """Make the Markdown line of one data set with its default options.
-
-    Parameters
-    ----------
-    spec : Spec
-
-    Returns
-    -------
-    line : str
-    """
+    """Describe one data set, with its default options, in a line of Markdown."""
     table = spec.format
     missing = sum(part.missing for part in spec.parts)
     if isinstance(table, Embedded):
@@ -53,7 +44,7 @@ def row(spec: Spec) -> str:
     else:
         forms = [f"`{spec.folder}/{file.name}`" for file in spec.files]
         archive = spec.files[0].archive
-        # An unpacked archive may be many files; its own name says it shorter.
+        # An archive may hold many files, so that its own name is shorter.
         files = f"`{spec.folder}/{archive.name}`" if archive else ", ".join(forms)
     return (
         f"| `{spec.name}` | {rows_of(spec)} | {table.n_features} | {table.n_categorical}"
@@ -62,7 +53,7 @@ def row(spec: Spec) -> str:
 
 
 def markdown(chosen: list[str]) -> Iterator[str]:
-    """A table of the chosen sets of each task."""
+    """Yield the lines of a table of the chosen sets, for each task."""
     for task in TASKS:
         rows = [row(SPECS[name]) for name in chosen if SPECS[name].task == task]
         if rows:
@@ -73,7 +64,7 @@ def markdown(chosen: list[str]) -> Iterator[str]:
 
 
 def state(spec: Spec, home: Path, check: bool) -> str:
-    """Where the files of a set lie; with `check`, whether they are what they should be."""
+    """Folder of the files of a set; with `check`, whether their content is right."""
     if not isinstance(spec.format, Embedded):
         folder = home / spec.folder
         if any(locate(folder, file) is None for file in spec.files):
@@ -88,7 +79,7 @@ def state(spec: Spec, home: Path, check: bool) -> str:
 
 
 def listing(chosen: list[str], home: Path, check: bool) -> Iterator[str]:
-    """A line for each set, for a screen."""
+    """Yield a line for each set, for a terminal."""
     yield f"data home: {home}"
     yield "rows: training/test; columns: of these categories in brackets"
     for name in chosen:
@@ -103,7 +94,7 @@ def listing(chosen: list[str], home: Path, check: bool) -> Iterator[str]:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Print what is asked for; returns 1 if a check has failed or a set to check is not here."""
+    """Run the command; return 1 if a check has failed or a set to check is not here."""
     parser = argparse.ArgumentParser(prog="python -m mddf.datasets", description=__doc__)
     parser.add_argument("name", nargs="*", help="sets (default: all)")
     parser.add_argument("--task", choices=TASKS, help="sets of this task only")
@@ -122,11 +113,11 @@ def main(argv: list[str] | None = None) -> int:
     if options.markdown:
         print("\n".join(markdown(chosen)).strip())
         return 0
-    wanted = options.check and bool(options.name)
+    must_be_here = options.check and bool(options.name)
     failed = False
     for line in listing(chosen, find_home(options.data_home), options.check):
         print(line, flush=True)
-        failed |= "WRONG: " in line or (wanted and line.endswith(NOT_HERE))
+        failed |= "WRONG: " in line or (must_be_here and line.endswith(NOT_HERE))
     return 1 if failed else 0
 
 
@@ -134,7 +125,7 @@ if __name__ == "__main__":
     try:
         status = main()
         sys.stdout.flush()
-    except BrokenPipeError:  # whoever reads, such as `head`, has enough
+    except BrokenPipeError:  # the reader of a pipe, such as `head`, has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 1
     raise SystemExit(status)

@@ -24,26 +24,29 @@ class Dataset:
     name : str
         Name of the set.
     X : ndarray or DataFrame of shape (n_rows, n_features)
-        Features of all rows, those of the training part first. In an array, categories are codes,
-        positions in `categories`, and missing values are NaN.
+        Features of all rows, with the rows of the training part first. In an array, categories
+        are codes, positions in `categories`, and missing values are NaN.
     y : ndarray of shape (n_rows,)
-        Labels as upstream has them, integers or text; for regression numbers (float64).
+        Labels as in the upstream files, integers or text; numbers (float64) for regression.
     task : {"classification", "regression"}
-        What `y` is for.
+        Kind of the target.
     n_train : int or None
         Number of training rows; None for a set without a standard split.
     feature_names : tuple of str
         Names of the columns of `X`.
     categories : Mapping of str to tuple
-        Categories of each column that holds any.
+        Categories of each categorical column.
     label_names : Mapping of label to str
         Readable names of coded labels; empty where labels speak for themselves.
     groups : ndarray of shape (n_rows,) or None
-        Rows with equal values belong together and should not be split, such as those of a person.
+        Rows with equal values belong together, such as the rows of one person, and should not be
+        split between training and test.
     options : Mapping of str to object
         The options of this set with their values.
-    title, description, source, citation : str
-        What the set is, where a person finds it, and whom to cite.
+    title, description : str
+    source : str
+        Address of the page of the set.
+    citation : str
 
     Examples
     --------
@@ -80,7 +83,7 @@ class Dataset:
 
     @property
     def classes(self) -> np.ndarray:
-        """Labels that occur, sorted; none for regression."""
+        """Distinct labels, sorted; empty for regression."""
         return np.unique(self.y if self.task == "classification" else self.y[:0])
 
     @property
@@ -100,7 +103,7 @@ class Dataset:
 
     @property
     def has_standard_split(self) -> bool:
-        """Whether upstream says which rows are for training and which for testing."""
+        """Whether upstream defines which rows are for training and which for testing."""
         return self.n_train is not None
 
     @property
@@ -123,12 +126,12 @@ class Dataset:
         """Labels of the test part."""
         return self.y[self._cut("y_test") :]
 
-    def _cut(self, asked: str) -> int:
-        # AttributeError, so that hasattr(data, "X_train") tells what one expects.
+    def _cut(self, attribute: str) -> int:
+        # AttributeError, so that hasattr(data, "X_train") is False without a standard split.
         if self.n_train is None:
             raise AttributeError(
-                f"data set {self.name!r} has no standard split, so no {asked}: split X and y, for"
-                " example with sklearn.model_selection.train_test_split"
+                f"data set {self.name!r} has no standard split, so no {attribute}: split X and y, "
+                "for example with sklearn.model_selection.train_test_split"
             )
         return self.n_train
 
@@ -136,7 +139,7 @@ class Dataset:
 def assemble(
     spec: Spec, parsed: Parsed, options: Mapping[str, object], as_frame: bool | str
 ) -> Dataset:
-    """Put the rows of all files together.
+    """Join the rows of all files to a data set.
 
     Parameters
     ----------
@@ -144,9 +147,9 @@ def assemble(
     parsed : Parsed
         Already checked.
     options : Mapping of str to object
-        For `Dataset.options`.
+        Values of `Dataset.options`.
     as_frame : bool or "auto"
-        Whether features become a DataFrame; "auto" makes one where there are categories.
+        Whether features become a DataFrame; "auto" makes one if there are categories.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Errors of the loaders, and the import of what is optional."""
+"""Errors of the loaders, and the import of optional packages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from types import ModuleType
 
 
 class DataFileError(ValueError):
-    """A data file is there but is not what it should be.
+    """A data file exists but its content is wrong.
 
     Raised for damaged, truncated, mislabelled and hostile files: a wrong SHA-256, an archive
     whose entries leave their folder, a wrong number of columns, rows or members of a class.
@@ -15,7 +15,7 @@ class DataFileError(ValueError):
 
 
 class DataFileNotFoundError(FileNotFoundError):
-    """A data file is in none of the places looked in and could not be downloaded."""
+    """A data file was not found and could not be downloaded."""
 
 
 def optional_import(module: str, purpose: str) -> ModuleType:
@@ -26,7 +26,7 @@ def optional_import(module: str, purpose: str) -> ModuleType:
     module : str
         Name of the module.
     purpose : str
-        What it is needed for; begins the message of the error.
+        Purpose that needs the module; the error message begins with it.
 
     Returns
     -------

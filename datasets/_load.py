@@ -1,4 +1,4 @@
-"""`load`: from a name to a data set."""
+"""The function `load`, which reads a data set by its name."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def load(
 ) -> Dataset:
     """Load a data set by name.
 
-    Files are looked for in ``<data home>/<set>/``, as upstream names them, uncompressed or as
-    ``.gz`` or ``.bz2``. Missing ones are downloaded from upstream into that folder. digits, wine,
-    breast_cancer, iris and diabetes-progression come with scikit-learn and need no file. Files of
-    sets for regression lie in ``<data home>/regression/<set>/``.
+    The files of a set are in ``<data home>/<set>/``, or ``<data home>/regression/<set>/`` if the
+    set is for regression. They have their upstream names and are uncompressed, ``.gz`` or
+    ``.bz2``. Missing files are downloaded from upstream into that folder. digits, wine,
+    breast_cancer, iris and diabetes-progression come with scikit-learn and need no file.
 
     Parameters
     ----------
@@ -45,15 +45,15 @@ def load(
     download : bool, default=True
         Whether missing files are downloaded (needs pooch).
     as_frame : bool or "auto", default="auto"
-        Whether features are a DataFrame with category columns (needs pandas). "auto" makes one
-        where there are categories, else an array. In an array, categories are codes.
+        Whether features are a DataFrame with category columns (needs pandas). "auto" returns a
+        DataFrame if there are categories, else an array. In an array, categories are codes.
     progress : bool, default=True
         Whether a bar shows the progress of a download.
     check_hash : bool, default=True
         Whether the SHA-256 of files is compared with the known one. Rows, columns, class counts
         and missing cells are always checked.
     **options : object
-        What some sets offer, the default first: bank: variant ("full", "additional"),
+        Options of some sets, with the default first: bank: variant ("full", "additional"),
         drop_duration (False, True), unknown_as_missing (False, True). cylinder: drop_ids (False,
         True). flags: target ("religion", "landmass"). horse: target ("lesion", "outcome").
         pima: zeros_as_missing (False, True). sensit: variant ("combined", "acoustic",
@@ -62,19 +62,19 @@ def load(
     Returns
     -------
     data : Dataset
-        With `X`, `y` and, where there is a standard split, `X_train`, `y_train`, `X_test` and
-        `y_test`.
+        With `X` and `y`; if there is a standard split, also with `X_train`, `y_train`, `X_test`
+        and `y_test`.
 
     Raises
     ------
     ValueError
-        If there is no set of that name or an argument has a value that is not allowed.
+        If no set has this name, or an argument has a value that is not allowed.
     TypeError
         If the set has no such option.
     DataFileNotFoundError
         If a file is missing and cannot be downloaded; a FileNotFoundError.
     DataFileError
-        If a file is damaged or another one than it should be; a ValueError.
+        If a file is damaged or is not the expected file; a ValueError.
     ImportError
         If pandas or pooch is needed and not installed.
 
@@ -93,9 +93,9 @@ def load(
 
 
 def _parsed(spec: Spec, access: Access) -> Parsed:
-    """Read and check a set; one that is taken from another is read and checked as that first."""
+    """Read and check a set; its parent, if it has one, is read and checked first."""
     if spec.parent is not None:
-        parsed = _keep(_parsed(spec.parent, access), spec)
+        parsed = _select_classes(_parsed(spec.parent, access), spec)
     else:
         content = {} if isinstance(spec.format, Embedded) else read_files(spec, access)
         parsed = _PARSERS[type(spec.format)](spec, content)
@@ -103,16 +103,17 @@ def _parsed(spec: Spec, access: Access) -> Parsed:
     return parsed
 
 
-def _keep(parsed: Parsed, spec: Spec) -> Parsed:
-    """Keep the rows of some classes, cut into the parts of the set."""
-    blocks = parsed.blocks
-    masks = [np.isin(block.y, spec.keep) for block in blocks]
-    kept = [Block(b.X[mask], b.y[mask]) for b, mask in zip(blocks, masks, strict=True)]
-    return replace(parsed, blocks=kept)
+def _select_classes(parsed: Parsed, spec: Spec) -> Parsed:
+    """Select the rows of the classes `spec.keep` in each part."""
+    blocks = []
+    for block in parsed.blocks:
+        mask = np.isin(block.y, spec.keep)
+        blocks.append(Block(block.X[mask], block.y[mask]))
+    return replace(parsed, blocks=blocks)
 
 
 def _embedded(spec: Spec, content: dict[str, bytes]) -> Parsed:
-    """Ask scikit-learn for one of its sets."""
+    """Load a set that comes with scikit-learn."""
     from sklearn import datasets
 
     assert isinstance(spec.format, Embedded)

@@ -33,12 +33,12 @@ _LISTS = ("columns", "drop", "categorical", "zero_missing")
 
 @cache
 def _document(name: str) -> dict[str, Any]:
-    """What the file of a set says."""
+    """Read the TOML file of a set."""
     return tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Split at blanks and count what stands in braces: ``p_{0..1}_{0..1}`` gives four words.
+    """Split at blanks and expand ranges in braces: ``p_{0..1}_{0..1}`` gives four words.
 
     Parameters
     ----------
@@ -48,18 +48,18 @@ def words(text: str) -> tuple[str, ...]:
     -------
     words : tuple of str
     """
-    found: list[str] = []
+    expanded: list[str] = []
     for word in text.split():
         pieces = re.split(r"\{(\d+)\.\.(\d+)\}", word)
         ends = zip(pieces[1::3], pieces[2::3], strict=True)
         ranges = [range(int(low), int(high) + 1) for low, high in ends]
         pattern = "{}".join(pieces[::3])
-        found += [pattern.format(*numbers) for numbers in product(*ranges)]
-    return tuple(found)
+        expanded += [pattern.format(*numbers) for numbers in product(*ranges)]
+    return tuple(expanded)
 
 
 def labels(keys: Iterable[str]) -> list[Label]:
-    """Turn labels into integers if all of them are; keys of TOML are text."""
+    """Convert labels to integers if all of them are integers; keys of TOML are text."""
     keys = list(keys)
     if all(re.fullmatch(r"-?\d+", key, flags=re.ASCII) for key in keys):
         return [int(key) for key in keys]
@@ -90,12 +90,12 @@ def _files(content: Mapping[str, Any]) -> tuple[File, ...]:
     archive = Archive(**content["archive"]) if "archive" in content else None
     return tuple(
         File(
-            file["name"],
-            file.get("sha256"),
-            file.get("url"),
-            archive if file.get("archived") else None,
-            file.get("member", ""),
-            not file.get("copy", False),
+            name=file["name"],
+            sha256=file.get("sha256"),
+            url=file.get("url"),
+            archive=archive if file.get("archived") else None,
+            member=file.get("member", ""),
+            upstream_sum=not file.get("copy", False),
         )
         for file in content.get("files", ())
     )
@@ -106,22 +106,22 @@ def _part(content: Mapping[str, Any], chosen: Mapping[str, object]) -> Part:
     for option, cells in content.get("missing_with", {}).items():
         missing = cells if chosen.get(option) else missing
     return Part(
-        _labelled(content["counts"]) if "counts" in content else None,
-        content.get("rows", 0),
-        missing,
-        tuple(content["target"]) if "target" in content else None,
+        counts=_labelled(content["counts"]) if "counts" in content else None,
+        rows=content.get("rows", 0),
+        missing=missing,
+        target=tuple(content["target"]) if "target" in content else None,
     )
 
 
 def _values(option: Mapping[str, Any]) -> tuple[object, ...]:
-    """Values of an option, the default first."""
-    others = [value for value in option if value != "default"]
-    return option["default"], *(value == "true" if value in ("true", "false") else value
-                                for value in others)  # fmt: skip
+    """Values of an option, with the default first."""
+    booleans = {"true": True, "false": False}  # keys of TOML are text
+    alternatives = [booleans.get(value, value) for value in option if value != "default"]
+    return (option["default"], *alternatives)
 
 
 def _spec(name: str, chosen: Mapping[str, object]) -> Spec:
-    """Make the specification of a set with some values of its options."""
+    """Make the specification of a set for some values of its options."""
     content = dict(_document(name))
     if "from" in content:
         return _restricted(name, content)
@@ -130,9 +130,10 @@ def _spec(name: str, chosen: Mapping[str, object]) -> Spec:
         if value == options[option]["default"]:
             continue
         changes = options[option][str(value).lower()]
-        table = {"table": {**content.get("table", {}), **changes["table"]}} \
-            if "table" in changes else {}  # fmt: skip
-        content |= changes | table
+        table = {**content.get("table", {}), **changes.get("table", {})}
+        content |= changes
+        if table:
+            content["table"] = table
     return Spec(
         name=name,
         title=content["title"],
@@ -154,8 +155,9 @@ def _spec(name: str, chosen: Mapping[str, object]) -> Spec:
 
 def _restricted(name: str, content: Mapping[str, Any]) -> Spec:
     """Describe the rows of another set whose class is one of ``keep``."""
-    parent, keep = _spec(content["from"], {}), tuple(content["keep"])
-    kept = [part.counts for part in parent.parts if part.counts is not None]
+    parent = _spec(content["from"], {})
+    keep = tuple(content["keep"])
+    part_counts = [part.counts for part in parent.parts if part.counts is not None]
     return Spec(
         name=name,
         title=content["title"],
@@ -164,7 +166,7 @@ def _restricted(name: str, content: Mapping[str, Any]) -> Spec:
         citation=parent.citation,
         source=parent.source,
         format=parent.format,
-        parts=tuple(Part({label: counts[label] for label in keep}) for counts in kept),
+        parts=tuple(Part({label: counts[label] for label in keep}) for counts in part_counts),
         folder=parent.folder,
         files=parent.files,
         label_names=parent.label_names,
@@ -182,7 +184,7 @@ ALIASES = {alias: name for name, spec in SPECS.items() for alias in spec.aliases
 
 
 def names(task: str | None = None) -> list[str]:
-    """Names of the data sets that `load` knows, in alphabetical order.
+    """Names of the data sets for `load`, in alphabetical order.
 
     Parameters
     ----------
@@ -253,8 +255,10 @@ def resolve(name: str, options: Mapping[str, object]) -> tuple[Spec, dict[str, o
 
 
 def _hint(key: str) -> str:
-    """Name the sets nearest to what was asked for, as the end of a message."""
+    """Suggest the sets with the most similar names, as the end of a message."""
     pool = [*SPECS, *ALIASES]
+    # Few suggestions, for a message of one line; names are short, so that two typing errors are a
+    # large share of one. The values were not tuned.
     near = difflib.get_close_matches(key, pool, n=3, cutoff=0.5)
     near = near or [n for n in sorted(pool) if key and n.startswith(key)]
     return f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ""

@@ -1,7 +1,8 @@
 """Find, download, unpack and verify the files of a data set.
 
-Nothing is ever unpacked to disk: archives are read where they lie. A download gets its name only
-after its whole content was read and its sums agreed, so a file that has its name is whole.
+Nothing is unpacked to disk: files are read out of their archives. A download gets its final name
+only after all of its content was read and its SHA-256 was checked, so that a file with a final
+name is complete.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from .spec import File, Spec
 from .unpack import COMPRESSED, read_plain, read_zip
 
 ENVIRONMENT = "MDDF_DATA_HOME"
-_TIMEOUT = 60  # seconds without an answer before a download is given up
-_CHUNK = 2**16  # bytes; pooch's own default is slow for large files
+_TIMEOUT = 60  # seconds without an answer before a download is given up; not tuned
+_CHUNK = 2**16  # bytes; pooch's own default of 1024 is slow for large files
 
 
 @dataclass
 class Access:
-    """Where files are looked for and what may be done to get them.
+    """Data home, and options for downloads and checks.
 
     Attributes
     ----------
@@ -39,9 +40,9 @@ class Access:
     progress : bool
         Whether a bar shows the progress of downloads.
     check_hash : bool
-        Whether sums are compared.
+        Whether SHA-256 sums are compared.
     verified : set of Path
-        Archives whose sum was found right; each holds many files and is summed once.
+        Archives whose sum is right. An archive holds many files, and its sum is computed once.
     """
 
     home: Path
@@ -56,9 +57,9 @@ class Access:
             return
         got = hashlib.sha256(content).hexdigest()
         if got != expected:
-            what = " of the uncompressed content" if path.suffix in COMPRESSED else ""
+            scope = " of the uncompressed content" if path.suffix in COMPRESSED else ""
             raise DataFileError(
-                f"{path}: SHA-256{what} must be {expected}, got {got}: the file is damaged or"
+                f"{path}: SHA-256{scope} must be {expected}, got {got}: the file is damaged or"
                 f" another one. {note}"
             )
 
@@ -69,7 +70,7 @@ def find_home(data_home: str | os.PathLike[str] | None = None) -> Path:
     Parameters
     ----------
     data_home : path, optional
-        A folder; ``~`` stands for the user's home.
+        A folder; ``~`` is the home folder of the user.
 
     Returns
     -------
@@ -92,7 +93,7 @@ def find_home(data_home: str | os.PathLike[str] | None = None) -> Path:
 
 
 def read_files(spec: Spec, access: Access) -> dict[str, bytes]:
-    """Read all files of a set, downloading those that are missing.
+    """Read all files of a set, and download missing files.
 
     Parameters
     ----------
@@ -107,7 +108,7 @@ def read_files(spec: Spec, access: Access) -> dict[str, bytes]:
     Raises
     ------
     DataFileError
-        If a file is damaged, hostile, or another one than it should be.
+        If a file is damaged or hostile, or is not the expected file.
     DataFileNotFoundError
         If a file is missing and cannot be downloaded.
     ImportError
@@ -129,13 +130,13 @@ def locate(folder: Path, file: File) -> Path | None:
     Parameters
     ----------
     folder : Path
-        Of the set.
+        Folder of the set.
     file : File
 
     Returns
     -------
     path : Path or None
-        None if none is there.
+        None if the folder has none of them.
     """
     forms = [file.name, *(file.name + suffix for suffix in COMPRESSED)]
     if file.archive is not None:
@@ -144,7 +145,7 @@ def locate(folder: Path, file: File) -> Path | None:
 
 
 def _read(path: Path, file: File, access: Access) -> bytes:
-    """Read one file from what `locate` found."""
+    """Read and verify a file at a path from `locate`."""
     if file.archive is not None and path.name == file.archive.name:
         if path not in access.verified:
             access.verify(path, path.read_bytes(), file.archive.sha256, _note(file))
@@ -157,21 +158,23 @@ def _read(path: Path, file: File, access: Access) -> bytes:
 
 
 def _note(file: File) -> str:
-    """Say what a person can do about a wrong sum."""
-    copy = "The known sum is that of one copy of this set, another good copy can differ; "
+    """Advice for a wrong sum, as the end of a message."""
+    copy = "The known sum is of one copy of this set, and another good copy can differ; "
     return f"{'' if file.upstream_sum else copy}check_hash=False reads it all the same"
 
 
 def _download(spec: Spec, file: File, folder: Path, access: Access) -> Path:
     """Download the file, or the archive that holds it, into the folder of the set."""
     if file.archive is not None:
-        url, target, known = file.archive.url, folder / file.archive.name, file.archive.sha256
+        url = file.archive.url
+        target = folder / file.archive.name
+        sha256 = file.archive.sha256
     else:
         url = file.url or ""
         suffix = next((s for s in COMPRESSED if url.endswith(s)), "")
         target = folder / (file.name + suffix)
-        # The known sum is of the uncompressed bytes; a compressed file is checked after it.
-        known = None if suffix else file.sha256
+        # The sum is of the uncompressed bytes, so that `_read` checks a compressed file below.
+        sha256 = None if suffix else file.sha256
     if not url:
         raise _missing(spec, file, folder, "this set has no address to download it from")
     if not access.download:
@@ -187,15 +190,21 @@ def _download(spec: Spec, file: File, folder: Path, access: Access) -> Path:
         raise _missing(spec, file, folder, f"the folder cannot be written: {error}") from None
     with part_folder as scratch:
         try:
-            known = known if access.check_hash else None
-            part = _retrieve(pooch, url, known, target.name, scratch, access.progress)
-        except OSError as error:  # requests' errors are OSErrors
+            part = _retrieve(
+                pooch,
+                url,
+                Path(scratch) / target.name,
+                sha256=sha256 if access.check_hash else None,
+                progress=access.progress,
+            )
+        except OSError as error:  # errors of requests are OSErrors
             reason = f"downloading {url} failed: {error}"
             raise _missing(spec, file, folder, reason) from None
-        except ValueError as error:  # pooch's word for a wrong sum
+        except ValueError as error:  # pooch raises it for a wrong sum
             raise DataFileError(f"{url}: {error} {_note(file)}") from None
-        _read(Path(part), file, access)
-        # Temporary files are for their owner only; a data home may be shared.
+        _read(part, file, access)
+        # Only the owner can read temporary files, but a data home may be shared: copy the mode
+        # that a new file gets.
         (Path(scratch) / ".mode").touch()
         shutil.copymode(Path(scratch) / ".mode", part)
         os.replace(part, target)
@@ -203,7 +212,7 @@ def _download(spec: Spec, file: File, folder: Path, access: Access) -> Path:
 
 
 def _missing(spec: Spec, file: File, folder: Path, reason: str) -> DataFileNotFoundError:
-    """Say which file is missing, where it was looked for and where a person can get it."""
+    """Make an error that names the missing file, the folder, and addresses to get it from."""
     forms = ["as it is", *(f"as {suffix}" for suffix in COMPRESSED)]
     url = file.url
     if file.archive is not None:
@@ -221,26 +230,27 @@ def _missing(spec: Spec, file: File, folder: Path, reason: str) -> DataFileNotFo
 
 
 def _retrieve(
-    pooch: ModuleType, url: str, known: str | None, name: str, folder: str, progress: bool
-) -> str:
-    """Download to a file of that name in the folder, with a bar that says what is coming."""
+    pooch: ModuleType, url: str, path: Path, *, sha256: str | None, progress: bool
+) -> Path:
+    """Download to a path, with a progress bar."""
     logger = pooch.get_logger()
     disabled = logger.disabled
-    # The bar tells enough. The logger is switched off as a whole, since it is none of
-    # logging.getLogger's and does not notice a change of its level after its first use.
+    # The bar replaces pooch's messages. The logger is disabled as a whole: logging.getLogger does
+    # not manage it, so that it ignores a change of its level after its first use.
     logger.disabled = True
     try:
-        # total=1 until pooch knows the size: a bar without a total has no truth value, and pooch
-        # asks for it.
-        with tqdm(desc=name, total=1, unit="B", unit_scale=True, disable=not progress) as bar:
-            return pooch.retrieve(
+        # total=1 until pooch knows the size: pooch uses the bar as a truth value, which a bar
+        # without a total does not have.
+        with tqdm(desc=path.name, total=1, unit="B", unit_scale=True, disable=not progress) as bar:
+            pooch.retrieve(
                 url,
-                known_hash=known,
-                fname=name,
-                path=folder,
+                known_hash=sha256,
+                fname=path.name,
+                path=path.parent,
                 downloader=pooch.HTTPDownloader(
                     progressbar=bar, chunk_size=_CHUNK, timeout=_TIMEOUT
                 ),
             )
+            return path
     finally:
         logger.disabled = disabled

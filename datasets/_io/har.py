@@ -30,7 +30,7 @@ def parse(spec: Spec, content: dict[str, bytes]) -> Parsed:
     Raises
     ------
     DataFileError
-        If a file is not as it should be or files of one part differ in length.
+        If a file is not in the format, or files of one part differ in length.
     """
     features, activities, *rest = [file.name for file in spec.files]
     names = _pairs(content[features], features)
@@ -47,7 +47,7 @@ def parse(spec: Spec, content: dict[str, bytes]) -> Parsed:
 
 
 def unique_names(names: list[str]) -> tuple[str, ...]:
-    """Give equal names a number from the second on: ``a, a`` becomes ``a, a#2``.
+    """Number the repetitions of a name: ``a, a`` becomes ``a, a#2``.
 
     Parameters
     ----------
@@ -57,15 +57,15 @@ def unique_names(names: list[str]) -> tuple[str, ...]:
     -------
     unique : tuple of str
     """
-    seen: Counter[str] = Counter()
+    occurrences: Counter[str] = Counter()
     taken = set(names)
     unique = []
     for name in names:
-        seen[name] += 1
+        occurrences[name] += 1
         new = name
-        while seen[name] > 1 and new in taken:
-            new = f"{name}#{seen[name]}"
-            seen[name] += new in taken
+        while occurrences[name] > 1 and new in taken:
+            new = f"{name}#{occurrences[name]}"
+            occurrences[name] += new in taken
         taken.add(new)
         unique.append(new)
     return tuple(unique)
@@ -79,7 +79,7 @@ def _text(content: bytes, name: str) -> str:
 
 
 def _pairs(content: bytes, name: str) -> list[tuple[str, str]]:
-    """Lines of a number and a name, numbered from 1 without gaps."""
+    """Parse lines of a number and a name, numbered from 1 without gaps."""
     pairs = []
     for number, line in enumerate(_text(content, name).splitlines(), start=1):
         fields = line.split(maxsplit=1)
@@ -90,7 +90,7 @@ def _pairs(content: bytes, name: str) -> list[tuple[str, str]]:
 
 
 def _matrix(content: bytes, name: str, n_columns: int) -> np.ndarray:
-    """Numbers at blanks, `n_columns` in each line."""
+    """Parse lines of `n_columns` numbers between blanks."""
     lines = [line for line in _text(content, name).splitlines() if line.strip()]
     if not lines:
         raise DataFileError(f"{name}: must hold rows, got none")
@@ -108,7 +108,7 @@ def _matrix(content: bytes, name: str, n_columns: int) -> np.ndarray:
 
 
 def _column(content: bytes, name: str, n_rows: int) -> np.ndarray:
-    """One integer in each line, as many as there are rows."""
+    """Parse lines of one integer, one line for each row."""
     values = _matrix(content, name, 1)[:, 0]
     if len(values) != n_rows or (values != np.round(values)).any():
         raise DataFileError(f"{name}: must be {n_rows} integers, got {len(values)} numbers")

@@ -10,7 +10,7 @@ from .._errors import DataFileError
 from .parsed import Block, Parsed, encode_labels, rows_of
 from .spec import Idx, Spec
 
-_UNSIGNED_BYTE = 0x08
+_UNSIGNED_BYTE = 0x08  # code of the element type in the header
 
 
 def read_idx(content: bytes, name: str, n_axes: int) -> np.ndarray:
@@ -21,7 +21,7 @@ def read_idx(content: bytes, name: str, n_axes: int) -> np.ndarray:
     content : bytes
         The whole file.
     name : str
-        Of the file, for messages.
+        Name of the file, for messages.
     n_axes : int
         Number of axes that it must have.
 
@@ -33,7 +33,7 @@ def read_idx(content: bytes, name: str, n_axes: int) -> np.ndarray:
     Raises
     ------
     DataFileError
-        If the header is not that of such a file or the length is not what the header says.
+        If the header belongs to no such file, or the length does not fit the header.
     """
     header = 4 + 4 * n_axes
     magic = bytes((0, 0, _UNSIGNED_BYTE, n_axes))
@@ -43,13 +43,13 @@ def read_idx(content: bytes, name: str, n_axes: int) -> np.ndarray:
             f" got {content[:4].hex() or 'nothing'} in a file of {len(content)} bytes"
         )
     shape = struct.unpack(f">{n_axes}I", content[4:header])
-    # Python's integers: sizes of a hostile header cannot overflow.
+    # The product is of Python's integers, which the sizes of a hostile header cannot overflow.
     size = 1
     for length in shape:
         size *= length
     if len(content) - header != size:
         raise DataFileError(
-            f"{name}: must hold {size} bytes after its header, as that says ({shape}),"
+            f"{name}: must hold {size} bytes after its header, by the sizes in it ({shape}),"
             f" got {len(content) - header}"
         )
     return np.frombuffer(content, dtype=np.uint8, offset=header).reshape(shape)

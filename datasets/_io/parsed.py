@@ -1,4 +1,4 @@
-"""What every parser returns, and the checks that all sets go through."""
+"""Results of the parsers, and the checks of all sets."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Block:
     y : ndarray of shape (n_rows,)
         Labels.
     groups : ndarray of shape (n_rows,) or None
-        Rows with equal values belong together, such as those of one person.
+        Rows with equal values belong together, such as the rows of one person.
     """
 
     X: np.ndarray
@@ -56,16 +56,16 @@ class Parsed:
 
 
 def encode_labels(values: Sequence[object], spec: Spec, where: Callable[[int], str]) -> np.ndarray:
-    """Turn labels as read into those of the specification.
+    """Convert labels from a file to the labels of the specification.
 
     Parameters
     ----------
     values : sequence of str or int
         Labels in the order of the rows.
     spec : Spec
-        Its `classes` are the labels allowed.
+        Its `classes` are the allowed labels.
     where : function from int to str
-        Says, for messages, where the label of a row stands.
+        Describes, for messages, the place of a row's label.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def encode_labels(values: Sequence[object], spec: Spec, where: Callable[[int], s
     Raises
     ------
     DataFileError
-        If a label is none of the classes.
+        If a label is not one of the classes.
     """
     classes: dict[str, Label] = {str(label): label for label in spec.classes}
     for row, value in enumerate(values):
@@ -92,7 +92,7 @@ def rows_of(name: str) -> Callable[[int], str]:
 
 
 def check(spec: Spec, parsed: Parsed) -> None:
-    """Compare a data set with what is known about it.
+    """Compare a data set with its specification.
 
     Parameters
     ----------
@@ -102,8 +102,8 @@ def check(spec: Spec, parsed: Parsed) -> None:
     Raises
     ------
     DataFileError
-        If rows, columns, class counts (or the target's ends) or missing cells are not the known
-        ones.
+        If the numbers of rows, columns or missing cells, the class counts or the range of the
+        target differ.
     """
     _expect(spec, "features", spec.format.n_features, len(parsed.feature_names))
     blocks = parsed.blocks
@@ -116,25 +116,25 @@ def check(spec: Spec, parsed: Parsed) -> None:
     titles = ("training ", "test ") if len(blocks) > 1 else ("",)
     for title, part, block in zip(titles, spec.parts, blocks, strict=True):
         _expect(spec, f"{title}rows", part.rows, len(block.y))
-        found = dict(sorted(Counter(block.y.tolist()).items()))
+        counts = dict(sorted(Counter(block.y.tolist()).items()))
         if spec.task == "regression":
             span = (float(block.y.min()), float(block.y.max()))
             _expect(spec, f"{title}target from, to", part.target, span)
         elif part.counts is not None:
-            _expect(spec, f"{title}class counts", dict(sorted(part.counts.items())), found)
+            _expect(spec, f"{title}class counts", dict(sorted(part.counts.items())), counts)
         else:
-            _expect(spec, f"{title}classes", sorted(spec.classes), sorted(found))
+            _expect(spec, f"{title}classes", sorted(spec.classes), sorted(counts))
         _expect(spec, f"{title}missing cells", part.missing, int(np.isnan(block.X).sum()))
         _expect(spec, f"{title}infinite cells", 0, int(np.isinf(block.X).sum()))
 
 
 def _split(block: Block, rows: Sequence[int]) -> list[Block]:
-    """Cut rows that lie in one file into parts."""
+    """Cut the rows of one file into parts."""
     cuts = np.cumsum(rows)[:-1]
-    xs, ys = np.split(block.X, cuts), np.split(block.y, cuts)
-    return [Block(x, y) for x, y in zip(xs, ys, strict=True)]
+    pairs = zip(np.split(block.X, cuts), np.split(block.y, cuts), strict=True)
+    return [Block(X, y) for X, y in pairs]
 
 
-def _expect(spec: Spec, what: str, expected: object, got: object) -> None:
+def _expect(spec: Spec, quantity: str, expected: object, got: object) -> None:
     if got != expected:
-        raise DataFileError(f"data set {spec.name!r} must have {what} {expected}, got {got}")
+        raise DataFileError(f"data set {spec.name!r} must have {quantity} {expected}, got {got}")

@@ -1,7 +1,7 @@
-"""What is known about a data set before any of its files is read.
+"""Specifications of data sets.
 
-A `Spec` is what a file of the folder ``sets`` says: files with their sums, the shape and class
-counts to expect, and the format. The loaders are written against these records only.
+A `Spec` has the content of a file of the folder ``sets``: files with their sums, the expected
+shape and class counts, and the format. The loaders read these records only.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ class File:
     name : str
         Path below the folder of the set, uncompressed; ``/`` separates.
     sha256 : str or None
-        Sum of the uncompressed bytes, where one is known.
+        Sum of the uncompressed bytes, if known.
     url : str or None
-        Address of the file, as it is or as ``.gz`` or ``.bz2``; None where it is in an archive
-        or where no address serves this file.
+        Address of the file, uncompressed, ``.gz`` or ``.bz2``; None if the file is in an archive
+        or has no address.
     archive : Archive or None
         The archive that holds the file.
     member : str
         Path inside the archive; `name` when empty.
     upstream_sum : bool
-        Whether the sum is known to be that of the upstream file, not of an independent copy with
-        equal content.
+        Whether the sum is known to belong to the upstream file, and not to an independent copy
+        with equal content.
     """
 
     name: str
@@ -59,13 +59,13 @@ class Part:
     Attributes
     ----------
     counts : Mapping of label to int, or None
-        Number of rows of each class; None where only the number of rows is known.
+        Number of rows of each class; None if only the number of rows is known.
     rows : int
-        Number of rows; from `counts` when those are known.
+        Number of rows; the sum of `counts` if these are known.
     missing : int
         Number of missing cells among the features.
     target : tuple of float, or None
-        Least and largest number to predict, of a set for regression.
+        Smallest and largest target of a set for regression.
     """
 
     counts: Mapping[Label, int] | None = None
@@ -93,23 +93,23 @@ class Table:
     header : bool
         Whether the first line repeats `columns`.
     drop : tuple of str
-        Columns that are no features: row ids, names, what gives the target away.
+        Columns that are not features: row ids, names, and columns that reveal the target.
     categorical : tuple of str
         Columns whose values are categories.
     levels : Mapping of str to tuple of str
         Ordered categories, lowest first, of the columns that have an order.
     missing : str or None
-        The word that stands for a missing value.
+        The word for a missing value.
     zero_missing : tuple of str
-        Columns in which zero stands for a missing value.
+        Columns in which zero means a missing value.
     comment : str or None
         Lines that begin with it are skipped.
     label_suffix : str
-        What may follow a label and is cut off.
+        Text that may follow a label and is cut off.
     lower : bool
-        Whether the letter case of words means nothing.
+        Whether words are converted to lower case, as their case has no meaning.
     rejoin : bool
-        Whether a record may be broken after a delimiter and go on in the next line.
+        Whether a record may be broken after a delimiter and continue in the next line.
     skip_unlabelled : bool
         Whether rows whose label is missing are left out.
     """
@@ -147,7 +147,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Numeric:
-    """Common ground of the formats that hold numbers only."""
+    """Base class of the formats that hold numbers only."""
 
     n_features: int
     n_categorical: int = field(default=0, init=False)
@@ -167,7 +167,7 @@ class Har(Numeric):
 
 @dataclass(frozen=True)
 class Embedded(Numeric):
-    """A set that scikit-learn carries; `loader` is the function in `sklearn.datasets`."""
+    """A set that comes with scikit-learn; `loader` is a function of `sklearn.datasets`."""
 
     loader: str = ""
 
@@ -184,33 +184,32 @@ class Spec:
     name : str
         Name for `load`.
     title, description, citation : str
-        For people.
     source : str
-        Address of the page where a person finds the set.
+        Address of the page of the set.
     hint : str
-        What a person must know to get the files by hand, where the page does not tell.
+        Advice for getting the files by hand, if the page does not have it.
     format : Format
-        How the files are written.
+        Format of the files.
     parts : tuple of Part
         Training and test part, or one part for a set without a standard split.
     folder : str
         Folder below the data home; `name` when empty.
     files : tuple of File
-        In the order that the format expects.
+        Files in the order that the format requires.
     label_names : Mapping of label to str
         Readable names of coded labels.
     labels : tuple of labels
-        The classes, where their counts are not known.
+        The classes, if their counts are not known.
     task : str
         "classification" or "regression".
     aliases : tuple of str
-        Other names, under which the set goes in published tables.
+        Other names of the set in published tables.
     options : Mapping of str to tuple
-        Values of each option, the default first.
+        Values of each option, with the default first.
     parent : Spec or None
-        The set that this one is taken from,
+        The set from which this one takes its rows.
     keep : tuple of labels
-        and the classes that are kept of it.
+        The classes whose rows are taken from the parent.
     """
 
     name: str

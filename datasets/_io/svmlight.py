@@ -22,12 +22,12 @@ def parse(spec: Spec, content: dict[str, bytes]) -> Parsed:
     Returns
     -------
     parsed : Parsed
-        Features are float64; what the file leaves out is 0.
+        Features are float64; cells that the file leaves out are 0.
 
     Raises
     ------
     DataFileError
-        If a file is not in the format, or has more features than it should.
+        If a file is not in the format, or has more features than the specification.
     """
     from sklearn.datasets import load_svmlight_file
 

@@ -1,4 +1,4 @@
-"""Delimited text: rows to numbers and codes of categories, as a `Table` describes them."""
+"""Parser of delimited text into numbers and codes of categories, as a `Table` describes it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .._errors import DataFileError
 from .parsed import Block, Parsed, encode_labels
 from .spec import Spec, Table
 
-# Where a row came from, for messages: file name and number of the line.
+# Place of a row, for messages: file name and number of the line.
 Place: TypeAlias = tuple[str, int]
 
 
@@ -72,25 +72,25 @@ def read_rows(content: bytes, name: str, table: Table) -> list[tuple[int, list[s
     content : bytes
         The whole file.
     name : str
-        Of the file, for messages.
+        Name of the file, for messages.
     table : Table
 
     Returns
     -------
     rows : list of (int, list of str)
-        Number of the line, from 1, and its fields without the blanks around them. Empty lines,
+        Number of the line, from 1, and its fields without surrounding blanks. Empty lines,
         comments and the header are left out.
 
     Raises
     ------
     DataFileError
-        If the text is not UTF-8, a line has another number of fields than there are columns, or
-        the header has other names.
+        If the text is not UTF-8, the fields of a line do not fit the number of columns, or the
+        header has other names.
     """
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise DataFileError(f"{name}: must be text, but: {error}") from error
+        raise DataFileError(f"{name}: must be text in UTF-8, but: {error}") from error
     rows = []
     for line, fields in _split_lines(text.lower() if table.lower else text, name, table):
         fields = list(map(str.strip, fields))
@@ -115,7 +115,7 @@ def _split_lines(text: str, name: str, table: Table) -> list[tuple[int, list[str
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or (table.comment and line.startswith(table.comment)):
             continue
-        # Only a line that ends in a delimiter and is too short can go on in the next one.
+        # Only a line that ends in a delimiter and is too short can continue in the next line.
         if table.rejoin and lines and _is_broken(lines[-1][1], table):
             lines[-1] = (lines[-1][0], lines[-1][1] + line)
         else:
@@ -133,7 +133,7 @@ def _split_lines(text: str, name: str, table: Table) -> list[tuple[int, list[str
 
 
 def _fields(line: str) -> list[str]:
-    """Words between blanks; one in double quotes may hold some."""
+    """Split a line at blanks outside double quotes."""
     if '"' not in line:
         return line.split()
     return [quoted or cell for quoted, cell in re.findall(r'"([^"]*)"|(\S+)', line)]
@@ -152,7 +152,7 @@ def _is_broken(line: str, table: Table) -> bool:
 def _encode(
     cells: dict[str, tuple[str, ...]], places: Sequence[Place], table: Table
 ) -> tuple[np.ndarray, dict[str, tuple[Any, ...]]]:
-    """Turn the feature columns into numbers; also return the categories of those that have any."""
+    """Convert the feature columns to numbers; also return the categories by column."""
     X = np.empty((len(places), table.n_features))
     categories: dict[str, tuple[Any, ...]] = {}
     for j, name in enumerate(table.features):
@@ -166,7 +166,7 @@ def _encode(
 
 
 def _numbers(cells: Sequence[str], places: Sequence[Place], table: Table, name: str) -> np.ndarray:
-    """Turn cells into numbers, missing ones into NaN."""
+    """Convert cells to numbers, and missing cells to NaN."""
 
     def number(cell: str) -> float:
         return np.nan if cell == table.missing else float(cell)
@@ -177,7 +177,7 @@ def _numbers(cells: Sequence[str], places: Sequence[Place], table: Table, name: 
 def _codes(
     cells: Sequence[str], places: Sequence[Place], table: Table, name: str
 ) -> tuple[np.ndarray, tuple[Any, ...]]:
-    """Turn cells into positions among the categories, missing ones into NaN."""
+    """Convert cells to positions among the categories, and missing cells to NaN."""
     levels = table.levels.get(name) or natural_order(set(cells) - {table.missing})
     code: dict[str | None, float] = {level: float(i) for i, level in enumerate(levels)}
     code[table.missing] = np.nan
@@ -188,10 +188,10 @@ def _codes(
 def _convert(
     cells: Sequence[str], convert: Callable[[str], float], places: Sequence[Place], expected: str
 ) -> np.ndarray:
-    """Convert each cell of a column; an error names the place of the first that cannot be."""
+    """Convert each cell of a column; an error names the place of the first wrong cell."""
     values: list[float] = []
     try:
-        # extend keeps what was converted before an error, and is faster than a loop.
+        # extend keeps the cells converted before an error, and is faster than a loop.
         values.extend(map(convert, cells))
     except (ValueError, KeyError):
         at = len(values)
@@ -202,7 +202,7 @@ def _convert(
 
 
 def natural_order(names: set[str]) -> tuple[str, ...]:
-    """Sort names that begin with a number by it, before all others: 5-9 comes before 10-14.
+    """Sort names by the numbers they begin with, then names without: 5-9 precedes 10-14.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ def natural_order(names: set[str]) -> tuple[str, ...]:
 
 
 def as_integers(levels: Sequence[str]) -> tuple[Any, ...]:
-    """Turn categories into integers if all of them are integers, written as 2 or 2.0.
+    """Convert categories to integers if all of them are integers, written as 2 or 2.0.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ def as_integers(levels: Sequence[str]) -> tuple[Any, ...]:
     Returns
     -------
     levels : tuple of int, or of str
-        As they were where one is no integer or two would become equal.
+        Unchanged if one is not an integer or two would become equal.
     """
     if not all(re.fullmatch(r"-?\d+(\.0*)?", level, flags=re.ASCII) for level in levels):
         return tuple(levels)

@@ -1,4 +1,4 @@
-"""Read plain, compressed and archived files into memory, trusting none of them."""
+"""Safe reading of plain, compressed and archived files into memory."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import Any
 
 from .._errors import DataFileError
 
-# The largest real file has some 150 MB; what unpacks to more than this is not one of them.
+# Bytes; the largest real file has some 150 MB, so that a larger content is not a real file.
 _LIMIT = 2**30
-# What the standard library raises about damage; RuntimeError is an encrypted entry of a zip, and
-# one that is packed in a way unknown here.
+# Errors of the standard library for damaged files. RuntimeError is for an entry of a zip archive
+# that is encrypted or compressed by an unsupported method.
 _DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -45,7 +45,7 @@ def read_plain(path: Path) -> bytes:
     Raises
     ------
     DataFileError
-        If the file is damaged, truncated or grows beyond all measure.
+        If the file is damaged or truncated, or unpacks to more than 1 GiB.
     """
     opener = _OPENERS.get(path.suffix)
     if opener is None:
@@ -63,17 +63,17 @@ def read_plain(path: Path) -> bytes:
 
 
 def leaves_folder(name: str) -> bool:
-    """Tell whether an archive entry would land outside the folder it is unpacked in.
+    """Whether an archive entry would be unpacked outside its folder.
 
     Parameters
     ----------
     name : str
-        Name of the entry, as the archive has it.
+        Name of the entry in the archive.
 
     Returns
     -------
     leaves : bool
-        True for absolute names, drives and names with ``..``, in Posix or Windows spelling.
+        True for absolute paths, drives and paths with ``..``, of Posix or Windows.
     """
     paths = (PurePosixPath(name), PureWindowsPath(name))
     return any(path.anchor or ".." in path.parts for path in paths)
@@ -96,8 +96,8 @@ def read_zip(path: Path, member: str) -> bytes:
     Raises
     ------
     DataFileError
-        If the archive is damaged or lacks the entry, has it twice, or if any entry would leave
-        the folder: such an archive is not upstream's, so nothing in it is trusted.
+        If the archive is damaged, does not have the entry exactly once, or has any entry that
+        would leave the folder: no upstream archive has one, so nothing in it is trusted.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -107,18 +107,18 @@ def read_zip(path: Path, member: str) -> bytes:
                     raise DataFileError(
                         f"{path}: entries must stay in their folder, got {entry.filename!r}"
                     )
-            found = [entry for entry in entries if entry.filename == member]
-            if len(found) != 1:
+            matches = [entry for entry in entries if entry.filename == member]
+            if len(matches) != 1:
                 raise DataFileError(
-                    f"{path}: must hold {member!r} once, got {len(found)} of them among"
+                    f"{path}: must hold {member!r} once, got {len(matches)} of them among"
                     f" {len(entries)} entries"
                 )
-            if found[0].file_size > _LIMIT:
+            if matches[0].file_size > _LIMIT:
                 raise DataFileError(
                     f"{path}: {member!r} must unpack to at most {_LIMIT} bytes,"
-                    f" got {found[0].file_size}"
+                    f" got {matches[0].file_size}"
                 )
-            return archive.read(found[0])
+            return archive.read(matches[0])
     except _DAMAGE as error:
         raise DataFileError(
             f"{path}: must be a whole zip archive, but it is damaged or truncated: {error}"

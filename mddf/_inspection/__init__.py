@@ -1,1 +1,1 @@
-"""Measuring a fitted model from outside."""
+"""Fitted models seen from outside: stages, size and prediction time."""

@@ -1,4 +1,4 @@
-"""What a fitted model costs to keep and to ask."""
+"""Size and prediction time of a fitted model."""
 
 from __future__ import annotations
 
@@ -8,38 +8,47 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from mddf._base.thread_limits import one_thread
+from mddf._binning.binner import Binner
 from mddf._gradient.trees import BoostedTrees
-from mddf._inspection.stages import fitted_stages, predict_numbers, response_method
+from mddf._inspection.stages import fitted_stages, predict_numbers, prediction_method
 from mddf._trees.arrays import TreeBlock
 
+if TYPE_CHECKING:
+    import pandas
+
+_Part: TypeAlias = TreeBlock | BoostedTrees | np.ndarray
+
+# Rows of a batch, so that fixed costs of a call count little: for most models it takes
+# milliseconds.
 _N_ROWS = 512
-_REPEATS = 3
-_CALLS = 9
+# The median of few calls is enough, as times are estimates: medians drop single interruptions.
+_BATCH_CALLS = 3
+_SINGLE_ROW_CALLS = 9
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a fitted model costs.
+    """Size and prediction time of a fitted model.
 
     Attributes
     ----------
     n_trees, n_nodes : int
-        Of all forests, layers and folds, and of boosted members of deep forests. What models of
-        other libraries are made of is not counted. Of a symmetric tree, the split of a level is
-        one node.
+        Numbers over all forests, layers and folds, and over boosted members of deep forests,
+        without models of other libraries. The split of one level of a symmetric tree is one node.
     n_bytes : int
-        Memory that the model's arrays take, those about its training, and those that intervals
-        alone ask, included.
+        Memory of the model's arrays. This includes arrays about the training, and arrays that
+        only prediction intervals need.
     microseconds_per_row : float
-        To predict one of many rows of numbers on one thread of this machine.
+        Time to predict a row within a batch of numeric rows, on one thread of this machine.
     microseconds_per_call : float
-        To predict a single row by itself, as users pass it: a data frame of pandas if the model
-        was fitted to a frame, an array otherwise.
+        Time to predict a single row as users pass it: a pandas data frame if the model was fitted
+        on a data frame, else an array.
 
     Examples
     --------
@@ -57,21 +66,22 @@ class Cost:
     microseconds_per_call: float = np.nan
 
     def __str__(self) -> str:
-        of_one = self.microseconds_per_call
-        alone = "" if np.isnan(of_one) else f", {of_one:.3g} for a row alone"
-        return (
+        text = (
             f"{self.n_trees} trees, {self.n_nodes} nodes, {self.n_bytes / 1e6:.3g} MB, about "
-            f"{self.microseconds_per_row:.3g} microseconds per row on one thread{alone}"
+            f"{self.microseconds_per_row:.3g} microseconds per row on one thread"
         )
+        if np.isnan(self.microseconds_per_call):
+            return text
+        return f"{text}, {self.microseconds_per_call:.3g} for a row alone"
 
 
-def cost(model: Any) -> Cost:
-    """What a fitted model costs to keep and to ask, to be known before it is deployed.
+def cost(model: BaseEstimator) -> Cost:
+    """Measure the size and prediction time of a fitted model, for example before deployment.
 
-    The times are measured, on a few hundred rows of values drawn from the bins of each feature,
-    and on one of them. They are estimates: real rows may take longer or shorter ways down the
-    trees. Of many rows, what reading a data frame takes comes on top; of a row by itself it is
-    most of the time.
+    Times are measured on 512 rows with values drawn from the bins of each feature, and on one of
+    these rows. They are estimates, since real rows may take longer or shorter paths down the
+    trees. The time to read a data frame is not part of the time per row of a batch; it is most of
+    the time of a single row.
 
     Parameters
     ----------
@@ -87,79 +97,82 @@ def cost(model: Any) -> Cost:
     >>> from sklearn.datasets import load_iris
     >>> from mddf import RandomForestClassifier, cost
     >>> X, y = load_iris(return_X_y=True)
-    >>> found = cost(RandomForestClassifier(5, max_depth=1, random_state=0).fit(X, y))
-    >>> found.n_trees, found.n_nodes
+    >>> forest_cost = cost(RandomForestClassifier(5, max_depth=1, random_state=0).fit(X, y))
+    >>> forest_cost.n_trees, forest_cost.n_nodes
     (5, 15)
     """
     fitted = fitted_stages(model)
-    parts = list(_parts(vars(model), set()))
-    blocks = [part for part in parts if isinstance(part, TreeBlock | BoostedTrees)]
-    asked = [part for part in _parts(fitted.stages, set()) if not isinstance(part, np.ndarray)]
-    arrays = [part for part in parts if isinstance(part, np.ndarray)]
+    # 1. The size: all arrays of the model, and the trees that take part in predictions.
+    stored = list(_parts(vars(model), set()))
+    n_bytes = sum(part.nbytes if isinstance(part, np.ndarray) else part.n_bytes for part in stored)
+    predicting = _parts(fitted.stages, set())
+    blocks = [part for part in predicting if not isinstance(part, np.ndarray)]
+    # 2. The time for a batch of numeric rows.
     rows = _made_up_rows(fitted.binner, fitted.columns_of_levels)
-    seconds = median(_seconds(model, rows) for _ in range(_REPEATS))
+    seconds = median(_seconds_of_batch(model, rows) for _ in range(_BATCH_CALLS))
+    # 3. The time for a single row.
+    predict = prediction_method(model)
+    row = _as_passed(model, rows[:1])
+    with one_thread():
+        call_seconds = []
+        for _ in range(_SINGLE_ROW_CALLS):
+            start = perf_counter()
+            predict(row)
+            call_seconds.append(perf_counter() - start)
     return Cost(
-        sum(block.n_trees for block in asked),
-        sum(block.n_nodes for block in asked),
-        sum(block.n_bytes for block in blocks) + sum(array.nbytes for array in arrays),
-        1e6 * seconds / len(rows),
-        1e6 * _seconds_of_one(model, _as_passed(model, rows[:1])),
+        n_trees=sum(block.n_trees for block in blocks),
+        n_nodes=sum(block.n_nodes for block in blocks),
+        n_bytes=n_bytes,
+        microseconds_per_row=1e6 * seconds / len(rows),
+        microseconds_per_call=1e6 * median(call_seconds),
     )
 
 
-def _parts(value: Any, seen: set[int]) -> Iterator[Any]:
-    """All trees, boosted models and arrays that an object holds, each once."""
-    if id(value) in seen or callable(value):
+def _parts(value: object, visited: set[int]) -> Iterator[_Part]:
+    """All trees, boosted models and arrays within an object, once each."""
+    if id(value) in visited or callable(value):
         return
-    seen.add(id(value))
-    if isinstance(value, TreeBlock | BoostedTrees | np.ndarray):
+    visited.add(id(value))
+    if isinstance(value, _Part):
         yield value
     elif isinstance(value, dict):
         for item in value.values():
-            yield from _parts(item, seen)
+            yield from _parts(item, visited)
     elif isinstance(value, list | tuple):
         for item in value:
-            yield from _parts(item, seen)
+            yield from _parts(item, visited)
     elif hasattr(value, "__dict__"):
-        yield from _parts(vars(value), seen)
+        yield from _parts(vars(value), visited)
 
 
-def _made_up_rows(binner: Any, columns_of_levels: list[int]) -> np.ndarray:
-    """Rows as numbers: values of bins, and levels of columns that trees have those of."""
-    random, bins = np.random.default_rng(0), binner.bins_
-    first, n_bins = bins.start[:-1], np.diff(bins.start)
-    rows = bins.values[first + random.integers(0, n_bins, (_N_ROWS, bins.n_columns))]
+def _made_up_rows(binner: Binner, columns_of_levels: list[int]) -> np.ndarray:
+    """Draw numeric rows: values of bins, and levels of columns that have target statistics."""
+    rng = np.random.default_rng(0)
+    bins = binner.bins_
+    n_bins = np.diff(bins.start)
+    drawn = rng.integers(0, n_bins, (_N_ROWS, bins.n_columns))
+    rows = bins.values[bins.start[:-1] + drawn]
     for column in columns_of_levels:
         n_levels = len(binner.encoders_[column].categories)
-        rows[:, column] = random.integers(0, n_levels, _N_ROWS)
+        rows[:, column] = rng.integers(0, n_levels, _N_ROWS)
     return rows
 
 
-def _seconds(model: Any, rows: np.ndarray) -> float:
+def _seconds_of_batch(model: BaseEstimator, rows: np.ndarray) -> float:
     start = perf_counter()
     with one_thread():
         predict_numbers(model, rows, n_jobs=1)
     return perf_counter() - start
 
 
-def _as_passed(model: Any, row: np.ndarray) -> Any:
-    """A row of numbers as a data frame, if the model knows names and pandas is there."""
+def _as_passed(model: BaseEstimator, row: np.ndarray) -> np.ndarray | pandas.DataFrame:
+    """Convert a numeric row to a data frame, if the model stores names and pandas is installed."""
     binner = fitted_stages(model).binner
     names = getattr(model, "feature_names_in_", None)
     if names is None or importlib.util.find_spec("pandas") is None:
         return row
     pandas = importlib.import_module("pandas")
-    cells: dict[str, Any] = dict(zip(names, row[0].tolist(), strict=True))
+    cells: dict[str, object] = dict(zip(names, row[0].tolist(), strict=True))
     for column, encoder in binner.encoders_.items():
         cells[names[column]] = encoder.categories[0] if len(encoder.categories) else None
     return pandas.DataFrame({name: [cell] for name, cell in cells.items()})
-
-
-def _seconds_of_one(model: Any, row: Any) -> float:
-    predict, found = getattr(model, response_method(model)), []
-    with one_thread():
-        for _ in range(_CALLS):
-            start = perf_counter()
-            predict(row)
-            found.append(perf_counter() - start)
-    return median(found)

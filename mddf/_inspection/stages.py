@@ -1,12 +1,12 @@
-"""Fitted models as stages that are asked about rows."""
+"""Fitted models as stages, and predictions for rows that are already numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
 
 import numpy as np
-from sklearn.base import is_regressor
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.pipeline import Pipeline
 
 from mddf._base.messages import short
@@ -17,37 +17,38 @@ from mddf._fitted.fitted_model import FittedStages
 from mddf._input.reading import read_table
 
 
-def response_method(model: Any) -> str:
-    """The method that gives a model's predictions in full."""
-    return "predict" if is_regressor(model) else "predict_proba"
+def prediction_method(model: BaseEstimator) -> Callable[[npt.ArrayLike], np.ndarray]:
+    """The method for predictions in full: `predict_proba` of a classifier, else `predict`."""
+    return model.predict if is_regressor(model) else model.predict_proba
 
 
-def fitted_stages(model: Any) -> FittedStages:
-    """What a fitted model consists of; models without stages are refused.
+def fitted_stages(model: BaseEstimator) -> FittedStages:
+    """Describe a fitted model by its stages.
 
-    So is a subclass that predicts in a way of its own.
+    A TypeError refuses models without stages, and subclasses that override `predict_proba` or
+    `predict` outside mddf, since the stages do not describe them.
     """
-    describes = hasattr(type(model), "_fitted_stages")
-    predict = getattr(type(model), response_method(model)) if describes else None
-    if not getattr(predict, "__module__", "").startswith("mddf."):
+    has_stages = hasattr(type(model), "_fitted_stages")
+    if not has_stages or not prediction_method(model).__module__.startswith("mddf."):
         got = short(model)
         if isinstance(model, Pipeline):
-            got = "a pipeline: pass model[-1], and rows that model[:-1].transform gave"
+            got = "a pipeline: pass model[-1], and the rows from model[:-1].transform"
         raise TypeError(
             "model must be a forest of mddf, gradient boosting, an MDDFClassifier, a "
             f"GCForestClassifier, a DeepForestClassifier or a DeepForestRegressor, got {got}"
         )
     fitted = model._fitted_stages()
-    if isinstance(getattr(model, "classes_", None), list):
+    classes = getattr(model, "classes_", None)
+    if isinstance(classes, list):
         raise ValueError(
-            "explanations, graphs and costs are of models with classes of one output, got one "
-            f"with {len(model.classes_)} outputs"
+            "model must have classes of one output for explanations, graphs and costs, got "
+            f"{len(classes)} outputs"
         )
     return fitted
 
 
-def refuse_untraceable(model: Any, remedy: str) -> None:
-    """Refuse a model whose average is not linear in its layers' vectors, or not one of trees."""
+def refuse_untraceable(model: BaseEstimator, remedy: str) -> None:
+    """Raise a TypeError unless predictions are sums over trees; `remedy` ends the message."""
     fitted = fitted_stages(model)
     if fitted.weighs_members:
         raise TypeError(
@@ -62,8 +63,8 @@ def refuse_untraceable(model: Any, remedy: str) -> None:
             )
 
 
-def is_sum_of_trees(model: Any) -> bool:
-    """Whether what a model says can be followed through its trees."""
+def is_sum_of_trees(model: BaseEstimator) -> bool:
+    """Whether predictions are sums over trees of mddf, in every layer."""
     try:
         refuse_untraceable(model, "")
     except TypeError:
@@ -71,13 +72,13 @@ def is_sum_of_trees(model: Any) -> bool:
     return True
 
 
-def coded_stages(model: Any, X: Any) -> Iterator[EncodedRows]:
-    """Rows as each stage sees them.
+def coded_stages(model: BaseEstimator, X: npt.ArrayLike) -> Iterator[EncodedRows]:
+    """Encode rows for each stage in turn.
 
     Yields
     ------
     rows : EncodedRows
-        Written over for the next stage.
+        The input of the stage. The next stage overwrites it.
     """
     fitted = fitted_stages(model)
     table = read_table(model, X, reset=False, categorical_features=model.categorical_features)
@@ -89,13 +90,13 @@ def coded_stages(model: Any, X: Any) -> Iterator[EncodedRows]:
         levels=fitted.columns_of_levels,
     ).block(0, table.shape[0])
     yield rows
-    asked = fitted.ask(rows, model.n_jobs)
-    for _ in zip(fitted.stages[1:], asked, strict=False):  # the last stage need not be asked
+    predictions = fitted.ask(rows, model.n_jobs)
+    for _ in zip(fitted.stages[1:], predictions, strict=False):  # without the last stage's
         yield rows
 
 
-def numbers_of(model: Any, X: Any) -> np.ndarray:
-    """Rows as numbers: categories as codes, those with target statistics as levels."""
+def numbers_of(model: BaseEstimator, X: npt.ArrayLike) -> np.ndarray:
+    """Convert rows to numbers: categories to codes, or to levels if they have statistics."""
     fitted = fitted_stages(model)
     table = read_table(model, X, reset=False, categorical_features=model.categorical_features)
     numbers = fitted.binner.numbers_of_levels(table, fitted.columns_of_levels)
@@ -103,20 +104,27 @@ def numbers_of(model: Any, X: Any) -> np.ndarray:
 
 
 def predict_numbers(
-    model: Any, numbers: np.ndarray, *, n_jobs: int | None = None, finished: bool = True
+    model: BaseEstimator,
+    numbers: np.ndarray,
+    *,
+    n_jobs: int | None = None,
+    finished: bool = True,
 ) -> np.ndarray:
-    """What a model predicts of rows as `numbers_of` gives them.
+    """Predict rows in the form that `numbers_of` returns.
 
-    Probabilities, or numbers of shape (n_rows, n_outputs); if not `finished`, the average before
-    the calibration.
+    Returns
+    -------
+    ndarray of shape (n_rows, n_classes) or (n_rows, n_outputs)
+        Probabilities, or predictions of a regressor. If not `finished`, the average over stages
+        or members before the calibration or the link.
     """
     fitted = fitted_stages(model)
     rows = fitted.binner.asked_rows(numbers, fitted.columns_of_levels, fitted.n_added)
-    asked = fitted.ask(rows, n_jobs)
-    return last(fitted.outcomes(asked) if finished else fitted.averages(asked))
+    predictions = fitted.ask(rows, n_jobs)
+    return last(fitted.outcomes(predictions) if finished else fitted.averages(predictions))
 
 
-def feature_names(model: Any) -> list[str]:
-    """Names of a fitted model's features, "x0" and so on if it saw none."""
+def feature_names(model: BaseEstimator) -> list[str]:
+    """Names of a fitted model's features; "x0" and so on if it was fitted without names."""
     names = getattr(model, "feature_names_in_", None)
     return [f"x{i}" for i in range(model.n_features_in_)] if names is None else names.tolist()

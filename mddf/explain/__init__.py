@@ -1,4 +1,4 @@
-"""What models have learnt, and why they say what they say."""
+"""Explanations: contributions and importances of features, trees as arrays, plots."""
 
 from mddf._base.serialization import publish
 from mddf.explain._arrays import TreeArrays, category_codes, tree_arrays

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
 
 from mddf._base.messages import short
 from mddf._binning.binner import Binner
 from mddf._binning.bins import Bins
+from mddf._gradient.trees import BoostedTrees
 from mddf._inspection.stages import coded_stages, fitted_stages
+from mddf._trees.arrays import TreeBlock
 from mddf._trees.decoding import thresholds
 from mddf._trees.nodes import LEAF
 
@@ -19,40 +23,42 @@ from ._checks import check_whole
 from ._decoding import decode
 from ._paths import rows_at_leaves
 
-TREE_UNDEFINED = -2
+TREE_UNDEFINED = -2  # as in scikit-learn
 
 
 @dataclass(frozen=True)
 class TreeArrays:
-    """One tree, by nodes; the root is node 0. Names are those of scikit-learn's trees.
+    """One tree as arrays over its nodes, with the names of scikit-learn's trees.
+
+    The root is node 0.
 
     Attributes
     ----------
     children_left, children_right : ndarray of int of shape (n_nodes,)
         -1 at leaves.
     feature : ndarray of int of shape (n_nodes,)
-        Column of a node's split; -2 at leaves. In a cascade's layers after the first the columns
+        Column of a node's split; -2 at leaves. In a cascade's layers after the first, the columns
         from ``n_features_in_`` on are class vectors of the layers before. In gradient boosting
-        they are target statistics: those of each column of many categories, then of each pair.
+        they are target statistics: first of each column of many categories, then of each pair.
     threshold : ndarray of float of shape (n_nodes,)
-        Values up to it go left. It may be infinite at a node that asks only whether a value is
-        there. NaN where categories are split, -2 at leaves.
+        Values up to it go left. It is infinite at a node that only separates missing values from
+        others. NaN at splits of categories, -2 at leaves.
     missing_go_to_left : ndarray of bool of shape (n_nodes,)
     categories : dict of int to ndarray of int
         The categories that go left at the nodes which split them, as codes from 0 in the order of
-        `category_codes`; all others go right. What is missing, or was not seen by fit, goes where
-        `missing_go_to_left` says.
+        `category_codes`; all others go right. Missing and new categories go left where
+        `missing_go_to_left` is true.
     value : ndarray of shape (n_nodes, n_classes) or (n_nodes, n_outputs)
-        Class distributions, or means of targets; of a `DeepForestRegressor`, whose targets are
-        scaled to variance 1, of scaled ones; of gradient boosting, what leaves add to raw
-        predictions. Those of inner nodes are means over the training samples by their weight, or
-        over the rows given, and then NaN where none of these gets.
+        Class distributions of a classifier, means of the targets of a regressor (scaled to
+        variance 1 in a `DeepForestRegressor`), or amounts added to raw predictions by gradient
+        boosting. Values of inner nodes are weighted means over the training samples, or means
+        over the rows of `X`, and NaN where no row gets.
     n_node_samples : ndarray of int of shape (n_nodes,) or None
-        How many of the given rows get to each node.
+        Number of rows of `X` at each node.
     weighted_n_node_samples : ndarray of shape (n_nodes,) or None
-        Of the training samples. A bootstrap counts a sample as often as it drew it. Whole numbers
-        are exact to 2^23 in a leaf, others to seven digits and, of a forest whose sample weights
-        are no whole numbers, in a unit of the tree's own.
+        Weight of the training samples at each node. A bootstrap counts a sample as often as it
+        drew it. Whole numbers are exact to 2^23 in a leaf, others to seven digits. If the sample
+        weights of a forest are not whole numbers, each tree has a unit of its own.
     """
 
     children_left: np.ndarray
@@ -72,24 +78,28 @@ class TreeArrays:
 
 
 def tree_arrays(
-    model: Any, *, layer: int | None = None, forest: int | None = None, X: Any = None
+    model: BaseEstimator,
+    *,
+    layer: int | None = None,
+    forest: int | None = None,
+    X: npt.ArrayLike | None = None,
 ) -> list[TreeArrays]:
-    """The trees of a forest, or of a layer of a cascade, as arrays.
+    """Return the trees of a forest, or of a layer of a cascade, as arrays.
 
-    The mean over all trees of the distributions in a row's leaves is what a forest predicts. For
-    a layer, the same holds of each of its forests over the trees of all folds. Of gradient
-    boosting, the sum over all trees of the values in a row's leaves is its raw prediction, but for
-    the start. Symmetric trees have nodes where a level's split divides samples.
+    A forest predicts the mean over all trees of the distributions in a row's leaves. In a layer,
+    each forest predicts the mean over the trees of all folds. The raw prediction of gradient
+    boosting is the start value plus the sum over all trees of the values in a row's leaves.
+    Symmetric trees have nodes only where the split of a level divides the samples.
 
     Parameters
     ----------
     model : forest, gradient boosting, deep forest or cascade of mddf
         Fitted.
     layer : int, default=None
-        Which layer of a cascade, as in a list: 0 is layer 1, and -1 the last one. Must be None
-        for a forest.
+        Position of the layer in a cascade: 0 is the first layer, and -1 the last one. Must be
+        None for a forest.
     forest : int, default=None
-        Which forest of the layer; None means all, one after the other.
+        Position of the forest in the layer; None means all forests, one after the other.
     X : array or DataFrame of shape (n_samples, n_features), default=None
         Rows to be counted at the nodes.
 
@@ -109,21 +119,27 @@ def tree_arrays(
     ([1, -1, -1], [150, 50, 100])
     """
     fitted = fitted_stages(model)
-    number = _chosen("layer", layer, len(fitted.stages), only_for_cascades=not fitted.has_layers)
-    stage = fitted.stages[number]
+    if fitted.has_layers:
+        position = _position("layer", layer, len(fitted.stages))
+    elif layer is None:
+        position = 0
+    else:
+        raise ValueError(f"layer must be None for a forest, got {short(layer)}")
+    stage = fitted.stages[position]
     if forest is not None:
-        forest = _chosen("forest", forest, len(stage.members))
+        forest = _position("forest", forest, len(stage.members))
     member = stage.members[forest or 0]
-    codes, bins = None, member.seen_bins(stage.bins)
+    bins = member.seen_bins(stage.bins)
+    codes = None
     if X is not None:
-        codes = member.seen_codes(next(islice(coded_stages(model, X), number, None)))
+        codes = member.seen_codes(next(islice(coded_stages(model, X), position, None)))
     return [
         tree for block in stage.blocks(forest) for tree in _split(block, member.unit, bins, codes)
     ]
 
 
-def category_codes(model: Any) -> dict[int, list[Any]]:
-    """The categories of each column that has some, in the order of their codes.
+def category_codes(model: BaseEstimator) -> dict[int, list[Hashable | list[Hashable]]]:
+    """Return the categories of each categorical column, in the order of their codes.
 
     Parameters
     ----------
@@ -133,65 +149,68 @@ def category_codes(model: Any) -> dict[int, list[Any]]:
     Returns
     -------
     dict of int to list
-        From the column to its categories. Rare ones that share a code are a list in its place.
+        Categories by column. An entry is a list if several rare categories share its code.
     """
     return categories_by_code(fitted_stages(model).binner)
 
 
-def categories_by_code(binner: Binner) -> dict[int, list[Any]]:
-    """The categories that a binner knows, as `category_codes` has them."""
-    found = {}
+def categories_by_code(binner: Binner) -> dict[int, list[Hashable | list[Hashable]]]:
+    """Return the categories of a binner in the form of `category_codes`."""
+    by_column = {}
     for column, encoder in binner.encoders_.items():
-        there = encoder.categories.tolist()
+        categories = encoder.categories.tolist()
         if encoder.rare is not None:
-            shared = encoder.rare.tolist()
-            there = [value for value in there if value not in shared] + [shared]
-        found[column] = there
-    return found
+            rare = encoder.rare.tolist()
+            categories = [value for value in categories if value not in rare] + [rare]
+        by_column[column] = categories
+    return by_column
 
 
-def _chosen(name: str, number: Any, n: int, only_for_cascades: bool = False) -> int:
-    if only_for_cascades:
-        if number is not None:
-            raise ValueError(f"{name} must be None for a forest, got {short(number)}")
-        return 0
-    check_whole(name, number, -n, n - 1)
-    return int(number) % n
+def _position(name: str, position: int | None, length: int) -> int:
+    """Validate a position in a list, which may count from its end."""
+    check_whole(name, position, -length, length - 1)
+    assert position is not None
+    return int(position) % length
 
 
-def _split(block: Any, unit: Any, bins: Bins, codes: np.ndarray | None) -> list[TreeArrays]:
-    """The trees of a block one by one."""
+def _split(
+    block: TreeBlock | BoostedTrees,
+    unit: float | np.ndarray,
+    bins: Bins,
+    codes: np.ndarray | None,
+) -> list[TreeArrays]:
+    """Divide a block into its trees."""
     nodes = decode(block)
     leaf = nodes.left == LEAF
     value = nodes.value * unit
     counts = None if codes is None else nodes.gather(rows_at_leaves(nodes, block, codes, None))
     weights = None if nodes.weight is None else nodes.gather(nodes.weight)
-    known = weights if counts is None else counts
-    if known is not None:
-        weight = np.where(leaf, known, 0)[:, None]
-        sums = nodes.gather(weight * np.where(leaf[:, None], value, 0))
+    node_weights = weights if counts is None else counts
+    if node_weights is not None:
+        # Leaves store values; those of inner nodes are means over the leaves below.
+        leaf_weights = np.where(leaf, node_weights, 0)[:, None]
+        sums = nodes.gather(leaf_weights * np.where(leaf[:, None], value, 0))
         with np.errstate(invalid="ignore"):
-            value = np.where(leaf[:, None], value, sums / known[:, None])
+            value = np.where(leaf[:, None], value, sums / node_weights[:, None])
     threshold = thresholds(nodes, bins)
-    made = []
+    trees = []
     for first, last in zip(nodes.start[:-1], nodes.start[1:], strict=True):
         part = slice(first, last)
-        ends = leaf[part]
-        made.append(
-            TreeArrays(
-                np.where(ends, LEAF, nodes.left[part] - first),
-                np.where(ends, LEAF, nodes.left[part] - first + 1),
-                np.where(ends, TREE_UNDEFINED, nodes.column[part]),
-                np.where(ends, TREE_UNDEFINED, threshold[part]),
-                nodes.missing_left[part],
-                {},
-                value[part],
-                None if counts is None else counts[part],
-                None if weights is None else weights[part],
-            )
+        is_leaf = leaf[part]
+        tree = TreeArrays(
+            children_left=np.where(is_leaf, LEAF, nodes.left[part] - first),
+            children_right=np.where(is_leaf, LEAF, nodes.left[part] - first + 1),
+            feature=np.where(is_leaf, TREE_UNDEFINED, nodes.column[part]),
+            threshold=np.where(is_leaf, TREE_UNDEFINED, threshold[part]),
+            missing_go_to_left=nodes.missing_left[part],
+            categories={},
+            value=value[part],
+            n_node_samples=None if counts is None else counts[part],
+            weighted_n_node_samples=None if weights is None else weights[part],
         )
-    tree_of = np.repeat(np.arange(nodes.n_trees), np.diff(nodes.start))
-    for node, codes in nodes.sets.items():
-        tree = tree_of[node]
-        made[tree].categories[int(node - nodes.start[tree])] = codes
-    return made
+        trees.append(tree)
+    tree_of_node = np.repeat(np.arange(nodes.n_trees), np.diff(nodes.start))
+    for node, codes_going_left in nodes.sets.items():
+        number = tree_of_node[node]
+        trees[number].categories[int(node - nodes.start[number])] = codes_going_left
+    return trees

@@ -1,8 +1,6 @@
-"""The nodes of boosted trees."""
+"""Nodes of boosted trees."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
@@ -10,117 +8,162 @@ from mddf._binning.bins import MISSING
 from mddf._gradient.trees import BoostedTrees
 from mddf._trees.nodes import LEAF, Nodes
 
-_NO_NODES = (np.empty(0, int),) * 4
-
 
 def decode_boosted(trees: BoostedTrees) -> Nodes:
     """Unpack boosted trees.
 
-    Symmetric ones have a node for each place where a level's split divides a leaf.
+    Symmetric trees get a node wherever the split of a level divides the samples of a leaf.
     """
     arrays = trees.arrays
-    places = _symmetric_places(trees) if trees.symmetric else _leaf_wise_places(trees)
-    tree, split, leaf, left, leaf_of_way = places
-    order = np.argsort(tree, kind="stable")  # trees one after the other; children stay together
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    tree, split, leaf, left = (found[order] for found in (tree, split, leaf, left))
+    if trees.symmetric:
+        places = _symmetric_places(trees)
+        representative = _representative_leaves(trees)
+    else:
+        places = _leaf_wise_places(trees)
+        representative = np.arange(len(arrays["values"]))
+    # 1. Order nodes by trees. The sort is stable, so that children stay next to each other.
+    order = np.argsort(places[:, 0], kind="stable")
+    new_place = np.empty_like(order)
+    new_place[order] = np.arange(len(order))
+    tree, split, leaf, left = places[order].T
     inner = split >= 0
-    column, shift, threshold, number = (  # of leaves what is behind all splits
-        np.append(arrays[name], end).astype(int)[split]
-        for name, end in (("column", 0), ("shift", 0), ("threshold", 0), ("set", -1))
+    leaf = leaf[~inner]
+    # 2. Look up the splits. Leaves have split -1, and take the entry behind all splits.
+    column, shift, threshold, set_number = (
+        np.append(arrays[name], entry_of_leaves).astype(int)[split]
+        for name, entry_of_leaves in (("column", 0), ("shift", 0), ("threshold", 0), ("set", -1))
     )
     missing_left = shift > 0
     sets = {}
-    for node in np.flatnonzero(number >= 0).tolist():
-        bits = arrays["sets"][number[node]].astype("<u8").view(np.uint8)
+    for node in np.flatnonzero(set_number >= 0).tolist():
+        bits = arrays["sets"][set_number[node]].astype("<u8").view(np.uint8)
         goes_left = np.unpackbits(bits, bitorder="little") > 0
-        missing_left[node], sets[node] = goes_left[MISSING], np.flatnonzero(goes_left[:MISSING])
-    value = np.full((len(tree), trees.n_scores), np.nan)
-    value[~inner] = arrays["values"][leaf[~inner]]
-    node_of_leaf = np.zeros(len(arrays["values"]), int)
-    node_of_leaf[leaf[~inner]] = np.flatnonzero(~inner)
-    weight = np.zeros(len(tree))
-    weight[~inner] = np.bincount(leaf_of_way, trees.weight, minlength=len(leaf_of_way))[
-        leaf[~inner]
-    ]
+        missing_left[node] = goes_left[MISSING]
+        sets[node] = np.flatnonzero(goes_left[:MISSING])
+    # 3. Look up the leaves.
+    n_leaves = len(arrays["values"])
+    value = np.full((len(inner), trees.n_scores), np.nan)
+    value[~inner] = arrays["values"][leaf]
+    weight = np.zeros(len(inner))
+    weight[~inner] = np.bincount(representative, trees.weight, minlength=n_leaves)[leaf]
+    node_of_leaf = np.zeros(n_leaves, int)
+    node_of_leaf[leaf] = np.flatnonzero(~inner)
     return Nodes(
-        np.searchsorted(tree, np.arange(trees.n_trees + 1)),
-        np.where(inner, place[left], LEAF),
-        column,
-        threshold - shift,
-        missing_left,
-        sets,
-        value,
-        node_of_leaf[leaf_of_way],
-        arrays["first_leaf"],
-        weight,
+        start=np.searchsorted(tree, np.arange(trees.n_trees + 1)),
+        left=np.where(inner, new_place[left], LEAF),
+        column=column,
+        highest=threshold - shift,
+        missing_left=missing_left,
+        sets=sets,
+        value=value,
+        word_node=node_of_leaf[representative],
+        word_start=arrays["first_leaf"],
+        weight=weight,
     )
 
 
-def _leaf_wise_places(trees: BoostedTrees) -> tuple[np.ndarray, ...]:
-    """Nodes level by level: tree, split or -1, leaf or -1, left child; and the leaf of each leaf.
+def _leaf_wise_places(trees: BoostedTrees) -> np.ndarray:
+    """Find the split or the leaf of each node, level by level over all trees.
 
-    Splits, leaves and nodes are counted over all trees.
+    Returns
+    -------
+    ndarray of int of shape (n_nodes, 4)
+        Tree, split (-1 at leaves), leaf (-1 at inner nodes) and left child (-1 at leaves); the
+        right child is next. Splits, leaves and nodes are counted over all trees.
     """
     arrays = trees.arrays
-    first_split, first_leaf = arrays["first_split"], arrays["first_leaf"]
+    first_split = arrays["first_split"]
+    first_leaf = arrays["first_leaf"]
+    children = np.column_stack([arrays["left"], arrays["right"]])
     tree = np.arange(trees.n_trees)
-    at = np.where(np.diff(first_split) > 0, 0, -1)
-    levels, n_nodes = [_NO_NODES], 0
+    # A child is the number of a split in its tree, or -1 - the number of a leaf.
+    child = np.where(np.diff(first_split) > 0, 0, -1)
+    levels = [np.empty((0, 4), int)]
+    n_nodes = 0
     while len(tree):
-        inner = at >= 0
-        split = np.where(inner, first_split[tree] + at, -1)
-        leaf = np.where(inner, -1, first_leaf[tree] - 1 - at)
+        inner = child >= 0
+        split = np.where(inner, first_split[tree] + child, -1)
+        leaf = np.where(inner, -1, first_leaf[tree] - 1 - child)
         n_nodes += len(tree)
-        left = np.full(len(tree), -1)
-        left[inner] = n_nodes + 2 * np.arange(inner.sum())
-        levels.append((tree, split, leaf, left))
+        left = _left_children(inner, n_nodes)
+        levels.append(np.column_stack([tree, split, leaf, left]))
         tree = np.repeat(tree[inner], 2)
-        at = np.column_stack([arrays["left"], arrays["right"]])[split[inner]].ravel()
-    return (*map(np.concatenate, zip(*levels, strict=True)), np.arange(len(arrays["values"])))
+        child = children[split[inner]].ravel()
+    return np.concatenate(levels)
 
 
-def _symmetric_places(trees: BoostedTrees) -> tuple[np.ndarray, ...]:
-    """The same of symmetric trees, whose ways may end in the same leaf."""
-    arrays = trees.arrays
-    first_split, first_leaf = arrays["first_split"], arrays["first_leaf"]
+def _symmetric_places(trees: BoostedTrees) -> np.ndarray:
+    """Find the same for symmetric trees.
+
+    A node stands at a level of its tree. Its way is the binary number of the turns taken so far,
+    1 for right. The leaf of a node at the last level is the first one of its tree plus the way.
+    """
+    first_split = trees.arrays["first_split"]
+    first_leaf = trees.arrays["first_leaf"]
     n_levels = np.diff(first_split)
-    n_reached = np.concatenate([[0], np.cumsum(trees.weight > 0)])
-
-    def skip(tree: Any, level: Any, way: Any) -> Any:
-        """To the next level that divides the samples there, or the last one."""
-        while True:
-            size = np.left_shift(1, np.maximum(n_levels[tree] - 1 - level, 0))
-            right = first_leaf[tree] + (2 * way + 1) * size
-            n_right = np.take(n_reached, right + size, mode="clip")
-            n_right = n_right - np.take(n_reached, right, mode="clip")
-            stays = (level < n_levels[tree]) & (n_right == 0)
-            if not stays.any():
-                return level, way
-            level, way = level + stays, np.where(stays, 2 * way, way)
-
     tree = np.arange(trees.n_trees)
-    level, way = np.zeros_like(tree), np.zeros_like(tree)
-    levels, n_nodes = [_NO_NODES], 0
+    level = np.zeros_like(tree)
+    way = np.zeros_like(tree)
+    levels = [np.empty((0, 4), int)]
+    n_nodes = 0
     while len(tree):
-        level, way = skip(tree, level, way)
+        level, way = _next_division(trees, tree, level, way)
         inner = level < n_levels[tree]
         split = np.where(inner, first_split[tree] + level, -1)
         leaf = np.where(inner, -1, first_leaf[tree] + way)
         n_nodes += len(tree)
-        left = np.full(len(tree), -1)
-        left[inner] = n_nodes + 2 * np.arange(inner.sum())
-        levels.append((tree, split, leaf, left))
-        tree, level = np.repeat(tree[inner], 2), np.repeat(level[inner] + 1, 2)
-        way = (2 * way[inner, None] + [0, 1]).ravel()
+        left = _left_children(inner, n_nodes)
+        levels.append(np.column_stack([tree, split, leaf, left]))
+        tree = np.repeat(tree[inner], 2)
+        level = np.repeat(level[inner] + 1, 2)
+        way = np.column_stack([2 * way[inner], 2 * way[inner] + 1]).ravel()
+    return np.concatenate(levels)
+
+
+def _representative_leaves(trees: BoostedTrees) -> np.ndarray:
+    """The leaf that has a node, for each leaf of symmetric trees.
+
+    A split that does not divide the samples of a leaf has no node. The leaves on both of its sides
+    then share the node of the left one.
+    """
+    first_leaf = trees.arrays["first_leaf"]
+    n_levels = np.diff(trees.arrays["first_split"])
     tree = np.repeat(np.arange(trees.n_trees), np.diff(first_leaf))
-    full = np.arange(len(tree)) - first_leaf[tree]
-    level, way = np.zeros_like(tree), np.zeros_like(tree)
-    for _ in range(n_levels.max(initial=0)):  # to the first way that ends in the same leaf
-        level, way = skip(tree, level, way)
-        below = n_levels[tree] - 1 - level
-        steps = below >= 0
-        bit = np.right_shift(full, np.maximum(below, 0)) & 1
-        way, level = np.where(steps, 2 * way + bit, way), level + steps
-    return (*map(np.concatenate, zip(*levels, strict=True)), first_leaf[tree] + way)
+    full_way = np.arange(len(tree)) - first_leaf[tree]
+    level = np.zeros(len(tree), int)
+    way = np.zeros(len(tree), int)
+    for _ in range(n_levels.max(initial=0)):
+        level, way = _next_division(trees, tree, level, way)
+        levels_below = n_levels[tree] - 1 - level
+        goes_on = levels_below >= 0
+        turn = np.right_shift(full_way, np.maximum(levels_below, 0)) & 1
+        way = np.where(goes_on, 2 * way + turn, way)
+        level = level + goes_on
+    return first_leaf[tree] + way
+
+
+def _next_division(
+    trees: BoostedTrees, tree: np.ndarray, level: np.ndarray, way: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Go left down to the next level whose split divides the samples there, or to the leaf."""
+    first_leaf = trees.arrays["first_leaf"]
+    n_levels = np.diff(trees.arrays["first_split"])
+    n_reached = np.concatenate([[0], np.cumsum(trees.weight > 0)])  # leaves with samples, before
+    while True:
+        # The leaves below the right child are those from `right` to `right + size`.
+        size = np.left_shift(1, np.maximum(n_levels[tree] - 1 - level, 0))
+        right = first_leaf[tree] + (2 * way + 1) * size
+        n_right = np.take(n_reached, right + size, mode="clip")
+        n_right = n_right - np.take(n_reached, right, mode="clip")
+        undivided = (level < n_levels[tree]) & (n_right == 0)
+        if not undivided.any():
+            return level, way
+        way = np.where(undivided, 2 * way, way)
+        level = level + undivided
+
+
+def _left_children(inner: np.ndarray, n_nodes: int) -> np.ndarray:
+    """Left children of a level's nodes, if the next level begins at node `n_nodes`."""
+    left = np.full(len(inner), -1)
+    left[inner] = n_nodes + 2 * np.arange(inner.sum())
+    return left

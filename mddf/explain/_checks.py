@@ -1,23 +1,23 @@
-"""Refusals in one line: which parameter, what was expected, what came."""
+"""Checks of parameters, with errors of one line."""
 
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any
 
 from mddf._base.messages import short
 
 
-def check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
-    """Refuse what is not one of a few words."""
+def check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    """Raise a ValueError unless the value is one of a few words."""
     if not isinstance(value, str) or value not in allowed:
-        *others, last = map(repr, allowed)
-        raise ValueError(f"{name} must be {', '.join(others)} or {last}, got {short(value)}")
+        *first, last = map(repr, allowed)
+        raise ValueError(f"{name} must be {', '.join(first)} or {last}, got {short(value)}")
 
 
-def check_whole(name: str, value: Any, least: int, most: int | None = None) -> None:
-    """Refuse what is not a whole number from `least` to `most`."""
-    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
-    if not is_whole or value < least or (most is not None and value > most):
-        bound = f"of at least {least}" if most is None else f"from {least} to {most}"
-        raise ValueError(f"{name} must be a whole number {bound}, got {short(value)}")
+def check_whole(name: str, value: object, least: int, most: int | None = None) -> None:
+    """Raise a ValueError unless the value is a whole number from `least` to `most`."""
+    number = int(value) if isinstance(value, Integral) and not isinstance(value, bool) else None
+    if number is not None and number >= least and (most is None or number <= most):
+        return
+    bound = f"of at least {least}" if most is None else f"from {least} to {most}"
+    raise ValueError(f"{name} must be a whole number {bound}, got {short(value)}")

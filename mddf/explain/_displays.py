@@ -1,10 +1,15 @@
-"""Pictures of fitted models, in the style of scikit-learn's displays."""
+"""Plots of fitted models, in the style of scikit-learn's displays."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.messages import short
@@ -12,8 +17,13 @@ from mddf._base.messages import short
 from ._checks import check_whole
 from ._importances import importances
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-def _pyplot() -> Any:
+_MOST_TICKS = 12  # labels of layers that fit side by side on the axis of a narrow plot
+
+
+def _pyplot() -> ModuleType:
     try:
         from matplotlib import pyplot
     except ImportError as error:
@@ -21,28 +31,28 @@ def _pyplot() -> Any:
     return pyplot
 
 
-def _check_axes(name: str, axis: Any) -> None:
+def _check_axes(name: str, axis: object) -> None:
     if not hasattr(axis, "barh"):
         raise TypeError(f"{name} must be matplotlib Axes, got {short(axis)}")
 
 
 class LayersDisplay:
-    """How a cascade or a deep forest grew: scores, margins and weights by layer.
+    """Plot of scores, margins and weights by layer, of a cascade or a deep forest.
 
-    Make one by :meth:`from_estimator`. All figures are out-of-fold. Of a deep forest that
-    regresses there are errors in place of margins. If a single layer was grown, its members take
-    the place of the layers: the score and the weight of each, and a line for all together.
+    Create it by :meth:`from_estimator`. All numbers are out-of-fold. For a regressor, errors take
+    the place of margins. If a single layer was grown, members take the place of layers: the score
+    and the weight of each member, and a line for the score of all together.
 
     Parameters
     ----------
     history : dict of str to ndarray
         ``history_`` of the model.
     margins : ndarray of shape (n_grown, n_samples) or None
-        ``margins_`` of a cascade; None draws what `history` has of margins or errors.
+        ``margins_`` of a cascade. None draws the margins or errors in `history`.
     member_scores : ndarray of shape (n_grown, n_members)
-        Scores of single members, NaN where there is none.
+        Scores of single members, NaN for absent members.
     alphas : ndarray of shape (n_kept,) or (n_kept, n_members)
-        ``alphas_`` of a cascade, or the members' weights in the average.
+        ``alphas_`` of a cascade, or the weights of the members in the average.
     members : list of str, default=None
         Names of the members, if they have weights.
 
@@ -67,10 +77,10 @@ class LayersDisplay:
         self,
         *,
         history: dict[str, np.ndarray],
-        margins: np.ndarray,
+        margins: np.ndarray | None,
         member_scores: np.ndarray,
         alphas: np.ndarray,
-        members: Any = None,
+        members: list[str] | None = None,
     ) -> None:
         self.history = history
         self.margins = margins
@@ -79,8 +89,10 @@ class LayersDisplay:
         self.members = members
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, axes: Any = None) -> LayersDisplay:
-        """Draw a fitted cascade or deep forest.
+    def from_estimator(
+        cls, estimator: BaseEstimator, *, axes: Sequence[Axes] | None = None
+    ) -> LayersDisplay:
+        """Plot a fitted cascade or deep forest.
 
         Parameters
         ----------
@@ -99,8 +111,8 @@ class LayersDisplay:
         check_is_fitted(estimator)
         return cls(**estimator._layer_figures()).plot(axes=axes)
 
-    def plot(self, *, axes: Any = None) -> LayersDisplay:
-        """Draw it.
+    def plot(self, *, axes: Sequence[Axes] | None = None) -> LayersDisplay:
+        """Draw the plots.
 
         Parameters
         ----------
@@ -119,26 +131,26 @@ class LayersDisplay:
         for axis in self.axes_:
             _check_axes("axes", axis)
         self.figure_ = self.axes_[0].figure
-        layer, n_kept = self.history["layer"], len(self.alphas)
+        layer = self.history["layer"]
         if len(layer) == 1:
             self._draw_members()
             return self
         self._draw_scores(self.axes_[0], layer)
         self._draw_margins(self.axes_[1], layer)
-        self._draw_vote(self.axes_[2], layer[:n_kept])
+        self._draw_weights(self.axes_[2], layer[: len(self.alphas)])
         for axis in self.axes_:
             axis.set_xlabel("layer")
-            axis.set_xticks(layer[:: -(-len(layer) // 12)])
+            axis.set_xticks(layer[:: -(-len(layer) // _MOST_TICKS)])
             axis.set_xlim(layer[0] - 0.6, layer[-1] + 0.6)
         return self
 
     def _draw_members(self) -> None:
-        """What a single layer shows: its members beside each other."""
-        scores, margins, vote = self.axes_
-        found = self.member_scores[0]
-        names = self.members or [f"member {i}" for i in range(1, len(found) + 1)]
+        """Draw a single layer, with its members on the vertical axis."""
+        scores, margins, weights = self.axes_
+        member_scores = self.member_scores[0]
+        names = self.members or [f"member {i}" for i in range(1, len(member_scores) + 1)]
         places = np.arange(len(names))
-        scores.plot(found, places, "o", color="0.4", label="a member alone")
+        scores.plot(member_scores, places, "o", color="0.4", label="a member alone")
         scores.axvline(self.history["score"][0], label="all members")
         scores.set_yticks(places, names)
         scores.set(title="out-of-fold score", xlabel="score", ylim=(len(names) - 0.5, -0.5))
@@ -150,15 +162,15 @@ class LayersDisplay:
             margins.hist(self.margins[0], bins=30)
             margins.axvline(0, color="0.5", linewidth=0.8)
             margins.set(title="out-of-fold margins", xlabel="margin", ylabel="samples")
-        if self.members is None:  # forests have no weights but the layer's
-            self._draw_vote(vote, self.history["layer"])
-            vote.set(xlabel="layer", xticks=[1])
+        if self.members is None:  # the layer of a cascade has one coefficient
+            self._draw_weights(weights, self.history["layer"])
+            weights.set(xlabel="layer", xticks=[1])
             return
-        vote.barh(places, self.alphas[0], color="tab:blue")
-        vote.set_yticks(places, names)
-        vote.set(title="weights of the members", xlabel="weight", ylim=(len(names) - 0.5, -0.5))
+        weights.barh(places, self.alphas[0], color="tab:blue")
+        weights.set_yticks(places, names)
+        weights.set(title="weights of the members", xlabel="weight", ylim=(len(names) - 0.5, -0.5))
 
-    def _draw_scores(self, axis: Any, layer: np.ndarray) -> None:
+    def _draw_scores(self, axis: Axes, layer: np.ndarray) -> None:
         n_kept = len(self.alphas)
         axis.plot(layer, self.history["score"], "o-", label="layers so far")
         if "layer_score" in self.history:
@@ -171,14 +183,14 @@ class LayersDisplay:
         axis.set(title="out-of-fold score", ylabel="score")
         axis.legend()
 
-    def _draw_margins(self, axis: Any, layer: np.ndarray) -> None:
+    def _draw_margins(self, axis: Axes, layer: np.ndarray) -> None:
         if self.margins is None and "rmse" in self.history:
             axis.plot(layer, self.history["rmse"], "o-")
             axis.set(title="out-of-fold error", ylabel="standard deviations of the target")
             return
         if self.margins is None:
-            mean, spread = self.history["margin_mean"], self.history["margin_std"]
-            axis.errorbar(layer, mean, spread, fmt="o-", capsize=4)
+            mean = self.history["margin_mean"]
+            axis.errorbar(layer, mean, self.history["margin_std"], fmt="o-", capsize=4)
             axis.set(title="out-of-fold margins", ylabel="mean and standard deviation")
             return
         low, median, high = np.quantile(self.margins, [0.1, 0.5, 0.9], axis=1)
@@ -189,14 +201,14 @@ class LayersDisplay:
         axis.set(title="out-of-fold margins", ylabel="margin")
         axis.legend()
 
-    def _draw_vote(self, axis: Any, layer: np.ndarray) -> None:
+    def _draw_weights(self, axis: Axes, layer: np.ndarray) -> None:
         if self.members is None:
             axis.bar(layer, self.alphas, color="tab:blue", width=0.6)
             axis.set(title="coefficients of the kept layers", ylabel="alpha")
             return
         below = np.zeros(len(layer))
         for name, weight in zip(self.members, self.alphas.T, strict=True):
-            if weight.any():
+            if weight.any():  # bars of members on top of each other
                 axis.bar(layer, weight, 0.6, below, label=name)
                 below = below + weight
         axis.set(title="weights of the members", ylabel="weight")
@@ -204,14 +216,14 @@ class LayersDisplay:
 
 
 class ImportancesDisplay:
-    """Importances of features as bars, the largest at the top.
+    """Bar plot of feature importances, the largest at the top.
 
-    Make one by :meth:`from_estimator`.
+    Create it by :meth:`from_estimator`.
 
     Parameters
     ----------
     found : sklearn.utils.Bunch
-        What `mddf.explain.importances` returns.
+        Result of `mddf.explain.importances`.
 
     Attributes
     ----------
@@ -219,26 +231,26 @@ class ImportancesDisplay:
     ax_ : matplotlib Axes
     """
 
-    def __init__(self, *, found: Any) -> None:
+    def __init__(self, *, found: Bunch) -> None:
         if not hasattr(found, "importances_mean"):
             raise TypeError(
-                f"found must be what mddf.explain.importances returns, got {short(found)}"
+                f"found must be a result of mddf.explain.importances, got {short(found)}"
             )
         self.found = found
 
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any = None,
-        y: Any = None,
+        estimator: BaseEstimator,
+        X: npt.ArrayLike | None = None,
+        y: npt.ArrayLike | None = None,
         *,
         kind: str = "auto",
         most: int = 20,
-        ax: Any = None,
+        ax: Axes | None = None,
         **options: Any,
     ) -> ImportancesDisplay:
-        """Work out importances and draw them.
+        """Compute importances and plot them.
 
         Parameters
         ----------
@@ -246,11 +258,11 @@ class ImportancesDisplay:
         X : array or DataFrame of shape (n_samples, n_features), default=None
             Rows that the model was not fitted on.
         y : array of shape (n_samples,), default=None
-            Their classes, or numbers.
+            Targets of the rows.
         kind : {"auto", "held-out", "permutation", "impurity"}, default="auto"
             As for `mddf.explain.importances`.
         most : int, default=20
-            Features that are shown.
+            Number of features in the plot.
         ax : matplotlib Axes, default=None
             None makes a new figure.
         **options
@@ -260,16 +272,16 @@ class ImportancesDisplay:
         -------
         ImportancesDisplay
         """
-        found = importances(estimator, X, y, kind=kind, **options)
-        return cls(found=found).plot(most=most, ax=ax)
+        result = importances(estimator, X, y, kind=kind, **options)
+        return cls(found=result).plot(most=most, ax=ax)
 
-    def plot(self, *, most: int = 20, ax: Any = None) -> ImportancesDisplay:
-        """Draw them.
+    def plot(self, *, most: int = 20, ax: Axes | None = None) -> ImportancesDisplay:
+        """Draw the plot.
 
         Parameters
         ----------
         most : int, default=20
-            Features that are shown.
+            Number of features in the plot.
         ax : matplotlib Axes, default=None
             None makes a new figure.
 
@@ -278,17 +290,20 @@ class ImportancesDisplay:
         ImportancesDisplay
         """
         check_whole("most", most, 1)
-        mean, spread = self.found.importances_mean, self.found.importances_std
-        shown = np.argsort(-mean, kind="stable")[:most][::-1]
+        mean = self.found.importances_mean
+        spread = self.found.importances_std
+        features = np.argsort(-mean, kind="stable")[:most][::-1]
         if ax is None:
-            height = 1 + 0.25 * len(shown)
+            height = 1 + 0.25 * len(features)
             _, ax = _pyplot().subplots(figsize=(6, height), layout="constrained")
         _check_axes("ax", ax)
-        names = [str(self.found.feature_names[i]) for i in shown]
-        error = None if spread is None else spread[shown]
-        ax.barh(np.arange(len(shown)), mean[shown], xerr=error, color="tab:blue", ecolor="0.3")
-        ax.set_yticks(np.arange(len(shown)), names)
+        names = [str(self.found.feature_names[feature]) for feature in features]
+        error = None if spread is None else spread[features]
+        places = np.arange(len(features))
+        ax.barh(places, mean[features], xerr=error, color="tab:blue", ecolor="0.3")
+        ax.set_yticks(places, names)
         ax.axvline(0, color="0.5", linewidth=0.8)
         ax.set(xlabel=self.found.measure)
-        self.ax_, self.figure_ = ax, ax.figure
+        self.ax_ = ax
+        self.figure_ = ax.figure
         return self

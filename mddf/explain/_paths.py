@@ -1,22 +1,22 @@
-"""What each feature does to a row's class vector on its way down the trees."""
+"""Contributions of features to class vectors, step by step down the trees."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
-from mddf._trees.arrays import Trees
+from mddf._gradient.trees import BoostedTrees
+from mddf._trees.arrays import TreeBlock, Trees
 from mddf._trees.nodes import LEAF, Nodes
 
 from ._decoding import decode, leaf_indices
 
 
 def node_values(nodes: Nodes, reached: np.ndarray) -> np.ndarray:
-    """The mean distribution of the leaves below each node, weighted by the rows that reach them.
+    """Mean distribution of the leaves below each node, weighted by the rows that reach them.
 
-    Where no row gets to, all leaves weigh the same.
+    All leaves have equal weight below a node that no row reaches.
 
     Parameters
     ----------
@@ -32,67 +32,74 @@ def node_values(nodes: Nodes, reached: np.ndarray) -> np.ndarray:
     value = np.where(leaf[:, None], nodes.value, 0)
     counts = nodes.gather(reached)[:, None]
     n_leaves = nodes.gather(leaf.astype(int))[:, None]
-    of_rows = nodes.gather(reached[:, None] * value) / np.where(counts > 0, counts, 1)
-    found = np.where(counts > 0, of_rows, nodes.gather(value) / n_leaves)
-    found[leaf] = nodes.value[leaf]
-    return found
+    weighted_means = nodes.gather(reached[:, None] * value) / np.where(counts > 0, counts, 1)
+    means = np.where(counts > 0, weighted_means, nodes.gather(value) / n_leaves)
+    means[leaf] = nodes.value[leaf]
+    return means
 
 
 def rows_at_leaves(
-    nodes: Nodes, block: Any, background: np.ndarray | None, n_jobs: int | None
+    nodes: Nodes,
+    block: TreeBlock | BoostedTrees,
+    background: np.ndarray | None,
+    n_jobs: int | None,
 ) -> np.ndarray:
-    """How many rows of the background get to each leaf of a block."""
+    """Number of background rows at each leaf; without background, weight of training rows."""
     if background is None:
         return nodes.reached(None)
     return nodes.reached(leaf_indices(block, background, n_jobs))
 
 
-def nothing(blocks: Any, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Contributions and a bias of zeros, for trees that say something of rows."""
+def zero_contributions(
+    blocks: Sequence[TreeBlock | BoostedTrees], codes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Contributions and a bias of zeros, in the shapes of `path_contributions`."""
     width = blocks[0].width
     return np.zeros((*codes.shape, width)), np.zeros(width)
 
 
 def path_contributions(
-    blocks: Sequence[Any],
+    blocks: Sequence[TreeBlock | BoostedTrees],
     codes: np.ndarray,
     background: np.ndarray | None,
-    players: np.ndarray | None = None,
+    shap_groups: np.ndarray | None = None,
     *,
     n_jobs: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Contributions of the columns to the mean class distribution over trees, by their paths.
 
-    At every step down a tree the mean class distribution changes from a node's to its child's;
-    the change is put down to the column that the node asks.
+    At every step down a tree, the mean class distribution changes from a node's to its child's.
+    The change is attributed to the column that the node splits by.
 
     Parameters
     ----------
     blocks : sequence of Trees, ValueTrees or BoostedTrees
     codes : ndarray of uint8 of shape (n_rows, n_columns)
-        What is explained.
+        Rows to be explained.
     background : ndarray of uint8 of shape (n_background, n_columns) or None
-        The rows that the means of nodes are taken over; None for those of training, of which
-        trees have to keep the weight.
-    players : ndarray of int of shape (n_columns,) or None, default=None
-        The column that each one's part is put down to: columns of the same are known together.
-        None: each by itself.
+        Rows over which the means of nodes are taken. None takes the training rows, whose weight
+        the trees then have to store.
+    shap_groups : ndarray of int of shape (n_columns,) or None, default=None
+        The column to which each column's contribution is attributed. Columns with the same entry
+        are known or unknown together. None: each by itself.
     n_jobs : int, default=None
 
     Returns
     -------
     contributions : ndarray of shape (n_rows, n_columns, n_classes)
     bias : ndarray of shape (n_classes,)
-        With the sum over columns it makes the mean class distribution of a row.
+        The bias plus the sum of contributions over columns is the mean class distribution of a
+        row.
     """
-    contributions, bias = nothing(blocks, codes)
+    contributions, bias = zero_contributions(blocks, codes)
     for block in blocks:
         nodes = decode(block)
         value = node_values(nodes, rows_at_leaves(nodes, block, background, n_jobs))
         bias += value[nodes.start[:-1]].sum(axis=0)
-        step = value - value[nodes.parent]  # of roots it is not looked at
+        change = value - value[nodes.parent]  # entries of roots are never read
         for row, node, column in _steps(nodes, block, codes, n_jobs):
-            contributions[row, column if players is None else players[column]] += step[node]
+            group = column if shap_groups is None else shap_groups[column]
+            contributions[row, group] += change[node]
     n_trees = max(1, sum(block.n_trees for block in blocks))
     return contributions / n_trees, bias / n_trees
 
@@ -106,7 +113,7 @@ def own_class_contributions(
     ----------
     blocks : sequence of Trees
     codes : ndarray of uint8 of shape (n_rows, n_columns)
-        What is explained, and what the means of nodes are taken over.
+        Rows to be explained, which are also the background.
     labels : ndarray of int of shape (n_rows,)
     n_jobs : int, default=None
 
@@ -118,23 +125,24 @@ def own_class_contributions(
     for block in blocks:
         nodes = decode(block)
         value = node_values(nodes, rows_at_leaves(nodes, block, codes, n_jobs))
-        step = value - value[nodes.parent]
+        change = value - value[nodes.parent]
         for row, node, column in _steps(nodes, block, codes, n_jobs):
-            contributions[row, column] += step[node, labels[row]]
+            contributions[row, column] += change[node, labels[row]]
     return contributions / sum(block.n_trees for block in blocks)
 
 
 def _steps(
-    nodes: Nodes, block: Trees, codes: np.ndarray, n_jobs: int | None
+    nodes: Nodes, block: TreeBlock | BoostedTrees, codes: np.ndarray, n_jobs: int | None
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """All steps of the rows down the trees, many at once but no row twice.
+    """All steps of the rows down the trees, for many rows at once.
 
     Yields
     ------
     row, node, column : ndarray of int
-        Which rows, what node they get to, and the column that led them there.
+        Rows, without duplicates, the node that each reaches, and the column split by its parent.
     """
-    parent, column = nodes.parent, nodes.column[nodes.parent]
+    parent = nodes.parent
+    column = nodes.column[parent]
     leaves = nodes.leaves(leaf_indices(block, codes, n_jobs))
     rows = np.arange(len(codes))
     for node in leaves.T:

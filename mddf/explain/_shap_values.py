@@ -1,15 +1,15 @@
-"""Contributions of the features to the probabilities of single rows."""
+"""Contributions of the features to the predictions of single rows."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import partial
 from itertools import repeat
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.base import is_regressor
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, is_regressor
 
 from mddf._base.validation import naming
 from mddf._binning.bins import apply_bins
@@ -21,31 +21,38 @@ from mddf._inspection.stages import (
     is_sum_of_trees,
     numbers_of,
     predict_numbers,
+    prediction_method,
     refuse_untraceable,
-    response_method,
 )
 
 from ._checks import check_choice, check_whole
 from ._paths import path_contributions
 from ._tree_shap import tree_contributions
 
-_OF_TREES: dict[str, Callable[..., Any]] = {"tree": tree_contributions, "path": path_contributions}
+if TYPE_CHECKING:
+    import shap
+
+_TREE_METHODS = {"tree": tree_contributions, "path": path_contributions}
+# Largest relative difference between sums of contributions and predictions, a wide margin over
+# rounding. It was not tuned; a larger difference is a fault of this package.
 _TOLERANCE = 1e-6
+# Background rows of "permutation", which mixes each explained row with all of them. shap's maskers
+# have the same default.
 _PERMUTATION_ROWS = 100
 
 
 def shap_values(
-    model: Any, X: Any, *, background: Any = None, method: str = "auto", random_state: Any = 0
-) -> Any:
-    """Contributions of the features to the class probabilities of each row, or to its prediction.
+    model: BaseEstimator,
+    X: npt.ArrayLike,
+    *,
+    background: npt.ArrayLike | None = None,
+    method: str = "auto",
+    random_state: int | None = 0,
+) -> shap.Explanation:
+    """Compute the contributions of the features to the predictions of single rows.
 
-    The contributions of a row and the base values add up to its probabilities; those of a
-    regressor to its prediction. Of a cascade with ``calibrate=True``, "tree" and "path" explain
-    the probabilities before the calibration, which changes how sure they are and not their order.
-    Of gradient boosting they explain raw predictions: `decision_function`, of "poisson" and
-    "gamma" the logarithm of the prediction. What target statistics of a category tell is known if
-    the category is; those of a pair of categories are known or not by themselves, and what falls
-    to them is shared equally by the two.
+    The contributions of a row and its base values add up to its class probabilities, or to its
+    prediction by a regressor.
 
     Parameters
     ----------
@@ -54,32 +61,31 @@ def shap_values(
     X : array or DataFrame of shape (n_samples, n_features)
         Rows to be explained.
     background : array or DataFrame of shape (n_background, n_features), default=None
-        Rows, such as a sample of those for training, that stand for what is not known of a
-        feature. None means `X`, which then needs rows that differ; for "permutation", at most
-        100 of its rows. Trees of gradient boosting keep what their training samples weigh in each
-        leaf: None means these samples for them.
+        Rows, such as a sample of the training rows, that stand for unknown values of a feature.
+        None means `X`, which then needs rows that differ; for "permutation", at most 100 of its
+        rows. Trees of gradient boosting store the weight of their training samples in each leaf,
+        and None means these samples.
     method : {"auto", "tree", "path", "permutation"}, default="auto"
         - "auto": "tree" for models that are sums over trees, "permutation" for others, such as a
-          deep forest of members of several kinds.
-        - "tree": Shapley values of the trees (path-dependent; the nodes' weights are the numbers
-          of background rows), exact for trees of any depth. For a cascade
-          those of each layer; what falls to a class vector of the layer before is passed on to
-          the features in proportion to the absolute values of their contributions to it.
-        - "path": as "tree", but by the changes of the mean class vector along the path of a row
-          [1]_. Less exact, and many times as fast.
-        - "permutation": by the permutation explainer of the package shap, which asks the whole
-          model about mixtures of rows. Slow, and true to any model, with classifiers of other
-          packages too; an estimate if there are many features.
+          deep forest with members of several kinds.
+        - "tree": Shapley values of the trees (path-dependent: the weight of a node is its number
+          of background rows), exact for trees of any depth.
+        - "path": the changes of the mean class vector along the path of a row [1]_. Less exact
+          than "tree", and many times as fast.
+        - "permutation": the permutation explainer of the package shap, which predicts mixtures of
+          rows. Slow, but faithful to any model, including members of other packages. An estimate
+          if there are many features.
     random_state : int or None, default=0
-        Of "permutation".
+        Seed of "permutation".
 
     Returns
     -------
     shap.Explanation
-        ``values`` has shape (n_samples, n_features, n_classes), ``base_values`` (n_samples,
-        n_classes), with outputs in place of classes for a regressor, and without them if there is
-        only one, as the raw prediction of two classes; ``data`` holds the rows as numbers,
-        categories as codes: those that have target statistics by their place among all.
+        ``values`` has shape (n_samples, n_features, n_classes) and ``base_values`` (n_samples,
+        n_classes). A regressor has outputs in place of classes. The last axis is absent if there
+        is only one, as for the raw prediction of two classes. ``data`` holds the rows as numbers.
+        Categories are codes, or positions among all categories of the column if it has target
+        statistics.
 
     Raises
     ------
@@ -90,6 +96,18 @@ def shap_values(
     -----
     UserWarning
         If the rows of `background` do not differ.
+
+    Notes
+    -----
+    In a cascade, "tree" and "path" explain each layer. The contribution of a class vector of the
+    layer before is passed on to the features, in proportion to the absolute values of their
+    contributions to this vector. If the cascade has ``calibrate=True``, the explained
+    probabilities are those before the calibration, which keeps their order.
+
+    For gradient boosting, "tree" and "path" explain raw predictions: `decision_function` of a
+    classifier, and the logarithm of the prediction for "poisson" and "gamma". Target statistics
+    of a category are known if the category is. Target statistics of a pair of categories count as
+    a feature of their own, whose contribution is shared equally by the two columns.
 
     References
     ----------
@@ -102,8 +120,8 @@ def shap_values(
     >>> from mddf.explain import shap_values
     >>> X, y = load_iris(return_X_y=True)
     >>> forest = RandomForestClassifier(10, random_state=0).fit(X, y)
-    >>> found = shap_values(forest, X[:5], background=X)
-    >>> found.values.shape
+    >>> explanation = shap_values(forest, X[:5], background=X)
+    >>> explanation.values.shape
     (5, 4, 3)
     """
     try:
@@ -113,6 +131,7 @@ def shap_values(
             'shap_values needs the package shap: pip install "mddf[explain]"'
         ) from error
 
+    # 1. Check the parameters, and choose the method.
     check_choice("method", method, ("auto", "tree", "path", "permutation"))
     fitted_stages(model)
     if method == "auto":
@@ -122,141 +141,169 @@ def shap_values(
             check_whole("random_state", random_state, 0, 2**32 - 1)
     else:
         refuse_untraceable(model, "method='permutation'")
+    # 2. Convert the rows and the background to numbers.
     rows = numbers_of(model, X)
-    others = _background(model, background, rows, method)
+    background_rows = _background(model, background, rows, method)
+    # 3. Compute contributions, and check that they add up to the predictions.
     if method == "permutation":
-        values, base = _by_permutation(model, rows, others, random_state)
-        outputs = np.asarray(getattr(model, response_method(model))(X)).reshape(len(rows), -1)
+        values, base = _permutation_contributions(model, rows, background_rows, random_state)
+        predictions = np.asarray(prediction_method(model)(X)).reshape(len(rows), -1)
     else:
-        known = X if background is None and not _knows_weights(model) else background
-        values, base = _by_trees(model, X, known, method)
-        outputs = predict_numbers(model, rows, n_jobs=model.n_jobs, finished=False)
-    _check_sums(values, base, outputs)
-    if single := values.shape[2] == 1 and (is_regressor(model) or len(model.classes_) > 1):
-        values, base = values[..., 0], base[..., 0]
+        if background is None and not _stores_weights(model):
+            background = X
+        values, base = _stage_contributions(model, X, background, _TREE_METHODS[method])
+        predictions = predict_numbers(model, rows, n_jobs=model.n_jobs, finished=False)
+    _check_sums(values, base, predictions)
+    # 4. Drop the last axis if it has one entry, unless that is the only class.
+    is_single = values.shape[2] == 1 and (is_regressor(model) or len(model.classes_) > 1)
+    if is_single:
+        values = values[..., 0]
+        base = base[..., 0]
     return shap.Explanation(
         values,
         base_values=np.broadcast_to(base, (len(rows), *values.shape[2:])).copy(),
         data=rows,
         feature_names=feature_names(model),
-        output_names=None if single else _outputs(model),
+        output_names=None if is_single else _output_names(model),
     )
 
 
-def _outputs(model: Any) -> list[str]:
+def _output_names(model: BaseEstimator) -> list[str]:
     if is_regressor(model):
         n_outputs = fitted_stages(model).stages[0].members[0].n_columns
         return [f"output{number}" for number in range(n_outputs)]
     return [str(label) for label in model.classes_]
 
 
-def _knows_weights(model: Any) -> bool:
-    """Whether the trees know by themselves what their training samples weigh in the leaves."""
+def _stores_weights(model: BaseEstimator) -> bool:
+    """Whether all trees store the weight of their training samples in each leaf."""
     return all(member.knows_weights for member in fitted_stages(model).members)
 
 
-def _background(model: Any, background: Any, rows: np.ndarray, method: str) -> np.ndarray:
-    """The rows that are compared with, as numbers; they are refused or warned of if all alike."""
+def _background(
+    model: BaseEstimator, background: npt.ArrayLike | None, rows: np.ndarray, method: str
+) -> np.ndarray:
+    """Choose background rows, as numbers; refuse or warn of rows that are all equal."""
     if background is not None:
         with naming("background"):
-            others = numbers_of(model, background)
+            background_rows = numbers_of(model, background)
     elif method == "permutation":
-        others = rows[:: -(-len(rows) // _PERMUTATION_ROWS)]
-    elif _knows_weights(model):
+        background_rows = rows[:: -(-len(rows) // _PERMUTATION_ROWS)]
+    elif _stores_weights(model):
         return rows
     else:
-        others = rows
-    # Trees see the bins, and members of other kinds the numbers.
+        background_rows = rows
+    # To trees, rows are equal if they fall into the same bins.
     fitted = fitted_stages(model)
     by_codes = fitted.sees_codes_only and not fitted.columns_of_levels
-    seen = apply_bins(others, fitted.binner.bins_) if by_codes else others
-    if not np.array_equal(seen, np.broadcast_to(seen[:1], seen.shape), equal_nan=True):
-        return others
+    compared = apply_bins(background_rows, fitted.binner.bins_) if by_codes else background_rows
+    first = np.broadcast_to(compared[:1], compared.shape)
+    if not np.array_equal(compared, first, equal_nan=True):
+        return background_rows
+    n_rows = len(background_rows)
     if background is None:
         raise ValueError(
             "background must hold rows to compare with, such as a sample of the training rows; "
-            f"got None, and X has no two rows that the model can tell apart (of {len(others)}), "
-            "so that all contributions would be 0"
+            f"got None, and X has no two rows that the model can distinguish (of {n_rows}), so "
+            "that all contributions would be 0"
         )
     warnings.warn(
-        f"background has no two rows that the model can tell apart (of {len(others)}): "
+        f"background has no two rows that the model can distinguish (of {n_rows}): "
         "contributions compare with this row alone, and are 0 for rows like it",
         stacklevel=3,
     )
-    return others
+    return background_rows
 
 
-def _check_sums(values: np.ndarray, base: np.ndarray, says: np.ndarray) -> None:
-    wrong = np.abs(values.sum(axis=1) + base - says)
-    if not np.all(wrong <= _TOLERANCE * (np.abs(values).sum(axis=1) + np.abs(base))):
+def _check_sums(values: np.ndarray, base: np.ndarray, predictions: np.ndarray) -> None:
+    error = np.abs(values.sum(axis=1) + base - predictions)
+    if not np.all(error <= _TOLERANCE * (np.abs(values).sum(axis=1) + np.abs(base))):
         raise RuntimeError(
-            "contributions and base values must add up to what the model says, but miss by "
-            f"{wrong.max()}"
+            "contributions and base values must add up to the predictions, but miss them by "
+            f"{error.max()}"
         )
 
 
-def _by_trees(model: Any, X: Any, background: Any, method: str) -> tuple[np.ndarray, np.ndarray]:
-    """Contributions and base values of a forest, or through all layers of a cascade."""
-    contribute = partial(_OF_TREES[method], n_jobs=model.n_jobs)
+def _stage_contributions(
+    model: BaseEstimator,
+    X: npt.ArrayLike,
+    background: npt.ArrayLike | None,
+    method: Callable[..., tuple[np.ndarray, np.ndarray]],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Contributions of the features through all stages of a model, and base values."""
     fitted = fitted_stages(model)
-    of_others = repeat(None) if background is None else coded_stages(model, background)
-    coded = zip(coded_stages(model, X), of_others, strict=False)
-    columns: list[np.ndarray] = []  # what the features do to those that each layer adds
-    bases: list[np.ndarray] = []
-    before = base = np.empty(0)
-    for stage, (rows, others) in zip(fitted.stages, coded, strict=True):
-        found, biases = [], []
+    background_stages = repeat(None) if background is None else coded_stages(model, background)
+    stage_inputs = zip(coded_stages(model, X), background_stages, strict=False)
+    columns: list[np.ndarray] = []  # contributions of the features to the columns of each stage
+    base_columns: list[np.ndarray] = []
+    before = np.empty(0)  # contributions of the features to the columns added so far
+    for stage, (rows, background_rows) in zip(fitted.stages, stage_inputs, strict=True):
+        contributions = []
+        biases = []
         for number, member in enumerate(stage.members):
             codes = member.seen_codes(rows)
-            known = None if others is None else member.seen_codes(others)
-            players = member.players(codes.shape[1])
-            values, bias = contribute(stage.blocks(number), codes, known, players)
+            background_codes = None
+            if background_rows is not None:
+                background_codes = member.seen_codes(background_rows)
+            values, bias = method(
+                stage.blocks(number),
+                codes,
+                background_codes,
+                member.players(codes.shape[1]),
+                n_jobs=model.n_jobs,
+            )
             values = member.of_features(values, fitted.n_raw)
             values = _pass_back(values, fitted.n_raw, before)
-            found.append((values * member.per_mean).reshape(-1, member.n_columns))
+            contributions.append((values * member.per_mean).reshape(-1, member.n_columns))
             biases.append((bias * member.per_mean + member.offset)[None])
-        shape = values.shape[:2]
-        columns.append(stage.own_columns(np.stack(found)).reshape(*shape, -1))
-        bases.append(stage.own_columns(np.stack(biases)))
-        before, base = combine(columns, stage.alphas), combine(bases, stage.alphas)
-    values = stage.mean(before.reshape(shape[0] * shape[1], -1))
-    return values.reshape(*shape, -1), stage.mean(base)[0]
+        n_rows, n_features, _ = values.shape
+        stage_columns = stage.own_columns(np.stack(contributions))
+        columns.append(stage_columns.reshape(n_rows, n_features, -1))
+        base_columns.append(stage.own_columns(np.stack(biases)))
+        before = combine(columns, stage.alphas)
+        base = combine(base_columns, stage.alphas)
+    values = stage.mean(before.reshape(n_rows * n_features, -1))
+    return values.reshape(n_rows, n_features, -1), stage.mean(base)[0]
 
 
-def _pass_back(contributions: Any, n_raw: int, before: Any) -> np.ndarray:
-    """Put what falls to the columns of the layer before down to the features.
+def _pass_back(contributions: np.ndarray, n_raw: int, before: np.ndarray) -> np.ndarray:
+    """Distribute the contributions of columns that the layer before added over the features.
 
     Parameters
     ----------
     contributions : ndarray of shape (n_rows, n_raw + n_added, n_classes)
     n_raw : int
     before : ndarray of shape (n_rows, n_raw, n_added)
-        Contributions of the features to these columns; empty at the first layer.
+        Contributions of the features to the added columns; empty at the first layer.
 
     Returns
     -------
     ndarray of shape (n_rows, n_raw, n_classes)
     """
-    raw, added = contributions[:, :n_raw], contributions[:, n_raw:]
+    raw = contributions[:, :n_raw]
     if not before.size:
         return raw
     size = np.abs(before)
     total = size.sum(axis=1, keepdims=True)
+    # A column without contributions counts for all features alike.
     share = np.divide(size, total, out=np.full_like(size, 1 / n_raw), where=total > 0)
-    return raw + np.einsum("nak,nfa->nfk", added, share)
+    return raw + np.einsum("nak,nfa->nfk", contributions[:, n_raw:], share)
 
 
-def _by_permutation(
-    model: Any, rows: np.ndarray, others: np.ndarray, random_state: Any
+def _permutation_contributions(
+    model: BaseEstimator,
+    rows: np.ndarray,
+    background_rows: np.ndarray,
+    random_state: int | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     import shap
 
-    masker = shap.maskers.Independent(others, max_samples=len(others))
+    masker = shap.maskers.Independent(background_rows, max_samples=len(background_rows))
     explainer = shap.PermutationExplainer(
         lambda numbers: predict_numbers(model, numbers, n_jobs=model.n_jobs),
         masker,
         seed=random_state,
     )
-    found = explainer(rows, silent=True)
-    base = np.asarray(found.base_values)
-    return found.values.reshape(*rows.shape, -1), base.reshape(len(rows), -1)
+    explanation = explainer(rows, silent=True)
+    base = np.asarray(explanation.base_values)
+    return explanation.values.reshape(*rows.shape, -1), base.reshape(len(rows), -1)

@@ -1,4 +1,4 @@
-"""Models that leave Python: files that are safe to load, and graphs of other runtimes."""
+"""Export of fitted models: ONNX graphs, and the types that skops files need."""
 
 from mddf._base.serialization import publish
 from mddf.export._inputs import onnx_inputs

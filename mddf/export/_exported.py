@@ -1,30 +1,33 @@
-"""Fitted models as graphs read them."""
+"""Fitted models as `to_onnx` reads them."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, is_regressor
 
 from mddf._binning.binner import Binner
 from mddf._inspection.stages import fitted_stages
 
 from ._graph import Graph
-from ._statistics import CategoryLevels
+from ._precision import lossy_columns
+from ._stages import add_stages
+from ._statistics import LevelsInput
 
 
-class Exported(Protocol):
-    """What a graph is made of: stages, or what a model of baselines describes itself by.
+class ExportedModel(Protocol):
+    """A fitted model that can append itself to a graph.
 
     Attributes
     ----------
     binner : Binner
-        Of the features.
+        Binner of the features.
     columns_of_levels : list of int
-        Columns of categories that are seen as levels, too.
+        Columns of categories that also have target statistics.
     n_outputs : int
-        Numbers for each row that are predicted, or classes.
+        Columns of a prediction: classes, or outputs.
     """
 
     binner: Binner
@@ -32,21 +35,39 @@ class Exported(Protocol):
     n_outputs: int
 
     def lossy_columns(self) -> NDArray[np.bool_]:
-        """Columns that matter, of which single precision may not hold what fit saw."""
+        """Mark the columns used by the model whose training values single precision rounds."""
 
-    def add(self, graph: Graph, raw: str, levels: CategoryLevels) -> tuple[str, str]:
-        """Append what makes predictions of features, and places of labels of these."""
+    def add(self, graph: Graph, raw: str, levels: dict[int, LevelsInput]) -> tuple[str, str]:
+        """Append the predictions, and for classifiers the positions of the predicted labels."""
 
 
-def own_description(model: Any) -> Exported | None:
-    """What a model of baselines describes itself by; None of models with stages, and others."""
-    describes = hasattr(type(model), "_exported")
-    if describes and type(model).predict_proba.__module__.startswith("mddf."):
+def exported_model(model: BaseEstimator) -> ExportedModel:
+    """Describe a fitted model for `to_onnx`; a TypeError refuses models that it does not take.
+
+    Boosting baselines describe themselves by a method `_exported`. A subclass that overrides
+    `predict_proba` outside mddf is refused, since the graph would not follow its predictions.
+    """
+    describes_itself = hasattr(type(model), "_exported")
+    if describes_itself and type(model).predict_proba.__module__.startswith("mddf."):
         return model._exported()
-    return None
+    return _ExportedStages(model)
 
 
-def binner_of(model: Any) -> Binner:
-    """The binner of a fitted model; models that `to_onnx` does not take are refused."""
-    own = own_description(model)
-    return fitted_stages(model).binner if own is None else own.binner
+class _ExportedStages:
+    """A model that consists of stages."""
+
+    def __init__(self, model: BaseEstimator) -> None:
+        self.fitted = fitted_stages(model)
+        self.is_regressor = is_regressor(model)
+        self.binner = self.fitted.binner
+        self.columns_of_levels = self.fitted.columns_of_levels
+        self.n_outputs = self.fitted.stages[-1].members[0].n_columns
+
+    def lossy_columns(self) -> NDArray[np.bool_]:
+        return lossy_columns(self.fitted)
+
+    def add(self, graph: Graph, raw: str, levels: dict[int, LevelsInput]) -> tuple[str, str]:
+        outcome = add_stages(graph, raw, levels, self.fitted, is_regressor=self.is_regressor)
+        if self.is_regressor:
+            return outcome, ""
+        return outcome, graph.add("ArgMax", outcome, axis=1, keepdims=0)

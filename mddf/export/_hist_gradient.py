@@ -1,106 +1,131 @@
-"""The trees of scikit-learn's histogram gradient boosting, which graphs are made of."""
+"""scikit-learn's histogram gradient boosting as an operator."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from mddf._input.cell_values import missing_cells
 from mddf._trees.nodes import LEAF, Nodes
 
+from ._graph import Graph
+from ._trees import TreeTable
 
-def trees_of(
-    model: Any, codes_of: Mapping[int, Mapping[Any, float]] | None = None
-) -> Iterator[tuple[Nodes, np.ndarray, np.ndarray]]:
-    """The trees of a fitted model, round by round.
+if TYPE_CHECKING:
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+    from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
+
+# For each column of categories, the codes of these.
+CategoryCodes: TypeAlias = Mapping[int, Mapping[Hashable, float]]
+
+
+def add_hist_gradient_boosting(
+    graph: Graph,
+    X: str,
+    model: HistGradientBoostingClassifier | HistGradientBoostingRegressor,
+    category_codes: CategoryCodes | None,
+) -> str:
+    """Append the raw predictions of a fitted model.
 
     Parameters
     ----------
+    graph : Graph
+    X : str
+        Value of shape (n_rows, n_columns), in double precision.
     model : HistGradientBoostingClassifier or HistGradientBoostingRegressor
-    codes_of : dict of int to dict, default=None
-        Codes of the categories of each column of them; without it, categories are codes.
+    category_codes : mapping or None
+        Codes of the categories in `X`; None if the model was fitted on the codes themselves.
 
-    Yields
-    ------
-    nodes : Nodes
-        Without values.
-    split : ndarray of float of shape (n_nodes,)
-        Values up to it go left; NaN at leaves and where there is a set.
-    value : ndarray of float of shape (n_nodes,)
-        Of leaves, 0 elsewhere.
+    Returns
+    -------
+    str
+        Value of shape (n_rows, n_scores).
     """
-    order, known = np.arange(model.n_features_in_), []
-    if model._preprocessor is not None:  # it puts categories first, and counts those it sees
+    order = np.arange(model.n_features_in_)
+    codes: list[np.ndarray] = []
+    if model._preprocessor is not None:
+        # It moves columns of categories to the front, and numbers the categories seen in fit.
         order = np.argsort(~model.is_categorical_, kind="stable")
-        encoder = model._preprocessor.named_transformers_["encoder"]
-        columns = order[: len(encoder.categories_)].tolist()
-        known = [
-            _codes(categories, None if codes_of is None else codes_of[c])
-            for c, categories in zip(columns, encoder.categories_, strict=True)
+        categories = model._preprocessor.named_transformers_["encoder"].categories_
+        codes = [
+            _codes(column_categories, None if category_codes is None else category_codes[column])
+            for column, column_categories in zip(order.tolist(), categories, strict=False)
         ]
-    for of_round in model._predictors:
-        for predictor in of_round:
-            yield _tree(predictor, order, known)
+    baseline = np.reshape(model._baseline_prediction, -1)
+    table = TreeTable()
+    for predictors in model._predictors:  # one round of boosting
+        for score, predictor in enumerate(predictors):
+            nodes, threshold = _decode(predictor, order, codes)
+            target = np.full(len(threshold), score)
+            table.add_once(nodes, threshold, target, nodes.value)
+    return graph.add("Add", table.operator(graph, X, len(baseline)), baseline)
 
 
-def _codes(categories: np.ndarray, codes: Mapping[Any, float] | None) -> np.ndarray:
-    """Of the categories that fit saw, in their order."""
-    there = categories[~missing_cells(categories)]
-    if codes is not None:
-        there = np.array([codes[category] for category in there.tolist()])
-    return there.astype(int)
+def _codes(categories: np.ndarray, category_codes: Mapping[Hashable, float] | None) -> np.ndarray:
+    """Codes of the categories of a column, in the order of the model's numbers for them."""
+    present = categories[~missing_cells(categories)]
+    if category_codes is not None:
+        present = np.array([category_codes[category] for category in present.tolist()])
+    return present.astype(int)
 
 
-def _tree(
-    predictor: Any, order: np.ndarray, known: list[np.ndarray]
-) -> tuple[Nodes, np.ndarray, np.ndarray]:
-    """A tree, its nodes in another order: children side by side behind their parents.
+def _decode(
+    predictor: TreePredictor, order: np.ndarray, codes: list[np.ndarray]
+) -> tuple[Nodes, np.ndarray]:
+    """Convert a tree to nodes, children side by side behind their parents, and thresholds.
 
     Parameters
     ----------
     predictor : TreePredictor
     order : ndarray of int of shape (n_features,)
-        Columns of X that the trees count.
-    known : list of ndarray of int
-        Codes of the columns of categories, which come first, in the order of the trees' numbers.
+        Columns of X in the order in which the trees number them.
+    codes : list of ndarray of int
+        Codes of each column of categories; these columns are the first in `order`.
+
+    Returns
+    -------
+    nodes : Nodes
+        With the raw predictions of leaves as `value`, of shape (n_nodes,).
+    threshold : ndarray of float of shape (n_nodes,)
+        Values up to it go left; NaN at leaves and at splits of categories.
     """
-    nodes = predictor.nodes
-    places, left = [0], []
-    for place in places:  # grows on the way
-        if nodes[place]["is_leaf"]:
+    places = [0]
+    left = []
+    for place in places:  # which grows on the way
+        node = predictor.nodes[place]
+        if node["is_leaf"]:
             left.append(LEAF)
         else:
             left.append(len(places))
-            places += [int(nodes[place]["left"]), int(nodes[place]["right"])]
-    nodes = nodes[places]
-    leaf = nodes["is_leaf"] > 0
-    by_set = (nodes["is_categorical"] > 0) & ~leaf
+            places += [int(node["left"]), int(node["right"])]
+    words = predictor.nodes[places]
+    leaf = words["is_leaf"] > 0
+    by_set = (words["is_categorical"] > 0) & ~leaf
     sets = {
-        at: _codes_going_left(predictor.raw_left_cat_bitsets, nodes[at], known)
-        for at in np.flatnonzero(by_set).tolist()
+        node: _codes_going_left(predictor.raw_left_cat_bitsets, words[node], codes)
+        for node in np.flatnonzero(by_set).tolist()
     }
-    none = np.empty(0)
-    tree = Nodes(
-        np.array([0, len(leaf)]),
-        np.array(left),
-        np.where(leaf, 0, order[nodes["feature_idx"]]),
-        none,
-        nodes["missing_go_to_left"] > 0,
-        sets,
-        none,
-        none,
-        none,
+    unused = np.empty(0)
+    nodes = Nodes(
+        start=np.array([0, len(leaf)]),
+        left=np.array(left),
+        column=np.where(leaf, 0, order[words["feature_idx"]]),
+        highest=unused,
+        missing_left=words["missing_go_to_left"] > 0,
+        sets=sets,
+        value=np.where(leaf, words["value"], 0.0),
+        word_node=unused,
+        word_start=unused,
     )
-    split = np.where(by_set | leaf, np.nan, nodes["num_threshold"])
-    return tree, split, np.where(leaf, nodes["value"], 0.0)
+    return nodes, np.where(by_set | leaf, np.nan, words["num_threshold"])
 
 
-def _codes_going_left(bitsets: np.ndarray, node: Any, known: list[np.ndarray]) -> np.ndarray:
-    """The codes that go left at a node; those that training did not see go as NaN."""
-    codes = known[node["feature_idx"]]
-    goes_left = np.full(256, node["missing_go_to_left"] > 0)
-    bits = bitsets[node["bitset_idx"]].astype("<u4").view(np.uint8)
-    goes_left[codes] = np.unpackbits(bits, bitorder="little")[: len(codes)]
+def _codes_going_left(bitsets: np.ndarray, word: np.void, codes: list[np.ndarray]) -> np.ndarray:
+    """Codes that go left at a node; codes that were absent in fit go where NaN goes."""
+    column_codes = codes[word["feature_idx"]]
+    goes_left = np.full(256, word["missing_go_to_left"] > 0)
+    bits = bitsets[word["bitset_idx"]].astype("<u4").view(np.uint8)
+    goes_left[column_codes] = np.unpackbits(bits, bitorder="little")[: len(column_codes)]
     return np.flatnonzero(goes_left)

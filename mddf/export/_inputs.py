@@ -1,35 +1,44 @@
-"""What goes into a graph: features as a runtime takes them, and as trees see them."""
+"""Inputs of graphs: features as a runtime takes them, and as trees take them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Hashable, Sequence
+from dataclasses import dataclass
 from itertools import count
-from typing import Any
+from typing import TypeAlias
 
 import narwhals.stable.v1 as nw
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import BaseEstimator, is_regressor
+from sklearn.pipeline import Pipeline
 
+from mddf._binning.binner import Binner
 from mddf._binning.categories import CategoryEncoder
 from mddf._input.cell_values import NUMBER, missing_cells
 from mddf._input.reading import read_numbers, read_table
 from mddf._inspection.stages import feature_names
 from mddf.explain._arrays import categories_by_code
 
-from ._exported import Exported, binner_of
+from ._exported import ExportedModel, exported_model
 from ._graph import ML, Graph
-from ._precision import checked
-from ._statistics import CategoryLevels
+from ._precision import check_dtype
+from ._statistics import LevelsInput
 from ._steps import split_steps
 
+# A category, or a list of the rare categories that share a code.
+CategoryOfCode: TypeAlias = "Hashable | list[Hashable]"
 
-def onnx_inputs(model: Any, X: Any, *, dtype: Any = None) -> dict[str, np.ndarray]:
-    """Rows as the graph that `to_onnx` makes wants them.
 
-    Without categories there is one input, "X" of shape (n_samples, n_features). With some there
-    is one of shape (n_samples, 1) for each feature, by its name: text where the categories are
-    text, else numbers. A number that is missing is NaN; a missing text is the empty one (with
-    question marks, if that is a category).
+def onnx_inputs(
+    model: BaseEstimator, X: npt.ArrayLike, *, dtype: npt.DTypeLike | None = None
+) -> dict[str, np.ndarray]:
+    """Convert rows to the inputs of the graph that `to_onnx` makes.
+
+    A model without categories has one input, "X" of shape (n_samples, n_features). A model with
+    categories has an input of shape (n_samples, 1) for each feature, by its name: text if the
+    categories are text, else numbers. A missing number is NaN. A missing text is the empty text
+    (or the first text of question marks that is no category, if the empty text is one).
 
     Parameters
     ----------
@@ -37,45 +46,42 @@ def onnx_inputs(model: Any, X: Any, *, dtype: Any = None) -> dict[str, np.ndarra
         Fitted; or a pipeline that `to_onnx` takes.
     X : array or DataFrame of shape (n_samples, n_features)
     dtype : float32 or float64, default=None
-        The one that `to_onnx` was given; None means float32.
+        The value that was passed to `to_onnx`; None means float32.
 
     Returns
     -------
     dict of str to ndarray
     """
-    dtype = checked(dtype)
+    precision = check_dtype(dtype)
     steps, last = split_steps(model)
+    binner = exported_model(last).binner
     if steps:
-        binner_of(last)
-        return {"X": _numbers_of_pipeline(model, X).astype(dtype, copy=False)}
-    model = last
-    names = input_names(model)
-    table = read_table(model, X, reset=False, categorical_features=model.categorical_features)
-    binner = binner_of(model)
+        return {"X": _pipeline_numbers(model, X).astype(precision, copy=False)}
+    names = input_names(last)
+    table = read_table(last, X, reset=False, categorical_features=last.categorical_features)
     categories = categories_by_code(binner)
     if not categories:
-        return {"X": np.asarray(binner.numbers(table), dtype)}
-    found = {}
+        return {"X": np.asarray(binner.numbers(table), precision)}
+    inputs = {}
     for column, name in enumerate(names):
         is_text = column in categories and _is_text(binner, column, name)
-        given = table.column(column)
-        if (column in categories or table.names) and binner.is_missing(given, column):
-            cells = np.full(table.shape[0], np.nan, object if is_text else dtype)
+        cell_column = table.column(column)
+        if (column in categories or table.names) and binner.is_missing(cell_column, column):
+            cells = np.full(table.shape[0], np.nan, object if is_text else precision)
         elif column in categories:
-            cells = given.values
+            cells = cell_column.values
         else:
             cells = table.numbers([column])[:, 0]
         if is_text:
-            known = {category for category, _ in _flat(categories[column])}
-            missing, unseen = _other_texts(known)
-            cells = _texts(cells, missing_cells(cells), missing, unseen)
-        found[name] = np.asarray(cells, object if is_text else dtype)[:, None]
-    return found
+            known, _ = _categories_and_codes(categories[column])
+            cells = _texts(cells, known)
+        inputs[name] = np.asarray(cells, object if is_text else precision)[:, None]
+    return inputs
 
 
-def input_names(model: Any) -> list[str]:
-    """Names of the graph's inputs; those of features that it cannot have are refused."""
-    if not binner_of(model).encoders_:
+def input_names(model: BaseEstimator) -> list[str]:
+    """Names of the graph's inputs; a ValueError names a feature whose name cannot be one."""
+    if not exported_model(model).binner.encoders_:
         return ["X"]
     names = feature_names(model)
     outputs = ["variable"] if is_regressor(model) else ["label", "probabilities"]
@@ -84,45 +90,57 @@ def input_names(model: Any) -> list[str]:
         if name in taken:
             raise ValueError(
                 "the graph of a model with categories has an input for each feature, by its name, "
-                f"which must not be empty, there twice or an output's ({', '.join(outputs)}); got "
-                f"{name!r} for column {column}: rename it before the fit"
+                "which must not be empty, a duplicate or the name of an output "
+                f"({', '.join(outputs)}); got {name!r} for column {column}: rename it before the "
+                "fit"
             )
         taken.add(name)
     return names
 
 
-def _is_text(binner: Any, column: int, name: str) -> bool:
-    kind = binner.kinds_[column]
-    if kind in ("text", NUMBER, None):  # None: nothing was there in fit
-        return kind != NUMBER
-    raise TypeError(f"ONNX has categories that are text or numbers, got {kind} in column {name!r}")
+def add_inputs(
+    graph: Graph, model: BaseEstimator, exported: ExportedModel, dtype: np.dtype
+) -> tuple[str, dict[int, LevelsInput]]:
+    """Declare the inputs and append the table of features, in double precision.
+
+    Returns
+    -------
+    table : str
+        Value of shape (n_rows, n_features): numbers and codes of categories, NaN where missing.
+    levels : dict of int to LevelsInput
+        Categories of the columns that have target statistics.
+    """
+    binner = exported.binner
+    categories = categories_by_code(binner)
+    levels: dict[int, LevelsInput] = {}
+    if not categories:
+        return _add_table(graph, model.n_features_in_, dtype), levels
+    columns = []
+    for column, name in enumerate(input_names(model)):
+        is_text = column in categories and _is_text(binner, column, name)
+        value = graph.input(name, str if is_text else dtype, [None, 1])
+        if column in categories:
+            cells = _CategoryInput(graph, value, name, is_text, dtype)
+            if column in exported.columns_of_levels:
+                levels[column] = cells.add_levels(binner.encoders_[column])
+            value = cells.add_codes(categories[column])
+        columns.append(graph.cast(value, np.float64))
+    return graph.concat(columns), levels
 
 
-def _flat(categories: list[Any]) -> list[tuple[Any, ...]]:
-    """Pairs of category and code; those that share a code are in a list of their own."""
-    return [
-        (category, code)
-        for code, found in enumerate(categories)
-        for category in (found if isinstance(found, list) else [found])
-    ]
-
-
-def _other_texts(known: Collection[Any]) -> tuple[str, str]:
-    """Texts that are no categories: for what is missing, and for what fit did not see."""
-    others = (text for n in count() if (text := "?" * n) not in known)
-    return next(others), next(others)
-
-
-def _texts(values: np.ndarray, is_missing: np.ndarray, missing: str, unseen: str) -> np.ndarray:
-    """Cells as runtimes take them; those that no category can be are text that fit did not see."""
-    texts = np.empty(len(values), object)  # texts of numpy lose zeros at their ends
-    texts[:] = [str(value) if is_utf8(str(value)) else unseen for value in values]
-    texts[is_missing] = missing
-    return texts
+def add_pipeline_input(graph: Graph, pipeline: Pipeline, dtype: np.dtype) -> str:
+    """Declare the input of a pipeline; a TypeError refuses a last step with categories."""
+    _, last = split_steps(pipeline)
+    if encoders := exported_model(last).binner.encoders_:
+        raise TypeError(
+            "the last step of a pipeline must take numbers alone in to_onnx, got categories in "
+            f"{len(encoders)} columns; export that step by itself, with its own inputs"
+        )
+    return _add_table(graph, _n_features(pipeline), dtype)
 
 
 def is_utf8(text: str) -> bool:
-    """Whether a text has no halves of surrogate pairs, which no text of ONNX holds."""
+    """Whether a text has no lone halves of surrogate pairs, which ONNX cannot hold."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -130,60 +148,138 @@ def is_utf8(text: str) -> bool:
     return True
 
 
-def add_inputs(graph: Graph, model: Any, made: Exported, dtype: Any) -> tuple[str, CategoryLevels]:
-    """The features as one table of doubles, categories as codes, NaN where missing.
+@dataclass(frozen=True)
+class _CategoryInput:
+    """An input of a graph that holds a column of categories.
 
-    Also the levels of the columns that have target statistics.
+    Attributes
+    ----------
+    graph : Graph
+    value : str
+        Value of shape (n_rows, 1).
+    name : str
+        Name of the feature.
+    is_text : bool
+        Whether the categories are text; else they are numbers of the type `dtype`.
+    dtype : dtype
     """
-    levels = dict[int, tuple[str, int]]()
-    binner, of_levels = made.binner, made.columns_of_levels
-    categories = categories_by_code(binner)
-    if not categories:
-        return _add_table(graph, model.n_features_in_, dtype), {}
-    columns = []
-    for column, name in enumerate(input_names(model)):
-        text = column in categories and _is_text(binner, column, name)
-        value = graph.input(name, str if text else dtype, [None, 1])
-        if column in of_levels:
-            encoder = binner.encoders_[column]
-            level = _add_levels(graph, value, name, encoder, text, dtype)
-            levels[column] = level, len(encoder.categories)
-        if column in categories:
-            # An encoder has a key, even if nothing was there in fit.
-            pairs = _flat(categories[column]) or [("" if text else 0, np.nan)]
-            value = _add_encoder(graph, value, name, pairs, text, dtype, np.nan)
-        columns.append(graph.cast(value, np.float64))
-    return graph.add("Concat", *columns, axis=1), levels
+
+    graph: Graph
+    value: str
+    name: str
+    is_text: bool
+    dtype: np.dtype
+
+    def add_codes(self, categories: Sequence[CategoryOfCode]) -> str:
+        """Append the codes of the categories, NaN for all other cells."""
+        known, codes = _categories_and_codes(categories)
+        if not known:  # the operator needs a key, even if all cells were missing in fit
+            known = ["" if self.is_text else 0]
+            codes = [np.nan]
+        return self._add_lookup(known, codes, default=np.nan)
+
+    def add_levels(self, encoder: CategoryEncoder) -> LevelsInput:
+        """Append the numbers of the categories, as `CategoryEncoder.levels` gives them."""
+        known = encoder.categories.tolist()
+        n_levels = len(known)
+        numbers = list(range(n_levels))
+        if self.is_text:
+            known = [str(category) for category in known]
+            known.append(_unused_texts(set(known))[0])  # missing
+            numbers.append(n_levels)
+        level = self._add_lookup(known, numbers, default=n_levels + 1)
+        if not self.is_text:
+            missing = self.graph.add("IsNaN", self.value)
+            number_of_missing = self.graph.constant(n_levels, self.dtype)
+            level = self.graph.add("Where", missing, number_of_missing, level)
+        flat = self.graph.constant([-1], np.int64)
+        level = self.graph.add("Reshape", self.graph.cast(level, np.int64), flat)
+        return LevelsInput(level, n_levels)
+
+    def _add_lookup(
+        self, keys: Sequence[Hashable], codes: Sequence[float], *, default: float
+    ) -> str:
+        if self.is_text:
+            texts = [str(key) for key in keys]
+            if wrong := [text for text in texts if not is_utf8(text)]:
+                raise ValueError(
+                    f"ONNX has text in UTF-8, got the category {wrong[0]!r} of column "
+                    f"{self.name!r}"
+                )
+            return self.graph.add(
+                "LabelEncoder", self.value, domain=ML, keys_strings=texts,
+                values_floats=[float(code) for code in codes], default_float=float(default),
+            )  # fmt: skip
+        for precision, remedy in (
+            (np.dtype(float), "turn them into text before the fit"),
+            (self.dtype, "use dtype=float64"),
+        ):
+            numbers = np.array(keys, precision)
+            if len(np.unique(numbers)) < len(numbers):
+                raise ValueError(
+                    f"the categories of column {self.name!r} must be different numbers in "
+                    f"{precision}, but some are equal: {remedy}"
+                )
+        tensor = self.graph.tensor
+        return self.graph.add(
+            "LabelEncoder", self.value, domain=ML,
+            keys_tensor=tensor(numbers), values_tensor=tensor(np.array(codes, self.dtype)),
+            default_tensor=tensor(np.array([default], self.dtype)),
+        )  # fmt: skip
 
 
-def add_numbers(graph: Graph, pipeline: Any, dtype: Any) -> str:
-    """The features of a pipeline as one table of doubles; categories are refused."""
-    _, last = split_steps(pipeline)
-    if encoders := binner_of(last).encoders_:
-        raise TypeError(
-            "the last step of a pipeline must see numbers alone in to_onnx, got categories in "
-            f"{len(encoders)} columns; export that step by itself, with its own inputs"
-        )
-    return _add_table(graph, _n_features(pipeline), dtype)
-
-
-def _n_features(pipeline: Any) -> int:
-    # A pipeline asks its first step, which may be none.
-    return getattr(pipeline, "n_features_in_", split_steps(pipeline)[1].n_features_in_)
-
-
-def _add_table(graph: Graph, n_columns: int, dtype: Any) -> str:
+def _add_table(graph: Graph, n_columns: int, dtype: np.dtype) -> str:
     X = graph.input("X", dtype, [None, n_columns])
     return X if dtype == np.float64 else graph.cast(X, np.float64)
 
 
-def _numbers_of_pipeline(pipeline: Any, X: Any) -> np.ndarray:
-    """The columns that a pipeline saw in fit, by their names if it knows them."""
+def _is_text(binner: Binner, column: int, name: str) -> bool:
+    kind = binner.kinds_[column]
+    if kind in ("text", NUMBER, None):  # None: all cells were missing in fit
+        return kind != NUMBER
+    raise TypeError(f"ONNX has categories that are text or numbers, got {kind} in column {name!r}")
+
+
+def _categories_and_codes(
+    categories: Sequence[CategoryOfCode],
+) -> tuple[list[Hashable], list[float]]:
+    """Categories and their codes; rare categories that share a code each get an entry."""
+    known: list[Hashable] = []
+    codes: list[float] = []
+    for code, category in enumerate(categories):
+        sharing = category if isinstance(category, list) else [category]
+        known += sharing
+        codes += [code] * len(sharing)
+    return known, codes
+
+
+def _unused_texts(known: Collection[Hashable]) -> tuple[str, str]:
+    """Two texts that are no categories: one for missing cells, one for new categories."""
+    unused = (text for n in count() if (text := "?" * n) not in known)
+    return next(unused), next(unused)
+
+
+def _texts(values: np.ndarray, known: Collection[Hashable]) -> np.ndarray:
+    """Cells as texts; a text that is not UTF-8 is in no graph, and becomes a new category."""
+    missing, new = _unused_texts(set(known))
+    texts = np.empty(len(values), object)  # NumPy's own type of text drops NUL at the end
+    texts[:] = [str(value) if is_utf8(str(value)) else new for value in values]
+    texts[missing_cells(values)] = missing
+    return texts
+
+
+def _n_features(pipeline: Pipeline) -> int:
+    # A pipeline gets the number from its first step, which has none if it is "passthrough".
+    return getattr(pipeline, "n_features_in_", split_steps(pipeline)[1].n_features_in_)
+
+
+def _pipeline_numbers(pipeline: Pipeline, X: npt.ArrayLike) -> np.ndarray:
+    """Select the columns that a pipeline was fitted on, by name if it stores names."""
     names = getattr(pipeline, "feature_names_in_", None)
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if names is not None and isinstance(frame, nw.DataFrame):
         if absent := [name for name in names if name not in frame.columns]:
-            raise ValueError(f"X must have the columns that fit saw, got none {absent[0]!r}")
+            raise ValueError(f"X must have the columns of the fit, but {absent[0]!r} is absent")
         X = frame.select(list(names)).to_native()
     numbers = read_numbers(BaseEstimator(), X, reset=True)
     if numbers.shape[1] != _n_features(pipeline):
@@ -191,49 +287,3 @@ def _numbers_of_pipeline(pipeline: Any, X: Any) -> np.ndarray:
             f"X must have {_n_features(pipeline)} columns as in fit, got {numbers.shape[1]}"
         )
     return numbers
-
-
-def _add_levels(
-    graph: Graph, value: str, name: str, encoder: CategoryEncoder, text: bool, dtype: Any
-) -> str:
-    """As `CategoryEncoder.levels`."""
-    known = encoder.categories.tolist()
-    n, keys = len(known), [str(key) for key in known] if text else known
-    if text:
-        keys.append(_other_texts(set(keys))[0])
-    pairs = list(zip(keys, range(n + 1), strict=False))
-    level = _add_encoder(graph, value, name, pairs, text, dtype, n + 1)
-    if not text:
-        missing = graph.add("IsNaN", value)
-        level = graph.add("Where", missing, graph.constant(n, dtype), level)
-    return graph.add("Reshape", graph.cast(level, np.int64), graph.constant([-1], np.int64))
-
-
-def _add_encoder(
-    graph: Graph, value: str, name: str, pairs: list[Any], text: bool, dtype: Any, default: float
-) -> str:
-    keys, codes = zip(*pairs, strict=True)
-    if text:
-        if wrong := [key for key in keys if not is_utf8(str(key))]:
-            raise ValueError(
-                f"ONNX has text in UTF-8, got the category {wrong[0]!r} of column {name!r}"
-            )
-        return graph.add(
-            "LabelEncoder", value, domain=ML, keys_strings=[str(key) for key in keys],
-            values_floats=[float(code) for code in codes], default_float=float(default),
-        )  # fmt: skip
-    for precision, remedy in (
-        (np.dtype(float), "turn them into text before the fit"),
-        (dtype, "use dtype=float64"),
-    ):
-        numbers = np.array(keys, precision)
-        if len(np.unique(numbers)) < len(numbers):
-            raise ValueError(
-                f"the categories of column {name!r} must be different numbers in {precision}, "
-                f"and some are not: {remedy}"
-            )
-    return graph.add(
-        "LabelEncoder", value, domain=ML,
-        keys_tensor=graph.tensor(numbers), values_tensor=graph.tensor(np.array(codes, dtype)),
-        default_tensor=graph.tensor(np.array([default], dtype)),
-    )  # fmt: skip

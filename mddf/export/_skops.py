@@ -1,4 +1,4 @@
-"""What a reader of skops files has to trust."""
+"""Types that a reader of skops files has to trust."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from importlib import import_module
 
 from mddf._base.serialization import Saved
 
-# What fitted histogram gradient boosting holds and skops does not trust by itself.
-_OF_BOOSTING = (
+# Types within fitted histogram gradient boosting that skops does not trust by default.
+_HIST_GRADIENT_BOOSTING = (
     "functools.partial",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     "sklearn.utils.validation.check_array",
@@ -17,18 +17,19 @@ _OF_BOOSTING = (
 def skops_types(*, boosting: bool = False) -> list[str]:
     """Names of types to be passed on to ``skops.io.load(..., trusted=...)``.
 
-    These are the estimators of mddf and the types of arrays.
-    Nothing else of mddf stands in a file of skops: what an estimator has learnt is saved as
-    arrays, dicts, numbers and strings, and checked when it is loaded or used. Categories are
-    saved as what they are; where those of a pandas column are dates, skops cannot read what it
-    wrote: turn them into text before the fit, or save the model by joblib.
+    The list has the estimators of mddf and the types of arrays. A skops file holds nothing else
+    of mddf: the fitted state of an estimator is saved as arrays, dicts, numbers and strings, and
+    checked when it is loaded or used. Categories are saved as they are. skops cannot read back
+    categories of a pandas column that are dates: turn them into text before the fit, or save the
+    model by joblib.
 
     Parameters
     ----------
     boosting : bool, default=False
-        Whether to add what scikit-learn's histogram gradient boosting holds, as a member of your
-        own. It does not check its trees: a file that was made to do harm can crash Python, so do
-        so for files whose origin you know. The members "boosted" do not need it.
+        Whether to add the types within scikit-learn's histogram gradient boosting, for models
+        that have it as a member. scikit-learn does not check its trees: a malicious file can
+        crash Python, so pass True only for files whose origin you know. The members "boosted" do
+        not need it.
 
     Returns
     -------
@@ -40,8 +41,8 @@ def skops_types(*, boosting: bool = False) -> list[str]:
     >>> "mddf.RandomForestClassifier" in skops_types()
     True
     """
-    rooms = [import_module(name) for name in ("mddf", "mddf.baselines")]
-    public = [getattr(room, name) for room in rooms for name in room.__all__]
-    kinds = [kind for kind in public if isinstance(kind, type) and issubclass(kind, Saved)]
-    names = [f"{kind.__module__}.{kind.__qualname__}" for kind in kinds]
-    return sorted([*names, "numpy.dtype", *(_OF_BOOSTING if boosting else ())])
+    packages = [import_module(name) for name in ("mddf", "mddf.baselines")]
+    public = [getattr(package, name) for package in packages for name in package.__all__]
+    estimators = [kind for kind in public if isinstance(kind, type) and issubclass(kind, Saved)]
+    names = [f"{kind.__module__}.{kind.__qualname__}" for kind in estimators]
+    return sorted([*names, "numpy.dtype", *(_HIST_GRADIENT_BOOSTING if boosting else ())])

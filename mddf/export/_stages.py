@@ -1,8 +1,14 @@
-"""The stages of a fitted model as operators."""
+"""The stages of a fitted model as operators.
+
+Each function here repeats a computation of a fitted model, in the same order of additions where
+results are the same to the last bit. `FittedStages.ask` and `FittedStages.outcomes` are the
+originals of `add_stages`; the functions for members are copies of their `vectors` methods.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,197 +18,202 @@ from mddf._fitted.fitted_model import FittedStages, Stage, StageMember
 from mddf._fitted.vector_layout import GRAIN
 from mddf._gradient.fitted_trees import BoostedMember
 from mddf._gradient.target_encoding import TargetStatistics
+from mddf._gradient.trees import BoostedTrees
 from mddf._members.boosted import BoostedFolds
+from mddf._members.dataframes import FrameMaker
+from mddf._members.external_member import ExternalMember
 from mddf._targets.kernel_targets import Units
 from mddf._trees.arrays import Trees
 
 from ._boosting import add_link, add_scaled_up, add_softmax
-from ._external import add_external, add_external_regressor
+from ._external import add_external_classifier, add_external_regressor
 from ._graph import Graph
-from ._statistics import CategoryLevels, add_statistics
+from ._statistics import LevelsInput, add_statistics
 from ._trees import add_trees
 
 
-def _add_shares(graph: Graph, sums: str) -> str:
-    total = graph.add("ReduceSum", sums, graph.constant([1], np.int64), keepdims=1)
-    return graph.add("Div", sums, total)
+@dataclass(frozen=True)
+class _StageInput:
+    """Rows as the members of a stage take them.
 
+    Attributes
+    ----------
+    codes : str
+        Features, and columns added by the stage before, for trees.
+    bins : Bins
+        Bins of these columns.
+    numbers : str
+        Columns for members without trees.
+    levels : dict of int to LevelsInput
+        Categories of the columns that have target statistics.
+    """
 
-def _add_scaled(graph: Graph, operation: str, value: str, factor: Any) -> str:
-    """A value times a factor, or divided by it; as it is if that is 1."""
-    if np.all(np.equal(factor, 1)):
-        return value
-    return graph.add(operation, value, graph.constant(factor))
-
-
-def _add_sum(graph: Graph, values: list[str], weights: Any = None) -> str:
-    """The sum of values, each times its weight."""
-    if weights is not None:
-        scaled = zip(values, weights, strict=True)
-        values = [_add_scaled(graph, "Mul", value, weight) for value, weight in scaled]
-    total = values[0]
-    for value in values[1:]:  # one after the other, as numpy does, to the same last bit
-        total = graph.add("Add", total, value)
-    return total
-
-
-def _add_mean(graph: Graph, values: list[str], weights: Any = None) -> str:
-    total = float(len(values) if weights is None else weights.sum())
-    return _add_scaled(graph, "Div", _add_sum(graph, values, weights), total)
+    codes: str
+    bins: Bins
+    numbers: str
+    levels: dict[int, LevelsInput]
 
 
 def add_stages(
-    graph: Graph, raw: str, levels: CategoryLevels, fitted: FittedStages, is_regressor: bool
+    graph: Graph,
+    raw: str,
+    levels: dict[int, LevelsInput],
+    fitted: FittedStages,
+    *,
+    is_regressor: bool,
 ) -> str:
-    """As `FittedStages.outcomes`: what all stages predict together."""
-    codes = numbers = raw
-    columns: list[str] = []
-    votes: list[tuple[str, StageMember]] = []
+    """Append all stages and return the value of their joint predictions."""
+    bounded = raw
     if fitted.largest is not None and not fitted.sees_codes_only:
-        numbers = _add_bounded(graph, raw, fitted.largest)
+        bounded = graph.clip(raw, -fitted.largest, fitted.largest)
+    codes = raw
+    added = ""
+    columns: list[str] = []
+    vectors_of_all: list[str] = []
     for stage in fitted.stages:
-        seen = numbers
+        numbers = bounded
         if stage.columns is not None and not all(member.has_trees for member in stage.members):
-            seen = graph.add("Gather", codes, graph.constant(stage.columns, np.int64), axis=1)
+            table = graph.concat([bounded, added]) if added else bounded
+            numbers = graph.columns(table, stage.columns)
+        rows = _StageInput(codes, stage.bins, numbers, levels)
         vectors = [
-            _add_raw(graph, codes, levels, member, stage)
-            if isinstance(member, BoostedMember)
-            else _add_trees(graph, codes, member, stage)
-            if member.has_trees
-            else _add_boosted(graph, codes, levels, member, stage)
-            if isinstance(member, BoostedFolds)
-            else _add_estimators(graph, seen, member, is_regressor)
-            for member in stage.members
+            _add_member(graph, rows, member, is_regressor=is_regressor) for member in stage.members
         ]
-        votes += zip(vectors, stage.members, strict=True)
+        vectors_of_all += vectors
         if stage.inputs:
             columns.append(_add_columns(graph, [vectors[i] for i in stage.inputs], stage))
             used = np.flatnonzero(stage.alphas)
             shares = stage.alphas[used] / stage.alphas.sum()
             added = _add_sum(graph, [columns[i] for i in used], shares)
-            codes = graph.add("Concat", raw, added, axis=1)
+            codes = graph.concat([raw, added])
     if fitted.weighs_members:
-        average = _add_vote(graph, votes)
+        average = _add_weighted_average(graph, vectors_of_all, fitted.members)
     else:
         average = _add_mean_of_columns(graph, added, stage)
     if fitted.link is not None:
         return add_link(graph, average, fitted.link)
     if fitted.units is not None:
-        return _add_restored(graph, average, fitted.units)
+        return _add_restored_units(graph, average, fitted.units)
     return _add_calibrated(graph, average, fitted.calibration, stage.members[0].n_columns)
 
 
-def _add_trees(graph: Graph, codes: str, member: StageMember, stage: Stage) -> str:
-    """As `StageMember.vectors`: the mean over trees."""
-    sums = add_trees(graph, codes, member.models, stage.bins)
+def _add_member(
+    graph: Graph, rows: _StageInput, member: StageMember, *, is_regressor: bool
+) -> str:
+    if isinstance(member, BoostedMember):
+        return _add_raw_predictions(graph, rows, member)
+    if member.has_trees:
+        return _add_forest(graph, rows, member)
+    if isinstance(member, BoostedFolds):
+        return _add_boosted(graph, rows, member)
+    assert isinstance(member, ExternalMember)
+    return _add_estimators(graph, rows.numbers, member, is_regressor=is_regressor)
+
+
+def _add_forest(graph: Graph, rows: _StageInput, member: StageMember) -> str:
+    sums = add_trees(graph, rows.codes, member.models, rows.bins)
     if isinstance(member.models[0], Trees):
         means = _add_shares(graph, sums)
     else:
-        n_trees = float(sum(block.n_trees for block in member.models))
-        means = graph.add("Div", sums, graph.constant(n_trees))
-        means = graph.add("Mul", means, graph.constant(member.unit))
+        means = graph.add("Div", sums, float(sum(block.n_trees for block in member.models)))
+        means = graph.add("Mul", means, member.unit)
     return _add_rounded(graph, means) if member.is_rounded else means
 
 
-def _add_raw(
-    graph: Graph, codes: str, levels: CategoryLevels, member: BoostedMember, stage: Stage
-) -> str:
-    """As `BoostedMember.vectors`: raw predictions."""
-    raw = _add_raw_sums(graph, codes, levels, member.models, stage.bins, member.statistics)
-    exponent = np.frexp(member.unit)[1] - 1
+def _add_raw_predictions(graph: Graph, rows: _StageInput, member: BoostedMember) -> str:
+    raw = _add_raw_sums(graph, rows, member.models, member.statistics)
+    exponent = np.frexp(member.unit)[1] - 1  # the unit is a power of two
     return add_scaled_up(graph, raw, np.array([exponent])) if exponent else raw
 
 
 def _add_raw_sums(
     graph: Graph,
-    codes: str,
-    levels: CategoryLevels,
-    blocks: list[Any],
-    bins: Bins,
+    rows: _StageInput,
+    blocks: Sequence[BoostedTrees],
     statistics: TargetStatistics | None,
 ) -> str:
-    """What trees make of codes, and of statistics that they may see beside them."""
+    codes = rows.codes
+    bins = rows.bins
     if statistics is not None:
-        codes, bins = add_statistics(graph, codes, bins, levels, statistics)
+        codes, bins = add_statistics(graph, codes, bins, rows.levels, statistics)
     sums = add_trees(graph, codes, blocks, bins)
-    return graph.add("Add", sums, graph.constant(blocks[0].start))
+    return graph.add("Add", sums, blocks[0].start)
 
 
-def _add_boosted(
-    graph: Graph, codes: str, levels: CategoryLevels, member: BoostedFolds, stage: Stage
-) -> str:
-    """As `BoostedFolds.vectors`: the mean over the models of all folds."""
-    found, bins = [], stage.bins
-    if member.sees_levels and bins.n_columns > member.n_features:
-        own = graph.constant(np.arange(member.n_features), np.int64)
-        codes = graph.add("Gather", codes, own, axis=1)
-        bins = bins.columns(0, member.n_features)
+def _add_boosted(graph: Graph, rows: _StageInput, member: BoostedFolds) -> str:
+    if member.sees_levels and rows.bins.n_columns > member.n_features:
+        # Target statistics stand behind the features, in the place of columns that were added.
+        rows = replace(
+            rows,
+            codes=graph.columns(rows.codes, np.arange(member.n_features)),
+            bins=rows.bins.columns(0, member.n_features),
+        )
+    vectors = []
     for model in member.models:
-        if not model.trees:
-            return graph.repeat(np.ones(1), codes)
+        if not model.trees:  # only one class in its training rows
+            return graph.repeat(np.ones(1), rows.codes)
         raw = [
-            _add_raw_sums(graph, codes, levels, [trees], bins, statistics)
+            _add_raw_sums(graph, rows, [trees], statistics)
             for trees, statistics in model.outputs()
         ]
         if model.is_classifier:
-            found.append(add_softmax(graph, raw[0], model.trees[0].n_scores))
+            vectors.append(add_softmax(graph, raw[0], model.trees[0].n_scores))
         else:
-            found.append(graph.add("Concat", *raw, axis=1))
-    return _add_mean(graph, found)
+            vectors.append(graph.concat(raw))
+    return _add_mean(graph, vectors)
 
 
-def _add_estimators(graph: Graph, numbers: str, member: StageMember, is_regressor: bool) -> str:
-    """As `ExternalMember.vectors`: the mean over estimators."""
-    frames = getattr(member, "frames", None)
+def _add_estimators(
+    graph: Graph, numbers: str, member: ExternalMember, *, is_regressor: bool
+) -> str:
     predictions = []
     for model in member.models:
-        codes_of = None
-        if frames is not None and frames.serves(model):
-            codes_of = frames.codes_of
+        category_codes = None
+        if isinstance(member.frames, FrameMaker) and member.frames.serves(model):
+            category_codes = member.frames.codes_of
         if is_regressor:
-            predictions.append(add_external_regressor(graph, numbers, model, codes_of))
+            vectors = add_external_regressor(graph, numbers, model, category_codes=category_codes)
         else:
-            n_classes = member.n_columns
-            predictions.append(add_external(graph, numbers, model, n_classes, codes_of))
+            vectors = add_external_classifier(
+                graph, numbers, model, n_classes=member.n_columns, category_codes=category_codes
+            )
+        predictions.append(vectors)
     if not member.is_rounded:
         return _add_mean(graph, predictions)
     return _add_rounded(graph, _add_shares(graph, _add_sum(graph, predictions)))
 
 
 def _add_columns(graph: Graph, vectors: list[str], stage: Stage) -> str:
-    """As `Stage.own_columns`."""
+    """Append the columns that a stage adds for the next one: see `Stage.own_columns`."""
     if stage.average_weights is None:
-        return graph.add("Concat", *vectors, axis=1)
+        return graph.concat(vectors)
     return _add_mean(graph, vectors, stage.average_weights)
 
 
 def _add_mean_of_columns(graph: Graph, columns: str, stage: Stage) -> str:
-    """As `Stage.mean`."""
+    """Append the mean of such columns over the members: see `Stage.mean`."""
     if stage.average_weights is not None:
         return columns
-    n = stage.members[0].n_columns
-    starts = range(0, n * len(stage.inputs), n)
-    places = [graph.constant(range(first, first + n), np.int64) for first in starts]
-    return _add_mean(graph, [graph.add("Gather", columns, place, axis=1) for place in places])
+    n_columns = stage.members[0].n_columns
+    starts = range(0, n_columns * len(stage.inputs), n_columns)
+    vectors = [graph.columns(columns, range(start, start + n_columns)) for start in starts]
+    return _add_mean(graph, vectors)
 
 
-def _add_vote(graph: Graph, votes: list[tuple[str, StageMember]]) -> str:
-    """As `FittedStages.averages`: the mean of all members that have a weight."""
-    kept = [(vectors, member) for vectors, member in votes if member.weight > 0]
-    sharpened = [_add_sharpened(graph, vectors, member.exponent) for vectors, member in kept]
-    weights = [member.weight for _, member in kept]
-    return graph.add("Div", _add_sum(graph, sharpened, weights), graph.constant(sum(weights)))
+def _add_weighted_average(graph: Graph, vectors: list[str], members: list[StageMember]) -> str:
+    """Append the average of members with weights: see `FittedStages.averages`."""
+    weights = [member.weight for member in members if member.weight > 0]
+    sharpened = [
+        _add_sharpened(graph, vector, member.exponent)
+        for vector, member in zip(vectors, members, strict=True)
+        if member.weight > 0
+    ]
+    return graph.add("Div", _add_sum(graph, sharpened, weights), sum(weights))
 
 
-def _add_bounded(graph: Graph, X: str, largest: float) -> str:
-    """As `mddf._fitted.fitted_model.bounded`."""
-    return graph.add("Max", graph.add("Min", X, graph.constant(largest)), graph.constant(-largest))
-
-
-def _add_restored(graph: Graph, standard: str, units: Units) -> str:
-    """As `mddf._targets.kernel_targets.Units.restore`."""
-    values = graph.add("Mul", standard, graph.constant(units.spread))
-    values = graph.add("Add", values, graph.constant(units.mean))
+def _add_restored_units(graph: Graph, standardised: str, units: Units) -> str:
+    values = graph.add("Mul", standardised, units.spread)
+    values = graph.add("Add", values, units.mean)
     return add_scaled_up(graph, values, units.exponents)
 
 
@@ -210,20 +221,43 @@ def _add_calibrated(graph: Graph, mean: str, calibration: Calibration, n_classes
     sharpened = _add_sharpened(graph, mean, calibration.exponent)
     if not calibration.label_smoothing:
         return sharpened
-    shrunk = graph.add("Mul", sharpened, graph.constant(1 - calibration.label_smoothing))
-    return graph.add("Add", shrunk, graph.constant(calibration.label_smoothing / n_classes))
+    shrunk = graph.add("Mul", sharpened, 1 - calibration.label_smoothing)
+    return graph.add("Add", shrunk, calibration.label_smoothing / n_classes)
 
 
 def _add_sharpened(graph: Graph, probabilities: str, exponent: float) -> str:
-    """As `mddf._ensemble.blending.sharpened`."""
     if exponent == 1:
         return probabilities
-    floored = graph.add("Max", probabilities, graph.constant(FLOOR))
-    logs = graph.add("Mul", graph.add("Log", floored), graph.constant(exponent))
-    return graph.add("Softmax", logs, axis=1)
+    logs = graph.add("Log", graph.add("Max", probabilities, FLOOR))
+    return graph.add("Softmax", graph.add("Mul", logs, exponent), axis=1)
 
 
-def _add_rounded(graph: Graph, vector: str) -> str:
-    """To whole multiples of a power of two, as layers do."""
-    grains = graph.add("Div", vector, graph.constant(GRAIN))
-    return graph.add("Mul", graph.add("Round", grains), graph.constant(GRAIN))
+def _add_rounded(graph: Graph, vectors: str) -> str:
+    return graph.add("Mul", graph.add("Round", graph.add("Div", vectors, GRAIN)), GRAIN)
+
+
+def _add_shares(graph: Graph, sums: str) -> str:
+    return graph.add("Div", sums, graph.reduce("ReduceSum", sums, 1, keepdims=True))
+
+
+def _add_mean(graph: Graph, values: list[str], weights: np.ndarray | None = None) -> str:
+    total = float(len(values) if weights is None else weights.sum())
+    return _add_scaled(graph, "Div", _add_sum(graph, values, weights), total)
+
+
+def _add_sum(
+    graph: Graph, values: list[str], weights: Sequence[float] | np.ndarray | None = None
+) -> str:
+    """Append the sum of values, each times its weight."""
+    if weights is not None:
+        pairs = zip(values, weights, strict=True)
+        values = [_add_scaled(graph, "Mul", value, weight) for value, weight in pairs]
+    total = values[0]
+    for value in values[1:]:  # one after the other as NumPy does, so that the last bits agree
+        total = graph.add("Add", total, value)
+    return total
+
+
+def _add_scaled(graph: Graph, operation: str, value: str, factor: float) -> str:
+    """Multiply a value by a factor, or divide it, unless the factor is 1."""
+    return value if factor == 1 else graph.add(operation, value, factor)

@@ -335,11 +335,11 @@ class TestDownload:
         with serve(protein_pages()) as (url, _):
             use(small_svmlight("protein", url))
             load("protein", data_home=tmp_path, progress=progress)
-        shown = capfd.readouterr()
+        printed = capfd.readouterr()
         for name in ("protein.bz2", "protein.t.bz2"):
-            assert bool(re.search(rf"{name}: +100%", shown.err)) == progress
-        assert progress or not shown.err
-        assert not shown.out
+            assert bool(re.search(rf"{name}: +100%", printed.err)) == progress
+        assert progress or not printed.err
+        assert not printed.out
 
     @pytest.mark.skipif(os.name == "nt", reason="modes are of Posix")
     def test_others_may_read_as_with_any_new_file(self, tmp_path, use):

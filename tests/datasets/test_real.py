@@ -177,8 +177,10 @@ def test_sets_with_a_split(real, name):
     assert data.X.shape == (sum(rows), n_columns)
     assert (data.X_train.shape[0], data.X_test.shape[0]) == rows
     assert (len(data.y_train), len(data.y_test)) == rows
-    found = [tuple(np.unique(y, return_counts=True)[1]) for y in (data.y_train, data.y_test)]
-    assert found == counts
+    counts_by_label = [
+        tuple(np.unique(y, return_counts=True)[1]) for y in (data.y_train, data.y_test)
+    ]
+    assert counts_by_label == counts
 
 
 @pytest.mark.parametrize("name", WHOLE)
@@ -187,8 +189,8 @@ def test_sets_without_a_split(real, name):
     data = real(name)
     assert not data.has_standard_split
     assert data.X.shape == (n_rows, n_columns)
-    labels, found = np.unique(data.y, return_counts=True)
-    assert dict(zip(labels.tolist(), found.tolist(), strict=True)) == counts
+    labels, counts_by_label = np.unique(data.y, return_counts=True)
+    assert dict(zip(labels.tolist(), counts_by_label.tolist(), strict=True)) == counts
 
 
 @pytest.mark.parametrize("name", NUMERIC)
@@ -230,8 +232,8 @@ def test_categorical_columns_and_missing_cells(real, name):
     spec = SPECS[name]
     if name in CATEGORICAL:
         assert {spec.format.columns.index(c) for c in data.categorical} == CATEGORICAL[name]
-    found = [missing(X) for X in parts(data)]
-    assert found == MISSING.get(name, [(0, 0)] * len(found))
+    n_missing = [missing(X) for X in parts(data)]
+    assert n_missing == MISSING.get(name, [(0, 0)] * len(n_missing))
     assert isinstance(data.X, pd.DataFrame) == bool(data.categorical)
     assert len(data.feature_names) == data.X.shape[1]
     assert len(data.target_names) == len(data.classes)
@@ -264,21 +266,23 @@ def test_letter(real):
 @pytest.mark.parametrize("name", ["mnist-17", "mnist-49", "optdigits-17", "optdigits-49"])
 def test_two_classes_of_digits(real, name):
     base, _, digits = name.partition("-")
-    whole, data = real(base), real(name)
-    wanted = [int(d) for d in digits]
+    whole = real(base)
+    data = real(name)
+    labels = [int(d) for d in digits]
     for part in ("train", "test"):
-        keep = np.isin(getattr(whole, f"y_{part}"), wanted)
+        keep = np.isin(getattr(whole, f"y_{part}"), labels)
         np.testing.assert_array_equal(
             getattr(data, f"y_{part}"), getattr(whole, f"y_{part}")[keep]
         )
         np.testing.assert_array_equal(
             getattr(data, f"X_{part}"), getattr(whole, f"X_{part}")[keep]
         )
-    assert data.classes.tolist() == wanted
+    assert data.classes.tolist() == labels
 
 
 def test_letters_a_and_b(real):
-    whole, data = real("letter"), real("letter-ab")
+    whole = real("letter")
+    data = real("letter-ab")
     assert data.classes.tolist() == ["A", "B"]
     keep = np.isin(whole.y, ["A", "B"])
     np.testing.assert_array_equal(data.X, whole.X[keep])

@@ -16,9 +16,9 @@ DOCS = Path(__file__).parents[2] / "docs" / "datasets.md"
 
 
 def test_names_are_sorted_and_ours_to_change():
-    found = names()
-    assert found == sorted(set(found))
-    found.clear()
+    all_names = names()
+    assert all_names == sorted(set(all_names))
+    all_names.clear()
     assert names()
 
 
@@ -185,9 +185,9 @@ def test_check(capsys, tmp_path, data_home):
     (tmp_path / "car").mkdir()
     (tmp_path / "car" / "car.data").write_text("low,low,2,2,small,low,good\n")
     assert main(["iris", "car", "--check", "--data-home", str(tmp_path)]) == 1
-    shown = capsys.readouterr().out
-    assert re.search(r"iris .* whole\n", shown)
-    assert re.search(r"car .* WRONG: .*SHA-256", shown)
+    printed = capsys.readouterr().out
+    assert re.search(r"iris .* whole\n", printed)
+    assert re.search(r"car .* WRONG: .*SHA-256", printed)
     assert main(["car", "abalone", "--check", "--data-home", str(data_home)]) == 0
     capsys.readouterr()
     assert main(["iris", "abalone", "--check", "--data-home", str(tmp_path)]) == 1

@@ -262,5 +262,5 @@ def test_declared_columns_exist():
         table = spec.format
         if isinstance(table, Table):
             assert len(set(table.columns)) == len(table.columns), spec.name
-            named = {table.label, *table.drop, *table.categorical, *table.levels}
-            assert named <= set(table.columns), spec.name
+            mentioned = {table.label, *table.drop, *table.categorical, *table.levels}
+            assert mentioned <= set(table.columns), spec.name

@@ -282,5 +282,5 @@ def test_what_does_not_do(fitted):
         with pytest.raises(ValueError, match=message):
             DeepForestClassifier(**parameters).fit(X, target)
     for ask in (cost, lambda model: explain.importances(model, X, y, kind="held-out")):
-        with pytest.raises(ValueError, match="of models with classes of one output"):
+        with pytest.raises(ValueError, match="must have classes of one output"):
             ask(model)

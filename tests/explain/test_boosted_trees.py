@@ -50,7 +50,7 @@ def goes_left(tree, node, value):
 
 
 def path_dependent(tree, row, known, node=0):
-    """What a tree predicts of a row of which some features are known."""
+    """Prediction of a tree for a row with unknown features."""
     left, right = tree.children_left[node], tree.children_right[node]
     if left == -1:
         return tree.value[node]
@@ -71,19 +71,20 @@ def test_trees_as_arrays_add_up(kind, grow_policy, n_classes):
     trees, counted = tree_arrays(model), tree_arrays(model, X=X)
     assert len(trees) == model.n_iter_
     cells, weights = cells_of(model, X), np.random.default_rng(2).uniform(0, 2, len(X))
+    weights /= weights.mean()  # weights that are not whole have no scale
     raw = np.tile(model._trees.start, (len(X), 1))
     for tree, of_rows in zip(trees, counted, strict=True):
-        found = np.zeros(tree.node_count)
+        node_weights = np.zeros(tree.node_count)
         for i, row in enumerate(cells):
             node = 0
             while True:
-                found[node] += weights[i]
+                node_weights[node] += weights[i]
                 if tree.children_left[node] == -1:
                     break
                 left = goes_left(tree, node, row[tree.feature[node]])
                 node = (tree.children_left if left else tree.children_right)[node]
             raw[i] += tree.value[node]
-        assert np.allclose(tree.weighted_n_node_samples, found)
+        assert np.allclose(tree.weighted_n_node_samples, node_weights)
         assert of_rows.n_node_samples[0] == len(X)
         assert np.all(of_rows.n_node_samples > 0)
         assert tree.n_node_samples is None
@@ -92,7 +93,7 @@ def test_trees_as_arrays_add_up(kind, grow_policy, n_classes):
             children = [tree.children_left[node], tree.children_right[node]]
             assert np.allclose(
                 tree.value[node],
-                np.average(tree.value[children], axis=0, weights=found[children]),
+                np.average(tree.value[children], axis=0, weights=node_weights[children]),
             )
     assert np.allclose(raw, raw_of(model, X), rtol=1e-12)
 
@@ -114,9 +115,11 @@ def test_shapley_values_by_enumeration(kind, grow_policy):
     pytest.importorskip("shap", reason='needs "mddf[explain]"')
     X = TABLES[kind]()
     model = made(X, grow_policy, 3, max_iter=3)
-    found = shap_values(model, X[:4])
+    explanation = shap_values(model, X[:4])
     trees = tree_arrays(model)
-    for row, values, base in zip(found.data, found.values, found.base_values, strict=True):
+    for row, values, base in zip(
+        explanation.data, explanation.values, explanation.base_values, strict=True
+    ):
         exact = [shapley(lambda S, t=t, r=row: path_dependent(t, r, S), X.shape[1]) for t in trees]
         assert np.allclose(values, np.sum(exact, axis=0), atol=1e-12)
         start = model._trees.start + sum(tree.value[0] for tree in trees)
@@ -147,13 +150,13 @@ def test_shapley_values_of_target_statistics_by_enumeration(grow_policy, n_class
     width = n_classes or 1
     # Columns of trees: a, c0, c1, b; then the statistics of c0, of c1 and of both.
     player = np.concatenate([[0, 1, 2, 3], np.repeat([1, 2, 4], width)])
-    found, trees = shap_values(model, X[:4]), tree_arrays(model)
+    explanation, trees = shap_values(model, X[:4]), tree_arrays(model)
     assert {1, 4} <= {player[f] for tree in trees for f in tree.feature if f >= 4}
     rows = model._binner.levels(read_again(model, X[:4]), [1, 2])
     codes = model._statistics.transform(rows)
     bins = model._statistics.bins
     statistics = bins.values[bins.start[:-1] + codes]  # on the same side of all thresholds
-    for i, row in enumerate(np.hstack([found.data, statistics])):
+    for i, row in enumerate(np.hstack([explanation.data, statistics])):
         exact = 0
         for tree in trees:
 
@@ -162,7 +165,7 @@ def test_shapley_values_of_target_statistics_by_enumeration(grow_policy, n_class
 
             exact = exact + shapley(game, 5)
         exact[1:3] += exact[4] / 2
-        assert np.allclose(found.values[i].reshape(4, width), exact[:4], atol=1e-12)
+        assert np.allclose(explanation.values[i].reshape(4, width), exact[:4], atol=1e-12)
 
 
 @pytest.mark.parametrize("method", ["tree", "path", "permutation"])
@@ -175,10 +178,12 @@ def test_contributions_of_target_statistics_add_up(method, grow_policy, n_classe
     if method == "permutation" and n_classes:
         raw = model.predict_proba(X)
     for background in (None, X[:50]):
-        found = shap_values(model, X[:9], background=background, method=method)
-        sums = found.values.reshape(9, 4, -1).sum(axis=1) + found.base_values.reshape(9, -1)
+        explanation = shap_values(model, X[:9], background=background, method=method)
+        sums = explanation.values.reshape(9, 4, -1).sum(axis=1) + explanation.base_values.reshape(
+            9, -1
+        )
         assert np.allclose(sums, raw[:9])
-    assert np.array_equal(found.data[:, 1], X["c0"].cat.codes[:9].replace(-1, np.nan), True)
+    assert np.array_equal(explanation.data[:, 1], X["c0"].cat.codes[:9].replace(-1, np.nan), True)
     held_out = importances(model, X, y).importances_mean
     assert held_out.shape == (4,)
     assert held_out[:3].min() > np.abs(held_out[3])
@@ -193,16 +198,16 @@ def test_contributions_add_up_to_raw_predictions(kind, method, grow_policy):
     X = TABLES[kind]()
     for n_classes in (None, 2, 3):
         model = made(X, grow_policy, n_classes)
-        found = shap_values(model, X[:5], method=method)
-        values = found.values.reshape(5, X.shape[1], -1)
-        sums = values.sum(axis=1) + found.base_values.reshape(5, -1)
+        explanation = shap_values(model, X[:5], method=method)
+        values = explanation.values.reshape(5, X.shape[1], -1)
+        sums = values.sum(axis=1) + explanation.base_values.reshape(5, -1)
         assert np.allclose(sums, raw_of(model, X[:5]))
-        assert (found.output_names is None) == (n_classes != 3)
+        assert (explanation.output_names is None) == (n_classes != 3)
         # Rows that count alike are another background than samples that have weights.
         rows = shap_values(model, X[:5], background=X, method=method)
         sums = rows.values.reshape(values.shape).sum(axis=1) + rows.base_values.reshape(5, -1)
         assert np.allclose(sums, raw_of(model, X[:5]))
-        assert not np.allclose(rows.base_values, found.base_values)
+        assert not np.allclose(rows.base_values, explanation.base_values)
 
 
 @pytest.mark.parametrize("grow_policy", GROWTH)
@@ -210,8 +215,8 @@ def test_the_samples_of_training_are_the_background(grow_policy):
     pytest.importorskip("shap", reason='needs "mddf[explain]"')
     X = frame_of_few_levels()
     model = GradientBoostingRegressor(**OPTIONS, grow_policy=grow_policy).fit(X, numbers_of(X))
-    found, same = (shap_values(model, X[:5], background=rows) for rows in (None, X))
-    assert np.array_equal(found.values, same.values)
+    explanation, same = (shap_values(model, X[:5], background=rows) for rows in (None, X))
+    assert np.array_equal(explanation.values, same.values)
     assert np.isfinite(shap_values(model, X[:1]).values).all()  # of one row, too
 
 
@@ -219,8 +224,8 @@ def test_permutation_explains_predictions():
     pytest.importorskip("shap", reason='needs "mddf[explain]"')
     X = number_table()
     model = made(X, "symmetric", 2)
-    found = shap_values(model, X[:5], background=X[:40], method="permutation")
-    sums = found.values.sum(axis=1) + found.base_values
+    explanation = shap_values(model, X[:5], background=X[:40], method="permutation")
+    sums = explanation.values.sum(axis=1) + explanation.base_values
     assert np.allclose(sums, model.predict_proba(X[:5]))
 
 
@@ -231,8 +236,8 @@ def test_units_of_regressors(loss, size):
     X = number_table()
     y = np.exp(numbers_of(X)) * size
     model = GradientBoostingRegressor(loss, **OPTIONS).fit(X, y)
-    found = shap_values(model, X[:5])
-    sums = found.values.sum(axis=1) + found.base_values
+    explanation = shap_values(model, X[:5])
+    sums = explanation.values.sum(axis=1) + explanation.base_values
     if loss == "huber":
         assert np.allclose(sums / size, model.predict(X[:5]) / size)
     else:
@@ -262,19 +267,19 @@ def test_importances_find_what_matters(kind, n_classes):
     y = numbers_of(X) if n_classes is None else np.minimum(labels_of(X), n_classes - 1)
     Model = GradientBoostingRegressor if n_classes is None else GradientBoostingClassifier
     model = Model(max_iter=40, random_state=0).fit(X[:200], y[:200])
-    found = importances(model, X[200:], y[200:], kind=kind, random_state=0)
-    assert found.importances_mean[:2].min() > 3 * np.abs(found.importances_mean[2:]).max()
+    result = importances(model, X[200:], y[200:], kind=kind, random_state=0)
+    assert result.importances_mean[:2].min() > 3 * np.abs(result.importances_mean[2:]).max()
     if kind == "held-out":
         targets = np.eye(3)[y] if n_classes == 3 else y  # the scores' classes
         held = np.reshape(targets, (400, -1))[200:]
         away = held - held.mean(axis=0)
         raw = raw_of(model, X[200:])
         expected = np.mean(raw * away, axis=0) / np.mean(away**2, axis=0)
-        assert found.importances_mean.sum() == pytest.approx(expected.mean())
+        assert result.importances_mean.sum() == pytest.approx(expected.mean())
 
 
 def test_noise_is_not_important():
-    """Of a feature with many values that says nothing, impurity is misled."""
+    """Impurity overrates an irrelevant feature with many values."""
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, 2, 600), rng.normal(size=(600, 3))]).astype(float)
     y = X[:, 0] + rng.normal(size=600)
@@ -282,9 +287,9 @@ def test_noise_is_not_important():
     model = GradientBoostingRegressor(**options).fit(X[:300], y[:300])
     biased = importances(model, kind="impurity").importances_mean
     assert biased[1:].min() > 0.1
-    found = importances(model, X[300:], y[300:])
-    assert found.importances_mean[0] > 0.1
-    assert np.all(np.abs(found.importances_mean[1:]) < 4 * found.importances_std[1:])
+    result = importances(model, X[300:], y[300:])
+    assert result.importances_mean[0] > 0.1
+    assert np.all(np.abs(result.importances_mean[1:]) < 4 * result.importances_std[1:])
 
 
 def test_displays():
@@ -310,9 +315,9 @@ def test_models_without_trees(n_classes):
 @pytest.mark.parametrize("grow_policy", GROWTH)
 def test_costs(grow_policy):
     model = made(number_table(), grow_policy)
-    found = cost(model)
+    model_cost = cost(model)
     arrays = model._trees.arrays
-    assert found.n_trees == 6
-    assert found.n_nodes == len(arrays["column"]) + len(arrays["values"])
-    assert found.n_bytes >= sum(array.nbytes for array in arrays.values())
-    assert 0 < found.microseconds_per_row < 1e4
+    assert model_cost.n_trees == 6
+    assert model_cost.n_nodes == len(arrays["column"]) + len(arrays["values"])
+    assert model_cost.n_bytes >= sum(array.nbytes for array in arrays.values())
+    assert 0 < model_cost.microseconds_per_row < 1e4

@@ -1,4 +1,4 @@
-"""What displays draw."""
+"""Contents of the plots."""
 
 import numpy as np
 import pytest
@@ -49,11 +49,15 @@ def test_layers_of_deep_forests(scoring):
     display = LayersDisplay.from_estimator(model)
     scores, margins, vote = display.axes_
     assert np.array_equal(scores.lines[0].get_ydata(), model.history_["score"])
-    named = {"log-loss": "log_loss", "accuracy": "accuracy"}.get(scoring)
-    told = {row["member"]: row for row in model.leaderboard_ if row["layer"] == 1}
+    metric = {"log-loss": "log_loss", "accuracy": "accuracy"}.get(scoring)
+    leaderboard_rows = {row["member"]: row for row in model.leaderboard_ if row["layer"] == 1}
     for member, line in zip(display.members, scores.lines[1:], strict=True):
-        shown = line.get_ydata()[0]
-        assert np.isnan(shown) if named is None else abs(shown) == told[member][named]
+        drawn_score = line.get_ydata()[0]
+        assert (
+            np.isnan(drawn_score)
+            if metric is None
+            else abs(drawn_score) == leaderboard_rows[member][metric]
+        )
     assert np.array_equal(margins.lines[0].get_ydata(), model.history_["margin_mean"])
     weights = [row["weight"] for row in model.leaderboard_ if row["weight"] > 0]
     heights = [bar.get_height() for bar in vote.patches if bar.get_height() > 0]
@@ -133,12 +137,12 @@ def test_importances(kind):
     forest = RandomForestClassifier(10, random_state=0).fit(X[:80], y[:80])
     options = {"kind": kind, "random_state": 0}
     display = ImportancesDisplay.from_estimator(forest, X[80:], y[80:], most=4, **options)
-    found = importances(forest, X[80:], y[80:], **options)
-    order = np.argsort(-found.importances_mean, kind="stable")[:4]
+    result = importances(forest, X[80:], y[80:], **options)
+    order = np.argsort(-result.importances_mean, kind="stable")[:4]
     widths = [bar.get_width() for bar in display.ax_.patches]
-    assert widths[::-1] == found.importances_mean[order].tolist()
+    assert widths[::-1] == result.importances_mean[order].tolist()
     names = [text.get_text() for text in display.ax_.get_yticklabels()]
-    assert names[::-1] == found.feature_names[order].tolist()
+    assert names[::-1] == result.feature_names[order].tolist()
     _, ax = pyplot.subplots()
     assert display.plot(ax=ax).ax_ is ax
     assert len(ax.patches) == 6

@@ -41,8 +41,8 @@ def test_trees_as_arrays_predict_what_the_forest_does(Forest, n_outputs, data):
     y = np.nan_to_num(y)
     forest = Forest(4, max_depth=5, random_state=0).fit(X, y)
     trees = tree_arrays(forest, X=X)
-    found = [np.mean([tree.value[walk(tree, row)] for tree in trees], axis=0) for row in X[:50]]
-    np.testing.assert_allclose(np.squeeze(found), forest.predict(X[:50]), rtol=1e-12)
+    means = [np.mean([tree.value[walk(tree, row)] for tree in trees], axis=0) for row in X[:50]]
+    np.testing.assert_allclose(np.squeeze(means), forest.predict(X[:50]), rtol=1e-12)
     assert all(tree.n_node_samples[0] == len(X) for tree in trees)
     if Forest is CompletelyRandomForestRegressor:  # without a bootstrap, the root's is the mean
         np.testing.assert_allclose(trees[0].value[0], np.atleast_1d(y.mean(axis=0)))
@@ -55,12 +55,12 @@ def test_contributions_add_up(method, n_outputs, data):
     X, y = data
     many = y if n_outputs == 1 else np.column_stack([y, np.nan_to_num(X[:, 0])])
     forest = RandomForestRegressor(5, max_depth=4, random_state=0).fit(X, many)
-    found = shap_values(forest, X[:20], background=X[:60], method=method)
-    assert found.values.shape == ((20, 6) if n_outputs == 1 else (20, 6, 2))
+    explanation = shap_values(forest, X[:20], background=X[:60], method=method)
+    assert explanation.values.shape == ((20, 6) if n_outputs == 1 else (20, 6, 2))
     np.testing.assert_allclose(
-        found.values.sum(axis=1) + found.base_values, forest.predict(X[:20]), rtol=1e-6
+        explanation.values.sum(axis=1) + explanation.base_values, forest.predict(X[:20]), rtol=1e-6
     )
-    assert isinstance(found, shap.Explanation)
+    assert isinstance(explanation, shap.Explanation)
 
 
 def test_shapley_values_are_those_of_scikit_learns_forest():
@@ -78,8 +78,8 @@ def test_shapley_values_are_those_of_scikit_learns_forest():
 def test_importances_find_what_matters(kind, data):
     X, y = data
     forest = RandomForestRegressor(30, random_state=0).fit(X[:200], y[:200])
-    found = importances(forest, X[200:], y[200:], kind=kind, random_state=0)
-    mean = found.importances_mean
+    result = importances(forest, X[200:], y[200:], kind=kind, random_state=0)
+    mean = result.importances_mean
     assert mean[5] == min(mean[4:].min(), mean[5])  # noise
     assert mean[3] == mean.max()
     if kind == "held-out":
@@ -95,8 +95,8 @@ def test_deep_forests(data):
     model = DeepForestRegressor(n_estimators=3, members=members, cv=2, random_state=0).fit(X, y)
     trees = tree_arrays(model, layer=0, forest=0)
     assert len(trees) == 3
-    found = importances(model, X, y, kind="permutation", n_repeats=1, random_state=0)
-    assert found.importances_mean.argmax() == 3
+    result = importances(model, X, y, kind="permutation", n_repeats=1, random_state=0)
+    assert result.importances_mean.argmax() == 3
     with pytest.raises(TypeError, match="DeepForestRegressor is not a sum over trees"):
         importances(model, X, y, kind="held-out")
     pytest.importorskip("shap", reason='needs "mddf[explain]"')
@@ -112,10 +112,10 @@ def test_deep_forests(data):
 def test_costs(data):
     X, y = data
     forest = RandomForestRegressor(7, random_state=0).fit(X, y)
-    found = cost(forest)
-    assert found.n_trees == 7
-    assert found.n_nodes == sum(tree.node_count for tree in tree_arrays(forest))
-    assert 12 * found.n_nodes * 0.9 < found.n_bytes < 12 * found.n_nodes + 2e5
+    model_cost = cost(forest)
+    assert model_cost.n_trees == 7
+    assert model_cost.n_nodes == sum(tree.node_count for tree in tree_arrays(forest))
+    assert 12 * model_cost.n_nodes * 0.9 < model_cost.n_bytes < 12 * model_cost.n_nodes + 2e5
     deep = DeepForestRegressor(1, n_estimators=3, members=["random"], cv=2).fit(X, y)
     assert cost(deep).n_trees == 3
     assert 0 < cost(deep).microseconds_per_row < 1e4
@@ -132,6 +132,6 @@ def test_graphs_predict_what_the_forest_does(n_outputs, data):
     forest = RandomForestRegressor(6, categorical_features=[6], random_state=0).fit(X, y)
     graph = to_onnx(forest, dtype=np.float64).SerializeToString()
     session = runtime.InferenceSession(graph, providers=["CPUExecutionProvider"])
-    (found,) = session.run(["variable"], onnx_inputs(forest, X, dtype=np.float64))
-    assert found.shape == (300, n_outputs)
-    np.testing.assert_allclose(np.squeeze(found), forest.predict(X), rtol=1e-12, atol=1e-12)
+    (outputs,) = session.run(["variable"], onnx_inputs(forest, X, dtype=np.float64))
+    assert outputs.shape == (300, n_outputs)
+    np.testing.assert_allclose(np.squeeze(outputs), forest.predict(X), rtol=1e-12, atol=1e-12)

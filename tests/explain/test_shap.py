@@ -34,7 +34,7 @@ CASCADE = {"n_estimators": 2, "cv": 2, "early_stopping": False, "random_state": 
 
 
 def path_dependent(tree, row, S, node=0):
-    """What a tree says of a row of which the features in S are known."""
+    """Prediction of a tree for a row of which the features in S are known."""
     left, right = tree.children_left[node], tree.children_right[node]
     if left == -1:
         return tree.value[node]
@@ -56,9 +56,9 @@ def path_dependent(tree, row, S, node=0):
 def test_forests_have_the_shapley_values_of_their_trees(kind):
     X = TABLES[kind]()
     forest = RandomForestClassifier(**FOREST, bootstrap=False).fit(X, labels_of(X))
-    found = shap_values(forest, X[:6], background=X)
+    explanation = shap_values(forest, X[:6], background=X)
     trees = tree_arrays(forest, X=X)
-    for row, values in zip(found.data, found.values, strict=True):
+    for row, values in zip(explanation.data, explanation.values, strict=True):
         exact = np.mean(
             [shapley(lambda S, t=t, r=row: path_dependent(t, r, S), X.shape[1]) for t in trees],
             axis=0,
@@ -81,13 +81,13 @@ def test_forests_have_the_shapley_values_of_their_trees(kind):
 def test_contributions_add_up(kind, method, model):
     X = TABLES[kind]()
     model.fit(X, labels_of(X))
-    found = shap_values(model, X[:5], background=X[:40], method=method)
-    assert found.values.shape == (5, X.shape[1], 3)
-    sums = found.values.sum(axis=1) + found.base_values
+    explanation = shap_values(model, X[:5], background=X[:40], method=method)
+    assert explanation.values.shape == (5, X.shape[1], 3)
+    sums = explanation.values.sum(axis=1) + explanation.base_values
     assert np.allclose(sums, model.predict_proba(X[:5]), atol=1e-7)
     if method != "permutation":
-        assert np.allclose(found.base_values.sum(axis=1), 1)
-        assert np.allclose(found.base_values, found.base_values[0])
+        assert np.allclose(explanation.base_values.sum(axis=1), 1)
+        assert np.allclose(explanation.base_values, explanation.base_values[0])
 
 
 @pytest.mark.parametrize("method", ["tree", "path", "permutation"])
@@ -97,30 +97,30 @@ def test_calibrated_cascades_are_explained_by_their_trees(method):
         MDDFClassifier(2, **CASCADE, calibrate=calibrate).fit(X, labels_of(X))
         for calibrate in (False, True)
     )
-    expected, found = (
+    expected, explanation = (
         shap_values(model, X[:5], background=X[:40], method=method) for model in (plain, sure)
     )
     if method == "permutation":
-        sums = found.values.sum(axis=1) + found.base_values
+        sums = explanation.values.sum(axis=1) + explanation.base_values
         assert np.allclose(sums, sure.predict_proba(X[:5]), atol=1e-7)
     else:
-        assert np.array_equal(found.values, expected.values)
+        assert np.array_equal(explanation.values, expected.values)
 
 
 def test_paths_by_hand():
     X = frame_table()
     forest = RandomForestClassifier(3, random_state=0).fit(X, labels_of(X))
-    found = shap_values(forest, X[:8], background=X, method="path")
+    explanation = shap_values(forest, X[:8], background=X, method="path")
     expected = np.zeros((8, X.shape[1], 3))
     for tree in tree_arrays(forest, X=X):
-        for i, row in enumerate(found.data):
+        for i, row in enumerate(explanation.data):
             node = 0
             while tree.children_left[node] != -1:
                 feature = tree.feature[node]
                 only = path_child(tree, row, node)
                 expected[i, feature] += (tree.value[only] - tree.value[node]) / 3
                 node = only
-    assert np.allclose(found.values, expected, atol=1e-8)
+    assert np.allclose(explanation.values, expected, atol=1e-8)
 
 
 def path_child(tree, row, node):
@@ -140,19 +140,20 @@ def test_agreement_of_cascades_with_exact_shapley_values(kind):
     y = labels_of(X)
     model = MDDFClassifier(2, n_estimators=4, cv=3, early_stopping=False, random_state=0)
     model.fit(X[:120], y[:120])
-    rows, others = X[120:128], X[:20]
-    values = shap_values(model, others, background=others).data
-    known = shap_values(model, rows, background=others).data
+    rows = X[120:128]
+    background_rows = X[:20]
+    values = shap_values(model, background_rows, background=background_rows).data
+    known = shap_values(model, rows, background=background_rows).data
     exact = interventional(model, known, values)
     least = {"tree": 0.9, "path": 0.8, "permutation": 0.98}
     for method, bound in least.items():
-        found = shap_values(model, rows, background=others, method=method).values
-        assert np.corrcoef(found.ravel(), exact.ravel())[0, 1] > bound, method
+        explanation = shap_values(model, rows, background=background_rows, method=method).values
+        assert np.corrcoef(explanation.ravel(), exact.ravel())[0, 1] > bound, method
 
 
 def by_leaves(tree, row):
     """Shapley values of a tree, leaf by leaf over sizes of sets: sums of what is positive."""
-    found = np.zeros((len(row), tree.value.shape[1]))
+    contributions = np.zeros((len(row), tree.value.shape[1]))
 
     def descend(node, factors):
         left, right = tree.children_left[node], tree.children_right[node]
@@ -170,10 +171,12 @@ def by_leaves(tree, row):
             sums = np.ones(1)  # over sets of other columns, by their size
             for o, z in (f for other, f in factors.items() if other != column):
                 sums = o * np.append(0, sums) + z * np.append(sums, 0)
-            found[column] += (leads - share) * (weights(len(factors)) @ sums) * tree.value[node]
+            contributions[column] += (
+                (leads - share) * (weights(len(factors)) @ sums) * tree.value[node]
+            )
 
     descend(0, {})
-    return found
+    return contributions
 
 
 def rare_ones(n_rows=300, n_columns=60, share=0.03):
@@ -195,10 +198,10 @@ def chain(n_columns=80):
 def test_long_paths_lose_no_digits(table, kind):
     X, y = table()
     forest = kind(1, bootstrap=False, random_state=0, max_features=0.5).fit(X, y)
-    found = shap_values(forest, X[:1], background=X)
+    explanation = shap_values(forest, X[:1], background=X)
     (tree,) = tree_arrays(forest, X=X)
     assert depth(tree) > 30
-    for row, values in zip(X[:1], found.values, strict=True):
+    for row, values in zip(X[:1], explanation.values, strict=True):
         exact = by_leaves(tree, row).reshape(values.shape)
         np.testing.assert_allclose(values, exact, rtol=0, atol=1e-14)
 
@@ -226,16 +229,18 @@ def test_contributions_of_rare_ones_add_up(model, n_columns):
     model.fit(X, y)
     predict = getattr(model, "predict_proba", model.predict)
     for background in (X, X[:5]):
-        found = shap_values(model, X[:3], background=background)
-        sums = found.values.sum(axis=1) + found.base_values
+        explanation = shap_values(model, X[:3], background=background)
+        sums = explanation.values.sum(axis=1) + explanation.base_values
         assert np.allclose(sums, predict(X[:3]), rtol=0, atol=1e-8)  # what leaves are rounded to
 
 
 def test_large_targets_add_up():
     X, y = rare_ones()
     forest = RandomForestRegressor(3, random_state=0).fit(X, 1e9 + y)
-    found = shap_values(forest, X[:3], background=X)
-    assert np.allclose(found.values.sum(axis=1) + found.base_values, forest.predict(X[:3]), 1e-14)
+    explanation = shap_values(forest, X[:3], background=X)
+    assert np.allclose(
+        explanation.values.sum(axis=1) + explanation.base_values, forest.predict(X[:3]), 1e-14
+    )
 
 
 ONE_ROW = {
@@ -264,9 +269,9 @@ def test_one_row_cannot_be_compared_with_itself(rows, model, method):
     same = ONE_ROW[rows](X)
     with pytest.raises(ValueError, match=r"^background must hold rows to compare.*got None"):
         shap_values(model, same, method=method)
-    with pytest.warns(UserWarning, match=r"background has no two rows .* tell apart") as found:
+    with pytest.warns(UserWarning, match=r"background has no two rows .* distinguish") as caught:
         values = shap_values(model, X[:3], background=same, method=method).values
-    assert found[0].filename == __file__
+    assert caught[0].filename == __file__
     assert not np.any(values[0])
     assert np.any(values[1:])
     assert np.any(shap_values(model, same, background=X[:30], method=method).values)
@@ -284,9 +289,9 @@ def test_names_and_data():
     y = np.array(["no", "yes", "perhaps"])[labels_of(X)]
     X = X.rename(columns=str.upper)
     forest = RandomForestClassifier(2, random_state=0).fit(X, y)
-    found = shap_values(forest, X[:3], method="path")
-    assert list(found.feature_names) == list(X.columns)
-    assert list(found.output_names) == ["no", "perhaps", "yes"]
+    explanation = shap_values(forest, X[:3], method="path")
+    assert list(explanation.feature_names) == list(X.columns)
+    assert list(explanation.output_names) == ["no", "perhaps", "yes"]
     arrays = RandomForestClassifier(2).fit(number_table(), labels_of(number_table()))
     assert shap_values(arrays, number_table()[:2]).feature_names == ["x0", "x1", "x2", "x3", "x4"]
 
@@ -306,13 +311,13 @@ def test_deep_forests_are_explained_by_permutation():
     X = frame_table()
     model = DeepForestClassifier(n_estimators=2, members=["random", "linear"], random_state=0)
     model.fit(X, labels_of(X))
-    found = shap_values(model, X[:3], background=X[:20], method="permutation")
-    sums = found.values.sum(axis=1) + found.base_values
+    explanation = shap_values(model, X[:3], background=X[:20], method="permutation")
+    sums = explanation.values.sum(axis=1) + explanation.base_values
     assert np.allclose(sums, model.predict_proba(X[:3]), atol=1e-7)
     with pytest.raises(TypeError, match="use method='permutation'"):
         shap_values(model, X[:3], method="tree")
     chosen = shap_values(model, X[:3], background=X[:20])
-    assert np.array_equal(chosen.values, found.values)
+    assert np.array_equal(chosen.values, explanation.values)
 
 
 def test_refusals():

@@ -23,13 +23,13 @@ def outputs_of(model, X, dtype=np.float64):
 
 def assert_same(model, X, dtype=np.float64, rtol=1e-12):
     """Sums are added up in another order than in Python."""
-    found = outputs_of(model, X, dtype)
-    expected = model.predict_proba(X) if len(found) == 2 else model.predict(X)[:, None]
-    assert found[-1].shape == expected.shape
-    assert found[-1].dtype == dtype
-    assert np.all(np.abs(found[-1] - expected) <= rtol * np.abs(expected).max())
-    if len(found) == 2:
-        assert np.array_equal(found[0], model.predict(X))
+    outputs = outputs_of(model, X, dtype)
+    expected = model.predict_proba(X) if len(outputs) == 2 else model.predict(X)[:, None]
+    assert outputs[-1].shape == expected.shape
+    assert outputs[-1].dtype == dtype
+    assert np.all(np.abs(outputs[-1] - expected) <= rtol * np.abs(expected).max())
+    if len(outputs) == 2:
+        assert np.array_equal(outputs[0], model.predict(X))
 
 
 @pytest.mark.parametrize("kind", TABLES)
@@ -89,8 +89,9 @@ def test_trees_that_find_nothing():
 @pytest.mark.parametrize("n_classes", [0, 1, 2, 4])
 @pytest.mark.filterwarnings("ignore:rows hold categories that fit did not see:UserWarning")
 def test_target_statistics(grow_policy, n_classes):
-    """CategoryLevels that are there, missing and new, alone and in pairs."""
-    (X, y), (rows, _) = levels(200, n_classes), levels(400, 0, seed=1)
+    """Categories that are known, missing and new, alone and in pairs."""
+    X, y = levels(200, n_classes)
+    rows, _ = levels(400, 0, seed=1)
     Model = GradientBoostingClassifier if n_classes else GradientBoostingRegressor
     model = Model(grow_policy=grow_policy, **OPTIONS).fit(X, y)
     assert len(model._binner.columns_of_many_levels()) == 4
@@ -101,7 +102,7 @@ def test_target_statistics(grow_policy, n_classes):
 
 
 def levels(n, n_classes, seed=0):
-    """Columns of many levels of text and of numbers, and what depends on them."""
+    """Columns of many text and number levels, and a target that depends on them."""
     rng = np.random.default_rng(seed)
     places = rng.integers(0, 70 + 20 * seed, (n, 4))
     texts = np.array(["", "?", "\ud800" if seed else "x", *(f"t{i}" for i in range(90))], object)

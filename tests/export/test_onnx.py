@@ -95,10 +95,10 @@ def test_decimals(seed):
 
 
 def warnings_of(model, **options):
-    with warnings.catch_warnings(record=True) as found:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         to_onnx(model, **options)
-    return [str(warning.message) for warning in found]
+    return [str(warning.message) for warning in caught]
 
 
 @pytest.mark.parametrize("made", [RandomForestClassifier(9), MDDFClassifier(1, **CASCADE)])
@@ -121,9 +121,9 @@ def test_warns_of_numbers_that_single_precision_does_not_hold(made):
         assert "Pass dtype=numpy.float64 to to_onnx and onnx_inputs" in message
         for dtype in (np.float32, "float64"):
             assert warnings_of(model, dtype=dtype) == []
-    with pytest.warns(UserWarning, match="the graph takes single precision") as found:
+    with pytest.warns(UserWarning, match="the graph takes single precision") as caught:
         to_onnx(model)
-    assert found[0].filename == __file__
+    assert caught[0].filename == __file__
 
 
 def test_only_columns_that_matter_are_warned_of():
@@ -191,15 +191,16 @@ def test_a_real_set_with_categories(data_home):
     from mddf.datasets import load
 
     data = load("adult", data_home=data_home, download=False)
-    X, y, others = data.X_train[:6000], data.y_train[:6000], data.X_test[:3000]
+    X, y = data.X_train[:6000], data.y_train[:6000]
+    test_rows = data.X_test[:3000]
     for model in (
         RandomForestClassifier(30, random_state=0),
         MDDFClassifier(2, n_estimators=5, random_state=0),
     ):
         model.fit(X, y)
-        label, probabilities = runtime_outputs(model, others, np.float32)
-        assert np.allclose(probabilities, model.predict_proba(others), rtol=0, atol=1e-6)
-        assert np.array_equal(label, model.predict(others))
+        label, probabilities = runtime_outputs(model, test_rows, np.float32)
+        assert np.allclose(probabilities, model.predict_proba(test_rows), rtol=0, atol=1e-6)
+        assert np.array_equal(label, model.predict(test_rows))
 
 
 def test_linear_members():
@@ -286,7 +287,7 @@ def test_boosting_that_finds_nothing(n_classes):
 
 
 def test_layers_of_deep_forests(every_layer_helps, most_columns):
-    """Both ways of handing vectors on, with as many layers as are wanted."""
+    """Both kinds of added columns, with a fixed number of layers."""
     X = frame_table(200)
     y = labels_of(X)
     members = ["random", "completely-random"]
@@ -325,12 +326,12 @@ def test_categories_that_are_numbers_rare_or_new():
     X["size"] = pd.Categorical(np.arange(300) % 7 * 1.5)
     with pytest.warns(UserWarning, match="the rarest of them share a bin"):
         forest = RandomForestClassifier(9, max_bins=5, random_state=0).fit(X, labels_of(X))
-    others = X.copy()
-    others["colour"] = others["colour"].where(others.index % 3 > 0, "violet")
-    others["size"] = pd.Categorical(np.arange(300) % 8 * 1.5)
+    new_rows = X.copy()
+    new_rows["colour"] = new_rows["colour"].where(new_rows.index % 3 > 0, "violet")
+    new_rows["size"] = pd.Categorical(np.arange(300) % 8 * 1.5)
     for dtype in (np.float32, np.float64):
         # Both sides see the numbers in single precision.
-        rounded = others.astype(dict.fromkeys("abcd", dtype))
+        rounded = new_rows.astype(dict.fromkeys("abcd", dtype))
         _, probabilities = runtime_outputs(forest, rounded, dtype)
         assert np.allclose(probabilities, forest.predict_proba(rounded), rtol=0, atol=1e-7)
 

@@ -1,4 +1,4 @@
-"""Graphs of deep forests that regress, against the models that they were made of."""
+"""Graphs of regressors against the models that they were made of."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ runtime = pytest.importorskip("onnxruntime", reason='needs "mddf[onnx]"')
 
 
 def numbers_of(X, n_outputs=1):
-    """A target that leans on the first columns, and others of other sizes."""
+    """Targets that depend on the first columns; a second output has another scale."""
     cells = X.iloc[:, :2].to_numpy() if hasattr(X, "iloc") else X[:, :2]
     cells = np.nan_to_num(cells)
     y = cells.sum(axis=1) + np.sin(3 * cells[:, 0])
@@ -29,11 +29,11 @@ def numbers_of(X, n_outputs=1):
 
 def assert_same(model, X, dtype=np.float64, rtol=1e-12):
     session = runtime.InferenceSession(to_onnx(model, dtype=dtype).SerializeToString())
-    (found,) = session.run(["variable"], onnx_inputs(model, X, dtype=dtype))
-    assert found.shape == (len(X), model.n_outputs_)
-    assert found.dtype == np.dtype(dtype or np.float32)
-    expected = model.predict(X).reshape(found.shape)
-    error = np.abs(found - expected).max(axis=0)
+    (outputs,) = session.run(["variable"], onnx_inputs(model, X, dtype=dtype))
+    assert outputs.shape == (len(X), model.n_outputs_)
+    assert outputs.dtype == np.dtype(dtype or np.float32)
+    expected = model.predict(X).reshape(outputs.shape)
+    error = np.abs(outputs - expected).max(axis=0)
     assert np.all(error <= rtol * np.abs(expected).max(axis=0))
 
 
@@ -52,7 +52,7 @@ def test_named_members(members, kind, n_outputs):
 
 @pytest.mark.parametrize("most", [300, 1])
 def test_layers(every_layer_helps, most_columns, most):
-    """Both ways of handing numbers on, with as many layers as are wanted."""
+    """Both kinds of added columns, with a fixed number of layers."""
     most_columns(most)
     X = frame_table(200)
     members = ["random", "completely-random"]
@@ -140,10 +140,12 @@ def test_refusals():
     X = number_table()
     y = numbers_of(X)
     model = DeepForestRegressor(1, members=[KNeighborsRegressor(2)], random_state=0).fit(X, y)
-    with pytest.raises(TypeError, match=r"of regressors .* to_onnx takes a Ridge, .*; got KNei"):
+    with pytest.raises(
+        TypeError, match=r"among regressors .* to_onnx takes a Ridge, .*; got KNei"
+    ):
         to_onnx(model, dtype=np.float64)
     with pytest.raises(ValueError, match="dtype must be float32 or float64, got 'int'"):
         to_onnx(RandomForestRegressor(1).fit(X, y), dtype="int")
     X = frame_table().rename(columns={"a": "variable"})
-    with pytest.raises(ValueError, match=r"an output's \(variable\); got 'variable' for column 0"):
+    with pytest.raises(ValueError, match=r"output \(variable\); got 'variable' for column 0"):
         to_onnx(RandomForestRegressor(1).fit(X, y), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Graphs of what some versions of onnxruntime read wrongly, and cells that text does not hold."""
+"""Graphs that some versions of onnxruntime misread, and texts that NumPy or ONNX cannot hold."""
 
 import numpy as np
 import pandas as pd
@@ -47,14 +47,14 @@ def assert_same(model, X, atol=0.0):
     graph = to_onnx(model, dtype=np.float64)
     assert_roots_branch(graph)
     session = runtime.InferenceSession(graph.SerializeToString())
-    found = session.run(None, onnx_inputs(model, X, dtype=np.float64))
-    if len(found) == 1:
-        expected = model.predict(X).reshape(found[0].shape)
+    outputs = session.run(None, onnx_inputs(model, X, dtype=np.float64))
+    if len(outputs) == 1:
+        expected = model.predict(X).reshape(outputs[0].shape)
         scale = np.abs(expected).max(axis=0)
-        assert np.all(np.abs(found[0] - expected) <= max(atol, 1e-12) * scale)
+        assert np.all(np.abs(outputs[0] - expected) <= max(atol, 1e-12) * scale)
     else:
-        assert np.abs(found[1] - model.predict_proba(X)).max() <= atol
-        assert found[0].tolist() == model.predict(X).tolist()
+        assert np.abs(outputs[1] - model.predict_proba(X)).max() <= atol
+        assert outputs[0].tolist() == model.predict(X).tolist()
 
 
 def test_a_root_with_a_leaf_and_a_branch_of_one_number():
@@ -93,7 +93,7 @@ def test_trees_of_one_leaf(kind):
 
 @pytest.mark.parametrize("kind", TABLES)
 def test_boosted_trees_of_few_leaves(kind):
-    """Of one leaf and of two, of a member's own and of scikit-learn's."""
+    """Trees of one leaf and of two, by the member "boosted" and by scikit-learn."""
     X = TABLES[kind](90)
     y = labels_of(X)
     for least in (70, 30):
@@ -139,8 +139,8 @@ def test_labels_beyond_signed_integers(labels):
     model = RandomForestClassifier(3, random_state=0).fit(X, y)
     assert_same(model, X)
     session = runtime.InferenceSession(to_onnx(model).SerializeToString())
-    (found,) = session.run(["label"], onnx_inputs(model, X))
-    assert found.dtype == (np.uint64 if max(labels) >= 2**63 else np.int64)
+    (outputs,) = session.run(["label"], onnx_inputs(model, X))
+    assert outputs.dtype == (np.uint64 if max(labels) >= 2**63 else np.int64)
 
 
 @pytest.mark.parametrize(

@@ -93,10 +93,10 @@ def test_categories_that_fit_did_not_see():
 
 
 def messages_of(model):
-    with warnings.catch_warnings(record=True) as found:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         to_onnx(model)
-    return [str(warning.message) for warning in found]
+    return [str(warning.message) for warning in caught]
 
 
 def test_warns_of_numbers_that_single_precision_does_not_hold():
@@ -109,14 +109,14 @@ def test_warns_of_numbers_that_single_precision_does_not_hold():
     missing = np.where(X[:, [0]] == 8, np.nan, X)
     assert messages_of(model.fit(missing, y)) == []
     (message,) = messages_of(make_pipeline(StandardScaler(), model).fit(X, y))
-    assert "a pipeline does not keep" in message
+    assert "a pipeline does not store" in message
 
 
 def test_refused_votes():
     X, y = number_table(), labels_of(number_table())
-    given = AdaBoostClassifier(2, weak_learners=[lambda X: np.where(X[:, 0] > 2, 1.0, -1.0)])
+    lambdas = AdaBoostClassifier(2, weak_learners=[lambda X: np.where(X[:, 0] > 2, 1.0, -1.0)])
     with pytest.raises(TypeError, match=r"to_onnx takes trees .* AdaBoostClassifier of given le"):
-        to_onnx(given.fit(X, y > 0))
+        to_onnx(lambdas.fit(X, y > 0))
     fits = AdaBoostClassifier(2, estimator=GaussianNB()).fit(X, y)
     with pytest.raises(TypeError, match=r"to_onnx takes trees .* of an estimator"):
         to_onnx(fits)
@@ -164,8 +164,8 @@ def test_pipelines_of_regressors_and_within_pipelines():
     forest = RandomForestRegressor(5, random_state=0)
     inner = make_pipeline(StandardScaler(), "passthrough", forest)
     pipeline = make_pipeline(SimpleImputer(strategy="median"), inner).fit(X, y)
-    (found,) = runtime_outputs(pipeline, X)
-    np.testing.assert_allclose(found, pipeline.predict(X), rtol=1e-12)
+    (outputs,) = runtime_outputs(pipeline, X)
+    np.testing.assert_allclose(outputs, pipeline.predict(X), rtol=1e-12)
 
 
 def test_pipelines_of_frames_go_by_name():
@@ -177,7 +177,7 @@ def test_pipelines_of_frames_go_by_name():
     np.testing.assert_allclose(expected[1], pipeline.predict_proba(X), rtol=0, atol=1e-12)
     shuffled = X[list("ecbda")].assign(key="a text that fit did not see")
     np.testing.assert_array_equal(runtime_outputs(pipeline, shuffled)[1], expected[1])
-    with pytest.raises(ValueError, match="X must have the columns that fit saw, got none 'b'"):
+    with pytest.raises(ValueError, match="X must have the columns of the fit, but 'b' is absent"):
         onnx_inputs(pipeline, X.drop(columns="b"))
     with pytest.raises(ValueError, match="X must have 5 columns as in fit, got 4"):
         onnx_inputs(pipeline, X.to_numpy()[:, :4])
@@ -193,7 +193,7 @@ def test_missing_categories_of_a_one_hot_encoder():
 def test_refused_pipelines():
     X, y = number_table(), labels_of(number_table())
     forest = RandomForestClassifier(2, random_state=0)
-    with pytest.raises(TypeError, match=r"of transformers before .* got MinMaxScaler\(\)"):
+    with pytest.raises(TypeError, match=r"these transformers before .* got MinMaxScaler\(\)"):
         to_onnx(make_pipeline(MinMaxScaler(), forest).fit(X, y), dtype=np.float64)
     with pytest.raises(TypeError, match="model must be a forest of mddf"):
         to_onnx(make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y))
@@ -206,5 +206,5 @@ def test_refused_pipelines():
             to_onnx(pipeline, dtype=np.float64)
     sees = clone(forest).set_params(categorical_features=[0])
     sees = make_pipeline(SimpleImputer(), sees).fit(np.round(X), y)
-    with pytest.raises(TypeError, match="must see numbers alone in to_onnx, got categories in 1"):
+    with pytest.raises(TypeError, match="must take numbers alone in to_onnx, got categories in 1"):
         to_onnx(sees, dtype=np.float64)

@@ -263,7 +263,7 @@ def test_what_does_not_do():
     with pytest.raises(ValueError, match="criterion must be of the kind of the fit before"):
         fitted.set_params(criterion="entropy").fit(X, y)
     for ask in (cost, explain.tree_arrays):
-        with pytest.raises(ValueError, match="of models with classes of one output"):
+        with pytest.raises(ValueError, match="must have classes of one output"):
             ask(fitted)
 
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from mddf.datasets._io.spec import Archive, File, Har, Split, SvmLight
+from mddf.datasets._io.spec import Archive, File, Har, Part, SvmLight
 from mddf.datasets._registry import SPECS
 
 
@@ -63,7 +63,7 @@ def small_har(url="http://127.0.0.1:9/"):
     return replace(
         spec,
         format=Har(4),
-        parts=(Split(dict.fromkeys(range(1, 7), 2)), Split(dict.fromkeys(range(1, 7), 1))),
+        parts=(Part(dict.fromkeys(range(1, 7), 2)), Part(dict.fromkeys(range(1, 7), 1))),
         files=tuple(replace(file, archive=archive) for file in spec.files),
     )
 
@@ -76,7 +76,7 @@ def small_svmlight(name, url="http://127.0.0.1:9/"):
     """PROTEIN or SENSIT as specified, but for size and address."""
     spec = SPECS[name]
     files = tuple(File(file.name, url=f"{url}{file.name}.bz2") for file in spec.files)
-    return replace(spec, format=SvmLight(4), parts=(Split(rows=4), Split(rows=3)), files=files)
+    return replace(spec, format=SvmLight(4), parts=(Part(rows=4), Part(rows=3)), files=files)
 
 
 def protein_pages():

@@ -17,16 +17,16 @@ from mddf.explain import tree_arrays
 def test_what_is_counted(kind):
     X = TABLES[kind]()
     model = MDDFClassifier(2, n_estimators=2, cv=3, early_stopping=False, random_state=0)
-    found = cost(model.fit(X, labels_of(X)))
+    model_cost = cost(model.fit(X, labels_of(X)))
     trees = [tree for layer in (0, 1) for tree in tree_arrays(model, layer=layer)]
-    assert found.n_trees == len(trees) == 2 * 4 * 3 * 2
-    assert found.n_nodes == sum(tree.node_count for tree in trees)
-    assert 0.5 < found.n_bytes / len(pickle.dumps(model)) <= 1
-    assert 0 < found.microseconds_per_row < 1e4
-    assert str(found).startswith(f"48 trees, {found.n_nodes} nodes, ")
-    assert "microseconds per row on one thread" in str(found)
-    assert found.microseconds_per_call > found.microseconds_per_row
-    assert str(found).endswith("for a row alone")
+    assert model_cost.n_trees == len(trees) == 2 * 4 * 3 * 2
+    assert model_cost.n_nodes == sum(tree.node_count for tree in trees)
+    assert 0.5 < model_cost.n_bytes / len(pickle.dumps(model)) <= 1
+    assert 0 < model_cost.microseconds_per_row < 1e4
+    assert str(model_cost).startswith(f"48 trees, {model_cost.n_nodes} nodes, ")
+    assert "microseconds per row on one thread" in str(model_cost)
+    assert model_cost.microseconds_per_call > model_cost.microseconds_per_row
+    assert str(model_cost).endswith("for a row alone")
 
 
 def test_more_trees_cost_more():
@@ -39,31 +39,31 @@ def test_more_trees_cost_more():
 def test_external_estimators_are_counted():
     X = number_table()
     model = MDDFClassifier(1, forests=["random", LogisticRegression()], n_estimators=1, cv=2)
-    found = cost(model.fit(X, labels_of(X)))
-    assert found.n_trees == 2
+    model_cost = cost(model.fit(X, labels_of(X)))
+    assert model_cost.n_trees == 2
     coefficients = sum(m.coef_.nbytes for m in model._cascade.layers[0].members[1])
-    assert found.n_bytes > coefficients > 0
+    assert model_cost.n_bytes > coefficients > 0
 
 
 def test_deep_forests():
     X = number_table()
     members = ["random", "completely-random", "linear"]
     model = DeepForestClassifier(n_estimators=3, members=members, random_state=0)
-    found = cost(model.fit(X, labels_of(X)))
+    model_cost = cost(model.fit(X, labels_of(X)))
     layers = [[v for v in layer.members if v.is_forest] for layer in model._layers]
-    assert found.n_trees == 9 * sum(map(len, layers))  # three classes: three times as many
-    assert 0 < found.microseconds_per_row < 1e4
+    assert model_cost.n_trees == 9 * sum(map(len, layers))  # three classes: three times as many
+    assert 0 < model_cost.microseconds_per_row < 1e4
 
 
 def test_boosted_members_have_trees():
     X = number_table()
     model = DeepForestClassifier(n_estimators=2, members=["boosted", "random"], random_state=0)
-    found = cost(model.fit(X, labels_of(X)))
+    model_cost = cost(model.fit(X, labels_of(X)))
     members = [member for layer in model._layers for member in layer.members]
     boosted = [m for member in members if not member.is_forest for m in member.models]
     assert boosted
     forests = 6 * sum(member.is_forest for member in members)
-    assert found.n_trees == forests + sum(sum(one.rounds) for one in boosted)
+    assert model_cost.n_trees == forests + sum(sum(folds.rounds) for folds in boosted)
     alone = cost(DeepForestClassifier(members=["boosted"], random_state=0).fit(X, labels_of(X)))
     assert alone.n_nodes > alone.n_trees > 0
 

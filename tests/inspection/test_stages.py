@@ -1,4 +1,4 @@
-"""The description that every fitted model gives of itself."""
+"""Stages of fitted models."""
 
 import numpy as np
 import pytest
@@ -38,8 +38,8 @@ def test_stages_predict_what_the_model_does(model):
     is_regressor = "Regressor" in type(model).__name__
     model.fit(X, labels.astype(float) if is_regressor else labels)
     expected = model.predict(X) if is_regressor else model.predict_proba(X)
-    found = predict_numbers(model, np.asarray(X, float))
-    np.testing.assert_array_equal(found.reshape(expected.shape), expected)
+    predictions = predict_numbers(model, np.asarray(X, float))
+    np.testing.assert_array_equal(predictions.reshape(expected.shape), expected)
     stages = fitted_stages(model).stages
     assert len(stages) == getattr(model, "n_layers_", 1)
     assert all(len(stage.alphas) == i + 1 for i, stage in enumerate(stages))
@@ -55,8 +55,8 @@ def test_rows_as_numbers_have_levels_of_many_categories(Model):
     expected = model.predict(X) if Model is GradientBoostingRegressor else model.predict_proba(X)
     numbers = numbers_of(model, X)
     assert np.nanmax(numbers[:, 5]) > 200
-    found = predict_numbers(model, numbers)
-    np.testing.assert_array_equal(found.reshape(expected.shape), expected)
+    predictions = predict_numbers(model, numbers)
+    np.testing.assert_array_equal(predictions.reshape(expected.shape), expected)
 
 
 def test_models_that_predict_in_ways_of_their_own_have_no_stages():
