@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
+import numpy.typing as npt
+from numpy.random import RandomState
 from sklearn import ensemble
 
 from mddf._forest.base_regressor import BaseForestRegressor
@@ -121,26 +123,46 @@ class RandomForestRegressor(BaseForestRegressor):
         *,
         criterion: str = "squared_error",
         max_depth: int | None = None,
-        min_samples_split: Any = 2,
-        min_samples_leaf: Any = 1,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
         min_weight_fraction_leaf: float = 0.0,
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
-        monotonic_cst: Any = None,
-        max_features: Any = 1.0,
+        monotonic_cst: npt.ArrayLike | dict[str, int] | None = None,
+        max_features: str | int | float | None = 1.0,
         bootstrap: bool = True,
-        max_samples: Any = None,
-        oob_score: Any = False,
+        max_samples: int | float | None = None,
+        oob_score: bool | Callable[..., float] = False,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: int | RandomState | None = None,
         verbose: int = 0,
         warm_start: bool = False,
-        keep_targets: Any = None,
+        keep_targets: int | None = None,
         max_bins: int = 255,
-        categorical_features: Any = "from_dtype",
+        categorical_features: npt.ArrayLike | None = "from_dtype",
     ) -> None:
-        self._keep(locals())
+        self.n_estimators = n_estimators
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.ccp_alpha = ccp_alpha
+        self.monotonic_cst = monotonic_cst
+        self.max_features = max_features
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.oob_score = oob_score
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.keep_targets = keep_targets
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
 
 
 class CompletelyRandomForestRegressor(BaseForestRegressor):
@@ -258,26 +280,46 @@ class CompletelyRandomForestRegressor(BaseForestRegressor):
         *,
         criterion: str = "squared_error",
         max_depth: int | None = None,
-        min_samples_split: Any = 2,
-        min_samples_leaf: Any = 1,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
         min_weight_fraction_leaf: float = 0.0,
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
-        monotonic_cst: Any = None,
-        max_features: Any = 1,
+        monotonic_cst: npt.ArrayLike | dict[str, int] | None = None,
+        max_features: str | int | float | None = 1,
         bootstrap: bool = False,
-        max_samples: Any = None,
-        oob_score: Any = False,
+        max_samples: int | float | None = None,
+        oob_score: bool | Callable[..., float] = False,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: int | RandomState | None = None,
         verbose: int = 0,
         warm_start: bool = False,
-        keep_targets: Any = None,
+        keep_targets: int | None = None,
         max_bins: int = 255,
-        categorical_features: Any = "from_dtype",
+        categorical_features: npt.ArrayLike | None = "from_dtype",
     ) -> None:
-        self._keep(locals())
+        self.n_estimators = n_estimators
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.ccp_alpha = ccp_alpha
+        self.monotonic_cst = monotonic_cst
+        self.max_features = max_features
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.oob_score = oob_score
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.keep_targets = keep_targets
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
 
 
 # Functions that ask for the type of an estimator take these for what they stand for:

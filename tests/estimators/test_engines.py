@@ -37,7 +37,7 @@ pytestmark = [pytest.mark.usefixtures("time_limit"), few_trees]
 @pytest.fixture
 def many_rows(monkeypatch):
     """Let few rows count as many, so that predictions are distributed."""
-    monkeypatch.setattr(predictor, "_MANY_WALKS", 2**6)
+    monkeypatch.setattr(predictor, "_MIN_WALKS_FOR_PROCESSES", 2**6)
 
 
 def forest_bits():
@@ -280,7 +280,7 @@ def test_a_worker_that_is_killed_costs_only_its_chunks(dask):
 
     def runs():
         started = [entry[0] for entry in [*scheduler.transition_log] if entry[2] == "processing"]
-        return [key for key in started if "_grow_chunk" in key]
+        return [key for key in started if "_grow_piece" in key]
 
     def kill():
         until(lambda: len(runs()) >= 4)
@@ -311,7 +311,7 @@ def test_a_cascade_outlives_its_workers(dask, n_killed):
     log.clear()
 
     def kill():
-        until(lambda: sum("_grow_chunk" in e[0] and e[2] == "processing" for e in [*log]) >= 4)
+        until(lambda: sum("_grow_piece" in e[0] and e[2] == "processing" for e in [*log]) >= 4)
         for pid in pids:  # of two, nobody has what tasks need
             os.kill(pid, signal.SIGKILL)
 
