@@ -33,8 +33,14 @@ from mddf._forest.out_of_bag import OutOfBagSums
 from mddf._forest.parameters import CONSTRAINTS, tree_options
 from mddf._input.reading import read_table
 from mddf._input.table import Table
-from mddf._resampling.folds import checked_groups
-from mddf._resampling.sampling import RowWeights, canonical_order, plan_sampling, row_hashes
+from mddf._resampling.folds import check_groups
+from mddf._resampling.sampling import (
+    RowGroups,
+    RowWeights,
+    canonical_order,
+    plan_sampling,
+    row_hashes,
+)
 from mddf._targets.kernel_targets import Classes
 from mddf._targets.target_validation import check_weights
 from mddf._trees import grower, predictor
@@ -129,7 +135,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
             check_lengths(X, y=y)
             weights = check_weights(sample_weight, table.shape[0])
             target = self._read_target(y, weights)
-            group_numbers = None if groups is None else checked_groups(groups, target.key)[1]
+            group_numbers = None if groups is None else check_groups(groups, target.key).numbers
             # 2. Bin the table. A warm start keeps the bins of the first fit.
             if continues:
                 binner = self._binner
@@ -310,7 +316,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
             max_samples=self.max_samples,
             balance_trees=self._balances_trees,
             labels=key if self.bootstrap == "balanced" else None,
-            groups=None if rows.groups is None else (rows.groups, row_hashes(codes, key)),
+            groups=None if rows.groups is None else RowGroups(rows.groups, row_hashes(codes, key)),
         )
 
     def _record_draws(

@@ -181,10 +181,10 @@ def test_a_mapped_file_is_read_when_it_is_used(data, tmp_path):
     joblib.dump(forest, tmp_path / "forest")
     again = joblib.load(tmp_path / "forest", mmap_mode="r")
     kept, _ = again._leaf_targets[0]
-    assert "most" not in vars(kept)
+    assert "max_per_leaf" not in vars(kept)
     found = forest.predict_quantiles(data[0])
     assert np.array_equal(again.predict_quantiles(data[0]), found)
-    assert vars(kept)["most"] <= 5
+    assert vars(kept)["max_per_leaf"] <= 5
     assert "most" not in kept.__getstate__()
 
 
