@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from forest_cases import NO_LIMIT, OUT_OF_BAG, trees_from_reader, kernel_case, same_trees
+from forest_cases import NO_LIMIT, OUT_OF_BAG, kernel_case, same_trees, trees_from_reader
 
 from mddf import _core
 

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from forest_cases import trees_from_reader, make_case, same_trees
+from forest_cases import make_case, same_trees, trees_from_reader
 
 from mddf import _core
 
