@@ -99,18 +99,14 @@ def grow_forests(
     jobs = []
     for fold, (train, test) in enumerate(samples.folds):
         train_windows = _window_rows(train, spec.n_windows)
-        if weights.row is not None and not weights.row[train_windows].any():
-            raise ValueError(
-                "sample_weight and class_weight must leave some sample that each fold trains on a "
-                f"weight above zero, got only zeros in fold {fold}"
-            )
+        _check_weights(weights, train_windows, fold)
         for number, forest in enumerate(FORESTS):
             completely_random = forest == "completely_random"
             sampling = _plan_sampling(
                 order,
                 weights,
                 train_windows,
-                options,
+                max_windows=options.max_windows,
                 n_windows=spec.n_windows,
                 draw=not completely_random,
             )
@@ -138,6 +134,14 @@ def grow_forests(
     return results[0::2], results[1::2]
 
 
+def _check_weights(weights: RowWeights, rows: np.ndarray, fold: int) -> None:
+    if weights.row is not None and not weights.row[rows].any():
+        raise ValueError(
+            "sample_weight and class_weight must leave some sample that each fold trains on a "
+            f"weight above zero, got only zeros in fold {fold}"
+        )
+
+
 def _repeat(sample_values: np.ndarray | None, n_windows: int) -> np.ndarray | None:
     """Give all windows of a sample its value."""
     return None if sample_values is None else np.repeat(sample_values, n_windows)
@@ -152,13 +156,13 @@ def _plan_sampling(
     order: np.ndarray,
     weights: RowWeights,
     train: np.ndarray,
-    options: ForestOptions,
     *,
+    max_windows: int | float | None,
     n_windows: int,
     draw: bool,
 ) -> Sampling:
     """Plan the draws of a forest's trees; with `max_windows`, all trees draw."""
-    share = options.max_windows
+    share = max_windows
     if isinstance(share, Integral):
         share = None if share >= n_windows else int(share) / n_windows
     try:
@@ -172,7 +176,7 @@ def _plan_sampling(
     except ValueError as error:
         raise ValueError(
             f"max_windows must lead to less than 2^31 draws of windows for each tree, got "
-            f"max_windows={options.max_windows!r} with {len(train)} windows: {error}"
+            f"max_windows={max_windows!r} with {len(train)} windows: {error}"
         ) from error
 
 

@@ -45,7 +45,7 @@ class LPBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
     C : float or None, default=None
         Cost of a margin error in the C-form, > 0.
     n_estimators : int, default=100
-        Maximum number of rounds, which is also that of learners.
+        Maximum number of rounds, and of learners.
     max_depth : int, default=1
         Stumps, of depth 1, are searched exhaustively: the optimum is over all stumps. Deeper trees
         grow greedily by layers: the optimum is over the trees of the rounds.

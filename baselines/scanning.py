@@ -47,7 +47,7 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
     - :meth:`fit_transform` returns, for every training sample, the vectors of forests that were
       not trained on its windows (out-of-fold), so that a later model is not misled by them;
     - :meth:`transform` returns the mean over all folds for new samples. For training samples, this
-      result is too optimistic, and differs from that of :meth:`fit_transform`.
+      result is too optimistic, and differs from the result of :meth:`fit_transform`.
 
     Parameters
     ----------

@@ -76,7 +76,7 @@ def solve_c_form(values: FloatArray, cap: FloatArray) -> Solution:
     """Solve min sum alpha + sum_i C_i xi_i, y_i f(x_i) >= 1 - xi_i, alpha, xi >= 0.
 
     The solver gets the dual, max sum u with sum_i u_i y_i h_j(x_i) <= 1 for all j and
-    0 <= u_i <= C_i. The arguments are those of :func:`solve_nu_form`, with C in place of D.
+    0 <= u_i <= C_i. The arguments are as in :func:`solve_nu_form`, with C in place of D.
     """
     n_learners, n_samples = values.shape
     result = _solve(

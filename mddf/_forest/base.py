@@ -118,7 +118,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
             Groups of samples that belong together, such as the samples of a patient. A bootstrap
             draws groups with all of their samples, so that out-of-bag predictions come from trees
             that have not been trained on the group. `max_samples` then counts groups, and weights
-            are those of rows within trees.
+            apply to rows within trees.
 
         Returns
         -------
@@ -277,7 +277,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
         )
 
     def _plan_trees(self, rows: TrainingRows[TargetT], state: ForestState) -> grower.TreeJob:
-        """Plan all trees, those that are grown already included."""
+        """Plan all trees, including the trees of earlier fits."""
         bins = rows.table.bins
         signs = monotonic_signs(
             self, np.asarray(bins.categorical, bool), self._n_scores(rows.target)
@@ -447,8 +447,8 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
         row_bytes : int
             Memory that a prediction takes for a row, in addition to its codes.
         coded : bool, default=False
-            Whether only codes will do. If not, rows of numbers stay as they are when comparing
-            them in the trees is faster than coding them.
+            Whether only codes will do. If not, numeric rows stay as they are when comparing them
+            in the trees is faster than coding them.
 
         Yields
         ------

@@ -240,7 +240,7 @@ class BaseForestRegressor(Forest[Values], TableRegressor):
 
 
 def _without_single_output(values: np.ndarray) -> np.ndarray:
-    """Drop the second axis, that of the outputs, if there is only one output."""
+    """Drop the axis of the outputs if there is only one output."""
     return values[:, 0] if values.shape[1] == 1 else values
 
 

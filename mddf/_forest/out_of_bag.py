@@ -157,7 +157,7 @@ def predict_out_of_bag(
 def _split_in_parts(values: np.ndarray) -> np.ndarray:
     """Split each value into a coarse and a fine part, whose sums are exact in any order.
 
-    The units, 2^-33 and 2^-66, are those of `add_leaf_exactly` in the kernel.
+    `add_leaf_exactly` in the kernel has the same units, 2^-33 and 2^-66.
     """
     coarse = np.ldexp(np.rint(np.ldexp(values, 33)), -33)
     fine = np.ldexp(np.rint(np.ldexp(values - coarse, 66)), -66)

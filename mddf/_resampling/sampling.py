@@ -314,7 +314,7 @@ def plan_sampling(
         Classes of the rows, of each of which a bootstrap draws the same number. `max_samples` is
         the total; by default, each class has as many draws as the smallest class has rows.
     groups : RowGroups, default=None
-        Groups that a bootstrap draws as a whole. Weights are then those of rows within trees.
+        Groups that a bootstrap draws as a whole. Weights then apply to rows within trees.
     """
     n_rows = len(order)
     # 1. Weights of the rows, by which those without weight are left out.

@@ -134,7 +134,9 @@ class LeafTargets:
         seeds : ndarray of uint64 of shape (n_trees,)
         max_per_leaf : int
         """
-        leaves, rows, counts = [], [], []
+        leaves = []
+        rows = []
+        counts = []
         candidates = np.flatnonzero(weights > 0).astype(np.int32)
         for seed, tree_leaves in zip(seeds, _leaves_by_tree(trees, codes), strict=True):
             keys = (hashes[candidates] ^ seed) * _HASH_MULTIPLIER
