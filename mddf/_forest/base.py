@@ -28,7 +28,7 @@ from mddf._fitted.batching import block_ranges
 from mddf._fitted.fitted_model import FittedStages, StageMember, one_stage
 from mddf._forest import out_of_bag
 from mddf._forest.ensemble import TreeEnsemble
-from mddf._forest.growth import DrawnTrees, ForestState, TargetT, TrainingRows
+from mddf._forest.growth import DrawnTrees, ForestState, Target, TargetT, TrainingRows
 from mddf._forest.out_of_bag import OutOfBagSums
 from mddf._forest.parameters import CONSTRAINTS, tree_options
 from mddf._input.reading import read_table
@@ -292,7 +292,11 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
         )
 
     def _tree_options(
-        self, n_samples: int, n_features: int, target: Any = None, monotonic: Any = None
+        self,
+        n_samples: int,
+        n_features: int,
+        target: Target | None = None,
+        monotonic: np.ndarray | None = None,
     ) -> TreeOptions:
         values = None if isinstance(target, Classes) else target
         return tree_options(self, n_samples, n_features, values, monotonic)

@@ -7,6 +7,7 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -127,7 +128,13 @@ class BaseForestRegressor(Forest[Values], TableRegressor):
             "oob_score_": score,
         }
 
-    def predict(self, X: Any, return_std: Any = False, *, quantiles: Any = None) -> Any:
+    def predict(
+        self,
+        X: Any,
+        return_std: bool | str = False,
+        *,
+        quantiles: npt.ArrayLike | None = None,
+    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """Predict the mean over the trees of the mean target in a sample's leaf.
 
         Parameters
@@ -190,7 +197,9 @@ class BaseForestRegressor(Forest[Values], TableRegressor):
                 std[rows] = spread.std_between_trees(values)
         return _without_single_output(in_units_of_y(std, self._exponents))
 
-    def predict_quantiles(self, X: Any, quantiles: Any = (0.05, 0.5, 0.95)) -> np.ndarray:
+    def predict_quantiles(
+        self, X: Any, quantiles: npt.ArrayLike = (0.05, 0.5, 0.95)
+    ) -> np.ndarray:
         """Predict quantiles of the training targets in a sample's leaves [1]_.
 
         Every tree has the same weight; within a tree, the stored targets of the leaf share it in

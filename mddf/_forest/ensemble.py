@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
@@ -57,7 +58,7 @@ class TreeEnsemble:
         # An ensemble without trees would be false by its length, and `len` fails before fit.
         return True
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: int | slice) -> Any:
         return self.estimators_[index]
 
     def __iter__(self) -> Iterator[Any]:
@@ -111,7 +112,9 @@ class TreeEnsemble:
         start = np.cumsum([0, *(path.shape[1] for path in paths)])
         return sparse.hstack(paths, format="csr"), start
 
-    def _compute_partial_dependence_recursion(self, grid: Any, features: Any) -> np.ndarray:
+    def _compute_partial_dependence_recursion(
+        self, grid: npt.ArrayLike, features: np.ndarray
+    ) -> np.ndarray:
         """Average predictions over all features but some, which have the values of a grid.
 
         scikit-learn calls this method by its name. Nodes that split other features average their

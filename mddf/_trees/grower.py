@@ -48,7 +48,11 @@ class GrowsTrees:
     """Base class of estimators whose trees can grow on a table that is already binned."""
 
     def _tree_options(
-        self, n_samples: int, n_features: int, target: Any = None, monotonic: Any = None
+        self,
+        n_samples: int,
+        n_features: int,
+        target: Any = None,
+        monotonic: np.ndarray | None = None,
     ) -> TreeOptions:
         """Return the kernel's options for trees of a table of this size.
 
