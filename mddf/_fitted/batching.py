@@ -18,7 +18,7 @@ _FEWEST_SENT = 2**17
 Item = TypeVar("Item")
 
 
-def block_ranges(n_rows: int, row_bytes: int) -> list[tuple[int, int]]:
+def row_blocks(n_rows: int, row_bytes: int) -> list[tuple[int, int]]:
     """Cut rows into ranges that predictions take one after the other; at least one range.
 
     Parameters
@@ -48,7 +48,7 @@ def by_blocks(
     row_bytes : int
         What `predict` takes for a row.
     """
-    ranges = block_ranges(n_rows, row_bytes)
+    ranges = row_blocks(n_rows, row_bytes)
     if len(ranges) == 1:
         return list(predict(0, n_rows))
     whole: list[np.ndarray] = []

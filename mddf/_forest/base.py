@@ -24,7 +24,7 @@ from mddf._base.validation import (
 )
 from mddf._binning.binner import Binner, NewRows
 from mddf._core import Sampling, TreeOptions
-from mddf._fitted.batching import block_ranges
+from mddf._fitted.batching import row_blocks
 from mddf._fitted.fitted_model import FittedStages, StageMember, one_stage
 from mddf._forest import out_of_bag
 from mddf._forest.ensemble import TreeEnsemble
@@ -469,7 +469,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
             ):
                 numbers = None
         new_rows = NewRows(self._binner, table, wanted=used)
-        for first, end in block_ranges(n_rows, n_columns + row_bytes):
+        for first, end in row_blocks(n_rows, n_columns + row_bytes):
             if numbers is not None:
                 yield slice(first, end), RawRows(numbers[first:end], self._binner.bins_)
             else:
