@@ -127,7 +127,7 @@ class BaseForest(Forest[ClassTargets], ProbabilityClassifier):
     def _score_several_outputs(self, target: ClassOutputs, sums: OutOfBagSums) -> dict[str, Any]:
         known = sums.n_trees > 0
         probabilities = shares_by_output(sums.means_of_parts(), target.n_classes, target.n_columns)
-        # As in scikit-learn: outputs with fewer classes than the others are filled up with zeros.
+        # Outputs with fewer classes than the others have zeros in the remaining columns.
         most_classes = max(target.n_classes)
         decision = np.zeros((len(known), most_classes, len(probabilities)))
         for j, output_probabilities in enumerate(probabilities):
