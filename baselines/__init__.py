@@ -1,6 +1,6 @@
-"""Comparators: the algorithms that deep forests are measured against.
+"""Comparators: published algorithms that deep forests are compared with.
 
-For practice, take `mddf.GradientBoostingClassifier` rather than the boosting of papers.
+For practical use, `mddf.GradientBoostingClassifier` is better than the boosting algorithms here.
 """
 
 from mddf._base.serialization import publish

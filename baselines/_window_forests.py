@@ -1,19 +1,17 @@
-"""The forests of multi-grained scanning: one random and one completely-random per fold."""
+"""Forests of multi-grained scanning: a random and a completely-random forest for each fold."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 
 from mddf._base.validation import resolve_max_features
 from mddf._binning.binned_table import BinnedTable
 from mddf._binning.bins import Bins, join_bins
-from mddf._core import ClassTarget, TreeOptions
+from mddf._core import ClassTarget, Sampling, TreeOptions
 from mddf._resampling.folds import Folds
 from mddf._resampling.sampling import RowWeights, canonical_order, plan_sampling, whole_weights
 from mddf._trees import grower
@@ -21,11 +19,13 @@ from mddf._trees import grower
 from ._windows import WindowSpec
 
 FORESTS = ("random", "completely_random")
+# Relative tolerance of minimum weights of leaves: sums of weights may be off by rounding.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class ForestOptions:
-    """How all forests are grown: the scanner's parameters of these names."""
+    """Parameters of the scanner that concern its forests, by the same names."""
 
     n_estimators: int
     min_samples_leaf: int
@@ -35,13 +35,13 @@ class ForestOptions:
 
 @dataclass(frozen=True)
 class Samples:
-    """What a scanner is trained on.
+    """Training samples of a scanner.
 
     Attributes
     ----------
     codes : ndarray of uint8 of shape (n_samples, *grid, n_channels)
     bins : Bins
-        Those of the channels.
+        Bins of the channels.
     labels : ndarray of uint16 of shape (n_samples,)
     n_classes : int
     weights : RowWeights
@@ -66,7 +66,7 @@ def grow_forests(
     n_jobs: int | None = None,
     verbose: bool | int = False,
 ) -> tuple[list[grower.GrowthResult], list[grower.GrowthResult]]:
-    """Grow both forests for each fold.
+    """Grow both forests of a window size for each fold.
 
     Parameters
     ----------
@@ -74,128 +74,144 @@ def grow_forests(
     spec : WindowSpec
     options : ForestOptions
     entropy : list of int
-        What all trees' seeds are drawn from.
+        Entropy of the trees' seeds.
     held_out : bool
-        Whether the class vectors of the held-out samples' windows are wanted.
+        Whether to compute the class vectors of the held-out samples' windows.
     n_jobs, verbose
-        As :func:`mddf._trees.grower.grow` has them.
+        See :func:`mddf._trees.grower.growing`.
 
     Returns
     -------
     tuple of list of GrowthResult
-        In the order of ``FORESTS``, one entry per fold.
+        In the order of ``FORESTS``, with an entry for each fold.
     """
-    rows = spec.rows(samples.codes)
     table = BinnedTable(
-        join_bins(*[samples.bins] * prod(spec.size)), rows, spec.columns(samples.codes)
+        join_bins(*[samples.bins] * prod(spec.size)),
+        spec.rows(samples.codes),
+        spec.columns(samples.codes),
     )
     labels = np.repeat(samples.labels, spec.n_windows)
-    blocks = _blocks(samples, spec, options, entropy, held_out, table, labels)
-    grown = grower.grow(
+    weights = RowWeights(
+        sample=_repeat(samples.weights.sample, spec.n_windows),
+        row=_repeat(samples.weights.row, spec.n_windows),
+    )
+    order = canonical_order(table.codes, labels)
+    jobs = []
+    for fold, (train, test) in enumerate(samples.folds):
+        train_windows = _window_rows(train, spec.n_windows)
+        _check_weights(weights, train_windows, fold)
+        for number, forest in enumerate(FORESTS):
+            completely_random = forest == "completely_random"
+            sampling = _plan_sampling(
+                order,
+                weights,
+                train_windows,
+                max_windows=options.max_windows,
+                n_windows=spec.n_windows,
+                draw=not completely_random,
+            )
+            job = grower.TreeJob(
+                seeds=grower.draw_seeds([*entropy, fold, number], options.n_estimators),
+                options=_tree_options(
+                    options,
+                    sampling,
+                    weights,
+                    completely_random=completely_random,
+                    n_columns=table.bins.n_columns,
+                ),
+                sampling=sampling,
+                held_out=_window_rows(test, spec.n_windows) if held_out else None,
+            )
+            jobs.append(job)
+    results = grower.grow(
         table,
         ClassTarget(labels, samples.n_classes),
-        list(blocks),
+        jobs,
         n_jobs=n_jobs,
         verbose=verbose,
         description=f"windows of {'x'.join(map(str, spec.size))}",
     )
-    return grown[0::2], grown[1::2]
+    return results[0::2], results[1::2]
 
 
-def _blocks(
-    samples: Any,
-    spec: Any,
-    options: Any,
-    entropy: Any,
-    held_out: Any,
-    table: Any,
-    labels: np.ndarray,
-) -> Iterator[grower.TreeJob]:
-    n_windows = spec.n_windows
-    weights = RowWeights(
-        *(
-            None if of_samples is None else np.repeat(of_samples, n_windows)
-            for of_samples in (samples.weights.sample, samples.weights.row)
+def _check_weights(weights: RowWeights, rows: np.ndarray, fold: int) -> None:
+    if weights.row is not None and not weights.row[rows].any():
+        raise ValueError(
+            "sample_weight and class_weight must leave some sample that each fold trains on a "
+            f"weight above zero, got only zeros in fold {fold}"
         )
-    )
-    order = canonical_order(table.codes, labels)
-    share = options.max_windows
-    if isinstance(share, Integral):
-        share = None if share >= n_windows else int(share) / n_windows
-    for fold, (train, test) in enumerate(samples.folds):
-        rows = _windows_of(train, n_windows)
-        if weights.row is not None and not weights.row[rows].any():
-            raise ValueError(
-                "sample_weight and class_weight must leave some sample that each fold trains on a "
-                f"weight above zero, got only zeros in fold {fold}"
-            )
-        for number in range(len(FORESTS)):
-            yield _block(
-                completely_random=number == 1,
-                order=order,
-                rows=rows,
-                weights=weights,
-                share=share,
-                held_out=_windows_of(test, n_windows) if held_out else None,
-                seeds=grower.draw_seeds([*entropy, fold, number], options.n_estimators),
-                options=options,
-                n_columns=table.bins.n_columns,
-            )
 
 
-def _windows_of(samples: np.ndarray, n_windows: int) -> np.ndarray:
-    """Rows of these samples' windows."""
+def _repeat(sample_values: np.ndarray | None, n_windows: int) -> np.ndarray | None:
+    """Give all windows of a sample its value."""
+    return None if sample_values is None else np.repeat(sample_values, n_windows)
+
+
+def _window_rows(samples: np.ndarray, n_windows: int) -> np.ndarray:
+    """Rows of the windows of some samples."""
     return np.add.outer(samples * n_windows, np.arange(n_windows)).ravel().astype(np.int32)
 
 
-def _block(
+def _plan_sampling(
+    order: np.ndarray,
+    weights: RowWeights,
+    train: np.ndarray,
     *,
-    completely_random: Any,
-    order: Any,
-    rows: Any,
-    weights: Any,
-    share: Any,
-    held_out: Any,
-    seeds: np.ndarray,
-    options: Any,
-    n_columns: Any,
-) -> grower.TreeJob:
+    max_windows: int | float | None,
+    n_windows: int,
+    draw: bool,
+) -> Sampling:
+    """Plan the draws of a forest's trees; with `max_windows`, all trees draw."""
+    share = max_windows
+    if isinstance(share, Integral):
+        share = None if share >= n_windows else int(share) / n_windows
     try:
-        sampling = plan_sampling(
+        return plan_sampling(
             order,
             weights,
-            train=rows,
-            bootstrap=not completely_random or share is not None,
+            train=train,
+            bootstrap=draw or share is not None,
             max_samples=share,
         )
     except ValueError as error:
         raise ValueError(
             f"max_windows must lead to less than 2^31 draws of windows for each tree, got "
-            f"max_windows={options.max_windows!r} with {len(rows)} windows: {error}"
+            f"max_windows={max_windows!r} with {len(train)} windows: {error}"
         ) from error
-    # By weight rather than by windows, so that a weight of k is the same as k copies. Sums of
-    # weights may be off by rounding.
-    least = 0.0
+
+
+def _tree_options(
+    options: ForestOptions,
+    sampling: Sampling,
+    weights: RowWeights,
+    *,
+    completely_random: bool,
+    n_columns: int,
+) -> TreeOptions:
+    # The minimum is a weight and not a number of windows, so that a weight of k is the same as k
+    # copies.
+    min_weight_leaf = 0.0
     if options.min_samples_leaf > 1:
-        total = sampling.n_draws or _total(weights, sampling.rows)
-        least = min(options.min_samples_leaf, 2 * total) * (1 - 1e-9) / total
-    tree_options = TreeOptions(
+        total = sampling.n_draws or _total_weight(weights, sampling.rows)
+        least = min(options.min_samples_leaf, 2 * total) * (1 - _ROUNDING)
+        min_weight_leaf = least / total
+    return TreeOptions(
         random_thresholds=completely_random,
         max_features=1 if completely_random else resolve_max_features("sqrt", n_columns),
         max_depth=min(int(options.max_depth or grower.NO_DEPTH_LIMIT), grower.NO_DEPTH_LIMIT),
-        min_weight_leaf=least,
+        min_weight_leaf=min_weight_leaf,
     )
-    return grower.TreeJob(seeds, tree_options, sampling, held_out=held_out)
 
 
-def _total(weights: RowWeights, rows: np.ndarray) -> float:
-    """Windows that the trees see, a weight of k counting as k if all weights are whole."""
-    given = weights.row
-    return float(given[rows].sum()) if given is not None and whole_weights(given) else len(rows)
+def _total_weight(weights: RowWeights, rows: np.ndarray) -> float:
+    """Number of windows, in which whole weights count as copies."""
+    if weights.row is not None and whole_weights(weights.row):
+        return float(weights.row[rows].sum())
+    return len(rows)
 
 
 def column_bounds(specs: list[WindowSpec], n_classes: int) -> np.ndarray:
-    """First and last column (not included) of every grain's forests: (n_windows, 2, 2)."""
+    """First column and end of every window size and forest, of shape (n_windows, 2, 2)."""
     sizes = np.repeat([prod(spec.pooled) * n_classes for spec in specs], len(FORESTS))
     last = np.cumsum(sizes)
     return np.stack([last - sizes, last], axis=1).reshape(len(specs), len(FORESTS), 2)

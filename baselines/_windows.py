@@ -1,4 +1,4 @@
-"""Windows that slide over images and sequences: where they stand, and what they hold."""
+"""Sliding windows over images and sequences: their positions and contents."""
 
 from __future__ import annotations
 
@@ -14,25 +14,27 @@ import numpy as np
 from mddf._base.messages import short
 from mddf._base.serialization import register_serializable
 
+# Shares of an image or a sequence that the windows of gcForest cover.
 AUTO_SHARES = (1 / 16, 1 / 8, 1 / 4)
+# Names of the axes of a grid with one or two axes.
 _AXES = {1: ("t",), 2: ("y", "x")}
 
 
 @register_serializable("sliding window")
 @dataclass(frozen=True)
 class WindowSpec:
-    """One window size on a grid, which has one axis (sequences) or two (images).
+    """A window size on a grid with one axis (sequences) or two (images).
 
     Attributes
     ----------
     size : tuple of int
         Side of the window along each axis of the grid.
     positions : tuple of int
-        How many windows there are along each axis.
+        Number of windows along each axis.
     stride : tuple of int
-        Steps between them.
+        Steps between neighbouring windows.
     pool : int
-        Neighbouring positions along each axis that are pooled to one; 1 for none.
+        Number of neighbouring positions along each axis that are pooled; 1 for no pooling.
     """
 
     size: tuple[int, ...]
@@ -47,11 +49,11 @@ class WindowSpec:
 
     @property
     def pooled(self) -> tuple[int, ...]:
-        """Positions that are left along each axis; the last may pool fewer than the others."""
+        """Positions along each axis after pooling; the last may pool fewer than the others."""
         return tuple(-(-n // self.pool) for n in self.positions)
 
     def view(self, codes: np.ndarray) -> np.ndarray:
-        """All windows, without a copy.
+        """View all windows, without a copy.
 
         Parameters
         ----------
@@ -67,11 +69,11 @@ class WindowSpec:
         return np.moveaxis(strided, len(axes) + 1, -1)
 
     def rows(self, codes: np.ndarray) -> np.ndarray:
-        """All windows, one contiguous row each: (n_samples * n_windows, cells of a window)."""
+        """Copy all windows to rows: (n_samples * n_windows, cells of a window)."""
         return np.ascontiguousarray(self.view(codes)).reshape(len(codes) * self.n_windows, -1)
 
     def columns(self, codes: np.ndarray) -> np.ndarray:
-        """The same transposed: (cells of a window, n_samples * n_windows)."""
+        """Copy all windows to columns: (cells of a window, n_samples * n_windows)."""
         view = self.view(codes)
         n_axes = len(self.size)
         cells = (*range(n_axes + 1, view.ndim), *range(n_axes + 1))
@@ -79,13 +81,13 @@ class WindowSpec:
         return by_cell.reshape(-1, len(codes) * self.n_windows)
 
     def pool_positions(self, vectors: np.ndarray, pooling: str | None) -> np.ndarray:
-        """Class vectors of all windows made one row per sample.
+        """Pool the class vectors of all windows, and put them in a row for each sample.
 
         Parameters
         ----------
         vectors : ndarray of shape (n_samples * n_windows, n_classes)
         pooling : {"mean", "max"} or None
-            Only looked at where `pool` is above 1.
+            Ignored if `pool` is 1.
 
         Returns
         -------
@@ -99,13 +101,13 @@ class WindowSpec:
                 if pooling == "max":
                     pooled = np.maximum.reduceat(pooled, first, axis=axis)
                 else:
-                    members = np.diff(np.append(first, n))
+                    n_pooled = np.diff(np.append(first, n))
                     shape = [-1 if a == axis else 1 for a in range(pooled.ndim)]
-                    pooled = np.add.reduceat(pooled, first, axis=axis) / members.reshape(shape)
+                    pooled = np.add.reduceat(pooled, first, axis=axis) / n_pooled.reshape(shape)
         return pooled.reshape(len(pooled), -1)
 
     def names(self, forest: str, classes: Sequence[Any]) -> list[str]:
-        """Names of the columns that `pool_positions` makes."""
+        """Names of the columns of `pool_positions`."""
         size = "x".join(map(str, self.size))
         axes = _AXES[len(self.size)]
         return [
@@ -118,13 +120,13 @@ class WindowSpec:
 
 
 def resolve_grid(shape: Any, sample_shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The axes that windows slide along; what a sample has beyond them are channels.
+    """Determine the axes that windows slide along; further axes of a sample are channels.
 
     Parameters
     ----------
     shape : None or sequence of one or two int
     sample_shape : tuple of int
-        Shape of one sample of X, at least one axis.
+        Shape of a sample of X, with at least one axis.
     """
     if len(sample_shape) > 3:
         raise ValueError(
@@ -145,14 +147,15 @@ def resolve_grid(shape: Any, sample_shape: tuple[int, ...]) -> tuple[int, ...]:
     )
     if not fits:
         raise ValueError(
-            f"shape={short(shape)} must be what the samples of X begin with, or, if X is a table, "
-            f"its product must divide the number of columns; got samples of shape {sample_shape}"
+            f"shape={short(shape)} must be the first axes of the samples of X; if X is a table, "
+            "its product must divide the number of columns; got samples of shape "
+            f"{sample_shape}"
         )
     return grid
 
 
 def window_specs(windows: Any, strides: Any, grid: tuple[int, ...], pool: int) -> list[WindowSpec]:
-    """Window sizes from the parameters `windows` and `strides`."""
+    """Resolve the parameters `windows` and `strides`."""
     if isinstance(windows, str):
         sizes = auto_sizes(grid)
     else:
@@ -167,23 +170,23 @@ def window_specs(windows: Any, strides: Any, grid: tuple[int, ...], pool: int) -
             f"got {short(strides)}"
         )
     specs = []
-    for size, given in zip(sizes, strides, strict=True):
-        stride = _as_sizes((given,) * len(grid) if isinstance(given, Integral) else given)
+    for size, window_stride in zip(sizes, strides, strict=True):
+        stride = _as_sizes(_along_all_axes(window_stride, grid))
         if stride is None or len(stride) != len(grid):
             raise ValueError(
                 f"strides must be whole numbers of at least 1, or {len(grid)} of them for a "
-                f"window, got {short(given)}"
+                f"window, got {short(window_stride)}"
             )
         positions = tuple(
             (side - window) // step + 1
             for side, window, step in zip(grid, size, stride, strict=True)
         )
-        specs.append(WindowSpec(size, positions, stride, pool))
+        specs.append(WindowSpec(size=size, positions=positions, stride=stride, pool=pool))
     return specs
 
 
 def auto_sizes(grid: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """Windows that hold 1/16, 1/8 and 1/4 of a sequence, or of an image's pixels."""
+    """Sizes of windows that cover 1/16, 1/8 and 1/4 of a sequence, or of an image's pixels."""
     if len(grid) == 1:
         sizes = [(max(1, int(grid[0] * share)),) for share in AUTO_SHARES]
     else:
@@ -192,7 +195,7 @@ def auto_sizes(grid: tuple[int, ...]) -> list[tuple[int, ...]]:
 
 
 def _window_size(window: Any, grid: tuple[int, ...]) -> tuple[int, ...]:
-    size = _as_sizes((window,) * len(grid) if isinstance(window, Integral) else window)
+    size = _as_sizes(_along_all_axes(window, grid))
     if (
         size is None
         or len(size) != len(grid)
@@ -205,8 +208,13 @@ def _window_size(window: Any, grid: tuple[int, ...]) -> tuple[int, ...]:
     return size
 
 
+def _along_all_axes(value: Any, grid: tuple[int, ...]) -> Any:
+    """Repeat a single number for each axis."""
+    return (value,) * len(grid) if isinstance(value, Integral) else value
+
+
 def _as_sizes(values: Any) -> tuple[int, ...] | None:
-    """A tuple of whole numbers of at least 1; None if it is something else."""
+    """Convert a sequence of whole numbers of at least 1 to a tuple; None for other values."""
     if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str):
         return None
     if not all(isinstance(v, Integral) and not isinstance(v, bool) for v in values):

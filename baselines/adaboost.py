@@ -1,12 +1,15 @@
-"""Discrete AdaBoost over trees of least weighted error."""
+"""Discrete AdaBoost over trees with the lowest weighted error."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.ensemble._base import _set_random_states
 from sklearn.utils import check_random_state
@@ -19,44 +22,65 @@ from mddf._base.messages import short
 from mddf._base.validation import Within, finite
 
 from ._boosting.base import BaseBoostingClassifier
-from ._boosting.ensemble import Round
+from ._boosting.early_stopping import Monitor
+from ._boosting.ensemble import Ensemble, History, Round
 from ._boosting.fixed_learners import FromWeakLearners, fixed_learners
 from ._boosting.search import LEAST_ERROR, TreeSearch, UsedTrees
-from ._boosting.weak_learners import TIE, FittedLearners, WeakTrees
+from ._boosting.weak_learners import TIE, FittedLearners, FloatArray, Learner, Learners, WeakTrees
 
-# From the weights of rows and their labels to the learner of a round: its number in the order in
-# which learners come in, itself, and its votes; None if there is none.
-_Source = Callable[[Any, Any], Any]
+# Notes of a round in the history; learners that are not searched trees do not have the last one.
 _NOTES = ("objective", "weighted_error", "edge", "normalizer", "step", "n_learners", "tree_size")
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """Learner with the lowest weighted error in a round.
+
+    Attributes
+    ----------
+    index : int
+        Its index in the order in which learners enter the vote.
+    learner : Learners
+        The learner alone.
+    votes : array of shape (n_samples,)
+        Its votes on the training rows.
+    """
+
+    index: int
+    learner: Learners
+    votes: NDArray[Any]
+
+
+# A function of the weights of the rows, and of their labels; None if there is no learner.
+_LearnerSource = Callable[[FloatArray, FloatArray], _Candidate | None]
 
 
 class AdaBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
     r"""Discrete AdaBoost.
 
-    In round t the learner h_t of least weighted error eps_t under the weights D_t gets
+    In round t, the learner h_t with the lowest weighted error eps_t under the weights D_t gets
 
         alpha_t = 1/2 ln((1 - eps_t) / eps_t),
         D_{t+1}(i) = D_t(i) exp(-alpha_t y_i h_t(x_i)) / Z_t,  Z_t = 2 sqrt(eps_t (1 - eps_t)),
 
-    so that the mean of exp(-y f) over the training rows is the product of the Z_t. A learner that
-    is chosen again adds to its own weight. Boosting stops when no learner is better than chance,
-    and after one without error, which counts as one with error 1e-10: then the mean is less than
-    the product.
+    so that the mean of exp(-y f) over the training rows is the product of the Z_t. If a learner is
+    chosen again, its weights are added up. Boosting stops if no learner is better than chance, and
+    after a learner without error. Such a learner is treated as if its error were 1e-10; the mean
+    is then smaller than the product.
 
     Parameters
     ----------
     n_estimators : int, default=100
         Number of rounds.
     max_depth : int, default=1
-        Depth of the trees: 1 for stumps, which are searched exhaustively over all features and
+        Depth of the trees. Stumps, of depth 1, are searched exhaustively over all features and
         all thresholds half-way between neighbouring values. Deeper trees grow by layers: each
-        layer splits every leaf where a split lowers the weighted error, at its best threshold. For
-        deeper trees the ones already in the vote compete in every round. Ignored with
-        `weak_learners`.
+        layer splits every leaf at its best threshold, if that lowers the weighted error; the trees
+        in the vote compete with them in every round. Ignored with `weak_learners`.
     weak_learners : None, "stumps", callable or list of callables, default=None
-        None searches trees. "stumps" takes a finite set, `n_thresholds` per feature at even
-        distances. Given learners map X to values in {-1, +1} of shape (n_samples,), or, as one
-        callable, of shape (n_samples, n_learners).
+        None searches trees. "stumps" is a finite set with `n_thresholds` evenly spaced thresholds
+        per feature. Callables map X to values in {-1, +1} of shape (n_samples,); a single callable
+        may return shape (n_samples, n_learners).
     n_thresholds : int, default=10
         Thresholds per feature of ``weak_learners="stumps"``, at most 65535.
     categorical_features : "from_dtype", array of bool, int or str, or None, default="from_dtype"
@@ -64,15 +88,15 @@ class AdaBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
         DataFrame's columns of categories or strings. Trees ask for one category at a time; those
         that fit did not see count as missing.
     estimator : classifier or None, default=None
-        Any classifier whose fit takes `sample_weight`, fitted anew in every round, as in
-        scikit-learn's AdaBoost; in place of `max_depth`, and not beside `weak_learners`. It sees
-        numbers: NaN, and codes of categories. A fit that is worse than chance votes the other
-        way around, where scikit-learn stops.
+        Any classifier whose fit takes `sample_weight`. A clone is fitted in every round, as in
+        `sklearn.ensemble.AdaBoostClassifier`. It replaces trees of `max_depth`, and cannot be
+        combined with `weak_learners`. It gets numbers, with NaN and codes of categories. A fit
+        that is worse than chance gets a negative weight, where scikit-learn stops.
     learning_rate : float, default=1.0
-        Multiplies alpha_t, > 0.
+        Factor of alpha_t, > 0.
     early_stopping : bool, default=False
-        Hold back a share of the rows and keep the number of rounds with the least mean of
-        exp(-y f) on them.
+        Whether to hold back a share of the rows, and keep the number of rounds with the lowest
+        mean of exp(-y f) on them.
     validation_fraction : float, default=0.1
         The share, in (0, 1).
     n_iter_no_change : int, default=10
@@ -84,7 +108,7 @@ class AdaBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
     verbose : int, default=0
         Show a progress bar when positive.
     voters : object, default="deprecated"
-        The former name of `weak_learners`, which goes with version 0.4.
+        Former name of `weak_learners`, which will be removed in version 0.4.
 
     Attributes
     ----------
@@ -101,8 +125,8 @@ class AdaBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
         ``normalizer`` (Z), ``step`` (alpha_t), ``n_learners``, and for searched trees
         ``tree_size`` in nodes. With early stopping ``validation_loss``.
     feature_importances_ : array of shape (n_features,)
-        Shares of the features in the vote; of an `estimator` that has them, the mean by
-        weight. Given learners have none.
+        Shares of the features in the vote. With an `estimator` that has importances, this is their
+        weighted mean. Callables have none.
     n_iter_ : int
         Rounds made (the most over the classes).
 
@@ -135,18 +159,18 @@ class AdaBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
         n_estimators: int = 100,
         *,
         max_depth: int = 1,
-        weak_learners: Any = None,
+        weak_learners: str | Learner | Sequence[Learner] | None = None,
         n_thresholds: int = 10,
         estimator: Any = None,
         learning_rate: float = 1.0,
-        categorical_features: Any = "from_dtype",
+        categorical_features: npt.ArrayLike | None = "from_dtype",
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
-        voters: Any = "deprecated",
+        voters: str | Learner | Sequence[Learner] | None = "deprecated",
     ) -> None:
         self.n_estimators = n_estimators
         self.max_depth = max_depth
@@ -163,7 +187,7 @@ class AdaBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
         self.verbose = verbose
         self.voters = voters
 
-    def _loss(self, margin: np.ndarray) -> Any:
+    def _loss(self, margin: FloatArray) -> FloatArray:
         return exp(-margin)
 
     def _link(self) -> str:
@@ -172,32 +196,34 @@ class AdaBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
     def _grows_trees(self) -> bool:
         return self.estimator is None and super()._grows_trees()
 
-    def _boost(self, X: Any, y: Any, sample_weight: Any, monitor: Any) -> Any:
+    def _boost(
+        self, X: FloatArray, y: FloatArray, sample_weight: FloatArray, monitor: Monitor | None
+    ) -> tuple[Ensemble, History]:
         weight = sample_weight / sample_weight.sum()
-        given = self._given_learners()
-        if self.estimator is not None and given is not None:
+        weak_learners = self._resolve_weak_learners()
+        if self.estimator is not None and weak_learners is not None:
             raise ValueError(
-                "estimator must be None beside weak_learners, which are learners already; got "
-                + short(self.estimator)
+                "estimator must be None if weak_learners are given; got " + short(self.estimator)
             )
         if self.estimator is not None:
-            source = _fits_of(self.estimator, X, self.random_state)
-            return self._follow(self._rounds(source, y, weight), monitor, _NOTES[:-1])
-        if given is None:
-            source = _searched_trees(X, self.max_depth)
-            return self._follow(self._rounds(source, y, weight), monitor, _NOTES)
-        learners, values = fixed_learners(given, X, self.n_thresholds)
-        others = values[np.abs(values) != 1]
-        if len(others):
-            raise ValueError(f"weak_learners must have values in {{-1, +1}}; got {others[0]!s}")
+            source = _fit_estimators(self.estimator, X, self.random_state)
+            return self._collect_rounds(self._rounds(source, y, weight), monitor, _NOTES[:-1])
+        if weak_learners is None:
+            source = _search_trees(X, self.max_depth)
+            return self._collect_rounds(self._rounds(source, y, weight), monitor, _NOTES)
+        learners, values = fixed_learners(weak_learners, X, self.n_thresholds)
+        wrong = values[np.abs(values) != 1]
+        if len(wrong):
+            raise ValueError(f"weak_learners must have values in {{-1, +1}}; got {wrong[0]!s}")
         signs = np.ascontiguousarray(values, dtype=np.int8)
+        # The kernel runs all rounds over a finite set, but has no learning rate.
         if self.learning_rate != 1:
-            source = _finite_set(learners, signs)
-            return self._follow(self._rounds(source, y, weight), monitor, _NOTES[:-1])
-        ensemble, columns = self._run(
+            source = _choose_from_set(learners, signs)
+            return self._collect_rounds(self._rounds(source, y, weight), monitor, _NOTES[:-1])
+        ensemble, round_arrays = self._run_kernel(
             _core.adaboost_path, learners, signs, y, weight, self.n_estimators, LEAST_ERROR
         )
-        step, objective, edge, n_learners = columns
+        step, objective, edge, n_learners = round_arrays
         error = np.maximum((1 - np.abs(edge)) / 2, LEAST_ERROR)
         return ensemble, {
             "objective": objective,
@@ -208,30 +234,33 @@ class AdaBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
             "n_learners": n_learners.astype(np.int64),
         }
 
-    def _rounds(self, source: _Source, y: Any, weight: Any) -> Iterator[Any]:
-        """Yield the rounds over what a source of learners finds."""
+    def _rounds(
+        self, source: _LearnerSource, y: FloatArray, weight: FloatArray
+    ) -> Iterator[Round]:
+        """Yield rounds with the learners of a source."""
         margin = np.zeros(len(y))
         alpha = np.zeros(0)
-        perfect = False
-        while not perfect:
+        is_perfect = False
+        while not is_perfect:
+            # The smallest margin is subtracted, so that weights do not underflow.
             distribution = weight * exp(margin.min() - margin)
             distribution /= distribution.sum()
-            found = source(distribution, y)
-            if found is None:
+            candidate = source(distribution, y)
+            if candidate is None:
                 return
-            k, learner, vote = found
-            flip = 1 if (distribution * y) @ vote > 0 else -1
-            vote = flip * vote
-            error = distribution[vote != y].sum()
+            # A learner that is worse than chance votes with the opposite sign.
+            sign = 1 if (distribution * y) @ candidate.votes > 0 else -1
+            votes = sign * candidate.votes
+            error = distribution[votes != y].sum()
             if 1 - 2 * error <= TIE:
                 return
-            perfect = error < LEAST_ERROR
+            is_perfect = error < LEAST_ERROR
             error = max(error, LEAST_ERROR)
             step = self.learning_rate * 0.5 * float(log((1 - error) / error))
-            margin += step * y * vote
-            if k == len(alpha):
+            margin += step * y * votes
+            if candidate.index == len(alpha):
                 alpha = np.append(alpha, 0.0)
-            alpha[k] += flip * step
+            alpha[candidate.index] += sign * step
             notes = {
                 "objective": weight @ exp(-margin),
                 "weighted_error": error,
@@ -240,75 +269,79 @@ class AdaBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
                 "step": step,
                 "n_learners": np.count_nonzero(alpha),
             }
-            if isinstance(learner, WeakTrees):
-                notes["tree_size"] = learner.size
-            yield Round(learner, k, flip * step, notes)
+            if isinstance(candidate.learner, WeakTrees):
+                notes["tree_size"] = candidate.learner.size
+            yield Round(candidate.learner, candidate.index, sign * step, notes)
 
     @property
-    def estimators_(self) -> Any:
-        """The fitted classifiers of `estimator`; of more than two classes a list for each."""
+    def estimators_(self) -> list[Any]:
+        """Fitted clones of `estimator`; with more than two classes, a list for each class."""
         check_is_fitted(self)
-        found = []
+        estimators: list[list[Any]] = []
         for ensemble in self.ensembles_:
             if isinstance(ensemble.learners, FittedLearners):
-                found.append(ensemble.learners.estimators)
+                estimators.append(ensemble.learners.estimators)
             elif self.estimator is not None and not ensemble.n_rounds:
-                found.append([])
+                estimators.append([])
             else:
                 raise AttributeError("estimators_ needs an estimator; trees are in ensembles_")
-        return found[0] if len(found) == 1 else found
+        return estimators[0] if len(estimators) == 1 else estimators
 
 
-def _searched_trees(X: Any, max_depth: int) -> _Source:
-    """The trees of least weighted error."""
+def _search_trees(X: FloatArray, max_depth: int) -> _LearnerSource:
+    """Search for the tree with the lowest weighted error in each round."""
     search = TreeSearch(X, max_depth)
     used = UsedTrees()
 
-    def best(distribution: Any, y: Any) -> Any:
+    def best_tree(distribution: FloatArray, y: FloatArray) -> _Candidate | None:
         signed = distribution * y
-        # The best stump is found anew in every round; deeper trees are not sure to be.
+        # The search finds the best stump, but not always the best deeper tree, which may be one
+        # that is in the vote.
         edges = used.edges(signed) if max_depth > 1 else np.empty(0)
         k = used.choose(*search.best(signed), np.abs(edges))
-        return None if k is None else (k, used.trees[k], used.prediction(k))
+        return None if k is None else _Candidate(k, used.trees[k], used.prediction(k))
 
-    return best
+    return best_tree
 
 
-def _finite_set(learners: Any, signs: Any) -> _Source:
-    """The best of a finite set, as the compiled path takes it."""
-    places: dict[int, int] = {}  # in the order in which they come in
+def _choose_from_set(learners: Learners, signs: NDArray[np.int8]) -> _LearnerSource:
+    """Choose the best learner of a finite set, by the same rule as the kernel."""
+    # Indices of learners in the order in which they enter the vote.
+    entry_index: dict[int, int] = {}
 
-    def best(distribution: Any, y: Any) -> Any:
+    def best_of_set(distribution: FloatArray, y: FloatArray) -> _Candidate | None:
         if len(signs) == 0:
             return None
         size = np.abs(_core.learner_edges(signs, distribution * y))
         j = int(np.flatnonzero(size >= size.max() - TIE)[0])
-        k = places.setdefault(j, len(places))
-        return k, learners.take(np.array([j])), signs[j]
+        k = entry_index.setdefault(j, len(entry_index))
+        return _Candidate(k, learners.take(np.array([j])), signs[j])
 
-    return best
+    return best_of_set
 
 
-def _fits_of(estimator: Any, X: Any, random_state: Any) -> _Source:
-    """A new fit of a classifier in every round, seeded as scikit-learn's AdaBoost does."""
+def _fit_estimators(
+    estimator: Any, X: FloatArray, random_state: int | np.random.RandomState | None
+) -> _LearnerSource:
+    """Fit a clone of a classifier in every round, seeded as by scikit-learn's AdaBoost."""
     if not has_fit_parameter(estimator, "sample_weight"):
         raise ValueError(
             "estimator must be a classifier whose fit takes sample_weight; got " + short(estimator)
         )
     random = check_random_state(random_state)
-    n_made = 0
+    n_fitted = 0
 
-    def fit(distribution: Any, y: Any) -> Any:
-        nonlocal n_made
-        made = clone(estimator)
-        _set_random_states(made, random)
+    def fit_clone(distribution: FloatArray, y: FloatArray) -> _Candidate:
+        nonlocal n_fitted
+        fitted = clone(estimator)
+        _set_random_states(fitted, random)
         # Scaled to a mean of 1: some classifiers compare weights with absolute numbers.
-        made.fit(X, y.astype(np.int64), sample_weight=distribution * len(y))
-        learner = FittedLearners([made])
-        n_made += 1
-        return n_made - 1, learner, learner.values(X)[0]
+        fitted.fit(X, y.astype(np.int64), sample_weight=distribution * len(y))
+        learner = FittedLearners([fitted])
+        n_fitted += 1
+        return _Candidate(n_fitted - 1, learner, learner.values(X)[0])
 
-    return fit
+    return fit_clone
 
 
 def _normalizer(error: Any, learning_rate: float = 1.0, step: float = 0.0) -> Any:

@@ -1,4 +1,4 @@
-"""The old name of what is in :mod:`mddf.analysis`, until version 0.4."""
+"""Deprecated functions, which are now in :mod:`mddf.analysis`."""
 
 from mddf._base.messages import warn
 from mddf.analysis import (
@@ -18,6 +18,6 @@ __all__ = [
 ]
 
 warn(
-    "mddf.baselines.bounds has become part of mddf.analysis, and goes with version 0.4",
+    "mddf.baselines.bounds has become part of mddf.analysis, and will be removed in version 0.4",
     DeprecationWarning,
 )

@@ -1,12 +1,14 @@
-"""DeepBoost: boosting of trees that pay for their complexity."""
+"""DeepBoost: boosting of trees with a penalty on their complexity."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
+from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 
 from mddf._base.elementary import exp, log
@@ -14,14 +16,15 @@ from mddf._base.messages import short
 from mddf._base.validation import Within, finite
 
 from ._boosting.base import BaseBoostingClassifier
-from ._boosting.complexity import complexity_table
-from ._boosting.ensemble import Round
+from ._boosting.complexity import Complexity, complexity_table
+from ._boosting.early_stopping import Monitor
+from ._boosting.ensemble import Ensemble, History, Round
 from ._boosting.losses import LOSSES
 from ._boosting.search import LEAST_ERROR, TreeSearch, UsedTrees
 from ._boosting.steps import exact_step, majorizer_step
-from ._boosting.weak_learners import WeakTrees
+from ._boosting.weak_learners import FloatArray, WeakTrees
 
-#: Special cases with names of their own: which parameters a name fixes.
+#: Parameters of special cases that have names of their own.
 NAMED_SETTINGS: dict[str, dict[str, object]] = {
     "AdaBoost": {"loss": "exponential", "beta": 0.0, "lambda_": 0.0},
     "AdaBoost-L1": {"loss": "exponential", "lambda_": 0.0},
@@ -40,9 +43,9 @@ class DeepBoostClassifier(BaseBoostingClassifier):
         F(alpha) = sum_i w_i Phi(1 - y_i f(x_i)) + sum_j (lambda r_j + beta) |alpha_j|,
 
     with f = sum_j alpha_j h_j, sum_i w_i = 1, and r_j a bound on the complexity of the family that
-    h_j belongs to. In every round the learner with the steepest descent is sought among new trees
-    and those with a weight already; its weight may also go back to 0. Boosting stops when no
-    learner lowers F, and F never rises.
+    h_j belongs to. Every round changes the weight of the learner with the steepest descent, among
+    new trees and the trees in the vote; this weight may also become 0. Boosting stops if no
+    learner lowers F. F never increases.
 
     Parameters
     ----------
@@ -57,30 +60,31 @@ class DeepBoostClassifier(BaseBoostingClassifier):
         the number of training rows, for which the total of the sample weights stands: weights in
         another unit, such as ``w / w.sum()``, change the penalty, and with it the model.
     hypotheses : {"trees", "stumps"}, default="trees"
-        "trees" of depth up to `max_depth`; or "stumps": H1, thresholds on one feature, and H2, a
-        stump followed by one and the same question on both sides.
+        "trees" have a depth of up to `max_depth`. "stumps" are H1, thresholds on one feature, and
+        H2, a stump followed by the same split on both sides.
     max_depth : int, default=4
         K, the largest depth of "trees". Ignored with "stumps".
     search : {"layerwise", "greedy"}, default="layerwise"
-        "layerwise" is the paper's: the best stump over all features and thresholds, then for each
-        further depth the best tree that one more layer of leaves makes of the last; the best of
-        these is taken. "greedy" grows one tree in breadth-first order and splits a node only
-        where that lowers eps + P / 2, as the public reference does. "stumps" ignore it.
+        "layerwise", as in the paper, takes the best of these trees: the best stump over all
+        features and thresholds, and for each further depth the best tree that adds a layer of
+        leaves to the one before. "greedy", as in the public reference implementation, grows one
+        tree in breadth-first order and splits a node if that lowers eps + P / 2. Ignored with
+        "stumps".
     complexity : {"paper", "reference"} or callable, default="paper"
-        r_j. "paper": equations 7 and 8 for stumps, 9 for trees. "reference":
+        r_j. "paper" is equations 7 and 8 for stumps, and 9 for trees. "reference" is
         sqrt((2 n + 1) log2(d + 2) ln(m) / m). A callable maps (n_nodes, n_samples, n_features) to
-        a number >= 0. n counts all nodes, and n_samples is the total weight of the training rows,
-        so that weights count as copies.
+        a number >= 0. n is the number of all nodes. n_samples is the total weight of the training
+        rows, so that weights count as copies.
     step : {"majorizer", "exact"}, default="majorizer"
-        "majorizer" is the paper's closed form, exact for the exponential loss and short for the
-        logistic one; "exact" searches the minimum along the coordinate.
+        "majorizer" is the closed form of the paper, which is exact for the exponential loss and
+        too short for the logistic loss. "exact" searches for the minimum along the coordinate.
     categorical_features : "from_dtype", array of bool, int or str, or None, default="from_dtype"
         Which features are categories: a mask, column numbers or names. "from_dtype" takes a
         DataFrame's columns of categories or strings. Trees ask for one category at a time; those
         that fit did not see count as missing.
     early_stopping : bool, default=False
-        Hold back a share of the rows and keep the number of rounds with the least mean loss on
-        them.
+        Whether to hold back a share of the rows, and keep the number of rounds with the lowest
+        mean loss on them.
     validation_fraction : float, default=0.1
         The share, in (0, 1).
     n_iter_no_change : int, default=10
@@ -99,15 +103,15 @@ class DeepBoostClassifier(BaseBoostingClassifier):
     n_features_in_ : int
         Number of features.
     ensembles_ : list of Ensemble
-        The vote: one entry with two classes, else one per class against the rest. It may be
-        empty where the penalties forbid every learner; f is then 0, which means ``classes_[1]``.
+        The vote: one entry with two classes, else one per class against the rest. A vote is empty
+        if the penalties forbid every learner; f is then 0, which predicts ``classes_[1]``.
     estimator_weights_ : array of shape (n_learners,), or list of them
         alpha; 0 for learners that have left the vote.
     history_ : dict of arrays of shape (n_rounds,), or (n_classes, n_rounds)
-        ``objective`` (F after the round), ``weighted_error`` (eps of the learner, above 1/2 where
-        its complement is meant), ``edge`` (1 - 2 eps), ``step`` (eta), ``n_learners`` (with weight
-        other than 0), ``tree_size`` (nodes, or levels of "stumps"). With early stopping
-        ``validation_loss``.
+        ``objective`` (F after the round), ``weighted_error`` (eps of the learner; above 1/2 if its
+        complement gets the weight), ``edge`` (1 - 2 eps), ``step`` (eta), ``n_learners`` (with a
+        weight other than 0), ``tree_size`` (nodes, or levels of "stumps"). With early stopping
+        also ``validation_loss``.
     feature_importances_ : array of shape (n_features,)
         Shares of the features in the vote.
     n_iter_ : int
@@ -144,19 +148,19 @@ class DeepBoostClassifier(BaseBoostingClassifier):
         self,
         n_estimators: int = 100,
         *,
-        loss: Any = "exponential",
-        beta: Any = 1e-3,
-        lambda_: Any = 1e-3,
-        hypotheses: Any = "trees",
+        loss: str = "exponential",
+        beta: float = 1e-3,
+        lambda_: float = 1e-3,
+        hypotheses: str = "trees",
         max_depth: int = 4,
-        search: Any = "layerwise",
-        complexity: Any = "paper",
-        step: Any = "majorizer",
-        categorical_features: Any = "from_dtype",
+        search: str = "layerwise",
+        complexity: str | Complexity = "paper",
+        step: str = "majorizer",
+        categorical_features: npt.ArrayLike | None = "from_dtype",
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -178,8 +182,8 @@ class DeepBoostClassifier(BaseBoostingClassifier):
         self.verbose = verbose
 
     @classmethod
-    def named(cls, name: str, **params: Any) -> Any:
-        """Make one of the special cases that go by a name of their own.
+    def named(cls, name: str, **params: Any) -> Self:
+        """Make a special case of DeepBoost that has a name of its own.
 
         Parameters
         ----------
@@ -188,7 +192,7 @@ class DeepBoostClassifier(BaseBoostingClassifier):
             lambda = 0), "LogReg" (logistic, beta = lambda = 0), "LogReg-L1" (logistic,
             lambda = 0), "DeepBoost-exponential" or "DeepBoost-logistic".
         **params
-            Parameters that the name leaves open.
+            Parameters that the name does not fix.
 
         Returns
         -------
@@ -208,31 +212,37 @@ class DeepBoostClassifier(BaseBoostingClassifier):
                 raise ValueError(f"{name} means {key}={value!r}; got {params[key]!r}")
         return cls(**{**params, **fixed})
 
-    def _loss(self, margin: np.ndarray) -> Any:
+    def _loss(self, margin: FloatArray) -> FloatArray:
         return LOSSES[self.loss].value(1 - margin)
 
     def _link(self) -> str:
         return self.loss
 
-    def _boost(self, X: Any, y: Any, sample_weight: Any, monitor: Any) -> Any:
-        names = ("objective", "weighted_error", "edge", "step", "n_learners", "tree_size")
-        return self._follow(_Descent(self, X, y, sample_weight).rounds(), monitor, names)
+    def _boost(
+        self, X: FloatArray, y: FloatArray, sample_weight: FloatArray, monitor: Monitor | None
+    ) -> tuple[Ensemble, History]:
+        rounds = _Descent(self, X, y, sample_weight).rounds()
+        notes = ("objective", "weighted_error", "edge", "step", "n_learners", "tree_size")
+        return self._collect_rounds(rounds, monitor, notes)
 
 
 class _Descent:
-    """The state of one run: the vote's margins and the coordinates in use."""
+    """Coordinate descent: the margins of the vote, and the trees with their weights."""
 
-    def __init__(self, params: Any, X: Any, y: Any, sample_weight: Any) -> None:
+    def __init__(
+        self, params: DeepBoostClassifier, X: FloatArray, y: FloatArray, sample_weight: FloatArray
+    ) -> None:
         self.loss = LOSSES[params.loss]
+        # The closed form is exact for the exponential loss.
         self.exact = params.step == "exact" and params.loss != "exponential"
         stumps = params.hypotheses == "stumps"
         complexity = complexity_table(
             params.complexity,
             params.hypotheses,
-            params.max_depth,
-            len(y),
-            sample_weight.sum(),
-            X.shape[1],
+            max_depth=params.max_depth,
+            n_rows=len(y),
+            n_samples=sample_weight.sum(),
+            n_features=X.shape[1],
         )
         with np.errstate(over="ignore"):
             self.cost_by_size = params.lambda_ * complexity + params.beta
@@ -248,24 +258,27 @@ class _Descent:
         self.y = y
         self.weight = sample_weight / sample_weight.sum()
         self.log_weight = log(self.weight)
-        self.u = np.ones(len(y))  # 1 - y f
+        # 1 - y f, with f = 0.
+        self.u = np.ones(len(y))
         self.used = UsedTrees()
         self.alpha = np.zeros(0)
-        self.cost = np.zeros(0)  # L_j of the used trees
+        # L_j of the trees in use.
+        self.cost = np.zeros(0)
 
-    def size_of(self, tree: WeakTrees) -> int:
-        """The size by which a tree costs: leaves less one of stumps, nodes of others."""
+    def _size(self, tree: WeakTrees) -> int:
+        """Size that determines the cost of a tree: levels of stumps, nodes of other trees."""
         return 1 + (tree.size > 3) if self.stumps else tree.size
 
-    def rounds(self) -> Iterator[Any]:
-        """Yield the rounds: the best coordinate is taken and moved, until none lowers F."""
-        perfect = False
-        while not perfect:
+    def rounds(self) -> Iterator[Round]:
+        """Yield rounds that change the weight of the best tree, until no tree lowers F."""
+        is_perfect = False
+        while not is_perfect:
             log_slope = self.log_weight + self.loss.log_derivative(self.u)
             shift = log_slope.max()
             slope = exp(log_slope - shift)
             total = slope.sum()
-            inverse = exp(-shift) / total  # 1 / S; infinite once S has underflowed
+            # 1 / S, which is infinite once S has underflowed.
+            inverse = exp(-shift) / total
             if np.isinf(inverse) and self.cost_by_size.max() > 0:
                 return
             distribution = slope / total
@@ -275,15 +288,17 @@ class _Descent:
             agreement = (self.used.prediction(k) * self.y).astype(np.int8)
             error = float(distribution[agreement < 0].sum())
             # Without a penalty nothing is left to learn once a learner is right on every row.
-            perfect = self.cost[k] == 0 and min(error, 1 - error) < LEAST_ERROR
+            is_perfect = self.cost[k] == 0 and min(error, 1 - error) < LEAST_ERROR
             yield self._move(k, agreement, error, inverse)
 
-    def _move(self, k: Any, agreement: Any, error: Any, inverse: Any) -> Any:
-        """Step along coordinate k."""
+    def _move(self, k: int, agreement: NDArray[np.int8], error: float, inverse: float) -> Round:
+        """Change the weight of tree k."""
         cost = self.cost[k]
         penalty = cost * inverse if cost > 0 else 0.0
         if self.exact:
-            step = exact_step(self.loss, self.u, self.weight, agreement, self.alpha[k], cost)
+            step = exact_step(
+                self.loss, self.u, self.weight, agreement, alpha=self.alpha[k], cost=cost
+            )
         else:
             step = majorizer_step(error, self.alpha[k], penalty)
         self.u -= step * agreement
@@ -295,26 +310,26 @@ class _Descent:
             "edge": 1 - 2 * error,
             "step": step,
             "n_learners": np.count_nonzero(self.alpha),
-            "tree_size": self.size_of(tree),
+            "tree_size": self._size(tree),
         }
         return Round(tree, k, step, notes)
 
-    def _choose(self, signed: Any, inverse: Any) -> Any:
-        """Index of the coordinate with the steepest descent; None when there is none."""
+    def _choose(self, signed: FloatArray, inverse: float) -> int | None:
+        """Choose the tree with the steepest descent; None if no tree lowers F."""
         scale = inverse / 2 if self.cost_by_size.max() > 0 else 0.0
         tree, prediction, edge = self.search.best(signed, scale)
-        cost = self.cost_by_size[min(self.size_of(tree), len(self.cost_by_size) - 1)]
-        found = self.used.find(prediction)
+        cost = self.cost_by_size[min(self._size(tree), len(self.cost_by_size) - 1)]
+        same_tree = self.used.find(prediction)
         scores = self._used_scores(self.used.edges(signed), scale)
-        score = edge / 2 - cost * scale if found is None else scores[found]
+        score = edge / 2 - cost * scale if same_tree is None else scores[same_tree]
         k = self.used.choose(tree, prediction, score, scores)
         if k == len(self.alpha):
             self.alpha = np.append(self.alpha, 0.0)
             self.cost = np.append(self.cost, cost)
         return k
 
-    def _used_scores(self, edges: Any, scale: Any) -> Any:
-        """|d_j| of the coordinates in use; eps_j - 1/2 = -edge_j / 2."""
+    def _used_scores(self, edges: FloatArray, scale: float) -> FloatArray:
+        """Slope |d_j| of the trees in use, by eps_j - 1/2 = -edge_j / 2."""
         half_penalty = self.cost * scale
         moving = np.abs(np.sign(self.alpha) * half_penalty - edges / 2)
         resting = np.maximum(np.abs(edges) / 2 - half_penalty, 0.0)

@@ -1,8 +1,13 @@
-"""gcForest: the cascade without weights."""
+"""gcForest: a cascade without sample reweighting."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from os import PathLike
 from typing import Any
+
+import numpy.typing as npt
+from numpy.random import RandomState
 
 from mddf._cascade.estimator import BaseCascade
 from mddf._cascade.plan import CascadeKind
@@ -12,15 +17,15 @@ from mddf._ensemble.coefficients import LastLayer
 class GCForestClassifier(BaseCascade):
     """The cascade of gcForest.
 
-    Every layer is a block of forests, grown on folds, and sees the features together with the
-    class vectors of the forests of the layer before. The last layer that is kept decides [1]_.
+    Every layer consists of forests, which are grown on folds. Its input is the features and the
+    class vectors of the forests of the layer before. The last layer that is kept predicts [1]_.
 
     Parameters
     ----------
     n_layers : int, default=20
         Maximum number of layers.
     n_estimators : int, default=500
-        Trees of each named forest, on each fold.
+        Number of trees of each named forest, on each fold.
     forests : list, default=None
         The forests of a layer, as in `mddf.MDDFClassifier`: "random", "completely-random", or
         classifiers, with or without names. None means four random and four completely-random
@@ -28,32 +33,33 @@ class GCForestClassifier(BaseCascade):
     cv : int, splitter, iterable of (train, test), "oob" or None, default=3
         Folds, or out-of-bag samples. A number means folds that are drawn anew for each layer.
     early_stopping : bool, default=True
-        Keep the layers up to the best out-of-fold score, the larger mean margin deciding between
-        equal ones, and stop after `n_iter_no_change` layers without a better score. False grows
-        and keeps `n_layers`.
+        Whether to keep the layers up to the best out-of-fold score, and stop after
+        `n_iter_no_change` layers without a better score. Ties are decided by the larger mean
+        margin. If False, `n_layers` layers are grown and kept.
     n_iter_no_change : int, default=4
-        Patience, in layers.
+        Number of layers without a better score after which to stop.
     tol : float or "auto", default=0.0
-        By how much a score must exceed the best one before for the patience to start anew;
-        "auto" as in `mddf.MDDFClassifier`.
+        Minimum difference to the best score so far that counts as an improvement; "auto" as in
+        `mddf.MDDFClassifier`.
     keep_layers : {"best", "fewest", "held-out"}, default="best"
-        Keep the layers up to the best score, or the fewest within the error of it, as in
+        Layers to keep: up to the best score, or the fewest within its error, as in
         `mddf.MDDFClassifier`.
     refit : bool, default=False
-        Keep forests of all samples instead of those of all folds, as in `mddf.MDDFClassifier`.
+        Whether to keep forests that are fitted on all samples instead of the forests of all folds,
+        as in `mddf.MDDFClassifier`.
     calibrate : bool, default=False
-        Calibrate the probabilities, as in `mddf.MDDFClassifier`.
+        Whether to calibrate the probabilities, as in `mddf.MDDFClassifier`.
     scoring : str, callable or None, default=None
         Score of the out-of-fold predictions, as in `mddf.MDDFClassifier`; None for accuracy.
     transform_layers : {"last", "all"}, int or array of int, default="last"
-        Layers whose features `transform` gives, by their positions as in a list: 0 is the first
-        layer, which names and ``history_["layer"]`` call 1, and -1 the last one.
+        Layers whose features `transform` returns, by their positions as in a list: 0 is the first
+        layer, which has the number 1 in names and in ``history_["layer"]``, and -1 is the last.
     transform_forests : {"mean", "each"}, default="mean"
         Whether the features are the mean class vector of a layer's forests or all of them.
     grains : list of slices or arrays of int, default=None
-        Groups of features that the layers see in turn, as a multi-grained scanner's
-        ``grains_``; None shows all of them to all layers. Early stopping waits until each group
-        had a turn.
+        Groups of features that the layers use in turn, such as ``grains_`` of a
+        `MultiGrainedScanner`. With None, every layer uses all features. Early stopping waits until
+        each group has been used.
     class_weight : dict, "balanced" or None, default=None
         Factors of the sample weights by class.
     n_jobs : int, default=None
@@ -67,9 +73,9 @@ class GCForestClassifier(BaseCascade):
         Most bins of a numeric feature, and most categories.
     categorical_features : "from_dtype", array of bool, int or str, or None, \
             default="from_dtype"
-        Which features are categories, as in `mddf.RandomForestClassifier`.
+        Categorical features, as in `mddf.RandomForestClassifier`.
     checkpoint : str or path, default=None
-        Folder in which each layer is kept as soon as it is grown, as in `mddf.MDDFClassifier`.
+        Folder to which each layer is saved as soon as it is grown, as in `mddf.MDDFClassifier`.
 
     Attributes
     ----------
@@ -78,13 +84,13 @@ class GCForestClassifier(BaseCascade):
     feature_names_in_ : ndarray of str
         Only if X has string column names.
     n_layers_ : int
-        Layers that are kept.
+        Number of layers that are kept.
     alphas_ : ndarray of shape (n_layers_,)
         1 for the last layer, 0 for all others.
     history_, margins_, weights_, member_scores_, oof_probabilities_, stop_reason_
         As in `mddf.MDDFClassifier`; all weights are the sample weights.
     exponent_, label_smoothing_ : float
-        Of the calibration.
+        Parameters of the calibration.
     layer_importances_ : ndarray of shape (n_layers_, n_features)
     feature_importances_ : ndarray of shape (n_features,)
 
@@ -108,25 +114,25 @@ class GCForestClassifier(BaseCascade):
         n_layers: int = 20,
         *,
         n_estimators: int = 500,
-        forests: Any = None,
+        forests: list[Any] | None = None,
         cv: Any = 3,
         early_stopping: bool = True,
         n_iter_no_change: int = 4,
-        tol: Any = 0.0,
-        keep_layers: Any = "best",
-        refit: Any = False,
-        calibrate: Any = False,
-        scoring: Any = None,
-        transform_layers: Any = "last",
-        transform_forests: Any = "mean",
-        grains: Any = None,
-        class_weight: Any = None,
+        tol: float | str = 0.0,
+        keep_layers: str = "best",
+        refit: bool = False,
+        calibrate: bool = False,
+        scoring: str | Callable[..., float] | None = None,
+        transform_layers: str | npt.ArrayLike = "last",
+        transform_forests: str = "mean",
+        grains: list[Any] | None = None,
+        class_weight: dict[Any, float] | str | None = None,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: int | RandomState | None = None,
         verbose: int = 0,
         max_bins: int = 255,
-        categorical_features: Any = "from_dtype",
-        checkpoint: Any = None,
+        categorical_features: npt.ArrayLike | None = "from_dtype",
+        checkpoint: str | PathLike[str] | None = None,
     ) -> None:
         self.n_layers = n_layers
         self.n_estimators = n_estimators

@@ -1,13 +1,15 @@
-"""LPBoost: the soft-margin linear program, by column generation."""
+"""LPBoost: a linear program for the soft margin, solved by column generation."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils._param_validation import StrOptions
 
 from mddf import _core
@@ -15,11 +17,12 @@ from mddf._base.validation import Within, finite
 from mddf._resampling.sampling import rounded_weights
 
 from ._boosting.base import BaseBoostingClassifier
-from ._boosting.ensemble import Round
+from ._boosting.early_stopping import Monitor
+from ._boosting.ensemble import Ensemble, History, Round
 from ._boosting.fixed_learners import FromWeakLearners, fixed_learners
 from ._boosting.linear_program import LIMIT, Solution, solve_c_form, solve_nu_form
 from ._boosting.search import TreeSearch
-from ._boosting.weak_learners import TIE
+from ._boosting.weak_learners import TIE, FloatArray, Learner, Learners
 
 
 class LPBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
@@ -30,38 +33,39 @@ class LPBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
         max rho - sum_i D_i xi_i  with  y_i f(x_i) >= rho - xi_i, sum_j alpha_j = 1,
         alpha, xi >= 0, D_i = w_i / nu, sum_i w_i = 1,
 
-    whose dual min beta, sum_i u_i y_i h_j(x_i) <= beta, sum u = 1, 0 <= u_i <= D_i, weighs the
-    rows. Or, given C, min sum_j alpha_j + C sum_i w_i xi_i with y_i f(x_i) >= 1 - xi_i and the row
-    weights w_i as given. Each round adds the learner with the largest edge under u and solves the
-    program over the learners so far anew, until no learner has an edge above beta (above 1 in the
-    C-form): the optimum over all learners is then reached.
+    whose dual, min beta with sum_i u_i y_i h_j(x_i) <= beta, sum u = 1 and 0 <= u_i <= D_i, gives
+    weights of the rows. With `C`, it minimises sum_j alpha_j + C sum_i w_i xi_i with
+    y_i f(x_i) >= 1 - xi_i, where the w_i are the sample weights. Each round adds the learner with
+    the largest edge under u, and solves the program over the learners so far. If no learner has an
+    edge above beta (above 1 in the C-form), the optimum over all learners is reached.
 
     Parameters
     ----------
     nu : float, default=0.1
-        Bounds the share of rows with a margin below rho, in (0, 1]. Ignored when `C` is given.
+        Upper bound on the share of rows with a margin below rho, in (0, 1]. Ignored with `C`.
     C : float or None, default=None
         Cost of a margin error in the C-form, > 0. It is multiplied by the sample weights, whose
         scale therefore matters. Without `C` it does not.
     n_estimators : int, default=100
-        Largest number of rounds, hence of learners.
+        Maximum number of rounds, and of learners.
     max_depth : int, default=1
-        1: stumps, searched exhaustively, so that the optimum is one over all stumps. Deeper trees
-        are grown greedily by layers, and the optimum is one over those found.
+        Stumps, of depth 1, are searched exhaustively: the optimum is over all stumps. Deeper trees
+        grow greedily by layers: the optimum is over the trees of the rounds.
     weak_learners : None, "stumps", callable or list of callables, default=None
-        None searches trees. "stumps" takes a finite set, `n_thresholds` per feature at even
-        distances. Given learners map X to values in [-1, 1], as in QuadBoostClassifier. The
-        complement of every learner is one as well.
+        None searches trees. "stumps" is a finite set with `n_thresholds` evenly spaced thresholds
+        per feature. Callables map X to values in [-1, 1], as in `QuadBoostClassifier`. The
+        complements of learners are also learners.
     n_thresholds : int, default=10
         Thresholds per feature of ``weak_learners="stumps"``, at most 65535.
     tol : float, default=1e-8
-        How far an edge must lie above beta for a further round.
+        Boosting goes on if an edge exceeds beta by more than this.
     categorical_features : "from_dtype", array of bool, int or str, or None, default="from_dtype"
         Which features are categories: a mask, column numbers or names. "from_dtype" takes a
         DataFrame's columns of categories or strings. Trees ask for one category at a time; those
         that fit did not see count as missing.
     early_stopping : bool, default=False
-        Hold back a share of the rows and keep the number of rounds with the least error on them.
+        Whether to hold back a share of the rows, and keep the number of rounds with the lowest
+        error on them.
     validation_fraction : float, default=0.1
         The share, in (0, 1).
     n_iter_no_change : int, default=10
@@ -73,7 +77,7 @@ class LPBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
     verbose : int, default=0
         Show a progress bar when positive.
     voters : object, default="deprecated"
-        The former name of `weak_learners`, which goes with version 0.4.
+        Former name of `weak_learners`, which will be removed in version 0.4.
 
     Attributes
     ----------
@@ -84,14 +88,14 @@ class LPBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
     ensembles_ : list of Ensemble
         The vote: one entry with two classes, else one per class against the rest.
     estimator_weights_ : array of shape (n_learners,), or list of them
-        alpha; learners enter with the sign that makes their edge positive, so that some may be
-        negative.
+        alpha. A learner enters with the sign that makes its edge positive; weights of complements
+        are negative.
     history_ : dict of arrays of shape (n_rounds,), or (n_classes, n_rounds)
-        ``objective`` (optimum over the learners so far), ``gap`` (how far the optimum over all
-        learners may be away, >= 0 and shrinking), ``edge`` (of the round's learner, under the
-        weights before it), ``weighted_error`` ((1 - edge) / 2 with these weights scaled to sum 1),
-        ``rho``, ``step`` (weight of the round's learner after the round), ``n_learners`` (with
-        weight other than 0). With early stopping ``validation_loss``.
+        ``objective`` (optimum over the learners so far), ``gap`` (bound on the distance to the
+        optimum over all learners, >= 0 and decreasing), ``edge`` (of the round's learner, under
+        the row weights before it), ``weighted_error`` ((1 - edge) / 2 with these weights scaled to
+        sum 1), ``rho``, ``step`` (weight of the round's learner after the round), ``n_learners``
+        (with a weight other than 0). With early stopping also ``validation_loss``.
     feature_importances_ : array of shape (n_features,)
         Shares of the features in the vote; searched trees and "stumps" only.
     n_iter_ : int
@@ -99,15 +103,15 @@ class LPBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
 
     Notes
     -----
-    Equal rows with equal labels are merged and rows are sorted before the programs are set up:
-    optima of linear programs need not be unique, and the solution taken must depend neither on
-    the order of the rows nor on whether a weight is given as copies. The program sets no
-    probabilities: `predict_proba` returns (1 + f) / 2, cut at 0 and 1, which in the nu-form is
-    the share of the weights that votes for a class. With more than two classes the nearest point
-    of the simplex is taken.
+    Linear programs may have several optimal solutions. Rows are sorted and equal rows with equal
+    labels are merged before, so that the solution depends neither on the order of the rows nor on
+    whether a row has a weight or is repeated. The method does not define probabilities:
+    `predict_proba` returns (1 + f) / 2, clipped to [0, 1]. In the nu-form, this is the share of
+    the weights that vote for a class. With more than two classes, these values are projected to
+    the nearest point of the simplex.
 
-    HiGHS, which solves the programs, cannot be interrupted: Ctrl-C waits until that of the round
-    is solved, which takes long with very many rows.
+    HiGHS, which solves the programs, cannot be interrupted: Ctrl-C takes effect when the program
+    of the round is solved, which may take long with very many rows.
 
     Examples
     --------
@@ -137,17 +141,17 @@ class LPBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
         C: float | None = None,
         n_estimators: int = 100,
         max_depth: int = 1,
-        weak_learners: Any = None,
+        weak_learners: str | Learner | Sequence[Learner] | None = None,
         n_thresholds: int = 10,
-        tol: Any = 1e-8,
-        categorical_features: Any = "from_dtype",
+        tol: float = 1e-8,
+        categorical_features: npt.ArrayLike | None = "from_dtype",
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
-        voters: Any = "deprecated",
+        voters: str | Learner | Sequence[Learner] | None = "deprecated",
     ) -> None:
         self.nu = nu
         self.C = C
@@ -165,78 +169,110 @@ class LPBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
         self.verbose = verbose
         self.voters = voters
 
-    def _loss(self, margin: np.ndarray) -> Any:
+    def _loss(self, margin: FloatArray) -> FloatArray:
         return (margin <= 0).astype(np.float64)
 
     def _link(self) -> str:
         return "linear"
 
-    def _boost(self, X: Any, y: Any, sample_weight: Any, monitor: Any) -> Any:
+    def _boost(
+        self, X: FloatArray, y: FloatArray, sample_weight: FloatArray, monitor: Monitor | None
+    ) -> tuple[Ensemble, History]:
         X, y, sample_weight = _merge_equal_rows(X, y, sample_weight)
-        given = self._given_learners()
-        if given is None:
-            source = _searched_trees(X, self.max_depth)
+        weak_learners = self._resolve_weak_learners()
+        if weak_learners is None:
+            source = _search_trees(X, self.max_depth)
         else:
-            source = _fixed_learners(given, X, self.n_thresholds)
-        rounds = _Master(self, y, sample_weight).rounds(source)
-        names = ("objective", "gap", "edge", "weighted_error", "rho", "step", "n_learners")
-        return self._follow(rounds, monitor, names)
+            source = _choose_from_set(weak_learners, X, self.n_thresholds)
+        rounds = _MasterProgram(self, y, sample_weight).rounds(source)
+        notes = ("objective", "gap", "edge", "weighted_error", "rho", "step", "n_learners")
+        return self._collect_rounds(rounds, monitor, notes)
 
 
-def _searched_trees(X: Any, max_depth: int) -> Any:
-    """Source of learners: a function from signed weights to the learner of largest edge.
+@dataclass(frozen=True)
+class _Candidate:
+    """Learner with the largest edge.
 
-    It returns the learner, its values on the rows, and the edge; None where there is no learner.
+    Attributes
+    ----------
+    learner : Learners
+        The learner alone.
+    values : array of shape (n_samples,)
+        Its values on the training rows.
+    edge : float
+        Negative if the complement is the better learner.
     """
+
+    learner: Learners
+    values: FloatArray
+    edge: float
+
+
+# A function of weights times labels of the rows; None if there is no learner.
+_LearnerSource = Callable[[FloatArray], _Candidate | None]
+
+
+def _search_trees(X: FloatArray, max_depth: int) -> _LearnerSource:
+    """Search for the tree with the largest edge in each round."""
     search = TreeSearch(X, max_depth)
 
-    def best(signed_weight: Any) -> Any:
+    def best_tree(signed_weight: FloatArray) -> _Candidate:
         tree, prediction, edge = search.best(signed_weight)
-        return tree, prediction.astype(np.float64), edge
+        return _Candidate(tree, prediction.astype(np.float64), edge)
 
-    return best
+    return best_tree
 
 
-def _fixed_learners(given: Any, X: Any, n_thresholds: int) -> Any:
-    """Source of learners from a finite set; a negative edge asks for the complement."""
-    learners, values = fixed_learners(given, X, n_thresholds)
+def _choose_from_set(
+    weak_learners: str | Learner | Sequence[Learner], X: FloatArray, n_thresholds: int
+) -> _LearnerSource:
+    """Choose the learner with the largest edge of a finite set."""
+    learners, values = fixed_learners(weak_learners, X, n_thresholds)
     outside = values[np.abs(values) > 1]
     if len(outside):
         raise ValueError(f"weak_learners must have values in [-1, 1]; got {float(outside[0])!r}")
 
-    def best(signed_weight: Any) -> Any:
+    def best_of_set(signed_weight: FloatArray) -> _Candidate | None:
         if len(values) == 0:
             return None
         edges = _core.learner_edges(values, signed_weight)
         size = np.abs(edges)
         k = int(np.flatnonzero(size >= size.max() - TIE)[0])
-        return learners.take(np.array([k])), values[k].astype(np.float64), edges[k]
+        return _Candidate(learners.take(np.array([k])), values[k].astype(np.float64), edges[k])
 
-    return best
+    return best_of_set
 
 
-def _solve_for_cost(cost: Any, values: np.ndarray, cap: Any) -> Any:
+def _solve_for_cost(cost: float, values: FloatArray, cap: FloatArray) -> Solution:
     try:
         return solve_c_form(values, cap)
-    except RuntimeError as error:  # seen where the cost is larger than about 1e12
+    # The solver fails for costs above about 1e12.
+    except RuntimeError as error:
         raise ValueError(f"C must be a cost that the solver copes with; got {cost!r}") from error
 
 
-class _Master:
-    """The program over the learners so far."""
+class _MasterProgram:
+    """The linear program over the learners so far."""
 
-    def __init__(self, params: Any, y: Any, sample_weight: Any) -> None:
+    def __init__(
+        self, params: LPBoostClassifier, y: FloatArray, sample_weight: FloatArray
+    ) -> None:
         self._y = y
         self._tol = params.tol
         self._nu_form = params.C is None
-        self._solve = solve_nu_form if self._nu_form else partial(_solve_for_cost, params.C)
-        if self._nu_form:
+        self._solve: Callable[[FloatArray, FloatArray], Solution]
+        if params.C is None:
+            assert params.nu is not None
+            self._solve = solve_nu_form
             share = _shares(sample_weight)
-            with np.errstate(over="ignore"):  # no cap at all is what a tiny nu means
+            # Caps that overflow for a tiny nu are no caps, as they should be.
+            with np.errstate(over="ignore"):
                 self._cap = share / float(params.nu)
             self.u = share
-            self._bound = np.inf  # least upper bound on the optimum over all learners
+            # Lowest upper bound on the optimum over all learners.
+            self._bound = np.inf
         else:
+            self._solve = partial(_solve_for_cost, params.C)
             most = float(sample_weight.max())
             if float(params.C) * most >= LIMIT:
                 raise ValueError(
@@ -245,67 +281,81 @@ class _Master:
                 )
             self._cap = float(params.C) * sample_weight
             self.u = self._cap
-            self._bound = 0.0  # greatest lower bound
+            # Highest lower bound on the optimum over all learners.
+            self._bound = 0.0
         self._columns: list[np.ndarray] = []
         self._signs: list[float] = []
         self._solution: Solution | None = None
 
-    def rounds(self, source: Any) -> Iterator[Any]:
-        """Yield the rounds: one learner more in each, and the weights of all."""
+    def rounds(self, source: _LearnerSource) -> Iterator[Round]:
+        """Yield rounds that add a learner and replace all weights."""
         notes = None
-        while (found := source(self.u * self._y)) is not None:
-            learner, values, edge = found
-            sign, edge = (1.0, edge) if edge >= 0 else (-1.0, -edge)
-            improves = self._improves(edge)
-            if notes is not None:  # the edge is a bound for the round before as well
+        while (candidate := source(self.u * self._y)) is not None:
+            # A negative edge is the positive edge of the complement.
+            sign = 1.0 if candidate.edge >= 0 else -1.0
+            edge = sign * candidate.edge
+            self._update_bound(edge)
+            # The new bound also holds for the round before, whose notes have been yielded.
+            if notes is not None:
                 notes["gap"] = self._gap()
-            if not improves:
+            if not self._violates_dual(edge):
                 return
-            weights, notes = self._add(sign * values, edge, sign)
-            yield Round(learner, len(weights) - 1, weights, notes)
+            weights, notes = self._add(sign * candidate.values, edge, sign)
+            yield Round(candidate.learner, len(weights) - 1, weights, notes)
 
-    def _improves(self, edge: Any) -> Any:
-        """Whether a learner of this edge violates the dual; notes the bound that it gives."""
-        if not self._nu_form:
+    def _update_bound(self, edge: float) -> None:
+        """Update the bound on the optimum over all learners by the largest edge."""
+        if self._nu_form:
+            self._bound = min(self._bound, edge)
+        else:
             self._bound = max(self._bound, self.u.sum() / max(edge, 1.0))
+
+    def _violates_dual(self, edge: float) -> bool:
+        """Whether a learner with this edge violates the dual, and so improves the optimum."""
+        if not self._nu_form:
             return edge > 1 + self._tol
-        self._bound = min(self._bound, edge)
         beta = 0.0 if self._solution is None else self._solution.objective
         return edge > max(beta + self._tol, TIE)
 
-    def _gap(self) -> Any:
-        """How far the optimum over the learners so far may lie from that over all."""
+    def _gap(self) -> float:
+        """Bound on the distance from the present optimum to the optimum over all learners."""
         assert self._solution is not None
-        behind = self._bound - self._solution.objective
-        return max(behind if self._nu_form else -behind, 0.0)
+        difference = self._bound - self._solution.objective
+        return max(difference if self._nu_form else -difference, 0.0)
 
-    def _add(self, column: Any, edge: Any, sign: Any) -> Any:
-        """Take a learner in and solve anew; return all weights, and what to note."""
+    def _add(
+        self, values: FloatArray, edge: float, sign: float
+    ) -> tuple[FloatArray, dict[str, float]]:
+        """Add a learner and solve the program; return all weights, and the notes of the round."""
         error = (1 - edge / self.u.sum()) / 2
-        self._columns.append(column * self._y)
+        self._columns.append(values * self._y)
         self._signs.append(sign)
-        now = self._solution = self._solve(np.array(self._columns), self._cap)
-        self.u = now.u
-        weights = now.alpha * np.array(self._signs)
+        solution = self._solve(np.array(self._columns), self._cap)
+        self._solution = solution
+        self.u = solution.u
+        weights = solution.alpha * np.array(self._signs)
         return weights, {
-            "objective": now.objective,
+            "objective": solution.objective,
             "gap": self._gap(),
             "edge": edge,
             "weighted_error": error,
-            "rho": now.rho,
+            "rho": solution.rho,
             "step": weights[-1],
             "n_learners": np.count_nonzero(weights),
         }
 
 
-def _shares(sample_weight: Any) -> Any:
+def _shares(sample_weight: FloatArray) -> FloatArray:
     """Weights with sum 1, whose bits do not depend on their unit: many learners are equal."""
     if np.any(sample_weight != sample_weight[0]):
         sample_weight = rounded_weights(sample_weight / sample_weight.mean())
     return sample_weight / sample_weight.sum()
 
 
-def _merge_equal_rows(X: Any, y: Any, sample_weight: Any) -> Any:
+def _merge_equal_rows(
+    X: FloatArray, y: FloatArray, sample_weight: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Sort rows, and merge equal rows with equal labels."""
     rows, inverse = np.unique(np.column_stack([X, y]), axis=0, return_inverse=True)
-    weight = np.bincount(inverse, sample_weight, minlength=len(rows))
+    weight = np.bincount(inverse, sample_weight, minlength=len(rows)).astype(float)
     return np.ascontiguousarray(rows[:, :-1]), rows[:, -1].copy(), weight

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils._param_validation import StrOptions
 
 from mddf import _core
 from mddf._base.validation import Within, finite
 
 from ._boosting.base import BaseBoostingClassifier
+from ._boosting.early_stopping import Monitor
+from ._boosting.ensemble import Ensemble, History
 from ._boosting.fixed_learners import FromWeakLearners, fixed_learners
+from ._boosting.weak_learners import FloatArray, Learner
 
 
 class QuadBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
@@ -29,15 +34,15 @@ class QuadBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
     and z = r_j + eta_j alpha_j, the best weight of learner j is z / eta_j without a penalty,
     sgn(z) max(|z| - lambda, 0) / eta_j with "l1", z / (eta_j + lambda) with "l2", and z / eta_j
     clipped to [-alpha_max, alpha_max] with "linf": adding a learner and re-weighting one that is
-    in the vote already are the same rule. Each round moves the learner that lowers the objective
-    most.
+    already in the vote follow the same rule. Each round changes the weight of the learner that
+    lowers the objective most.
 
     Parameters
     ----------
     penalty : {None, "l1", "l2", "linf"}, default=None
-        With "l1" the rounds stop by themselves at the Lasso solution, with "l2" they approach the
-        ridge solution; None, "l2" and "linf" need the number of rounds, or early stopping, to
-        control the number of learners.
+        With "l1", boosting stops at the Lasso solution; with "l2", it approaches the ridge
+        solution. With None, "l2" and "linf", the number of learners is controlled by the number of
+        rounds or by early stopping.
     n_estimators : int, default=100
         Number of rounds.
     lambda_ : float, default=0.01
@@ -45,21 +50,21 @@ class QuadBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
     alpha_max : float, default=0.01
         Largest absolute weight of "linf", > 0. Ignored otherwise.
     weak_learners : "stumps", callable or list of callables, default="stumps"
-        "stumps": `n_thresholds` decision stumps per feature at even distances between its
-        extremes. Their complements are negative weights. Given learners map X to real values of
-        shape (n_samples,), or, as one callable, of shape (n_samples, n_learners). Learners that
-        agree on the training rows up to sign count as one.
+        "stumps" is a set of decision stumps with `n_thresholds` evenly spaced thresholds per
+        feature; their complements are negative weights. Callables map X to real values of shape
+        (n_samples,); a single callable may return shape (n_samples, n_learners). Learners that
+        agree on the training rows up to their sign count as a single learner.
     n_thresholds : int, default=10
         Thresholds per feature of "stumps", at most 65535.
     tol : float, default=1e-20
-        Stop when the best move lowers the objective by no more.
+        Boosting stops if the best change lowers the objective by no more than this.
     categorical_features : "from_dtype", array of bool, int or str, or None, default="from_dtype"
         Which features are categories: a mask, column numbers or names. "from_dtype" takes a
         DataFrame's columns of categories or strings. Trees ask for one category at a time; those
         that fit did not see count as missing.
     early_stopping : bool, default=False
-        Hold back a share of the rows and keep the number of rounds with the least quadratic risk
-        on them.
+        Whether to hold back a share of the rows, and keep the number of rounds with the lowest
+        quadratic risk on them.
     validation_fraction : float, default=0.1
         The share, in (0, 1).
     n_iter_no_change : int, default=10
@@ -71,7 +76,7 @@ class QuadBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
     verbose : int, default=0
         Show a progress bar when positive.
     voters : object, default="deprecated"
-        The former name of `weak_learners`, which goes with version 0.4.
+        Former name of `weak_learners`, which will be removed in version 0.4.
 
     Attributes
     ----------
@@ -84,7 +89,7 @@ class QuadBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
     estimator_weights_ : array of shape (n_learners,), or list of them
         alpha of the learners that were chosen.
     history_ : dict of arrays of shape (n_rounds,), or (n_classes, n_rounds)
-        ``objective`` (risk and penalty after the round), ``decrease`` (what the round took off),
+        ``objective`` (risk and penalty after the round), ``decrease`` (by the round),
         ``correlation`` (r of the learner before the round), ``step`` (change of its weight),
         ``n_learners`` (with weight other than 0). With early stopping ``validation_loss``.
     feature_importances_ : array of shape (n_features,)
@@ -94,8 +99,9 @@ class QuadBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
 
     Notes
     -----
-    Probabilities are (1 + f) / 2, cut at 0 and 1: the quadratic loss is least in expectation at
-    f = 2 p - 1. With more than two classes the nearest point of the simplex is taken.
+    Probabilities are (1 + f) / 2, clipped to [0, 1]: the expected quadratic loss is lowest at
+    f = 2 p - 1. With more than two classes, these values are projected to the nearest point of the
+    simplex.
 
     Examples
     --------
@@ -121,22 +127,22 @@ class QuadBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
 
     def __init__(
         self,
-        penalty: Any = None,
+        penalty: str | None = None,
         *,
         n_estimators: int = 100,
-        lambda_: Any = 0.01,
-        alpha_max: Any = 0.01,
-        weak_learners: Any = "stumps",
+        lambda_: float = 0.01,
+        alpha_max: float = 0.01,
+        weak_learners: str | Learner | Sequence[Learner] = "stumps",
         n_thresholds: int = 10,
-        tol: Any = 1e-20,
-        categorical_features: Any = "from_dtype",
+        tol: float = 1e-20,
+        categorical_features: npt.ArrayLike | None = "from_dtype",
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
-        voters: Any = "deprecated",
+        voters: str | Learner | Sequence[Learner] | None = "deprecated",
     ) -> None:
         self.penalty = penalty
         self.n_estimators = n_estimators
@@ -154,15 +160,19 @@ class QuadBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
         self.verbose = verbose
         self.voters = voters
 
-    def _loss(self, margin: np.ndarray) -> Any:
+    def _loss(self, margin: FloatArray) -> FloatArray:
         return (1 - margin) ** 2
 
     def _link(self) -> str:
         return "linear"
 
-    def _boost(self, X: Any, y: Any, sample_weight: Any, monitor: Any) -> Any:
-        learners, values = fixed_learners(self._given_learners(), X, self.n_thresholds)
-        ensemble, columns = self._run(
+    def _boost(
+        self, X: FloatArray, y: FloatArray, sample_weight: FloatArray, monitor: Monitor | None
+    ) -> tuple[Ensemble, History]:
+        weak_learners = self._resolve_weak_learners()
+        assert weak_learners is not None
+        learners, values = fixed_learners(weak_learners, X, self.n_thresholds)
+        ensemble, round_arrays = self._run_kernel(
             _core.quadboost_path,
             learners,
             values,
@@ -174,7 +184,7 @@ class QuadBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
             self.n_estimators,
             float(self.tol),
         )
-        step, objective, correlation, n_learners = columns
+        step, objective, correlation, n_learners = round_arrays
         return ensemble, {
             "objective": objective,
             "decrease": -np.diff(objective, prepend=1.0),

@@ -1,7 +1,8 @@
-"""gcForest's multi-grained scanning."""
+"""Multi-grained scanning of gcForest."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -20,77 +21,79 @@ from mddf._binning.binner import Binner
 from mddf._fitted.base_estimators import warn_of_seen
 from mddf._input.reading import read_numbers, whole_frame
 from mddf._input.table import ArrayTable
-from mddf._resampling.folds import make_folds
+from mddf._resampling.folds import Folds, make_folds
 from mddf._resampling.sampling import row_weights
 from mddf._targets.target_validation import check_weights, class_factors, encode_labels
 from mddf._training.layered_estimator import column_names
+from mddf._trees.arrays import TreeBlock
+from mddf._trees.grower import GrowthResult
 from mddf._trees.predictor import mean_vectors
 
 from ._window_forests import FORESTS, ForestOptions, Samples, column_bounds, grow_forests
-from ._windows import resolve_grid, window_specs
+from ._windows import WindowSpec, resolve_grid, window_specs
 
-# Windows and their class vectors that are held at once at prediction.
+# Predictions take samples in batches whose windows and class vectors fill about so many bytes.
 _BATCH_BYTES = 2**26
 
 
 class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
     r"""Class vectors of windows that slide over images or sequences (gcForest, section 2.2).
 
-    Every window of a sample is an instance with the sample's label. For each window size a random
-    and a completely-random forest learn to tell the class from a window, wherever it stands; the
-    class vectors of all windows of a sample, one after the other, are its new features. With k
-    folds there are k pairs of forests, each trained on the windows of the samples of the other
-    k - 1 folds:
+    Every window of a sample is an instance with the sample's label. For each window size, a random
+    and a completely-random forest are trained to predict the class from a window at any position.
+    The class vectors of all windows of a sample are its new features. With k folds there are k
+    pairs of forests, each trained on the windows of the samples of the other k - 1 folds:
 
-    - :meth:`fit_transform` gives every training sample the vectors of forests that have seen none
-      of its windows (out-of-fold), so that what is learned from them is not misled;
-    - :meth:`transform` gives new samples the mean over all folds. On the training samples it is
-      another result than :meth:`fit_transform`, and flatters.
+    - :meth:`fit_transform` returns, for every training sample, the vectors of forests that were
+      not trained on its windows (out-of-fold), so that a later model is not misled by them;
+    - :meth:`transform` returns the mean over all folds for new samples. For training samples, this
+      result is too optimistic, and differs from the result of :meth:`fit_transform`.
 
     Parameters
     ----------
     windows : "auto" or list of int or tuple, default="auto"
-        Sizes; a number is the side of a square. "auto" is gcForest's rule: 1/16, 1/8 and 1/4 of a
-        sequence's length, or of an image's pixels: 7, 10 and 14 pixels a side for 28 x 28 (the
-        authors' own settings for MNIST have 13 for 14). At least 1; equal sizes are taken once.
+        Sizes of windows; a number is the side of a square. "auto" is the rule of gcForest: 1/16,
+        1/8 and 1/4 of a sequence's length, or of an image's pixels. For images of 28 x 28 pixels,
+        these windows have sides of 7, 10 and 14 pixels (the authors' settings for MNIST have 13 in
+        place of 14). Sides are at least 1, and equal sizes are used once.
     strides : int or list of int or tuple, default=1
-        Steps from one window to the next: one number for all, or one entry per window.
+        Steps from a window to the next: a number for all sizes, or an entry for each size.
     shape : None, (length,) or (height, width), default=None
-        The axes that windows slide along; what a sample has beyond them are its channels, which
-        each window takes whole. None: X of shape (n, length) holds sequences of numbers, (n,
-        height, width) images, (n, height, width, channels) images with channels. Sequences with
-        channels, (n, length, channels), need ``shape=(length,)``. A table X is cut into rows of
-        the image, row by row, each pixel with its channels.
+        Axes that windows slide along. Further axes of a sample are its channels, all of which
+        belong to each window. With None, X of shape (n, length) has sequences, (n, height, width)
+        images, and (n, height, width, channels) images with channels. Sequences with channels, (n,
+        length, channels), need ``shape=(length,)``. The columns of a table X are the pixels of the
+        image row by row, each with its channels.
     n_estimators : int, default=100
-        Trees of each forest.
+        Number of trees of each forest.
     min_samples_leaf : int, default=10
-        Least number of windows in a leaf. A window that is drawn twice, or has weight 2, counts
+        Minimum number of windows in a leaf. A window that is drawn twice, or has weight 2, counts
         twice.
     max_depth : int, default=None
-        Largest depth of the trees.
+        Maximum depth of the trees.
     max_windows : int, float or None, default=None
-        Windows that a tree is grown on, drawn anew for each tree with replacement: a number per
-        training sample (on average) or a share of all, or of the sum of the sample weights if
-        these are whole numbers. With None a random forest's tree draws as many as have weight,
-        and a completely-random one takes each once. Fewer make training faster and the model
-        smaller, both about in proportion.
+        Number of windows that are drawn with replacement for each tree. An int is the average
+        number for each training sample. A float is a share of all windows or, if all sample
+        weights are whole numbers, of the sum of their weights. With None, a tree of a random
+        forest draws as many windows as have a weight, and a completely-random tree is grown on all
+        windows. Training time and model size are about proportional to the number.
     cv : int, splitter or iterable of (train, test), default=5
-        Folds, made of samples. A number means shuffled folds, stratified as far as the sizes of
+        Folds of the samples. A number means shuffled folds, stratified as far as the sizes of the
         classes allow.
     pooling : {"mean", "max"} or None, default=None
-        Pool the class vectors of 2 x 2 neighbouring windows (sequences: of 2), without overlap.
-        At the far edges fewer may be left to a pool.
+        How to pool the class vectors of 2 x 2 neighbouring windows (2 in sequences), without
+        overlap. The last pool along an axis may have fewer windows.
     class_weight : dict, "balanced" or None, default=None
-        What a sample's class makes of its weight; "balanced" gives all classes the same weight.
+        Factors of the sample weights by class; "balanced" gives all classes the same weight.
     max_bins : int, default=255
-        Bins of a channel, 2 to 255. All cells of a channel share their bins.
+        Maximum number of bins of a channel, 2 to 255. All pixels of a channel have the same bins.
     n_jobs : int or None, default=None
         Number of threads: None is one (or what `joblib.parallel_config` says), -1 all cores.
         The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Draws the folds and the trees.
+        Seed of folds and trees.
     verbose : bool or int, default=False
-        Show progress bars.
+        Whether to show progress bars.
 
     Attributes
     ----------
@@ -99,27 +102,28 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
     grid_ : tuple of int
         Shape that the windows slide over.
     n_channels_ : int
-        Values of each of its cells.
+        Number of channels.
     windows_ : list of tuple of int
-        Window sizes, from the first grain to the last.
+        Window sizes.
     positions_ : list of tuple of int
-        For each of them, the windows along each axis, after pooling.
+        For each size, the number of windows along each axis, after pooling.
     grains_ : list of ndarray of int
-        For each of them, the columns of the output. The cascades' parameter `grains` takes this
-        list and then feeds one grain to each layer in turn.
+        For each size, the columns of the output. With this list as the parameter `grains`, the
+        layers of a cascade use the sizes in turn.
     n_features_in_ : int
-        Numbers of a sample.
+        Number of values of a sample.
     feature_names_in_ : ndarray of str
         Only if X is a table with string column names.
 
     Notes
     -----
-    The columns are ordered by window size, forest (random first), place (row by row) and class.
+    The columns are ordered by window size, forest (random first), position (row by row) and class.
 
-    X is coded once, a byte per number; windows are views of the codes (numpy's
-    ``sliding_window_view``). Training copies those of one size at a time to a byte table, by rows
-    and by columns, prediction those of a batch of samples. Training on n samples so takes
-    2 n * positions * cells bytes for the largest size, besides the model.
+    X is coded once, with a byte per value; windows are views of the codes
+    (``numpy.lib.stride_tricks.sliding_window_view``). Training copies the windows of a single size
+    at a time to a table, by rows and by columns; predictions copy the windows of a batch of
+    samples. In addition to the model, training on n samples takes 2 * n * positions * cells bytes
+    for the largest size.
 
     References
     ----------
@@ -163,20 +167,20 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
 
     def __init__(
         self,
-        windows: Any = "auto",
+        windows: str | Sequence[int | Sequence[int]] = "auto",
         *,
-        strides: Any = 1,
-        shape: Any = None,
+        strides: int | Sequence[int | Sequence[int]] = 1,
+        shape: Sequence[int] | None = None,
         n_estimators: int = 100,
-        min_samples_leaf: Any = 10,
+        min_samples_leaf: int = 10,
         max_depth: int | None = None,
-        max_windows: Any = None,
+        max_windows: int | float | None = None,
         cv: Any = 5,
-        pooling: Any = None,
-        class_weight: Any = None,
+        pooling: str | None = None,
+        class_weight: dict[Any, float] | str | None = None,
         max_bins: int = 255,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         verbose: int = False,
     ) -> None:
         self.windows = windows
@@ -195,16 +199,16 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the forests.
+        """Fit the forests.
 
         Parameters
         ----------
         X : array of shape (n_samples, ...)
-            Images, sequences or a table, as `shape` says. NaN is a missing value.
+            Images, sequences or a table, depending on `shape`. NaN is a missing value.
         y : array of shape (n_samples,)
             Classes: numbers, strings or booleans.
         sample_weight : array of shape (n_samples,), default=None
-            Not negative; a sample's windows have its weight.
+            Not negative. All windows of a sample have its weight.
 
         Returns
         -------
@@ -214,7 +218,7 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
-        """Learn the forests and give the training samples their out-of-fold vectors.
+        """Fit the forests, and return out-of-fold vectors of the training samples.
 
         Parameters
         ----------
@@ -224,94 +228,123 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of float32 of shape (n_samples, n_features_out)
-            The mean over those folds that hold a sample out, in general one.
+            Mean over the folds that hold a sample out; usually this is a single fold.
         """
-        return self._fit(X, y, sample_weight, out_of_fold=True)
+        features = self._fit(X, y, sample_weight, out_of_fold=True)
+        assert features is not None
+        return features
 
     @_fit_context(prefer_skip_nested_validation=True)
     def _fit(self, X: Any, y: Any, sample_weight: Any, out_of_fold: bool) -> np.ndarray | None:
+        """Fit the forests; return the out-of-fold vectors if they are wanted."""
         with unchanged_on_failure(self):
-            return self._learn(X, y, sample_weight, out_of_fold)
+            # 1. Read X, y and the weights, and resolve the windows.
+            sample_shape, X = self._read_samples(X, reset=True)
+            check_lengths(X, y=y)
+            n_samples, n_features = X.shape
+            grid = resolve_grid(self.shape, sample_shape or (n_features,))
+            n_pooled = 1 if self.pooling is None else 2
+            specs = window_specs(self.windows, self.strides, grid, n_pooled)
+            classes, labels = encode_labels(y)
+            weights = check_weights(sample_weight, n_samples)
+            # 2. Draw the folds.
+            *entropy, fold_seed = self._draw_entropy()
+            folds = make_folds(self.cv, X, classes[labels], labels, fold_seed)
+            # 3. Code the cells; all cells of a channel have the same bins.
+            binner = Binner(max_bins=self.max_bins, n_jobs=self.n_jobs)
+            cell_weights = None if weights is None else np.repeat(weights, prod(grid))
+            cells = binner.fit_transform(_cells(X, grid), cell_weights)
+            factors = class_factors(self.class_weight, classes, labels, weights)
+            samples = Samples(
+                codes=cells.codes.reshape(n_samples, *grid, -1),
+                bins=cells.bins,
+                labels=labels,
+                n_classes=len(classes),
+                weights=row_weights(weights, factors, labels),
+                folds=folds,
+            )
+            # 4. Grow the forests of one window size after the other.
+            bounds = column_bounds(specs, len(classes))
+            features = None
+            if out_of_fold:
+                features = np.zeros((n_samples, bounds[-1, -1, -1]), np.float32)
+            trees = []
+            for number, spec in enumerate(specs):
+                forests = self._grow(samples, spec, [*entropy, number], held_out=out_of_fold)
+                trees.append([_all_trees(forest) for forest in forests])
+                if features is not None:
+                    for forest, (first, last) in zip(forests, bounds[number], strict=True):
+                        self._add_held_out(features[:, first:last], spec, forest, folds)
+                # Their sums take more memory than their trees.
+                del forests
+            # 5. Store the attributes.
+            self.classes_ = classes
+            self.grid_ = grid
+            self.n_channels_ = n_features // prod(grid)
+            self.windows_ = [spec.size for spec in specs]
+            self.positions_ = [spec.pooled for spec in specs]
+            self.grains_ = [np.arange(part[0, 0], part[-1, -1]) for part in bounds]
+            self._specs = specs
+            self._binner = binner
+            self._trees = trees
+            self._seen = fingerprint(cells.codes)
+            return features
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any, out_of_fold: bool) -> np.ndarray | None:
-        sample_shape, X = self._read(X, reset=True)
-        check_lengths(X, y=y)
-        n_samples, n_features = X.shape
-        grid = resolve_grid(self.shape, sample_shape or (n_features,))
-        pool = 1 if self.pooling is None else 2
-        specs = window_specs(self.windows, self.strides, grid, pool)
-        classes, labels = encode_labels(y)
-        *entropy, fold_seed = (
-            check_random_state(self.random_state).randint(0, 2**32, 5, dtype=np.uint64).tolist()
-        )
-        folds = make_folds(self.cv, X, classes[labels], labels, fold_seed)
-        given = check_weights(sample_weight, n_samples)
-        binner = Binner(max_bins=self.max_bins, n_jobs=self.n_jobs)
-        of_cells = None if given is None else np.repeat(given, prod(grid))
-        cells = binner.fit_transform(_cells(X, grid), of_cells)
-        seen = fingerprint(cells.codes)
-        codes = cells.codes.reshape(n_samples, *grid, -1)
-        factors = class_factors(self.class_weight, classes, labels, given)
-        weights = row_weights(given, factors, labels)
-        samples = Samples(codes, cells.bins, labels, len(classes), weights, folds)
-        bounds = column_bounds(specs, len(classes))
-        features = np.zeros((n_samples, bounds[-1, -1, -1]), np.float32) if out_of_fold else None
-        trees = []
-        for number, spec in enumerate(specs):
-            forests = self._grow(samples, spec, [*entropy, number], out_of_fold)
-            trees.append([[t for grown in forest for t in grown.trees] for forest in forests])
-            if features is not None:
-                for forest, (first, last) in zip(forests, bounds[number], strict=True):
-                    self._add_held_out(features[:, first:last], spec, forest, folds)
-            del forests
-        self.classes_, self.grid_, self.n_channels_ = classes, grid, n_features // prod(grid)
-        self.windows_ = [spec.size for spec in specs]
-        self.positions_ = [spec.pooled for spec in specs]
-        self.grains_ = [np.arange(part[0, 0], part[-1, -1]) for part in bounds]
-        self._specs, self._binner, self._trees, self._seen = specs, binner, trees, seen
-        return features
+    def _draw_entropy(self) -> list[int]:
+        """Draw four numbers for the seeds of the trees, and the seed of the folds."""
+        random_state = check_random_state(self.random_state)
+        return random_state.randint(0, 2**32, 5, dtype=np.uint64).tolist()
 
-    def _read(self, X: Any, *, reset: bool) -> tuple[tuple[int, ...] | None, np.ndarray]:
-        """The shape of a sample, None for tables, and X as a table of numbers."""
-        sample_shape, X = _flat(whole_frame(X))
+    def _read_samples(self, X: Any, *, reset: bool) -> tuple[tuple[int, ...] | None, np.ndarray]:
+        """Return the shape of a sample, None for tables, and X as a numeric table."""
+        sample_shape, X = _flatten(whole_frame(X))
         return sample_shape, read_numbers(self, X, reset=reset)
 
-    def _grow(self, samples: Any, spec: Any, entropy: Any, out_of_fold: Any) -> Any:
+    def _grow(
+        self, samples: Samples, spec: WindowSpec, entropy: list[int], *, held_out: bool
+    ) -> tuple[list[GrowthResult], list[GrowthResult]]:
+        options = ForestOptions(
+            n_estimators=self.n_estimators,
+            min_samples_leaf=self.min_samples_leaf,
+            max_depth=self.max_depth,
+            max_windows=self.max_windows,
+        )
         return grow_forests(
             samples,
             spec,
-            ForestOptions(
-                self.n_estimators, self.min_samples_leaf, self.max_depth, self.max_windows
-            ),
+            options,
             entropy,
-            held_out=out_of_fold,
+            held_out=held_out,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         )
 
-    def _add_held_out(self, features: Any, spec: Any, forest: Any, folds: Any) -> None:
-        """Add what a forest's folds say of the samples that they held out."""
-        times = np.bincount(np.concatenate([test for _, test in folds]), minlength=len(features))
-        for (_, test), grown in zip(folds, forest, strict=True):
-            vectors = spec.pool_positions(grown.held_out_probabilities(), self.pooling)
+    def _add_held_out(
+        self, features: np.ndarray, spec: WindowSpec, forest: list[GrowthResult], folds: Folds
+    ) -> None:
+        """Add the forest's predictions of held-out samples, averaged over the folds."""
+        held_out = np.concatenate([test for _, test in folds])
+        times = np.bincount(held_out, minlength=len(features))
+        for (_, test), result in zip(folds, forest, strict=True):
+            vectors = spec.pool_positions(result.held_out_probabilities(), self.pooling)
             features[test] += vectors / times[test, None]
-            grown.sums = None
+            result.sums = None
 
     def transform(self, X: Any) -> np.ndarray:
-        """Class vectors of the windows of new samples.
+        """Compute the class vectors of the windows of new samples.
 
         Parameters
         ----------
         X : array of shape (n_samples, ...)
-            Of the shape that fit saw.
+            Samples of the same shape as in fit.
 
         Returns
         -------
         ndarray of float32 of shape (n_samples, n_features_out)
-            The mean over all folds' forests.
+            Mean over the forests of all folds.
         """
         check_is_fitted(self, "_trees")
-        sample_shape, X = self._read(X, reset=False)
+        sample_shape, X = self._read_samples(X, reset=False)
         if sample_shape is not None and sample_shape[: len(self.grid_)] != self.grid_:
             raise ValueError(
                 f"X must have samples whose shape begins with {self.grid_}, as in fit, or be a "
@@ -321,27 +354,31 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
         warn_of_seen(codes, self._seen)
         codes = codes.reshape(len(X), *self.grid_, -1)
         features = np.empty((len(X), self._n_features_out), np.float32)
-        batch = self._batch_size()
+        batch_size = self._batch_size()
         with progress_bar(len(X), "scanning", "sample", shown=self.verbose) as bar:
-            for first in range(0, len(X), batch):
-                self._scan(codes[first : first + batch], features[first : first + batch])
-                bar.update(min(batch, len(X) - first))
+            for first in range(0, len(X), batch_size):
+                batch = slice(first, first + batch_size)
+                self._scan(codes[batch], features[batch])
+                bar.update(len(codes[batch]))
         return features
 
     def _batch_size(self) -> int:
+        """Number of samples whose windows fill a batch."""
         n_classes = len(self.classes_)
         largest = max(
+            # A byte for each code, and two vectors of doubles.
             spec.n_windows * (prod(spec.size) * self.n_channels_ + 16 * n_classes)
             for spec in self._specs
         )
         return max(1, _BATCH_BYTES // largest)
 
-    def _scan(self, codes: np.ndarray, features: Any) -> None:
+    def _scan(self, codes: np.ndarray, features: np.ndarray) -> None:
+        """Write the class vectors of the windows of a batch to `features`."""
         n_classes = len(self.classes_)
         bounds = column_bounds(self._specs, n_classes)
-        for spec, forests, parts in zip(self._specs, self._trees, bounds, strict=True):
+        for spec, forests, spec_bounds in zip(self._specs, self._trees, bounds, strict=True):
             windows = spec.rows(codes)
-            for trees, (first, last) in zip(forests, parts, strict=True):
+            for trees, (first, last) in zip(forests, spec_bounds, strict=True):
                 vectors = mean_vectors(trees, windows, n_classes, n_jobs=self.n_jobs)
                 features[:, first:last] = spec.pool_positions(vectors, self.pooling)
 
@@ -355,13 +392,13 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         input_features : ignored
-            Part of scikit-learn's interface.
+            Present for compatibility with scikit-learn.
 
         Returns
         -------
         ndarray of str
-            Size of the window, forest, its place (of sequences only t), class. What XGBoost and
-            LightGBM refuse in names, such as "<" and "[", becomes "_".
+            Size of the window, forest, position of the window (only t in sequences), and class.
+            Characters that XGBoost and LightGBM refuse in names, such as "<" and "[", become "_".
         """
         check_is_fitted(self, "_trees")
         names = [
@@ -384,8 +421,13 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
         return tags
 
 
-def _flat(X: Any) -> Any:
-    """The shape of a sample, None for tables, and X as a table."""
+def _all_trees(forest: list[GrowthResult]) -> list[TreeBlock]:
+    """Blocks of the trees of all folds."""
+    return [block for result in forest for block in result.trees]
+
+
+def _flatten(X: Any) -> tuple[tuple[int, ...] | None, Any]:
+    """Return the shape of a sample, None for tables, and X as a table."""
     if isinstance(X, list | tuple):
         X = np.asarray(X)
     if getattr(X, "ndim", 2) <= 2:
@@ -393,6 +435,6 @@ def _flat(X: Any) -> Any:
     return X.shape[1:], np.reshape(X, (len(X), prod(X.shape[1:])))
 
 
-def _cells(X: np.ndarray, grid: Any) -> ArrayTable:
-    """The cells of images as rows, one column per channel."""
+def _cells(X: np.ndarray, grid: tuple[int, ...]) -> ArrayTable:
+    """Make a table with a row for each cell of the grid, and a column for each channel."""
     return ArrayTable(X.reshape(len(X) * prod(grid), -1))

@@ -1,4 +1,4 @@
-"""The old name of what is in :mod:`mddf.analysis`, until version 0.4."""
+"""Deprecated functions, which are now in :mod:`mddf.analysis`."""
 
 from mddf._base.messages import warn
 from mddf.analysis import discordant_counts, poisson_binomial_test, probability_better, sign_test
@@ -6,6 +6,7 @@ from mddf.analysis import discordant_counts, poisson_binomial_test, probability_
 __all__ = ["discordant_counts", "poisson_binomial_test", "probability_better", "sign_test"]
 
 warn(
-    "mddf.baselines.significance has become part of mddf.analysis, and goes with version 0.4",
+    "mddf.baselines.significance has become part of mddf.analysis, and will be removed in "
+    "version 0.4",
     DeprecationWarning,
 )

@@ -1,1 +1,1 @@
-"""What the boosting classifiers share: rounds and votes, searched and given learners, the base."""
+"""Parts of the boosting classifiers: learners, rounds, votes, and the base class."""

@@ -1,13 +1,14 @@
-"""What all boosting classifiers share: validation, labels, prediction, early stopping."""
+"""Base class of the boosting classifiers: labels, early stopping, predictions."""
 
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Iterator
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import numpy.typing as npt
 from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
@@ -27,22 +28,25 @@ from mddf._ensemble.margin_loss import class_margins
 from mddf._fitted.base_estimators import CountsUnknownCategories
 from mddf._targets.target_validation import all_weights, encode_labels, known_labels
 
-from .columns import SeenColumns, as_numbers, read_rows
+from .columns import LearnerColumns, as_numbers, read_rows
 from .early_stopping import Monitor
-from .ensemble import Ensemble, History, Round, history_of
+from .ensemble import Ensemble, History, Round, collect_history
 from .probabilities import NEAR_TOP, probabilities, put_ahead
 from .weak_learners import FloatArray, GivenLearners, Learners, WeakTrees
+
+if TYPE_CHECKING:
+    from .graph import VoteGraph
 
 
 class BaseBoostingClassifier(
     CountsUnknownCategories, Saved, ClassifierMixin, BaseEstimator, metaclass=ABCMeta
 ):
-    """Base of the boosting classifiers.
+    """Base class of the boosting classifiers.
 
-    A subclass implements :meth:`_boost` for labels in {-1, +1}: a stream of rounds for
-    :meth:`_follow`, or a compiled run of all rounds. It says with :meth:`_loss` what a margin
-    costs on a validation share and with :meth:`_link` how f becomes probabilities. More than two
-    classes are left to one-vs-rest.
+    A subclass implements :meth:`_boost` for labels in {-1, +1}, by a stream of rounds for
+    :meth:`_collect_rounds` or by a compiled run of all rounds; :meth:`_loss`, the loss of margins
+    on the validation set; and :meth:`_link`, which turns f into probabilities. More than two
+    classes are handled by one-vs-rest.
     """
 
     _parameter_constraints: dict[str, Any] = {
@@ -57,14 +61,15 @@ class BaseBoostingClassifier(
     }
 
     _binner: Binner
-    _columns: SeenColumns | None
+    # None if weak learners get the numbers of the table as they are.
+    _columns: LearnerColumns | None
     n_features_in_: int
     n_estimators: int
-    categorical_features: Any
+    categorical_features: npt.ArrayLike | None
     early_stopping: bool
     validation_fraction: float
     n_iter_no_change: int
-    random_state: Any
+    random_state: int | np.random.RandomState | None
     n_jobs: int | None
     verbose: int
 
@@ -72,7 +77,7 @@ class BaseBoostingClassifier(
     def _boost(
         self, X: FloatArray, y: FloatArray, sample_weight: FloatArray, monitor: Monitor | None
     ) -> tuple[Ensemble, History]:
-        """Learn from labels in {-1, +1} and positive weights; return the vote and its history."""
+        """Boost with labels in {-1, +1} and positive weights; return the vote and its history."""
 
     @abstractmethod
     def _loss(self, margin: FloatArray) -> FloatArray:
@@ -80,24 +85,24 @@ class BaseBoostingClassifier(
 
     @abstractmethod
     def _link(self) -> str:
-        """By which name :func:`probabilities` knows how f becomes probabilities."""
+        """Return the name of the link function; see :func:`probabilities`."""
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the ensemble.
+        """Fit the ensemble.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Numbers, NaN where missing, or a data frame, whose columns of categories or text are
-            taken as `categorical_features` says. Trees ask whether a category is there; missing
-            values go to the side of a threshold that is better for training, and where fit saw
-            none in a column they count as its median.
+            Numbers, NaN where missing, or a data frame; `categorical_features` determines which
+            columns are categories. Splits separate one category from the others. Missing values go
+            to the side of a threshold that is better for training; in columns without missing
+            values in training, they count as the median.
         y : array-like of shape (n_samples,)
             Class labels, at least two different ones.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights; None means 1 for all. A weight of k equals k copies of a row.
-            Rows of weight 0 are left out altogether.
+            Non-negative weights; None means 1 for all. A weight of k is the same as k copies of a
+            row. Rows of weight 0 are left out.
 
         Returns
         -------
@@ -107,32 +112,38 @@ class BaseBoostingClassifier(
         Raises
         ------
         ValueError
-            If X is not as described, weights are negative, all are 0 or their sum overflows, or
-            fewer than two classes have positive weight.
+            If X is invalid, if weights are negative, all 0 or too large, or if fewer than two
+            classes have a positive weight.
         """
         with unchanged_on_failure(self):
-            self._learn(X, y, sample_weight)
+            self._fit(X, y, sample_weight)
         return self
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        # 1. Read X, y and the weights.
         table = read_rows(self, X, reset=True)
         check_lengths(table, y=y)
         classes, codes = encode_labels(y)
         weight = all_weights(sample_weight, table.shape[0])
-        used = _used_rows(weight)
+        # 2. Convert the table to numbers, and leave out rows without weight.
+        has_weight = _has_weight(weight)
         binner = Binner(self.categorical_features)
-        binner.learn_kinds(table, None if used.all() else used.astype(float))
+        binner.learn_kinds(table, None if has_weight.all() else has_weight.astype(float))
         X = as_numbers(binner, table)
-        if not used.all():
-            X, weight = X[used], weight[used]
-            present, codes = np.unique(codes[used], return_inverse=True)
+        if not has_weight.all():
+            X = X[has_weight]
+            weight = weight[has_weight]
+            present, codes = np.unique(codes[has_weight], return_inverse=True)
             classes = classes[present]
         self.classes_ = classes
-        self._binner, self._columns = binner, None
+        self._binner = binner
+        self._columns = None
+        # 3. Replace missing values and categories, which trees do not split.
         if self._grows_trees():
-            of_codes = {c: encoder.n_codes for c, encoder in binner.encoders_.items()}
-            self._columns = SeenColumns.learn(X, weight, of_codes)
-            X = self._columns.of(X)
+            n_codes = {c: encoder.n_codes for c, encoder in binner.encoders_.items()}
+            self._columns = LearnerColumns.learn(X, weight, n_codes)
+            X = self._columns.transform(X)
+        # 4. Boost.
         if len(classes) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs samples of at least 2 classes with positive weight;"
@@ -144,63 +155,75 @@ class BaseBoostingClassifier(
             self._fit_one_vs_rest(X, codes, weight)
 
     def _grows_trees(self) -> bool:
-        """Whether weak learners are trees, which see columns of finite numbers alone."""
+        """Whether weak learners are trees, which need columns of finite numbers."""
         return True
 
-    def _fit_two_classes(self, X: Any, signs: Any, weight: Any) -> None:
+    def _fit_two_classes(self, X: FloatArray, signs: FloatArray, weight: FloatArray) -> None:
         monitor = None
         if self.early_stopping:
             seed = check_random_state(self.random_state).randint(MOST)
-            kept, held = self._share(signs, seed)
+            train, validation = self._split_rows(signs, seed)
             monitor = Monitor(
-                X[held], signs[held], weight[held], self._loss, self.n_iter_no_change
+                X[validation],
+                signs[validation],
+                weight[validation],
+                loss=self._loss,
+                patience=self.n_iter_no_change,
             )
-            X, signs, weight = X[kept], signs[kept], weight[kept]
+            X = X[train]
+            signs = signs[train]
+            weight = weight[train]
         ensemble, history = self._boost(np.ascontiguousarray(X), signs, weight, monitor)
         if monitor is not None:
             monitor.replay(ensemble)
             ensemble = ensemble.first_rounds(monitor.best_round)
             history = {key: values[: monitor.best_round] for key, values in history.items()}
-            validation = monitor.losses[: monitor.best_round]
-            history["validation_loss"] = np.array(validation, dtype=np.float64)
+            losses = monitor.losses[: monitor.best_round]
+            history["validation_loss"] = np.array(losses, dtype=np.float64)
         self.ensembles_ = [ensemble]
         self.history_ = history
         self.n_iter_ = ensemble.n_rounds
 
-    def _follow(
+    def _collect_rounds(
         self, rounds: Iterator[Round], monitor: Monitor | None, notes: tuple[str, ...]
     ) -> tuple[Ensemble, History]:
-        """Run a stream of rounds until it ends, the monitor stops it or their number is reached.
+        """Boost until `rounds` ends, the monitor stops, or there are `n_estimators` rounds.
 
-        `notes` are the names under which the rounds go into the history.
+        `notes` are the names of the rounds' notes that the history contains.
         """
-        made: list[Round] = []
+        collected: list[Round] = []
         with self._progress_bar() as bar:
-            for _, last in zip(range(self.n_estimators), rounds, strict=False):
-                made.append(last)
+            for _, boosting_round in zip(range(self.n_estimators), rounds, strict=False):
+                collected.append(boosting_round)
                 bar.update()
-                if monitor is not None and monitor.stops(made):
+                if monitor is not None and monitor.stops(collected):
                     break
-        return Ensemble.of_rounds(made), history_of(made, notes)
+        return Ensemble.from_rounds(collected), collect_history(collected, notes)
 
-    def _run(
+    def _run_kernel(
         self,
-        path: Callable[..., tuple[Any, ...]],
+        boost: Callable[..., tuple[Any, ...]],
         learners: Learners,
         values: NDArray[Any],
         *options: Any,
     ) -> tuple[Ensemble, list[NDArray[Any]]]:
-        """Run a compiled path over the learners' values; return also its columns about rounds."""
+        """Run all rounds in the kernel; return the vote, and arrays with an entry per round.
+
+        The first array has the steps; `boost` is a function of `mddf._core`.
+        """
         if len(values) == 0:
-            return Ensemble.of_steps(WeakTrees.joined([]), [], []), [np.empty(0)] * 4
+            return Ensemble.from_steps(WeakTrees.concatenate([]), [], []), [np.empty(0)] * 4
         with self._progress_bar() as bar:
-            learner, *columns = path(values, *options, bar.update)
+            learner, *round_arrays = boost(values, *options, bar.update)
             bar.update(len(learner) - bar.n)
         chosen, learner = np.unique(learner, return_inverse=True)
-        return Ensemble.of_steps(learners.take(chosen), learner, columns[0]), columns
+        ensemble = Ensemble.from_steps(learners.take(chosen), learner, round_arrays[0])
+        return ensemble, round_arrays
 
-    def _share(self, signs: Any, seed: Any) -> Any:
-        """Rows to learn from and rows to watch, with both classes among each."""
+    def _split_rows(
+        self, signs: FloatArray, seed: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Split rows into training and validation rows, with both classes in each."""
         try:
             return train_test_split(
                 np.arange(len(signs)),
@@ -209,35 +232,36 @@ class BaseBoostingClassifier(
                 stratify=signs,
             )
         except ValueError as error:
-            n_ours = int((signs > 0).sum())
+            n_positive = int((signs > 0).sum())
             raise ValueError(
-                f"early_stopping with validation_fraction={self.validation_fraction!r} needs rows"
-                f" of every class to learn from and to watch, got {n_ours} rows of one class and"
-                f" {len(signs) - n_ours} of all others"
+                f"early_stopping with validation_fraction={self.validation_fraction!r} needs"
+                " training and validation rows of every class, got"
+                f" {n_positive} rows of one class and {len(signs) - n_positive} of all others"
             ) from error
 
-    def _fit_one_vs_rest(self, X: Any, codes: np.ndarray, weight: Any) -> None:
+    def _fit_one_vs_rest(self, X: FloatArray, codes: np.ndarray, weight: FloatArray) -> None:
         seed = check_random_state(self.random_state).randint(MOST)
-        inner = clone(self).set_params(
+        binary = clone(self).set_params(
             n_jobs=None, verbose=0, random_state=int(seed), categorical_features=None
         )
         with config_context(enable_metadata_routing=True):
-            inner.set_fit_request(sample_weight=True)
+            binary.set_fit_request(sample_weight=True)
             n_jobs = None if self.n_jobs is None else min(int(self.n_jobs), len(self.classes_))
-            rest = OneVsRestClassifier(inner, n_jobs=n_jobs, verbose=int(self.verbose))
-            rest.fit(X, codes, sample_weight=weight)
-        self.ensembles_ = [fitted.ensembles_[0] for fitted in rest.estimators_]
-        self.history_ = _stack([fitted.history_ for fitted in rest.estimators_])
+            one_vs_rest = OneVsRestClassifier(binary, n_jobs=n_jobs, verbose=int(self.verbose))
+            one_vs_rest.fit(X, codes, sample_weight=weight)
+        self.ensembles_ = [fitted.ensembles_[0] for fitted in one_vs_rest.estimators_]
+        self.history_ = _stack_histories([fitted.history_ for fitted in one_vs_rest.estimators_])
         self.n_iter_ = max(ensemble.n_rounds for ensemble in self.ensembles_)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        if self.__sklearn_is_fitted__() and "_binner" not in vars(self):  # of version 0.1
+        # Models of version 0.1 had neither a binner nor columns.
+        if self.__sklearn_is_fitted__() and "_binner" not in vars(self):
             self._binner = Binner.of_numbers(self.n_features_in_)
-            self._columns = SeenColumns.plain(self.n_features_in_)
+            self._columns = LearnerColumns.without_fill(self.n_features_in_)
 
     def __sklearn_is_fitted__(self) -> bool:
-        # By default any attribute that ends in _ would count, such as the parameter lambda_.
+        # By default, any attribute that ends in _ would count, also the parameter lambda_.
         return hasattr(self, "ensembles_")
 
     def __sklearn_tags__(self) -> Any:
@@ -245,25 +269,26 @@ class BaseBoostingClassifier(
         tags.input_tags.allow_nan = True
         return tags
 
-    def _exported(self) -> Any:
-        """What `mddf.export.to_onnx` reads."""
+    def _exported(self) -> VoteGraph:
+        """Describe the model for `mddf.export.to_onnx`."""
+        # Imported late, since mddf.export would import more than fits need.
         from .graph import VoteGraph
 
         check_is_fitted(self)
         return VoteGraph(self)
 
-    def _counts(self) -> Iterator[Any]:
+    def _counts(self) -> Iterator[tuple[str, int, int]]:
         yield "n_iter_", self.n_iter_, max(ensemble.n_rounds for ensemble in self.ensembles_)
 
     def _progress_bar(self) -> Any:
-        """Bar of `n_estimators` rounds, shown when verbose."""
+        """Progress bar of `n_estimators` rounds, shown if verbose."""
         name = type(self).__name__
         return progress_bar(self.n_estimators, name, "round", shown=self.verbose)
 
-    def _validated(self, X: Any) -> FloatArray:
+    def _read_new_rows(self, X: Any) -> FloatArray:
         check_is_fitted(self)
         numbers = as_numbers(self._binner, read_rows(self, X, reset=False), is_new=True)
-        return numbers if self._columns is None else self._columns.of(numbers)
+        return numbers if self._columns is None else self._columns.transform(numbers)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return f(x) = sum_j alpha_j h_j(x).
@@ -276,16 +301,16 @@ class BaseBoostingClassifier(
         Returns
         -------
         array of shape (n_samples,) or (n_samples, n_classes)
-            Positive for ``classes_[1]`` with two classes; else one column per class.
+            With two classes, positive for ``classes_[1]``. With more, one column per class.
         """
-        X = self._validated(X)
-        return _columns([ensemble.decision(X) for ensemble in self.ensembles_])
+        X = self._read_new_rows(X)
+        return _stack_decisions([ensemble.decision(X) for ensemble in self.ensembles_])
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the predicted labels, shape (n_samples,).
 
-        With two classes f(x) > 0 means ``classes_[1]``; a model without a single round, whose
-        penalties forbid every learner, predicts ``classes_[1]`` too.
+        With two classes, f(x) > 0 means ``classes_[1]``. A model without any round, because its
+        penalties forbid every learner, also predicts ``classes_[1]``.
         """
         return self._labels(self.decision_function(X))
 
@@ -293,46 +318,46 @@ class BaseBoostingClassifier(
         """Return the class probabilities, shape (n_samples, n_classes)."""
         return self._probabilities(self.decision_function(X))
 
-    def _codes(self, decision: Any) -> Any:
+    def _codes(self, decision: FloatArray) -> NDArray[np.int64]:
         if decision.ndim == 1:
             return ((decision > 0) | (self.n_iter_ == 0)).astype(int)
         return decision.argmax(axis=1)
 
-    def _labels(self, decision: Any) -> Any:
+    def _labels(self, decision: FloatArray) -> NDArray[Any]:
         return self.classes_[self._codes(decision)]
 
-    def _probabilities(self, decision: Any) -> Any:
+    def _probabilities(self, decision: FloatArray) -> FloatArray:
         p = probabilities(decision, self._link())
         return put_ahead(p, self._codes(decision)) if self.n_iter_ else p
 
     def staged_decision_function(self, X: Any) -> Iterator[FloatArray]:
-        """Yield what :meth:`decision_function` returns after every round.
+        """Yield the result of :meth:`decision_function` after every round.
 
-        With more than two classes an ensemble that stopped earlier keeps its last value.
+        With more than two classes, an ensemble that stopped earlier keeps its last value.
         """
-        X = self._validated(X)
+        X = self._read_new_rows(X)
         stages = [ensemble.staged_decision(X) for ensemble in self.ensembles_]
         last = [np.zeros(len(X))] * len(stages)
         for _ in range(self.n_iter_):
             last = [next(stage, f) for stage, f in zip(stages, last, strict=True)]
-            yield _columns(last)
+            yield _stack_decisions(last)
 
-    def staged_predict(self, X: Any) -> Iterator[Any]:
+    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
         """Yield the predicted labels after every round."""
         for decision in self.staged_decision_function(X):
             yield self._labels(decision)
 
-    def staged_predict_proba(self, X: Any) -> Iterator[Any]:
+    def staged_predict_proba(self, X: Any) -> Iterator[FloatArray]:
         """Yield the class probabilities after every round."""
         for decision in self.staged_decision_function(X):
             yield self._probabilities(decision)
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
-        """Yield the accuracy after every round, as scikit-learn's AdaBoost does."""
+        """Yield the accuracy after every round, as `sklearn.ensemble.AdaBoostClassifier` does."""
         for labels in self.staged_predict(X):
             yield accuracy_score(y, labels, sample_weight=sample_weight)
 
-    def margins(self, X: Any, y: Any, normalize: Any = True) -> np.ndarray:
+    def margins(self, X: Any, y: Any, normalize: bool = True) -> np.ndarray:
         """Return the margins of labelled rows.
 
         Parameters
@@ -342,21 +367,21 @@ class BaseBoostingClassifier(
         y : array-like of shape (n_samples,)
             Their labels, all among ``classes_``.
         normalize : bool, default=True
-            Divide f by the sum of the absolute weights: margins of learners with values in
-            [-1, 1] then lie in [-1, 1].
+            Whether to divide f by the sum of the absolute weights. If the learners have values in
+            [-1, 1], the margins then lie in [-1, 1].
 
         Returns
         -------
         array of shape (n_samples,)
-            y f(x) with two classes; else half of what f of the right class has above the largest
-            f of another class.
+            With two classes, y f(x). With more, half of the difference between f of the right
+            class and the largest f of another class.
 
         Raises
         ------
         ValueError
             If y has a label that was not seen in fit, or not one label per row.
         """
-        X = self._validated(X)
+        X = self._read_new_rows(X)
         codes = known_labels(y, self.classes_, len(X))
         decisions = []
         for ensemble in self.ensembles_:
@@ -364,41 +389,43 @@ class BaseBoostingClassifier(
             decisions.append(ensemble.decision(X) / (total if total > 0 else 1.0))
         if len(decisions) == 1:
             return (2 * codes - 1) * decisions[0]
-        return class_margins(_columns(decisions), codes) / 2
+        return class_margins(_stack_decisions(decisions), codes) / 2
 
     @property
-    def estimator_weights_(self) -> Any:
-        """Final weight of every learner; of more than two classes a list of those of each."""
+    def estimator_weights_(self) -> FloatArray | list[FloatArray]:
+        """Final weight of every learner; with more than two classes, a list with an entry each."""
         check_is_fitted(self)
         weights = [ensemble.weights() for ensemble in self.ensembles_]
         return weights[0] if len(weights) == 1 else weights
 
     @property
-    def feature_importances_(self) -> Any:
+    def feature_importances_(self) -> FloatArray:
         """Share of every feature in the vote, shape (n_features,), with sum 1 (or all 0).
 
-        A tree shares its absolute weight among the features it asks, by the gains of its splits;
-        with more than two classes the mean over those whose vote asks for any feature.
+        A tree distributes its absolute weight over its features, in proportion to the gains of its
+        splits. With more than two classes, this is the mean over the classes whose vote has any.
         """
         check_is_fitted(self)
-        shares = []
+        class_shares = []
         for ensemble in self.ensembles_:
             if isinstance(ensemble.learners, GivenLearners):
                 raise AttributeError(
                     "feature_importances_ needs trees; given weak learners have no features"
                 )
-            columns, weights = self._columns, ensemble.weights()
-            if columns is None:
-                shares.append(ensemble.learners.importances(weights, self.n_features_in_))
+            weights = ensemble.weights()
+            if self._columns is None:
+                shares = ensemble.learners.importances(weights, self.n_features_in_)
             else:
-                seen = ensemble.learners.importances(weights, len(columns.sources))
-                shares.append(columns.shares(seen, self.n_features_in_))
-        with_splits = [share for share in shares if share.any()]
-        return np.mean(with_splits or shares, axis=0)
+                n_columns = len(self._columns.sources)
+                column_shares = ensemble.learners.importances(weights, n_columns)
+                shares = self._columns.source_shares(column_shares, self.n_features_in_)
+            class_shares.append(shares)
+        with_splits = [shares for shares in class_shares if shares.any()]
+        return np.mean(with_splits or class_shares, axis=0)
 
 
-def _used_rows(weight: FloatArray) -> NDArray[np.bool_]:
-    """Rows whose share of the total weight is more than 0, also after rounding."""
+def _has_weight(weight: FloatArray) -> NDArray[np.bool_]:
+    """Mark rows whose share of the total weight is above 0, also after rounding."""
     with np.errstate(over="ignore"):
         total = weight.sum()
     if not np.isfinite(total):
@@ -408,7 +435,8 @@ def _used_rows(weight: FloatArray) -> NDArray[np.bool_]:
     return weight / total > 0 if total > 0 else np.zeros(len(weight), dtype=bool)
 
 
-def _columns(decisions: list[FloatArray]) -> FloatArray:
+def _stack_decisions(decisions: list[FloatArray]) -> FloatArray:
+    """Stack the decisions of classes as columns; values near the largest one become ties."""
     if len(decisions) == 1:
         return decisions[0]
     f = np.column_stack(decisions)
@@ -416,8 +444,8 @@ def _columns(decisions: list[FloatArray]) -> FloatArray:
     return np.where(top - f <= NEAR_TOP * (1 + np.abs(top)), top, f)
 
 
-def _stack(histories: list[History]) -> History:
-    """One row per class; rounds that a class did not make are NaN."""
+def _stack_histories(histories: list[History]) -> History:
+    """Make a row for each class; rounds after a class's last one are NaN."""
     n_rounds = max(len(history["objective"]) for history in histories)
     stacked = {}
     for key in histories[0]:

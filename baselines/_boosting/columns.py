@@ -1,4 +1,4 @@
-"""What weak learners see of a table: finite numbers, whatever is missing or a category."""
+"""Columns of finite numbers for weak learners, from tables with gaps and categories."""
 
 from __future__ import annotations
 
@@ -12,35 +12,36 @@ from scipy import sparse
 from mddf._base.serialization import register_serializable
 from mddf._binning.binner import Binner
 from mddf._input.reading import read_table
+from mddf._input.table import Table
 
 from .weak_learners import FloatArray
 
-#: What a missing value counts as where it goes with the large ones; its negative with the small.
+#: Fill value for missing values that go with the large values; its negative is for the small ones.
 EXTREME = float(np.finfo(np.float64).max)
 
 
 @register_serializable("columns of weak learners")
 @dataclass(frozen=True, eq=False)
-class SeenColumns:
-    """The columns that trees are grown on, made of those of a table of numbers.
+class LearnerColumns:
+    """Columns that weak learners are trained on, derived from a numeric table.
 
-    A numeric column stands there as it is. If values of it are missing in training, it stands
-    there twice, with these below all numbers, then above all, and a third time as whether they
-    are missing: so a threshold sends them to the better side. A column of categories has an
-    indicator for each of its codes, and one for what is missing, if there was any.
+    A numeric column without gaps is taken as it is. If values are missing in training, it is taken
+    twice, with missing values below all numbers and above all numbers, and an indicator says
+    where they are missing: a threshold can then send them to the better side. A categorical column
+    has an indicator for each code, and one for missing values if there were any in training.
 
     Parameters
     ----------
     number : int64 array of shape (n_numbers,)
-        Which columns the first ones are.
+        Source columns of the first, numeric, columns.
     fill : float64 array of shape (n_numbers,)
-        What a missing value counts as there.
+        Values that replace missing values in them.
     category : int64 array of shape (n_indicators,)
-        Which columns the indicators of categories are of.
+        Source columns of the next columns, the indicators of categories.
     code : float64 array of shape (n_indicators,)
-        The codes that they ask for.
+        Codes that they indicate.
     missing : int64 array of shape (n_missing,)
-        Of which columns the last ones say whether a value is missing.
+        Source columns of the last columns, the indicators of missing values.
     """
 
     number: NDArray[np.int64]
@@ -60,62 +61,68 @@ class SeenColumns:
         weight : float64 array of shape (n_samples,)
             Their weights, positive.
         n_codes : dict of int to int
-            Of the columns of categories.
+            Number of codes of each categorical column.
         """
-        number, fill, missing = [], [], []
-        gaps = np.asarray(np.isnan(numbers).any(axis=0))
+        number: list[int] = []
+        fill_values: list[float] = []
+        missing: list[int] = []
+        has_gaps = np.asarray(np.isnan(numbers).any(axis=0))
         for c in range(numbers.shape[1]):
             if c not in n_codes:
-                number += [c, c] if gaps[c] else [c]
-                fill += [-EXTREME, EXTREME] if gaps[c] else [np.nan]
-            if gaps[c]:
+                number += [c, c] if has_gaps[c] else [c]
+                fill_values += [-EXTREME, EXTREME] if has_gaps[c] else [np.nan]
+            if has_gaps[c]:
                 missing.append(c)
-        sources, fills = np.array(number, np.int64), np.array(fill)
-        plain = np.flatnonzero(np.isnan(fills))
-        fills[plain] = weighted_medians(numbers[:, sources[plain]], weight)
-        of_code = [(c, k) for c, n in n_codes.items() for k in range(n)]
-        columns, codes = np.array(of_code, np.int64).reshape(-1, 2).T
-        return cls(sources, fills, columns, codes.astype(float), np.array(missing, np.int64))
+        # New missing values in a column without gaps in training count as its median.
+        fill = np.array(fill_values)
+        without_gaps = np.flatnonzero(np.isnan(fill))
+        source = np.array(number, np.int64)
+        fill[without_gaps] = weighted_medians(numbers[:, source[without_gaps]], weight)
+        indicators = [(c, code) for c, n in n_codes.items() for code in range(n)]
+        category, code = np.array(indicators, np.int64).reshape(-1, 2).T
+        return cls(source, fill, category, code.astype(float), np.array(missing, np.int64))
 
     @classmethod
-    def plain(cls, n_columns: int) -> Self:
-        """Columns of numbers as they are, of which it is not known what is missing counts as."""
+    def without_fill(cls, n_columns: int) -> Self:
+        """Take numeric columns as they are, with unknown fill values for missing values."""
         none = np.empty(0, np.int64)
         return cls(np.arange(n_columns), np.full(n_columns, np.nan), none, np.empty(0), none)
 
     @property
     def sources(self) -> NDArray[np.int64]:
-        """The column of the table that each column is made of."""
+        """Source column of each column."""
         return np.concatenate([self.number, self.category, self.missing])
 
-    def of(self, numbers: FloatArray) -> FloatArray:
-        """The columns for rows of the table, shape (n_samples, n_seen), in C order."""
+    def transform(self, numbers: FloatArray) -> FloatArray:
+        """Make the columns for rows of the table, shape (n_samples, n_columns), in C order."""
         n = numbers.shape[1]
+        # If all columns are taken as they are, rows without gaps need no copy.
         if len(self.sources) == n and np.array_equal(self.number, np.arange(n)):
             gaps = np.isnan(numbers)
             if not gaps.any():
                 return numbers
             if np.isnan(self.fill).any():
                 raise ValueError(
-                    "X must have no missing values: version 0.1 fitted this model, and did not "
-                    f"keep what they count as; got {np.count_nonzero(gaps)} of them; fit it again"
+                    "X must have no missing values: this model was fitted by version 0.1, which "
+                    f"did not store fill values; got {np.count_nonzero(gaps)} missing values; fit "
+                    "it again"
                 )
             return np.where(gaps, self.fill, numbers)
-        found = numbers[:, self.number]
-        indicators = numbers[:, self.category] == self.code
-        parts = [np.where(np.isnan(found), self.fill, found), indicators]
-        parts.append(np.isnan(numbers[:, self.missing]))
-        return np.ascontiguousarray(np.hstack(parts))
+        values = numbers[:, self.number]
+        filled = np.where(np.isnan(values), self.fill, values)
+        is_category = numbers[:, self.category] == self.code
+        is_missing = np.isnan(numbers[:, self.missing])
+        return np.ascontiguousarray(np.hstack([filled, is_category, is_missing]))
 
-    def shares(self, seen: FloatArray, n_columns: int) -> FloatArray:
-        """Shares of the table's columns, from those of the columns that are seen."""
-        return np.bincount(self.sources, seen, minlength=n_columns).astype(float)
+    def source_shares(self, shares: FloatArray, n_columns: int) -> FloatArray:
+        """Add up shares of these columns, such as importances, by source column."""
+        return np.bincount(self.sources, shares, minlength=n_columns).astype(float)
 
 
 def weighted_medians(X: FloatArray, weight: FloatArray) -> FloatArray:
-    """The lower weighted median of each column.
+    """Compute the lower weighted median of each column.
 
-    A new missing value counts as it, so that stumps send it to the side of more weight.
+    Missing values that count as the median go to the side of a stump with more weight.
     """
     if np.all(weight == weight[0]):
         middle = (len(X) - 1) // 2
@@ -126,8 +133,8 @@ def weighted_medians(X: FloatArray, weight: FloatArray) -> FloatArray:
     return np.take_along_axis(X, np.take_along_axis(order, middles[None], 0), 0)[0]
 
 
-def read_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """X as a table; sparse ones are refused."""
+def read_rows(estimator: Any, X: Any, *, reset: bool) -> Table:
+    """Read X as a table; sparse matrices are refused."""
     if sparse.issparse(X):
         raise TypeError(
             "Sparse data was passed for X, but dense data is required: pass X.toarray()"
@@ -137,8 +144,8 @@ def read_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
     )
 
 
-def as_numbers(binner: Binner, table: Any, *, is_new: bool = False) -> FloatArray:
-    """A table as numbers in double precision and C order, NaN for what is missing.
+def as_numbers(binner: Binner, table: Table, *, is_new: bool = False) -> FloatArray:
+    """Convert a table to doubles in C order, with NaN for missing values.
 
     Unknown categories are counted if the table is a new one, to predict.
     """

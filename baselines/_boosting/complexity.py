@@ -12,12 +12,12 @@ from mddf._base.elementary import log, log1p
 from mddf._base.messages import short
 from mddf._base.validation import naming
 
-#: complexity(size, n_samples, n_features); size as DeepBoost counts it.
+#: A function of (size, n_samples, n_features); DeepBoost defines the size of a learner.
 Complexity = Callable[[int, float, int], float]
 
 
 def stump_complexity(levels: int, n_samples: float, n_features: int) -> float:
-    """Complexity of boosting stumps, DeepBoost's equations 7 and 8.
+    """Compute the complexity of boosting stumps by equations 7 and 8 of DeepBoost.
 
     H1, thresholds on one feature: sqrt(2 ln(2 m d) / m). H2, a stump followed by one question
     asked on both sides: sqrt(2 ln(2 m^2 d (d - 1)) / m).
@@ -44,7 +44,7 @@ def stump_complexity(levels: int, n_samples: float, n_features: int) -> float:
 
 
 def tree_complexity(size: Any, n_samples: float, n_features: int) -> Any:
-    """Complexity of decision trees of n nodes, DeepBoost's equation 9.
+    """Compute the complexity of decision trees with n nodes by equation 9 of DeepBoost.
 
     sqrt((4 n + 2) log2(d + 2) ln(m + 1) / m).
 
@@ -66,7 +66,7 @@ def tree_complexity(size: Any, n_samples: float, n_features: int) -> Any:
 
 
 def reference_complexity(size: Any, n_samples: float, n_features: int) -> Any:
-    """Complexity of trees as the public reference implementation has it.
+    """Compute the complexity of trees by the formula of the public reference implementation.
 
     sqrt((2 n + 1) log2(d + 2) ln(m) / m), smaller than :func:`tree_complexity` by about the
     square root of 2, with the same arguments; 0 where the logarithm is negative.
@@ -82,24 +82,25 @@ def _log2(x: float) -> float:
 def complexity_table(
     complexity: str | Complexity,
     hypotheses: str,
+    *,
     max_depth: int,
     n_rows: int,
     n_samples: float,
     n_features: int,
 ) -> np.ndarray:
-    """Complexity by tree size, for every size that can occur.
+    """Compute the complexity for every size of a tree that can occur.
 
     Parameters
     ----------
     complexity : "paper", "reference" or callable
-        Which bound; a callable takes (size, n_samples, n_features).
+        The bound; a callable takes (size, n_samples, n_features).
     hypotheses : {"trees", "stumps"}
-        With "trees" a size is a number of nodes; with "stumps" it is 1 or 2 levels, for which
-        "reference" and callables are given the 3 or 7 nodes of the complete tree.
+        With "trees" a size is a number of nodes. With "stumps" it is 1 or 2 levels; "reference"
+        and callables then get the 3 or 7 nodes of the complete tree.
     max_depth : int
         Largest depth of a tree.
     n_rows : int
-        Rows that a tree can tell apart.
+        Number of rows, which limits the number of leaves.
     n_samples : float
         m: the total weight of the rows.
     n_features : int
@@ -118,6 +119,7 @@ def complexity_table(
     if hypotheses == "stumps":
         sizes = np.array([1, 2] if complexity == "paper" else [3, 7])
     else:
+        # 62 levels keep the number of nodes within 64 bits.
         largest = min(2 ** min(max_depth + 1, 62) - 1, 2 * n_rows - 1)
         sizes = np.arange(1, largest + 1)
     if complexity == "reference":

@@ -11,12 +11,12 @@ from .weak_learners import FloatArray
 
 
 class Monitor:
-    """Follows the loss of an ensemble on rows held back from it.
+    """Record the loss of an ensemble on a validation set, and find the best round.
 
     Parameters
     ----------
     X : float64 array of shape (n_samples, n_features)
-        Rows held back.
+        Validation rows.
     y : array of shape (n_samples,)
         Their labels in {-1, +1}.
     weight : array of shape (n_samples,)
@@ -24,14 +24,14 @@ class Monitor:
     loss : callable
         Loss of an array of margins y f(x).
     patience : int
-        Stop after so many rounds in a row without a new least loss.
+        Number of rounds without a new lowest loss after which to stop.
 
     Attributes
     ----------
     losses : list of float
         Weighted mean loss after every round.
     best_round : int
-        Number of rounds with the least loss, the fewest among equals; at least 1.
+        Number of rounds with the lowest loss, the smallest one in case of ties; at least 1.
     """
 
     def __init__(
@@ -39,10 +39,13 @@ class Monitor:
         X: FloatArray,
         y: FloatArray,
         weight: FloatArray,
+        *,
         loss: Callable[[FloatArray], FloatArray],
         patience: int,
     ) -> None:
-        self._X, self._y, self._weight = X, y, weight
+        self._X = X
+        self._y = y
+        self._weight = weight
         self._loss = loss
         self._patience = patience
         self._f = np.zeros(len(X))
@@ -50,16 +53,16 @@ class Monitor:
         self.best_round = 0
 
     def stops(self, rounds: list[Round]) -> bool:
-        """Watch the last of the rounds so far; return whether to stop."""
+        """Record the loss after the last of the rounds so far; return whether to stop."""
         last = rounds[-1]
         if isinstance(last.change, np.ndarray):
-            self._f = Ensemble.of_rounds(rounds).decision(self._X)
+            self._f = Ensemble.from_rounds(rounds).decision(self._X)
         else:
             self._f += last.change * last.learner.values(self._X)[0]
         return self._record(self._f)
 
     def replay(self, ensemble: Ensemble) -> None:
-        """Watch, after the fact, the rounds of an ensemble, if they were not watched."""
+        """Record the losses of all rounds of an ensemble, unless they have been recorded."""
         if self.losses:
             return
         for f in ensemble.staged_decision(self._X):

@@ -1,4 +1,4 @@
-"""A weighted vote and the rounds that made it."""
+"""Weighted votes, and the rounds of boosting that they consist of."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from numpy.typing import NDArray
 
 from mddf._base.serialization import register_serializable
@@ -15,28 +16,28 @@ from .weak_learners import FloatArray, Learners, WeakTrees
 
 History = dict[str, NDArray[Any]]
 
-#: A vote of less than this share of all weights is a tie.
+#: A vote below this share of the sum of all weights is a tie: it is within rounding errors.
 NEAR_TIE = 1e-13
 
-#: What histories count in integers.
+#: Entries of histories that are integers.
 _COUNTS = {"n_learners", "tree_size"}
 
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """What one round of boosting does to the vote.
+    """Change of the vote by one round of boosting.
 
     Parameters
     ----------
     learner : WeakTrees or GivenLearners
-        The learner that the round is about, one.
+        A single learner.
     index : int
-        Its number, in the order in which learners come in.
+        Its index in the order in which learners enter the vote.
     change : float or array of shape (n_learners,)
-        What is added to its weight; or, where all weights are set anew, the weights of all
-        learners that have come in, of which each round then brings a new one.
+        Change of the learner's weight. An array replaces the weights of all learners so far; every
+        round then adds a new learner.
     notes : dict of str to float
-        What the history says about the round.
+        Entries of the history for this round.
     """
 
     learner: Learners
@@ -45,11 +46,11 @@ class Round:
     notes: dict[str, float]
 
 
-def history_of(rounds: list[Round], names: tuple[str, ...]) -> History:
+def collect_history(rounds: list[Round], names: tuple[str, ...]) -> History:
     """Collect the notes of rounds in arrays of shape (n_rounds,)."""
     return {
         name: np.array(
-            [made.notes[name] for made in rounds],
+            [boosting_round.notes[name] for boosting_round in rounds],
             dtype=np.int64 if name in _COUNTS else np.float64,
         )
         for name in names
@@ -62,19 +63,19 @@ class Ensemble:
     """The vote f(x) = sum_j alpha_j h_j(x), round by round.
 
     Round t adds ``step[k]`` to the weight of learner ``learner[k]`` for every k from
-    ``round_start[t]`` up to ``round_start[t + 1]``: one entry per round in coordinate descent,
-    many where all weights are set anew.
+    ``round_start[t]`` to ``round_start[t + 1] - 1``. In coordinate descent each round has one
+    entry; rounds that replace all weights have many.
 
     Parameters
     ----------
     learners : WeakTrees or GivenLearners
         The h_j.
     round_start : int64 array of shape (n_rounds + 1,)
-        Where the entries of each round start.
+        First entry of each round.
     learner : int64 array of shape (n_entries,)
-        Which learner an entry concerns.
+        Learner of each entry.
     step : float64 array of shape (n_entries,)
-        What the entry adds to its weight.
+        Change of the learner's weight.
     """
 
     learners: Learners
@@ -83,53 +84,61 @@ class Ensemble:
     step: FloatArray
 
     @classmethod
-    def of_steps(cls, learners: Learners, learner: Any, step: Any) -> Ensemble:
-        """Make an ensemble whose every round changes one weight."""
+    def from_steps(
+        cls, learners: Learners, learner: npt.ArrayLike, step: npt.ArrayLike
+    ) -> Ensemble:
+        """Make an ensemble from rounds that change one weight each."""
         learner = np.asarray(learner, dtype=np.int64)
         step = np.asarray(step, dtype=np.float64)
         return cls(learners, np.arange(len(learner) + 1), learner, step)
 
     @classmethod
-    def of_rounds(cls, rounds: list[Round]) -> Ensemble:
-        """Make an ensemble of all that the rounds have done."""
+    def from_rounds(cls, rounds: list[Round]) -> Ensemble:
+        """Make an ensemble from rounds of boosting."""
         if not rounds:
-            return cls.of_steps(WeakTrees.joined([]), [], [])
-        came_in: list[Any] = []  # all of one kind
-        for made in rounds:
-            if made.index == len(came_in):
-                came_in.append(made.learner)
-        learners = type(came_in[0]).joined(came_in)
-        changes: list[Any] = [made.change for made in rounds]
+            return cls.from_steps(WeakTrees.concatenate([]), [], [])
+        # All learners are of the same type.
+        distinct: list[Any] = []
+        for boosting_round in rounds:
+            if boosting_round.index == len(distinct):
+                distinct.append(boosting_round.learner)
+        learners = type(distinct[0]).concatenate(distinct)
+        changes: list[Any] = [boosting_round.change for boosting_round in rounds]
         if isinstance(changes[0], np.ndarray):
-            return cls.of_weights(learners, changes)
-        return cls.of_steps(learners, [made.index for made in rounds], changes)
+            return cls.from_weights(learners, changes)
+        return cls.from_steps(
+            learners, [boosting_round.index for boosting_round in rounds], changes
+        )
 
     @classmethod
-    def of_weights(cls, learners: Learners, weights: list[FloatArray]) -> Ensemble:
-        """Make an ensemble from the whole weight vector after each round, at least one.
+    def from_weights(cls, learners: Learners, weights: list[FloatArray]) -> Ensemble:
+        """Make an ensemble from the vectors of all weights after each round, at least one.
 
         Parameters
         ----------
         learners : WeakTrees or GivenLearners
-            The learners, in the order in which they came in.
+            The learners, in the order in which they entered the vote.
         weights : list of arrays
-            Weights of the first learners after each round; a learner that is not there yet has 0.
+            Weights of the learners so far, after each round.
         """
-        start, learner, step = [0], [], []
-        last = np.zeros(len(learners))
-        for now in weights:
-            full = np.zeros(len(learners))
-            full[: len(now)] = now
-            changed = np.flatnonzero(full != last)
+        round_start = [0]
+        learner: list[NDArray[np.int64]] = []
+        step: list[FloatArray] = []
+        before = np.zeros(len(learners))
+        for round_weights in weights:
+            # Learners that enter later have weight 0.
+            after = np.zeros(len(learners))
+            after[: len(round_weights)] = round_weights
+            changed = np.flatnonzero(after != before)
             learner.append(changed)
-            step.append((full - last)[changed])
-            start.append(start[-1] + len(changed))
-            last = full
-        return cls(learners, np.array(start), np.concatenate(learner), np.concatenate(step))
+            step.append((after - before)[changed])
+            round_start.append(round_start[-1] + len(changed))
+            before = after
+        return cls(learners, np.array(round_start), np.concatenate(learner), np.concatenate(step))
 
     @property
     def n_rounds(self) -> int:
-        """Number of rounds made."""
+        """Number of rounds."""
         return len(self.round_start) - 1
 
     def weights(self, n_rounds: int | None = None) -> FloatArray:
@@ -156,7 +165,7 @@ class Ensemble:
             yield _exact_ties(f.copy(), weights)
 
     def first_rounds(self, n_rounds: int) -> Ensemble:
-        """Return the same ensemble as it was after fewer rounds, with the learners of these."""
+        """Return the ensemble after fewer rounds, without learners that entered later."""
         end = self.round_start[n_rounds]
         kept, learner = np.unique(self.learner[:end], return_inverse=True)
         return replace(
@@ -169,6 +178,6 @@ class Ensemble:
 
 
 def _exact_ties(f: FloatArray, weights: FloatArray) -> FloatArray:
-    """Set to 0 where the votes cancel but for rounding errors, so that these do not decide."""
+    """Set votes that cancel to 0, which rounding errors would decide otherwise."""
     f[np.abs(f) <= NEAR_TIE * np.abs(weights).sum()] = 0.0
     return f

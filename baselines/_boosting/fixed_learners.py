@@ -1,4 +1,4 @@
-"""Learners that users choose, and finite sets with their values on the training rows."""
+"""Finite sets of learners, with their values on the training rows."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .weak_learners import FloatArray, GivenLearners, Learner, Learners, WeakTre
 def stump_dictionary(X: FloatArray, n_thresholds: int) -> WeakTrees:
     """Decision stumps at evenly spaced thresholds.
 
-    For every feature the thresholds low + k (high - low) / (n_thresholds + 1), k = 1, ...,
-    n_thresholds, between its least and its largest value in X; a stump votes +1 above its
-    threshold. The complement of a stump is its negative, hence a negative weight, and no learner
-    of its own. A feature with a single value has no stumps.
+    Every feature has the thresholds low + k (high - low) / (n_thresholds + 1) for k = 1, ...,
+    n_thresholds, between its smallest and its largest value in X. A stump votes +1 above its
+    threshold. Complements of stumps are stumps with a negative weight, and not learners of their
+    own. A feature with a single value has no stumps.
 
     Parameters
     ----------
@@ -34,7 +34,9 @@ def stump_dictionary(X: FloatArray, n_thresholds: int) -> WeakTrees:
     WeakTrees
         n_thresholds trees of three nodes per feature that is not constant, missing values aside.
     """
-    low, high = X.min(axis=0), X.max(axis=0)
+    low = X.min(axis=0)
+    high = X.max(axis=0)
+    # Fill values of missing values do not count.
     if np.any(low == -EXTREME) or np.any(high == EXTREME):
         low = X.min(axis=0, initial=EXTREME, where=X > -EXTREME)
         high = X.max(axis=0, initial=-EXTREME, where=X < EXTREME)
@@ -45,24 +47,24 @@ def stump_dictionary(X: FloatArray, n_thresholds: int) -> WeakTrees:
 
 
 def distinct_learners(values: NDArray[Any]) -> NDArray[np.int64]:
-    """First of every group of learners that agree on all rows up to sign, and that are not 0.
+    """Find learners that differ by more than their sign, and are not 0 on all rows.
 
     Parameters
     ----------
     values : int8 or float64 array of shape (n_learners, n_samples)
-        Values of the learners on the training rows; those of type int8 are -1 or +1.
+        Values of the learners on the training rows; values of type int8 are -1 or +1.
 
     Returns
     -------
     int64 array
-        Indices into the learners, rising.
+        Indices of the first learner of every group of equal ones, in ascending order.
     """
     if values.dtype == np.int8:
         return _first_of_equal_rows(np.packbits(values == values[:, :1], axis=1))
     nonzero = values != 0
     kept = np.flatnonzero(nonzero.any(axis=1))
     first = values[kept, nonzero[kept].argmax(axis=1)]
-    # + 0 turns the -0.0 of a negated row into 0.0, whose bytes differ
+    # Adding 0.0 turns -0.0 in a negated row into 0.0: rows are compared by their bytes.
     return kept[_first_of_equal_rows(values[kept] * np.sign(first)[:, None] + 0.0)]
 
 
@@ -89,33 +91,37 @@ def fixed_learners(
     Returns
     -------
     learners : WeakTrees or GivenLearners
-        All learners.
+        The learners, without any that agree with an earlier one on all rows up to sign, or that
+        are 0 on all rows.
     values : int8 or float64 array of shape (n_learners, n_samples)
-        Values of the learners that are kept, in order. Learners that agree with an earlier one on
-        all rows, up to sign, or that are 0 on all of them, are left out.
+        Their values.
     """
     if isinstance(learners, str):
-        made: Learners = stump_dictionary(X, n_thresholds)
+        candidates: Learners = stump_dictionary(X, n_thresholds)
     else:
-        made = GivenLearners(learners)
-    values = made.values(X)
+        candidates = GivenLearners(learners)
+    values = candidates.values(X)
     kept = distinct_learners(values)
-    return made.take(kept), values[kept]
+    return candidates.take(kept), values[kept]
 
 
 class FromWeakLearners:
-    """Has a parameter `weak_learners`, which may still be called by its former name."""
+    """Mixin for the parameter `weak_learners`, whose former name is `voters`."""
 
-    weak_learners: Any
-    voters: Any
+    weak_learners: str | Learner | Sequence[Learner] | None
+    voters: str | Learner | Sequence[Learner] | None
 
     def _grows_trees(self) -> bool:
-        given = (self.weak_learners, self.voters)
-        return all(learners is None or isinstance(learners, str) for learners in given)
+        return all(
+            learners is None or isinstance(learners, str)
+            for learners in (self.weak_learners, self.voters)
+        )
 
-    def _given_learners(self) -> Any:
+    def _resolve_weak_learners(self) -> str | Learner | Sequence[Learner] | None:
         if isinstance(self.voters, str) and self.voters == "deprecated":
             return self.weak_learners
-        message = "voters is deprecated and goes with version 0.4: use weak_learners"
-        warn(message, FutureWarning)
+        warn(
+            "voters is deprecated and will be removed in version 0.4: use weak_learners",
+            FutureWarning,
+        )
         return self.voters

@@ -1,22 +1,21 @@
-"""The linear programs of LPBoost over a given set of learners."""
+"""Linear programs of LPBoost over a fixed set of learners."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog
+from scipy.optimize import OptimizeResult, linprog
 
 from .weak_learners import FloatArray
 
-#: Bounds from here on count as infinite to the solver.
+#: HiGHS takes bounds from this value on as infinite.
 LIMIT = 1e20
 
 
 @dataclass(frozen=True)
 class Solution:
-    """Optimum of the soft-margin program over some learners.
+    """Optimum of the soft-margin program.
 
     Parameters
     ----------
@@ -25,9 +24,9 @@ class Solution:
     u : array of shape (n_samples,)
         Dual weights of the rows.
     objective : float
-        Optimal value: of rho - D sum xi in the nu-form, of sum alpha + C sum xi in the C-form.
+        Optimal value of rho - D sum xi in the nu-form, or of sum alpha + C sum xi in the C-form.
     rho : float
-        The margin aimed at; 1 in the C-form.
+        The target margin; 1 in the C-form.
     """
 
     alpha: FloatArray
@@ -40,8 +39,8 @@ def solve_nu_form(values: FloatArray, cap: FloatArray) -> Solution:
     """Solve max rho - sum_i D_i xi_i, y_i f(x_i) >= rho - xi_i, sum alpha = 1, alpha, xi >= 0.
 
     The solver gets the dual, min beta with sum_i u_i y_i h_j(x_i) <= beta for all j, sum u = 1
-    and 0 <= u_i <= D_i: its rows are the learners, which are few. alpha and rho
-    are its multipliers, and both programs have the same optimum.
+    and 0 <= u_i <= D_i, whose rows are the few learners. alpha and rho are its multipliers, and
+    both programs have the same optimum.
 
     Parameters
     ----------
@@ -53,7 +52,7 @@ def solve_nu_form(values: FloatArray, cap: FloatArray) -> Solution:
     Returns
     -------
     Solution
-        With rho.
+        The optimum.
 
     Raises
     ------
@@ -76,8 +75,8 @@ def solve_nu_form(values: FloatArray, cap: FloatArray) -> Solution:
 def solve_c_form(values: FloatArray, cap: FloatArray) -> Solution:
     """Solve min sum alpha + sum_i C_i xi_i, y_i f(x_i) >= 1 - xi_i, alpha, xi >= 0.
 
-    By its dual, max sum u with sum_i u_i y_i h_j(x_i) <= 1 for all j and 0 <= u_i <= C_i: the same
-    arguments as of :func:`solve_nu_form`, with C in the place of D, and rho = 1.
+    The solver gets the dual, max sum u with sum_i u_i y_i h_j(x_i) <= 1 for all j and
+    0 <= u_i <= C_i. The arguments are as in :func:`solve_nu_form`, with C in place of D.
     """
     n_learners, n_samples = values.shape
     result = _solve(
@@ -90,23 +89,31 @@ def solve_c_form(values: FloatArray, cap: FloatArray) -> Solution:
 
 
 def _solve(
-    cost: Any,
-    rows: Any,
-    limits: Any,
-    bounds: Any,
-    equal_rows: Any = None,
-    equal_limits: Any = None,
-) -> Any:
-    # Presolving finds nothing in these dense programs and takes longer than solving them.
-    options = {"presolve": False}
+    *,
+    cost: FloatArray,
+    rows: FloatArray,
+    limits: FloatArray,
+    bounds: FloatArray,
+    equal_rows: FloatArray | None = None,
+    equal_limits: FloatArray | None = None,
+) -> OptimizeResult:
     result = linprog(
-        cost, rows, limits, equal_rows, equal_limits, bounds, method="highs", options=options
+        cost,
+        A_ub=rows,
+        b_ub=limits,
+        A_eq=equal_rows,
+        b_eq=equal_limits,
+        bounds=bounds,
+        method="highs",
+        # Presolving finds nothing in these dense programs and takes longer than solving them.
+        options={"presolve": False},
     )
     if result.status != 0:
         raise RuntimeError(f"the linear program of LPBoost was not solved: {result.message}")
     return result
 
 
-def _multipliers(result: Any) -> Any:
-    """Multipliers of the learners' rows; HiGHS gives derivatives of a minimum, hence the sign."""
+def _multipliers(result: OptimizeResult) -> FloatArray:
+    """Multipliers of the learners' rows."""
+    # HiGHS returns derivatives of a minimum, which have the opposite sign.
     return np.maximum(-result.ineqlin.marginals, 0.0)

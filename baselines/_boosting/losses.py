@@ -1,4 +1,4 @@
-"""DeepBoost's surrogate losses, as functions of u = 1 - y f(x)."""
+"""Surrogate losses of DeepBoost, as functions of u = 1 - y f(x)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LN2 = float(log(2.0))
 
 
 class Loss(Protocol):
-    """A convex function Phi that rises, with Phi(0) >= 1."""
+    """A convex, increasing function Phi with Phi(0) >= 1."""
 
     def value(self, u: FloatArray) -> FloatArray:
         """Phi(u)."""
@@ -21,7 +21,7 @@ class Loss(Protocol):
         """Phi'(u)."""
 
     def log_derivative(self, u: FloatArray) -> FloatArray:
-        """Logarithm of Phi'(u), which does not underflow."""
+        """Logarithm of Phi'(u), computed without underflow."""
 
     def log_odds(self, f: FloatArray) -> FloatArray:
         """Log-odds of y = +1 given x if f(x) is the minimiser of the expected loss."""

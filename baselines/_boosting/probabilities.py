@@ -1,4 +1,4 @@
-"""From the votes f of two or more classes to their probabilities."""
+"""Probabilities of classes from the votes f."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from mddf._ensemble.margin_loss import project_to_simplex
 from .losses import LOSSES
 from .weak_learners import FloatArray
 
-#: Votes of classes that differ by less than this share tie: the first of them is predicted.
+#: Votes that differ by less than this share of their size are within rounding errors of a tie: the
+#: first of these classes is predicted.
 NEAR_TOP = 1e-12
 
 
 def probabilities(f: FloatArray, link: str) -> FloatArray:
-    """Probabilities of all classes.
+    """Convert votes to probabilities of all classes.
 
     Parameters
     ----------
@@ -36,13 +37,13 @@ def probabilities(f: FloatArray, link: str) -> FloatArray:
 
 
 def logistic_probabilities(log_odds: FloatArray) -> FloatArray:
-    """Probabilities of classes that are held against the rest by their log-odds.
+    """Convert log-odds of each class against the rest to probabilities.
 
     Parameters
     ----------
     log_odds : array of shape (n_samples,) or (n_samples, n_classes)
-        Of the second of two classes; or of each of several, whose probabilities are divided by
-        their sum, in the log domain, where they do not vanish.
+        Log-odds of the second of two classes, or of each of several classes. Their probabilities
+        are divided by their sum, in the log domain, where they do not vanish.
 
     Returns
     -------
@@ -56,13 +57,13 @@ def logistic_probabilities(log_odds: FloatArray) -> FloatArray:
 
 
 def linear_probabilities(f: FloatArray) -> FloatArray:
-    """Probabilities of classes of which f is the mean label in {-1, +1}.
+    """Convert votes that estimate the mean of labels in {-1, +1} to probabilities.
 
     Parameters
     ----------
     f : array of shape (n_samples,) or (n_samples, n_classes)
-        (1 + f) / 2 is the probability of the second of two classes, cut at 0 and 1; of several
-        classes the nearest point of the simplex is taken.
+        (1 + f) / 2, clipped to [0, 1], is the probability of the second of two classes. For
+        several classes, these values are projected to the nearest point of the simplex.
 
     Returns
     -------
@@ -75,12 +76,14 @@ def linear_probabilities(f: FloatArray) -> FloatArray:
 
 
 def put_ahead(p: FloatArray, codes: NDArray[np.integer]) -> FloatArray:
-    """Give each row's own class the largest probability where rounding has made it a tie.
+    """Make sure that the predicted class of each row has the largest probability.
+
+    Rounding may make it a tie.
 
     Parameters
     ----------
     p : array of shape (n_samples, n_classes)
-        Probabilities; changed in place, by the least that floating point can tell.
+        Probabilities, which are changed in place, by the smallest step of floating point.
     codes : int array of shape (n_samples,)
         The predicted classes.
     """

@@ -1,4 +1,4 @@
-"""Weak learners: trees found by the compiled core, and the ones already in use."""
+"""Trees as weak learners: searching new ones, and those already in the vote."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from mddf import _core
 
 from .weak_learners import TIE, FloatArray, WeakTrees
 
-#: A weighted error below this counts as this, so that a perfect learner has a finite weight.
+#: Smallest weighted error: a perfect learner gets a finite weight.
 LEAST_ERROR = 1e-10
 
 
 class TreeSearch:
-    """Finds the tree of least penalised weighted error.
+    """Search for the tree with the lowest penalised weighted error.
 
     Parameters
     ----------
     X : float64 array of shape (n_samples, n_features), C order
-        Training rows, encoded once by the ranks of their values.
+        Training rows; they are encoded once, by the ranks of their values.
     max_depth : int
         Largest depth of a tree.
     mode : {"layerwise", "greedy", "stumps"}, default="layerwise"
-        Which trees are visited. "layerwise": the constants, the best stump, then the best tree
-        that one more layer of leaves makes of it, and so on. "greedy": one tree, node by node in
-        breadth-first order, split only where that pays. "stumps": the constants, the best stump,
-        and, when ``max_depth`` is at least 2, that stump followed by one and the same question on
-        both sides.
+        Trees that are considered. "layerwise": the constants, the best stump, then the best tree
+        with one more layer of leaves, and so on. "greedy": one tree, which is grown node by node
+        in breadth-first order and split only where that lowers the penalised error. "stumps": the
+        constants, the best stump, and, if ``max_depth`` is at least 2, that stump followed by the
+        same split on both sides.
     penalty : float64 array, default=[0.]
-        Penalty by number of nodes ("stumps": 1 or 2, the number of levels); larger numbers cost
-        what the last entry says.
+        Penalty by number of nodes, or by number of levels with "stumps". Larger trees have the
+        last entry.
     """
 
     def __init__(
@@ -41,6 +41,7 @@ class TreeSearch:
         penalty: FloatArray | None = None,
     ) -> None:
         self._features = _core.RankedFeatures(X)
+        # The kernel counts levels in 32 bits.
         self._max_depth = min(max_depth, 2**30)
         self._mode = mode
         self._penalty = np.zeros(1) if penalty is None else np.asarray(penalty, np.float64)
@@ -60,20 +61,20 @@ class TreeSearch:
         Returns
         -------
         tree : WeakTrees
-            One tree: the smaller one, the lower feature and the lower threshold in case of ties.
+            One tree. Ties go to the smaller tree, then to the lower feature and threshold.
         prediction : int8 array of shape (n_samples,)
             Its votes on the training rows.
         edge : float
             sum_i signed_weight_i h(x_i), never negative.
         """
-        found = self._features.search(
+        *nodes, prediction, edge = self._features.search(
             signed_weight, self._penalty, scale, self._max_depth, self._mode
         )
-        return WeakTrees.of_tree(*found[:6]), found[6], found[7]
+        return WeakTrees.from_tree(*nodes), prediction, edge
 
 
 class UsedTrees:
-    """The trees that have a weight already, with what they say about the training rows."""
+    """Trees that are in the vote, with their predictions of the training rows."""
 
     def __init__(self) -> None:
         self.trees: list[WeakTrees] = []
@@ -92,12 +93,13 @@ class UsedTrees:
         return self._index.get((prediction * prediction[0]).tobytes())
 
     def add(self, tree: WeakTrees, prediction: NDArray[np.int8]) -> int:
-        """Append a tree that was not found; return its index."""
+        """Add a tree that is not there yet; return its index."""
         k = len(self.trees)
         if k == len(self._predictions):
-            grown = np.empty((max(16, 2 * k), len(prediction)), dtype=np.int8)
-            grown[:k] = self._predictions[:k].reshape(k, len(prediction))
-            self._predictions = grown
+            # The capacity doubles, so that rows are rarely copied.
+            larger = np.empty((max(16, 2 * k), len(prediction)), dtype=np.int8)
+            larger[:k] = self._predictions[:k].reshape(k, len(prediction))
+            self._predictions = larger
         self._predictions[k] = prediction
         self.trees.append(tree)
         self._index[(prediction * prediction[0]).tobytes()] = k
@@ -106,23 +108,23 @@ class UsedTrees:
     def choose(
         self, tree: WeakTrees, prediction: NDArray[np.int8], score: float, scores: FloatArray
     ) -> int | None:
-        """Index of the learner of the largest score, a new tree only where none in use is better.
+        """Choose the tree with the largest score; the new tree must beat all that are in use.
 
         Parameters
         ----------
         tree : WeakTrees
-            The tree that was found; it is added if it is the best and not in use.
+            The new tree. It is added if it is chosen and not in use yet.
         prediction : int8 array of shape (n_samples,)
             Its votes.
         score : float
             Its score.
         scores : array of shape (n_used,) or (0,)
-            Scores of the trees in use; none where they do not compete.
+            Scores of the trees in use; empty if they do not compete.
 
         Returns
         -------
         int or None
-            None where no score is above 0.
+            Index of the tree; None if no score is above 0.
         """
         if len(scores):
             best = int(np.argmax(scores))
@@ -134,7 +136,7 @@ class UsedTrees:
         return self.add(tree, prediction) if k is None else k
 
     def edges(self, signed_weight: FloatArray) -> FloatArray:
-        """Edge of every used tree, negative where its complement is better."""
+        """Edge of every tree in use, negative if its complement is better."""
         k = len(self.trees)
         if k == 0:
             return np.empty(0)

@@ -12,12 +12,12 @@ from .losses import Loss
 from .search import LEAST_ERROR
 from .weak_learners import FloatArray
 
-#: ln sqrt((1 - e) / e) at e = LEAST_ERROR: the largest step where nothing else bounds it.
+#: ln sqrt((1 - e) / e) for e = LEAST_ERROR: the step of a perfect learner without a penalty.
 LARGEST_FREE_STEP = 0.5 * float(log((1 - LEAST_ERROR) / LEAST_ERROR))
 
 
 def majorizer_step(error: float, alpha: float, penalty: float) -> float:
-    """Minimiser of the exponential upper bound along a coordinate.
+    """Minimise the exponential upper bound along a coordinate.
 
     Minimises (1 - eps) e^-eta + eps e^eta + P |alpha + eta| over eta. With
     q = (1 - eps) e^alpha - eps e^-alpha and R = sqrt(P^2 + 4 eps (1 - eps)) the step is -alpha if
@@ -29,7 +29,7 @@ def majorizer_step(error: float, alpha: float, penalty: float) -> float:
     error : float
         eps, the weighted error of the learner.
     alpha : float
-        Its present weight.
+        Present weight of the learner.
     penalty : float
         P = L / S >= 0. With P = 0 the error is kept at least 1e-10 away from 0 and 1.
 
@@ -55,10 +55,11 @@ def exact_step(
     u: FloatArray,
     weight: FloatArray,
     agreement: NDArray[np.int8],
+    *,
     alpha: float,
     cost: float,
 ) -> float:
-    """Minimiser of the objective itself along a coordinate, by a search for a root.
+    """Minimise the objective along a coordinate, by finding a root of its slope.
 
     Minimises sum_i w_i Phi(u_i - eta y_i h(x_i)) + L |alpha + eta| over eta.
 
@@ -76,7 +77,7 @@ def exact_step(
         Present weight of the learner.
     cost : float
         L >= 0. With L = 0 and a learner that is right (or wrong) on all rows there is no
-        minimiser; the step is then limited as in :func:`majorizer_step`.
+        minimiser, and the step is limited as in :func:`majorizer_step`.
 
     Returns
     -------
@@ -92,14 +93,16 @@ def exact_step(
         return -alpha
     if cost == 0 and abs(int(agreement.sum(dtype=np.int64))) == len(agreement):
         return LARGEST_FREE_STEP * int(agreement[0])
-    # The slope rises; the new weight lies on the side of 0 where it is still to come to +-cost.
+    # The slope increases with eta. It has a root on the right of the kink at -alpha, where |alpha|
+    # contributes +cost, if it is negative there, and else on the left, where it contributes -cost.
     up = at_kink < 0
     offset = cost if up else -cost
 
     def shifted(eta: float) -> float:
         return slope(eta) + offset
 
-    near, reach = -alpha, 1.0
+    near = -alpha
+    reach = 1.0
     while (shifted(near + reach) < 0) if up else (shifted(near - reach) > 0):
         reach *= 2.0
     far = near + reach if up else near - reach

@@ -1,4 +1,4 @@
-"""Learners: the base classifiers of an ensemble, many of them at once."""
+"""Sets of weak learners, the base classifiers of an ensemble."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from numpy.typing import NDArray
 
 from mddf import _core
@@ -25,14 +26,14 @@ TIE = 1e-11
 @register_serializable("base trees")
 @dataclass(frozen=True, eq=False)
 class WeakTrees:
-    """Decision trees with labels in {-1, +1}, one after another in flat read-only arrays.
+    """Decision trees with labels in {-1, +1}, in flat read-only arrays.
 
-    Children count from the start of their tree and come after their parent.
+    Indices of children count from the start of their tree, and are larger than their parent's.
 
     Parameters
     ----------
     start : int64 array of shape (n_learners + 1,)
-        Where the nodes of each tree start; the last entry is n_nodes.
+        First node of each tree; the last entry is n_nodes.
     feature : int32 array of shape (n_nodes,)
         Feature on which a node splits; -1 at a leaf.
     threshold : float64 array of shape (n_nodes,)
@@ -42,7 +43,7 @@ class WeakTrees:
     label : int8 array of shape (n_nodes,)
         The vote of a leaf.
     gain : float64 array of shape (n_nodes,)
-        What the split of a node added to the edge of the tree when it was found.
+        Increase of the tree's edge by the split of a node.
     """
 
     start: NDArray[np.int64]
@@ -54,51 +55,49 @@ class WeakTrees:
     gain: FloatArray
 
     def __post_init__(self) -> None:
-        kept = vars(self)
-        for name, array in kept.items():
-            kept[name] = array.view()
-            kept[name].flags.writeable = False
+        fields = vars(self)
+        for name, array in fields.items():
+            fields[name] = array.view()
+            fields[name].flags.writeable = False
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self.__post_init__()  # the arrays are read-only again
+        # Restored arrays are writeable.
+        self.__post_init__()
 
     @classmethod
-    def of_tree(
-        cls, feature: Any, threshold: Any, left: Any, right: Any, label: Any, gain: Any
-    ) -> WeakTrees:
-        """Take one tree."""
-        start = np.array([0, len(feature)], dtype=np.int64)
-        return cls(start, feature, threshold, left, right, label, gain)
+    def from_tree(cls, feature: NDArray[np.int32], *node_arrays: NDArray[Any]) -> WeakTrees:
+        """Make a single tree from the arrays of its nodes, in the order of the parameters."""
+        return cls(np.array([0, len(feature)], dtype=np.int64), feature, *node_arrays)
 
     @classmethod
-    def joined(cls, parts: Iterable[WeakTrees]) -> WeakTrees:
-        """Put the trees of several one after another."""
-        parts = [_NO_TREES, *parts]
-        nodes = [
-            np.concatenate(arrays) for arrays in zip(*(p._nodes() for p in parts), strict=True)
-        ]
-        sizes = np.concatenate([part.sizes for part in parts])
-        return cls(_starts(sizes), *nodes)
+    def concatenate(cls, sets: Iterable[WeakTrees]) -> WeakTrees:
+        """Join sets of trees; without any set, the result has no trees."""
+        sets = [_NO_TREES, *sets]
+        arrays_by_field = zip(*(trees._node_arrays() for trees in sets), strict=True)
+        sizes = np.concatenate([trees.sizes for trees in sets])
+        return cls(_starts(sizes), *(np.concatenate(arrays) for arrays in arrays_by_field))
 
     @classmethod
     def stumps(cls, feature: NDArray[np.int64], threshold: FloatArray) -> WeakTrees:
         """Make one stump for each feature and threshold, +1 above the threshold."""
         n = len(feature)
 
-        def nodes(root: Any, left: Any, right: Any, dtype: Any) -> Any:
-            columns = np.empty((n, 3), dtype)
-            columns[:, 0], columns[:, 1], columns[:, 2] = root, left, right
-            return columns.ravel()
+        def nodes(root: Any, left: float, right: float, dtype: npt.DTypeLike) -> NDArray[Any]:
+            stump_nodes = np.empty((n, 3), dtype)
+            stump_nodes[:, 0] = root
+            stump_nodes[:, 1] = left
+            stump_nodes[:, 2] = right
+            return stump_nodes.ravel()
 
         return cls(
-            3 * np.arange(n + 1, dtype=np.int64),
-            nodes(feature, -1, -1, np.int32),
-            nodes(threshold, 0, 0, np.float64),
-            nodes(1, -1, -1, np.int32),
-            nodes(2, -1, -1, np.int32),
-            nodes(1, -1, 1, np.int8),
-            nodes(1, 0, 0, np.float64),
+            start=3 * np.arange(n + 1, dtype=np.int64),
+            feature=nodes(feature, -1, -1, np.int32),
+            threshold=nodes(threshold, 0, 0, np.float64),
+            left=nodes(1, -1, -1, np.int32),
+            right=nodes(2, -1, -1, np.int32),
+            label=nodes(1, -1, 1, np.int8),
+            gain=nodes(1, 0, 0, np.float64),
         )
 
     def __len__(self) -> int:
@@ -107,15 +106,15 @@ class WeakTrees:
     def __getitem__(self, index: int) -> WeakTrees:
         return self.take(np.array([index]))
 
-    def _nodes(self) -> tuple[NDArray[Any], ...]:
+    def _node_arrays(self) -> tuple[NDArray[Any], ...]:
         return self.feature, self.threshold, self.left, self.right, self.label, self.gain
 
-    def _arrays(self) -> Any:
+    def _kernel_arrays(self) -> tuple[NDArray[Any], ...]:
         return self.feature, self.threshold, self.left, self.right, self.label, self.start
 
     @property
     def size(self) -> int:
-        """Number of nodes, inner ones and leaves, of all trees together."""
+        """Number of nodes of all trees, leaves included."""
         return len(self.feature)
 
     @property
@@ -125,24 +124,24 @@ class WeakTrees:
 
     def values(self, X: FloatArray) -> NDArray[np.int8]:
         """Votes of every tree on every row, shape (n_learners, n_samples)."""
-        return _core.tree_labels(X, *self._arrays())
+        return _core.tree_labels(X, *self._kernel_arrays())
 
     def votes(self, X: FloatArray, weights: FloatArray) -> FloatArray:
         """Weighted sum of the votes, shape (n_samples,)."""
-        return _core.tree_votes(X, np.ascontiguousarray(weights), *self._arrays())
+        return _core.tree_votes(X, np.ascontiguousarray(weights), *self._kernel_arrays())
 
     def take(self, chosen: NDArray[np.int64]) -> WeakTrees:
-        """Keep only some of the trees."""
+        """Select trees by their indices."""
         sizes = self.sizes[chosen]
         start = _starts(sizes)
         nodes = np.arange(sizes.sum()) + np.repeat(self.start[:-1][chosen] - start[:-1], sizes)
-        return WeakTrees(start, *(array[nodes] for array in self._nodes()))
+        return WeakTrees(start, *(array[nodes] for array in self._node_arrays()))
 
     def importances(self, weights: FloatArray, n_features: int) -> FloatArray:
-        """Share of each feature in the splits, shape (n_features,).
+        """Compute the share of each feature in the splits, shape (n_features,).
 
-        Every tree shares its absolute weight among its features in proportion to the gains of
-        their splits; the sum over the trees is divided by its total, if that is positive.
+        Every tree distributes its absolute weight over its features in proportion to the gains of
+        its splits. The sum over the trees is scaled to sum 1, if it is positive.
         """
         tree_of = np.searchsorted(self.start, np.arange(self.size), "right") - 1
         inner = self.feature >= 0
@@ -164,7 +163,7 @@ _NO_TREES = WeakTrees(np.zeros(1, np.int64), *(np.empty(0, dtype) for dtype in _
 @register_serializable("given base classifiers")
 @dataclass(frozen=True, eq=False)
 class GivenLearners:
-    """Learners that the caller brings along.
+    """Learners passed by the user.
 
     Parameters
     ----------
@@ -172,54 +171,56 @@ class GivenLearners:
         Each takes X of shape (n_samples, n_features) and returns real values of shape
         (n_samples,); a single callable may return (n_samples, n_learners).
     chosen : int64 array or None, default=None
-        The learners to keep of those given; all when None.
+        Indices of the selected learners; None for all.
     """
 
     learners: Learner | Sequence[Learner]
     chosen: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
-        wrong = [] if callable(self.learners) else [v for v in self.learners if not callable(v)]
-        if wrong:
-            raise ValueError(f"weak_learners must be callable; got {short(wrong[0])} among them")
+        for learner in () if callable(self.learners) else self.learners:
+            if not callable(learner):
+                raise ValueError(
+                    f"weak_learners must be callable; got {short(learner)} among them"
+                )
 
     @classmethod
-    def joined(cls, parts: Sequence[GivenLearners]) -> GivenLearners:
-        """Put together what was chosen of the same learners, at least once."""
-        chosen = [part.chosen for part in parts if part.chosen is not None]
-        return cls(parts[0].learners, np.concatenate(chosen))
+    def concatenate(cls, sets: Sequence[GivenLearners]) -> GivenLearners:
+        """Join selections of the same learners, at least one."""
+        chosen = [selection.chosen for selection in sets if selection.chosen is not None]
+        return cls(sets[0].learners, np.concatenate(chosen))
 
     def __len__(self) -> int:
         if self.chosen is not None:
             return len(self.chosen)
         if callable(self.learners):
             raise TypeError(
-                "a single callable shows in its values alone how many learners it makes"
+                "the number of learners of a single callable is only known from its values"
             )
         return len(self.learners)
 
     def values(self, X: FloatArray) -> FloatArray:
         """Values of every learner on every row, shape (n_learners, n_samples)."""
         if callable(self.learners):
-            rows = _values(self.learners, X, n_axes=(1, 2))
-            return rows if self.chosen is None else rows[self.chosen]
-        kept = range(len(self.learners)) if self.chosen is None else self.chosen
-        made = [_values(self.learners[j], X, n_axes=(1,)) for j in kept]
-        return np.concatenate([np.empty((0, len(X))), *made])
+            values = _values(self.learners, X, n_axes=(1, 2))
+            return values if self.chosen is None else values[self.chosen]
+        indices = range(len(self.learners)) if self.chosen is None else self.chosen
+        learner_values = [_values(self.learners[j], X, n_axes=(1,)) for j in indices]
+        return np.concatenate([np.empty((0, len(X))), *learner_values])
 
     def votes(self, X: FloatArray, weights: FloatArray) -> FloatArray:
         """Weighted sum of the values, shape (n_samples,)."""
         return weighted_sum(self.values(X).T, weights) if len(weights) else np.zeros(len(X))
 
     def take(self, chosen: NDArray[np.int64]) -> GivenLearners:
-        """Keep only some of the learners."""
+        """Select learners by their indices."""
         return GivenLearners(self.learners, chosen if self.chosen is None else self.chosen[chosen])
 
 
 @register_serializable("fitted base classifiers")
 @dataclass(frozen=True, eq=False)
 class FittedLearners:
-    """Classifiers of labels in {-1, +1}, one for each round that fitted one.
+    """Fitted classifiers of labels in {-1, +1}, one for each round.
 
     Parameters
     ----------
@@ -229,28 +230,28 @@ class FittedLearners:
     estimators: list[Any]
 
     @classmethod
-    def joined(cls, parts: Iterable[FittedLearners]) -> FittedLearners:
-        """Put the classifiers of several one after another."""
-        return cls([estimator for part in parts for estimator in part.estimators])
+    def concatenate(cls, sets: Iterable[FittedLearners]) -> FittedLearners:
+        """Join sets of classifiers."""
+        return cls([estimator for learners in sets for estimator in learners.estimators])
 
     def __len__(self) -> int:
         return len(self.estimators)
 
     def values(self, X: FloatArray) -> NDArray[np.int8]:
         """Votes of every classifier on every row, shape (n_learners, n_samples)."""
-        made = [np.asarray(estimator.predict(X)) for estimator in self.estimators]
-        return np.reshape(made, (len(made), len(X))).astype(np.int8)
+        labels = [np.asarray(estimator.predict(X)) for estimator in self.estimators]
+        return np.reshape(labels, (len(labels), len(X))).astype(np.int8)
 
     def votes(self, X: FloatArray, weights: FloatArray) -> FloatArray:
         """Weighted sum of the votes, shape (n_samples,)."""
         return weighted_sum(self.values(X).T.astype(float), weights)
 
     def take(self, chosen: NDArray[np.int64]) -> FittedLearners:
-        """Keep only some of the classifiers."""
+        """Select classifiers by their indices."""
         return FittedLearners([self.estimators[k] for k in chosen.tolist()])
 
     def importances(self, weights: FloatArray, n_features: int) -> FloatArray:
-        """Mean of the classifiers' importances by their weights, shape (n_features,)."""
+        """Compute the weighted mean of the classifiers' importances, shape (n_features,)."""
         shares = np.zeros(n_features)
         for weight, estimator in zip(weights, self.estimators, strict=True):
             shares += abs(weight) * np.asarray(estimator.feature_importances_)
@@ -261,7 +262,7 @@ Learners = WeakTrees | GivenLearners | FittedLearners
 
 
 def _values(learner: Learner, X: FloatArray, n_axes: tuple[int, ...]) -> FloatArray:
-    """Values of what is one learner or several, one row per learner."""
+    """Values of a learner, or of several learners in one callable; a row per learner."""
     with naming("weak_learners"):
         columns = np.asarray(learner(X), dtype=np.float64)
     if columns.ndim not in n_axes or len(columns) != len(X):

@@ -1,1 +1,1 @@
-"""Elementary functions, messages, threads, plain states: nothing that learns."""
+"""Parts without any learning: elementary functions, messages, threads, stored states."""

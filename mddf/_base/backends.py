@@ -1,14 +1,15 @@
-"""Tasks of joblib's backends, and what they have in common, sent to every machine once.
+"""Running tasks on joblib's backends, with shared arguments sent to every machine once.
 
-joblib's backends for Dask and Ray would send it again and again: with each call or with each task.
+joblib's own backends for Dask and Ray would send shared arguments again with each call or task.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import islice
 from time import sleep
 from typing import Any
@@ -18,22 +19,33 @@ import numpy as np
 from joblib import Parallel
 from joblib.parallel import get_active_backend
 
-# So often a task is sent to Dask whose workers die.
+from mddf._base.parallel import Task
+
+# A task whose workers die is sent to Dask at most this often. Pauses between the attempts double
+# from a quarter of a second on, which leaves a cluster 8 seconds to replace lost workers.
 _ATTEMPTS = 6
-# Seconds that Dask may take to start the first worker.
-_PATIENCE = 300
-# Arrays of more bytes are too large to be a part of a task that Dask's scheduler gets.
-_LARGE = 2**20
+# Seconds that Dask may take to start the first worker: clusters with a queue take minutes.
+_SECONDS_TO_FIRST_WORKER = 300
+# Larger arrays (in bytes) are sent to Dask's workers directly, and not as a part of a task, which
+# goes through the scheduler. Not tuned.
+_MAX_BYTES_IN_TASK = 2**20
+# joblib's backends that have tasks of their own, by the names of their classes.
+_ENGINES = {"DaskDistributedBackend": "dask", "RayBackend": "ray"}
+
+
+def _active_backend() -> Any:
+    backend, _ = get_active_backend(prefer="threads")
+    return backend
 
 
 def _engine(backend: Any) -> str | None:
-    """What engine a backend gives its tasks to, if that keeps values for them."""
-    return {"DaskDistributedBackend": "dask", "RayBackend": "ray"}.get(type(backend).__name__)
+    """Return "dask" or "ray" if the backend runs its tasks there, else None."""
+    return _ENGINES.get(type(backend).__name__)
 
 
-def place() -> Any:
-    """Where stand-ins are good: a client of Dask, a session of Ray, None without either."""
-    backend, _ = get_active_backend(prefer="threads")
+def cluster_in_use() -> Any:
+    """Identify the cluster in which stand-ins are valid: Dask's client, Ray's job, or None."""
+    backend = _active_backend()
     engine = _engine(backend)
     if engine == "dask":
         return backend.client
@@ -45,15 +57,16 @@ def place() -> Any:
 
 
 def shared(values: Sequence[Any]) -> list[Any]:
-    """Stand-ins for values that are arguments of many tasks, in whose place tasks get the values.
+    """Return stand-ins for values that are arguments of many tasks; tasks receive the values.
 
-    On Dask, every worker there is gets them now, and again when all that had them are gone; on
-    Ray, the object store has them; otherwise joblib sends them itself: they are the stand-ins.
+    On Dask, all present workers receive the values now, and new workers do if these are lost. On
+    Ray, they are put in the object store. With other backends, which send arguments themselves,
+    the values are their own stand-ins.
     """
-    backend, _ = get_active_backend(prefer="threads")
+    backend = _active_backend()
     engine = _engine(backend)
     if engine == "dask":
-        return _Scattered.all(backend.client, list(values))
+        return _ScatteredValue.scatter(backend.client, list(values))
     if engine == "ray":
         import ray
 
@@ -61,36 +74,39 @@ def shared(values: Sequence[Any]) -> list[Any]:
     return list(values)
 
 
-def in_order(tasks: Iterable[Any], n_jobs: int) -> Iterable[Any]:
-    """The results of delayed calls in their order, from threads or as a joblib backend has it."""
-    backend, _ = get_active_backend(prefer="threads")
-    if _engine(backend) == "ray":
-        return _on_ray(tasks, n_jobs, backend.ray_remote_args or {})
-    if _engine(backend) == "dask":
-        return _on_dask(tasks, n_jobs, backend)
-    kind = "generator" if backend.supports_return_generator else "list"
-    return Parallel(n_jobs=n_jobs, prefer="threads", return_as=kind)(tasks)
+def in_order(tasks: Iterable[Task], n_jobs: int) -> Iterable[Any]:
+    """Return the results of tasks in their order, from threads or the joblib backend in force."""
+    backend = _active_backend()
+    engine = _engine(backend)
+    if engine == "ray":
+        return _run_on_ray(tasks, n_jobs, backend.ray_remote_args or {})
+    if engine == "dask":
+        return _run_on_dask(tasks, n_jobs, backend)
+    return_as = "generator" if backend.supports_return_generator else "list"
+    return Parallel(n_jobs=n_jobs, prefer="threads", return_as=return_as)(tasks)
 
 
-def _on_ray(tasks: Iterable[Any], n_jobs: int, options: dict[str, Any]) -> Iterator[Any]:
-    """As Ray's own tasks.
+def _run_on_ray(
+    tasks: Iterable[Task], n_jobs: int, remote_options: dict[str, Any]
+) -> Iterator[Any]:
+    """Run tasks as Ray's own.
 
     joblib's backend starts new processes for each call, hides object references from Ray, and
-    does not outlive the loss of a process.
+    fails when a process is lost.
     """
     import ray
 
     tasks = iter(tasks)
-    call = ray.remote(_call).options(**options)
+    call = ray.remote(_call).options(**remote_options)
     running: deque[Any] = deque()
     try:
         while True:
-            for function, given, named in islice(tasks, 2 * n_jobs - len(running)):
-                running.append(call.remote(function, *given, **named))
+            for function, arguments, options in islice(tasks, 2 * n_jobs - len(running)):
+                running.append(call.remote(function, *arguments, **options))
             if not running:
                 return
             result = ray.get(running[0])
-            # Before it is yielded: Ray crashes when a task is cancelled that is ready.
+            # Removed before it is yielded: Ray crashes if a finished task is cancelled.
             running.popleft()
             yield result
     finally:
@@ -98,75 +114,90 @@ def _on_ray(tasks: Iterable[Any], n_jobs: int, options: dict[str, Any]) -> Itera
             ray.cancel(reference)
 
 
-class _Scattered:
-    """A value on Dask's workers, and here, should they be gone."""
+class _ScatteredValue:
+    """A value that Dask's workers have, with a copy in this process in case they are lost."""
 
     def __init__(self, client: Any, value: Any, future: Any) -> None:
-        self.client, self.value, self._future = client, value, future
+        self.client = client
+        self.value = value
+        self._future = future
 
     @classmethod
-    def all(cls, client: Any, values: list[Any]) -> list[_Scattered]:
+    def scatter(cls, client: Any, values: list[Any]) -> list[_ScatteredValue]:
         """Send values to all workers."""
         futures = _scatter(client, values)
-        return [cls(client, *pair) for pair in zip(values, futures, strict=True)]
+        return [cls(client, value, future) for value, future in zip(values, futures, strict=True)]
 
-    def there(self, again: bool = False) -> Any:
-        """Dask's future of it, which some worker has.
+    def available_future(self, check_scheduler: bool = False) -> Any:
+        """Return Dask's future of the value, after sending it again if all workers lost it.
 
-        The client may not know of a loss yet: `again` asks the scheduler.
+        The client may learn late of a loss; `check_scheduler` makes sure.
         """
-        if self._future.status != "finished" or (again and self._lost()):
+        if self._future.status != "finished" or (check_scheduler and self._is_lost()):
             (self._future,) = _scatter(self.client, [self.value])
         return self._future
 
-    def _lost(self) -> bool:
+    def _is_lost(self) -> bool:
         try:
             return not any(self.client.who_has([self._future]).values())
-        except CancelledError:  # the client knows by now
+        except CancelledError:  # the client has learned of the loss in the meantime
             return True
 
 
 def _scatter(client: Any, values: list[Any], *, broadcast: bool = True) -> list[Any]:
-    """Futures of values on all workers, or on some; one may die meanwhile."""
+    """Send values to all workers, or to some, and return their futures; repeat if one dies."""
     for attempt in range(_ATTEMPTS):
         try:
-            return client.scatter(values, broadcast=broadcast, hash=False, timeout=_PATIENCE)
-        except OSError as error:  # of the connection to a worker, such as CommClosedError
+            return client.scatter(
+                values, broadcast=broadcast, hash=False, timeout=_SECONDS_TO_FIRST_WORKER
+            )
+        # Errors of the connection to a worker, such as CommClosedError.
+        except OSError as error:
             if isinstance(error, TimeoutError) or attempt == _ATTEMPTS - 1:
                 raise
             sleep(2**attempt / 4)
     raise AssertionError
 
 
-def _on_dask(tasks: Iterable[Any], n_jobs: int, backend: Any) -> Iterator[Any]:
-    """As Dask's own tasks.
+@dataclass
+class _RunningTask:
+    """A task that has been submitted to Dask, and the future of its result."""
 
-    joblib's backend computes here where there is one job, waits for ever when a task has cost
-    several workers their life, and does not know what workers had that died.
+    task: Task
+    future: Any
+
+
+def _run_on_dask(tasks: Iterable[Task], n_jobs: int, backend: Any) -> Iterator[Any]:
+    """Run tasks as Dask's own.
+
+    joblib's backend runs tasks in this process if there is one job, waits for ever after a task
+    that has killed several workers, and loses values along with the workers that had them.
     """
     tasks = iter(tasks)
-    running: deque[Any] = deque()
+    running: deque[_RunningTask] = deque()
     try:
         while True:
             for task in islice(tasks, 2 * n_jobs - len(running)):
-                running.append([task, _submit(backend, task)])
+                running.append(_RunningTask(task, _submit(backend, task)))
             if not running:
                 return
-            result = _result(backend, running[0])
+            result = _wait_for_result(backend, running[0])
             running.popleft()
             yield result
     finally:
-        if running:  # for none Dask would go to its loop, too, which may be what collects this
-            backend.client.cancel([future for _, future in running])
+        # To cancel nothing would also enter Dask's event loop. The garbage collector may run this
+        # in that very loop, which would then wait for itself.
+        if running:
+            backend.client.cancel([task.future for task in running])
 
 
 @contextmanager
 def _slot_released(future: Any) -> Iterator[None]:
-    """Where a task of Dask's waits for another one: leave the worker's pool of threads to that.
+    """Leave the worker's pool of threads while a task of Dask waits for another task.
 
-    joblib's own context does not come back after an error, and a thread that is not in the pool
-    cannot leave it. A generator must not be suspended in here: it may be closed late, by another
-    thread, or inside another such context.
+    joblib's own context does not return to the pool after an error, and a thread outside of the
+    pool cannot leave it. No generator may be suspended inside this context: it may be closed
+    late, by another thread, or inside another such context.
     """
     from distributed import secede
     from distributed.threadpoolexecutor import rejoin, thread_state
@@ -182,33 +213,42 @@ def _slot_released(future: Any) -> Iterator[None]:
         rejoin()  # type: ignore[no-untyped-call]
 
 
-def _submit(backend: Any, task: Any, again: bool = False) -> Any:
-    function, given, named = task
+def _submit(backend: Any, task: Task, check_scheduler: bool = False) -> Any:
+    """Submit a task to Dask and return its future."""
+    function, arguments, options = task
     client = backend.client
 
-    def sent(value: Any) -> Any:
-        if isinstance(value, _Scattered):
-            return value.there(again)
-        large = isinstance(value, np.ndarray) and value.nbytes > _LARGE
-        return _scatter(client, [value], broadcast=False)[0] if large else value
+    def argument_to_send(value: Any) -> Any:
+        if isinstance(value, _ScatteredValue):
+            return value.available_future(check_scheduler)
+        if isinstance(value, np.ndarray) and value.nbytes > _MAX_BYTES_IN_TASK:
+            return _scatter(client, [value], broadcast=False)[0]
+        return value
 
-    given, key = map(sent, given), f"{function.__name__}-{uuid4().hex}"
-    return client.submit(_call, function, *given, **named, key=key, **backend.submit_kwargs)
+    return client.submit(
+        _call,
+        function,
+        *map(argument_to_send, arguments),
+        **options,
+        key=f"{function.__name__}-{uuid4().hex}",
+        **backend.submit_kwargs,
+    )
 
 
-def _result(backend: Any, sent: list[Any]) -> Any:
-    """What comes of a task and its future; another one, if workers died with what it needs."""
+def _wait_for_result(backend: Any, running: _RunningTask) -> Any:
+    """Return a task's result; submit it again if workers died with values that it needs."""
     for attempt in range(_ATTEMPTS):
         try:
-            with _slot_released(sent[1]):
-                return sent[1].result()
+            with _slot_released(running.future):
+                return running.future.result()
         except CancelledError:
             if backend.client.status != "running" or attempt == _ATTEMPTS - 1:
                 raise
-        sleep(2**attempt / 4)  # until the scheduler has seen which workers are gone
-        sent[1] = _submit(backend, sent[0], again=True)
+        # Until the scheduler has noticed which workers are gone.
+        sleep(2**attempt / 4)
+        running.future = _submit(backend, running.task, check_scheduler=True)
     raise AssertionError
 
 
-def _call(function: Any, *arguments: Any, **named: Any) -> Any:
-    return function(*arguments, **named)
+def _call(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    return function(*arguments, **options)

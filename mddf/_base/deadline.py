@@ -1,4 +1,4 @@
-"""The time that a fit may take."""
+"""Time limit of a fit."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from time import monotonic, process_time
 
 from mddf._base.parallel import TimeIsUp as TimeIsUp
 
-# Share of a limit after which no work goes on: what is left to do then takes time, too.
-_SHARE = 0.95
+# Work is cut off after this share of the limit: what follows, such as storing the model, takes
+# time as well. Not tuned.
+_SHARE_BEFORE_CUT = 0.95
+# Shortest CPU time in seconds by which the pace is divided: the clock of a process is coarse.
+_MIN_CPU_SECONDS = 1e-3
 
 
 class Clock:
-    """What is left of a limit.
+    """Remaining time of a fit.
 
     Parameters
     ----------
@@ -23,22 +26,26 @@ class Clock:
     Attributes
     ----------
     end : float
-        When work is cut off, as `monotonic` has it.
+        When work is cut off, by the clock `monotonic`; infinite without a limit.
     whole : bool
-        Whether what is cut off is of no use in part: then `TimeIsUp` is raised.
+        Whether work that is cut off is useless in part: it then raises `TimeIsUp`.
     """
 
     def __init__(self, limit: float | None = None) -> None:
-        self.limit, self.end, self.whole = limit, float("inf"), False
-        self._start = monotonic(), process_time()
+        self.limit = limit
+        self.end = float("inf")
+        self.whole = False
+        self._start = monotonic()
+        self._cpu_start = process_time()
         if limit is not None:
-            self.end = self._start[0] + _SHARE * float(limit)  # single precision holds no clock
+            # Limits in NumPy's single precision would round the clock.
+            self.end = self._start + _SHARE_BEFORE_CUT * float(limit)
 
     @property
     def pace(self) -> float:
-        """How long a second of CPU time takes, 1 at least: other processes may want it, too."""
-        start, start_cpu = self._start
-        return max(1.0, (monotonic() - start) / max(1e-3, process_time() - start_cpu))
+        """Seconds that a second of CPU time takes, at least 1: more if other processes compete."""
+        cpu_seconds = max(_MIN_CPU_SECONDS, process_time() - self._cpu_start)
+        return max(1.0, (monotonic() - self._start) / cpu_seconds)
 
     @property
     def runs(self) -> bool:
@@ -47,35 +54,41 @@ class Clock:
 
     @property
     def left(self) -> float:
-        """Seconds, perhaps below 0; infinite without a limit."""
+        """Remaining seconds, negative after the end; infinite without a limit."""
         return self.end - monotonic()
 
     def allows(self, seconds: float, share: float = 1.0) -> bool:
-        """Whether so many seconds fit into a share of what is left."""
+        """Whether so many seconds fit into a share of the remaining time."""
         return not self.runs or seconds <= share * self.left
 
     @contextmanager
     def cut(self, share: float, *, whole: bool = False) -> Iterator[None]:
-        """Have work end when a share of what is left is over, if there is a limit."""
-        before = self.end, self.whole
+        """End the work in this context after a share of the remaining time."""
+        end_before = self.end
+        whole_before = self.whole
         if self.runs:
-            self.end, self.whole = self.until(share), whole
+            self.end = self.until(share)
+            self.whole = whole
         try:
             yield
         finally:
-            self.end, self.whole = before
+            self.end = end_before
+            self.whole = whole_before
 
     @contextmanager
     def kept_back(self, seconds: float) -> Iterator[None]:
-        """Leave seconds of CPU time to what follows, half of what is left at most."""
-        before = self.end
+        """End the work in this context early, to leave seconds of CPU time to the work after it.
+
+        At most half of the remaining time is left.
+        """
+        end_before = self.end
         if self.runs:
             self.end -= min(seconds * self.pace, 0.5 * max(0.0, self.left))
         try:
             yield
         finally:
-            self.end = before
+            self.end = end_before
 
     def until(self, share: float) -> float:
-        """When a share of what is left is over, as `monotonic` has it."""
+        """Return when a share of the remaining time is over, by the clock `monotonic`."""
         return monotonic() + share * max(0.0, self.left)

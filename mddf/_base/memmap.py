@@ -1,4 +1,4 @@
-"""Class vectors of many samples, out of memory's way."""
+"""Large arrays in temporary files."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from tempfile import TemporaryFile
 
 import numpy as np
 
-# Arrays of so many bytes are worth a file.
-_MANY_BYTES = 2**22
+# Smaller arrays (in bytes) stay in memory: a file saves too little. Not tuned.
+_MIN_FILE_BYTES = 2**22
 
 
 def put_aside(array: np.ndarray) -> np.ndarray:
-    """The array, if it is large in a temporary file, which goes when nobody holds it any more.
+    """Move a large array to a temporary file, which disappears with the last reference to it.
 
-    In memory if there is no room for the file.
+    The array stays in memory if there is no room for the file.
     """
-    if array.nbytes < _MANY_BYTES:
+    if array.nbytes < _MIN_FILE_BYTES:
         return array
     try:
         with TemporaryFile() as file:
@@ -28,9 +28,10 @@ def put_aside(array: np.ndarray) -> np.ndarray:
 
 
 def mean_of(arrays: Iterable[np.ndarray]) -> np.ndarray:
-    """The mean of arrays that come one after the other."""
+    """Mean of arrays that are produced one after the other."""
     rest = iter(arrays)
-    total, n = next(rest).copy(), 1
+    total = next(rest).copy()
+    n = 1
     for array in rest:
         total += array
         n += 1

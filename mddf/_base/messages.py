@@ -1,4 +1,4 @@
-"""What users read: values in errors, in one short line, and warnings that point at their code."""
+"""Texts for users: short values in errors, hints, and warnings that point at their code."""
 
 from __future__ import annotations
 
@@ -6,59 +6,74 @@ import difflib
 import sys
 import warnings
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from reprlib import Repr
+from types import FrameType
 from typing import Any
 
-# What is between a user's line and a warning: this package and what it is called through.
-_BETWEEN = {"mddf", "sklearn", "joblib", "contextlib", "functools", "importlib"}
-_LONGEST = 100
-_FEW_CELLS = 12
+# Modules whose frames a warning skips on the way to the user's line: this package, and packages
+# through which it is called.
+_SKIPPED_MODULES = {"mddf", "sklearn", "joblib", "contextlib", "functools", "importlib"}
+# Longest text of a single value in an error; containers may have twice as much.
+_MAX_LENGTH = 100
+# Arrays with more cells are described by their shape.
+_MAX_CELLS = 12
+# Similarity from which a name counts as a misspelling of another. The default of difflib, 0.6,
+# also finds names of another meaning. Not tuned.
+_MIN_SIMILARITY = 0.75
 
 
-class _Short(Repr):
+class _ShortRepr(Repr):
     def __init__(self) -> None:
         super().__init__()
-        self.maxlevel, self.maxlist, self.maxtuple, self.maxdict, self.maxset = 3, 8, 8, 6, 6
-        self.maxstring = self.maxother = _LONGEST
+        self.maxlevel = 3
+        self.maxlist = 8
+        self.maxtuple = 8
+        self.maxdict = 6
+        self.maxset = 6
+        self.maxstring = _MAX_LENGTH
+        self.maxother = _MAX_LENGTH
 
-    def repr_instance(self, x: Any, level: Any) -> Any:
+    def repr_instance(self, x: Any, level: int) -> str:
         shape = getattr(x, "shape", ())
-        if isinstance(shape, tuple) and shape and (hasattr(x, "columns") or x.size > _FEW_CELLS):
+        if isinstance(shape, tuple) and shape and (hasattr(x, "columns") or x.size > _MAX_CELLS):
             return f"{type(x).__name__} of shape {shape}"
         try:
             text = " ".join(repr(x).split())
-        except Exception:  # of another's class
+        # A class of the user may raise anything.
+        except Exception:
             return f"a {type(x).__name__}"
-        return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 4]} ..."
+        return text if len(text) <= _MAX_LENGTH else f"{text[: _MAX_LENGTH - 4]} ..."
 
     repr_array = repr_ndarray = repr_instance
 
 
-_SHORT = _Short()
+_SHORT = _ShortRepr()
 
 
 def short(value: Any) -> str:
-    """The repr of a value in one line, cut if it is long."""
+    """Return the repr of a value in one line, cut if it is long."""
     try:
         text = " ".join(_SHORT.repr(value).split())
-    except ValueError:  # of an integer of thousands of digits
+    # Python refuses to print integers with thousands of digits.
+    except ValueError:
         return f"a {type(value).__name__} too long to show"
-    return text if len(text) <= 2 * _LONGEST else f"{text[: 2 * _LONGEST - 4]} ..."
+    return text if len(text) <= 2 * _MAX_LENGTH else f"{text[: 2 * _MAX_LENGTH - 4]} ..."
 
 
-def nearest(name: str, there: Any) -> str:
-    """A hint at the one of some names that may be meant, or nothing."""
-    plain = {_letters(other): other for other in there}
-    asked = _letters(name)
-    close = difflib.get_close_matches(asked, plain, n=1, cutoff=0.75)
-    within = [other for other in plain if len(asked) > 3 and asked in other]
-    found = [*close, *sorted(within, key=len)]
-    return f" (did you mean {plain[found[0]]!r}?)" if found else ""
+def nearest(name: str, known_names: Iterable[Any]) -> str:
+    """Return a hint at the known name that is probably meant, or an empty text."""
+    by_letters = {_letters(known): known for known in known_names}
+    letters = _letters(name)
+    similar = difflib.get_close_matches(letters, by_letters, n=1, cutoff=_MIN_SIMILARITY)
+    # Shorter texts are part of too many names.
+    containing = [known for known in by_letters if len(letters) > 3 and letters in known]
+    candidates = [*similar, *sorted(containing, key=len)]
+    return f" (did you mean {by_letters[candidates[0]]!r}?)" if candidates else ""
 
 
-def _letters(name: Any) -> str:
+def _letters(name: object) -> str:
     return "".join(letter for letter in str(name).lower() if letter.isalnum())
 
 
@@ -99,7 +114,7 @@ def _shown_there() -> set[tuple[str, str, int]]:
 
 
 def warn(message: str, category: type[Warning] = UserWarning, *, kind: str | None = None) -> None:
-    """Warn of what the user's code did: the line that called this package, through others or not.
+    """Warn about the user's line that called this package, directly or through other packages.
 
     Parameters
     ----------
@@ -110,7 +125,7 @@ def warn(message: str, category: type[Warning] = UserWarning, *, kind: str | Non
         code, so that a cross-validation does not repeat it for each fold. None shows all.
     """
     frame = sys._getframe(1)
-    while frame.f_back and _module(frame).partition(".")[0] in _BETWEEN:
+    while frame.f_back and _module(frame).partition(".")[0] in _SKIPPED_MODULES:
         frame = frame.f_back
     filename = frame.f_code.co_filename
     shown = _shown_there()
@@ -123,34 +138,38 @@ def warn(message: str, category: type[Warning] = UserWarning, *, kind: str | Non
 
 
 class Renamed:
-    """A fitted attribute under its name of before, with a FutureWarning.
+    """Descriptor for a fitted attribute under its former name, with a FutureWarning.
 
     Parameters
     ----------
     name : str
-        What it is called now.
+        The present name.
     former : callable, optional
-        From its value now to that of before.
+        Function from the present value to the value under the former name.
     """
 
     def __init__(self, name: str, former: Callable[[Any], Any] = lambda value: value) -> None:
-        self.name, self.former = name, former
+        self.name = name
+        self.former = former
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self.before = name
+        self.former_name = name
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        """The attribute of an estimator, if it is fitted."""
+        """Return the attribute of a fitted estimator."""
         if instance is None:
             return self
         try:
             value = getattr(instance, self.name)
         except AttributeError as error:
-            raise AttributeError(f"{type(instance).__name__} has no {self.before}") from error
-        message = f"{self.before} is deprecated and goes with version 0.4: use {self.name}"
-        warn(message, FutureWarning)
+            raise AttributeError(f"{type(instance).__name__} has no {self.former_name}") from error
+        warn(
+            f"{self.former_name} is deprecated and will be removed in version 0.4: "
+            f"use {self.name}",
+            FutureWarning,
+        )
         return self.former(value)
 
 
-def _module(frame: Any) -> str:
+def _module(frame: FrameType) -> str:
     return str(frame.f_globals.get("__name__", ""))

@@ -1,4 +1,4 @@
-"""Work that several threads or processes share."""
+"""Work in several threads: numbers of jobs, cancelling, deadlines, progress bars."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from tqdm import tqdm
 
 from mddf._core import Cancel
 
-# A function, its arguments and its named ones, as joblib's `delayed` gives them.
+# A function with its positional and keyword arguments, as returned by joblib's `delayed`.
 Task = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
 
 class TimeIsUp(Exception):
-    """A limit of time ended work that is of no use in part."""
+    """Raised when a time limit ends work that is useless in part."""
 
 
-# Below this number of cells, starting threads takes longer than they save.
-_FEW_CELLS = 2**22
+# With fewer cells of a table, starting threads takes longer than they save.
+_MIN_CELLS_FOR_THREADS = 2**22
 
 
 def chunks(n: int, n_jobs: int, least: int) -> list[tuple[int, int]]:
-    """Ranges that cover ``range(n)``: one per job, but none shorter than `least`."""
+    """Cut ``range(n)`` into ranges: one per job, but none shorter than `least`."""
     n_chunks = min(n_jobs, n // least)
     if n_chunks <= 1:
         return [(0, n)]
@@ -39,33 +39,34 @@ def chunks(n: int, n_jobs: int, least: int) -> list[tuple[int, int]]:
 
 
 def job_count(n_jobs: int | None, n_pieces: int, *, require: str | None = "sharedmem") -> int:
-    """Number of jobs that joblib makes of `n_jobs`, but not more than there are pieces of work.
+    """Resolve `n_jobs` as joblib does, but to at most one job for each piece of work.
 
-    joblib starts as many threads as it is set to, and computes in the type of `n_jobs`.
+    Joblib itself would start as many threads as it is told to.
     """
     if n_pieces <= 1:
         return 1
-    backend, jobs = get_active_backend(prefer="threads", require=require)
-    jobs = backend.effective_n_jobs(jobs if n_jobs is None else int(n_jobs))
-    return max(1, min(jobs, n_pieces))
+    backend, default_n_jobs = get_active_backend(prefer="threads", require=require)
+    # As int, since joblib computes in the type of `n_jobs`, which may be a small one of NumPy.
+    n_jobs = backend.effective_n_jobs(default_n_jobs if n_jobs is None else int(n_jobs))
+    return max(1, min(n_jobs, n_pieces))
 
 
 def shares_memory() -> bool:
-    """Whether joblib's backend in force has threads of this process, as without one."""
+    """Whether joblib's backend in force runs tasks in threads of this process, as by default."""
     return getattr(get_active_backend(prefer="threads")[0], "supports_sharedmem", False)
 
 
 def useful_jobs(n_cells: int, n_jobs: int | None) -> int:
-    """Number of threads that work on so many cells."""
-    return job_count(n_jobs, 1 if n_cells < _FEW_CELLS else n_cells)
+    """Number of threads to use for a table with this many cells."""
+    return job_count(n_jobs, 1 if n_cells < _MIN_CELLS_FOR_THREADS else n_cells)
 
 
 @contextmanager
 def progress_bar(total: int, description: str, unit: str, *, shown: bool | int) -> Iterator[Any]:
-    """A bar of tqdm's, if it is to be shown.
+    """Show a progress bar, or return an object without effect.
 
-    If not, nothing of tqdm's: its bars wait for a lock that forked processes share, shown or not,
-    and a process that is killed does not give it back.
+    Even hidden bars of tqdm wait for a lock that forked processes share, and that a killed process
+    does not release: without a bar, tqdm is not used at all.
     """
     if not shown:
         yield SimpleNamespace(n=0, update=lambda n=1: None)
@@ -76,9 +77,9 @@ def progress_bar(total: int, description: str, unit: str, *, shown: bool | int) 
 
 @contextmanager
 def stopped_on_error() -> Iterator[Cancel]:
-    """Stop what still runs in the kernel's calls that got the flag, when an error ends the block.
+    """Provide a flag that stops the kernel's calls that have it, if an error ends the context.
 
-    They are awaited: threads must not work on arrays that are gone, nor outlive the interpreter.
+    Threads must not work on arrays that are gone, nor outlive the interpreter.
     """
     cancel = Cancel()
     try:
@@ -90,7 +91,7 @@ def stopped_on_error() -> Iterator[Cancel]:
 
 @contextmanager
 def stopped_at(until: float, cancel: Cancel) -> Iterator[None]:
-    """Stop the kernel's calls that got the flag at a time, as `monotonic` has it."""
+    """Stop the kernel's calls that have the flag at a time by the clock `monotonic`."""
     if until == np.inf:
         yield
         return
@@ -104,41 +105,46 @@ def stopped_at(until: float, cancel: Cancel) -> Iterator[None]:
 
 
 def from_threads(tasks: Iterable[Task], n_jobs: int, cancel: Cancel) -> Iterator[Any]:
-    """The results of tasks in their order, from this thread and others.
+    """Yield the results of tasks in their order, computed by this thread and others.
 
-    joblib's threads look for results every ten milliseconds, which is longer than many tasks take.
-    As there, threads do not keep Python from ending. An error stops all calls that got the flag.
+    joblib's threads poll for results every ten milliseconds, which is longer than many tasks take.
+    As with joblib, the threads do not keep Python from exiting. An error stops all calls of the
+    kernel that have the flag.
     """
     waiting = list(tasks)
-    n_tasks, numbered = len(waiting), enumerate(waiting)
+    n_tasks = len(waiting)
+    # Threads take the next task from this iterator, which is safe: its steps hold the GIL.
+    numbered_tasks = enumerate(waiting)
     ready: SimpleQueue[tuple[int, Any]] = SimpleQueue()
-    failed: list[BaseException] = []
+    errors: list[BaseException] = []
 
-    def work(most: int = n_tasks) -> None:
-        for number, (function, given, named) in islice(numbered, most):
+    def work(max_tasks: int = n_tasks) -> None:
+        for number, (function, arguments, options) in islice(numbered_tasks, max_tasks):
             try:
-                ready.put((number, function(*given, **named)))
+                ready.put((number, function(*arguments, **options)))
             except BaseException as error:
-                if waiting and not failed:
-                    failed.append(error)
+                # Later errors are consequences of the first one, or of an abandoned generator.
+                if waiting and not errors:
+                    errors.append(error)
                 cancel.stop()
                 ready.put((number, None))
 
     try:
         for _ in range(min(n_jobs, n_tasks) - 1):
             Thread(target=work, daemon=True).start()
-        found: dict[int, Any] = {}
+        results: dict[int, Any] = {}
         for number in range(n_tasks):
-            while number not in found and not failed:
+            while number not in results and not errors:
+                # This thread works as well, unless there are results to pass on.
                 if ready.empty():
                     work(1)
-                found.update([ready.get()])
-            if failed:
-                raise failed[0]
-            yield found.pop(number)
+                results.update([ready.get()])
+            if errors:
+                raise errors[0]
+            yield results.pop(number)
     finally:
         waiting.clear()
-        failed.clear()
+        errors.clear()
 
 
 def in_threads(
@@ -146,12 +152,17 @@ def in_threads(
     ranges: Sequence[tuple[int, int]],
     n_jobs: int | None,
 ) -> list[Any]:
-    """The results of ``function(first, last, cancel)`` for every range, from parallel threads.
+    """Call ``function(first, last, cancel)`` for every range, in parallel threads.
 
-    Whatever joblib's backend is, these are threads of this process, so that the function may
-    write into arrays.
+    These are always threads of this process, so that the function may write to arrays.
+
+    Returns
+    -------
+    list
+        The results, in the order of the ranges.
     """
-    if len(ranges) == 1:  # here, without the machinery
+    # A single range takes no thread.
+    if len(ranges) == 1:
         return [function(*ranges[0], Cancel())]
     with stopped_on_error() as cancel:
         tasks: Iterator[Task] = ((function, (first, last, cancel), {}) for first, last in ranges)

@@ -1,7 +1,7 @@
-"""What fitted estimators are stored as: plain data, with the number of its format.
+"""Stored estimators: plain data with the number of its format.
 
-A stored model names no module: its objects are dicts under registered words, and public classes
-and functions say that they are defined where users import them from.
+A stored model does not contain names of private modules. Its objects are stored as dicts with a
+registered name, and public classes and functions under the module that users import them from.
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ from inspect import Parameter, signature
 from types import FunctionType, ModuleType
 from typing import Any, TypeVar
 
-_FORMAT, _RELEASE, _TYPE = "mddf_format", "mddf_version", "mddf_type"
-# Raised whenever states are written that could not be read before, or would be read wrongly.
+# Keys of stored states.
+_FORMAT = "mddf_format"
+_RELEASE = "mddf_version"
+_TYPE = "mddf_type"
+# Increased whenever states are written that earlier releases could not read, or would misread.
 FORMAT = 3
 _types: dict[str, type] = {}
 _names: dict[type, str] = {}
@@ -22,10 +25,10 @@ Kind = TypeVar("Kind", bound=type)
 
 
 def publish(namespace: dict[str, Any]) -> None:
-    """Have all that a package exports say that the package defines it.
+    """Set ``__module__`` of the objects that a package exports to the package.
 
-    What pickle and skops write of a class or a function is its name and ``__module__``.
-    ``dir`` of the package leaves out what the package itself imports, such as this function.
+    pickle and skops store a class or a function by its name and ``__module__``. ``dir`` of the
+    package leaves out names that the package itself imports, such as this function.
 
     Parameters
     ----------
@@ -52,15 +55,15 @@ def publish(namespace: dict[str, Any]) -> None:
 
 
 def register_serializable(name: str) -> Callable[[Kind], Kind]:
-    """Name a type whose objects estimators hold, so that they are saved as a dict.
+    """Register a class whose instances are stored as a dict with this name.
 
-    Files so do not depend on where the type is defined, and hold nothing that could be run. That
-    is true of pickles, too, in which such an object is not within an estimator's state.
+    Files then do not depend on the module of the class, and contain no code to run. The same holds
+    for pickles of such an object outside of an estimator.
     """
 
     def register(kind: Kind) -> Kind:
         if _types.setdefault(name, kind).__qualname__ != kind.__qualname__:
-            raise ValueError(f"{_types[name]} is called {name!r}, too")
+            raise ValueError(f"name {name!r} is already registered for {_types[name]}")
         _names[kind] = name
         copyreg.pickle(kind, _reduced)
         return kind
@@ -73,15 +76,15 @@ def _reduced(value: Any) -> tuple[Callable[[dict[str, Any]], Any], tuple[dict[st
 
 
 def from_state(state: dict[str, Any]) -> Any:
-    """Make a part of a model of the plain data that it is stored as.
+    """Restore a part of a model from its stored state.
 
     Pickles of parts, such as the trees of a forest, call this function by its name, so that they
-    do not depend on where in mddf the part's class is defined.
+    do not depend on the module of the part's class.
 
     Parameters
     ----------
     state : dict
-        Arrays, dicts, lists, numbers and strings, and the number of their format.
+        Arrays, dicts, lists, numbers and strings, with the number of the format.
 
     Returns
     -------
@@ -91,12 +94,12 @@ def from_state(state: dict[str, Any]) -> Any:
 
 
 def is_serializable(value: Any) -> bool:
-    """Whether a value is of a named type."""
+    """Whether a value is an instance of a registered class."""
     return type(value) in _names
 
 
 def to_plain(value: Any) -> Any:
-    """The same with dicts for objects of the named types, within lists, tuples and dicts."""
+    """Replace instances of registered classes by dicts, also inside lists, tuples and dicts."""
     kind = type(value)
     if kind in _names:
         return {_TYPE: _names[kind], **to_plain(value.__getstate__() or {})}
@@ -119,15 +122,16 @@ def from_plain(value: Any) -> Any:
         return state
     try:
         if value[_TYPE] not in _types:
-            import_module("mddf.baselines")  # where other types are named
-        made: Any = object.__new__(_types[value[_TYPE]])
+            # Registers further classes, and is not imported with mddf.
+            import_module("mddf.baselines")
+        restored: Any = object.__new__(_types[value[_TYPE]])
     except (KeyError, TypeError) as error:
-        raise ValueError(f"no part of a model of mddf is called {value[_TYPE]!r}") from error
-    if hasattr(made, "__setstate__"):
-        made.__setstate__(state)
+        raise ValueError(f"no class of mddf is registered as {value[_TYPE]!r}") from error
+    if hasattr(restored, "__setstate__"):
+        restored.__setstate__(state)
     else:
-        made.__dict__.update(state)
-    return made
+        restored.__dict__.update(state)
+    return restored
 
 
 def _version() -> str:
@@ -135,14 +139,15 @@ def _version() -> str:
 
 
 def _stamped(plain: dict[str, Any]) -> dict[str, Any]:
-    """With the number of the format and the release that writes it."""
+    """Add the number of the format and this release."""
     return {_FORMAT: FORMAT, _RELEASE: _version(), **plain}
 
 
-def _unstamped(state: dict[str, Any], what: str) -> dict[str, Any]:
-    """The state as this release writes it, without the stamp; ValueError if it cannot be read."""
+def _unstamped(state: dict[str, Any], kind: str) -> dict[str, Any]:
+    """Remove the format and release from a state; ValueError if this release cannot read it."""
     state = dict(state)
-    number, release = state.pop(_FORMAT, None), state.pop(_RELEASE, None)
+    number = state.pop(_FORMAT, None)
+    release = state.pop(_RELEASE, None)
     is_number = type(number) is int
     if is_number and number == FORMAT:
         return state
@@ -151,18 +156,18 @@ def _unstamped(state: dict[str, Any], what: str) -> dict[str, Any]:
     if is_number and number > FORMAT:
         remedy = f"install {writer} or later"
     raise ValueError(
-        f"this {what} was saved by {writer} in format {number!r}; mddf {_version()} reads format "
+        f"this {kind} was saved by {writer} in format {number!r}; mddf {_version()} reads format "
         f"{FORMAT}: {remedy}"
     )
 
 
 class Saved:
-    """What makes an estimator's state plain, and checks the number of a state that it is given.
+    """Mixin that stores estimators as plain data, and checks the format of stored states.
 
-    Parameters that the release did not have which wrote the state get their defaults, with which
-    an estimator must do what it did before there were any.
+    A state from an earlier release may lack parameters that were added later. They get their
+    defaults, with which an estimator must behave as it did before they were added.
 
-    Comes before scikit-learn's classes among the bases of an estimator.
+    Estimators name this class before scikit-learn's classes among their bases.
     """
 
     def __getstate__(self) -> dict[str, Any]:
@@ -174,13 +179,13 @@ class Saved:
         absent = {p.name: p.default for p in parameters if p.default is not Parameter.empty}
         super().__setstate__(absent | from_plain(state))  # type: ignore[misc]
         if self.__sklearn_is_fitted__():  # type: ignore[attr-defined]
-            for name, given, found in self._counts():
-                if given != found:
+            for name, count, expected in self._counts():
+                if count != expected:
                     raise ValueError(
-                        f"{name} of the state of this {type(self).__name__} must be {found}, as "
-                        f"its other parts have it, got {given}"
+                        f"{name} of the state of this {type(self).__name__} must be {expected}, "
+                        f"as in its other parts, got {count}"
                     )
 
     def _counts(self) -> Iterator[tuple[str, int, int]]:
-        """Names of numbers that say how much memory is wanted, the numbers, and the right ones."""
+        """Yield counts that determine sizes of arrays: name, value in the state, right value."""
         yield from ()

@@ -1,4 +1,4 @@
-"""Libraries that start threads of their own, and how they are kept from it."""
+"""Keeping libraries such as BLAS and OpenMP from starting threads of their own."""
 
 from __future__ import annotations
 
@@ -12,27 +12,29 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 _lock = Lock()
+# Number of contexts of `one_thread` that are open.
 _n_inside = 0
-# The libraries whose limit is one, by file, and the limits they had.
+# Libraries that are limited to one thread, by file, with their former limits.
 _limited: dict[str, tuple[Any, int]] = {}
 
 
 @lru_cache(maxsize=1)
 def _libraries(n_modules: int) -> tuple[ThreadpoolController, ThreadpoolController]:
-    """Those of OpenMP and of BLAS, as long as no more modules are imported; slow to find."""
-    found = ThreadpoolController()
-    return found.select(user_api=["openmp"]), found.select(user_api=["blas"])
+    """Find the libraries of OpenMP and of BLAS, again only if more modules have been imported."""
+    libraries = ThreadpoolController()
+    return libraries.select(user_api=["openmp"]), libraries.select(user_api=["blas"])
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """A context in which libraries start no threads, which several threads may be in at once.
+    """Keep libraries from starting threads; several threads may enter this context at once.
 
-    OpenMP has a limit for each thread that calls it. BLAS has one for the whole process: the
-    first thread sets it to one, and only the last one to leave restores it.
+    OpenMP has a limit for each calling thread. BLAS has one limit for the whole process: the first
+    thread that enters sets it to 1, and the last one that leaves restores it.
     """
     openmp, blas = _libraries(len(sys.modules))
-    with openmp.limit(limits=1):  # first: for BLAS with OpenMP's threads, both limits are one
+    # OpenMP first: a BLAS that uses threads of OpenMP has the same limit.
+    with openmp.limit(limits=1):
         _enter(blas)
         try:
             yield
@@ -61,7 +63,8 @@ def _leave() -> None:
 
 
 def _set(library: Any, n_threads: int) -> None:
-    """Set a limit that other threads may set, too, which threadpoolctl keeps them from."""
+    """Set a limit such that other threads can also set it, which threadpoolctl would prevent."""
     library.set_num_threads(n_threads)
-    if hasattr(library, "clear_controlling_thread"):  # from 3.8 on
+    # threadpoolctl 3.8 and later.
+    if hasattr(library, "clear_controlling_thread"):
         library.clear_controlling_thread()

@@ -1,4 +1,4 @@
-"""What every estimator checks of its parameters; failed fits leave no trace."""
+"""Checks of parameters that all estimators share, and undoing failed fits."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import is_classifier
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import _check_monotonic_cst, check_consistent_length
 
 from mddf._base.messages import short
 
+# The kernel counts in 32 bits.
 MOST = 2**31 - 1
 
 
-def refuse_class(parameter: str, value: Any) -> None:
-    """Refuse a class where a function is wanted: calling it would make an object of it."""
+def refuse_class(parameter: str, value: object) -> None:
+    """Refuse a class in place of a function: a call would only make an instance."""
     if isinstance(value, type):
         raise ValueError(f"{parameter} must not be a class, got {short(value)}")
 
@@ -30,12 +32,9 @@ def is_boolean(value: Any) -> bool:
 
 
 class Within(Interval):
-    """Numbers of an interval; all that is no number of Python's or numpy's is outside.
+    """Interval that contains only numbers of Python and NumPy, and no booleans."""
 
-    Booleans are outside as well, although Python takes True for 1.
-    """
-
-    def __contains__(self, value: Any) -> bool:
+    def __contains__(self, value: object) -> bool:
         if is_boolean(value):
             return False
         if isinstance(value, float | np.floating):
@@ -44,17 +43,17 @@ class Within(Interval):
 
 
 def finite(least: float = 0, closed: str = "both") -> Within:
-    """Real numbers from `least` that a float holds; `closed` "right" leaves `least` out."""
+    """Interval of the finite floats from `least` on; ``closed="right"`` excludes `least`."""
     return Within(Real, least, float(np.finfo(np.float64).max), closed=closed)
 
 
-# How often something is done, and how many threads or processes may do it.
+# Constraints of counts, such as `n_estimators`, and of `n_jobs`.
 COUNT = Within(Integral, 1, MOST, closed="both")
 JOBS = [COUNT, Within(Integral, -MOST, -1, closed="both"), None]
 
 
 def max_features_among(*words: str) -> list[Any]:
-    """What `max_features` allows, columns drawn for a split: a number, a share, a word or all."""
+    """Constraints of `max_features`: a number, a share, one of some words, or None for all."""
     return [
         Within(Integral, 1, None, closed="left"),
         Within(RealNotInt, 0, 1, closed="right"),
@@ -63,8 +62,8 @@ def max_features_among(*words: str) -> list[Any]:
     ]
 
 
-def resolve_max_features(max_features: Any, n_features: int) -> int:
-    """Number of candidate columns from the parameter of that name."""
+def resolve_max_features(max_features: str | float | None, n_features: int) -> int:
+    """Number of columns that are drawn for a split."""
     if max_features is None:
         return n_features
     if max_features == "sqrt":
@@ -73,12 +72,13 @@ def resolve_max_features(max_features: Any, n_features: int) -> int:
         return max(1, int(n_features).bit_length() - 1)
     if isinstance(max_features, Integral):
         return min(int(max_features), n_features)
+    assert isinstance(max_features, float | np.floating)
     return max(1, int(max_features * n_features))
 
 
 @contextmanager
 def naming(parameter: str) -> Iterator[None]:
-    """Have errors about the value of a parameter name it: where they do not, it is put first."""
+    """Put the name of a parameter in front of errors that do not mention it."""
     try:
         yield
     except (ValueError, TypeError, OverflowError) as error:
@@ -90,10 +90,10 @@ def naming(parameter: str) -> Iterator[None]:
 
 @contextmanager
 def unchanged_on_failure(estimator: Any) -> Iterator[None]:
-    """Give an estimator all its attributes back if what is done with it fails.
+    """Restore all attributes of an estimator if the context fails.
 
-    Whatever the fit before had learnt, the numbers and names of features included, is there
-    again: predictions are what they were. Attributes must be replaced, not changed in place.
+    A failed fit leaves the estimator as the fit before had left it, names of features included.
+    This works for attributes that are replaced, not for changes in place.
     """
     before = dict(vars(estimator))
     try:
@@ -118,37 +118,39 @@ def refuse_booleans(parameter: str, value: Any) -> None:
 
 
 def is_list(value: Any) -> bool:
-    """Whether a parameter has a length and an order: no number, word, set or 0-d array."""
+    """Whether a value has a length and an order; numbers, texts, sets and 0-d arrays do not."""
     try:
         return not isinstance(value, str | bytes | Set) and len(value) >= 0
     except TypeError:
         return False
 
 
-def check_lengths(X: Any, **given: Any) -> None:
-    """Refuse by its name what does not have one entry for each row of X; None is fine."""
-    for name, values in given.items():
+def check_lengths(X: Any, **arrays: npt.ArrayLike | None) -> None:
+    """Refuse arrays that do not have an entry for each row of X, by name; None is allowed."""
+    for name, values in arrays.items():
         with naming(name):
             check_consistent_length(X, values)
 
 
 def monotonic_signs(estimator: Any, categorical: np.ndarray, n_scores: int) -> np.ndarray | None:
-    """Signs of the features from `monotonic_cst`, None if all are 0.
+    """Convert `monotonic_cst` to a sign for each feature; None if all are 0.
 
     Parameters
     ----------
     estimator : object
-        That knows its features.
+        With `monotonic_cst`, `n_features_in_` and perhaps `feature_names_in_`.
     categorical : ndarray of bool of shape (n_features,)
     n_scores : int
-        What is predicted: constraints are for one.
+        Number of outputs, or of scores of classes. Constraints are only allowed for one.
     """
-    given = estimator.monotonic_cst
-    refuse_booleans("monotonic_cst", given)
-    if not (given is None or isinstance(given, dict) or is_list(given)):
-        raise ValueError(f"monotonic_cst must have a sign for each feature, got {short(given)}")
+    constraints = estimator.monotonic_cst
+    refuse_booleans("monotonic_cst", constraints)
+    if not (constraints is None or isinstance(constraints, dict) or is_list(constraints)):
+        raise ValueError(
+            f"monotonic_cst must have a sign for each feature, got {short(constraints)}"
+        )
     with naming("monotonic_cst"):
-        signs = _check_monotonic_cst(estimator, given).astype(np.int8)
+        signs = _check_monotonic_cst(estimator, constraints).astype(np.int8)
     if not signs.any():
         return None
     if np.any(signs[categorical]):
@@ -156,7 +158,7 @@ def monotonic_signs(estimator: Any, categorical: np.ndarray, n_scores: int) -> n
     if n_scores > 1:
         kind = "classes or outputs" if is_classifier(estimator) else "outputs"
         raise ValueError(
-            "monotonic_cst is for one score, that of the second class of two, or one output, got "
-            f"constraints and {n_scores} {kind}"
+            "monotonic_cst is for two classes, where it applies to the second one, or for one "
+            f"output, got constraints and {n_scores} {kind}"
         )
     return signs

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from mddf import _core
-from mddf._base.backends import place, shared
+from mddf._base.backends import cluster_in_use, shared
 from mddf._binning.bins import Bins, apply_bins, find_bins, join_bins
 
 # Above this size the columns are kept a second time, one after the other: the rows of large nodes
@@ -185,7 +185,7 @@ def shared_table(table: BinnedTable) -> tuple[Any, Any]:
 
     Of a table whose last columns are replaced for every layer, only these travel again.
     """
-    here = place()
+    here = cluster_in_use()
     if here is None:
         return table, None
     sent = _sent.get(table)

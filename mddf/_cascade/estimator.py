@@ -182,7 +182,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
                 f"the samples is held out, got cv={short(self.cv)}"
             )
         (seed,) = np.random.SeedSequence((*entropy, 2)).generate_state(1)
-        train, rows = make_folds(4, X, labels, labels, int(seed), groups)[0]
+        train, rows = make_folds(4, X, labels, labels, int(seed), groups=groups)[0]
         parts = [None if part is None else np.asarray(part)[train] for part in (given, groups)]
         trial = clone(self).set_params(
             keep_layers="best", calibrate=False, checkpoint=None, random_state=int(seed)
@@ -228,10 +228,10 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
 
             def drawn(number: int) -> Any:
                 seed = np.random.SeedSequence((*seeds, number)).generate_state(1)
-                return make_folds(self.cv, X, y, labels, int(seed[0]), groups)
+                return make_folds(self.cv, X, y, labels, int(seed[0]), groups=groups)
 
             return drawn
-        given = make_folds(self.cv, X, y, labels, 0, groups)
+        given = make_folds(self.cv, X, y, labels, 0, groups=groups)
         return lambda number: given
 
     # Asking.

@@ -247,7 +247,7 @@ class BaseDeepForest(HoldsMembers, Layered):
             cv = 5 if len(task.target) >= task.enough else 10
         (seed,) = np.random.SeedSequence((*entropy, 1)).generate_state(1)
         (outer_seed,) = np.random.SeedSequence((*entropy, 10)).generate_state(1)
-        folds = make_folds(cv, X, y, strata, int(seed), groups)
+        folds = make_folds(cv, X, y, strata, int(seed), groups=groups)
         together = groups is not None or gives_folds(self.cv)
         return Training(
             **vars(trainer),

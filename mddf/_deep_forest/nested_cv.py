@@ -48,7 +48,7 @@ def outer_folds(
         Each row is held out once.
     """
     if not gives_folds(cv):
-        return make_folds(_N_FOLDS, X, y, strata, seed, groups)
+        return make_folds(_N_FOLDS, X, y, strata, seed, groups=groups)
     taken = np.zeros(len(strata), bool)
     parts = []
     for train, held_out in folds:

@@ -18,6 +18,23 @@ _FEWEST_SENT = 2**17
 Item = TypeVar("Item")
 
 
+def row_blocks(n_rows: int, row_bytes: int) -> list[tuple[int, int]]:
+    """Cut rows into ranges that predictions take one after the other; at least one range.
+
+    Parameters
+    ----------
+    n_rows : int
+    row_bytes : int
+        Memory that a prediction takes for a row.
+    """
+    fewest = _FEWEST if shares_memory() else _FEWEST_SENT
+    size = max(1, _BLOCK_BYTES // row_bytes // fewest) * fewest
+    # Members from elsewhere multiply matrices by BLAS, where the last bits of a row may depend on
+    # how many there are, and on its place: blocks begin at round numbers, and none is short.
+    starts = range(0, max(1, n_rows - fewest + 1), size)
+    return [(first, n_rows if first == starts[-1] else first + size) for first in starts]
+
+
 def by_blocks(
     predict: Callable[[int, int], Sequence[np.ndarray]], n_rows: int, row_bytes: int
 ) -> list[np.ndarray]:
@@ -31,16 +48,11 @@ def by_blocks(
     row_bytes : int
         What `predict` takes for a row.
     """
-    fewest = _FEWEST if shares_memory() else _FEWEST_SENT
-    size = max(1, _BLOCK_BYTES // row_bytes // fewest) * fewest
-    # Members from elsewhere multiply matrices by BLAS, where the last bits of a row may depend on
-    # how many there are, and on its place: blocks begin at round numbers, and none is short.
-    starts = range(0, max(1, n_rows - fewest + 1), size)
-    if len(starts) == 1:
+    ranges = row_blocks(n_rows, row_bytes)
+    if len(ranges) == 1:
         return list(predict(0, n_rows))
     whole: list[np.ndarray] = []
-    for first in starts:
-        end = n_rows if first == starts[-1] else first + size
+    for first, end in ranges:
         parts = predict(first, end)
         if not whole:
             whole = [np.empty((n_rows, *part.shape[1:]), part.dtype) for part in parts]

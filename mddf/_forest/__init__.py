@@ -1,1 +1,1 @@
-"""The public forests."""
+"""Random and completely-random forests."""

@@ -1,12 +1,14 @@
-"""What forests that classify and forests that regress share."""
+"""Fitting and predicting of all forests."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Generic, Self
 
 import numpy as np
+import numpy.typing as npt
+from numpy.random import RandomState
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -20,140 +22,192 @@ from mddf._base.validation import (
     refuse_class,
     unchanged_on_failure,
 )
-from mddf._binning.binned_table import BinnedTable
 from mddf._binning.binner import Binner, NewRows
 from mddf._core import Sampling, TreeOptions
-from mddf._fitted.batching import by_blocks
+from mddf._fitted.batching import row_blocks
 from mddf._fitted.fitted_model import FittedStages, StageMember, one_stage
 from mddf._forest import out_of_bag
 from mddf._forest.ensemble import TreeEnsemble
+from mddf._forest.growth import DrawnTrees, ForestState, Target, TargetT, TrainingRows
+from mddf._forest.out_of_bag import OutOfBagSums
 from mddf._forest.parameters import CONSTRAINTS, tree_options
 from mddf._input.reading import read_table
-from mddf._resampling.folds import checked_groups
-from mddf._resampling.sampling import RowWeights, canonical_order, plan_sampling, row_hashes
+from mddf._input.table import Table
+from mddf._resampling.folds import check_groups
+from mddf._resampling.sampling import (
+    RowGroups,
+    RowWeights,
+    canonical_order,
+    plan_sampling,
+    row_hashes,
+)
 from mddf._targets.kernel_targets import Classes
 from mddf._targets.target_validation import check_weights
 from mddf._trees import grower, predictor
-from mddf._trees.arrays import Numbers
+from mddf._trees.arrays import RawRows, TreeBlock
 
 
-class Forest(TreeEnsemble, grower.GrowsTrees):
-    """What forests that classify and forests that regress share.
+class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
+    """Base class of the forests for classification and for regression.
 
-    It comes before scikit-learn's classes among the bases of those, which say what a target is.
+    Subclasses name this class before the classes of scikit-learn among their bases, and define how
+    targets are read, weighted and scored.
     """
 
+    # Of completely-random forests: thresholds are drawn instead of searched.
     _random_thresholds: ClassVar[bool]
-    _oob_name: ClassVar[str]  # of the attribute with out-of-bag predictions
+    # Name of the attribute with the out-of-bag predictions.
+    _oob_name: ClassVar[str]
+    # Whether the classes are balanced in each tree's own sample.
     _balances_trees = False
-    _unit: Any = 1.0  # what leaves hold multiples of
+    # Leaves hold multiples of this unit; an array has one for each output.
+    _unit: float | np.ndarray = 1.0
 
     n_estimators: int
     criterion: str
-    bootstrap: Any
+    max_depth: int | None
+    min_samples_split: float
+    min_samples_leaf: float
+    min_weight_fraction_leaf: float
+    max_leaf_nodes: int | None
+    min_impurity_decrease: float
+    ccp_alpha: float
+    max_features: str | float | None
+    bootstrap: bool | str
     max_samples: float | None
-    monotonic_cst: Any
+    monotonic_cst: npt.ArrayLike | dict[str, int] | None
     oob_score: bool | Callable[..., float]
     n_jobs: int | None
-    random_state: Any
+    random_state: int | RandomState | None
     verbose: int
     warm_start: bool
     max_bins: int
-    categorical_features: Any
+    categorical_features: npt.ArrayLike | None
 
-    _importances: np.ndarray
     n_features_in_: int
-    _oob: Any  # with warm_start: sums, numbers of trees, and a fingerprint of the rows
-    # With warm_start: what all trees so far drew from, if that is the same; else None.
+    _importances: np.ndarray
+    # These two hold the fields of `OutOfBagSums` and `DrawFingerprints`, with warm_start=True.
+    _oob: tuple[np.ndarray, np.ndarray, str | None] | None
     _drawn: tuple[str, str] | None = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = CONSTRAINTS
 
-    def _keep(self, parameters: dict[str, Any]) -> None:
-        """Keep what a constructor got, its ``locals()``, under the parameters' names."""
-        vars(self).update({name: value for name, value in parameters.items() if name != "self"})
-
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: npt.ArrayLike | None = None,
+        *,
+        groups: npt.ArrayLike | None = None,
+    ) -> Self:
         """Grow the forest.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            Numbers, NaN where missing, and categories as `categorical_features` says. Infinities
-            are refused.
-        y : array of shape (n_samples,), or (n_samples, n_outputs) of several outputs
-            Classes: numbers, strings or booleans. Of a regressor: numbers.
+            Numbers, NaN where missing, and categories in the columns that `categorical_features`
+            names. Infinities are refused.
+        y : array of shape (n_samples,), or (n_samples, n_outputs) for several outputs
+            Classes (numbers, strings or booleans) of a classifier, numbers of a regressor.
         sample_weight : array of shape (n_samples,), default=None
-            Not negative. With a bootstrap, rows are drawn in proportion to it, `max_samples` says
-            how many; otherwise weight k is the same as k equal rows, but `min_samples_leaf` and
-            `min_samples_split` count rows.
+            Not negative. A bootstrap draws rows in proportion to their weights, as many as
+            `max_samples` says. Without a bootstrap, weight k is the same as k equal rows, except
+            that `min_samples_leaf` and `min_samples_split` count rows.
         groups : array of shape (n_samples,), default=None
-            What belongs together, such as the samples of a patient: a bootstrap draws groups with
-            all of their samples, so that out-of-bag predictions are of groups that no tree has
-            seen. `max_samples` is then of groups, and weights count within trees.
+            Groups of samples that belong together, such as the samples of a patient. A bootstrap
+            draws groups with all of their samples, so that out-of-bag predictions come from trees
+            that have not been trained on the group. `max_samples` then counts groups, and weights
+            apply to rows within trees.
 
         Returns
         -------
         self
         """
         self._check_bootstrap()
-        if groups is not None and (not self.bootstrap or self.bootstrap == "balanced"):
-            raise ValueError(
-                f"groups need bootstrap=True, which draws them, got bootstrap={self.bootstrap!r}"
-            )
+        self._check_groups(groups)
         with unchanged_on_failure(self):
-            again = self.warm_start and hasattr(self, "_trees")
+            # 1. Read X, y, weights and groups.
+            continues = self.warm_start and hasattr(self, "_trees")
             table = read_table(
-                self, X, reset=not again, categorical_features=self.categorical_features
+                self, X, reset=not continues, categorical_features=self.categorical_features
             )
             check_lengths(X, y=y)
             weights = check_weights(sample_weight, table.shape[0])
-            target = self._read(y, weights)
-            numbers = None if groups is None else checked_groups(groups, target.key)[1]
-            grow = self._continue if again else self._begin
-            fitted = grow(table, target, weights, numbers)
-            if fitted:
-                for name in ("oob_score_", self._oob_name):
-                    self.__dict__.pop(name, None)
-                self.__dict__.update(fitted)
+            target = self._read_target(y, weights)
+            group_numbers = None if groups is None else check_groups(groups, target.key).numbers
+            # 2. Bin the table. A warm start keeps the bins of the first fit.
+            if continues:
+                binner = self._binner
+                binned = binner.recode(table)
+            else:
+                binner = Binner(self.categorical_features, self.max_bins, self.n_jobs)
+                binned = binner.fit_transform(table, weights, has_groups=groups is not None)
+            rows = TrainingRows(binned, target, weights, group_numbers)
+            # 3. Begin with the trees of the fit before, or without any.
+            if continues:
+                self._check_continuation(rows)
+                if not self._grows_more():
+                    return self
+                state = ForestState.from_attributes(self)
+            else:
+                state = self._new_state(binner)
+            # 4. Plan all trees, and check that the earlier ones fit in.
+            job = self._plan_trees(rows, state)
+            self._record_draws(rows, state, job)
+            # 5. Grow the trees that are missing, and predict the rows that they did not draw.
+            fitted = {} if continues else self._target_attributes(target)
+            fitted |= self._grow_missing_trees(rows, state, job)
+            fitted |= self._out_of_bag_attributes(rows, state, job)
+            # 6. Store the attributes.
+            for name in ("oob_score_", self._oob_name):
+                self.__dict__.pop(name, None)
+            self.__dict__.update(state.attributes() | fitted)
         return self
 
-    def _read(self, y: Any, weights: Any) -> Any:
-        """What a user passed as y."""
+    # Steps that depend on the kind of target.
+
+    def _read_target(self, y: Any, sample_weight: np.ndarray | None) -> TargetT:
+        """Check y and prepare it for the kernel."""
         raise NotImplementedError
 
     @property
     def _width(self) -> int:
-        """Numbers of a prediction."""
+        """Values in a leaf, and in a prediction: the number of classes or outputs."""
         raise NotImplementedError
 
-    def _learnt(self, target: Any) -> dict[str, Any]:
-        """The attributes by which a fitted forest knows a target."""
+    def _target_attributes(self, target: TargetT) -> dict[str, Any]:
+        """Return the fitted attributes that describe the target, such as `classes_`."""
         raise NotImplementedError
 
-    def _n_scores(self, target: Any) -> int:
-        """How many numbers a prediction consists of."""
+    def _n_scores(self, target: TargetT) -> int:
+        """Count the scores that monotonic constraints would apply to: 1 for two classes."""
         raise NotImplementedError
 
-    def _check_again(self, target: Any) -> None:
-        """Refuse a target that a fit with warm_start=True cannot go on with."""
+    def _check_target_continues(self, target: TargetT) -> None:
+        """Refuse a target that a warm start cannot continue with."""
 
-    def _row_weights(self, target: Any, weights: Any) -> RowWeights:
-        """Weights of the rows from those of the samples."""
+    def _row_weights(self, rows: TrainingRows[TargetT]) -> RowWeights:
+        """Combine the weights of the samples and of their classes."""
         raise NotImplementedError
 
-    def _remember(
-        self, trees: Any, seeds: np.ndarray, codes: np.ndarray, target: Any, weights: Any
+    def _targets_to_keep(
+        self, trees: list[TreeBlock], seeds: np.ndarray, rows: TrainingRows[TargetT]
     ) -> dict[str, Any]:
-        """Further attributes, from trees that were just grown."""
+        """Return attributes with the training targets in the leaves of trees just grown."""
         return {}
 
-    def _score_out_of_bag(
-        self, target: Any, sums: np.ndarray, n_trees: np.ndarray
-    ) -> dict[str, Any]:
-        """Attributes with predictions and their score; see `grower.GrowthResult` for the sums."""
+    def _score_out_of_bag(self, target: TargetT, sums: OutOfBagSums) -> dict[str, Any]:
+        """Return attributes with the out-of-bag predictions and their score."""
         raise NotImplementedError
+
+    # Checks of parameters.
+
+    def _check_groups(self, groups: npt.ArrayLike | None) -> None:
+        if groups is not None and (not self.bootstrap or self.bootstrap == "balanced"):
+            raise ValueError(
+                f"groups need bootstrap=True, which draws them, got bootstrap={self.bootstrap!r}"
+            )
 
     def _check_bootstrap(self) -> None:
         refuse_class("oob_score", self.oob_score)
@@ -171,192 +225,200 @@ class Forest(TreeEnsemble, grower.GrowsTrees):
             )
 
     def _check_in_layer(self) -> None:
-        """Refuse parameters of a forest whose trees grow in a layer, among others."""
+        """Refuse parameters that a forest cannot have as a member of a layer."""
         self._check_bootstrap()
         if self.monotonic_cst is not None:
             raise ValueError(
-                "monotonic_cst is for a forest alone: what layers predict from one another is not "
-                f"bound by it; got {short(self.monotonic_cst)}"
+                "monotonic_cst is for a forest alone: later layers, which predict from the "
+                f"forest's predictions, do not respect it; got {short(self.monotonic_cst)}"
             )
         if self.criterion == "poisson":
             raise ValueError(
                 "criterion='poisson' is for a forest alone: in layers, targets have mean 0"
             )
 
-    def _begin(self, table: Any, target: Any, weights: Any, groups: Any) -> dict[str, Any]:
-        binner = Binner(self.categorical_features, self.max_bins, self.n_jobs)
-        binned = binner.fit_transform(table, weights, has_groups=groups is not None)
-        entropy = check_random_state(self.random_state).randint(0, 2**32, 4, dtype=np.uint64)
-        fitted = {
-            **self._learnt(target),
-            "_binner": binner,
-            "_entropy": entropy.tolist(),
-            "_trees": [],
-            "_importances": np.zeros(table.shape[1]),
-            "_oob": None,
-            "_drawn": None,
-            "_drawn_from": [],
-        }
-        return self._grow(fitted, binned, target, weights, groups, n_before=0)
+    # Steps of a warm start.
 
-    def _continue(self, table: Any, target: Any, weights: Any, groups: Any) -> dict[str, Any]:
-        binned = self._binner.recode(table)
-        self._check_again(target)
-        n_before = sum(block.n_trees for block in self._trees)
+    def _check_continuation(self, rows: TrainingRows[TargetT]) -> None:
+        """Refuse rows and parameters that the trees of the fit before do not fit."""
+        self._check_target_continues(rows.target)
+        n_before = len(self)
         if self.n_estimators < n_before:
             raise ValueError(
                 f"with warm_start=True, n_estimators must be at least {n_before}, the number of "
                 f"trees grown so far, got {self.n_estimators}"
             )
-        switched_on = self.oob_score and self._oob is None
-        goes_on = self.oob_score and not switched_on
-        if goes_on and self._oob[2] != fingerprint(binned.codes, target.key):
-            raise ValueError(out_of_bag.OTHER_ROWS)
-        if self.n_estimators == n_before and not switched_on:
-            warn(
-                f"with warm_start=True and n_estimators={n_before}, as many as there are, no "
-                "tree is grown",
-            )
-            return {}
-        names = ("_binner", "_entropy", "_trees", "_importances", "_oob", "_drawn", "_drawn_from")
-        fitted = {name: getattr(self, name) for name in names}
-        return self._grow(fitted, binned, target, weights, groups, n_before)
+        if self.oob_score and self._oob is not None:
+            rows_fingerprint = fingerprint(rows.table.codes, rows.target.key)
+            if OutOfBagSums(*self._oob).fingerprint != rows_fingerprint:
+                raise ValueError(out_of_bag.OTHER_ROWS)
 
-    def _sampling(
-        self, table: BinnedTable, target: Any, weights: Any, groups: Any, entropy: bool
-    ) -> Sampling:
-        given = self._row_weights(target, weights)
-        # Trees that see all rows do not ask for an order, unless their sums are rounded.
-        ordered = self.bootstrap or self._balances_trees or given.row is not None
-        if ordered or entropy:
-            order = canonical_order(table.codes, target.key, given.row)
-        else:
-            order = np.arange(table.n_rows, dtype=np.int32)
-        return plan_sampling(
-            order,
-            given,
-            bootstrap=bool(self.bootstrap),
-            max_samples=self.max_samples,
-            balance_trees=self._balances_trees,
-            labels=target.key if self.bootstrap == "balanced" else None,
-            groups=None if groups is None else (groups, row_hashes(table.codes, target.key)),
+    def _grows_more(self) -> bool:
+        """Whether a warm start has trees to grow or out-of-bag sums to compute; else warn."""
+        switches_oob_on = self.oob_score and self._oob is None
+        if self.n_estimators > len(self) or switches_oob_on:
+            return True
+        warn(
+            f"with warm_start=True and n_estimators={len(self)}, as many as there are, no "
+            "tree is grown",
+        )
+        return False
+
+    # Steps of growing.
+
+    def _new_state(self, binner: Binner) -> ForestState:
+        entropy = check_random_state(self.random_state).randint(0, 2**32, 4, dtype=np.uint64)
+        return ForestState(
+            binner=binner,
+            entropy=entropy.tolist(),
+            trees=[],
+            importances=np.zeros(binner.bins_.n_columns),
+            draws=[],
         )
 
-    def _grow(
-        self,
-        fitted: dict[str, Any],
-        table: BinnedTable,
-        target: Any,
-        weights: Any,
-        groups: Any,
-        n_before: int,
-    ) -> dict[str, Any]:
-        categorical = np.asarray(table.bins.categorical, bool)
-        monotonic = monotonic_signs(self, categorical, self._n_scores(target))
-        options = self._tree_options(table.n_rows, table.bins.n_columns, target, monotonic)
-        sampling = self._sampling(table, target, weights, groups, options.entropy)
-        seeds = grower.draw_seeds(fitted["_entropy"], self.n_estimators)
-        block = grower.TreeJob(
-            seeds=seeds[n_before:],
+    def _plan_trees(self, rows: TrainingRows[TargetT], state: ForestState) -> grower.TreeJob:
+        """Plan all trees, including the trees of earlier fits."""
+        bins = rows.table.bins
+        signs = monotonic_signs(
+            self, np.asarray(bins.categorical, bool), self._n_scores(rows.target)
+        )
+        options = self._tree_options(rows.table.n_rows, bins.n_columns, rows.target, signs)
+        return grower.TreeJob(
+            seeds=grower.draw_seeds(state.entropy, self.n_estimators),
             options=options,
-            sampling=sampling,
+            sampling=self._sampling(rows, entropy=options.entropy),
             held_out=grower.OUT_OF_BAG if self.oob_score else None,
             importances=True,
         )
-        drawn = None
-        if self.warm_start and self.bootstrap:
-            drawn = out_of_bag.fingerprints(table, target, sampling)
-        if self.oob_score and n_before and fitted["_oob"] is None:
-            assert drawn is not None
-            out_of_bag.check_unchanged(fitted["_drawn"], drawn, n_before, self.oob_score)
-            before = replace(block, seeds=seeds[:n_before])
-            known = out_of_bag.sums_of(table, target.cells, before, fitted["_trees"], self.n_jobs)
-            fitted["_oob"] = out_of_bag.by_rows(known, sampling.rows, table.n_rows, None)
-        fitted["_drawn"] = drawn if not n_before or drawn == fitted["_drawn"] else None
-        if fitted["_drawn_from"] is not None:
-            from_rows = sampling if self.bootstrap else None
-            now = (from_rows, table.n_rows, len(block.seeds))
-            fitted["_drawn_from"] = [*fitted["_drawn_from"], now]
-        if len(block.seeds):
-            fitted |= self._grow_block(fitted, block, table, target, weights)
-        if not self.oob_score:
-            return {**fitted, "_oob": None}
-        return fitted | self._out_of_bag(fitted["_oob"], sampling.rows, table.codes, target)
-
-    def _grow_block(
-        self, fitted: dict[str, Any], block: grower.TreeJob, table: Any, target: Any, weights: Any
-    ) -> dict[str, Any]:
-        (grown,) = grower.grow(
-            table,
-            target.cells,
-            [block],
-            n_jobs=self.n_jobs,
-            verbose=self.verbose,
-            description=type(self).__name__,
-        )
-        found = {
-            "_trees": fitted["_trees"] + grown.trees,
-            "_importances": fitted["_importances"] + grown.importances,
-            **self._remember(grown.trees, block.seeds, table.codes, target, weights),
-        }
-        if self.oob_score:
-            rows = block.sampling.rows
-            found["_oob"] = out_of_bag.by_rows(grown, rows, table.n_rows, fitted["_oob"])
-        return found
 
     def _tree_options(
-        self, n_samples: int, n_features: int, target: Any = None, monotonic: Any = None
+        self,
+        n_samples: int,
+        n_features: int,
+        target: Target | None = None,
+        monotonic: np.ndarray | None = None,
     ) -> TreeOptions:
         values = None if isinstance(target, Classes) else target
         return tree_options(self, n_samples, n_features, values, monotonic)
 
-    def _fitted_stages(self) -> FittedStages:
-        """The forest as a stage."""
-        check_is_fitted(self, "_trees")
-        member = StageMember(self._trees, self._width, self._unit, is_rounded=False)
-        return one_stage(self._binner, member)
+    def _sampling(self, rows: TrainingRows[TargetT], *, entropy: bool) -> Sampling:
+        """Plan how each tree draws its rows."""
+        weights = self._row_weights(rows)
+        codes = rows.table.codes
+        key = rows.target.key
+        # The order of the rows matters to draws, and to sums that are rounded: sums of weights
+        # and of entropies. Without either, finding an order that depends on the rows' contents
+        # alone can be saved.
+        if self.bootstrap or self._balances_trees or weights.row is not None or entropy:
+            order = canonical_order(codes, key, weights.row)
+        else:
+            order = np.arange(rows.table.n_rows, dtype=np.int32)
+        return plan_sampling(
+            order,
+            weights,
+            bootstrap=bool(self.bootstrap),
+            max_samples=self.max_samples,
+            balance_trees=self._balances_trees,
+            labels=key if self.bootstrap == "balanced" else None,
+            groups=None if rows.groups is None else RowGroups(rows.groups, row_hashes(codes, key)),
+        )
 
-    def _out_of_bag(self, found: Any, rows: Any, codes: np.ndarray, target: Any) -> dict[str, Any]:
-        sums, n_trees = found[:2]
-        out_of_bag.warn_of_rows_always_drawn(n_trees, rows)
-        return {
-            **self._score_out_of_bag(target, sums, n_trees),
-            "_oob": (sums, n_trees, fingerprint(codes, target.key)) if self.warm_start else None,
-        }
+    def _record_draws(
+        self, rows: TrainingRows[TargetT], state: ForestState, job: grower.TreeJob
+    ) -> None:
+        """Record what the trees draw, and compute out-of-bag sums that earlier trees lack."""
+        fingerprints = None
+        if self.warm_start and self.bootstrap:
+            fingerprints = out_of_bag.draw_fingerprints(rows.table, rows.target.key, job.sampling)
+        n_before = state.n_trees
+        if self.oob_score and n_before and state.out_of_bag is None:
+            assert fingerprints is not None
+            out_of_bag.check_unchanged(state.fingerprints, fingerprints, n_before, self.oob_score)
+            earlier_job = replace(job, seeds=job.seeds[:n_before])
+            earlier_sums = out_of_bag.predict_out_of_bag(
+                rows.table, rows.target.cells, earlier_job, state.trees, self.n_jobs
+            )
+            state.out_of_bag = out_of_bag.add_to_rows(
+                earlier_sums, job.sampling.rows, rows.table.n_rows
+            )
+        # Out-of-bag sums can only be made up for if all trees drew in the same way.
+        if n_before and fingerprints != state.fingerprints:
+            fingerprints = None
+        state.fingerprints = fingerprints
+        if state.draws is not None:
+            sampling = job.sampling if self.bootstrap else None
+            drawn = DrawnTrees(sampling, rows.table.n_rows, len(job.seeds) - n_before)
+            state.draws = [*state.draws, drawn]
 
-    def _scored(self, score: Any, y_true: Any, y_pred: Any) -> float:
-        """The score of out-of-bag predictions, by the user's function if there is one."""
+    def _grow_missing_trees(
+        self, rows: TrainingRows[TargetT], state: ForestState, job: grower.TreeJob
+    ) -> dict[str, Any]:
+        """Grow the trees that the state lacks, and return attributes with their targets."""
+        new_job = replace(job, seeds=job.seeds[state.n_trees :])
+        if not len(new_job.seeds):
+            return {}
+        (grown,) = grower.grow(
+            rows.table,
+            rows.target.cells,
+            [new_job],
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+            description=type(self).__name__,
+        )
+        state.trees = state.trees + grown.trees
+        state.importances = state.importances + grown.importances
+        if self.oob_score:
+            state.out_of_bag = out_of_bag.add_to_rows(
+                grown, job.sampling.rows, rows.table.n_rows, state.out_of_bag
+            )
+        return self._targets_to_keep(grown.trees, new_job.seeds, rows)
+
+    def _out_of_bag_attributes(
+        self, rows: TrainingRows[TargetT], state: ForestState, job: grower.TreeJob
+    ) -> dict[str, Any]:
+        """Score the out-of-bag predictions, if there are any; only warm starts keep the sums."""
+        sums = state.out_of_bag
+        state.out_of_bag = None
+        if not self.oob_score:
+            return {}
+        assert sums is not None
+        out_of_bag.warn_of_rows_always_drawn(sums.n_trees, job.sampling.rows)
+        if self.warm_start:
+            rows_fingerprint = fingerprint(rows.table.codes, rows.target.key)
+            state.out_of_bag = replace(sums, fingerprint=rows_fingerprint)
+        return self._score_out_of_bag(rows.target, sums)
+
+    def _score_predictions(
+        self, score: Callable[..., float], y_true: np.ndarray, y_pred: np.ndarray
+    ) -> float:
+        """Score out-of-bag predictions, by the user's function if there is one."""
         if len(y_true) == 0:
             return float("nan")
         with naming("oob_score"):
             return (self.oob_score if callable(self.oob_score) else score)(y_true, y_pred)
 
-    def _read_rows(
-        self, X: Any, read: Callable[[Any], np.ndarray], row_bytes: int, *, coded: bool = False
-    ) -> Any:
-        """What `read` makes of the rows of X, one block after the other.
+    # Predictions.
 
-        It gets the codes of a table; or its numbers, where the trees ask for few of them.
-        """
-        table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
-        wanted = predictor.columns_used(self._trees, table.shape[1])
-        rows = NewRows(self._binner, table, wanted=wanted)
-        numbers = None
-        if wanted is not None and not coded:
-            numbers = self._binner.plain_numbers(table)
-            if numbers is not None and not predictor.need_no_codes(self._trees, numbers, wanted):
-                numbers = None
+    def _fitted_stages(self) -> FittedStages:
+        """Describe the forest as a fitted model of one stage."""
+        check_is_fitted(self, "_trees")
+        member = StageMember(self._trees, self._width, self._unit, is_rounded=False)
+        return one_stage(self._binner, member)
 
-        def read_block(first: Any, end: Any) -> Any:
-            if numbers is None:
-                return [read(rows.block(first, end).codes)]
-            return [read(Numbers(numbers[first:end], self._binner.bins_))]
-
-        (found,) = by_blocks(read_block, table.shape[0], table.shape[1] + row_bytes)
-        return found
+    def _mean_vectors(self, X: Any) -> np.ndarray:
+        """Mean over the trees of the leaves' values, of shape (n_rows, width)."""
+        check_is_fitted(self, "_trees")
+        table = self._read_rows(X)
+        means = np.empty((table.shape[0], self._width))
+        # Three arrays of doubles: sums, means, and an intermediate result.
+        for rows, cells in self._row_blocks(table, 24 * self._width):
+            means[rows] = predictor.mean_vectors(
+                self._trees, cells, self._width, n_jobs=self.n_jobs
+            )
+        return means
 
     def apply(self, X: Any) -> np.ndarray:
-        """The leaf that each sample ends in.
+        """Return the leaf that each sample ends in.
 
         Parameters
         ----------
@@ -365,19 +427,56 @@ class Forest(TreeEnsemble, grower.GrowsTrees):
         Returns
         -------
         ndarray of int64 of shape (n_samples, n_estimators)
-            Numbers of leaves, which are distinct within a tree.
+            Indices of leaves, which are distinct within a tree.
         """
         check_is_fitted(self, "_trees")
-        n_trees = sum(block.n_trees for block in self._trees)
-        return self._read_rows(
-            X,
-            lambda codes: predictor.leaf_indices(self._trees, codes, n_jobs=self.n_jobs),
-            16 * n_trees,
-            coded=True,
-        )
+        table = self._read_rows(X)
+        leaves = np.empty((table.shape[0], len(self)), np.int64)
+        for rows, codes in self._row_blocks(table, 16 * len(self), coded=True):
+            leaves[rows] = predictor.leaf_indices(self._trees, codes, n_jobs=self.n_jobs)
+        return leaves
+
+    def _read_rows(self, X: Any) -> Table:
+        """Read X as a table of the columns that the forest was fitted on."""
+        return read_table(self, X, reset=False, categorical_features=self.categorical_features)
+
+    def _row_blocks(
+        self, table: Table, row_bytes: int, *, coded: bool = False
+    ) -> Iterator[tuple[slice, Any]]:
+        """Yield the rows of a table in blocks, as the trees evaluate them.
+
+        Parameters
+        ----------
+        table : Table
+        row_bytes : int
+            Memory that a prediction takes for a row, in addition to its codes.
+        coded : bool, default=False
+            Whether only codes will do. If not, numeric rows stay as they are when comparing them
+            in the trees is faster than coding them.
+
+        Yields
+        ------
+        rows : slice
+        cells : ndarray of uint8 of shape (n_block_rows, n_features) or RawRows
+        """
+        n_rows, n_columns = table.shape
+        used = predictor.columns_used(self._trees, n_columns)
+        numbers = None
+        if used is not None and not coded:
+            numbers = self._binner.plain_numbers(table)
+            if numbers is not None and not predictor.prefers_raw_numbers(
+                self._trees, numbers, used
+            ):
+                numbers = None
+        new_rows = NewRows(self._binner, table, wanted=used)
+        for first, end in row_blocks(n_rows, n_columns + row_bytes):
+            if numbers is not None:
+                yield slice(first, end), RawRows(numbers[first:end], self._binner.bins_)
+            else:
+                yield slice(first, end), new_rows.block(first, end).codes
 
     @property
-    def feature_importances_(self) -> Any:
+    def feature_importances_(self) -> np.ndarray:
         """Mean decrease of impurity by feature, scaled to sum 1; zeros if no tree has a split."""
         check_is_fitted(self, "_trees")
         total = self._importances.sum()
@@ -386,7 +485,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_trees")
 
-    def _counts(self) -> Iterator[Any]:
+    def _counts(self) -> Iterator[tuple[str, int, int]]:
         yield "n_features_in_", self.n_features_in_, self._binner.bins_.n_columns
         for block in self._trees:
             yield "width of trees", block.width, self._width

@@ -1,4 +1,4 @@
-"""What forests that classify share."""
+"""Base class of the forests for classification."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from mddf._base.elementary import log
 from mddf._fitted.base_estimators import ProbabilityClassifier, takes_outputs
 from mddf._forest.base import Forest
+from mddf._forest.growth import TrainingRows
+from mddf._forest.out_of_bag import OutOfBagSums
 from mddf._forest.parameters import CLASS_CRITERIA, CONSTRAINTS, ENTROPIES
 from mddf._resampling.sampling import RowWeights, row_weights
 from mddf._targets.class_outputs import (
@@ -21,15 +24,16 @@ from mddf._targets.class_outputs import (
 )
 from mddf._targets.kernel_targets import Classes
 from mddf._targets.target_validation import class_factors
-from mddf._trees import predictor
 from mddf._trees.arrays import shares
 
+ClassTargets = Classes | ClassOutputs
 
-class BaseForest(Forest, ProbabilityClassifier):
-    """What both forests that classify share; use one of them."""
+
+class BaseForest(Forest[ClassTargets], ProbabilityClassifier):
+    """Base class of `RandomForestClassifier` and `CompletelyRandomForestClassifier`."""
 
     _oob_name = "oob_decision_function_"
-    # With several outputs: how many numbers in leaves stand for each.
+    # With several outputs: number of values in a leaf that belong to each of them.
     _class_columns: list[int] | None = None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -41,7 +45,7 @@ class BaseForest(Forest, ProbabilityClassifier):
 
     @property
     def n_outputs_(self) -> int:
-        """How many outputs there are."""
+        """Number of outputs."""
         check_is_fitted(self, "_trees")
         return 1 if self._class_columns is None else len(self._class_columns)
 
@@ -49,18 +53,18 @@ class BaseForest(Forest, ProbabilityClassifier):
     def _balances_trees(self) -> bool:  # type: ignore[override]
         return self.class_weight == "balanced_subsample"
 
-    def _read(self, y: Any, weights: Any) -> Classes | ClassOutputs:
-        given = several_outputs(y)
-        if given is None:
+    def _read_target(self, y: Any, sample_weight: np.ndarray | None) -> ClassTargets:
+        outputs = several_outputs(y)
+        if outputs is None:
             return Classes.read(y)
         if self.bootstrap == "balanced":
             raise ValueError(
                 "bootstrap='balanced' is for the classes of one output, got y of shape "
-                f"{given.shape}"
+                f"{outputs.shape}"
             )
-        return ClassOutputs.read(given, self.criterion in ENTROPIES)
+        return ClassOutputs.read(outputs, self.criterion in ENTROPIES)
 
-    def _n_scores(self, target: Classes | ClassOutputs) -> int:
+    def _n_scores(self, target: ClassTargets) -> int:
         if isinstance(target, ClassOutputs):
             return len(target.classes)
         n_classes = len(target.classes)
@@ -70,7 +74,7 @@ class BaseForest(Forest, ProbabilityClassifier):
     def _width(self) -> int:
         return len(self.classes_) if self._class_columns is None else sum(self._class_columns)
 
-    def _learnt(self, target: Classes | ClassOutputs) -> dict[str, Any]:
+    def _target_attributes(self, target: ClassTargets) -> dict[str, Any]:
         if isinstance(target, ClassOutputs):
             return {
                 "classes_": target.classes,
@@ -83,7 +87,7 @@ class BaseForest(Forest, ProbabilityClassifier):
             "_class_columns": None,
         }
 
-    def _check_again(self, target: Classes | ClassOutputs) -> None:
+    def _check_target_continues(self, target: ClassTargets) -> None:
         before = self.classes_ if isinstance(self.classes_, list) else [self.classes_]
         now = target.classes if isinstance(target.classes, list) else [target.classes]
         if len(before) != len(now) or not all(map(np.array_equal, before, now)):
@@ -97,8 +101,11 @@ class BaseForest(Forest, ProbabilityClassifier):
                 f"fit before, Gini or entropy, got {self.criterion!r}"
             )
 
-    def _row_weights(self, target: Classes | ClassOutputs, weights: Any) -> RowWeights:
+    def _row_weights(self, rows: TrainingRows[ClassTargets]) -> RowWeights:
+        target = rows.target
+        weights = rows.sample_weight
         if isinstance(target, ClassOutputs):
+            # Each row has a factor of its own, the product over the outputs.
             factors = target.factors(self.class_weight, weights)
             return row_weights(weights, factors, np.arange(len(target.labels)))
         if isinstance(self.class_weight, list):
@@ -106,46 +113,83 @@ class BaseForest(Forest, ProbabilityClassifier):
         factors = class_factors(self.class_weight, target.classes, target.key, weights)
         return row_weights(weights, factors, target.key)
 
-    def _by_output(self, probabilities: np.ndarray) -> Any:
+    def _score_out_of_bag(self, target: ClassTargets, sums: OutOfBagSums) -> dict[str, Any]:
+        if isinstance(target, ClassOutputs):
+            return self._score_several_outputs(target, sums)
+        known = sums.n_trees > 0
+        probabilities = shares(sums.sums)
+        predicted = target.classes[probabilities[known].argmax(axis=1)]
+        score = self._score_predictions(
+            accuracy_score, target.classes[target.key[known]], predicted
+        )
+        return {"oob_decision_function_": probabilities, "oob_score_": score}
+
+    def _score_several_outputs(self, target: ClassOutputs, sums: OutOfBagSums) -> dict[str, Any]:
+        known = sums.n_trees > 0
+        probabilities = shares_by_output(sums.means_of_parts(), target.n_classes, target.n_columns)
+        # Outputs with fewer classes than the others have zeros in the remaining columns.
+        most_classes = max(target.n_classes)
+        decision = np.zeros((len(known), most_classes, len(probabilities)))
+        for j, output_probabilities in enumerate(probabilities):
+            decision[:, : output_probabilities.shape[1], j] = output_probabilities
+        decision[~known] = np.nan
+        y_true = named_classes(target.classes, target.labels[known].T)
+        y_pred = named_classes(target.classes, [p[known].argmax(axis=1) for p in probabilities])
+        score = self._score_predictions(_share_of_exact_matches, y_true, y_pred)
+        return {"oob_decision_function_": decision, "oob_score_": score}
+
+    def predict_proba(self, X: Any) -> np.ndarray | list[np.ndarray]:
+        """Predict class probabilities.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or a list of these if there are several outputs
+            Columns in the order of `classes_`.
+        """
+        return self._by_output(self._mean_vectors(X))
+
+    def predict_log_proba(self, X: Any) -> np.ndarray | list[np.ndarray]:
+        """Predict the natural logarithm of class probabilities; minus infinity where they are 0.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or a list of these if there are several outputs
+        """
+        probabilities = self.predict_proba(X)
+        if isinstance(probabilities, list):
+            return [log(output_probabilities) for output_probabilities in probabilities]
+        return log(probabilities)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict the class with the largest probability.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or (n_samples, n_outputs) if there are several outputs
+        """
+        return self._best(self._mean_vectors(X))
+
+    def _by_output(self, probabilities: np.ndarray) -> np.ndarray | list[np.ndarray]:
         if self._class_columns is None:
             return probabilities
         return shares_by_output(probabilities, self.n_classes_, self._class_columns)
-
-    def _score_out_of_bag(
-        self, target: Classes | ClassOutputs, sums: np.ndarray, n_trees: np.ndarray
-    ) -> dict[str, Any]:
-        seen = n_trees > 0
-        if isinstance(target, ClassOutputs):
-            means = np.full((len(sums), sums.shape[1] // 2), np.nan)
-            means[seen] = (sums[seen, ::2] + sums[seen, 1::2]) / n_trees[seen, None]
-            each = shares_by_output(means, [*map(len, target.classes)], target.n_columns)
-            decision = np.zeros((len(sums), max(part.shape[1] for part in each), len(each)))
-            for j, part in enumerate(each):
-                decision[:, : part.shape[1], j] = part
-            decision[~seen] = np.nan
-            given = named_classes(target.classes, target.labels[seen].T)
-            found = named_classes(target.classes, [part[seen].argmax(axis=1) for part in each])
-            score = self._scored(_share_all_right, given, found)
-        else:
-            decision = shares(sums)
-            labels, votes = target.key[seen], decision[seen].argmax(axis=1)
-            score = self._scored(accuracy_score, target.classes[labels], target.classes[votes])
-        return {"oob_decision_function_": decision, "oob_score_": score}
-
-    def _read_stages(self, X: Any, read: Any) -> Any:
-        check_is_fitted(self, "_trees")
-
-        def read_rows(rows: Any) -> Any:
-            means = predictor.mean_vectors(self._trees, rows, self._width, n_jobs=self.n_jobs)
-            (found,) = read(iter([means]))
-            return found
-
-        return [self._read_rows(X, read_rows, 24 * self._width)]
 
     def __sklearn_tags__(self) -> Any:
         return takes_outputs(super().__sklearn_tags__())
 
 
-def _share_all_right(y_true: np.ndarray, y_pred: np.ndarray) -> float:
-    """Share of samples for which all outputs are right."""
+def _share_of_exact_matches(y_true: np.ndarray, y_pred: np.ndarray) -> float:
+    """Share of samples with the right class in all outputs."""
     return float(np.mean(np.all(y_true == y_pred, axis=1)))

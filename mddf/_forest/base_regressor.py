@@ -1,4 +1,4 @@
-"""What forests that regress share."""
+"""Base class of the forests for regression."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -16,15 +17,17 @@ from mddf._base.validation import MOST, Within
 from mddf._fitted.base_estimators import TableRegressor
 from mddf._forest import spread
 from mddf._forest.base import Forest
+from mddf._forest.growth import TrainingRows
+from mddf._forest.out_of_bag import OutOfBagSums
 from mddf._forest.parameters import CONSTRAINTS, REGRESSION_CRITERIA
 from mddf._resampling.sampling import RowWeights, row_hashes, row_weights
 from mddf._targets.kernel_targets import Values, in_units_of_y, read_values
-from mddf._trees import predictor
+from mddf._trees.arrays import TreeBlock
 from mddf._trees.leaf_targets import LeafTargets, check_quantiles, predict_quantiles
 
 
-class BaseForestRegressor(Forest, TableRegressor):
-    """What both forests that regress share; use one of them."""
+class BaseForestRegressor(Forest[Values], TableRegressor):
+    """Base class of `RandomForestRegressor` and `CompletelyRandomForestRegressor`."""
 
     _oob_name = "oob_prediction_"
 
@@ -34,25 +37,30 @@ class BaseForestRegressor(Forest, TableRegressor):
         "keep_targets": [Within(Integral, 1, MOST, closed="both"), None],
     }
 
-    _leaf_targets: list[Any]
+    # Stored targets of each fit, and the number of its blocks of trees.
+    _leaf_targets: list[tuple[LeafTargets, int]]
+    # The value of `keep_targets` that the forest was fitted with.
+    _most_targets: int | None
+    # Targets lie below 2 to this power, by output: see `Values`.
+    _exponents: np.ndarray
 
-    def _read(self, y: Any, weights: Any) -> Values:
+    def _read_target(self, y: Any, sample_weight: np.ndarray | None) -> Values:
         y = read_values(y)
         if self.criterion == "poisson":
-            _check_counts(y, weights)
-        again = self.warm_start and hasattr(self, "_trees")
-        if again and y.shape[1] != self.n_outputs_:
+            _check_counts(y, sample_weight)
+        continues = self.warm_start and hasattr(self, "_trees")
+        if continues and y.shape[1] != self.n_outputs_:
             raise ValueError(
                 f"with warm_start=True, y must have the {self.n_outputs_} outputs of the fit "
                 f"before, got {y.shape[1]}"
             )
-        if again and (self.keep_targets != self._most_targets):
+        if continues and self.keep_targets != self._most_targets:
             raise ValueError(
                 f"with warm_start=True, keep_targets must be {self._most_targets}, as in the fit "
                 f"before, got {self.keep_targets}"
             )
-        values = Values.of(y, weights, self._exponents if again else None)
-        values.warn_of_lost(weights)
+        values = Values.of(y, sample_weight, self._exponents if continues else None)
+        values.warn_of_lost(sample_weight)
         return values
 
     def _n_scores(self, target: Values) -> int:
@@ -63,14 +71,14 @@ class BaseForestRegressor(Forest, TableRegressor):
         return self.n_outputs_
 
     @property
-    def _unit(self) -> np.ndarray:
+    def _unit(self) -> np.ndarray:  # type: ignore[override]
         return np.ldexp(1.0, self._exponents)
 
-    def _counts(self) -> Iterator[Any]:
+    def _counts(self) -> Iterator[tuple[str, int, int]]:
         yield "n_outputs_", self.n_outputs_, self._trees[0].width
         yield from super()._counts()
 
-    def _learnt(self, target: Values) -> dict[str, Any]:
+    def _target_attributes(self, target: Values) -> dict[str, Any]:
         return {
             "n_outputs_": target.y.shape[1],
             "_exponents": target.exponents,
@@ -78,58 +86,78 @@ class BaseForestRegressor(Forest, TableRegressor):
             "_leaf_targets": [],
         }
 
-    def _remember(
-        self, trees: Any, seeds: np.ndarray, codes: np.ndarray, target: Values, weights: Any
+    def _targets_to_keep(
+        self, trees: list[TreeBlock], seeds: np.ndarray, rows: TrainingRows[Values]
     ) -> dict[str, Any]:
         if self.keep_targets is None:
             return {}
-        weights = np.ones(len(codes)) if weights is None else weights
-        hashes = row_hashes(codes, target.key)
-        kept = LeafTargets.keep(self.keep_targets, trees, codes, target.y, weights, hashes, seeds)
-        before = self._leaf_targets if self.warm_start and hasattr(self, "_trees") else []
-        return {"_leaf_targets": [*before, (kept, len(trees))]}
+        codes = rows.table.codes
+        weights = rows.sample_weight
+        leaf_targets = LeafTargets.from_samples(
+            trees,
+            codes,
+            rows.target.y,
+            weights=np.ones(len(codes)) if weights is None else weights,
+            hashes=row_hashes(codes, rows.target.key),
+            seeds=seeds,
+            max_per_leaf=self.keep_targets,
+        )
+        continues = self.warm_start and hasattr(self, "_trees")
+        before = self._leaf_targets if continues else []
+        return {"_leaf_targets": [*before, (leaf_targets, len(trees))]}
 
-    def _row_weights(self, target: Values, weights: Any) -> RowWeights:
-        return row_weights(weights, None, target.key)
+    def _row_weights(self, rows: TrainingRows[Values]) -> RowWeights:
+        return row_weights(rows.sample_weight, None, rows.target.key)
 
-    def _score_out_of_bag(
-        self, target: Values, sums: np.ndarray, n_trees: np.ndarray
-    ) -> dict[str, Any]:
-        seen = n_trees > 0
-        means = np.full(target.y.shape, np.nan)
-        means[seen] = (sums[seen, ::2] + sums[seen, 1::2]) / n_trees[seen, None]
-        prediction = in_units_of_y(means, target.exponents)
+    def _score_out_of_bag(self, target: Values, sums: OutOfBagSums) -> dict[str, Any]:
+        known = sums.n_trees > 0
+        means = sums.means_of_parts()
+        predictions = in_units_of_y(means, target.exponents)
         if callable(self.oob_score):
-            given, found = target.y, prediction
-        else:  # R2 does not depend on the unit, in which squares neither vanish nor overflow
-            given, found = np.ldexp(target.y, -target.exponents), means
-        if given.shape[1] == 1:
-            given, found, prediction = given[:, 0], found[:, 0], prediction[:, 0]
-        score = self._scored(r2_score, given[seen], found[seen])
-        return {"oob_prediction_": prediction, "oob_score_": score}
+            y_true = target.y
+            y_pred = predictions
+        else:
+            # R2 does not depend on the unit, and in this one squares neither vanish nor overflow.
+            y_true = np.ldexp(target.y, -target.exponents)
+            y_pred = means
+        score = self._score_predictions(
+            r2_score, _without_single_output(y_true[known]), _without_single_output(y_pred[known])
+        )
+        return {
+            "oob_prediction_": _without_single_output(predictions),
+            "oob_score_": score,
+        }
 
-    def predict(self, X: Any, return_std: Any = False, *, quantiles: Any = None) -> Any:
-        """Mean over the trees of the mean target in a sample's leaf.
+    def predict(
+        self,
+        X: Any,
+        return_std: bool | str = False,
+        *,
+        quantiles: npt.ArrayLike | None = None,
+    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+        """Predict the mean over the trees of the mean target in a sample's leaf.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
         return_std : bool or {"trees", "jackknife"}, default=False
-            Whether to return standard deviations, too. "trees", or True: of what single trees
-            predict. "jackknife": standard errors of the forest's prediction, as it would differ
-            from one training set to another, by the infinitesimal jackknife with the correction
-            for a finite number of trees [1]_; it needs a bootstrap, as many trees as samples or
-            more, and is known where the forest was fitted, not in files and copies.
+            Whether to return standard deviations as well. "trees", or True: the standard deviation
+            of the predictions of single trees. "jackknife": the standard error of the forest's
+            prediction, which says how much it would vary with the training set, by the
+            infinitesimal jackknife with the correction for a finite number of trees [1]_. This
+            needs a bootstrap and at least as many trees as samples, and it is not available in
+            files and copies of a forest, which do not store what the trees drew.
         quantiles : float or array of shape (n_quantiles,), default=None
-            Quantiles of the targets in place of the mean, as `predict_quantiles` has them.
+            Quantiles to predict in place of the mean; see `predict_quantiles`.
 
         Returns
         -------
         prediction : ndarray of shape (n_samples,), or (n_samples, n_outputs)
-            With `quantiles`, that of `predict_quantiles`, for a single one without its last axis.
+            With `quantiles`, the result of `predict_quantiles`; without the last axis if
+            `quantiles` is a single number.
         std : ndarray of the same shape
-            Only with `return_std`. Neither kind has the scatter of targets about their mean in
-            it: for intervals of new targets, see `quantiles`.
+            Only with `return_std`. Neither kind includes the scatter of targets about their mean:
+            intervals for new targets need `quantiles`.
 
         References
         ----------
@@ -145,9 +173,10 @@ class BaseForestRegressor(Forest, TableRegressor):
                     "quantiles and return_std cannot be had at once, got "
                     f"quantiles={short(quantiles)}, return_std={short(return_std)}"
                 )
-            found = self.predict_quantiles(X, np.atleast_1d(quantiles))
-            return found[..., 0] if np.ndim(quantiles) == 0 else found
-        prediction = self._predict_means(X)
+            predicted = self.predict_quantiles(X, np.atleast_1d(quantiles))
+            return predicted[..., 0] if np.ndim(quantiles) == 0 else predicted
+        means = in_units_of_y(self._mean_vectors(X), self._exponents)
+        prediction = _without_single_output(means)
         return (prediction, self._predict_std(X, kind)) if kind else prediction
 
     def _predict_std(self, X: Any, kind: str) -> np.ndarray:
@@ -157,30 +186,26 @@ class BaseForestRegressor(Forest, TableRegressor):
                 f"got bootstrap={self.bootstrap!r}"
             )
         counts = list(self._sample_counts()) if kind == "jackknife" else []
-
-        def read(codes: np.ndarray) -> np.ndarray:
+        table = self._read_rows(X)
+        std = np.empty((table.shape[0], self._width))
+        # Three arrays of doubles with an entry for each tree and output.
+        for rows, codes in self._row_blocks(table, 24 * self._width * len(self), coded=True):
             values = spread.tree_values(self._trees, codes, self.n_jobs)
-            if kind == "trees":
-                return in_units_of_y(spread.between_trees(values), self._exponents)
-            return in_units_of_y(spread.jackknife(values, counts), self._exponents)
+            if kind == "jackknife":
+                std[rows] = spread.jackknife(values, counts)
+            else:
+                std[rows] = spread.std_between_trees(values)
+        return _without_single_output(in_units_of_y(std, self._exponents))
 
-        std = self._read_rows(X, read, 24 * self._width * len(self), coded=True)
-        return std[:, 0] if self.n_outputs_ == 1 else std
+    def predict_quantiles(
+        self, X: Any, quantiles: npt.ArrayLike = (0.05, 0.5, 0.95)
+    ) -> np.ndarray:
+        """Predict quantiles of the training targets in a sample's leaves [1]_.
 
-    def _predict_means(self, X: Any) -> np.ndarray:
-        def read(rows: Any) -> np.ndarray:
-            means = predictor.mean_vectors(self._trees, rows, self._width, n_jobs=self.n_jobs)
-            return in_units_of_y(means, self._exponents)
-
-        prediction = self._read_rows(X, read, 32 * self._width)
-        return prediction[:, 0] if self.n_outputs_ == 1 else prediction
-
-    def predict_quantiles(self, X: Any, quantiles: Any = (0.05, 0.5, 0.95)) -> np.ndarray:
-        """Quantiles of the training targets in a sample's leaves [1]_.
-
-        Every tree has the same weight, and within a tree every target that is kept of the leaf in
-        proportion to its sample's weight. A quantile is the least target that at least so large a
-        share does not exceed. All training samples count, whether a tree drew them or not.
+        Every tree has the same weight; within a tree, the stored targets of the leaf share it in
+        proportion to their samples' weights. The quantile q is the smallest target such that
+        targets up to it have at least the share q of the weight. All training samples count,
+        whether a tree drew them or not.
 
         Parameters
         ----------
@@ -210,21 +235,26 @@ class BaseForestRegressor(Forest, TableRegressor):
                 "predict_quantiles needs a forest that keeps training targets: fit it with "
                 "keep_targets=5, say, got keep_targets=None"
             )
-        parts, first = [], 0
-        for kept, n_blocks in self._leaf_targets:
-            parts.append((kept, self._trees[first : first + n_blocks]))
+        fits = []
+        first = 0
+        for leaf_targets, n_blocks in self._leaf_targets:
+            fits.append((leaf_targets, self._trees[first : first + n_blocks]))
             first += n_blocks
-        found = self._read_rows(
-            X,
-            lambda codes: predict_quantiles(parts, codes, levels),
-            16 * self._width * len(levels),
-            coded=True,
-        )
-        return found[:, 0] if self.n_outputs_ == 1 else found
+        table = self._read_rows(X)
+        predicted = np.empty((table.shape[0], self._width, len(levels)))
+        # Two arrays of doubles with an entry for each output and quantile.
+        for rows, codes in self._row_blocks(table, 16 * self._width * len(levels), coded=True):
+            predicted[rows] = predict_quantiles(fits, codes, levels)
+        return _without_single_output(predicted)
+
+
+def _without_single_output(values: np.ndarray) -> np.ndarray:
+    """Drop the axis of the outputs if there is only one output."""
+    return values[:, 0] if values.shape[1] == 1 else values
 
 
 def _check_counts(y: np.ndarray, weights: np.ndarray | None) -> None:
-    """Refuse targets that have no Poisson deviance."""
+    """Refuse targets whose Poisson deviance is not defined."""
     counts = y if weights is None else y[weights > 0]
     if np.any(counts < 0):
         raise ValueError(

@@ -1,11 +1,12 @@
-"""A forest as scikit-learn's ensembles are: a list of trees, with what each of them drew."""
+"""The interface of scikit-learn's ensembles: a list of trees, and the rows that they drew."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,38 +17,48 @@ from mddf._trees.arrays import TreeBlock
 from mddf._trees.decoding import decode_forest
 from mddf._trees.nodes import LEAF, Nodes
 
-# Weights of nodes that are held at once, of a partial dependence.
-_AT_ONCE = 2**21
+if TYPE_CHECKING:
+    from mddf._binning.binner import Binner
+    from mddf._forest.growth import DrawnTrees
+    from mddf._forest.trees import ForestTree
+
+# Partial dependence takes rows in parts with at most so many node weights (16 MB) at a time.
+_MAX_NODE_WEIGHTS = 2**21
 
 
 class TreeEnsemble:
-    """What a forest lets users see of its trees.
+    """Mixin with the attributes by which users inspect the trees of a forest.
 
-    Trees are made when they are asked for, and nothing is kept of them.
+    Trees in the form of scikit-learn are made anew at each access, and not stored.
     """
 
-    _tree_type: Any  # of the classes of `mddf._forest.trees`
-    _binner: Any
+    _tree_type: type[ForestTree]
+    _binner: Binner
     _entropy: list[int]
-    _trees: list[Any]
-    # Of the trees of each fit: what they drew from (None: all rows), of how many rows, and how
-    # many trees they are. Files do not have it: None.
-    _drawn_from: list[tuple[Any, int, int]] | None = None
+    _trees: list[TreeBlock]
+    _unit: float | np.ndarray
+    # An entry for each fit; None if the forest comes from a file.
+    _drawn_from: list[DrawnTrees] | None = None
 
     @property
     def estimators_(self) -> list[Any]:
-        """The trees, as fitted trees of scikit-learn with its `tree_`; made anew at each call."""
+        """The trees as fitted trees of scikit-learn, with `tree_`; made anew at each access."""
         check_is_fitted(self, "_trees")
-        return [self._tree_type.of(self, tree) for block in self._trees for tree in block.each()]
+        return [
+            self._tree_type.from_forest(self, tree)
+            for block in self._trees
+            for tree in block.single_trees()
+        ]
 
     def __len__(self) -> int:
         check_is_fitted(self, "_trees")
         return sum(block.n_trees for block in self._trees)
 
     def __bool__(self) -> bool:
-        return True  # fitted or not
+        # An ensemble without trees would be false by its length, and `len` fails before fit.
+        return True
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: int | slice) -> Any:
         return self.estimators_[index]
 
     def __iter__(self) -> Iterator[Any]:
@@ -55,35 +66,36 @@ class TreeEnsemble:
 
     @property
     def estimators_samples_(self) -> list[np.ndarray]:
-        """The rows that each tree was grown on, ascending, as often as it drew them."""
+        """Rows that each tree was grown on, ascending, each repeated as often as it was drawn."""
         return [
             np.repeat(np.arange(len(counts), dtype=np.int32), counts)
             for counts in self._sample_counts()
         ]
 
     def _sample_counts(self) -> Iterator[np.ndarray]:
-        """How often each tree drew each row."""
+        """For each tree, yield the number of times that it drew each row."""
         check_is_fitted(self, "_trees")
         if self._drawn_from is None:
             raise AttributeError(
-                f"what the trees of this {type(self).__name__} drew is known where it was fitted, "
-                "and not kept in files and copies: fit it again with the same random_state"
+                f"the rows that the trees of this {type(self).__name__} drew are not stored in "
+                "files and copies of it: fit it again with the same random_state"
             )
         seeds = grower.draw_seeds(self._entropy, len(self))
-        for sampling, n_rows, n_trees in self._drawn_from:
-            here, seeds = seeds[:n_trees], seeds[n_trees:]
-            for seed in here:
-                if sampling is None:
-                    yield np.ones(n_rows, np.uint32)
+        first = 0
+        for drawn in self._drawn_from:
+            for seed in seeds[first : first + drawn.n_trees]:
+                if drawn.sampling is None:
+                    yield np.ones(drawn.n_rows, np.uint32)
                 else:
-                    yield _core.sample_counts(sampling, n_rows, seed)
+                    yield _core.sample_counts(drawn.sampling, drawn.n_rows, seed)
+            first += drawn.n_trees
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
         return {name: None if name == "_drawn_from" else state[name] for name in state}
 
     def decision_path(self, X: Any) -> tuple[sparse.csr_matrix, np.ndarray]:
-        """The nodes of all trees that each sample comes through.
+        """Mark the nodes of all trees that each sample passes.
 
         Parameters
         ----------
@@ -92,18 +104,21 @@ class TreeEnsemble:
         Returns
         -------
         indicator : csr_matrix of shape (n_samples, n_nodes)
-            1 where a sample comes through a node.
+            1 where a sample passes a node.
         n_nodes_ptr : ndarray of shape (n_estimators + 1,)
-            The nodes of tree t are the columns from ``n_nodes_ptr[t]`` to ``n_nodes_ptr[t + 1]``.
+            Tree t has the columns ``n_nodes_ptr[t]`` to ``n_nodes_ptr[t + 1] - 1``.
         """
         paths = [tree.decision_path(X) for tree in self.estimators_]
         start = np.cumsum([0, *(path.shape[1] for path in paths)])
         return sparse.hstack(paths, format="csr"), start
 
-    def _compute_partial_dependence_recursion(self, grid: Any, features: Any) -> np.ndarray:
-        """Mean predictions where only some features are known, as scikit-learn asks for them.
+    def _compute_partial_dependence_recursion(
+        self, grid: npt.ArrayLike, features: np.ndarray
+    ) -> np.ndarray:
+        """Average predictions over all features but some, which have the values of a grid.
 
-        At nodes that ask for others, both ways count by the weight of the training samples.
+        scikit-learn calls this method by its name. Nodes that split other features average their
+        children by the weight of the training samples.
 
         Parameters
         ----------
@@ -114,38 +129,45 @@ class TreeEnsemble:
         -------
         ndarray of shape (n_points,), or (n_outputs, n_points) if there are several outputs
         """
-        given = np.asarray(grid, dtype=object)
-        numbers = np.full((len(given), self._binner.bins_.n_columns), np.nan)
-        for column, values in zip(features, given.T, strict=True):
+        points = np.asarray(grid, dtype=object)
+        numbers = np.full((len(points), self._binner.bins_.n_columns), np.nan)
+        for column, values in zip(features, points.T, strict=True):
             encoder = self._binner.encoders_.get(int(column))
             numbers[:, column] = values if encoder is None else encoder.look_up(values)
         codes = apply_bins(numbers, self._binner.bins_)
         known = np.zeros(codes.shape[1], bool)
         known[features] = True
-        means = sum(_sums_of(tree, codes, known) for block in self._trees for tree in block.each())
-        means = means / len(self) * self._unit  # type: ignore[attr-defined]
+        sums = np.zeros((len(points), self._trees[0].width))
+        for block in self._trees:
+            for tree in block.single_trees():
+                sums += _average_over_unknown(tree, codes, known)
+        means = sums / len(self) * self._unit
         return means[:, 0] if means.shape[1] == 1 else means.T
 
 
-def _sums_of(tree: TreeBlock, codes: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """What a tree predicts on average for rows of which only some columns are known."""
+def _average_over_unknown(tree: TreeBlock, codes: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Average a tree's predictions over the columns that are not known."""
     nodes = decode_forest(tree)
-    step = max(1, _AT_ONCE // len(nodes.left))
-    parts = [_averages(nodes, codes[i : i + step], known) for i in range(0, len(codes), step)]
+    step = max(1, _MAX_NODE_WEIGHTS // len(nodes.left))
+    parts = [
+        _average_of_nodes(nodes, codes[i : i + step], known) for i in range(0, len(codes), step)
+    ]
     return np.concatenate(parts)
 
 
-def _averages(nodes: Nodes, codes: np.ndarray, known: np.ndarray) -> np.ndarray:
+def _average_of_nodes(nodes: Nodes, codes: np.ndarray, known: np.ndarray) -> np.ndarray:
     assert nodes.weight is not None
     weight = nodes.gather(nodes.weight)
-    share, leads = np.ones((len(nodes.left), len(codes))), nodes.leads(codes)
+    # Share of each row that reaches each node.
+    share = np.ones((len(nodes.left), len(codes)))
+    leads = nodes.leads(codes)
     for level in nodes.levels:
         for child in (nodes.left[level], nodes.left[level] + 1):
-            taken = np.where(
+            share_taken = np.where(
                 known[nodes.column[level], None],
                 leads[child],
                 (weight[child] / weight[level])[:, None],
             )
-            share[child] = share[level] * taken
+            share[child] = share[level] * share_taken
     leaf = nodes.left == LEAF
     return share[leaf].T @ nodes.value[leaf]

@@ -1,9 +1,9 @@
-"""Out-of-bag sums of forests, also of trees that an earlier fit grew without them."""
+"""Out-of-bag sums of forests, also for trees that an earlier fit grew without them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from mddf._base.parallel import stopped_on_error
 from mddf._binning.binned_table import BinnedTable
 from mddf._core import ClassTarget, Sampling, TreeOptions, ValueTarget
 from mddf._trees import predictor
-from mddf._trees.arrays import Trees
+from mddf._trees.arrays import TreeBlock, Trees
 from mddf._trees.grower import OUT_OF_BAG, GrowthResult, TreeJob
 
 OTHER_ROWS = (
@@ -23,17 +23,71 @@ OTHER_ROWS = (
 )
 
 
-def fingerprints(table: Any, target: Any, sampling: Sampling) -> tuple[str, str]:
-    """Of the rows, and of how they are drawn: trees of the same seeds then leave out the same."""
+@dataclass(frozen=True)
+class OutOfBagSums:
+    """Predictions of every training row by the trees that did not draw it.
+
+    Attributes
+    ----------
+    sums : ndarray of shape (n_rows, n_values)
+        Sum over these trees; see `GrowthResult.sums`.
+    n_trees : ndarray of int64 of shape (n_rows,)
+        Number of these trees.
+    fingerprint : str or None
+        Of the rows, codes and targets; None until a warm start may need it.
+    """
+
+    sums: np.ndarray
+    n_trees: np.ndarray
+    fingerprint: str | None = None
+
+    def as_tuple(self) -> tuple[np.ndarray, np.ndarray, str | None]:
+        """Return the fields as plain data."""
+        return self.sums, self.n_trees, self.fingerprint
+
+    def means_of_parts(self) -> np.ndarray:
+        """Mean of the coarse and fine parts, shape (n_rows, n_values / 2); NaN without a tree."""
+        means = np.full((len(self.sums), self.sums.shape[1] // 2), np.nan)
+        known = self.n_trees > 0
+        totals = self.sums[known, ::2] + self.sums[known, 1::2]
+        means[known] = totals / self.n_trees[known, None]
+        return means
+
+
+@dataclass(frozen=True)
+class DrawFingerprints:
+    """Fingerprints that tell whether trees of the same seeds leave out the same rows.
+
+    Attributes
+    ----------
+    rows : str
+        Of the rows, codes and targets.
+    draws : str
+        Of the way in which they are drawn.
+    """
+
+    rows: str
+    draws: str
+
+    def as_tuple(self) -> tuple[str, str]:
+        """Return the fields as plain data."""
+        return self.rows, self.draws
+
+
+def draw_fingerprints(table: BinnedTable, key: np.ndarray, sampling: Sampling) -> DrawFingerprints:
+    """Compute the fingerprints of a table, the keys of its targets, and a sampling."""
     draws = [sampling.rows, np.array(sampling.n_draws)]
     draws += [part for part in (sampling.cumulative, sampling.parts) if part is not None]
-    return fingerprint(table.codes, target.key), fingerprint(*draws)
+    return DrawFingerprints(rows=fingerprint(table.codes, key), draws=fingerprint(*draws))
 
 
 def check_unchanged(
-    before: tuple[str, str] | None, now: tuple[str, str], n_trees: int, oob_score: Any
+    before: DrawFingerprints | None,
+    now: DrawFingerprints,
+    n_trees: int,
+    oob_score: bool | Callable[..., float],
 ) -> None:
-    """Refuse to make up for the sums of trees that may have left out other rows."""
+    """Refuse to compute sums of earlier trees that may have left out other rows."""
     if before is None:
         raise ValueError(
             f"oob_score with warm_start=True needs to know which rows the {n_trees} trees grown "
@@ -41,88 +95,93 @@ def check_unchanged(
             "on the same rows and weights and with one max_samples; got "
             f"oob_score={short(oob_score)}"
         )
-    if before[0] != now[0]:
+    if before.rows != now.rows:
         raise ValueError(OTHER_ROWS)
-    if before[1] != now[1]:
+    if before.draws != now.draws:
         raise ValueError(
             f"oob_score with warm_start=True needs the draws of the {n_trees} trees grown so far: "
             "sample_weight, class_weight or max_samples has changed"
         )
 
 
-def sums_of(
+def predict_out_of_bag(
     table: BinnedTable,
     target: ClassTarget | ValueTarget,
-    block: TreeJob,
-    trees: Sequence[Any],
+    job: TreeJob,
+    trees: Sequence[TreeBlock],
     n_jobs: int | None = None,
 ) -> GrowthResult:
-    """The out-of-bag sums of trees that were grown without them.
+    """Compute the out-of-bag sums of trees that grew without them.
 
     Parameters
     ----------
     table : BinnedTable
-        What the trees were grown on.
+        Table that the trees were grown on.
     target : ClassTarget or ValueTarget
-    block : TreeJob
+    job : TreeJob
         Seeds and sampling of the trees, as they were grown.
-    trees : list of Trees or of ValueTrees
+    trees : sequence of Trees or of ValueTrees
     n_jobs : int, default=None
 
     Returns
     -------
     GrowthResult
-        The sums and numbers of trees that `grow` gives with ``held_out=OUT_OF_BAG``.
+        Sums and numbers of trees as from `grow` with ``held_out=OUT_OF_BAG``.
     """
-    rows, one_leaf = block.sampling.rows, TreeOptions(max_depth=0)
-    parts = 1 if isinstance(trees[0], Trees) else 2
-    sums = np.zeros((len(rows), parts * trees[0].width))
+    rows = job.sampling.rows
+    has_parts = not isinstance(trees[0], Trees)
+    sums = np.zeros((len(rows), (2 if has_parts else 1) * trees[0].width))
     n_trees = np.zeros(len(rows), np.int32)
+    # Rows are drawn before a tree grows: a tree of a single leaf draws the same ones.
+    one_leaf = TreeOptions(max_depth=0)
     with stopped_on_error() as cancel:
-        every_tree = (tree for some in trees for tree in some.each())
-        for seed, tree in zip(block.seeds, every_tree, strict=True):
-            # Rows are drawn before a tree grows: one of a single leaf has the same sample.
+        single_trees = (tree for block in trees for tree in block.single_trees())
+        for seed, tree in zip(job.seeds, single_trees, strict=True):
             _, _, left_out, _ = _core.grow(
                 table.cells,
                 target,
-                block.sampling,
+                job.sampling,
                 one_leaf,
                 np.array([seed]),
                 held_out=OUT_OF_BAG,
                 cancel=cancel,
             )
             assert left_out is not None
-            seen = np.flatnonzero(left_out)
-            found = np.zeros((len(seen), tree.width))
-            add = predictor.add_probabilities if parts == 1 else predictor.add_values
-            add([tree], table.codes[rows[seen]], found, n_jobs=n_jobs)
-            sums[seen] += found if parts == 1 else _in_two_parts(found)
-            n_trees[seen] += 1
+            positions = np.flatnonzero(left_out)
+            values = predictor.leaf_sums([tree], table.codes[rows[positions]], n_jobs=n_jobs)
+            sums[positions] += _split_in_parts(values) if has_parts else values
+            n_trees[positions] += 1
     return GrowthResult(sums=sums, n_trees=n_trees)
 
 
-def _in_two_parts(values: np.ndarray) -> np.ndarray:
-    """Two columns for each, whose sums are exact, as `add_leaf_exactly` of the kernel has them."""
+def _split_in_parts(values: np.ndarray) -> np.ndarray:
+    """Split each value into a coarse and a fine part, whose sums are exact in any order.
+
+    `add_leaf_exactly` in the kernel has the same units, 2^-33 and 2^-66.
+    """
     coarse = np.ldexp(np.rint(np.ldexp(values, 33)), -33)
     fine = np.ldexp(np.rint(np.ldexp(values - coarse, 66)), -66)
     return np.stack([coarse, fine], axis=2).reshape(len(values), -1)
 
 
-def by_rows(grown: GrowthResult, rows: np.ndarray, n_rows: int, before: Any) -> tuple[Any, ...]:
-    """Sums and numbers of trees by rows of the table, with those of before if there are any."""
-    assert grown.sums is not None
-    assert grown.n_trees is not None
-    sums = np.zeros((n_rows, grown.sums.shape[1]))
+def add_to_rows(
+    result: GrowthResult, rows: np.ndarray, n_rows: int, before: OutOfBagSums | None = None
+) -> OutOfBagSums:
+    """Assign sums of sampled rows to the rows of the table, and add earlier sums."""
+    assert result.sums is not None
+    assert result.n_trees is not None
+    sums = np.zeros((n_rows, result.sums.shape[1]))
     n_trees = np.zeros(n_rows, np.int64)
-    sums[rows], n_trees[rows] = grown.sums, grown.n_trees
+    sums[rows] = result.sums
+    n_trees[rows] = result.n_trees
     if before is not None:
-        sums += before[0]
-        n_trees += before[1]
-    return sums, n_trees
+        sums += before.sums
+        n_trees += before.n_trees
+    return OutOfBagSums(sums, n_trees)
 
 
 def warn_of_rows_always_drawn(n_trees: np.ndarray, rows: np.ndarray) -> None:
-    """Warn of rows, among those that are drawn from, that no tree left out."""
+    """Warn if some of the rows to draw from were drawn by every tree."""
     n_always = np.count_nonzero(n_trees[rows] == 0)
     if n_always == len(rows):
         warn(

@@ -1,11 +1,13 @@
-"""The trees of a forest one by one, as trees of scikit-learn."""
+"""Single trees of a forest, in the form of scikit-learn's trees."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 from sklearn.tree import (
     DecisionTreeClassifier,
@@ -24,7 +26,12 @@ from mddf._trees.arrays import TreeBlock
 from mddf._trees.decoding import decode_forest, thresholds
 from mddf._trees.nodes import LEAF, Nodes
 
-_AS_FOREST = (
+if TYPE_CHECKING:
+    from mddf._binning.binner import Binner
+    from mddf._binning.bins import Bins
+
+# Fitted attributes that a tree has in common with its forest.
+_SHARED_ATTRIBUTES = (
     "n_features_in_",
     "feature_names_in_",
     "n_outputs_",
@@ -32,48 +39,67 @@ _AS_FOREST = (
     "n_classes_",
     "_class_columns",
 )
-_UNDEFINED = -2  # scikit-learn's column and threshold of a leaf
+# Column and threshold of a leaf in scikit-learn's trees.
+_UNDEFINED = -2
+
+
+@dataclass(frozen=True)
+class _ForestData:
+    """Parts of the forest that its trees need for predictions.
+
+    Attributes
+    ----------
+    binner : Binner
+    unit : float or ndarray of shape (n_outputs,)
+        Leaves hold multiples of it.
+    categorical_features : array, "from_dtype" or None
+        The forest's parameter.
+    """
+
+    binner: Binner
+    unit: float | np.ndarray
+    categorical_features: npt.ArrayLike | None
 
 
 class ForestTree:
-    """What trees of forests that classify and of forests that regress share.
+    """Base class of the trees for classification and for regression.
 
-    It comes before the class of scikit-learn whose trees these look like. Rows go down the
-    forest's own tree by the bins of its table, so that categories, missing values and numbers of
-    double precision end where they do in the forest. What scikit-learn's functions ask `tree_`
-    about is made when they do.
+    Subclasses name this class before the class of scikit-learn that they stand for. Rows go down
+    the forest's own tree by the bins of its table, so that categories, missing values and numbers
+    in double precision end where they do in the forest. The arrays in `tree_`, which functions of
+    scikit-learn read, are only made when they are accessed.
     """
 
-    _block: TreeBlock  # of this tree alone
-    _forest: Any  # binner, unit of leaves, and which features are categories
+    _block: TreeBlock
+    _forest: _ForestData
     n_outputs_: int
-    criterion: Any
+    criterion: str
 
     @classmethod
-    def of(cls, forest: Any, block: TreeBlock) -> Self:
-        """The only tree of a block of a forest."""
-        made: Any = cls()
-        given = forest.get_params(deep=False)
-        known = {name: given[name] for name in made.get_params() if name in given}
-        made.set_params(**known | {"random_state": None})
-        for name in _AS_FOREST:
+    def from_forest(cls, forest: Any, block: TreeBlock) -> Self:
+        """Make a tree from a forest and a block with a single tree."""
+        tree: Any = cls()
+        parameters = forest.get_params(deep=False)
+        shared = {name: parameters[name] for name in tree.get_params() if name in parameters}
+        tree.set_params(**shared | {"random_state": None})
+        for name in _SHARED_ATTRIBUTES:
             if hasattr(forest, name):
-                setattr(made, name, getattr(forest, name))
-        made.max_features_ = resolve_max_features(forest.max_features, forest.n_features_in_)
-        made._block = block
-        made._forest = (forest._binner, forest._unit, forest.categorical_features)
-        return made
+                setattr(tree, name, getattr(forest, name))
+        tree.max_features_ = resolve_max_features(forest.max_features, forest.n_features_in_)
+        tree._block = block
+        tree._forest = _ForestData(forest._binner, forest._unit, forest.categorical_features)
+        return tree
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Self:
-        """Refuse: the tree is a part of a forest."""
+        """Raise TypeError: the tree is a part of a forest."""
         raise TypeError(
             "a tree of a forest is not fitted by itself: fit the forest, or a clone of the tree"
         )
 
     def __sklearn_clone__(self) -> Any:
-        """A tree of scikit-learn with the same parameters."""
-        plain: Any = type(self).__bases__[1]
-        return plain(**self.get_params())  # type: ignore[attr-defined]
+        """Return a tree of scikit-learn with the same parameters, which can be fitted."""
+        sklearn_class: Any = type(self).__bases__[1]
+        return sklearn_class(**self.get_params())  # type: ignore[attr-defined]
 
     @cached_property
     def _nodes(self) -> Nodes:
@@ -81,79 +107,83 @@ class ForestTree:
 
     @cached_property
     def _weights(self) -> np.ndarray:
-        """What training samples weigh in each node."""
+        """Total weight of the training samples in each node."""
         assert self._nodes.weight is not None
         return self._nodes.gather(self._nodes.weight)
 
     @cached_property
     def _values(self) -> np.ndarray:
         """Class distributions or means of each node, of shape (n_nodes, width)."""
-        nodes, unit = self._nodes, self._forest[1]
-        leaf = (nodes.left == LEAF)[:, None]
-        value = self._leaf_values(np.where(leaf, nodes.value, 0) * unit)
-        sums = nodes.gather(value * nodes.weight[:, None])  # type: ignore[index]
-        return np.where(leaf, value, sums / self._weights[:, None])
+        nodes = self._nodes
+        assert nodes.weight is not None
+        is_leaf = (nodes.left == LEAF)[:, None]
+        value = self._leaf_values(np.where(is_leaf, nodes.value, 0) * self._forest.unit)
+        sums = nodes.gather(value * nodes.weight[:, None])
+        return np.where(is_leaf, value, sums / self._weights[:, None])
 
     def _leaf_values(self, values: np.ndarray) -> np.ndarray:
-        """What leaves predict, of what they hold; nodes with children have zeros."""
+        """Convert the values in leaves to predictions; inner nodes have zeros."""
         return values
 
-    def _of_nodes(self) -> np.ndarray:
-        """The same as scikit-learn has it, of shape (n_nodes, n_outputs, most classes)."""
+    def _sklearn_values(self) -> np.ndarray:
+        """Values of the nodes in scikit-learn's shape, (n_nodes, n_outputs, max n_classes)."""
         raise NotImplementedError
 
     def _impurities(self) -> np.ndarray:
-        """Of each node, by the criterion."""
+        """Impurity of each node by the criterion."""
         raise NotImplementedError
 
     @cached_property
     def tree_(self) -> Any:
-        """The arrays by nodes, an object of scikit-learn's own.
+        """The tree's nodes as scikit-learn's object with arrays.
 
-        `n_node_samples` counts a sample as often as a bootstrap drew it. Impurities of regression
-        are what leaves differ by: how targets differ within a leaf is not kept. Of absolute errors
-        they are NaN, and so are importances of the tree.
+        `n_node_samples` counts a sample as often as the bootstrap drew it. The impurities of a
+        regression tree are the scatter of its leaves' values, because the scatter of targets
+        within leaves is not stored. With absolute errors the impurities are NaN, and so are the
+        tree's importances.
 
         Raises
         ------
         ValueError
-            If a node splits categories into sets that no threshold on their codes divides: trees
-            of scikit-learn have no such nodes. `mddf.explain.tree_arrays` has them.
+            If a node splits categories into sets that no threshold on their codes divides. Trees
+            of scikit-learn have no such nodes; `mddf.explain.tree_arrays` returns them.
         """
-        values = np.ascontiguousarray(self._of_nodes())
+        values = np.ascontiguousarray(self._sklearn_values())
         n_classes = np.broadcast_to(getattr(self, "n_classes_", 1), self.n_outputs_)
-        made = Tree(
+        tree = Tree(
             self.n_features_in_,  # type: ignore[attr-defined]
             np.array(n_classes, np.intp),
             self.n_outputs_,
         )
-        nodes = np.zeros(len(values), made.__getstate__()["nodes"].dtype)
-        for name, column in self._columns().items():
-            nodes[name] = column
+        nodes = np.zeros(len(values), tree.__getstate__()["nodes"].dtype)
+        for name, node_values in self._sklearn_fields().items():
+            nodes[name] = node_values
         depth = len(self._nodes.levels)
-        made.__setstate__(
+        tree.__setstate__(
             {"max_depth": depth, "node_count": len(values), "nodes": nodes, "values": values}
         )
-        return made
+        return tree
 
-    def _columns(self) -> dict[str, np.ndarray]:
-        """What nodes are, by the names that scikit-learn's have."""
-        nodes, bins = self._nodes, self._forest[0].bins_
+    def _sklearn_fields(self) -> dict[str, np.ndarray]:
+        """Nodes by the names of the fields in scikit-learn's array of nodes."""
+        nodes = self._nodes
+        bins = self._forest.binner.bins_
         leaf = nodes.left == LEAF
-        left, right = nodes.left, nodes.left + 1
-        threshold, missing_left = thresholds(nodes, bins), nodes.missing_left.copy()
+        left = nodes.left.copy()
+        right = nodes.left + 1
+        threshold = thresholds(nodes, bins)
+        missing_left = nodes.missing_left.copy()
         for node, codes in nodes.sets.items():
-            highest, swapped = _as_threshold(codes, bins, nodes.column[node])
-            if highest is None:
+            split = _threshold_on_codes(codes, bins, nodes.column[node])
+            if split is None:
                 raise ValueError(
                     "trees of scikit-learn cannot split categories into any sets: expected sets "
                     "of the first or of the last codes, got the codes "
                     f"{codes.tolist()} of column {nodes.column[node]} (mddf.explain has "
                     "tree_arrays and shap_values for all trees)"
                 )
-            threshold[node] = highest
-            if swapped:
-                left, right = left.copy(), right.copy()
+            threshold[node] = split.threshold
+            if split.swaps_children:
                 left[node], right[node] = right[node], left[node]
                 missing_left[node] ^= True
         return {
@@ -168,7 +198,7 @@ class ForestTree:
         }
 
     def apply(self, X: Any, check_input: bool = True) -> np.ndarray:
-        """The leaf that each sample ends in, as a node of `tree_`.
+        """Return the leaf that each sample ends in, as a node of `tree_`.
 
         Parameters
         ----------
@@ -180,13 +210,14 @@ class ForestTree:
         -------
         ndarray of int64 of shape (n_samples,)
         """
-        binner, _, categories = self._forest
-        table = read_table(self, X, reset=False, categorical_features=categories)
-        codes = binner.transform(table)
+        table = read_table(
+            self, X, reset=False, categorical_features=self._forest.categorical_features
+        )
+        codes = self._forest.binner.transform(table)
         return self._nodes.leaves(predictor.leaf_indices([self._block], codes))[:, 0]
 
     def decision_path(self, X: Any, check_input: bool = True) -> sparse.csr_matrix:
-        """The nodes that each sample comes through.
+        """Mark the nodes that each sample passes.
 
         Parameters
         ----------
@@ -197,44 +228,52 @@ class ForestTree:
         Returns
         -------
         csr_matrix of shape (n_samples, n_nodes)
-            1 where a sample comes through a node.
+            1 where a sample passes a node.
         """
         parent = self._nodes.parent
+        # From the leaves upwards; paths that have reached the root go on with LEAF.
         steps = [self.apply(X)]
         while (steps[-1] != LEAF).any():
             steps.append(np.where(steps[-1] == LEAF, LEAF, parent[steps[-1]]))
-        nodes = np.stack(steps[::-1], axis=1)
-        there = nodes != LEAF
-        start = np.concatenate([[0], there.sum(axis=1).cumsum()])
-        found = nodes[there]
-        shape = (len(nodes), len(parent))
-        return sparse.csr_matrix((np.ones(len(found), np.int64), found, start), shape=shape)
+        paths = np.stack(steps[::-1], axis=1)
+        is_node = paths != LEAF
+        row_start = np.concatenate([[0], is_node.sum(axis=1).cumsum()])
+        nodes = paths[is_node]
+        shape = (len(paths), len(parent))
+        ones = np.ones(len(nodes), np.int64)
+        return sparse.csr_matrix((ones, nodes, row_start), shape=shape)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
-        tags.input_tags.allow_nan = tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         return tags
 
 
-def _as_threshold(codes: np.ndarray, bins: Any, column: int) -> tuple[float | None, bool]:
-    """The highest code that goes left, and whether the children change places; None if none."""
+class _CodeSplit(NamedTuple):
+    threshold: float
+    swaps_children: bool
+
+
+def _threshold_on_codes(codes: np.ndarray, bins: Bins, column: int) -> _CodeSplit | None:
+    """Find a threshold that splits a set of codes from the others; None if there is none."""
     n_codes = int(bins.start[column + 1] - bins.start[column])
     if np.array_equal(codes, np.arange(len(codes))):
-        return len(codes) - 0.5, False
+        return _CodeSplit(len(codes) - 0.5, swaps_children=False)
     if len(codes) and np.array_equal(codes, np.arange(codes[0], n_codes)):
-        return codes[0] - 0.5, True
-    return None, False
+        return _CodeSplit(codes[0] - 0.5, swaps_children=True)
+    return None
 
 
-class _ClassifyingTree(ForestTree):
-    classes_: Any
-    n_classes_: Any
+class _ClassificationTree(ForestTree):
+    classes_: np.ndarray | list[np.ndarray]
+    n_classes_: int | list[int]
     _class_columns: list[int] | None
 
     def _leaf_values(self, values: np.ndarray) -> np.ndarray:
         if self._class_columns is not None:
             return values
-        # Shares are kept in single precision, and sum to 1 but for that.
+        # Leaves hold shares in single precision, whose sums differ a little from 1.
         totals = values.sum(axis=1, keepdims=True)
         return np.divide(values, totals, out=np.zeros_like(values), where=totals > 0)
 
@@ -243,17 +282,18 @@ class _ClassifyingTree(ForestTree):
         """Class shares of each node, by output."""
         if self._class_columns is None:
             return [self._values]
+        assert isinstance(self.n_classes_, list)
         return shares_by_output(self._values, self.n_classes_, self._class_columns)
 
-    def _of_nodes(self) -> np.ndarray:
-        each = self._shares
-        found = np.zeros((len(self._values), len(each), max(part.shape[1] for part in each)))
-        for j, part in enumerate(each):
-            found[:, j, : part.shape[1]] = part
-        return found
+    def _sklearn_values(self) -> np.ndarray:
+        most_classes = max(shares.shape[1] for shares in self._shares)
+        values = np.zeros((len(self._values), len(self._shares), most_classes))
+        for j, shares in enumerate(self._shares):
+            values[:, j, : shares.shape[1]] = shares
+        return values
 
     def _impurities(self) -> np.ndarray:
-        return np.mean([self._impurity(part) for part in self._shares], axis=0)
+        return np.mean([self._impurity(shares) for shares in self._shares], axis=0)
 
     def _impurity(self, shares: np.ndarray) -> np.ndarray:
         if self.criterion == "gini":
@@ -262,54 +302,58 @@ class _ClassifyingTree(ForestTree):
         return np.maximum(0, -(shares * bits).sum(axis=1))
 
     def predict_proba(self, X: Any, check_input: bool = True) -> Any:
-        """Class distribution of the leaf that each sample ends in; a list of several outputs."""
+        """Return the class distribution of each sample's leaf; a list for several outputs."""
         leaves = self.apply(X)
-        found = [part[leaves] for part in self._shares]
-        return found[0] if self._class_columns is None else found
+        probabilities = [shares[leaves] for shares in self._shares]
+        return probabilities[0] if self._class_columns is None else probabilities
 
     def predict(self, X: Any, check_input: bool = True) -> np.ndarray:
-        """The class of the largest share in the leaf that each sample ends in."""
-        found = self.predict_proba(X)
-        if self._class_columns is None:
-            return self.classes_[found.argmax(axis=1)]
-        return named_classes(self.classes_, [part.argmax(axis=1) for part in found])
+        """Return the class with the largest share in each sample's leaf."""
+        probabilities = self.predict_proba(X)
+        if isinstance(self.classes_, list):
+            return named_classes(self.classes_, [p.argmax(axis=1) for p in probabilities])
+        return self.classes_[probabilities.argmax(axis=1)]
 
 
-class _RegressingTree(ForestTree):
-    def _of_nodes(self) -> np.ndarray:
+class _RegressionTree(ForestTree):
+    def _sklearn_values(self) -> np.ndarray:
         return self._values[:, :, None]
 
     def _impurities(self) -> np.ndarray:
-        nodes, means = self._nodes, self._values
-        assert nodes.weight is not None  # 0 but in leaves
-        weight, total = nodes.weight[:, None], self._weights[:, None]
-        if self.criterion == "absolute_error":  # of leaves, it does not add up to that of nodes
+        nodes = self._nodes
+        means = self._values
+        # Absolute errors of nodes do not follow from those of their leaves.
+        if self.criterion == "absolute_error":
             return np.full(len(means), np.nan)
+        assert nodes.weight is not None
+        leaf_weight = nodes.weight[:, None]
+        total_weight = self._weights[:, None]
         if self.criterion == "poisson":
             logs = log(np.where(means > 0, means, 1))
-            terms = nodes.gather(weight * means * logs) / total
+            terms = nodes.gather(leaf_weight * means * logs) / total_weight
             return np.maximum(0, terms - means * logs).mean(axis=1)
-        away = means - means[0]
-        squares = nodes.gather(weight * away**2)
-        return np.maximum(0, squares / total - away**2).mean(axis=1)
+        # Deviations from the root's mean, so that squares do not cancel where means are large.
+        deviations = means - means[0]
+        squares = nodes.gather(leaf_weight * deviations**2)
+        return np.maximum(0, squares / total_weight - deviations**2).mean(axis=1)
 
     def predict(self, X: Any, check_input: bool = True) -> np.ndarray:
-        """The mean target of the leaf that each sample ends in."""
-        found = self._values[self.apply(X)]
-        return found[:, 0] if self.n_outputs_ == 1 else found
+        """Return the mean target in each sample's leaf."""
+        predictions = self._values[self.apply(X)]
+        return predictions[:, 0] if self.n_outputs_ == 1 else predictions
 
 
-class RandomTreeClassifier(_ClassifyingTree, DecisionTreeClassifier):
+class RandomTreeClassifier(_ClassificationTree, DecisionTreeClassifier):
     """A tree of a `RandomForestClassifier`."""
 
 
-class CompletelyRandomTreeClassifier(_ClassifyingTree, ExtraTreeClassifier):
+class CompletelyRandomTreeClassifier(_ClassificationTree, ExtraTreeClassifier):
     """A tree of a `CompletelyRandomForestClassifier`."""
 
 
-class RandomTreeRegressor(_RegressingTree, DecisionTreeRegressor):
+class RandomTreeRegressor(_RegressionTree, DecisionTreeRegressor):
     """A tree of a `RandomForestRegressor`."""
 
 
-class CompletelyRandomTreeRegressor(_RegressingTree, ExtraTreeRegressor):
+class CompletelyRandomTreeRegressor(_RegressionTree, ExtraTreeRegressor):
     """A tree of a `CompletelyRandomForestRegressor`."""

@@ -1,12 +1,15 @@
-"""Which samples each fold of a layer trains on, and which it holds out."""
+"""Folds: training and held-out rows of cross-validation."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_consistent_length
@@ -16,27 +19,51 @@ from mddf._base.validation import naming
 from mddf._targets.target_validation import numbered, plain_array
 
 Folds = list[tuple[np.ndarray, np.ndarray]]
+# Number of folds of cv=None, as in scikit-learn.
+_DEFAULT_N_FOLDS = 5
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Checked groups of the samples.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_samples,)
+        Groups that a splitter can sort.
+    numbers : ndarray of int of shape (n_samples,)
+        The same groups as numbers from 0 on.
+    """
+
+    values: np.ndarray
+    numbers: np.ndarray
 
 
 def make_folds(
-    cv: Any, X: Any, y: Any, labels: np.ndarray, seed: int, groups: Any = None
+    cv: Any,
+    X: Any,
+    y: Any,
+    labels: np.ndarray,
+    seed: int,
+    *,
+    groups: Any = None,
 ) -> Folds:
-    """Training and held-out rows of each fold.
+    """Make training and held-out rows of each fold.
 
     Parameters
     ----------
     cv : int, splitter, iterable of (train, test) or None
         A number means shuffled folds, stratified as far as the sizes of the classes allow; None
-        means 5 of them.
+        means 5 folds.
     X, y : array or data frame of n_samples rows
-        What a splitter is shown: the user's, `y` as a plain array.
+        Arguments of a splitter.
     labels : ndarray of int of shape (n_samples,)
-        What a number of folds is stratified by.
+        Strata, if `cv` is a number or None.
     seed : int
-        What a number of folds is shuffled by.
+        Seed of the shuffling, if `cv` is a number or None.
     groups : array of shape (n_samples,), default=None
-        Samples of one group are held out together: by a number of folds, and by splitters that
-        look at groups. Numbers, strings or other objects with a hash, none missing.
+        Samples of a group are held out together, if `cv` is a number, None, or a splitter that
+        uses groups. Numbers, strings or other objects with a hash, none missing.
 
     Returns
     -------
@@ -46,21 +73,25 @@ def make_folds(
     Raises
     ------
     ValueError
-        If there are too few samples, or one is never held out, or a fold trains on none or on
-        what it holds out; or if there are groups that nobody would look at.
+        If there are too few samples; if a sample is never held out; if a fold has no training
+        rows, or trains on rows that it holds out; or if `cv` does not use the groups.
     """
     n_samples = len(labels)
     if n_samples < 2:
         raise ValueError(
             f"cv needs at least 2 samples to hold some out, got n_samples={n_samples}"
         )
-    numbers = None
-    if groups is not None:
-        groups, numbers = _groups_for(groups, labels, cv)
+    checked = None if groups is None else _groups_for_cv(groups, labels, cv)
     if cv is None or isinstance(cv, Integral):
-        return _k_folds(int(cv or 5), labels, seed, numbers)
+        n_folds = int(cv or _DEFAULT_N_FOLDS)
+        if checked is not None:
+            return _group_folds(n_folds, labels, seed, checked.numbers)
+        return _k_folds(n_folds, labels, seed)
     with naming("cv"):
-        splits = cv.split(X, y, groups) if is_splitter(cv) else cv
+        if is_splitter(cv):
+            splits = cv.split(X, y, None if checked is None else checked.values)
+        else:
+            splits = cv
         folds = [_check_fold(fold, number, n_samples) for number, fold in enumerate(splits)]
     held_out = np.zeros(n_samples, bool)
     for _, test in folds:
@@ -75,84 +106,88 @@ def make_folds(
 
 
 def gives_folds(cv: Any) -> bool:
-    """Whether `cv` says by itself what is held out together: a splitter or splits."""
+    """Whether `cv` defines its folds itself: a splitter, or an iterable of splits."""
     return not (cv is None or isinstance(cv, Integral | str))
 
 
 def is_splitter(cv: Any) -> bool:
-    """Whether `cv` is asked for splits, for which it may look at X; words can be split, too."""
+    """Whether `cv` makes splits by a method `split`; strings, which also have one, do not."""
     return hasattr(cv, "split") and not isinstance(cv, str)
 
 
 def group_numbers(groups: Any, labels: np.ndarray, cv: Any) -> np.ndarray:
-    """Groups as numbers from 0; ValueError where they are none, or `cv` has no use for them."""
-    return _groups_for(groups, labels, cv)[1]
+    """Convert groups to numbers from 0 on; ValueError if they are invalid or `cv` ignores them."""
+    return _groups_for_cv(groups, labels, cv).numbers
 
 
-def _groups_for(groups: Any, labels: np.ndarray, cv: Any) -> tuple[np.ndarray, np.ndarray]:
+def _groups_for_cv(groups: Any, labels: np.ndarray, cv: Any) -> Groups:
     if not (cv is None or isinstance(cv, Integral) or is_splitter(cv)):
         raise ValueError(
             "groups are for a number of folds or a splitter, which hold them out together, got "
             f"groups and cv={short(cv)}"
         )
-    return checked_groups(groups, labels)
+    return check_groups(groups, labels)
 
 
-def checked_groups(groups: Any, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Groups as an array, and as numbers from 0."""
+def check_groups(groups: Any, labels: np.ndarray) -> Groups:
+    """Check that there is a valid group for every label."""
     with naming("groups"):
-        groups = plain_array(groups, "groups")
-        if groups.ndim == 2 and groups.shape[1] == 1:
-            groups = groups[:, 0]
-        if groups.ndim != 1:
-            raise ValueError(f"groups must be 1d, one for every sample, got shape {groups.shape}")
-        check_consistent_length(labels, groups)
-        if groups.dtype.kind == "f":
-            with np.errstate(invalid="ignore"):  # of sums of infinities
-                assert_all_finite(groups, input_name="groups")
-        numbers, in_order = numbered(groups)
-        # Splitters may find out what is equal by sorting.
-        return (groups if in_order else numbers), numbers
+        values = plain_array(groups, "groups")
+        if values.ndim == 2 and values.shape[1] == 1:
+            values = values[:, 0]
+        if values.ndim != 1:
+            raise ValueError(f"groups must be 1d, one for every sample, got shape {values.shape}")
+        check_consistent_length(labels, values)
+        if values.dtype.kind == "f":
+            # The check adds the values up, among which may be infinities.
+            with np.errstate(invalid="ignore"):
+                assert_all_finite(values, input_name="groups")
+        numbers, in_order = numbered(values)
+        # Splitters find equal groups by sorting: groups that cannot be sorted become numbers.
+        return Groups(values=values if in_order else numbers, numbers=numbers)
 
 
-def _k_folds(n_folds: int, labels: np.ndarray, seed: int, groups: Any) -> Folds:
-    if groups is not None:
-        return _group_folds(n_folds, labels, seed, groups)
+def _k_folds(n_folds: int, labels: np.ndarray, seed: int) -> Folds:
     n_folds = min(n_folds, len(labels))
     counts = np.bincount(labels)
     splitter: KFold | StratifiedKFold
     if counts.max() < n_folds:
-        splitter, strata = KFold(n_folds, shuffle=True, random_state=seed), labels
+        splitter = KFold(n_folds, shuffle=True, random_state=seed)
+        strata = labels
     else:
-        # Classes with fewer samples than folds make one stratum: they are spread evenly too.
-        rare = counts[labels] < n_folds
-        strata = np.where(rare, len(counts), labels)
-        if 0 < rare.sum() < n_folds:
-            strata = np.where(rare, counts.argmax(), labels)
+        # Classes with fewer samples than folds form a common stratum, so that they are also spread
+        # evenly. If even this stratum is too small, it joins the largest class.
+        is_rare = counts[labels] < n_folds
+        strata = np.where(is_rare, len(counts), labels)
+        if 0 < is_rare.sum() < n_folds:
+            strata = np.where(is_rare, counts.argmax(), labels)
         splitter = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
-    return [
-        (train.astype(np.int32), test.astype(np.int32))
-        for train, test in splitter.split(np.zeros((len(labels), 1)), strata)
-    ]
+    return _as_folds(splitter.split(np.zeros((len(labels), 1)), strata))
 
 
-def _group_folds(n_folds: int, labels: np.ndarray, seed: int, groups: Any) -> Folds:
+def _group_folds(n_folds: int, labels: np.ndarray, seed: int, groups: np.ndarray) -> Folds:
     n_groups = groups.max() + 1
     if n_groups < 2:
         raise ValueError("groups must hold at least 2 different ones, got 1")
     n_folds = min(n_folds, n_groups)
     splitter = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
-    # It refuses classes that all have fewer samples than there are folds.
+    # The splitter refuses strata that all have fewer samples than there are folds.
     strata = np.zeros_like(labels) if np.bincount(labels).max() < n_folds else labels
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about classes with fewer samples than folds
+        # About classes with fewer samples than folds.
+        warnings.simplefilter("ignore")
         splits = list(splitter.split(np.zeros((len(labels), 1)), strata, groups))
+    # Stratification of few groups may leave folds empty.
     if any(len(train) == 0 or len(test) == 0 for train, test in splits):
         splits = list(GroupKFold(n_folds).split(groups, groups=groups))
+    return _as_folds(splits)
+
+
+def _as_folds(splits: Iterable[tuple[np.ndarray, np.ndarray]]) -> Folds:
     return [(train.astype(np.int32), test.astype(np.int32)) for train, test in splits]
 
 
-def _as_rows(rows: Any, n_samples: int, number: int) -> np.ndarray:
+def _as_rows(rows: npt.ArrayLike, n_samples: int, number: int) -> np.ndarray:
     rows = np.asarray(rows)
     if rows.dtype == bool:
         rows = np.flatnonzero(rows)
@@ -169,7 +204,8 @@ def _as_rows(rows: Any, n_samples: int, number: int) -> np.ndarray:
     return rows.astype(np.int32)
 
 
-def _check_fold(fold: Any, number: int, n_samples: int) -> Any:
+def _check_fold(fold: Any, number: int, n_samples: int) -> tuple[np.ndarray, np.ndarray]:
+    """Check the user's split with this number, and return its rows in order."""
     try:
         train, test = fold
     except (TypeError, ValueError) as error:
@@ -177,26 +213,27 @@ def _check_fold(fold: Any, number: int, n_samples: int) -> Any:
             "cv must be a number of folds, a splitter, or an iterable of pairs of row numbers, "
             f"got {short(fold)} as split {number}"
         ) from error
-    train, test = (_as_rows(rows, n_samples, number) for rows in (train, test))
-    both = np.intersect1d(train, test)
+    train_rows = _as_rows(train, n_samples, number)
+    test_rows = _as_rows(test, n_samples, number)
+    both = np.intersect1d(train_rows, test_rows)
     if len(both):
         raise ValueError(
             "cv must not train on what it holds out, got splits that do both with "
             f"{len(both)} rows in split {number}, the first of them row {both[0]}"
         )
-    return np.unique(train), np.unique(test)
+    return np.unique(train_rows), np.unique(test_rows)
 
 
 def ask_for_groups(request: Any, cv: Any) -> Any:
-    """The metadata request of an estimator with such a `cv`, whose splitter may ask for groups.
+    """Add the request of a splitter `cv` for groups to the metadata request of an estimator.
 
     Parameters
     ----------
     request : MetadataRequest
-        A request that users set goes before.
+        A request for groups that the user has set takes precedence.
     cv : int, splitter, iterable of (train, test), str or None
     """
     if hasattr(cv, "get_metadata_routing") and request.fit.requests["groups"] is None:
-        asked = cv.get_metadata_routing().split.requests.get("groups")
-        request.fit.add_request(param="groups", alias=asked)
+        splitter_request = cv.get_metadata_routing().split.requests.get("groups")
+        request.fit.add_request(param="groups", alias=splitter_request)
     return request

@@ -1,4 +1,4 @@
-"""Which rows the trees of a forest see, and how much each of them counts."""
+"""Rows that the trees of a forest draw, and their weights."""
 
 from __future__ import annotations
 
@@ -14,10 +14,14 @@ from mddf import _core
 from mddf._base.messages import short
 from mddf._core import Sampling
 
-_MOST_DRAWS = 2**31 - 2
-# Real weights become whole numbers of this total, fine enough for any bootstrap.
-_RESOLUTION = 2**52
-# Of weights that were divided by a rounded number.
+# The kernel counts draws in 32 bits.
+_MAX_DRAWS = 2**31 - 2
+# Weights that are not whole numbers are rounded to whole numbers of this total. 2^52 keeps sums of
+# doubles exact, and is fine enough for any bootstrap.
+_TOTAL_WEIGHT = 2**52
+# Odd multiplier of a hash, from the generator SplitMix64, which spreads each bit over the word.
+_HASH_MULTIPLIER = np.uint64(0xBF58476D1CE4E5B9)
+# Bits that are kept of weights that were divided by a rounded number.
 _BITS_KEPT = 30
 
 
@@ -56,19 +60,21 @@ def row_weights(sample_weight: Any, class_factors: Any, labels: np.ndarray) -> R
     return RowWeights(sample_weight, None if row is None else scale_weights(row))
 
 
-def canonical_order(codes: np.ndarray, target: np.ndarray, weights: Any = None) -> np.ndarray:
-    """All rows in an order that depends on what they hold, not on where they stand.
+def canonical_order(
+    codes: np.ndarray, target: np.ndarray, weights: np.ndarray | None = None
+) -> np.ndarray:
+    """Order all rows by their contents, independent of their order in the table.
 
-    A bootstrap that draws positions in this order gives the same trees however the table is
-    sorted, and where weights count as rows, one of weight k is drawn as k equal rows would be.
+    A bootstrap that draws positions in this order grows the same trees however the table is
+    sorted. If weights count as rows, a row of weight k is drawn as k equal rows would be.
 
     Parameters
     ----------
     codes : ndarray of uint8 of shape (n_rows, n_columns)
     target : ndarray of uint16 of shape (n_rows,), or of int64 of shape (n_rows, n_outputs)
-        Classes or numbers.
+        Classes, or targets as whole numbers.
     weights : ndarray of shape (n_rows,), default=None
-        By which rows that hold the same are ordered.
+        Rows with equal contents are ordered by these.
 
     Returns
     -------
@@ -81,16 +87,16 @@ def canonical_order(codes: np.ndarray, target: np.ndarray, weights: Any = None) 
 
 
 def row_hashes(codes: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """A fingerprint of what each row holds, as uint64; see `canonical_order`."""
+    """Hash the contents of each row to uint64; see `canonical_order`."""
     labels = target if target.dtype == np.uint16 else np.zeros(len(target), np.uint16)
     hashes = _core.hash_rows(codes, codes.shape[1], labels)
     return hashes if labels is target else hashes_with(hashes, target)
 
 
 def hashes_with(hashes: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """Fingerprints of rows and of numbers of shape (n_rows, n_outputs)."""
+    """Combine hashes of rows with whole numbers of shape (n_rows, n_outputs)."""
     for column in target.T.astype(np.uint64):
-        hashes = (hashes ^ column) * np.uint64(0xBF58476D1CE4E5B9)
+        hashes = (hashes ^ column) * _HASH_MULTIPLIER
         hashes ^= hashes >> np.uint64(31)
     return hashes
 
@@ -137,37 +143,37 @@ def summed_weights(numbers: np.ndarray, weights: np.ndarray, n: int) -> np.ndarr
 def mean_error(
     values: np.ndarray, weights: np.ndarray | None, n: int, units: np.ndarray | None = None
 ) -> float:
-    """Standard error of a mean.
+    """Compute the standard error of a weighted mean.
 
     Parameters
     ----------
     values : ndarray of shape (n_rows,)
     weights : ndarray of shape (n_rows,) or None
     n : int
-        Samples that rows stand for, as `n_counted` has them.
+        Number of samples that the rows stand for; see `n_counted`.
     units : ndarray of int of shape (n_rows,), default=None
-        Rows of the same number, those of a group, are not independent; None: each tells its own.
+        Group of each row: rows of a group are not independent. None for independent rows.
     """
-    away = values - np.average(values, weights=weights)
+    deviations = values - np.average(values, weights=weights)
     if units is None:
-        return float(np.sqrt(np.average(away**2, weights=weights) / n))
-    weights = np.ones(len(away)) if weights is None else weights
-    of_units = summed_weights(units, weights * away, units.max() + 1)
-    return float(np.sqrt(np.square(of_units).sum()) / weights.sum())
+        return float(np.sqrt(np.average(deviations**2, weights=weights) / n))
+    weights = np.ones(len(deviations)) if weights is None else weights
+    unit_sums = summed_weights(units, weights * deviations, units.max() + 1)
+    return float(np.sqrt(np.square(unit_sums).sum()) / weights.sum())
 
 
-def n_draws(max_samples: Any, n_rows: int, sample_weight: np.ndarray | None) -> int:
-    """Rows drawn for each tree.
+def n_draws(max_samples: float | None, n_rows: int, sample_weight: np.ndarray | None) -> int:
+    """Convert `max_samples` to the number of rows drawn for each tree.
 
     Parameters
     ----------
     max_samples : int, float or None
-        A number; a share of the rows or, if all weights are whole numbers, of their sum, so that
-        with 1.0 a weight of k counts as k rows; None for as many as there are rows with weight.
+        An int is the number itself. A float is a share of the rows or, if all weights are whole
+        numbers, of their sum: with 1.0, a weight of k counts as k rows. None means `n_rows`.
     n_rows : int
-        Rows with weight.
+        Number of rows with weight.
     sample_weight : ndarray or None
-        Theirs.
+        Weights of these rows.
     """
     if max_samples is None:
         return n_rows
@@ -175,10 +181,10 @@ def n_draws(max_samples: Any, n_rows: int, sample_weight: np.ndarray | None) -> 
         draws = int(max_samples)
     else:
         share = max_samples * n_counted(n_rows, sample_weight)
-        draws = max(1, round(share)) if isfinite(share) else _MOST_DRAWS + 1
-    if draws > _MOST_DRAWS:
+        draws = max(1, round(share)) if isfinite(share) else _MAX_DRAWS + 1
+    if draws > _MAX_DRAWS:
         raise ValueError(
-            f"max_samples must lead to at most {_MOST_DRAWS} draws for each tree, got "
+            f"max_samples must lead to at most {_MAX_DRAWS} draws for each tree, got "
             f"max_samples={short(max_samples)} of {n_rows} rows"
             + ("" if sample_weight is None else f" with weights of sum {sample_weight.sum():g}")
         )
@@ -186,21 +192,22 @@ def n_draws(max_samples: Any, n_rows: int, sample_weight: np.ndarray | None) -> 
 
 
 def cumulative_weights(weights: np.ndarray) -> np.ndarray:
-    """Cumulative sums of weights as whole numbers, to draw in proportion to them."""
+    """Cumulative sums of weights as whole numbers, for draws in proportion to them."""
     if not whole_weights(weights):
         weights = scale_weights(weights)
-        weights = np.rint(weights * (_RESOLUTION / weights.sum()))
+        weights = np.rint(weights * (_TOTAL_WEIGHT / weights.sum()))
     return np.cumsum(weights.astype(np.uint64), dtype=np.uint64)
 
 
-def _proportions(weights: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
+def _cumulative_or_none(weights: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
+    """Cumulative weights of rows; None if all rows are equally likely."""
     if weights is None or np.all(weights[rows] == weights[rows[0]]):
         return None
     return cumulative_weights(weights[rows])
 
 
 def rows_with_weight(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Those of a fold's rows that have a weight; ValueError if there are none."""
+    """Select the rows of a fold that have a weight; ValueError if there are none."""
     rows = rows[weights[rows] > 0]
     if len(rows) == 0:
         raise ValueError(
@@ -210,38 +217,76 @@ def rows_with_weight(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return rows
 
 
-def _balanced(
-    rows: np.ndarray, labels: np.ndarray, weights: np.ndarray | None, most: int | None
-) -> dict[str, Any]:
-    """Arguments of a `Sampling` that draws as many rows of each class, `most` of all together."""
+@dataclass(frozen=True)
+class RowGroups:
+    """Groups of rows that a bootstrap draws as a whole.
+
+    Attributes
+    ----------
+    numbers : ndarray of int of shape (n_rows,)
+        Group of each row.
+    hashes : ndarray of uint64 of shape (n_rows,)
+        Hashes of the rows' contents, by which groups are ordered; see `row_hashes`.
+    """
+
+    numbers: np.ndarray
+    hashes: np.ndarray
+
+
+@dataclass(frozen=True)
+class _Draws:
+    """Arguments of a `Sampling` that describe how rows are drawn."""
+
+    rows: np.ndarray
+    n_draws: int
+    cumulative: np.ndarray | None = None
+    parts: np.ndarray | None = None
+    whole_parts: bool = False
+
+    def sampling(self, tree_weights: np.ndarray | None, *, balance: bool) -> Sampling:
+        return Sampling(
+            self.rows,
+            n_draws=self.n_draws,
+            cumulative=self.cumulative,
+            parts=self.parts,
+            whole_parts=self.whole_parts,
+            weights=tree_weights,
+            balance=balance,
+        )
+
+
+def _draw_balanced(
+    rows: np.ndarray, labels: np.ndarray, weights: np.ndarray | None, max_draws: int | None
+) -> _Draws:
+    """Draw the same number of rows of each class, by default as many as the smallest has."""
     rows = rows[np.argsort(labels[rows], kind="stable")]
     counts = np.bincount(labels[rows])
-    parts = np.concatenate([[0], counts[counts > 0].cumsum()])
-    n_draws = counts[counts > 0].min() if most is None else max(1, round(most / (len(parts) - 1)))
-    proportions = None
+    class_counts = counts[counts > 0]
+    parts = np.concatenate([[0], class_counts.cumsum()])
+    if max_draws is None:
+        n_per_class = int(class_counts.min())
+    else:
+        n_per_class = max(1, round(max_draws / len(class_counts)))
+    cumulative = None
     if weights is not None:
-        of_parts = [rows[first:last] for first, last in pairwise(parts)]
-        if any(_proportions(weights, part) is not None for part in of_parts):
-            proportions = np.concatenate([cumulative_weights(weights[part]) for part in of_parts])
-    return {"rows": rows, "parts": parts, "n_draws": int(n_draws), "cumulative": proportions}
+        class_rows = [rows[first:last] for first, last in pairwise(parts)]
+        if any(_cumulative_or_none(weights, part) is not None for part in class_rows):
+            cumulative = np.concatenate([cumulative_weights(weights[part]) for part in class_rows])
+    return _Draws(rows, n_per_class, cumulative=cumulative, parts=parts)
 
 
-def _by_group(
-    rows: np.ndarray, groups: np.ndarray, hashes: np.ndarray, max_samples: Any
-) -> dict[str, Any]:
-    """Arguments of a `Sampling` that draws groups with all of their rows.
-
-    Groups are in an order that depends on what their rows hold.
-    """
-    _, numbers = np.unique(groups[rows], return_inverse=True)
-    content = np.zeros(numbers.max() + 1, np.uint64)
-    np.add.at(content, numbers, hashes[rows])
-    place = np.empty(len(content), np.int64)
-    place[np.argsort(content, kind="stable")] = np.arange(len(content))
+def _draw_groups(rows: np.ndarray, groups: RowGroups, max_samples: float | None) -> _Draws:
+    """Draw groups with all of their rows."""
+    _, numbers = np.unique(groups.numbers[rows], return_inverse=True)
+    # Groups are ordered by their contents, as `canonical_order` orders rows.
+    contents = np.zeros(numbers.max() + 1, np.uint64)
+    np.add.at(contents, numbers, groups.hashes[rows])
+    place = np.empty(len(contents), np.int64)
+    place[np.argsort(contents, kind="stable")] = np.arange(len(contents))
     rows = rows[np.argsort(place[numbers], kind="stable")]
     parts = np.concatenate([[0], np.bincount(place[numbers]).cumsum()])
-    draws = n_draws(max_samples, len(content), None)
-    return {"rows": rows, "parts": parts, "n_draws": draws, "whole_parts": True}
+    draws = n_draws(max_samples, len(contents), None)
+    return _Draws(rows, draws, parts=parts, whole_parts=True)
 
 
 def plan_sampling(
@@ -250,74 +295,80 @@ def plan_sampling(
     *,
     train: np.ndarray | None = None,
     bootstrap: bool,
-    max_samples: Any = None,
+    max_samples: float | None = None,
     reweighting: np.ndarray | None = None,
     redraw: bool = False,
     balance_trees: bool = False,
     labels: np.ndarray | None = None,
-    groups: tuple[np.ndarray, np.ndarray] | None = None,
+    groups: RowGroups | None = None,
 ) -> Sampling:
-    """How a forest samples its rows.
+    """Plan how each tree of a forest samples its rows.
 
     Parameters
     ----------
     order : ndarray of int32 of shape (n_rows,)
-        See :func:`canonical_order`.
+        All rows in the order of :func:`canonical_order`.
     weights : RowWeights
     train : ndarray of int, default=None
-        The rows to choose from; None for all.
+        Rows to train on; None for all.
     bootstrap : bool
-        Draw rows with replacement, in proportion to their weights, which then have done their
-        work; otherwise every tree sees all rows with their weights.
+        Whether to draw rows with replacement, in proportion to their weights; drawn rows then
+        count alike in a tree. If not, every tree is grown on all rows with their weights.
     max_samples : int, float or None, default=None
-        Of a bootstrap; see :func:`n_draws`.
+        Number of draws of a bootstrap; see :func:`n_draws`.
     reweighting : ndarray of shape (n_rows,), default=None
-        Factors that the layer before makes of the rows' weights.
+        Factors of the rows' weights, which a cascade's layer derives from the layer before.
     redraw : bool, default=False
-        Draw rows in proportion to the reweighting too, whether `bootstrap` or not.
+        Whether to draw rows in proportion to weights and reweighting, even without `bootstrap`.
     balance_trees : bool, default=False
-        Balance the classes anew in each tree's sample.
+        Whether to balance the classes in each tree's own sample.
     labels : ndarray of uint16 of shape (n_rows,), default=None
-        Classes of each of which a bootstrap draws as many rows: all together `max_samples`, by
-        default as many as the smallest class has.
-    groups : (ndarray of int, ndarray of uint64), each of shape (n_rows,), default=None
-        The rows' groups, which a bootstrap draws whole, and hashes of what rows hold. Weights are
-        then those of rows in the trees.
+        Classes of the rows, of each of which a bootstrap draws the same number. `max_samples` is
+        the total; by default, each class has as many draws as the smallest class has rows.
+    groups : RowGroups, default=None
+        Groups that a bootstrap draws as a whole. Weights then apply to rows within trees.
     """
     n_rows = len(order)
-    rows = np.arange(n_rows, dtype=np.int32) if train is None else train
-    weight = weights.row
+    # 1. Weights of the rows, by which those without weight are left out.
+    row_weight = weights.row
     if reweighting is not None:
-        weight = scale_weights(reweighting * (1 if weight is None else weight))
-    if weight is not None:
-        rows = rows_with_weight(rows, weight)
-    chosen = np.zeros(n_rows, bool)
-    chosen[rows] = True
-    rows = order if chosen.all() else order[chosen[order]]
+        row_weight = scale_weights(reweighting * (1 if row_weight is None else row_weight))
+    rows = np.arange(n_rows, dtype=np.int32) if train is None else train
+    if row_weight is not None:
+        rows = rows_with_weight(rows, row_weight)
+    is_chosen = np.zeros(n_rows, bool)
+    is_chosen[rows] = True
+    rows = order if is_chosen.all() else order[is_chosen[order]]
+    # 2. Without draws, every tree is grown on all rows.
     redraw = redraw and reweighting is not None
     if not (bootstrap or redraw):
-        if weight is None and balance_trees:
-            weight = np.ones(n_rows)
-        return Sampling(rows, weights=weight, balance=balance_trees)
-    drawn_by = weight if redraw else weights.row
-    in_trees = None
-    if reweighting is not None and not redraw:
-        in_trees = scale_weights(reweighting)
+        if row_weight is None and balance_trees:
+            row_weight = np.ones(n_rows)
+        return Sampling(rows, weights=row_weight, balance=balance_trees)
+    # 3. Weights act either on the draws or in the trees.
     if groups is not None:
-        in_trees, drawn_by = weight, None
-    if in_trees is None and balance_trees:
-        in_trees = np.ones(n_rows)
-    most = max_samples if bootstrap else None
-    given = None if weights.sample is None else weights.sample[rows]
-    if groups is not None:
-        drawn = _by_group(rows, *groups, most)
-    elif labels is not None:
-        of_all = None if most is None else n_draws(most, len(rows), given)
-        drawn = _balanced(rows, labels, drawn_by, of_all)
+        draw_weight = None
+        tree_weight = row_weight
+    elif redraw:
+        draw_weight = row_weight
+        tree_weight = None
     else:
-        drawn = {
-            "rows": rows,
-            "n_draws": n_draws(most, len(rows), given),
-            "cumulative": _proportions(drawn_by, rows),
-        }
-    return Sampling(**drawn, weights=in_trees, balance=balance_trees)
+        draw_weight = weights.row
+        tree_weight = None if reweighting is None else scale_weights(reweighting)
+    if tree_weight is None and balance_trees:
+        tree_weight = np.ones(n_rows)
+    # 4. Draws of groups, of as many rows of each class, or of single rows.
+    if not bootstrap:
+        max_samples = None
+    sample_weight = None if weights.sample is None else weights.sample[rows]
+    if groups is not None:
+        draws = _draw_groups(rows, groups, max_samples)
+    elif labels is not None:
+        max_draws = None
+        if max_samples is not None:
+            max_draws = n_draws(max_samples, len(rows), sample_weight)
+        draws = _draw_balanced(rows, labels, draw_weight, max_draws)
+    else:
+        n_row_draws = n_draws(max_samples, len(rows), sample_weight)
+        draws = _Draws(rows, n_row_draws, cumulative=_cumulative_or_none(draw_weight, rows))
+    return draws.sampling(tree_weight, balance=balance_trees)

@@ -1,1 +1,1 @@
-"""Blocks of trees: grown by the kernel, kept as arrays, evaluated on rows."""
+"""Blocks of trees: growing them, storing them as arrays, predicting with them."""

@@ -1,4 +1,4 @@
-"""GrowthResult trees as plain data."""
+"""Trees as plain arrays, checked once and evaluated by the kernel."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import mmap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from mddf import _core
 from mddf._base.serialization import register_serializable
@@ -16,15 +17,15 @@ from mddf._binning.bins import Bins
 
 
 @dataclass(frozen=True)
-class Numbers:
-    """Rows that are not coded.
+class RawRows:
+    """Numeric rows that the trees compare with thresholds, without coding them first.
 
     Attributes
     ----------
     cells : ndarray of float64 or float32 of shape (n_rows, n_columns)
-        NaN is missing; no infinities.
+        NaN is missing; there are no infinities.
     bins : Bins
-        Those of the table that trees were grown on, none of them of categories.
+        Bins of the table that the trees were grown on, without categorical columns.
     """
 
     cells: np.ndarray
@@ -34,20 +35,46 @@ class Numbers:
         return len(self.cells)
 
 
-class TreeBlock:
-    """A block of trees: plain arrays, which prediction reads where they are.
+# Rows that trees predict: codes of shape (n_rows, n_columns), or numbers.
+Rows = np.ndarray | RawRows
 
-    The arrays are read-only, and checked once, so that none can lead out of bounds: when the
-    trees are made or unpickled or, if a file is mapped into memory, when they are first used.
-    Looking at every node would otherwise read the whole file, where mapping it takes no time.
+
+class _Reader(Protocol):
+    """The kernel's view of a block of trees."""
+
+    def parts(self) -> tuple[Any, ...]: ...
+
+    def check(self) -> None: ...
+
+    def n_nodes(self) -> int: ...
+
+    def mark_columns(self, out: np.ndarray) -> None: ...
+
+    def leaf_indices(
+        self,
+        codes: np.ndarray,
+        first: int,
+        last: int,
+        out: np.ndarray,
+        cancel: _core.Cancel | None = None,
+    ) -> None: ...
+
+
+class TreeBlock:
+    """A block of trees in read-only arrays.
+
+    The arrays are checked once, so that no node leads out of bounds: when the block is made or
+    unpickled or, if its arrays are mapped from a file, at the first prediction. Checking reads
+    every node; to do so at once would read the whole file, and mapping is meant to avoid that.
     """
 
-    _numbers: ClassVar[tuple[str, ...]]
+    _sizes: ClassVar[tuple[str, ...]]
     _dtypes: ClassVar[dict[str, type]]
     _reader_type: ClassVar[type]
-    _reader: Any
+    _reader: _Reader
     nodes: np.ndarray
     tree_start: np.ndarray
+    n_columns: int
 
     def __post_init__(self) -> None:
         mapped = False
@@ -61,46 +88,48 @@ class TreeBlock:
         object.__setattr__(self, "_reader", reader)
 
     @classmethod
-    def _grown(cls, reader: Any) -> Any:
-        """Trees that the kernel has just made."""
+    def _from_reader(cls, reader: _Reader) -> Self:
+        """Make a block from trees that the kernel has just grown, which need no check."""
         trees = cls.__new__(cls)
-        names = (*cls._numbers, *cls._dtypes, "_reader")
+        names = (*cls._sizes, *cls._dtypes, "_reader")
         for name, value in zip(names, (*reader.parts(), reader), strict=True):
             object.__setattr__(trees, name, value)
         return trees
 
     def check(self) -> None:
-        """Refuse arrays that lead out of bounds; done already, unless a file is mapped."""
+        """Refuse arrays that lead out of bounds, if they were mapped and not checked yet."""
         self._reader.check()
 
     def parts(self) -> tuple[Any, ...]:
-        """The arguments that make these trees."""
+        """Return the constructor's arguments that make this block."""
         return tuple(self.__getstate__().values())
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in (*self._numbers, *self._dtypes)}
+        return {name: getattr(self, name) for name in (*self._sizes, *self._dtypes)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         try:
             self.__init__(**state)  # type: ignore[misc]
         except TypeError as error:
-            raise ValueError(f"trees: these are not the parts of trees: {error}") from error
+            raise ValueError(f"trees: the state does not have the parts of trees: {error}") from (
+                error
+            )
 
     def __sizeof__(self) -> int:
         return self.n_bytes
 
     @property
     def width(self) -> int:
-        """Numbers of a prediction: classes, or outputs."""
-        return getattr(self, self._numbers[0])
+        """Values in a leaf: the number of classes or outputs."""
+        raise NotImplementedError
 
     @property
     def n_trees(self) -> int:
         """Number of trees."""
         return len(self.tree_start) - 1
 
-    def each(self) -> Iterator[Self]:
-        """The trees one by one; they share the arrays of the leaves."""
+    def single_trees(self) -> Iterator[Self]:
+        """Yield a block for every tree; these blocks share the arrays of the leaves."""
         parts = self.__getstate__()
         for first, end in pairwise(self.tree_start.tolist()):
             start = np.array([0, end - first], np.int64)
@@ -113,24 +142,42 @@ class TreeBlock:
 
     @property
     def n_bytes(self) -> int:
-        """Bytes that the arrays take."""
+        """Size of the arrays in bytes."""
         return sum(getattr(self, name).nbytes for name in self._dtypes)
 
     def mark_columns(self, out: np.ndarray) -> None:
-        """Set `out`, bool of shape (n_columns,), to True where some tree asks for a column."""
+        """Set `out`, bool of shape (n_columns,), to True for columns that some node splits."""
         self._reader.mark_columns(out)
 
-    def _add(
-        self, method: str, rows: Any, first: Any, last: Any, out: np.ndarray, cancel: Any
+    def add_leaf_values(
+        self,
+        rows: Rows,
+        first: int,
+        last: int,
+        out: np.ndarray,
+        cancel: _core.Cancel | None = None,
     ) -> None:
-        if isinstance(rows, Numbers):
-            add = getattr(self._reader, f"{method}_of_numbers")
-            add(rows.cells, rows.bins.edges, rows.bins.start, first, last, out, cancel)
-        else:
-            getattr(self._reader, method)(rows, first, last, out, cancel)
+        """Add the sum over the trees of the values in the leaves of rows [first, last) to `out`.
+
+        Parameters
+        ----------
+        rows : ndarray of uint8 of shape (n_rows, n_columns) or RawRows
+            Codes, or numbers.
+        first, last : int
+        out : ndarray of float64 of shape (n_rows, width)
+            Only rows of the range change.
+        cancel : _core.Cancel, default=None
+            Flag that stops the work.
+        """
+        raise NotImplementedError
 
     def leaf_indices(
-        self, codes: np.ndarray, first: int, last: int, out: np.ndarray, cancel: Any = None
+        self,
+        codes: np.ndarray,
+        first: int,
+        last: int,
+        out: np.ndarray,
+        cancel: _core.Cancel | None = None,
     ) -> None:
         """Write the leaves that rows [first, last) end in to `out`, int64 (n_rows, n_trees)."""
         self._reader.leaf_indices(codes, first, last, out, cancel)
@@ -145,11 +192,12 @@ class Trees(TreeBlock):
     ----------
     n_classes, n_columns : int
     nodes : ndarray of uint64
-        Eight bytes a node, as ``_kernel/forest/tree/trees.hpp`` lays them out; tree after tree.
+        Nodes of eight bytes, tree after tree; ``_kernel/forest/tree/trees.hpp`` has the layout.
     tree_start : ndarray of int64 of shape (n_trees + 1,)
         The words of tree t are ``nodes[tree_start[t]:tree_start[t + 1]]``.
     leaf_start : ndarray of uint32 of shape (n_distributions + 1,)
-        Where in the next two each distribution starts that is not of one class.
+        Start of each distribution in `leaf_class` and `leaf_probability`. Leaves with a single
+        class have no entry: their node holds the class.
     leaf_class : ndarray of uint16
     leaf_probability : ndarray of float32
     """
@@ -163,7 +211,7 @@ class Trees(TreeBlock):
     leaf_probability: np.ndarray
     _reader: _core.TreeReader = field(init=False)
 
-    _numbers = ("n_classes", "n_columns")
+    _sizes = ("n_classes", "n_columns")
     _dtypes = {
         "nodes": np.uint64,
         "tree_start": np.int64,
@@ -173,37 +221,42 @@ class Trees(TreeBlock):
     }
     _reader_type = _core.TreeReader
 
-    def add_probabilities(
-        self, rows: Any, first: int, last: int, out: np.ndarray, cancel: Any = None
-    ) -> None:
-        """Add the sum over the trees of the class distributions of rows [first, last) to `out`.
+    @property
+    def width(self) -> int:
+        """Number of classes."""
+        return self.n_classes
 
-        Parameters
-        ----------
-        rows : ndarray of uint8 of shape (n_rows, n_columns) or Numbers
-            Codes, or what would be coded.
-        first, last : int
-        out : ndarray of float64 of shape (n_rows, n_classes)
-            Only rows of the range are touched.
-        cancel : _core.Cancel, default=None
-            What may stop the work.
-        """
-        self._add("add_probabilities", rows, first, last, out, cancel)
+    def add_leaf_values(
+        self,
+        rows: Rows,
+        first: int,
+        last: int,
+        out: np.ndarray,
+        cancel: _core.Cancel | None = None,
+    ) -> None:
+        """Add the sum over the trees of the class distributions of rows [first, last)."""
+        if isinstance(rows, RawRows):
+            self._reader.add_probabilities_of_numbers(
+                rows.cells, rows.bins.edges, rows.bins.start, first, last, out, cancel
+            )
+        else:
+            self._reader.add_probabilities(rows, first, last, out, cancel)
 
 
 @register_serializable("regression trees")
 @dataclass(frozen=True, eq=False, repr=False)
 class ValueTrees(TreeBlock):
-    """Trees whose leaves hold the means of numbers.
+    """Trees whose leaves hold mean targets.
 
     Attributes
     ----------
     n_outputs, n_columns : int
     nodes : ndarray of uint64
+        As in `Trees`.
     tree_start : ndarray of int64 of shape (n_trees + 1,)
-        Both as in Trees.
+        As in `Trees`.
     leaf_value : ndarray of float64 of shape (n_leaves * n_outputs,)
-        From -1 to 1: see `mddf._targets.kernel_targets.Values` for the unit.
+        From -1 to 1; `mddf._targets.kernel_targets.Values` has the unit.
     """
 
     n_outputs: int
@@ -213,43 +266,50 @@ class ValueTrees(TreeBlock):
     leaf_value: np.ndarray
     _reader: _core.ValueTreeReader = field(init=False)
 
-    _numbers = ("n_outputs", "n_columns")
+    _sizes = ("n_outputs", "n_columns")
     _dtypes = {"nodes": np.uint64, "tree_start": np.int64, "leaf_value": np.float64}
     _reader_type = _core.ValueTreeReader
 
-    def add_values(
-        self, rows: Any, first: int, last: int, out: np.ndarray, cancel: Any = None
-    ) -> None:
-        """Add the sum over the trees of the means of rows [first, last) to `out`.
+    @property
+    def width(self) -> int:
+        """Number of outputs."""
+        return self.n_outputs
 
-        Parameters
-        ----------
-        rows : ndarray of uint8 of shape (n_rows, n_columns) or Numbers
-            Codes, or what would be coded.
-        first, last : int
-        out : ndarray of float64 of shape (n_rows, n_outputs)
-            Only rows of the range are touched.
-        cancel : _core.Cancel, default=None
-            What may stop the work.
-        """
-        self._add("add_values", rows, first, last, out, cancel)
+    def add_leaf_values(
+        self,
+        rows: Rows,
+        first: int,
+        last: int,
+        out: np.ndarray,
+        cancel: _core.Cancel | None = None,
+    ) -> None:
+        """Add the sum over the trees of the mean targets of rows [first, last)."""
+        if isinstance(rows, RawRows):
+            self._reader.add_values_of_numbers(
+                rows.cells, rows.bins.edges, rows.bins.start, first, last, out, cancel
+            )
+        else:
+            self._reader.add_values(rows, first, last, out, cancel)
 
 
 def shares(sums: np.ndarray) -> np.ndarray:
-    """Rows of sums over trees, scaled to sum 1; NaN where there was no tree.
+    """Scale rows of sums over trees to sum 1; NaN for rows without any tree.
 
-    Leaves hold probabilities in single precision, so that the number of trees would not do.
+    Leaves hold probabilities in single precision, whose sum is not exactly 1: a division by the
+    number of trees would leave that error in the result.
     """
     with np.errstate(invalid="ignore"):
         return sums / sums.sum(axis=1, keepdims=True)
 
 
-def grown_trees(reader: _core.TreeReader | _core.ValueTreeReader) -> Trees | ValueTrees:
-    """Trees that the kernel has just made."""
-    return (Trees if isinstance(reader, _core.TreeReader) else ValueTrees)._grown(reader)
+def trees_from_reader(reader: _core.TreeReader | _core.ValueTreeReader) -> Trees | ValueTrees:
+    """Make a block from trees that the kernel has just grown."""
+    if isinstance(reader, _core.TreeReader):
+        return Trees._from_reader(reader)
+    return ValueTrees._from_reader(reader)
 
 
-def _read_only(name: str, array: Any, dtype: Any) -> np.ndarray:
+def _read_only(name: str, array: object, dtype: npt.DTypeLike) -> np.ndarray:
     if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != 1:
         kind = np.dtype(dtype)
         raise ValueError(f"trees: {name} must be an array of {kind} with one dimension")
@@ -258,7 +318,7 @@ def _read_only(name: str, array: Any, dtype: Any) -> np.ndarray:
     return array
 
 
-def is_mapped(array: Any) -> bool:
+def is_mapped(array: object) -> bool:
     """Whether an array lies in a file that is mapped into memory."""
     while array is not None and not isinstance(array, mmap.mmap):
         array = getattr(array, "base", None)

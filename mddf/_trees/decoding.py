@@ -1,60 +1,72 @@
-"""From the kernel's trees to their nodes."""
+"""Unpacking the kernel's trees into their nodes."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
 from mddf._binning.bins import Bins
-from mddf._trees.arrays import TreeBlock, Trees
+from mddf._trees.arrays import TreeBlock, Trees, ValueTrees
 from mddf._trees.nodes import LEAF, Nodes
 
-# As `_kernel/forest/tree/trees.hpp` lays out a node's word.
-_MISSING_LEFT, _CATEGORICAL, _LEAF_KIND = 1, 2, 3
+# Kinds of nodes: the upper two bits of a node's word, as `_kernel/forest/tree/trees.hpp` has them.
+# The remaining kind, 0, splits a numeric column and sends missing values to the right.
+_MISSING_LEFT = 1
+_CATEGORICAL = 2
+_LEAF_KIND = 3
+# This bit of a leaf's payload says that the other bits are its only class.
 _PURE = 1 << 31
 
 
 def decode_forest(trees: TreeBlock) -> Nodes:
     """Unpack a block of trees."""
     trees.check()
-    words = trees.nodes
-    is_node = _which_are_nodes(words, trees.tree_start)
-    places = np.flatnonzero(is_node)
+    # 1. Find the words that are nodes; the others are sets of categories.
+    is_node = _mark_nodes(trees.nodes, trees.tree_start)
+    words = trees.nodes[is_node]
     word_node = np.cumsum(is_node) - 1
-    start = np.append(word_node[trees.tree_start[:-1]], len(places))
-    w = words[places]
-    kind, payload, threshold = _kind(w), _payload(w), ((w >> 54) & 255).astype(int)
-    base = np.repeat(trees.tree_start[:-1], np.diff(start))
-    inner = kind != _LEAF_KIND
-    by_set = kind == _CATEGORICAL
-    left = np.full(len(places), LEAF)
-    left[inner] = word_node[(base + payload)[inner]]
-    missing_left = np.where(by_set, (threshold & 128) > 0, kind == _MISSING_LEFT)
+    start = np.append(word_node[trees.tree_start[:-1]], len(words))
+    # 2. Unpack the bits of each node.
+    kind = _kind(words)
+    payload = _payload(words)
+    threshold = ((words >> 54) & 255).astype(int)
+    column = (words >> 32) & (2**22 - 1)
+    is_inner = kind != _LEAF_KIND
+    has_set = kind == _CATEGORICAL
+    # 3. Children: payloads count words from the first one of the tree.
+    tree_base = np.repeat(trees.tree_start[:-1], np.diff(start))
+    left = np.full(len(words), LEAF)
+    left[is_inner] = word_node[(tree_base + payload)[is_inner]]
+    missing_left = np.where(has_set, (threshold & 128) > 0, kind == _MISSING_LEFT)
+    # 4. Sets of categories: they follow the words of both children, a bit for each code.
     sets = {}
-    for node in np.flatnonzero(by_set):
-        first = base[node] + payload[node] + 2
-        bits = words[first : first + (threshold[node] & 7)].astype("<u8").view(np.uint8)
+    for node in np.flatnonzero(has_set):
+        first = tree_base[node] + payload[node] + 2
+        bits = trees.nodes[first : first + (threshold[node] & 7)].astype("<u8").view(np.uint8)
         sets[int(node)] = np.flatnonzero(np.unpackbits(bits, bitorder="little"))
+    # 5. Values of the leaves.
+    if isinstance(trees, Trees):
+        value = _class_distributions(trees, is_inner, payload)
+    else:
+        assert isinstance(trees, ValueTrees)
+        value = _means(trees, is_inner, payload)
     return Nodes(
-        start,
-        left,
-        np.where(inner, (w >> 32) & (2**22 - 1), 0).astype(int),
-        np.where(kind == _MISSING_LEFT, threshold - 1, threshold),
-        missing_left & inner,
-        sets,
-        _values(trees, inner, payload)
-        if isinstance(trees, Trees)
-        else _means(trees, inner, payload),
-        word_node,
-        trees.tree_start,
-        leaf_weights(w),
+        start=start,
+        left=left,
+        column=np.where(is_inner, column, 0).astype(int),
+        # Nodes of this kind keep one more than the bin: missing values then compare as -1.
+        highest=np.where(kind == _MISSING_LEFT, threshold - 1, threshold),
+        missing_left=missing_left & is_inner,
+        sets=sets,
+        value=value,
+        word_node=word_node,
+        word_start=trees.tree_start,
+        weight=leaf_weights(words),
     )
 
 
 def leaf_weights(words: np.ndarray) -> np.ndarray:
-    """What training samples weigh in each leaf, 0 in inner nodes."""
-    # The upper 30 of the 31 bits that a float32 above 0 has.
+    """Total weight of the training samples in each leaf, 0 in inner nodes."""
+    # Leaves keep the upper 30 of the 31 bits of a positive float32.
     bits = ((words >> 32) & (2**30 - 1)).astype(np.uint32) << np.uint32(1)
     return np.where(_kind(words) == _LEAF_KIND, bits.view(np.float32), 0).astype(float)
 
@@ -67,28 +79,31 @@ def _payload(words: np.ndarray) -> np.ndarray:
     return (words & 0xFFFFFFFF).astype(int)
 
 
-def _which_are_nodes(words: np.ndarray, tree_start: np.ndarray) -> np.ndarray:
-    """Tell nodes from the sets of categories that stand between them: from the roots down."""
+def _mark_nodes(words: np.ndarray, tree_start: np.ndarray) -> np.ndarray:
+    """Mark the words that are nodes; sets of categories, which lie between them, are not."""
     if not np.any(_kind(words) == _CATEGORICAL):
         return np.ones(len(words), bool)
     is_node = np.zeros(len(words), bool)
-    level = base = tree_start[:-1]
+    # Level by level from the roots down: only nodes know where their children are.
+    level = tree_start[:-1]
+    tree_base = level
     while len(level):
         is_node[level] = True
-        inner = _kind(words[level]) != _LEAF_KIND
-        level, base = level[inner], base[inner]
-        left = base + _payload(words[level])
-        level, base = np.concatenate([left, left + 1]), np.concatenate([base, base])
+        is_inner = _kind(words[level]) != _LEAF_KIND
+        tree_base = tree_base[is_inner]
+        left = tree_base + _payload(words[level[is_inner]])
+        level = np.concatenate([left, left + 1])
+        tree_base = np.concatenate([tree_base, tree_base])
     return is_node
 
 
-def _means(trees: Any, inner: np.ndarray, payload: np.ndarray) -> np.ndarray:
+def _means(trees: ValueTrees, inner: np.ndarray, payload: np.ndarray) -> np.ndarray:
     value = np.full((len(inner), trees.n_outputs), np.nan)
     value[~inner] = trees.leaf_value.reshape(-1, trees.n_outputs)[payload[~inner]]
     return value
 
 
-def _values(trees: Trees, inner: np.ndarray, payload: np.ndarray) -> np.ndarray:
+def _class_distributions(trees: Trees, inner: np.ndarray, payload: np.ndarray) -> np.ndarray:
     value = np.zeros((len(inner), trees.n_classes))
     value[inner] = np.nan
     leaves = np.flatnonzero(~inner)
@@ -96,7 +111,8 @@ def _values(trees: Trees, inner: np.ndarray, payload: np.ndarray) -> np.ndarray:
     value[leaves[pure], payload[leaves[pure]] ^ _PURE] = 1
     mixed = leaves[~pure]
     if len(mixed):
-        first, last = (trees.leaf_start[payload[mixed] + i].astype(int) for i in (0, 1))
+        first = trees.leaf_start[payload[mixed]].astype(int)
+        last = trees.leaf_start[payload[mixed] + 1].astype(int)
         counts = last - first
         node = np.repeat(mixed, counts)
         entry = np.arange(counts.sum()) + np.repeat(first - (np.cumsum(counts) - counts), counts)
@@ -105,10 +121,10 @@ def _values(trees: Trees, inner: np.ndarray, payload: np.ndarray) -> np.ndarray:
 
 
 def thresholds(nodes: Nodes, bins: Bins) -> np.ndarray:
-    """Numbers in place of bins: values up to them go left. NaN at splits of categories."""
+    """Threshold of each node: values up to it go left. NaN at splits of categories."""
     n_bins = np.diff(bins.start)
     place = np.minimum(np.maximum(nodes.highest, 0), n_bins[nodes.column] - 1)
-    found = bins.edges[bins.start[nodes.column] + place]
-    found[nodes.highest < 0] = -np.inf
-    found[list(nodes.sets)] = np.nan
-    return found
+    threshold = bins.edges[bins.start[nodes.column] + place]
+    threshold[nodes.highest < 0] = -np.inf
+    threshold[list(nodes.sets)] = np.nan
+    return threshold

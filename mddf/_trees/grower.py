@@ -28,22 +28,36 @@ from mddf._core import Cancel, Cancelled, HeldOut, ValueTarget
 from mddf._core import ClassTarget as ClassTarget
 from mddf._core import Sampling as Sampling
 from mddf._core import TreeOptions as TreeOptions
-from mddf._trees.arrays import grown_trees, shares
+from mddf._trees.arrays import Trees, ValueTrees, shares, trees_from_reader
 
+# The kernel keeps depths in 32 bits.
 NO_DEPTH_LIMIT = 2**31 - 1
 OUT_OF_BAG = HeldOut.OUT_OF_BAG
-# A thread grows trees of at most so many rows in all at once: what they take is there twice until
-# they are done.
-_MOST_ROWS = 2**22
-# Trees that a call grows if time may end it.
-_FEW_TREES = 3
+# Limits of the trees that one call of the kernel grows. A call holds its trees twice until they
+# are merged, so that in threads, which share the memory, calls grow fewer trees of many rows:
+# at most so many rows in all of their trees. 64 keeps the progress bar and the deadline prompt.
+_MAX_ROWS_PER_CALL = 2**22
+_MAX_TREES_PER_CALL = 64
+# Calls for each job, so that all jobs end at about the same time.
+_CALLS_PER_JOB = 8
+# Trees that a call grows if a deadline may end the work: few, since a cut loses a call's trees.
+_MAX_TREES_BEFORE_DEADLINE = 3
 
 
 class GrowsTrees:
-    """What estimators are whose trees grow on a table that is binned already: forests."""
+    """Base class of estimators whose trees can grow on a table that is already binned."""
 
-    def _tree_options(self, n_samples: int, n_features: int, target: Any = None) -> TreeOptions:
-        """How trees grow on so many rows and columns, to learn classes or `Values`."""
+    def _tree_options(
+        self,
+        n_samples: int,
+        n_features: int,
+        target: Any = None,
+        monotonic: np.ndarray | None = None,
+    ) -> TreeOptions:
+        """Return the kernel's options for trees of a table of this size.
+
+        `target` is the `Values` or `ClassOutputs` to learn, None for the classes of one output.
+        """
         raise NotImplementedError
 
 
@@ -60,11 +74,11 @@ class TreeJob:
     columns : ndarray of int32 or None
         The columns that may be split; None for all.
     held_out : ndarray of int32, OUT_OF_BAG or None
-        Rows whose predictions are wanted: these, or for every tree those it did not draw.
+        Rows to predict: a fixed set, or for every tree the rows that it did not draw.
     importances : bool
-        Whether the columns' decrease of impurity is wanted.
+        Whether to sum up the columns' decreases of impurity.
     keep : bool
-        Whether the trees are wanted, and not only what they say of the rows held out.
+        Whether to return the trees, and not only the predictions of the held-out rows.
     """
 
     seeds: np.ndarray
@@ -78,18 +92,20 @@ class TreeJob:
 
 @dataclass
 class GrowthResult:
-    """What became of a block.
+    """Trees of a job and their predictions of the held-out rows.
 
     Attributes
     ----------
     trees : list of Trees or of ValueTrees
+        Empty if the job does not keep its trees.
     sums : ndarray of shape (n_held_out, n_classes) or None
-        Sums over trees of the class distributions of the rows held out; out of bag: of
-        ``sampling.rows``. Of numbers: two columns for each output, whose sum is meant.
+        Sum over the trees of the class distributions of the held-out rows; if these are out of
+        bag, there is a row for each of ``sampling.rows``. In regression each output has two
+        columns, a coarse and a fine part, whose sum is the sum of the predictions.
     n_trees : ndarray of int32 of shape (n_held_out,) or None
-        How many trees each sum has.
+        Number of trees in each sum.
     importances : ndarray of shape (n_columns,) or None
-        Sum over trees of each tree's importances, which sum to 1 for a tree with splits.
+        Sum over the trees of their importances, which sum to 1 for a tree with splits.
     """
 
     trees: list[Any] = field(default_factory=list)
@@ -98,146 +114,186 @@ class GrowthResult:
     importances: np.ndarray | None = None
 
     def held_out_probabilities(self) -> np.ndarray:
-        """Mean class distribution of the rows held out; NaN for a row that no tree left out."""
+        """Mean class distribution of the held-out rows; NaN for a row that every tree drew."""
         assert self.sums is not None
         return shares(self.sums)
 
+    def merge(self, piece: _GrownPiece) -> None:
+        """Add a piece, and take its arrays: joblib holds a result until the next one is ready."""
+        if piece.trees is not None:
+            self.trees.append(piece.trees)
+        if piece.sums is not None:
+            self._merge_sums(piece.sums, piece.n_trees)
+        if piece.importances is not None:
+            self._merge_importances(piece.importances)
+        piece.clear()
 
-def _grow_chunk(
+    def _merge_sums(self, sums: np.ndarray, n_trees: np.ndarray | None) -> None:
+        # Sums are exact in any order: probabilities in leaves are multiples of 2^-30, and the two
+        # parts of a mean also have such a unit.
+        if self.sums is None or self.n_trees is None:
+            # Arrays from another process may be read-only, and later pieces are added to them.
+            self.sums = np.require(sums, requirements="W")
+            self.n_trees = np.require(n_trees, requirements="W")
+        else:
+            self.sums += sums
+            self.n_trees += n_trees
+
+    def _merge_importances(self, importances: np.ndarray) -> None:
+        tree_importances = np.maximum(importances, 0)
+        totals = tree_importances.sum(axis=1, keepdims=True)
+        np.divide(tree_importances, totals, out=tree_importances, where=totals > 0)
+        # These sums are rounded: trees are added in their order, however they are cut in pieces.
+        if self.importances is not None:
+            tree_importances = np.vstack([self.importances, tree_importances])
+        self.importances = tree_importances.sum(axis=0)
+
+
+@dataclass
+class _GrownPiece:
+    """Result of one call of the kernel; see `GrowthResult`, importances are by tree."""
+
+    trees: Trees | ValueTrees | None
+    sums: np.ndarray | None
+    n_trees: np.ndarray | None
+    importances: np.ndarray | None
+
+    def clear(self) -> None:
+        self.trees = self.sums = self.n_trees = self.importances = None
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """Trees [first, last) of a job, which one call of the kernel grows."""
+
+    job_index: int
+    first: int
+    last: int
+
+
+def _grow_piece(
     table: Any,
-    new: Any,
+    new_columns: Any,
     target: ClassTarget | ValueTarget,
-    block: TreeJob,
-    first: Any,
-    last: Any,
+    job: TreeJob,
+    *,
+    first: int,
+    last: int,
     cancel: Cancel,
-) -> Any:
+) -> _GrownPiece:
     reader, sums, n_trees, importances = _core.grow(
-        received_table(table, new).cells,
+        received_table(table, new_columns).cells,
         target,
-        block.sampling,
-        block.options,
-        block.seeds[first:last],
-        columns=block.columns,
-        held_out=block.held_out,
-        importances=block.importances,
+        job.sampling,
+        job.options,
+        job.seeds[first:last],
+        columns=job.columns,
+        held_out=job.held_out,
+        importances=job.importances,
         cancel=cancel,
     )
-    trees = grown_trees(reader) if block.keep else None
-    return [trees, sums, n_trees, importances]
+    trees = trees_from_reader(reader) if job.keep else None
+    return _GrownPiece(trees, sums, n_trees, importances)
 
 
-def _collect(grown: GrowthResult, chunk: list[Any]) -> None:
-    """Add what has been grown, and empty the list: joblib holds it until the next one is there."""
-    trees, sums, n_trees, importances = chunk
-    chunk.clear()
-    if trees is not None:
-        grown.trees.append(trees)
-    if sums is not None:
-        # Exact in any order: the probabilities in leaves are multiples of 2^-30, and means come in
-        # two parts that have such a unit, too.
-        if grown.sums is None:
-            # Arrays from another process may be read-only, so that nothing is added to them.
-            grown.sums, grown.n_trees = (np.require(a, requirements="W") for a in (sums, n_trees))
-        else:
-            grown.sums += sums
-            grown.n_trees += n_trees
-    if importances is not None:
-        of_trees = np.maximum(importances, 0)
-        totals = of_trees.sum(axis=1, keepdims=True)
-        np.divide(of_trees, totals, out=of_trees, where=totals > 0)
-        if grown.importances is not None:  # one after the other, whatever the chunks
-            of_trees = np.vstack([grown.importances, of_trees])
-        grown.importances = of_trees.sum(axis=0)
+class _Workers:
+    """Grow pieces of jobs in threads or on joblib's workers, to which shared data is sent once."""
+
+    def __init__(
+        self,
+        table: BinnedTable,
+        target: ClassTarget | ValueTarget,
+        jobs: Sequence[TreeJob],
+        n_jobs: int,
+    ) -> None:
+        target_and_jobs = shared([target, *jobs])
+        self._table = shared_table(table)
+        self._target = target_and_jobs[0]
+        self._jobs = target_and_jobs[1:]
+        self._n_jobs = n_jobs
+
+    def grow(self, pieces: Sequence[_Piece], cancel: Cancel) -> Iterator[_GrownPiece]:
+        """Yield the results in the order of the pieces."""
+        tasks: Iterator[Task] = (
+            (
+                _grow_piece,
+                (*self._table, self._target, self._jobs[piece.job_index]),
+                {"first": piece.first, "last": piece.last, "cancel": cancel},
+            )
+            for piece in pieces
+        )
+        if shares_memory():
+            return from_threads(tasks, self._n_jobs, cancel)
+        return iter(in_order(tasks, self._n_jobs))
 
 
-def _pieces(blocks: Sequence[TreeJob], n_jobs: int, most: int) -> Iterator[tuple[int, int, int]]:
-    """Parts of blocks that are grown by one call each: enough of them to keep all jobs busy."""
-    n_trees = sum(len(block.seeds) for block in blocks)
-    size = max(1, min(most, -(-n_trees // (8 * n_jobs)) if n_jobs > 1 else n_trees))
-    for index, block in enumerate(blocks):
-        for first in range(0, len(block.seeds), size):
-            yield index, first, min(first + size, len(block.seeds))
+def _max_trees_per_call(table: BinnedTable) -> int:
+    if not shares_memory():
+        return _MAX_TREES_PER_CALL
+    return max(1, min(_MAX_TREES_PER_CALL, _MAX_ROWS_PER_CALL // max(1, table.n_rows)))
 
 
-def _most_together(table: BinnedTable) -> int:
-    """Trees that one call grows at most."""
-    return max(1, min(64, _MOST_ROWS // max(1, table.n_rows))) if shares_memory() else 64
+def _cut_into_pieces(
+    jobs: Sequence[TreeJob], n_jobs: int, max_trees_per_call: int
+) -> Iterator[_Piece]:
+    """Cut jobs one after the other, into enough pieces to keep all workers busy."""
+    n_trees = sum(len(job.seeds) for job in jobs)
+    size = -(-n_trees // (_CALLS_PER_JOB * n_jobs)) if n_jobs > 1 else n_trees
+    size = max(1, min(max_trees_per_call, size))
+    for job_index, job in enumerate(jobs):
+        for first in range(0, len(job.seeds), size):
+            yield _Piece(job_index, first, min(first + size, len(job.seeds)))
 
 
-def _shared(table: BinnedTable, target: Any, blocks: Sequence[TreeJob]) -> tuple[Any, ...]:
-    """The table, the target and the blocks, as calls on other machines get them, too."""
-    of_target, *of_blocks = shared([target, *blocks])
-    return (*shared_table(table), of_target), of_blocks
+def _cut_across_jobs(jobs: Sequence[TreeJob], max_trees_per_call: int) -> list[_Piece]:
+    """Cut all jobs alike: the first tree of each, then the next few of each, and so on."""
+    most = max((len(job.seeds) for job in jobs), default=0)
+    step = min(_MAX_TREES_BEFORE_DEADLINE, max_trees_per_call)
+    return [
+        _Piece(job_index, first, min(last, len(job.seeds)))
+        for first, last in pairwise([0, *range(1, most, step), most])
+        for job_index, job in enumerate(jobs)
+        if first < len(job.seeds)
+    ]
 
 
-def _arriving(
-    given: tuple[Any, ...], pieces: Sequence[tuple[int, int, int]], n_jobs: int, cancel: Cancel
-) -> Iterator[Any]:
-    """What pieces give, in their order."""
-    everywhere, blocks = given
-    tasks: Iterator[Task] = (
-        (_grow_chunk, (*everywhere, blocks[i], first, last, cancel), {})
-        for i, first, last in pieces
-    )
-    return iter(
-        from_threads(tasks, n_jobs, cancel) if shares_memory() else in_order(tasks, n_jobs)
-    )
-
-
-def grown_until(
+def _grow_until(
     table: BinnedTable,
     target: ClassTarget | ValueTarget,
-    blocks: Sequence[TreeJob],
-    until: float,
+    jobs: Sequence[TreeJob],
     *,
+    until: float,
     whole: bool,
-    n_jobs: int | None = None,
+    n_jobs: int | None,
 ) -> list[GrowthResult]:
-    """Grow blocks of trees until a time, as `monotonic` has it: a few of each at a time.
+    """Grow a few trees of each job at a time, until a deadline; see :func:`growing`."""
+    pieces = _cut_across_jobs(jobs, _max_trees_per_call(table))
+    workers = _Workers(table, target, jobs, job_count(n_jobs, len(pieces), require=None))
+    results = [GrowthResult() for _ in jobs]
 
-    Parameters
-    ----------
-    whole : bool
-        Whether fewer trees are of no use: `TimeIsUp` is raised then. If not, each block has a
-        tree, however long that takes.
-
-    See :func:`growing` for the others.
-    """
-    most = max((len(block.seeds) for block in blocks), default=0)
-    step = min(_FEW_TREES, _most_together(table))
-    pieces = [
-        (i, first, min(last, len(block.seeds)))
-        for first, last in pairwise([0, *range(1, most, step), most])
-        for i, block in enumerate(blocks)
-        if first < len(block.seeds)
-    ]
-    n_jobs = job_count(n_jobs, len(pieces), require=None)
-    given = _shared(table, target, blocks)
-    grown = [GrowthResult() for _ in blocks]
-
-    def grow_pieces(some: Sequence[tuple[int, int, int]], end: float) -> None:
+    def grow_pieces(pieces: Sequence[_Piece], end: float) -> None:
         with stopped_on_error() as cancel, stopped_at(end, cancel):
-            arriving = _arriving(given, some, n_jobs, cancel)
-            for number, (i, *_) in enumerate(some, 1):
-                _collect(grown[i], next(arriving))
-                if monotonic() > end and number < len(some):
+            grown_pieces = workers.grow(pieces, cancel)
+            for number, piece in enumerate(pieces, 1):
+                results[piece.job_index].merge(next(grown_pieces))
+                if monotonic() > end and number < len(pieces):
                     raise Cancelled
 
-    n_first = 0 if whole else len(blocks)
-    grow_pieces(pieces[:n_first], np.inf)
+    # Part of the trees is only of use if every job has a tree: the first ones have no deadline.
+    n_without_deadline = 0 if whole else len(jobs)
+    grow_pieces(pieces[:n_without_deadline], np.inf)
     try:
-        grow_pieces(pieces[n_first:], until)
+        grow_pieces(pieces[n_without_deadline:], until)
     except Cancelled:
         if whole:
             raise TimeIsUp from None
-    return grown
+    return results
 
 
 def growing(
     table: BinnedTable,
     target: ClassTarget | ValueTarget,
-    blocks: Sequence[TreeJob],
+    jobs: Sequence[TreeJob],
     *,
     n_jobs: int | None = None,
     verbose: bool | int = False,
@@ -245,53 +301,66 @@ def growing(
     until: float = np.inf,
     whole: bool = False,
 ) -> Generator[GrowthResult]:
-    """Grow blocks of trees in parallel: in threads, or as a joblib backend in force has it.
+    """Grow trees in parallel and yield the result of each job as soon as it is complete.
 
     Parameters
     ----------
     table : BinnedTable
     target : ClassTarget or ValueTarget
         Of every row of the table.
-    blocks : sequence of TreeJob
+    jobs : sequence of TreeJob
     n_jobs : int, default=None
-        Number of jobs, as joblib understands it. Does not change the result.
+        Number of threads, or of workers of the joblib backend in force. It does not change the
+        result.
     verbose : bool, default=False
-        Show a progress bar that counts trees.
+        Whether to show a progress bar that counts trees.
     description : str
-        What the bar says.
-    until, whole
-        See :func:`grown_until`; no bar is shown where there is an end.
+        Text of the bar.
+    until : float, default=inf
+        Deadline by the clock `monotonic`. With a deadline there is no bar.
+    whole : bool, default=False
+        Whether a part of the trees is of no use. If so, `TimeIsUp` is raised at the deadline; if
+        not, each job grows at least one tree, however long this takes.
 
     Yields
     ------
     GrowthResult
-        Of each block, as soon as it is there. Close the generator where work on these may fail:
-        the others grow on until then.
+        One for each job. Jobs grow on while a result is used: close the generator if that fails.
     """
     if until < np.inf:
-        yield from grown_until(table, target, blocks, until, whole=whole, n_jobs=n_jobs)
+        yield from _grow_until(table, target, jobs, until=until, whole=whole, n_jobs=n_jobs)
         return
-    total = sum(len(block.seeds) for block in blocks)
+    total = sum(len(job.seeds) for job in jobs)
     n_jobs = job_count(n_jobs, total, require=None)
-    pieces = deque(_pieces(blocks, n_jobs, _most_together(table)))
-    given = _shared(table, target, blocks)
-    shown_bar = progress_bar(total, description, "tree", shown=verbose)
-    with stopped_on_error() as cancel, shown_bar as bar:
-        arriving = _arriving(given, tuple(pieces), n_jobs, cancel)
-        for index in range(len(blocks)):
-            grown = [GrowthResult()]
-            while pieces and pieces[0][0] == index:
-                _, first, last = pieces.popleft()
-                _collect(grown[0], next(arriving))
-                bar.update(last - first)
-            yield grown.pop()  # not held here while the next one grows
+    pieces = deque(_cut_into_pieces(jobs, n_jobs, _max_trees_per_call(table)))
+    workers = _Workers(table, target, jobs, n_jobs)
+    optional_bar = progress_bar(total, description, "tree", shown=verbose)
+    with stopped_on_error() as cancel, optional_bar as bar:
+        grown_pieces = workers.grow(tuple(pieces), cancel)
+        for job_index in range(len(jobs)):
+            # In a list, from which it is popped: this frame does not hold it while the next grows.
+            result = [GrowthResult()]
+            while pieces and pieces[0].job_index == job_index:
+                piece = pieces.popleft()
+                result[0].merge(next(grown_pieces))
+                bar.update(piece.last - piece.first)
+            yield result.pop()
 
 
-def grow(table: Any, target: Any, blocks: Any, **options: Any) -> list[GrowthResult]:
-    """The same, all at once."""
-    return list(growing(table, target, blocks, **options))
+def grow(
+    table: BinnedTable,
+    target: ClassTarget | ValueTarget,
+    jobs: Sequence[TreeJob],
+    **options: Any,
+) -> list[GrowthResult]:
+    """Return the results of all jobs; see :func:`growing` for the parameters."""
+    return list(growing(table, target, jobs, **options))
 
 
 def draw_seeds(entropy: Any, n: int) -> np.ndarray:
-    """The first `n` seeds of a stream; a longer stream from the same entropy begins alike."""
+    """Return the first `n` seeds of a stream.
+
+    A longer stream from the same entropy begins with the same seeds, so that a forest that grows
+    on has the trees of a larger one.
+    """
     return np.random.SeedSequence(entropy).generate_state(int(n), np.uint64)

@@ -1,23 +1,25 @@
-"""Training targets that are kept by leaf, and quantiles from them."""
+"""Training targets stored by leaf, and quantiles computed from them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from mddf import _core
 from mddf._base.messages import short
 from mddf._base.serialization import register_serializable
-from mddf._trees.arrays import is_mapped
+from mddf._trees.arrays import TreeBlock, is_mapped
 
-# Shares are sums of doubles: a quantile is reached when less than this is missing.
+# Cumulative shares are sums of doubles, whose rounding errors are far below this: a quantile is
+# reached when less than this is missing.
 _SLACK = 1e-9
-# Of LeafTargets: kinds of numbers, and dimensions.
-_PARTS = (
+# Fields of LeafTargets, each with the kind of its dtype and its number of dimensions.
+_FIELD_TYPES = (
     ("y", "f", 2),
     ("weights", "f", 1),
     ("leaves", "i", 1),
@@ -25,28 +27,30 @@ _PARTS = (
     ("rows", "i", 1),
     ("leaf_start", "i", 1),
 )
+# Multiplier of a hash: 2^64 divided by the golden ratio, which spreads consecutive numbers.
+_HASH_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 @register_serializable("leaf targets")
 @dataclass(frozen=True, eq=False)
 class LeafTargets:
-    """Some of the training targets in each leaf of some trees.
+    """Training samples stored for the leaves of some trees, a limited number for each leaf.
 
-    As trees are, they are checked once, so that none can lead out of bounds or ask for more than
-    was kept: when they are unpickled or, if a file is mapped into memory, when first used.
+    As in trees, the arrays are checked once, so that no index leads out of bounds: when they are
+    unpickled or, if they are mapped from a file, when they are first used.
 
     Attributes
     ----------
     y : ndarray of float64 of shape (n_samples, n_outputs)
     weights : ndarray of float64 of shape (n_samples,)
     leaves : ndarray of int64 of shape (n_leaves,)
-        Numbers of leaves, ascending within a tree; tree after tree.
+        Indices of the leaves, tree after tree, ascending within a tree.
     tree_start : ndarray of int64 of shape (n_trees + 1,)
-        Where those of a tree begin.
+        First entry of each tree in `leaves`.
     rows : ndarray of int32
-        The samples that are kept; leaf after leaf.
+        The stored samples, leaf after leaf.
     leaf_start : ndarray of int64 of shape (n_leaves + 1,)
-        Where those of a leaf begin.
+        First entry of each leaf in `rows`.
     """
 
     y: np.ndarray
@@ -63,14 +67,19 @@ class LeafTargets:
         try:
             self.__init__(**state)  # type: ignore[misc]
         except TypeError as error:
-            raise ValueError(f"kept targets: these are not their parts: {error}") from error
+            raise ValueError(f"kept targets: the state does not fit: {error}") from error
         if not any(map(is_mapped, state.values())):
-            _ = self.most
+            _ = self.max_per_leaf
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return len(self.tree_start) - 1
 
     @cached_property
-    def most(self) -> int:
-        """The most samples that are kept of a leaf; found with a check of all parts."""
-        for name, kind, n_dimensions in _PARTS:
+    def max_per_leaf(self) -> int:
+        """Largest number of samples stored for a leaf; computing it checks all arrays."""
+        for name, kind, n_dimensions in _FIELD_TYPES:
             array = getattr(self, name)
             fits = isinstance(array, np.ndarray) and array.dtype.kind == kind
             _require(
@@ -78,135 +87,157 @@ class LeafTargets:
                 f"{name} must be an array of kind {kind!r} with {n_dimensions} dimensions",
             )
         n_samples = len(self.y)
-        _require(len(self.weights) == n_samples, "weights must be one for each sample")
-        _require(_splits(self.tree_start, len(self.leaves)), "tree_start must rise to all leaves")
-        _require(_splits(self.leaf_start, len(self.rows)), "leaf_start must rise to all rows")
-        _require(len(self.leaf_start) == len(self.leaves) + 1, "leaf_start must be of each leaf")
-        inside = self.rows.min() >= 0 and self.rows.max() < n_samples
-        _require(inside, f"rows must be from 0 to {n_samples - 1}")
-        # A tree keeps a sample in one leaf.
-        of_trees = np.diff(self.leaf_start[self.tree_start])
-        _require(of_trees.max() <= n_samples, f"a tree must keep at most {n_samples} rows")
+        _require(len(self.weights) == n_samples, "weights must have one entry for each sample")
+        _require(
+            _are_starts(self.tree_start, len(self.leaves)),
+            "tree_start must rise from 0 to the number of leaves",
+        )
+        _require(
+            _are_starts(self.leaf_start, len(self.rows)),
+            "leaf_start must rise from 0 to the number of rows",
+        )
+        _require(
+            len(self.leaf_start) == len(self.leaves) + 1,
+            "leaf_start must have one entry more than leaves",
+        )
+        is_inside = self.rows.min() >= 0 and self.rows.max() < n_samples
+        _require(is_inside, f"rows must be from 0 to {n_samples - 1}")
+        # In each tree, a sample lies in a single leaf.
+        n_per_tree = np.diff(self.leaf_start[self.tree_start])
+        _require(n_per_tree.max() <= n_samples, f"a tree must keep at most {n_samples} rows")
         return int(np.diff(self.leaf_start).max())
 
     @classmethod
-    def keep(
+    def from_samples(
         cls,
-        most: int,
-        trees: Any,
+        trees: Iterable[TreeBlock],
         codes: np.ndarray,
-        y: Any,
-        weights: Any,
-        hashes: Any,
+        y: np.ndarray,
+        *,
+        weights: np.ndarray,
+        hashes: np.ndarray,
         seeds: np.ndarray,
+        max_per_leaf: int,
     ) -> LeafTargets:
-        """Keep up to `most` samples of each leaf.
+        """Store up to `max_per_leaf` samples of each leaf.
 
         Parameters
         ----------
-        most : int
-        trees : list of ValueTrees
+        trees : iterable of ValueTrees
         codes : ndarray of uint8 of shape (n_samples, n_columns)
         y : ndarray of float64 of shape (n_samples, n_outputs)
         weights : ndarray of float64 of shape (n_samples,)
-            Samples without weight are not kept.
+            Samples without weight are not stored.
         hashes : ndarray of uint64 of shape (n_samples,)
-            What a sample holds; together with a tree's seed, it decides who is kept.
+            Hashes of the samples' contents. With the tree's seed, they decide which samples are
+            stored, so that the order of the samples does not matter.
         seeds : ndarray of uint64 of shape (n_trees,)
+        max_per_leaf : int
         """
-        leaves, rows, counts = [], [], []
-        there = np.flatnonzero(weights > 0).astype(np.int32)
-        for seed, of_tree in zip(seeds, _leaf_columns(trees, codes), strict=True):
-            keys = (hashes[there] ^ seed) * np.uint64(0x9E3779B97F4A7C15)
-            order = there[np.lexsort((keys, of_tree[there]))]
-            in_order = of_tree[order]
-            first = np.flatnonzero(np.diff(in_order, prepend=-1))
+        leaves = []
+        rows = []
+        counts = []
+        candidates = np.flatnonzero(weights > 0).astype(np.int32)
+        for seed, tree_leaves in zip(seeds, _leaves_by_tree(trees, codes), strict=True):
+            keys = (hashes[candidates] ^ seed) * _HASH_MULTIPLIER
+            order = candidates[np.lexsort((keys, tree_leaves[candidates]))]
+            sorted_leaves = tree_leaves[order]
+            first = np.flatnonzero(np.diff(sorted_leaves, prepend=-1))
             sizes = np.diff(first, append=len(order))
-            rank = np.arange(len(order)) - np.repeat(first, sizes)
-            leaves.append(in_order[first])
-            rows.append(order[rank < most])
-            counts.append(np.minimum(sizes, most))
-        tree_start = np.cumsum([0, *map(len, leaves)])
-        leaf_start = np.cumsum(np.concatenate([[0], *counts]))
+            rank_in_leaf = np.arange(len(order)) - np.repeat(first, sizes)
+            leaves.append(sorted_leaves[first])
+            rows.append(order[rank_in_leaf < max_per_leaf])
+            counts.append(np.minimum(sizes, max_per_leaf))
         return cls(
-            y, weights, np.concatenate(leaves), tree_start, np.concatenate(rows), leaf_start
+            y=y,
+            weights=weights,
+            leaves=np.concatenate(leaves),
+            tree_start=np.cumsum([0, *map(len, leaves)]),
+            rows=np.concatenate(rows),
+            leaf_start=np.cumsum(np.concatenate([[0], *counts])),
         )
 
-    def find(self, trees: Any, codes: np.ndarray) -> np.ndarray:
-        """The leaves that rows end in, by their place among `leaves`: (n_rows, n_trees)."""
-        found = np.empty((len(codes), len(self.tree_start) - 1), np.int64)
-        for t, of_tree in enumerate(_leaf_columns(trees, codes)):
+    def leaf_positions(self, trees: Iterable[TreeBlock], codes: np.ndarray) -> np.ndarray:
+        """Position in `leaves` of the leaf that each row ends in, shape (n_rows, n_trees)."""
+        positions = np.empty((len(codes), self.n_trees), np.int64)
+        for t, row_leaves in enumerate(_leaves_by_tree(trees, codes)):
             begin, end = self.tree_start[t : t + 2]
             leaves = self.leaves[begin:end]
+            # For few rows, a search in the tree's leaves is faster than a table of all of them.
             if len(codes) < len(leaves):
-                found[:, t] = begin + np.searchsorted(leaves, of_tree)
+                positions[:, t] = begin + np.searchsorted(leaves, row_leaves)
                 continue
-            place = np.zeros(leaves[-1] + 1, np.int64)
-            place[leaves] = np.arange(begin, end)
-            found[:, t] = place[np.minimum(of_tree, leaves[-1])]
-        return found
+            position_of_leaf = np.zeros(leaves[-1] + 1, np.int64)
+            position_of_leaf[leaves] = np.arange(begin, end)
+            positions[:, t] = position_of_leaf[np.minimum(row_leaves, leaves[-1])]
+        return positions
 
     @classmethod
-    def joined(cls, parts: Sequence[LeafTargets]) -> LeafTargets:
-        """Those of several fits as one."""
-        if len(parts) == 1:
-            return parts[0]
-        n_samples = np.cumsum([0, *(len(part.y) for part in parts)])
-        n_rows = np.cumsum([0, *(len(part.rows) for part in parts)])
-        n_leaves = np.cumsum([0, *(len(part.leaves) for part in parts)])
-        each = range(len(parts))
+    def concatenate(cls, fits: Sequence[LeafTargets]) -> LeafTargets:
+        """Join the stored targets of several fits, whose trees follow each other."""
+        if len(fits) == 1:
+            return fits[0]
+        n_samples = np.cumsum([0, *(len(fit.y) for fit in fits)])
+        n_rows = np.cumsum([0, *(len(fit.rows) for fit in fits)])
+        n_leaves = np.cumsum([0, *(len(fit.leaves) for fit in fits)])
+        rows = [fit.rows + n_samples[i] for i, fit in enumerate(fits)]
+        tree_starts = [fit.tree_start[1:] + n_leaves[i] for i, fit in enumerate(fits)]
+        leaf_starts = [fit.leaf_start[1:] + n_rows[i] for i, fit in enumerate(fits)]
         return cls(
-            np.concatenate([part.y for part in parts]),
-            np.concatenate([part.weights for part in parts]),
-            np.concatenate([part.leaves for part in parts]),
-            np.concatenate([[0], *(parts[i].tree_start[1:] + n_leaves[i] for i in each)]),
-            np.concatenate([parts[i].rows + n_samples[i] for i in each]).astype(np.int32),
-            np.concatenate([[0], *(parts[i].leaf_start[1:] + n_rows[i] for i in each)]),
+            y=np.concatenate([fit.y for fit in fits]),
+            weights=np.concatenate([fit.weights for fit in fits]),
+            leaves=np.concatenate([fit.leaves for fit in fits]),
+            tree_start=np.concatenate([[0], *tree_starts]),
+            rows=np.concatenate(rows).astype(np.int32),
+            leaf_start=np.concatenate([[0], *leaf_starts]),
         )
 
 
-def _require(holds: Any, message: str) -> None:
-    if not holds:
+def _require(condition: bool | np.bool_, message: str) -> None:
+    if not condition:
         raise ValueError(f"kept targets: {message}")
 
 
-def _splits(start: np.ndarray, n: int) -> bool:
-    """Whether parts begin there of something of length `n`, none of them empty."""
-    ends = len(start) > 1 and start[0] == 0 and start[-1] == n
-    return bool(ends and np.all(start[:-1] < start[1:]))
+def _are_starts(start: np.ndarray, n: int) -> bool:
+    """Whether `start` cuts `n` entries into parts, none of them empty."""
+    has_ends = len(start) > 1 and start[0] == 0 and start[-1] == n
+    return bool(has_ends and np.all(start[:-1] < start[1:]))
 
 
-def _leaf_columns(trees: Any, codes: np.ndarray) -> Iterator[np.ndarray]:
-    """The leaves that rows end in, tree by tree."""
+def _leaves_by_tree(trees: Iterable[TreeBlock], codes: np.ndarray) -> Iterator[np.ndarray]:
+    """For each tree, yield the leaf that each row ends in."""
     for block in trees:
-        found = np.empty((len(codes), block.n_trees), np.int64)
-        block.leaf_indices(codes, 0, len(codes), found)
-        yield from np.ascontiguousarray(found.T)
+        leaves = np.empty((len(codes), block.n_trees), np.int64)
+        block.leaf_indices(codes, 0, len(codes), leaves)
+        yield from np.ascontiguousarray(leaves.T)
 
 
-def check_quantiles(quantiles: Any) -> np.ndarray:
-    """Quantiles as float64 of shape (n_quantiles,)."""
+def check_quantiles(quantiles: npt.ArrayLike) -> np.ndarray:
+    """Return quantiles as float64 of shape (n_quantiles,), or raise ValueError."""
     try:
-        found = np.asarray(quantiles, dtype=np.float64)
+        levels = np.asarray(quantiles, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"quantiles must be numbers from 0 to 1, got {short(quantiles)}"
         ) from error
-    if found.ndim != 1 or found.size == 0 or not np.all((found >= 0) & (found <= 1)):
+    if levels.ndim != 1 or levels.size == 0 or not np.all((levels >= 0) & (levels <= 1)):
         raise ValueError(
             f"quantiles must be a list of numbers from 0 to 1, got {short(quantiles)}"
         )
-    return found
+    return levels
 
 
 def predict_quantiles(
-    parts: Sequence[tuple[LeafTargets, list[Any]]], codes: np.ndarray, quantiles: np.ndarray
+    fits: Sequence[tuple[LeafTargets, Sequence[TreeBlock]]],
+    codes: np.ndarray,
+    quantiles: np.ndarray,
 ) -> np.ndarray:
-    """Quantiles of the targets that share leaves with each row.
+    """Compute quantiles of the training targets that share leaves with each row.
 
     Parameters
     ----------
-    parts : sequence of (LeafTargets, list of ValueTrees)
+    fits : sequence of (LeafTargets, sequence of ValueTrees)
+        Several after a warm start.
     codes : ndarray of uint8 of shape (n_rows, n_columns)
     quantiles : ndarray of shape (n_quantiles,)
 
@@ -214,18 +245,24 @@ def predict_quantiles(
     -------
     ndarray of shape (n_rows, n_outputs, n_quantiles)
     """
-    for targets, trees in parts:
-        fits = len(targets.tree_start) - 1 == sum(block.n_trees for block in trees)
-        _require(targets.most and fits, "they must be of as many trees as there are")
-    targets = LeafTargets.joined([targets for targets, _ in parts])
-    leaves = targets.find([block for _, trees in parts for block in trees], codes)
+    for leaf_targets, trees in fits:
+        n_trees = sum(block.n_trees for block in trees)
+        _require(
+            leaf_targets.max_per_leaf > 0 and leaf_targets.n_trees == n_trees,
+            f"they must belong to {n_trees} trees, got {leaf_targets.n_trees}",
+        )
+    targets = LeafTargets.concatenate([leaf_targets for leaf_targets, _ in fits])
+    leaves = targets.leaf_positions([block for _, trees in fits for block in trees], codes)
     shares = np.maximum(quantiles - _SLACK, _SLACK)
-    starts, rows = (np.ascontiguousarray(a) for a in (targets.leaf_start, targets.rows))
+    leaf_start = np.ascontiguousarray(targets.leaf_start)
+    rows = np.ascontiguousarray(targets.rows)
     weights = np.ascontiguousarray(targets.weights)
-    out = np.empty((len(codes), targets.y.shape[1], len(quantiles)))
+    predicted = np.empty((len(codes), targets.y.shape[1], len(quantiles)))
     for j, y in enumerate(targets.y.T):
+        # The kernel compares ranks, which are exact where targets are equal.
         order = np.argsort(y, kind="stable")
         rank = np.empty(len(y), np.int32)
         rank[order] = np.arange(len(y), dtype=np.int32)
-        out[:, j] = y[order][_core.leaf_quantiles(leaves, starts, rows, weights, rank, shares)]
-    return out
+        ranks = _core.leaf_quantiles(leaves, leaf_start, rows, weights, rank, shares)
+        predicted[:, j] = y[order][ranks]
+    return predicted

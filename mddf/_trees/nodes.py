@@ -1,4 +1,4 @@
-"""The nodes of trees as columns of numbers."""
+"""Nodes of trees as arrays with one entry per node."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from mddf._binning.bins import MISSING
 
+# Child of a leaf, and parent of a root.
 LEAF = -1
 
 
@@ -19,23 +20,26 @@ class Nodes:
     Attributes
     ----------
     start : ndarray of int of shape (n_trees + 1,)
-        The nodes of tree t are those from ``start[t]`` to ``start[t + 1]``.
+        Tree t has the nodes ``start[t]`` to ``start[t + 1] - 1``.
     left : ndarray of int of shape (n_nodes,)
-        The left child, counted over the block; the right one comes next. LEAF if there is none.
+        Index of the left child in the block; the right child is the next node. LEAF for leaves.
     column : ndarray of int of shape (n_nodes,)
+        Column that the node splits; 0 for leaves.
     highest : ndarray of int of shape (n_nodes,)
-        The highest bin that goes left at a split by order; -1 if none does.
+        Highest bin that goes left at a numeric split; -1 if only missing values do.
     missing_left : ndarray of bool of shape (n_nodes,)
+        Whether missing values go left.
     sets : dict of int to ndarray of int
-        The codes that go left at nodes which split categories.
+        For each node that splits categories: the codes that go left.
     value : ndarray of shape (n_nodes, n_classes)
-        The class distribution of leaves, or their numbers; NaN elsewhere.
-    word_node : ndarray of int
-        From the place of a word in the block to the node.
+        Class distributions or means in the leaves; NaN in inner nodes.
+    word_node : ndarray of int of shape (n_words,)
+        Node of each word of the block.
     word_start : ndarray of int of shape (n_trees + 1,)
-        Where the words of each tree begin.
+        First word of each tree.
     weight : ndarray of shape (n_nodes,) or None
-        Of the training samples in each leaf, 0 elsewhere; None where trees do not keep it.
+        Total weight of the training samples in each leaf, 0 in inner nodes; None if the trees do
+        not store it.
     """
 
     start: np.ndarray
@@ -56,48 +60,51 @@ class Nodes:
 
     @cached_property
     def levels(self) -> list[np.ndarray]:
-        """The inner nodes by their depth, the roots first."""
-        found, level = [], self.start[:-1]
+        """Inner nodes by depth, from the roots down."""
+        levels = []
+        level = self.start[:-1]
         while len(level := level[self.left[level] != LEAF]):
-            found.append(level)
+            levels.append(level)
             level = np.concatenate([self.left[level], self.left[level] + 1])
-        return found
+        return levels
 
     @cached_property
     def parent(self) -> np.ndarray:
-        """The parent of each node, LEAF for roots."""
+        """Parent of each node, LEAF for roots."""
         parent = np.full(len(self.left), LEAF)
         inner = np.flatnonzero(self.left != LEAF)
-        parent[self.left[inner]] = parent[self.left[inner] + 1] = inner
+        parent[self.left[inner]] = inner
+        parent[self.left[inner] + 1] = inner
         return parent
 
     def leaves(self, leaf_indices: np.ndarray) -> np.ndarray:
-        """The nodes that `Trees.leaf_indices` means, shape (n_rows, n_trees)."""
+        """Convert the result of `Trees.leaf_indices` to nodes, shape (n_rows, n_trees)."""
         return self.word_node[leaf_indices + self.word_start[:-1]]
 
     def reached(self, leaf_indices: np.ndarray | None) -> np.ndarray:
-        """How many of such rows get to each leaf; of None, what training samples weigh there."""
+        """Number of rows in each leaf by their `leaf_indices`; with None, the training weight."""
         if leaf_indices is None:
             assert self.weight is not None
             return self.weight
         return np.bincount(self.leaves(leaf_indices).ravel(), minlength=len(self.left))
 
     def leads(self, codes: np.ndarray) -> np.ndarray:
-        """Whether the rows' values lead from the parent to each node, shape (n_nodes, n_rows)."""
+        """Whether a row at the parent goes on to the node, bool of shape (n_nodes, n_rows)."""
         inner = np.flatnonzero(self.left != LEAF)
         cells = codes.T[self.column[inner]]
         left = cells <= self.highest[inner, None]
-        for node, lefts in self.sets.items():
+        for node, left_codes in self.sets.items():
             place = np.searchsorted(inner, node)
-            left[place] = np.isin(cells[place], lefts)
+            left[place] = np.isin(cells[place], left_codes)
         left = np.where(cells == MISSING, self.missing_left[inner, None], left)
         leads = np.ones((len(self.left), len(codes)), bool)
-        leads[self.left[inner]], leads[self.left[inner] + 1] = left, ~left
+        leads[self.left[inner]] = left
+        leads[self.left[inner] + 1] = ~left
         return leads
 
-    def gather(self, of_leaves: np.ndarray) -> np.ndarray:
-        """Sums over the leaves below each node, from an array of shape (n_nodes, ...)."""
-        sums = of_leaves.copy()
+    def gather(self, leaf_values: np.ndarray) -> np.ndarray:
+        """Sum values of the leaves below each node; inner nodes of `leaf_values` hold zeros."""
+        sums = leaf_values.copy()
         for level in reversed(self.levels):
             sums[level] = sums[self.left[level]] + sums[self.left[level] + 1]
         return sums

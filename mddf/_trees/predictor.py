@@ -1,97 +1,124 @@
-"""Asking trees about rows, in parallel."""
+"""Predictions by blocks of trees, in threads or on joblib's workers."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 import numpy as np
 from joblib import delayed
 
 from mddf._base.backends import in_order, shared
 from mddf._base.parallel import chunks, in_threads, job_count, shares_memory
-from mddf._trees.arrays import Numbers, Trees, shares
+from mddf._core import Cancel
+from mddf._trees.arrays import RawRows, Rows, TreeBlock, Trees, shares
 
-# So many ways of a row down a tree, about a millisecond, are worth a thread.
-_FEW_WALKS = 2**16
-# And so many, some tenth of a second, are worth sending trees and rows to other processes.
-_MANY_WALKS = 2**22
-# Tables of so many columns have some that no tree asks for.
-_WIDE = 256
+# A walk is one row going down one tree. Threads get at least this many walks, which take about a
+# millisecond: starting a thread takes a tenth of that.
+_MIN_WALKS_PER_THREAD = 2**16
+# Threads get at least this many rows: many rows go down a tree together, which fewer would not.
+_MIN_ROWS_PER_THREAD = 256
+# Other processes get work from this many walks on, which take some tenths of a second: sending
+# trees and rows takes longer than fewer of them.
+_MIN_WALKS_FOR_PROCESSES = 2**22
+# Narrower tables are coded as a whole: nearly all of their columns are split by some tree.
+_MIN_COLUMNS_TO_SELECT = 256
+# Time to compare one raw cell on the way down a tree, in units of the time to code one cell.
+# Codes of numbers are found by halving, or by a table look-up if a column holds small whole
+# numbers, which is several times as fast. Rough figures, which were not tuned.
+_COMPARE_SLOWER_THAN_CODING = 1.25
+_COMPARE_SLOWER_THAN_LOOKUP = 7
 
 
-def _row_ranges(trees: Any, n_rows: int, n_jobs: int | None) -> list[tuple[int, int]]:
-    """Parts of the rows for the threads that send them down the trees."""
-    n_trees = sum(block.n_trees for block in trees)
-    least = max(256, _FEW_WALKS // max(1, n_trees))
-    return chunks(n_rows, job_count(n_jobs, n_rows // least), least)
+class SplitsColumns(Protocol):
+    """Trees that know which columns they split: blocks of forests and of boosted trees."""
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of the table that they were grown on."""
+
+    def mark_columns(self, out: np.ndarray) -> None:
+        """Set `out` to True for the columns that they split."""
 
 
-def _sums(method: str, trees: Any, codes: np.ndarray, n_columns: int) -> np.ndarray:
-    sums = np.zeros((len(codes), n_columns))
+def _count_trees(trees: Iterable[TreeBlock]) -> int:
+    return sum(block.n_trees for block in trees)
+
+
+def _row_ranges(
+    trees: Sequence[TreeBlock], n_rows: int, n_jobs: int | None
+) -> list[tuple[int, int]]:
+    """Ranges of rows, one for each thread."""
+    fewest = max(_MIN_ROWS_PER_THREAD, _MIN_WALKS_PER_THREAD // max(1, _count_trees(trees)))
+    return chunks(n_rows, job_count(n_jobs, n_rows // fewest), fewest)
+
+
+def leaf_sums(trees: Sequence[TreeBlock], rows: Rows, *, n_jobs: int | None = None) -> np.ndarray:
+    """Sum over the trees of the values in the leaves of the rows.
+
+    Parameters
+    ----------
+    trees : sequence of Trees or of ValueTrees
+        At least one block.
+    rows : ndarray of uint8 of shape (n_rows, n_columns) or RawRows
+    n_jobs : int, default=None
+        Number of jobs; each takes a part of the rows. It does not change the result.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_classes) or (n_rows, n_outputs)
+    """
+    n_rows = len(rows)
+    n_walks = n_rows * _count_trees(trees)
+    if isinstance(rows, RawRows) or n_walks < _MIN_WALKS_FOR_PROCESSES or shares_memory():
+        sums = np.zeros((n_rows, trees[0].width))
+
+        def add_range(first: int, last: int, cancel: Cancel) -> None:
+            for block in trees:
+                block.add_leaf_values(rows, first, last, sums, cancel)
+
+        in_threads(add_range, _row_ranges(trees, n_rows, n_jobs), n_jobs)
+        return sums
+    return _leaf_sums_on_workers(trees, rows, n_jobs)
+
+
+def _leaf_sums_on_workers(
+    trees: Sequence[TreeBlock], codes: np.ndarray, n_jobs: int | None
+) -> np.ndarray:
+    """Compute `leaf_sums` on joblib's backend in force, whose workers are sent rows and trees."""
+    n_rows = len(codes)
+    n_jobs = job_count(n_jobs, n_rows, require=None)
+    fewest = max(1, _MIN_WALKS_FOR_PROCESSES // (4 * _count_trees(trees)))
+    # Four parts for each worker, so that all of them end at about the same time.
+    ranges = chunks(n_rows, 4 * n_jobs, fewest)
+    (shared_trees,) = shared([trees])
+    tasks = (delayed(_leaf_sums_in_one_thread)(shared_trees, codes[i:j]) for i, j in ranges)
+    return np.concatenate(list(in_order(tasks, n_jobs)))
+
+
+def _leaf_sums_in_one_thread(trees: Sequence[TreeBlock], codes: np.ndarray) -> np.ndarray:
+    sums = np.zeros((len(codes), trees[0].width))
     for block in trees:
-        getattr(block, method)(codes, 0, len(codes), sums)
+        block.add_leaf_values(codes, 0, len(codes), sums)
     return sums
 
 
-def _add(
-    method: str, trees: Any, codes: np.ndarray | Numbers, out: np.ndarray, n_jobs: int | None
-) -> None:
-    """Add what the trees say to `out`: in threads, or many rows where joblib's backend has it."""
-    n_rows, n_trees = len(codes), sum(block.n_trees for block in trees)
-    if n_rows * n_trees < _MANY_WALKS or isinstance(codes, Numbers) or shares_memory():
-
-        def work(first: Any, last: Any, cancel: Any) -> None:
-            for block in trees:
-                getattr(block, method)(codes, first, last, out, cancel)
-
-        in_threads(work, _row_ranges(trees, n_rows, n_jobs), n_jobs)
-        return
-    n_jobs = job_count(n_jobs, n_rows, require=None)
-    ranges = chunks(n_rows, 4 * n_jobs, max(1, _MANY_WALKS // (4 * n_trees)))
-    (of_trees,) = shared([trees])
-    tasks = (delayed(_sums)(method, of_trees, codes[i:j], out.shape[1]) for i, j in ranges)
-    for (first, last), sums in zip(ranges, in_order(tasks, n_jobs), strict=True):
-        out[first:last] += sums
-
-
-def add_probabilities(
-    trees: Any, codes: np.ndarray | Numbers, out: np.ndarray, *, n_jobs: int | None = None
-) -> None:
-    """Add the sum of the trees' class distributions to an array.
+def columns_used(trees: Iterable[SplitsColumns], n_columns: int) -> np.ndarray | None:
+    """Mark the columns that some tree splits: predictions need no codes of the others.
 
     Parameters
     ----------
-    trees : list of Trees
-    codes : ndarray of uint8 of shape (n_rows, n_columns) or Numbers
-    out : ndarray of float64 of shape (n_rows, n_classes)
-    n_jobs : int, default=None
-        Number of jobs; each takes a part of the rows.
-    """
-    _add("add_probabilities", trees, codes, out, n_jobs)
-
-
-def add_values(
-    trees: Any, codes: np.ndarray | Numbers, out: np.ndarray, *, n_jobs: int | None = None
-) -> None:
-    """Add the sum of the trees' means to an array of zeros, as `add_probabilities` does."""
-    _add("add_values", trees, codes, out, n_jobs)
-
-
-def columns_used(trees: Any, n_columns: int) -> np.ndarray | None:
-    """Which columns some tree splits on: the others need no codes for predictions.
-
-    Parameters
-    ----------
-    trees : iterable of Trees or of ValueTrees
-        Of `n_columns` columns or more.
+    trees : iterable of Trees, ValueTrees or BoostedTrees
+        They may have more columns than the table: later layers add some on the right.
     n_columns : int
+        Number of columns of the table.
 
     Returns
     -------
     ndarray of bool of shape (n_columns,) or None
-        None if the table is not wide: most columns are then used.
+        None if the table is not wide: nearly all columns are then used.
     """
-    if n_columns < _WIDE:
+    if n_columns < _MIN_COLUMNS_TO_SELECT:
         return None
     used = np.zeros(max((block.n_columns for block in trees), default=n_columns), bool)
     for block in trees:
@@ -99,54 +126,56 @@ def columns_used(trees: Any, n_columns: int) -> np.ndarray | None:
     return used[:n_columns]
 
 
-def need_no_codes(trees: Any, numbers: np.ndarray, wanted: np.ndarray) -> bool:
-    """Whether trees are asked faster about numbers than about codes of the wanted columns.
+def prefers_raw_numbers(trees: Sequence[TreeBlock], numbers: np.ndarray, used: np.ndarray) -> bool:
+    """Whether comparing raw numbers in the trees takes less time than coding the used columns.
 
-    Trees ask for about as many cells of a row as if they were balanced. To look at one takes a bit
-    longer than to code one, and much longer if that is a small whole number, as in the first row.
+    A row visits about as many nodes of a tree as if the tree were balanced. Whether cells can be
+    coded by look-up is judged from the first row.
     """
-    cells = sum(block.n_trees * np.log2(block.n_nodes / block.n_trees) for block in trees)
-    n_wanted = np.count_nonzero(wanted)
-    if cells * 7 < n_wanted:
+    n_visited = sum(block.n_trees * np.log2(block.n_nodes / block.n_trees) for block in trees)
+    n_used = np.count_nonzero(used)
+    if n_visited * _COMPARE_SLOWER_THAN_LOOKUP < n_used:
         return True
-    if cells * 1.25 >= n_wanted:
+    if n_visited * _COMPARE_SLOWER_THAN_CODING >= n_used:
         return False
-    first = np.nan_to_num(numbers[0])
-    return not np.all((first >= 0) & (first < 1024) & (first == np.floor(first)))
+    first_row = np.nan_to_num(numbers[0])
+    # Columns of whole numbers below 1024 are coded by look-up.
+    is_small = (first_row >= 0) & (first_row < 1024)
+    return not np.all(is_small & (first_row == np.floor(first_row)))
 
 
 def mean_vectors(
-    trees: Any, codes: np.ndarray | Numbers, n_columns: int, *, n_jobs: int | None = None
+    trees: Sequence[TreeBlock], rows: Rows, n_columns: int, *, n_jobs: int | None = None
 ) -> np.ndarray:
-    """Mean over trees of what their leaves hold: class distributions, or means of numbers.
+    """Mean over the trees of the values in the leaves of the rows.
 
     Parameters
     ----------
-    trees : list of Trees or of ValueTrees
-    codes : ndarray of uint8 of shape (n_rows, n_features) or Numbers
+    trees : sequence of Trees or of ValueTrees
+        At least one block.
+    rows : ndarray of uint8 of shape (n_rows, n_features) or RawRows
     n_columns : int
-        Classes or outputs.
+        Number of classes or outputs.
     n_jobs : int, default=None
 
     Returns
     -------
     ndarray of shape (n_rows, n_columns)
     """
-    sums = np.zeros((len(codes), n_columns))
-    if isinstance(trees[0], Trees):
-        add_probabilities(trees, codes, sums, n_jobs=n_jobs)
-        return shares(sums)
-    add_values(trees, codes, sums, n_jobs=n_jobs)
-    return sums / sum(block.n_trees for block in trees)
+    sums = leaf_sums(trees, rows, n_jobs=n_jobs)
+    assert sums.shape[1] == n_columns
+    return shares(sums) if isinstance(trees[0], Trees) else sums / _count_trees(trees)
 
 
-def leaf_indices(trees: Any, codes: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
-    """The leaf of every tree that every row ends in: int64 of shape (n_rows, n_trees)."""
-    parts = [np.empty((len(codes), block.n_trees), np.int64) for block in trees]
+def leaf_indices(
+    trees: Sequence[TreeBlock], codes: np.ndarray, *, n_jobs: int | None = None
+) -> np.ndarray:
+    """Leaf of every tree that every row ends in: int64 of shape (n_rows, n_trees)."""
+    leaves = [np.empty((len(codes), block.n_trees), np.int64) for block in trees]
 
-    def work(first: Any, last: Any, cancel: Any) -> None:
-        for block, part in zip(trees, parts, strict=True):
-            block.leaf_indices(codes, first, last, part, cancel)
+    def write_range(first: int, last: int, cancel: Cancel) -> None:
+        for block, block_leaves in zip(trees, leaves, strict=True):
+            block.leaf_indices(codes, first, last, block_leaves, cancel)
 
-    in_threads(work, _row_ranges(trees, len(codes), n_jobs), n_jobs)
-    return parts[0] if len(parts) == 1 else np.hstack(parts)
+    in_threads(write_range, _row_ranges(trees, len(codes), n_jobs), n_jobs)
+    return leaves[0] if len(leaves) == 1 else np.hstack(leaves)

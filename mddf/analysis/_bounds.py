@@ -1,4 +1,4 @@
-"""Bounds on the error of weighted votes, as the papers state them."""
+"""Bounds on the error of weighted votes, as stated in the papers."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from mddf.analysis._checks import check_number, finite_vector
 def adaboost_training_bounds(
     weighted_error: ArrayLike | Mapping[str, ArrayLike],
 ) -> tuple[float, float]:
-    """Bounds on the training error of AdaBoost.
+    """Compute two bounds on the training error of AdaBoost.
 
-    training error <= prod_t 2 sqrt(eps_t (1 - eps_t)) <= exp(-2 sum_t (1/2 - eps_t)^2); the
-    product also equals the mean of exp(-y f), which is less after a learner without error only.
+    training error <= prod_t 2 sqrt(eps_t (1 - eps_t)) <= exp(-2 sum_t (1/2 - eps_t)^2). The
+    product equals the mean of exp(-y f), unless the last learner has no error; the mean is then
+    smaller.
 
     Parameters
     ----------
@@ -50,8 +51,8 @@ def adaboost_training_bounds(
     error = np.asarray(weighted_error, dtype=np.float64)
     if error.ndim != 1:
         raise ValueError(
-            "weighted_error must be 1-d; of more than two classes, which have one row each, pass "
-            f"a row; got shape {error.shape}"
+            "weighted_error must be 1-d: with more than two classes, pass the row of one class; "
+            f"got shape {error.shape}"
         )
     wrong = error[~((error >= 0) & (error <= 1))]
     if len(wrong):
@@ -74,23 +75,24 @@ def _errors_of_adaboost(history: Mapping[str, ArrayLike]) -> ArrayLike:
 def finite_class_margin_bound(
     margins: ArrayLike, rho: float, n_hypotheses: float, delta: float = 0.05, norm: float = 1.0
 ) -> float:
-    """Margin bound of a majority vote over finitely many base classifiers.
+    """Compute the margin bound of a vote over finitely many base classifiers.
 
     With probability at least 1 - delta over the sample, for every vote of norm at most B,
 
         P(y f <= 0) <= share(y f <= rho) + (2 B / rho) sqrt(2 ln|H| / m)
             + sqrt(ln(1 / delta) / (2 m)),
 
-    the Rademacher margin bound with Massart's lemma for the finite class.
+    which is the Rademacher margin bound with Massart's lemma for a finite class.
 
     Parameters
     ----------
     margins : array-like of shape (n_samples,)
-        y f(x) of the training rows, with f of norm at most `norm`: normalised margins for norm 1.
+        y f(x) of the training rows, with f of norm at most `norm`; for norm 1, these are
+        normalised margins.
     rho : float
         The margin, > 0, fixed beforehand.
     n_hypotheses : float
-        |H|, at least 1, learners and their complements counted both.
+        |H|, at least 1. Complements of learners count as learners.
     delta : float, default=0.05
         In (0, 1).
     norm : float, default=1.0
@@ -122,15 +124,15 @@ def deepboost_bound(
     n_families: int,
     delta: float = 0.05,
 ) -> float:
-    """Theorem 1 of DeepBoost.
+    """Compute the bound of theorem 1 of DeepBoost.
 
     With probability at least 1 - delta over the sample, for every vote with sum_t alpha_t <= 1,
 
         P(y f <= 0) <= share(y f <= rho) + (4 / rho) sum_t alpha_t r_t + (2 / rho) sqrt(ln p / m)
             + sqrt(ceil((4 / rho^2) ln(rho^2 m / ln p)) ln p / m + ln(2 / delta) / (2 m)),
 
-    where r_t bounds the complexity of the family of learner t, one of p. The number of terms in
-    the last root is rounded up, since its derivation counts learners.
+    where r_t bounds the complexity of learner t's family, and p is the number of families. The
+    number of terms in the last root is rounded up, since its derivation counts learners.
 
     Parameters
     ----------
@@ -167,7 +169,8 @@ def deepboost_bound(
         )
     if not weights.any():
         raise ValueError(f"alpha must have an entry other than 0; got {short(alpha)}")
-    weights = weights / weights.max()  # so that their sum is finite
+    # Scaled, so that the sum of large weights is finite.
+    weights = weights / weights.max()
     m = len(sample)
     share = np.log(n_families) / m
     n_terms = max(np.ceil(4 / rho**2 * np.log(rho**2 / share)), 0.0)
@@ -186,7 +189,7 @@ def quadboost_bound(
     p: float = 1.0,
     delta: float = 0.05,
 ) -> float:
-    """Theorem 1 of QuadBoost for the quadratic loss.
+    """Compute the bound of theorem 1 of QuadBoost, for the quadratic loss.
 
     With probability at least 1 - delta over the sample, for every vote,
 
@@ -211,7 +214,7 @@ def quadboost_bound(
     Returns
     -------
     float
-        The bound, possibly above 1. Below |alpha|_p = 1 the theorem is that for one fixed norm:
+        The bound, possibly above 1. For |alpha|_p < 1, the theorem is applied to a fixed norm:
         4 |alpha|_p counts as at least 2, and the last root as 0.
 
     Raises
@@ -225,7 +228,8 @@ def quadboost_bound(
     check_number("complexity", complexity, 0)
     weights = finite_vector("alpha", alpha)
     weights = weights[weights != 0]
-    n, m = len(weights), len(sample)
+    n = len(weights)
+    m = len(sample)
     largest = float(np.abs(weights).max(initial=0.0))
     norm = largest * float(np.linalg.norm(weights / largest, ord=p)) if n else 0.0
     check_number("the norm of alpha", norm, 0)
@@ -240,10 +244,10 @@ def quadboost_bound(
 def margin_distribution_bound(
     margins: ArrayLike, log_size: float, delta: float = 0.05
 ) -> tuple[float, float]:
-    """Theorem 1 of mdDF.
+    """Compute the bound of theorem 1 of mdDF.
 
     With probability at least 1 - delta over the sample, for every cascade of layers with
-    coefficients alpha_t of sum 1, the share of errors is at most the least value over r of ::
+    coefficients alpha_t of sum 1, the share of errors is at most the minimum over r of ::
 
         share(margin < r) + m^-d + 3 sqrt(mu) / m^1.5 + 7 mu / (3 m) + lambda sqrt(3 mu / m)
 
@@ -261,17 +265,17 @@ def margin_distribution_bound(
     margins : array-like of shape (n_samples,)
         Normalised margins of the training rows, in [-1, 1].
     log_size : float
-        ln(sum_t alpha_t |H_t|), at least 0, with |H_t| the number of hypotheses that layer t is
-        one of.
+        ln(sum_t alpha_t |H_t|), at least 0, where |H_t| is the number of hypotheses that layer t
+        is chosen from.
     delta : float, default=0.05
         In (0, 1).
 
     Returns
     -------
     bound : float
-        Possibly above 1, where it says nothing; infinite where the mean margin is 0.
+        The bound. Above 1, it is void; it is infinite if the mean margin is 0.
     margin : float
-        The r in (0, 1] that gives it.
+        The minimising r, in (0, 1].
 
     Raises
     ------
@@ -289,10 +293,12 @@ def margin_distribution_bound(
     if largest > 1 + 1e-9:
         raise ValueError(f"margins must lie in [-1, 1]; got one of size {largest!r}")
     check_number("log_size", log_size, 0)
-    m, mean = len(sample), sample.mean()
+    m = len(sample)
+    mean = sample.mean()
     if mean == 0:
         return float("inf"), 1.0
-    # The share jumps just above each margin, and between jumps the rest is smooth.
+    # The minimum lies at a margin, since the share jumps just above it, or between two margins,
+    # where all terms are smooth and a grid of 1000 points is fine enough.
     r = np.union1d(np.linspace(0, 1, 1001)[1:], sample[(sample > 0) & (sample <= 1)])
     share = np.searchsorted(np.sort(sample), r, side="left") / m
     d = 2 / (1 - mean**2 + r / 9)
@@ -304,22 +310,22 @@ def margin_distribution_bound(
 
 
 def log_n_trees(n_samples: int, n_features: int, n_classes: int, max_bins: int = 255) -> float:
-    """Logarithm of an upper bound on the number of binary trees that can be grown on some rows.
+    """Compute the logarithm of a bound on the number of binary trees that rows can grow.
 
     It serves as `log_size` in :func:`margin_distribution_bound`. A tree has fewer inner nodes than
-    rows. There are at most 4^n shapes of n inner nodes, a feature and a threshold for each, and a
-    class for each leaf.
+    rows. With n inner nodes, there are at most 4^n shapes, a feature and a threshold for each of
+    these nodes, and a class for each leaf.
 
     Parameters
     ----------
     n_samples : int
         Training rows, at least 1.
     n_features : int
-        Columns that a layer sees, those of the layers before included, at least 1.
+        Input columns of a layer, including the vectors of earlier layers, at least 1.
     n_classes : int
         Classes, at least 1.
     max_bins : int, default=255
-        Bins of a feature, at least 2: one more than its thresholds.
+        Bins of a feature, at least 2; a feature has one threshold less.
 
     Returns
     -------
@@ -329,7 +335,7 @@ def log_n_trees(n_samples: int, n_features: int, n_classes: int, max_bins: int =
     Raises
     ------
     ValueError
-        If a number is smaller than that.
+        If a number is too small.
 
     Examples
     --------

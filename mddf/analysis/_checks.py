@@ -1,4 +1,4 @@
-"""What the functions of mddf.analysis check before they count; errors name the parameter."""
+"""Checks of numbers and vectors; errors name the parameter."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mddf._base.validation import is_boolean, naming
 
 
 def check_number(name: str, value: float, least: float, *, above: bool = False) -> None:
-    """Refuse what is no finite number of at least `least`, or, with `above`, greater than it."""
+    """Refuse values that are not finite or below `least`; with `above`, also `least` itself."""
     with naming(name):
         fits = not is_boolean(value) and (value > least if above else value >= least)
         if not (fits and value < np.inf):
@@ -19,7 +19,7 @@ def check_number(name: str, value: float, least: float, *, above: bool = False) 
 
 
 def finite_numbers(name: str, values: ArrayLike, least: float = -np.inf) -> NDArray[np.float64]:
-    """An array of float64, of any shape, of finite numbers that are at least `least`."""
+    """Convert values to float64, and refuse any that are not finite or below `least`."""
     with naming(name):
         array = np.asarray(values, dtype=np.float64)
     wrong = array[~(np.isfinite(array) & (array >= least))]
@@ -30,7 +30,7 @@ def finite_numbers(name: str, values: ArrayLike, least: float = -np.inf) -> NDAr
 
 
 def finite_vector(name: str, values: ArrayLike, least: float = -np.inf) -> NDArray[np.float64]:
-    """As `finite_numbers`, of one dimension."""
+    """Convert values to a vector of float64; see `finite_numbers`."""
     array = finite_numbers(name, values, least)
     if array.ndim != 1:
         raise ValueError(f"{name} must be a 1-d array; got shape {array.shape}")

@@ -1,4 +1,4 @@
-"""The distribution of margins of any classifier."""
+"""Margins of classifiers and their distribution."""
 
 from __future__ import annotations
 
@@ -16,18 +16,21 @@ from mddf._ensemble.margin_loss import class_margins
 from mddf._targets.target_validation import known_labels
 from mddf.analysis._checks import finite_vector
 
+# Errors of cumulative weights are far below this.
+_ROUNDING = 1e-12
+
 
 def classifier_margins(classifier: Any, X: np.ndarray, y: np.ndarray) -> NDArray[np.float64]:
-    """Margins of labelled rows under a fitted classifier.
+    """Compute the margins of labelled rows under a fitted classifier.
 
     Parameters
     ----------
     classifier : fitted classifier
-        With a method ``margins(X, y)``, as the boosting classifiers have; else the margin is
-        what ``predict_proba`` (or, without it, ``decision_function``) gives the right class above
-        the largest other class. Scores that are not one for each class are refused, such as
-        those of pairs of classes (``decision_function_shape="ovo"``). For three classes, which
-        make three pairs, this goes by that parameter, of a pipeline by that of its last step.
+        If it has a method ``margins(X, y)``, as boosting classifiers have, the margins come from
+        it. If not, the margin is the score of the right class minus the largest score of another
+        class, by ``predict_proba`` or, without it, by ``decision_function``. Classifiers that do
+        not have a score for each class are refused, for example with a score for each pair of
+        classes (``decision_function_shape="ovo"``).
     X : array-like of shape (n_samples, n_features)
         Rows.
     y : array-like of shape (n_samples,)
@@ -36,13 +39,13 @@ def classifier_margins(classifier: Any, X: np.ndarray, y: np.ndarray) -> NDArray
     Returns
     -------
     array of shape (n_samples,)
-        Positive where the classifier is right; in [-1, 1] but for a ``decision_function``.
+        Positive where the classifier is right. Margins by ``predict_proba`` lie in [-1, 1].
 
     Raises
     ------
     ValueError
-        If y holds a label that the classifier does not know, or not one label per row; if the
-        classifier has several outputs, or scores that are not one for each class.
+        If y has a label that the classifier does not know, or another length than X; if the
+        classifier has several outputs, or does not have a score for each class.
     NotFittedError
         If the classifier has no ``classes_``.
     TypeError
@@ -67,8 +70,9 @@ def classifier_margins(classifier: Any, X: np.ndarray, y: np.ndarray) -> NDArray
     if method == "decision_function":
         if scores.ndim == 1 and len(classes) == 2:
             return np.where(codes == 1, scores, -scores)
-        last = classifier.steps[-1][1] if isinstance(classifier, Pipeline) else classifier
-        if getattr(last, "decision_function_shape", None) == "ovo":
+        # Three classes have as many pairs as classes: the shape of the scores does not tell.
+        last_step = classifier.steps[-1][1] if isinstance(classifier, Pipeline) else classifier
+        if getattr(last_step, "decision_function_shape", None) == "ovo":
             raise ValueError(
                 "classifier must have a score for each class; got one for each pair of classes, "
                 "decision_function_shape='ovo'"
@@ -88,9 +92,9 @@ class MarginReport:
     Parameters
     ----------
     margins : array of shape (n_samples,)
-        Rising; of samples with a weight other than 0.
+        Margins of the samples with a weight other than 0, in ascending order.
     weights : array of shape (n_samples,)
-        Their weights, with sum 1.
+        Weights of these samples, with sum 1.
     """
 
     margins: NDArray[np.float64]
@@ -108,15 +112,15 @@ class MarginReport:
 
     @property
     def ratio(self) -> float:
-        """Standard deviation over mean: the smaller, the more the margins keep together.
+        """Standard deviation divided by the mean; infinite if the mean is not positive.
 
-        Infinite where the mean is not positive.
+        A small ratio means that the margins are concentrated.
         """
         return self.std / self.mean if self.mean > 0 else float("inf")
 
     @property
     def minimum(self) -> float:
-        """Least margin."""
+        """Smallest margin."""
         return float(self.margins[0])
 
     @property
@@ -125,17 +129,21 @@ class MarginReport:
         return float(self.cumulative(0.0))
 
     def cumulative(self, thresholds: ArrayLike) -> NDArray[np.float64]:
-        """Share of margins up to each threshold, of the shape of `thresholds`."""
+        """Compute the share of margins up to each threshold, in the shape of `thresholds`."""
         total = np.concatenate([[0.0], np.cumsum(self.weights)])
         return np.minimum(total[np.searchsorted(self.margins, thresholds, side="right")], 1.0)
 
     def quantiles(self, shares: ArrayLike) -> NDArray[np.float64]:
-        """Least margin up to which each share lies, of the shape of `shares`, all in [0, 1]."""
+        """Compute quantiles of the margins, in the shape of `shares`.
+
+        The quantile of a share, in [0, 1], is the smallest margin up to which this share lies.
+        """
         shares = np.asarray(shares, dtype=np.float64)
         if not ((shares >= 0) & (shares <= 1)).all():
             raise ValueError(f"shares must lie in [0, 1]; got {short(shares)}")
-        at = np.searchsorted(np.cumsum(self.weights), shares - 1e-12)
-        return self.margins[np.minimum(at, len(self.margins) - 1)]
+        # Cumulative weights are rounded: shares are met up to this error.
+        index = np.searchsorted(np.cumsum(self.weights), shares - _ROUNDING)
+        return self.margins[np.minimum(index, len(self.margins) - 1)]
 
     def summary(self) -> dict[str, float]:
         """Collect the mean, std, ratio, minimum, quartiles and error in a dict."""
@@ -194,7 +202,8 @@ def margin_report(margins: ArrayLike, sample_weight: ArrayLike | None = None) ->
         total = weights.sum()
     if not 0 < total < np.inf:
         raise ValueError(f"sample_weight must have a finite sum > 0; got {float(total)!r}")
-    counted = weights > 0
-    values, weights = values[counted], weights[counted]
+    has_weight = weights > 0
+    values = values[has_weight]
+    weights = weights[has_weight]
     order = np.argsort(values, kind="stable")
     return MarginReport(values[order], weights[order] / total)

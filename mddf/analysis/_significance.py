@@ -17,39 +17,44 @@ def discordant_counts(y: ArrayLike, first: ArrayLike, second: ArrayLike) -> tupl
     Parameters
     ----------
     y, first, second : array-like of shape (n_samples,)
-        Labels, and what the two algorithms predict.
+        Labels, and the predictions of the two algorithms.
 
     Returns
     -------
     first_only, second_only : int
-        Rows that only the first, only the second algorithm has right.
+        Rows that only the first, or only the second, algorithm predicts right.
 
     Raises
     ------
     ValueError
-        If the three are not 1-d and of one length.
+        If the arrays are not 1-d and of the same length.
     """
-    labels, one, two = np.asarray(y), np.asarray(first), np.asarray(second)
-    if labels.ndim != 1 or not labels.shape == one.shape == two.shape:
+    y = np.asarray(y)
+    first = np.asarray(first)
+    second = np.asarray(second)
+    if y.ndim != 1 or not y.shape == first.shape == second.shape:
         raise ValueError(
             "y, first and second must be 1-d and of one length; got shapes "
-            f"{labels.shape}, {one.shape} and {two.shape}"
+            f"{y.shape}, {first.shape} and {second.shape}"
         )
-    right_first, right_second = one == labels, two == labels
-    first_only = np.count_nonzero(right_first & ~right_second)
-    return int(first_only), int(np.count_nonzero(right_second & ~right_first))
+    first_right = first == y
+    second_right = second == y
+    first_only = np.count_nonzero(first_right & ~second_right)
+    second_only = np.count_nonzero(second_right & ~first_right)
+    return int(first_only), int(second_only)
 
 
 def probability_better(first_only: ArrayLike, second_only: ArrayLike) -> NDArray[np.float64]:
-    """Probability that the first algorithm has the smaller risk on a data set.
+    """Compute the probability that the first algorithm has the smaller risk on a data set.
 
-    p = 1 - I_1/2(k_A + 1, k_B + 1), I the regularised incomplete beta function: the posterior of
-    the share of discordant rows that go to the first, under a uniform prior, above 1/2.
+    p = 1 - I_1/2(k_A + 1, k_B + 1), where I is the regularised incomplete beta function. This is
+    the posterior probability, under a uniform prior, that the first algorithm is right on more
+    than half of the discordant rows.
 
     Parameters
     ----------
     first_only, second_only : array-like of the same shape
-        k_A and k_B, see :func:`discordant_counts`; finite and not negative.
+        k_A and k_B of :func:`discordant_counts`; finite and not negative.
 
     Returns
     -------
@@ -71,10 +76,10 @@ def probability_better(first_only: ArrayLike, second_only: ArrayLike) -> NDArray
 
 
 def poisson_binomial_test(first_only: ArrayLike, second_only: ArrayLike) -> float:
-    """Probability that the first algorithm is better on most data sets.
+    """Compute the probability that the first algorithm is better on most data sets.
 
-    P(sum_i B_i > N / 2) + P(sum_i B_i = N / 2) / 2 with independent Bernoulli variables B_i of
-    parameter :func:`probability_better`.
+    P(sum_i B_i > N / 2) + P(sum_i B_i = N / 2) / 2, where the B_i are independent Bernoulli
+    variables whose parameters are given by :func:`probability_better`.
 
     Parameters
     ----------
@@ -101,24 +106,25 @@ def poisson_binomial_test(first_only: ArrayLike, second_only: ArrayLike) -> floa
         raise ValueError(
             f"first_only must be 1-d, with at least one data set; got shape {p.shape}"
         )
-    wins, half = poisson_binom(p), len(p) / 2
+    wins = poisson_binom(p)
+    half = len(p) / 2
     return float(wins.sf(half) + wins.pmf(half) / 2)
 
 
 def sign_test(wins: int, losses: int) -> float:
-    """One-sided p-value of the sign test, ties left out.
+    """Compute the one-sided p-value of the sign test, without ties.
 
     sum_{k >= W} C(n, k) / 2^n for W wins among n = wins + losses.
 
     Parameters
     ----------
     wins, losses : int
-        Data sets on which the first algorithm is better, worse; whole floats will do.
+        Numbers of data sets on which the first algorithm is better, or worse.
 
     Returns
     -------
     float
-        Small when the first wins too often for chance; 1 without a decided data set.
+        Small if the first algorithm wins more often than by chance; 1 without wins and losses.
 
     Raises
     ------

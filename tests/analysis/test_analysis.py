@@ -19,7 +19,7 @@ OLD = {
 @pytest.mark.parametrize("name", OLD)
 def test_old_names_work_with_a_warning(name, monkeypatch):
     monkeypatch.delitem(sys.modules, f"mddf.baselines.{name}", raising=False)
-    with pytest.warns(DeprecationWarning, match=rf"\.{name} has .* goes with version 0\.4"):
+    with pytest.warns(DeprecationWarning, match=rf"\.{name} has .* removed in version 0\.4"):
         old = importlib.import_module(f"mddf.baselines.{name}")
     assert sorted(old.__all__) == OLD[name]
     for member in OLD[name]:

@@ -28,7 +28,7 @@ def test_training_bounds_of_one_class_at_a_time():
     # The first class is told apart by one stump, and stops.
     y = np.array([0, 0, 0, 1, 1, 2, 1, 2, 2])
     errors = AdaBoostClassifier(5).fit(np.arange(9.0)[:, None], y).history_["weighted_error"]
-    with pytest.raises(ValueError, match=r"1-d; of more than two .* pass a row; got shape \(3, "):
+    with pytest.raises(ValueError, match=r"1-d: with more than two classes, .* got shape \(3, "):
         adaboost_training_bounds(errors)
     row = errors[np.isnan(errors).any(axis=1)][0]
     with pytest.raises(ValueError, match="leave out the NaN after a class's last round; got nan"):

@@ -18,8 +18,8 @@ from mddf._base import memmap as data_vectors
 def test_files_change_nothing(Cascade, cv, monkeypatch):
     X, y = three_classes()
     results = []
-    for least in (data_vectors._MANY_BYTES, 0):
-        monkeypatch.setattr(data_vectors, "_MANY_BYTES", least)
+    for least in (data_vectors._MIN_FILE_BYTES, 0):
+        monkeypatch.setattr(data_vectors, "_MIN_FILE_BYTES", least)
         model = Cascade(3, n_estimators=3, cv=cv, random_state=0, early_stopping=False)
         features = model.fit_transform(X, y)
         assert model.oof_probabilities_.flags.writeable
@@ -29,7 +29,7 @@ def test_files_change_nothing(Cascade, cv, monkeypatch):
 
 
 def test_files_go_with_their_arrays(monkeypatch, tmp_path):
-    monkeypatch.setattr(data_vectors, "_MANY_BYTES", 0)
+    monkeypatch.setattr(data_vectors, "_MIN_FILE_BYTES", 0)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     array = np.arange(6.0).reshape(2, 3)
     aside = data_vectors.put_aside(array)
@@ -45,7 +45,7 @@ def test_without_room_they_stay_in_memory(monkeypatch):
         def write(self, _):
             raise OSError("no space left on device")
 
-    monkeypatch.setattr(data_vectors, "_MANY_BYTES", 0)
+    monkeypatch.setattr(data_vectors, "_MIN_FILE_BYTES", 0)
     monkeypatch.setattr(data_vectors, "TemporaryFile", Full)
     array = np.ones(3)
     assert data_vectors.put_aside(array) is array

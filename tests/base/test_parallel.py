@@ -181,16 +181,16 @@ def test_an_interrupted_prediction_leaves_the_model_usable():
 # One piece fails while others run; then everything goes on.
 FAILING = """
     from mddf._trees import grower
-    whole = grower._grow_chunk
+    whole = grower._grow_piece
     X, y = X[:2000], y[:2000]
     for Error in (ValueError, MemoryError):
         calls = []
-        def grow_chunk(*arguments):
+        def grow_piece(*arguments, **options):
             calls.append(1)
             if len(calls) == 3:
                 raise Error("on purpose")
-            return whole(*arguments)
-        grower._grow_chunk = grow_chunk
+            return whole(*arguments, **options)
+        grower._grow_piece = grow_piece
         try:
             RandomForestClassifier(400, n_jobs=2).fit(X, y)
         except Error as error:

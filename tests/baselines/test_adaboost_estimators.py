@@ -126,7 +126,7 @@ def test_refused_estimators(cancer):
     X, y = cancer
     with pytest.raises(ValueError, match=r"estimator must be .* sample_weight; got KN"):
         AdaBoostClassifier(estimator=KNeighborsClassifier()).fit(X, y)
-    with pytest.raises(ValueError, match="estimator must be None beside weak_learners"):
+    with pytest.raises(ValueError, match="estimator must be None if weak_learners"):
         AdaBoostClassifier(estimator=GaussianNB(), weak_learners="stumps").fit(X, y)
     with pytest.raises(ValueError, match="'estimator' parameter of AdaBoostClassifier"):
         AdaBoostClassifier(estimator="tree").fit(X, y)

@@ -11,7 +11,7 @@ from mddf.baselines import (
     LPBoostClassifier,
     QuadBoostClassifier,
 )
-from mddf.baselines._boosting.columns import EXTREME, SeenColumns, weighted_medians
+from mddf.baselines._boosting.columns import EXTREME, LearnerColumns, weighted_medians
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import StackingClassifier, VotingClassifier
@@ -137,14 +137,14 @@ def test_weighted_medians():
 
 def test_columns_of_categories_are_indicators():
     numbers = np.array([[0.5, 1.0], [np.nan, np.nan], [2.0, 0.0]])
-    seen = SeenColumns.learn(numbers, np.ones(3), {1: 2})
+    seen = LearnerColumns.learn(numbers, np.ones(3), {1: 2})
     expected = [
         [0.5, 0.5, 0, 1, 0, 0],
         [-EXTREME, EXTREME, 0, 0, 1, 1],
         [2.0, 2.0, 1, 0, 0, 0],
     ]
-    np.testing.assert_array_equal(seen.of(numbers), expected)
-    np.testing.assert_array_equal(seen.shares(np.full(6, 1 / 6), 2), [0.5, 0.5])
+    np.testing.assert_array_equal(seen.transform(numbers), expected)
+    np.testing.assert_array_equal(seen.source_shares(np.full(6, 1 / 6), 2), [0.5, 0.5])
 
 
 @pytest.mark.parametrize("model", ALL, ids=str)

@@ -148,7 +148,7 @@ def test_votes_and_labels_of_many_trees(seed):
     trees = [
         search.best(rng.dirichlet(np.ones(40)) * rng.choice([-1, 1], 40))[0] for _ in range(4)
     ]
-    learners = WeakTrees.joined(trees)
+    learners = WeakTrees.concatenate(trees)
     new = rng.normal(size=(300, 3))
     expected = np.array([naive.predict_tree(tree, new) for tree in trees])
     np.testing.assert_array_equal(learners.values(new), expected)
@@ -166,11 +166,11 @@ def test_stumps_and_deeper_trees_are_mixed():
     trees = [stumps[0], deep, stumps[1], stumps[8], stumps[4]]
     # Three nodes, but no stump: node 1 has no leaves of its own.
     i4 = np.int32
-    odd = WeakTrees.of_tree(
+    odd = WeakTrees.from_tree(
         *(np.array([0, 1, -1], i4), np.array([2.0, 2.0, 0.0]), np.array([1, 2, -1], i4)),
         *(np.array([2, 2, -1], i4), np.array([1, 1, -1], np.int8), np.zeros(3)),
     )
-    learners = WeakTrees.joined([*trees, odd])
+    learners = WeakTrees.concatenate([*trees, odd])
     expected = np.array([naive.predict_tree(tree, X) for tree in [*trees, odd]])
     np.testing.assert_array_equal(learners.values(X), expected)
     alpha = rng.normal(size=6)
@@ -178,7 +178,7 @@ def test_stumps_and_deeper_trees_are_mixed():
 
 
 def test_no_trees_vote_zero():
-    learners = WeakTrees.joined([])
+    learners = WeakTrees.concatenate([])
     assert learners.values(np.zeros((3, 2))).shape == (0, 3)
     np.testing.assert_array_equal(learners.votes(np.zeros((3, 2)), np.zeros(0)), np.zeros(3))
 

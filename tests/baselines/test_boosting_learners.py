@@ -37,20 +37,20 @@ def same(one, other):
 
 
 def test_joined_and_taken_apart(X, trees):
-    learners = WeakTrees.joined(trees)
+    learners = WeakTrees.concatenate(trees)
     assert len(learners) == 7
     assert learners.size == learners.sizes.sum() == sum(tree.size for tree in trees)
     for k, tree in enumerate(trees):
         same(learners[k], tree)
         np.testing.assert_array_equal(learners.values(X)[k], tree.values(X)[0])
     chosen = np.array([5, 0, 5])
-    same(learners.take(chosen), WeakTrees.joined([trees[k] for k in chosen]))
-    same(learners.take(chosen[:0]), WeakTrees.joined([]))
-    same(WeakTrees.joined([learners, WeakTrees.joined([])]), learners)
+    same(learners.take(chosen), WeakTrees.concatenate([trees[k] for k in chosen]))
+    same(learners.take(chosen[:0]), WeakTrees.concatenate([]))
+    same(WeakTrees.concatenate([learners, WeakTrees.concatenate([])]), learners)
 
 
 def test_read_only(trees, tmp_path):
-    learners = WeakTrees.joined(trees)
+    learners = WeakTrees.concatenate(trees)
     with pytest.raises(FrozenInstanceError):
         learners.start = np.zeros(1, np.int64)
     joblib.dump(learners, tmp_path / "learners.joblib")
@@ -91,7 +91,7 @@ def test_given_learners(X, rules):
     learners = GivenLearners(rules)
     np.testing.assert_array_equal(learners.values(X), X.T)
     parts = [learners.take(np.array([k])) for k in (2, 0)]
-    some = GivenLearners.joined(parts)
+    some = GivenLearners.concatenate(parts)
     assert len(some) == 2
     np.testing.assert_array_equal(some.values(X), X.T[[2, 0]])
     np.testing.assert_array_equal(some.take(np.array([1])).values(X), X.T[[0]])

@@ -117,7 +117,12 @@ def test_objective_never_rises_and_is_what_it_says(seed, loss, beta, lambda_, pa
     if "hypotheses" in params:
         sizes = 1 + (sizes > 3)
     complexity = complexity_table(
-        "paper", params.get("hypotheses", "trees"), model.max_depth, len(y), len(y), X.shape[1]
+        "paper",
+        params.get("hypotheses", "trees"),
+        max_depth=model.max_depth,
+        n_rows=len(y),
+        n_samples=len(y),
+        n_features=X.shape[1],
     )
     cost = lambda_ * complexity[sizes] + beta
     for t, f in enumerate(model.staged_decision_function(X)):
@@ -191,7 +196,7 @@ def test_steps_minimise(seed, cost, alpha):
         def objective(eta, loss=loss):
             return weight @ loss.value(u - eta * agreement) + cost * abs(alpha + eta)
 
-        step = exact_step(loss, u, weight, agreement, alpha, cost)
+        step = exact_step(loss, u, weight, agreement, alpha=alpha, cost=cost)
         assert objective(step) <= min(map(objective, [*grid, -alpha])) + 1e-12
         slope = weight * loss.derivative(u)
         error = slope[agreement < 0].sum() / slope.sum()
@@ -209,8 +214,8 @@ def test_steps_at_the_edges():
     assert majorizer_step(0.45, 0.05, 0.9) == -0.05
     right = np.ones(4, dtype=np.int8)
     loss, quarter = LOSSES["logistic"], np.full(4, 0.25)
-    assert exact_step(loss, np.ones(4), quarter, right, 0.0, 0.0) > 10
-    assert exact_step(loss, np.ones(4), quarter, -right, 0.0, 0.0) < -10
+    assert exact_step(loss, np.ones(4), quarter, right, alpha=0.0, cost=0.0) > 10
+    assert exact_step(loss, np.ones(4), quarter, -right, alpha=0.0, cost=0.0) < -10
 
 
 def test_logistic_majorizer_is_short():
@@ -272,13 +277,27 @@ def test_complexities():
     assert stump_complexity(1, 0.01, 1) == 0
     assert tree_complexity(3, 7, 2) == pytest.approx(np.sqrt(14 * 2 * np.log(8) / 7))
     assert reference_complexity(3, np.e, 2) == pytest.approx(np.sqrt(7 * 2 / np.e))
-    table = complexity_table(lambda n, m, d: n * d, "trees", 2, 100, 50.0, 3)
+    table = complexity_table(
+        lambda n, m, d: n * d, "trees", max_depth=2, n_rows=100, n_samples=50.0, n_features=3
+    )
     assert table.tolist() == [0, 3, 6, 9, 12, 15, 18, 21]
-    assert len(complexity_table("paper", "trees", 60, 5, 5, 3)) == 10
-    assert complexity_table(lambda n, m, d: n, "stumps", 4, 9, 9, 3).tolist() == [0, 3, 7]
+    assert (
+        len(complexity_table("paper", "trees", max_depth=60, n_rows=5, n_samples=5, n_features=3))
+        == 10
+    )
+    assert complexity_table(
+        lambda n, m, d: n, "stumps", max_depth=4, n_rows=9, n_samples=9, n_features=3
+    ).tolist() == [0, 3, 7]
     for wrong in (-1, np.inf, np.nan, "much"):
         with pytest.raises(ValueError, match=f"complexity must return .* >= 0; got {wrong!r}"):
-            complexity_table(lambda n, m, d, wrong=wrong: wrong, "trees", 2, 100, 50.0, 3)
+            complexity_table(
+                lambda n, m, d, wrong=wrong: wrong,
+                "trees",
+                max_depth=2,
+                n_rows=100,
+                n_samples=50.0,
+                n_features=3,
+            )
 
 
 def test_named_settings():

@@ -37,7 +37,7 @@ pytestmark = [pytest.mark.usefixtures("time_limit"), few_trees]
 @pytest.fixture
 def many_rows(monkeypatch):
     """Let few rows count as many, so that predictions are distributed."""
-    monkeypatch.setattr(predictor, "_MANY_WALKS", 2**6)
+    monkeypatch.setattr(predictor, "_MIN_WALKS_FOR_PROCESSES", 2**6)
 
 
 def forest_bits():
@@ -176,11 +176,13 @@ def test_only_new_columns_are_sent_again(dask, copies_kept):
             assert again is sent
             assert new.value.codes.shape == (50, 2)
             assert binned_table.shared_table(table) == (sent, new)
-            there = dask.submit(binned_table.received_table, sent.there(), new.there()).result()
+            there = dask.submit(
+                binned_table.received_table, sent.available_future(), new.available_future()
+            ).result()
             np.testing.assert_array_equal(there.codes, table.codes)
             np.testing.assert_array_equal(there.bins.edges, table.bins.edges)
     # Every worker has both, and nobody keeps them when the table is gone.
-    futures = [sent.there(), new.there()]
+    futures = [sent.available_future(), new.available_future()]
     assert [len(holders) for holders in dask.who_has(futures).values()] == [2, 2]
     key, gone = futures[0].key, weakref.ref(table)
     del table, sent, again, new, futures
@@ -214,19 +216,19 @@ def test_values_that_are_lost_are_sent_again(dask, monkeypatch):
     table, _ = a_table()
     with parallel_config("dask"):
         sent, _ = binned_table.shared_table(table)
-        lost = sent.there()
+        lost = sent.available_future()
         dask.cancel(lost)
-        assert sent.there() is not lost
-        assert sent.there().result().codes.shape == table.codes.shape
+        assert sent.available_future() is not lost
+        assert sent.available_future().result().codes.shape == table.codes.shape
         # Lost while it was sent, which the client is not told.
-        lost = sent.there()
+        lost = sent.available_future()
         dask.cancel(lost)
         with monkeypatch.context() as patch:
             patch.setattr(type(lost), "status", "finished")
-            assert sent.there() is lost
-            assert sent.there(again=True) is not lost
-        assert sent.there(again=True) is sent.there()
-        assert sent.there().result().codes.shape == table.codes.shape
+            assert sent.available_future() is lost
+            assert sent.available_future(check_scheduler=True) is not lost
+        assert sent.available_future(check_scheduler=True) is sent.available_future()
+        assert sent.available_future().result().codes.shape == table.codes.shape
 
 
 def test_tables_are_sent_again_to_another_cluster(dask, monkeypatch):
@@ -234,7 +236,7 @@ def test_tables_are_sent_again_to_another_cluster(dask, monkeypatch):
     with parallel_config("dask"):
         sent, _ = binned_table.shared_table(table)
         assert binned_table.shared_table(table)[0] is sent
-        monkeypatch.setattr(binned_table, "place", lambda: "elsewhere")
+        monkeypatch.setattr(binned_table, "cluster_in_use", lambda: "elsewhere")
         assert binned_table.shared_table(table)[0] is not sent
 
 
@@ -280,7 +282,7 @@ def test_a_worker_that_is_killed_costs_only_its_chunks(dask):
 
     def runs():
         started = [entry[0] for entry in [*scheduler.transition_log] if entry[2] == "processing"]
-        return [key for key in started if "_grow_chunk" in key]
+        return [key for key in started if "_grow_piece" in key]
 
     def kill():
         until(lambda: len(runs()) >= 4)
@@ -311,7 +313,7 @@ def test_a_cascade_outlives_its_workers(dask, n_killed):
     log.clear()
 
     def kill():
-        until(lambda: sum("_grow_chunk" in e[0] and e[2] == "processing" for e in [*log]) >= 4)
+        until(lambda: sum("_grow_piece" in e[0] and e[2] == "processing" for e in [*log]) >= 4)
         for pid in pids:  # of two, nobody has what tasks need
             os.kill(pid, signal.SIGKILL)
 

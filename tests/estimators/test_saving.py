@@ -189,7 +189,7 @@ def test_parameters_that_a_state_does_not_have_get_their_defaults(forest):
 def test_unknown_parts_are_refused(forest, name):
     state = forest.__getstate__()
     state["_trees"] = [{**state["_trees"][0], "mddf_type": name}]
-    with pytest.raises(ValueError, match="no part of a model"):
+    with pytest.raises(ValueError, match="no class of mddf is registered"):
         RandomForestClassifier().__setstate__(state)
 
 

@@ -252,7 +252,7 @@ def test_what_does_not_do():
         ({"class_weight": [{0: 1, 1: 2}]}, y, "a dict for each of the 3 outputs, got 1"),
         ({"class_weight": [{0: 1, 1: 2}]}, y[:, 0], "class_weight can be a list only"),
         ({"bootstrap": "balanced"}, y, "bootstrap='balanced' is for the classes of one output"),
-        ({"monotonic_cst": [1, 0, 0, 0, 0]}, y, "monotonic_cst is for one score"),
+        ({"monotonic_cst": [1, 0, 0, 0, 0]}, y, "monotonic_cst is for two classes"),
     ]:
         with pytest.raises(ValueError, match=message):
             clone(forest).set_params(**options).fit(X, target)

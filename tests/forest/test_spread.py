@@ -115,7 +115,7 @@ def test_what_cannot_be_had():
     forest = RandomForestRegressor(2, keep_targets=3, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="quantiles and return_std"):
         forest.predict(X, return_std=True, quantiles=0.5)
-    with pytest.raises(AttributeError, match="not kept in files"):
+    with pytest.raises(AttributeError, match="not stored in files"):
         pickle.loads(pickle.dumps(forest)).predict(X, return_std="jackknife")
     whole = RandomForestRegressor(2, bootstrap=False, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="needs bootstrap=True"):

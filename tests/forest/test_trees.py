@@ -203,7 +203,7 @@ def test_nothing_is_stored():
     assert len(pickle.dumps(forest)) == before
     again = pickle.loads(pickle.dumps(forest))
     np.testing.assert_array_equal(again[0].tree_.threshold, forest[0].tree_.threshold)
-    with pytest.raises(AttributeError, match="not kept in files and copies"):
+    with pytest.raises(AttributeError, match="not stored in files and copies"):
         _ = again.estimators_samples_
     again.set_params(n_estimators=7, warm_start=True).fit(X, y)
     assert not hasattr(again, "estimators_samples_")

@@ -61,7 +61,7 @@ def test_refusals_of_the_classifier():
     X, y = problem(GradientBoostingClassifier)
     for options, message in (
         ({"loss": "exponential"}, "loss must be 'log_loss' for 3 classes"),
-        ({"monotonic_cst": [1] * 6}, "monotonic_cst is for one score"),
+        ({"monotonic_cst": [1] * 6}, "monotonic_cst is for two classes"),
     ):
         with pytest.raises(ValueError, match=message):
             GradientBoostingClassifier(max_iter=3, **options).fit(X, y)

@@ -14,7 +14,7 @@ from mddf._binning.binned_table import BinnedTable, empty_codes, spare_bins
 from mddf._binning.bins import apply_bins, find_bins, join_bins
 from mddf._resampling.sampling import canonical_order
 from mddf._trees import grower
-from mddf._trees.arrays import grown_trees
+from mddf._trees.arrays import trees_from_reader
 
 FORESTS = [RandomForestClassifier, CompletelyRandomForestClassifier]
 
@@ -31,7 +31,8 @@ ASKED = {"held_out", "importances"}
 
 def rows_of(forest, X, **options):
     """The rows of X as a forest's trees see them: codes, or numbers."""
-    return forest._read_rows(X, lambda rows: rows, 1, **options)
+    ((_, rows),) = forest._row_blocks(forest._read_rows(X), 1, **options)
+    return rows
 
 
 @dataclass
@@ -89,7 +90,7 @@ class Case:
             columns=columns,
             **asked,
         )
-        return grown_trees(reader), *found
+        return trees_from_reader(reader), *found
 
     def take(self, rows):
         """The case of these rows, copied."""

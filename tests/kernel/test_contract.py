@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from forest_cases import NO_LIMIT, OUT_OF_BAG, grown_trees, kernel_case, same_trees
+from forest_cases import NO_LIMIT, OUT_OF_BAG, kernel_case, same_trees, trees_from_reader
 
 from mddf import _core
 
@@ -66,7 +66,7 @@ def grow_arguments():
 def grow(**changes):
     """Call _core.grow with some of grow_arguments() changed."""
     reader, *rest = _core.grow(**{**grow_arguments(), **changes})
-    return grown_trees(reader), *rest
+    return trees_from_reader(reader), *rest
 
 
 def test_these_arguments_are_fine():

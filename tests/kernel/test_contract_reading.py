@@ -13,12 +13,12 @@ CASE = kernel_case()
 # Prediction
 
 
-@pytest.mark.parametrize("name", ["add_probabilities", "leaf_indices"])
+@pytest.mark.parametrize("name", ["add_leaf_values", "leaf_indices"])
 def test_prediction(name):
     trees = CASE.grow((0, 1))
     codes = CASE.codes
     method = getattr(trees, name)
-    out = np.zeros((20, 3)) if name == "add_probabilities" else np.zeros((20, 2), np.int64)
+    out = np.zeros((20, 3)) if name == "add_leaf_values" else np.zeros((20, 2), np.int64)
     method(codes, 0, 20, out)
     method(codes, 20, 20, out)
     frozen = out.copy()

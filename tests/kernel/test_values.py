@@ -92,7 +92,7 @@ def test_prediction_importances_and_leaves(options):
         new = (rng.random((30, case.n_columns)) * counts).astype(np.uint8)
         new[rng.random(new.shape) < 0.2] = naive.MISSING
         out = np.full((30, n_outputs), 0.5)
-        trees.add_values(new, 0, 30, out)
+        trees.add_leaf_values(new, 0, 30, out)
         assert np.allclose(out - 0.5, predictions(trees, new), rtol=1e-12, atol=1e-12)
         leaves = np.zeros((30, 2), np.int64)
         trees.leaf_indices(new, 0, 30, leaves)

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from forest_cases import grown_trees, make_case, same_trees
+from forest_cases import make_case, same_trees, trees_from_reader
 
 from mddf import _core
 
@@ -192,7 +192,7 @@ def grow_completely_random(case, table, seed):
     options = _core.TreeOptions(random_thresholds=True, max_features=1)
     sampling, seeds = _core.Sampling(case.rows), np.array([seed], np.uint64)
     reader, *_ = _core.grow(table, case.target(), sampling, options, seeds)
-    return grown_trees(reader)
+    return trees_from_reader(reader)
 
 
 def test_nonzero_rows_follow_their_table():

@@ -194,6 +194,6 @@ def test_few_samples_have_more_folds(make, n_samples, expected):
 def test_groups_of_small_classes():
     """Where all classes have fewer samples than there are folds, as without groups."""
     X, y, groups = np.random.default_rng(0).normal(size=(12, 2)), np.arange(12) // 3, np.arange(12)
-    for train, test in make_folds(5, X, y, y, 0, groups):
+    for train, test in make_folds(5, X, y, y, 0, groups=groups):
         assert 2 <= len(test) <= 3
         assert len(train) + len(test) == 12

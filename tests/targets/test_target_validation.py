@@ -286,14 +286,14 @@ def test_groups_are_what_is_equal(values):
     assert all(len(np.unique(at[numbers == k])) == 1 for k in range(8))
     labels = np.arange(64) % 2
     for cv in (4, GroupKFold(4)):
-        for train, test in make_folds(cv, np.zeros((64, 1)), labels, labels, 0, groups):
+        for train, test in make_folds(cv, np.zeros((64, 1)), labels, labels, 0, groups=groups):
             assert not set(at[train]) & set(at[test])
 
 
 def test_groups_of_nullable_integers_are_kept_apart():
     groups = pd.array([LARGE, LARGE + 1] * 20, "Int64")
     labels = np.arange(40) // 2 % 2
-    for train, test in make_folds(2, np.zeros((40, 1)), labels, labels, 0, groups):
+    for train, test in make_folds(2, np.zeros((40, 1)), labels, labels, 0, groups=groups):
         assert len(set(train % 2)) == len(set(test % 2)) == 1
 
 

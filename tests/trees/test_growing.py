@@ -14,7 +14,7 @@ from mddf._binning import binner
 from mddf._binning import bins as binning
 from mddf._binning.bins import find_bins
 from mddf._trees import grower, predictor
-from mddf._trees.arrays import Numbers, Trees
+from mddf._trees.arrays import RawRows, Trees
 from mddf._trees.grower import ClassTarget, GrowthResult, Sampling, TreeJob, TreeOptions
 
 
@@ -133,9 +133,9 @@ def test_results_do_not_depend_on_the_cuts(problem, monkeypatch, size):
     def pieces(blocks, n_jobs, most):
         for index, block in enumerate(blocks):
             for first in range(0, len(block.seeds), size):
-                yield index, first, min(first + size, len(block.seeds))
+                yield grower._Piece(index, first, min(first + size, len(block.seeds)))
 
-    monkeypatch.setattr(grower, "_pieces", pieces)
+    monkeypatch.setattr(grower, "_cut_into_pieces", pieces)
     cut = grower.grow(table, y, blocks)
     for a, b in zip(whole, cut, strict=True):
         assert all_nodes(a) == all_nodes(b)
@@ -147,10 +147,11 @@ def test_results_do_not_depend_on_the_cuts(problem, monkeypatch, size):
 def test_pieces_cover_every_tree_once(problem, n_jobs):
     blocks = [replace(blocks_of(problem[2])[0], seeds=np.arange(n)) for n in (1, 200, 0, 64, 5)]
     seen = [set() for _ in blocks]
-    for index, first, last in grower._pieces(blocks, n_jobs, 64):
-        assert 0 < last - first <= 64
-        assert seen[index].isdisjoint(range(first, last))
-        seen[index] |= set(range(first, last))
+    for piece in grower._cut_into_pieces(blocks, n_jobs, 64):
+        assert 0 < piece.last - piece.first <= 64
+        trees = set(range(piece.first, piece.last))
+        assert seen[piece.job_index].isdisjoint(trees)
+        seen[piece.job_index] |= trees
     assert [len(trees) for trees in seen] == [1, 200, 0, 64, 5]
 
 
@@ -177,8 +178,7 @@ def test_every_tree_has_its_seed(problem):
 def test_held_out_rows_are_predicted_by_these_trees(problem):
     table, y, rows = problem
     _, grown, _ = grower.grow(table, y, blocks_of(rows), n_jobs=2)
-    expected = np.zeros((30, 3))
-    predictor.add_probabilities(grown.trees, table.codes[120:], expected)
+    expected = predictor.leaf_sums(grown.trees, table.codes[120:])
     assert np.array_equal(grown.sums, expected)
     assert (grown.n_trees == 97).all()
     np.testing.assert_allclose(grown.held_out_probabilities(), expected / 97, atol=1e-7)
@@ -224,8 +224,7 @@ def test_folds_on_one_table_learn_nothing_of_the_rows_they_do_not_see():
     ]
     assert 0.45 < np.mean(np.concatenate(right)) < 0.55
     for block, found in zip(blocks, grown, strict=True):
-        seen = np.zeros((len(block.sampling.rows), 2))
-        predictor.add_probabilities(found.trees, table.codes[block.sampling.rows], seen)
+        seen = predictor.leaf_sums(found.trees, table.codes[block.sampling.rows])
         assert (seen.argmax(axis=1) == y[block.sampling.rows]).all()
         # Other labels of the rows held out change nothing.
     other = y.copy()
@@ -264,15 +263,14 @@ def test_importances_are_normalised_by_tree(problem):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
-def test_prediction_into_the_callers_arrays(problem, n_jobs):
+def test_sums_and_leaves_of_many_rows(problem, n_jobs):
     table, y, rows = problem
     grown = grower.grow(table, y, blocks_of(rows))
     trees = grown[0].trees + grown[2].trees
     codes = np.tile(table.codes, (200, 1))  # enough work for three threads
-    out = np.full((30_000, 3), 0.125)
-    predictor.add_probabilities(trees, codes, out, n_jobs=n_jobs)
+    sums = predictor.leaf_sums(trees, codes, n_jobs=n_jobs)
     expected = sum(naive.probabilities(block, table.codes, 3) for block in trees)
-    assert np.array_equal(out, np.tile(expected, (200, 1)) + 0.125)
+    assert np.array_equal(sums, np.tile(expected, (200, 1)))
     leaves = predictor.leaf_indices(trees, codes, n_jobs=n_jobs)
     assert leaves.shape == (30_000, 8)
     expected = np.hstack([naive.leaves(block, table.codes) for block in trees])
@@ -317,7 +315,7 @@ def test_columns_that_no_tree_asks_for_need_no_codes(kind, monkeypatch):
     if "transform" in methods:
         with pytest.warns(UserWarning, match="not out-of-fold"):
             model.transform(X)
-    monkeypatch.setattr(predictor, "_WIDE", 301)
+    monkeypatch.setattr(predictor, "_MIN_COLUMNS_TO_SELECT", 301)
     for method, found in zip(methods, few, strict=True):
         assert np.array_equal(getattr(model, method)(X[::-1]), found)
 
@@ -347,7 +345,7 @@ def test_numbers_go_where_their_codes_do(kind, dtype, monkeypatch):
         for numbers in (True, False):
             asked = []
             monkeypatch.setattr(
-                predictor, "need_no_codes", lambda *_, n=numbers, a=asked: a.append(n) or n
+                predictor, "prefers_raw_numbers", lambda *_, n=numbers, a=asked: a.append(n) or n
             )
             found += [predict(rows), forest.set_params(n_jobs=2).predict(rows)]
             assert asked == [numbers] * 2
@@ -360,10 +358,10 @@ def test_when_trees_are_asked_about_numbers():
     y = X[:, 0] > 0
     few, many = (mddf.RandomForestClassifier(n, random_state=0).fit(X, y) for n in (20, 500))
     wanted = np.ones(1000, bool)
-    assert predictor.need_no_codes(few._trees, X, wanted)
-    assert not predictor.need_no_codes(many._trees, X, wanted)
-    assert not predictor.need_no_codes(few._trees, np.round(np.abs(X)), wanted[:500])
-    assert isinstance(rows_of(few, X), Numbers)
+    assert predictor.prefers_raw_numbers(few._trees, X, wanted)
+    assert not predictor.prefers_raw_numbers(many._trees, X, wanted)
+    assert not predictor.prefers_raw_numbers(few._trees, np.round(np.abs(X)), wanted[:500])
+    assert isinstance(rows_of(few, X), RawRows)
     for rows in (
         rows_of(many, X),
         rows_of(few, X, coded=True),
@@ -381,10 +379,8 @@ def test_sums_are_exact_in_any_order(problem):
     block = replace(blocks_of(rows)[0], options=TreeOptions(max_features=1, max_depth=3))
     single = [replace(block, seeds=block.seeds[i : i + 1]) for i in range(7)]
     trees = [grown.trees[0] for grown in grower.grow(table, y, single)]
-    first, second = np.zeros((150, 3)), np.zeros((150, 3))
-    predictor.add_probabilities(trees, table.codes, first)
-    predictor.add_probabilities(trees[::-1], table.codes, second)
-    assert np.array_equal(first, second)
+    sums = predictor.leaf_sums(trees, table.codes)
+    assert np.array_equal(sums, predictor.leaf_sums(trees[::-1], table.codes))
 
 
 def test_longer_streams_of_seeds_begin_alike():
@@ -426,7 +422,7 @@ def test_received_arrays_may_be_read_only():
         sums, n_trees, importances = np.ones((3, 2)), np.ones(3, np.int32), np.ones((4, 5))
         for array in (sums, n_trees, importances):
             array.flags.writeable = False
-        grower._collect(grown, [None, sums, n_trees, importances])
+        grown.merge(grower._GrownPiece(None, sums, n_trees, importances))
     assert (grown.sums == 2).all()
     assert (grown.n_trees == 2).all()
     np.testing.assert_allclose(grown.importances, 8 / 5)

@@ -30,7 +30,7 @@ def table(n=700, seed=0):
 def weights(forest):
     """Of all nodes, by tree."""
     for block in forest._trees:
-        for tree in block.each():
+        for tree in block.single_trees():
             yield leaf_weights(tree.nodes)
 
 

@@ -43,9 +43,9 @@ STUMP = [inner(1), LEAF | PURE | 0, LEAF | 0]
 def test_a_stump_by_hand():
     out = np.zeros((3, 2))
     bins = np.array([[1, 9], [2, 9], [255, 9]], np.uint8)
-    make(STUMP).add_probabilities(bins, 0, 3, out)
+    make(STUMP).add_leaf_values(bins, 0, 3, out)
     assert out.tolist() == [[1, 0], [0.5, 0.5], [0.5, 0.5]]
-    make([inner(1, kind=1, threshold=2), *STUMP[1:]]).add_probabilities(bins, 0, 3, out)
+    make([inner(1, kind=1, threshold=2), *STUMP[1:]]).add_leaf_values(bins, 0, 3, out)
     assert out.tolist() == [[2, 0], [1, 1], [1.5, 0.5]]
 
 
@@ -54,7 +54,7 @@ def test_a_stump_on_a_far_column():
     bins[::2, 69_999] = 2
     out = np.zeros((20, 2))
     stump = [inner(1, column=69_999), *STUMP[1:]]
-    make(stump, n_columns=70_000).add_probabilities(bins, 0, 20, out)
+    make(stump, n_columns=70_000).add_leaf_values(bins, 0, 20, out)
     assert out[:, 0].tolist() == [0.5, 1] * 10
 
 
@@ -62,7 +62,7 @@ def test_a_category_set_by_hand():
     nodes = [inner(1, 1, 2 | 128, kind=2), LEAF | PURE | 0, LEAF | PURE | 1, 1 << 3, 1 << 6]
     bins = np.array([[0, 3], [0, 70], [0, 4], [0, 200], [0, 255]], np.uint8)
     out = np.zeros((5, 2))
-    make(nodes).add_probabilities(bins, 0, 5, out)
+    make(nodes).add_leaf_values(bins, 0, 5, out)
     assert out[:, 0].tolist() == [1, 1, 0, 0, 1]
 
 
@@ -239,7 +239,7 @@ def test_parts_of_noise_are_refused_or_safe(trees):
         except ValueError:
             n_refused += 1
             continue
-        made.add_probabilities(bins, 0, 40, np.zeros((40, made.n_classes)))
+        made.add_leaf_values(bins, 0, 40, np.zeros((40, made.n_classes)))
         made.leaf_indices(bins, 0, 40, np.zeros((40, made.n_trees), np.int64))
         assert made.n_nodes > 0
     assert n_refused > 500
@@ -295,7 +295,7 @@ def test_bytes_of_a_pickle_that_are_damaged(trees):
             except ValueError:
                 n_refused += 1
                 continue
-            made.add_probabilities(np.zeros((9, 3), np.uint8), 0, 9, np.zeros((9, 3)))
+            made.add_leaf_values(np.zeros((9, 3), np.uint8), 0, 9, np.zeros((9, 3)))
     assert n_refused > 250
 
 
@@ -324,8 +324,8 @@ def test_a_mapped_file_is_read_in_place(tmp_path, trees):
     assert same_trees(trees, again)
     bins = np.random.default_rng(0).integers(0, 256, (40, 3), dtype=np.uint8)
     probabilities, expected = np.zeros((2, 40, 3))
-    again.add_probabilities(bins, 0, 40, probabilities)
-    trees.add_probabilities(bins, 0, 40, expected)
+    again.add_leaf_values(bins, 0, 40, probabilities)
+    trees.add_leaf_values(bins, 0, 40, expected)
     assert np.array_equal(probabilities, expected)
     assert again.n_nodes == trees.n_nodes
 
@@ -351,7 +351,7 @@ def test_a_mapped_file_is_checked_when_it_is_used(tmp_path, trees):
     bins = np.zeros((4, 3), np.uint8)
     for _ in range(2):
         with pytest.raises(ValueError, match="child"):
-            again.add_probabilities(bins, 0, 4, np.zeros((4, 3)))
+            again.add_leaf_values(bins, 0, 4, np.zeros((4, 3)))
     with pytest.raises(ValueError, match="child"):
         again.leaf_indices(bins, 0, 4, np.zeros((4, 2), np.int64))
     with pytest.raises(ValueError, match="child"):
