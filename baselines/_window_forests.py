@@ -13,7 +13,8 @@ from mddf._binning.binned_table import BinnedTable
 from mddf._binning.bins import Bins, join_bins
 from mddf._core import ClassTarget, Sampling, TreeOptions
 from mddf._resampling.folds import Folds
-from mddf._resampling.sampling import RowWeights, canonical_order, plan_sampling, whole_weights
+from mddf._resampling.sampling import canonical_order, plan_sampling
+from mddf._targets.weights import RowWeights, whole_weights
 from mddf._trees import grower
 
 from ._windows import WindowSpec

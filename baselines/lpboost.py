@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from mddf import _core
 from mddf._base.validation import Within, finite
-from mddf._resampling.sampling import rounded_weights
+from mddf._targets.weights import rounded_weights
 
 from ._boosting.base import BaseBoostingClassifier
 from ._boosting.early_stopping import Monitor

@@ -13,7 +13,7 @@ from sklearn.preprocessing import OrdinalEncoder
 from mddf._base.messages import warn
 from mddf._input.cell_values import missing_cells
 from mddf._input.table import Column, Factors, TogetherCells
-from mddf._resampling.sampling import summed_weights
+from mddf._targets.weights import summed_weights
 
 # From so many rows on it is worth saying that a column has nearly as many categories.
 _MANY_ROWS = 100

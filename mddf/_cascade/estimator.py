@@ -31,8 +31,9 @@ from mddf._input.reading import read_table
 from mddf._members.composition import HoldsMembers
 from mddf._members.spec import MemberSpec
 from mddf._resampling.folds import gives_folds, group_numbers, is_splitter, make_folds
-from mddf._resampling.sampling import canonical_order, row_weights
+from mddf._resampling.sampling import canonical_order
 from mddf._targets.target_validation import check_weights, class_factors, encode_labels
+from mddf._targets.weights import row_weights
 from mddf._training.checkpoints import fit_inputs
 from mddf._training.layer_trainer import LayerTrainer
 from mddf._training.layered_estimator import CONSTRAINTS, Layered, column_names

@@ -25,7 +25,7 @@ from mddf._deep_forest.tuning import (
     reweighting_factors,
 )
 from mddf._members.spec import MemberSpec
-from mddf._resampling.sampling import mean_error, n_counted
+from mddf._targets.weights import mean_error, n_counted
 from mddf._training.checkpoints import Checkpoint
 from mddf._trees.grower import GrowthResult
 

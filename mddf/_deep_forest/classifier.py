@@ -18,9 +18,9 @@ from mddf._ensemble.scoring import MARGIN_RATIO, out_of_fold_score
 from mddf._fitted.base_estimators import LayeredClassifier, takes_outputs
 from mddf._members.members import AUTO, named_classifiers, resolve_members
 from mddf._members.spec import MemberSpec
-from mddf._resampling.sampling import row_weights
 from mddf._targets.class_outputs import ClassOutputs, named_classes, several_outputs
 from mddf._targets.target_validation import class_factors, encode_labels
+from mddf._targets.weights import row_weights
 from mddf._training.class_outputs_task import ClassOutputsTask
 from mddf._training.layered_estimator import column_names
 from mddf._training.tasks import ClassificationTask

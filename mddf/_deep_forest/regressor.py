@@ -19,8 +19,8 @@ from mddf._fitted.batching import by_blocks, last
 from mddf._input.reading import read_table
 from mddf._members.members import AUTO_REGRESSORS, named_regressors, resolve_members
 from mddf._members.spec import MemberSpec
-from mddf._resampling.sampling import row_weights
 from mddf._targets.kernel_targets import Units, Values, read_values
+from mddf._targets.weights import row_weights
 from mddf._training.tasks import RegressionTask
 
 

@@ -16,7 +16,7 @@ from mddf._deep_forest.fold_trainer import MU, TARGET_MARGIN, Training, parts_of
 from mddf._ensemble.coefficients import MarginHistory, Reweighting
 from mddf._members.screening import is_wide
 from mddf._members.spec import MemberSpec
-from mddf._resampling.sampling import mean_error, n_counted
+from mddf._targets.weights import mean_error, n_counted
 from mddf._training.layer_trainer import LayerInput, Split
 from mddf._trees import grower
 

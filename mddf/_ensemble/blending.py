@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 
 from mddf._base.elementary import exp, log, softmax
 from mddf._base.serialization import register_serializable
-from mddf._resampling.sampling import n_counted
+from mddf._targets.weights import n_counted
 
 # Probabilities below this are taken as this much where logarithms are taken: forests are never so
 # sure as they say.

@@ -11,7 +11,7 @@ import numpy as np
 from mddf._base.messages import short, warn
 from mddf._base.serialization import register_serializable
 from mddf._base.validation import Within
-from mddf._resampling.sampling import n_counted
+from mddf._targets.weights import n_counted
 
 _COVERAGE = Within(Real, 0, 1, closed="neither")
 

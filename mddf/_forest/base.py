@@ -34,15 +34,10 @@ from mddf._forest.parameters import CONSTRAINTS, tree_options
 from mddf._input.reading import read_table
 from mddf._input.table import Table
 from mddf._resampling.folds import check_groups
-from mddf._resampling.sampling import (
-    RowGroups,
-    RowWeights,
-    canonical_order,
-    plan_sampling,
-    row_hashes,
-)
+from mddf._resampling.sampling import RowGroups, canonical_order, plan_sampling, row_hashes
 from mddf._targets.kernel_targets import Classes
 from mddf._targets.target_validation import check_weights
+from mddf._targets.weights import RowWeights
 from mddf._trees import grower, predictor
 from mddf._trees.arrays import RawRows, TreeBlock
 

@@ -15,7 +15,6 @@ from mddf._forest.base import Forest
 from mddf._forest.growth import TrainingRows
 from mddf._forest.out_of_bag import OutOfBagSums
 from mddf._forest.parameters import CLASS_CRITERIA, CONSTRAINTS, ENTROPIES
-from mddf._resampling.sampling import RowWeights, row_weights
 from mddf._targets.class_outputs import (
     ClassOutputs,
     named_classes,
@@ -24,6 +23,7 @@ from mddf._targets.class_outputs import (
 )
 from mddf._targets.kernel_targets import Classes
 from mddf._targets.target_validation import class_factors
+from mddf._targets.weights import RowWeights, row_weights
 from mddf._trees.arrays import shares
 
 ClassTargets = Classes | ClassOutputs

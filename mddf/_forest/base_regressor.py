@@ -20,8 +20,9 @@ from mddf._forest.base import Forest
 from mddf._forest.growth import TrainingRows
 from mddf._forest.out_of_bag import OutOfBagSums
 from mddf._forest.parameters import CONSTRAINTS, REGRESSION_CRITERIA
-from mddf._resampling.sampling import RowWeights, row_hashes, row_weights
+from mddf._resampling.sampling import row_hashes
 from mddf._targets.kernel_targets import Values, in_units_of_y, read_values
+from mddf._targets.weights import RowWeights, row_weights
 from mddf._trees.arrays import TreeBlock
 from mddf._trees.leaf_targets import LeafTargets, check_quantiles, predict_quantiles
 

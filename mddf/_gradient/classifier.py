@@ -13,8 +13,8 @@ from mddf._fitted.base_estimators import ProbabilityClassifier
 from mddf._gradient.base import GradientBoosting
 from mddf._gradient.losses import CLASSIFICATION, Labels
 from mddf._gradient.options import SYMMETRIC
-from mddf._resampling.sampling import row_weights
 from mddf._targets.target_validation import class_factors, encode_labels, known_labels
+from mddf._targets.weights import row_weights
 
 
 class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):

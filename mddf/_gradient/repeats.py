@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mddf._binning.high_cardinality import CategoryLevels
-from mddf._resampling.sampling import hashes_with, row_hashes, whole_weights
+from mddf._resampling.sampling import hashes_with, row_hashes
+from mddf._targets.weights import whole_weights
 
 # Copies of a row have its target. Where more than this share of the different rows differ in their
 # target alone, equal rows are observations that happen to have the same features.

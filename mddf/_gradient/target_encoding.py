@@ -22,7 +22,7 @@ from mddf._binning.bins import Bins, apply_bins, find_bins, join_bins
 from mddf._binning.encoded_rows import EncodedRows
 from mddf._binning.high_cardinality import CategoryLevels
 from mddf._gradient.repeats import Repeats
-from mddf._resampling.sampling import whole_weights
+from mddf._targets.weights import whole_weights
 
 # Columns of fewer levels are split by sets.
 FEWEST_LEVELS = 32

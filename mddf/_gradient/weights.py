@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mddf._resampling.sampling import rounded_weights, whole_weights
+from mddf._targets.weights import rounded_weights, whole_weights
 
 # Weights beyond these powers of two are scaled: whole numbers beyond are no counts of rows.
 _MOST_EXPONENT = 40

@@ -24,7 +24,7 @@ from mddf._gradient.target_encoding import Encoding, TargetStatistics, with_stat
 from mddf._gradient.training import boost_folds
 from mddf._gradient.trees import BoostedTrees
 from mddf._members.screening import most_columns
-from mddf._resampling.sampling import rows_with_weight
+from mddf._targets.weights import rows_with_weight
 from mddf._trees.grower import draw_seeds
 
 # Rounds of named boosted trees where columns outnumber rows by much. There 500 rounds fit the

@@ -30,7 +30,7 @@ from mddf._members.booster_conventions import (
 from mddf._members.dataframes import FrameMaker, ModelInputs
 from mddf._members.external import blaming, kind_of, unfitted, weight_parameter
 from mddf._members.one_per_output import OnePerOutput, SomeClassesClassifier
-from mddf._resampling.sampling import rows_with_weight
+from mddf._targets.weights import rows_with_weight
 
 # Below this number of cells times outputs, threads slow down estimators whose fits consist of many
 # short steps in Python.

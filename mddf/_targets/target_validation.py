@@ -18,7 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d
 from mddf._base.messages import short, warn
 from mddf._base.validation import naming
 from mddf._input.cell_values import NO_TIMES, TIMES, is_missing, is_time, with_nan
-from mddf._resampling.sampling import scale_weights, summed_weights
+from mddf._targets.weights import scale_weights, summed_weights
 
 MOST_CLASSES = 65535
 _OTHERS = (bool, np.timedelta64)  # that count as integers

@@ -17,7 +17,8 @@ from mddf._fitted.vector_layout import GRAIN, rounded, shown_numbers
 from mddf._members.dataframes import FrameMaker
 from mddf._members.external_training import TrainingData, fit_external
 from mddf._members.spec import MemberSpec
-from mddf._resampling.sampling import RowWeights, plan_sampling
+from mddf._resampling.sampling import plan_sampling
+from mddf._targets.weights import RowWeights
 from mddf._trees import grower
 
 

@@ -21,8 +21,8 @@ from mddf._ensemble.blending import (
     squared_errors,
 )
 from mddf._ensemble.margin_loss import class_margins, margin_moments, margin_ratio
-from mddf._resampling.sampling import n_counted
 from mddf._targets.kernel_targets import Values
+from mddf._targets.weights import n_counted
 from mddf._trees.arrays import shares
 
 _LEAVES: list[dict[str, Any]] = [{"min_samples_leaf": leaf} for leaf in (1, 2, 5)]

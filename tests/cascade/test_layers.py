@@ -31,7 +31,8 @@ from mddf._cascade.layer import layer_parts
 from mddf._fitted.fitted_model import Stage
 from mddf._members.spec import MemberSpec
 from mddf._resampling.folds import make_folds
-from mddf._resampling.sampling import RowWeights, canonical_order, plan_sampling
+from mddf._resampling.sampling import canonical_order, plan_sampling
+from mddf._targets.weights import RowWeights
 from mddf._training.layer_trainer import LayerInput, LayerTrainer, SumOfTrees
 from mddf._training.tasks import ClassificationTask
 from mddf._trees import grower, predictor

@@ -1,16 +1,8 @@
 import numpy as np
 import pytest
 
-from mddf._resampling.sampling import (
-    canonical_order,
-    cumulative_weights,
-    mean_error,
-    n_draws,
-    plan_sampling,
-    row_weights,
-    scale_weights,
-    whole_weights,
-)
+from mddf._resampling.sampling import canonical_order, cumulative_weights, n_draws, plan_sampling
+from mddf._targets.weights import row_weights, scale_weights
 
 
 @pytest.fixture
@@ -47,20 +39,6 @@ def test_equal_rows_are_ordered_by_weight():
     assert canonical_order(codes, labels, np.array([3, 0, 4, 1, 2])).tolist() == [1, 3, 4, 0, 2]
 
 
-@pytest.mark.parametrize(
-    ("weights", "whole"),
-    [
-        ([1, 2, 0], True),
-        ([1.5, 2], False),
-        ([2.0**53], True),
-        ([2.0**53, 2], False),
-        ([0.0], True),
-    ],
-)
-def test_whole_weights(weights, whole):
-    assert whole_weights(np.array(weights, float)) is whole
-
-
 def test_n_draws():
     assert n_draws(None, 50, None) == 50
     assert n_draws(7, 50, None) == 7
@@ -91,16 +69,6 @@ def test_cumulative_weights():
         weights = rng.exponential(size=100) * scale
         steps = np.diff(cumulative_weights(scale_weights(weights)).astype(float), prepend=0)
         np.testing.assert_allclose(steps / steps.sum(), weights / weights.sum(), rtol=1e-9)
-
-
-def test_scale_weights():
-    for weights in ([0.3, 1e200, 0], [1e-310, 1e-320], [1e308, 1.5e308], [2.5], [1e300]):
-        given = np.array(weights)
-        scaled = scale_weights(given)
-        assert 0.5 <= scaled.max() < 1
-        np.testing.assert_allclose(scaled / scaled.max(), given / given.max())
-    whole = np.array([3.0, 4.0])
-    assert scale_weights(whole) is whole
 
 
 def test_without_a_bootstrap(table):
@@ -175,22 +143,3 @@ def test_nothing_left(table):
         plan(table, class_factors=np.zeros(3))
     with pytest.raises(ValueError, match=r"class_weight times sample_weight must be finite"):
         plan(table, np.full(60, 1e300), np.full(3, 1e300))
-
-
-def test_the_error_of_a_mean():
-    rng = np.random.default_rng(0)
-    gains, times = rng.normal(size=30), rng.integers(0, 4, 30)
-    each, weight = np.arange(30), times.astype(float)
-    rows = mean_error(gains, None, 30)
-    assert rows == pytest.approx(gains.std() / np.sqrt(30))
-    repeated = np.repeat(gains, times)
-    assert mean_error(gains, weight, times.sum()) == pytest.approx(
-        mean_error(repeated, None, len(repeated))
-    )
-    # By groups: copies of a sample tell no more than it does.
-    assert mean_error(gains, None, 30, each) == pytest.approx(rows)
-    copies = np.repeat(each, 4)
-    assert mean_error(gains[copies], None, 120, copies) == pytest.approx(rows)
-    assert mean_error(repeated, None, len(repeated), np.repeat(each, times)) == pytest.approx(
-        mean_error(gains, weight, times.sum(), each)
-    )
