@@ -257,7 +257,7 @@ class BaseBoostingClassifier(
         super().__setstate__(state)
         # Models of version 0.1 had neither a binner nor columns.
         if self.__sklearn_is_fitted__() and "_binner" not in vars(self):
-            self._binner = Binner.of_numbers(self.n_features_in_)
+            self._binner = Binner.numeric_without_bins(self.n_features_in_)
             self._columns = LearnerColumns.without_fill(self.n_features_in_)
 
     def __sklearn_is_fitted__(self) -> bool:

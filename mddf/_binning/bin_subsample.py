@@ -1,4 +1,4 @@
-"""Rows that bins are found on, where a table has more of them than are worth looking at."""
+"""Draw the rows that bins are found on if a table has more rows than needed."""
 
 from __future__ import annotations
 
@@ -6,72 +6,77 @@ from collections.abc import Iterable
 
 import numpy as np
 
-_FEW_ROWS = 2**18  # that take little memory
+# Rows that are hashed at a time: their temporary arrays of 2 MB stay in the cache.
+_ROWS_AT_A_TIME = 2**18
+# Odd multipliers of hashes: the golden ratio, and those of the generator SplitMix64.
+_GOLDEN = 0x9E3779B97F4A7C15
+_FIRST_MULTIPLIER = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND_MULTIPLIER = np.uint64(0x94D049BB133111EB)
 
 
 def drawn_rows(
-    blocks: Iterable[np.ndarray], n_rows: int, most: int | None, weight: np.ndarray | None
+    blocks: Iterable[np.ndarray], n_rows: int, n_enough: int | None, weight: np.ndarray | None
 ) -> np.ndarray | None:
-    """The rows of a table that bins are found on.
+    """Draw the rows of a table that bins are found on.
 
-    They are drawn by a hash of what they hold: the same ones in whatever order they stand, and
-    however they are parted. Equal rows are distinguished by their number among them.
+    Rows are drawn by a hash of their contents, so that the same rows are drawn whatever their
+    order and the parts that a table comes in. Equal rows are distinguished by their rank.
 
     Parameters
     ----------
-    blocks : iterable of ndarray of shape (n_rows, some)
-        The columns of numbers, by which rows are distinguished, some after the others.
+    blocks : iterable of ndarray of shape (n_rows, n_block_columns)
+        The numeric columns in blocks; their values are hashed.
     n_rows : int
-    most : int or None
-        How many rows are enough; None for all.
+    n_enough : int or None
+        Number of rows to draw; None for all.
     weight : ndarray of shape (n_rows,) or None
-        Rows without weight are not drawn.
+        Rows of weight 0 are not drawn.
 
     Returns
     -------
     ndarray of int64 or None
-        In ascending order; None for all rows.
+        Drawn rows in ascending order; None for all rows.
     """
     rows = np.arange(n_rows) if weight is None else np.flatnonzero(weight)
-    if most is None or len(rows) <= most:
+    if n_enough is None or len(rows) <= n_enough:
         return None
-    hashes = np.full(n_rows, 0x9E3779B97F4A7C15, np.uint64)
-    nothing = True
+    hashes = np.full(n_rows, _GOLDEN, np.uint64)
+    has_numbers = False
     for block in blocks:
         _mix(hashes, block)
-        nothing = False
-    if nothing:
+        has_numbers = True
+    if not has_numbers:
         return None
-    found = _distinct(hashes[rows], None if weight is None else weight[rows])
-    return rows[found <= np.partition(found, most - 1)[most - 1]]
+    hashes = _distinct(hashes[rows], None if weight is None else weight[rows])
+    return rows[hashes <= np.partition(hashes, n_enough - 1)[n_enough - 1]]
 
 
 def _distinct(hashes: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
-    """Hashes of which equal ones have become different: the first of them stays what it is."""
+    """Change all but the first of equal hashes, so that all are different."""
     order = np.argsort(hashes) if weight is None else np.lexsort((weight, hashes))
     starts = np.flatnonzero(np.append(True, np.diff(hashes[order]) != 0))
     sizes = np.diff(np.append(starts, len(hashes)))
-    number = np.empty(len(hashes), np.uint64)
-    number[order] = np.arange(len(hashes)) - np.repeat(starts, sizes)
-    again = number > 0
-    hashes[again] ^= number[again] * np.uint64(0x9E3779B97F4A7C15)
-    hashes[again] = _scrambled(hashes[again])
+    rank = np.empty(len(hashes), np.uint64)
+    rank[order] = np.arange(len(hashes)) - np.repeat(starts, sizes)
+    is_repeated = rank > 0
+    hashes[is_repeated] ^= rank[is_repeated] * np.uint64(_GOLDEN)
+    hashes[is_repeated] = _scrambled(hashes[is_repeated])
     return hashes
 
 
 def _mix(hashes: np.ndarray, numbers: np.ndarray) -> None:
-    """Add columns to the rows' hashes, as if all numbers were of double precision."""
-    for first in range(0, len(hashes), _FEW_ROWS):
-        some = hashes[first : first + _FEW_ROWS]
-        for column in numbers[first : first + _FEW_ROWS].T:
+    """Add columns to the hashes of the rows; numbers of all types are hashed as doubles."""
+    for first in range(0, len(hashes), _ROWS_AT_A_TIME):
+        part = hashes[first : first + _ROWS_AT_A_TIME]
+        for column in numbers[first : first + _ROWS_AT_A_TIME].T:
             values = column.astype(np.float64)
-            values += 0.0  # -0.0 is 0.0
-            values[np.isnan(values)] = np.nan
-            some[:] = _scrambled(some ^ values.view(np.uint64))
+            values += 0.0  # -0.0 becomes 0.0
+            values[np.isnan(values)] = np.nan  # all NaN get the same bits
+            part[:] = _scrambled(part ^ values.view(np.uint64))
 
 
 def _scrambled(hashes: np.ndarray) -> np.ndarray:
-    hashes = hashes * np.uint64(0xBF58476D1CE4E5B9)
+    hashes = hashes * _FIRST_MULTIPLIER
     hashes ^= hashes >> np.uint64(31)
-    hashes *= np.uint64(0x94D049BB133111EB)
+    hashes *= _SECOND_MULTIPLIER
     return hashes ^ hashes >> np.uint64(29)

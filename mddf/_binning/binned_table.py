@@ -1,4 +1,4 @@
-"""Coded tables that trees are grown on, here or on other machines."""
+"""Coded tables that trees are grown on, in this process or on a cluster."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from mddf import _core
 from mddf._base.backends import cluster_in_use, shared
 from mddf._binning.bins import Bins, apply_bins, find_bins, join_bins
 
-# Above this size the columns are kept a second time, one after the other: the rows of large nodes
-# do not fit the processor's cache.
+# Tables of more bytes are also stored by columns, since the rows of their large nodes do not fit
+# the processor's cache. Half a megabyte is a common size of the second-level cache; not tuned.
 _CACHE_BYTES = 2**19
 
 
@@ -25,9 +25,9 @@ class BinnedTable:
     ----------
     bins : Bins
     codes : ndarray of uint8 of shape (n_rows, n_columns)
-        Must not be written any more: all codes are checked here, once.
+        Must not be written afterwards: the codes are checked only once, here.
     by_column : ndarray of uint8 of shape (n_columns, n_rows) or None
-        The same by columns, if the table is large.
+        Transposed copy of the codes, if the table is large.
 
     Attributes
     ----------
@@ -35,21 +35,24 @@ class BinnedTable:
     codes, by_column : ndarray
         The parameters, read-only.
     cells : _core.BinnedTable
-        What the kernel grows on.
+        The table as the kernel reads it.
     n_fixed : int
-        The columns before this one have never been replaced.
+        Number of columns on the left that have never been replaced.
     version : int
-        How often columns have been replaced.
+        Number of replacements so far.
     """
 
     def __init__(self, bins: Bins, codes: np.ndarray, by_column: np.ndarray | None) -> None:
         self.bins = bins
         self.cells = _core.BinnedTable(codes, by_column, bins.values, bins.start, bins.categorical)
-        # Always the same arrays: joblib then sends them to other processes only once.
-        self.codes, self.by_column = self.cells.codes, self.cells.by_column
-        self.n_fixed, self.version = bins.n_columns, 0
+        # The kernel returns a new array on each access. Storing one lets joblib see the same
+        # object each time, which it sends to other processes only once.
+        self.codes = self.cells.codes
+        self.by_column = self.cells.by_column
+        self.n_fixed = bins.n_columns
+        self.version = 0
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[Any, ...]:
         return BinnedTable, (self.bins, self.codes, self.by_column)
 
     @property
@@ -61,42 +64,29 @@ class BinnedTable:
         return self.codes.nbytes * (1 if self.by_column is None else 2)
 
     def replace_columns(
-        self, first: int, X: Any, *, sample_weight: Any = None, n_jobs: int | None = None
+        self,
+        first: int,
+        X: np.ndarray,
+        *,
+        sample_weight: np.ndarray | None = None,
+        n_jobs: int | None = None,
     ) -> None:
-        """Write new columns over those from `first` on.
-
-        Parameters
-        ----------
-        first : int
-        X : ndarray of shape (n_rows, n_new), first + n_new <= n_columns
-            Numeric columns; they are binned here.
-        sample_weight : array of shape (n_rows,), default=None
-            As in :func:`find_bins`.
-        n_jobs : int, default=None
-            Number of threads.
-        """
+        """Replace the columns from `first` on by numeric columns, which are binned here."""
         bins = find_bins(X, sample_weight=sample_weight, n_jobs=n_jobs)
         self.replace_codes(first, apply_bins(X, bins, n_jobs=n_jobs), bins)
 
     def replace_codes(self, first: int, codes: np.ndarray, bins: Bins) -> None:
-        """Write new codes over those of the columns from `first` on.
-
-        Parameters
-        ----------
-        first : int
-        codes : ndarray of uint8 of shape (n_rows, n_new), first + n_new <= n_columns
-        bins : Bins
-            Of the new columns.
-        """
+        """Replace the columns from `first` on by codes with these bins."""
         last = first + codes.shape[1]
         self.cells.replace_columns(first, codes, bins.values, bins.start, bins.categorical)
         old = self.bins
         self.bins = join_bins(old.columns(0, first), bins, old.columns(last, old.n_columns))
-        self.n_fixed, self.version = min(first, self.n_fixed), self.version + 1
+        self.n_fixed = min(first, self.n_fixed)
+        self.version += 1
 
 
 def spare_bins(n: int) -> Bins:
-    """Bins of constant columns that others are to take the place of."""
+    """Bins of `n` constant columns, to be replaced later."""
     return Bins(
         np.full(n, np.inf),
         np.zeros(n),
@@ -106,25 +96,24 @@ def spare_bins(n: int) -> Bins:
 
 
 def coded_table(bins: Bins, codes: np.ndarray) -> BinnedTable:
-    """A table of codes, which if it is large are kept by columns, too."""
+    """Make a table of codes; a large table also stores them by columns."""
     by_column = np.ascontiguousarray(codes.T) if _is_large(codes.shape) else None
     return BinnedTable(bins, codes, by_column)
 
 
 def _is_large(shape: tuple[int, int]) -> bool:
-    """Whether the codes of a table are also kept by columns."""
     return shape[0] * shape[1] > _CACHE_BYTES
 
 
 def empty_codes(n_rows: int, n_columns: int) -> tuple[np.ndarray, np.ndarray | None]:
-    """Room for the codes of a table, all 0, and if it is large for the same by columns."""
+    """Codes of zeros and, if the table is large, their transposed copy; else None."""
     codes = np.zeros((n_rows, n_columns), np.uint8)
     return codes, np.zeros((n_columns, n_rows), np.uint8) if _is_large(codes.shape) else None
 
 
 @dataclass(frozen=True)
 class _NewColumns:
-    """Columns that have been replaced since a table was sent: the last ones."""
+    """Last columns of a table, which were replaced after the table was sent."""
 
     version: int
     bins: Bins
@@ -135,42 +124,43 @@ class _NewColumns:
 
 
 class _SentTable:
-    """A table as it travels: without the codes by columns, which each process makes for itself."""
+    """A table as it is sent, without the codes by columns, which each process makes itself."""
 
     def __init__(self, bins: Bins, codes: np.ndarray) -> None:
-        self.bins, self.codes = bins, codes
+        self.bins = bins
+        self.codes = codes
         self._lock = Lock()
         self._made: tuple[int | None, BinnedTable] | None = None
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[Any, ...]:
         return _SentTable, (self.bins, self.codes)
 
     def __sizeof__(self) -> int:
         return self.codes.nbytes
 
     def table(self, new: _NewColumns | None) -> BinnedTable:
-        """For growing trees on; the same for all tasks of a layer."""
+        """Table with the new columns, made once for all tasks of a layer."""
         version = None if new is None else new.version
         with self._lock:
             if self._made is None or self._made[0] != version:
-                self._made = None  # before there is another one
+                self._made = None  # frees the memory of the former version first
                 self._made = version, self._make(new)
             return self._made[1]
 
     def _make(self, new: _NewColumns | None) -> BinnedTable:
-        bins, codes = self.bins, self.codes
-        if new is not None:
-            n_kept = bins.n_columns - new.bins.n_columns
-            bins, codes = join_bins(bins.columns(0, n_kept), new.bins), codes.copy()
-            codes[:, n_kept:] = new.codes
-        return coded_table(bins, codes)
+        if new is None:
+            return coded_table(self.bins, self.codes)
+        n_kept = self.bins.n_columns - new.bins.n_columns
+        codes = self.codes.copy()
+        codes[:, n_kept:] = new.codes
+        return coded_table(join_bins(self.bins.columns(0, n_kept), new.bins), codes)
 
 
 @dataclass
 class _Sent:
-    """Where a table has been sent to, and in which version."""
+    """Cluster that a table was sent to, the versions sent, and the stand-ins for them."""
 
-    place: Any
+    cluster: Any
     version: int
     table: Any
     new_version: int
@@ -181,17 +171,17 @@ _sent: WeakKeyDictionary[BinnedTable, _Sent] = WeakKeyDictionary()
 
 
 def shared_table(table: BinnedTable) -> tuple[Any, Any]:
-    """Stand-ins for a table, and for what has changed in it since it was sent first.
+    """Stand-ins for a table, and for the columns replaced since it was first sent.
 
-    Of a table whose last columns are replaced for every layer, only these travel again.
+    If the last columns of a table are replaced for every layer, only these are sent again.
     """
-    here = cluster_in_use()
-    if here is None:
+    cluster = cluster_in_use()
+    if cluster is None:
         return table, None
     sent = _sent.get(table)
-    if sent is None or sent.place != here:
+    if sent is None or sent.cluster != cluster:
         (stand_in,) = shared([_SentTable(table.bins, table.codes)])
-        sent = _sent[table] = _Sent(here, table.version, stand_in, table.version)
+        sent = _sent[table] = _Sent(cluster, table.version, stand_in, table.version)
     if sent.new_version != table.version:
         bins = table.bins.columns(table.n_fixed, table.bins.n_columns)
         codes = np.ascontiguousarray(table.codes[:, table.n_fixed :])
@@ -201,5 +191,5 @@ def shared_table(table: BinnedTable) -> tuple[Any, Any]:
 
 
 def received_table(table: Any, new: Any) -> BinnedTable:
-    """The table that the two of `shared_table` stand for."""
+    """Table for the two stand-ins of `shared_table`."""
     return table if isinstance(table, BinnedTable) else table.table(new)

@@ -1,4 +1,4 @@
-"""From what users pass as X to one byte per cell."""
+"""Learn how the columns of a table are coded in one byte per cell, and code tables alike."""
 
 from __future__ import annotations
 
@@ -30,24 +30,19 @@ from mddf._input.subjects import (
     looks_like_subjects,
     warn_of_subjects,
 )
-from mddf._input.table import ArrayTable, Column, Table
+from mddf._input.table import ArrayTable, Column, Table, TogetherCells
 
-# Models that were stored before the expected share was known warn from this share on.
+# Expected share of unknown categories for stored models that do not hold one. A warning needs
+# twice the expected share: these models warned if half of the rows had an unknown category.
 _FORMER_LIMIT = 0.25
 
 
 @dataclass
 class UnknownCounts:
-    """Unknown categories of the predictions of a model since it was loaded.
+    """Unknown categories in the predictions of a model since it was loaded.
 
-    Attributes
-    ----------
-    n_rows : int
-        Rows that were predicted.
-    unknown : dict of int to int
-        Rows with an unknown category, by column.
-    warned : set of int
-        Columns that users were warned of.
+    `unknown` maps each column to its number of rows with an unknown category; `warned` holds the
+    columns that a warning has named.
     """
 
     n_rows: int = 0
@@ -57,21 +52,22 @@ class UnknownCounts:
 
 @register_serializable("binner")
 class Binner:
-    """Learns how the columns of a table are coded in one byte per cell, and codes others alike.
+    """Code of the columns of a table in one byte per cell: learned at fit, applied to new tables.
 
-    A numeric column with at most `max_bins` different values gets one bin for each, any other one
-    bins of about equal weight; a column of categories gets one bin for each of them. One more code
-    is kept for what is missing.
+    A numeric column with at most `max_bins` distinct values gets one bin for each value. Other
+    numeric columns get bins of about equal weight. A categorical column gets one bin for each
+    category. One more code is reserved for missing cells.
 
     Parameters
     ----------
     categorical_features : "from_dtype", array of bool, int or str, or None
     max_bins : int
-        From 2 to 255. Of more categories, the rarest share a bin.
+        From 2 to 255. If a column has more categories, the rarest share a bin.
     n_jobs : int or None, default=None
         Number of threads; does not change the result.
     many_levels : int or None, default=None
-        Columns of so many categories are coded elsewhere, and may have more than `max_bins`.
+        Columns with at least this many categories get target statistics elsewhere; there is no
+        warning if they have more than `max_bins` categories. None for no such columns.
 
     Attributes
     ----------
@@ -79,12 +75,13 @@ class Binner:
         Which columns are categories.
     bins_ : Bins
     encoders_ : dict of int to CategoryEncoder
-        Of the columns of categories. One that fit did not see becomes NaN, as what is missing.
+        Encoders of the categorical columns. Categories that are not in the training table
+        become NaN, as missing cells do.
     unknown_limits_ : dict of int to float
-        Of the columns of categories: the largest share of rows that are expected to hold a
-        category that fit did not see.
+        For each categorical column, the largest expected share of rows with an unknown category.
     kinds_ : list of str or None
-        What fit saw in each column: "number", "text", ..., None if nothing was there.
+        Kind of the values of each column in training: "number", "text", ...; None if all cells
+        were missing.
     """
 
     def __init__(
@@ -100,13 +97,14 @@ class Binner:
         self.many_levels = many_levels
 
     @classmethod
-    def of_numbers(cls, n_columns: int) -> Binner:
-        """One that knows columns of numbers, and no bins."""
-        made = cls()
-        made.categorical_ = np.zeros(n_columns, bool)
-        made.encoders_, made.kinds_ = {}, [NUMBER] * n_columns
-        made.unknown_limits_ = {}
-        return made
+    def numeric_without_bins(cls, n_columns: int) -> Binner:
+        """Make a binner of numeric columns that has no bins."""
+        binner = cls()
+        binner.categorical_ = np.zeros(n_columns, bool)
+        binner.encoders_ = {}
+        binner.kinds_ = [NUMBER] * n_columns
+        binner.unknown_limits_ = {}
+        return binner
 
     def fit_transform(
         self,
@@ -122,16 +120,12 @@ class Binner:
         ----------
         table : Table
         sample_weight : ndarray of shape (n_rows,), default=None
-            Weight k counts as k rows; rows without weight are not looked at.
+            A row of weight k counts as k rows. Rows of weight 0 are ignored.
         n_spare : int, default=0
-            Columns to leave room for on the right, constant until they are replaced.
+            Number of columns to add on the right. They are constant until they are replaced.
         has_groups : bool, default=False
-            Whether the user says which rows belong together; otherwise, columns that look like
-            repeated subjects are warned of.
-
-        Returns
-        -------
-        BinnedTable
+            Whether the user passed groups. If not, there is a warning of columns that look like
+            identifiers of repeated subjects.
         """
         if sample_weight is not None and np.all(sample_weight == sample_weight[0]):
             sample_weight = None
@@ -140,12 +134,12 @@ class Binner:
         rows = drawn_rows(
             self._blocks_of_numbers(table), table.shape[0], table.bin_rows, sample_weight
         )
-        found = []
+        block_bins = []
         for columns in table.blocks():
             block = self._block(table, columns)
             self._forget_kinds(block, columns)
             if not has_groups:
-                self._look_for_subjects(table, block, columns, sample_weight)
+                self._warn_of_subjects(table, block, columns, sample_weight)
             bins = learn_bins(
                 block,
                 n_categories=self._n_categories(columns),
@@ -157,12 +151,12 @@ class Binner:
                 by_column=by_column,
                 n_jobs=self.n_jobs,
             )
-            found.append(bins)
-        self.bins_ = join_bins(*found)
+            block_bins.append(bins)
+        self.bins_ = join_bins(*block_bins)
         return BinnedTable(join_bins(self.bins_, spare_bins(n_spare)), codes, by_column)
 
     def recode(self, table: Table) -> BinnedTable:
-        """Code another table as the first one was, for growing more trees."""
+        """Code another table with the bins of the first one, to grow more trees."""
         return coded_table(self.bins_, self.transform(table))
 
     def transform(
@@ -174,19 +168,20 @@ class Binner:
         wanted: np.ndarray | None = None,
         levels: CategoryLevels | None = None,
     ) -> np.ndarray:
-        """Code a table for asking trees about it.
+        """Code a table for predictions of trees.
 
         Parameters
         ----------
         table : Table
         n_spare : int, default=0
-            Columns to leave room for on the right.
+            Number of columns of zeros to add on the right.
         numbers : ndarray of float64 of shape (n_rows, n_columns), default=None
-            What `numbers` gives is put there, for both at the price of one.
+            Output array for the result of :meth:`numbers`, so that the table is read only once.
         wanted : ndarray of bool of shape (n_columns,), default=None
-            The codes of other columns are 0, or right. None for all.
+            Columns whose codes are needed; those of other columns may be 0. None for all.
         levels : CategoryLevels or None, default=None
-            What is known of some columns, whose cells are not looked up again.
+            Levels of some columns that are known already, so that their cells are not looked up
+            again.
 
         Returns
         -------
@@ -216,47 +211,50 @@ class Binner:
         return isinstance(table, ArrayTable) and table.are_numbers and not self.encoders_
 
     def plain_numbers(self, table: Table) -> np.ndarray | None:
-        """The cells of an array of floats without categories, not copied; None of other tables."""
+        """Return an array of floats without categories, not copied; None for other tables."""
         if not (isinstance(table, ArrayTable) and self.is_plain(table)):
             return None
         floats = table.cells.dtype in (np.float64, np.float32)
         return np.require(table.cells, requirements="A") if floats else None
 
     def numbers(self, table: Table) -> np.ndarray:
-        """A table as numbers: codes of categories, NaN for what is missing."""
+        """Convert a table to numbers: codes of categories, NaN for missing cells."""
         return self._numbers(table, range(table.shape[1]))
 
     def new_numbers(self, table: Table) -> np.ndarray:
-        """The same of a table to predict, whose unknown categories are counted."""
+        """Convert a table to predict as `numbers` does, and count its unknown categories."""
         unknown: dict[int, int] = {}
         numbers = self._numbers(table, range(table.shape[1]), unknown)
         self._watch(table, unknown)
         return numbers
 
     def columns_of_many_levels(self) -> list[int]:
-        """The columns in which fit saw at least `many_levels` categories."""
-        fewest = self.many_levels
-        if fewest is None:
+        """Columns that had at least `many_levels` categories in training."""
+        if self.many_levels is None:
             return []
-        return [c for c, found in self.encoders_.items() if len(found.categories) >= fewest]
+        n_levels = {c: len(encoder.categories) for c, encoder in self.encoders_.items()}
+        return [c for c, n in n_levels.items() if n >= self.many_levels]
 
     def levels(self, table: Table, columns: list[int]) -> CategoryLevels:
-        """The levels of some columns of categories, by the numbers that fit gave them."""
+        """Number the categories of some categorical columns, in their order at fit."""
         numbers = np.empty((table.shape[0], len(columns)), np.int64)
-        counts = np.array([len(self.encoders_[c].categories) for c in columns], np.int64)
-        for at, c in enumerate(columns):
+        counts = self._level_counts(columns)
+        for place, c in enumerate(columns):
             column = table.column(c)
             missing = self.is_missing(column, c)
-            numbers[:, at] = counts[at] if missing else self.encoders_[c].levels(column)
+            numbers[:, place] = counts[place] if missing else self.encoders_[c].levels(column)
         return CategoryLevels(columns, numbers, counts)
 
+    def _level_counts(self, columns: list[int]) -> np.ndarray:
+        return np.array([len(self.encoders_[c].categories) for c in columns], np.int64)
+
     def all_levels(self, table: Table) -> CategoryLevels | None:
-        """Those of all columns of many categories; None if there are none."""
+        """Levels of all columns with many categories; None if there is no such column."""
         columns = self.columns_of_many_levels()
         return self.levels(table, columns) if columns else None
 
-    def numbers_of_levels(self, table: Table, columns: list[int]) -> np.ndarray:
-        """The same as `numbers`, but of some columns of categories levels in place of codes."""
+    def numbers_with_levels(self, table: Table, columns: list[int]) -> np.ndarray:
+        """Convert a table as `numbers` does, with levels in place of codes in some columns."""
         numbers = self.numbers(table)
         if columns:
             numbers = np.array(numbers, np.float64)
@@ -265,43 +263,47 @@ class Binner:
             numbers[:, columns] = np.where(missing, np.nan, levels.numbers)
         return numbers
 
-    def asked_rows(self, numbers: np.ndarray, columns: list[int], n_spare: int) -> EncodedRows:
-        """Rows from what `numbers_of_levels` gave of them."""
+    def encode_numbers(self, numbers: np.ndarray, columns: list[int], n_spare: int) -> EncodedRows:
+        """Encode rows in the form that `numbers_with_levels` returns."""
         levels = None
         if columns:
-            found = numbers[:, columns]
-            counts = np.array([len(self.encoders_[c].categories) for c in columns], np.int64)
-            whole = np.where(np.isnan(found), counts, found).astype(np.int64)
-            levels, numbers = CategoryLevels(columns, whole, counts), np.array(numbers, np.float64)
-            for at, c in enumerate(columns):
-                numbers[:, c] = self.encoders_[c].codes_of_levels(whole[:, at])
+            counts = self._level_counts(columns)
+            level_cells = numbers[:, columns]
+            level_numbers = np.where(np.isnan(level_cells), counts, level_cells).astype(np.int64)
+            levels = CategoryLevels(columns, level_numbers, counts)
+            numbers = np.array(numbers, np.float64)
+            for place, c in enumerate(columns):
+                numbers[:, c] = self.encoders_[c].codes_of_levels(level_numbers[:, place])
         raw = apply_bins(np.ascontiguousarray(numbers, float), self.bins_)
         spare = np.zeros((len(raw), n_spare), np.uint8)
         return EncodedRows(np.hstack([raw, spare]), numbers, levels)
 
     def is_missing(self, column: Column, c: int) -> bool:
-        """Whether all cells of a new table's column `c` count as missing, so that none is read.
+        """Whether all cells of column `c` of a new table count as missing, so that none is read.
 
-        A column without a value has no kind, and is missing where the other table has one.
+        A column without values has no kind. It is missing if it has one in the other table.
 
         Raises
         ------
         TypeError
-            If it holds another kind of thing than at fit.
+            If the kind of the values differs from the kind at fit.
         """
-        before, now = self.kinds_[c], column.kind
-        if now == before:
+        kind_at_fit = self.kinds_[c]
+        kind = column.kind
+        if kind == kind_at_fit:
             return False
-        if before is None:  # numbers are read nonetheless: infinities are refused
-            return bool(self.categorical_[c]) or now != NUMBER
-        if now is None or column.is_empty:
+        if kind_at_fit is None:  # numbers are read nonetheless, since infinities are refused
+            return bool(self.categorical_[c]) or kind != NUMBER
+        if kind is None or column.is_empty:
             return True
-        raise TypeError(f"column {column.place} of X must hold {before}s as in fit, got {now}")
+        raise TypeError(
+            f"column {column.place} of X must hold {kind_at_fit}s as in fit, got {kind}"
+        )
 
     def learn_kinds(
         self, table: Table, weights: np.ndarray | None, *, warns_of_subjects: bool = False
     ) -> None:
-        """Learn what the columns hold, and the categories, but no bins: enough for `numbers`."""
+        """Learn the kinds of the columns and the categories, but no bins: enough for `numbers`."""
         self.categorical_ = category_mask(table, self.categorical_features)
         self.encoders_: dict[int, CategoryEncoder] = {}
         self.unknown_limits_: dict[int, float] = {}
@@ -334,14 +336,14 @@ class Binner:
                 yield table.numbers(chosen)
 
     def _n_categories(self, columns: range) -> np.ndarray | None:
-        """How many codes each column of categories has, -1 for one of numbers."""
+        """Number of codes of each categorical column, and -1 for each numeric one."""
         if not self.categorical_[columns.start : columns.stop].any():
             return None
         return np.array(
             [self.encoders_[c].n_codes if c in self.encoders_ else -1 for c in columns]
         )
 
-    def _look_for_subjects(
+    def _warn_of_subjects(
         self,
         table: Table,
         block: np.ndarray | sparse.csc_matrix,
@@ -358,7 +360,7 @@ class Binner:
                 warn_of_subjects(table.place(columns[i]), counts)
 
     def _forget_kinds(self, block: np.ndarray | sparse.csc_matrix, columns: range) -> None:
-        """Of columns of numbers in which none is: they have no kind."""
+        """Mark numeric columns without any value as columns without a kind."""
         if isinstance(block, np.ndarray):
             for i in np.flatnonzero(np.isnan(block[0])):
                 if np.isnan(block[:, i]).all():
@@ -371,7 +373,7 @@ class Binner:
         unknown: dict[int, int] | None = None,
         levels: CategoryLevels | None = None,
     ) -> np.ndarray | sparse.csc_matrix:
-        """What `_numbers` gives; a sparse matrix, if that says the same in far fewer cells."""
+        """Result of `_numbers`, as a sparse matrix if that stores far fewer cells."""
         if self.categorical_[columns.start : columns.stop].any():
             return self._numbers(table, columns, unknown, levels)
         stored = table.stored(columns)
@@ -384,26 +386,28 @@ class Binner:
         unknown: dict[int, int] | None = None,
         levels: CategoryLevels | None = None,
     ) -> np.ndarray:
-        """Some columns as numbers.
+        """Convert some columns to numbers; their kinds must be those of the fit.
 
-        What holds another kind of thing than at fit is refused. `unknown` takes the number of rows
-        of new categories, by column, where there are some. `levels` are known levels of columns.
+        For each column with unknown categories, the number of their rows is written to `unknown`.
+        `levels` are the levels of some columns, if they are known already.
         """
         numeric = self._surely_numeric(table, columns)
         if numeric.all():
             return table.numbers(columns)
         block = np.full((table.shape[0], len(columns)), np.nan)
-        others = np.flatnonzero(~numeric).tolist()
+        not_numeric = np.flatnonzero(~numeric).tolist()
         if table.together is not None:
-            others = self._look_up(table, columns, others, block, unknown, levels)
-        for i in others:
+            not_numeric = self._look_up(
+                table.together, columns, not_numeric, out=block, unknown=unknown, levels=levels
+            )
+        for i in not_numeric:
             column = table.column(columns[i])
             if self.is_missing(column, columns[i]):
                 continue
             if self.categorical_[columns[i]]:
                 encoder = self.encoders_[columns[i]]
                 if levels is not None and columns[i] in levels.columns:
-                    codes = encoder.codes_of_levels(levels.of_column(columns[i]))
+                    codes = encoder.codes_of_levels(levels.column(columns[i]))
                 else:
                     codes = encoder.codes(column)
                 block[:, i] = codes
@@ -419,27 +423,27 @@ class Binner:
 
     def _look_up(
         self,
-        table: Table,
+        together: TogetherCells,
         columns: range,
-        chosen: list[int],
-        block: np.ndarray,
+        places: list[int],
+        *,
+        out: np.ndarray,
         unknown: dict[int, int] | None,
         levels: CategoryLevels | None,
     ) -> list[int]:
-        """Put codes of a small table's categories into a block, all at once; what is left."""
-        together, known = table.together, () if levels is None else levels.columns
-        assert together is not None
-        wanted = {c: self.kinds_[c] for i in chosen if (c := columns[i]) not in known}
-        found, codes, new = look_up_all(together, self.encoders_, wanted)
-        block[:, [c - columns.start for c in found]] = codes.T
-        if unknown is not None and new.any():
-            counts = np.count_nonzero(new, axis=1).tolist()
-            unknown.update((c, n) for c, n in zip(found, counts, strict=True) if n)
-        done = set(found)
-        return [i for i in chosen if columns[i] not in done]
+        """Write the codes of a small table's categories to `out`, and return the places left."""
+        known = () if levels is None else levels.columns
+        kinds = {c: self.kinds_[c] for i in places if (c := columns[i]) not in known}
+        coded = look_up_all(together, self.encoders_, kinds)
+        out[:, [c - columns.start for c in coded.columns]] = coded.codes.T
+        if unknown is not None and coded.unknown.any():
+            counts = np.count_nonzero(coded.unknown, axis=1).tolist()
+            unknown.update((c, n) for c, n in zip(coded.columns, counts, strict=True) if n)
+        done = set(coded.columns)
+        return [i for i in places if columns[i] not in done]
 
     def _surely_numeric(self, table: Table, columns: range) -> np.ndarray:
-        """Which columns hold numbers by their type, as in fit; of arrays all but categories."""
+        """Mark columns of numeric type, as at fit; in arrays, all that are not categorical."""
         part = slice(columns.start, columns.stop)
         if table.names is None:
             return ~self.categorical_[part]
@@ -447,7 +451,7 @@ class Binner:
         return ~self.categorical_[part] & as_in_fit & table.hold_numbers[part]
 
     def unknown_counts(self, table: Table) -> dict[int, int]:
-        """Rows of a table whose category fit did not see, for each column of categories."""
+        """Count the rows with an unknown category, for each categorical column."""
         counts = dict.fromkeys(self.encoders_, 0)
         for c in counts:
             column = table.column(c)
@@ -456,15 +460,15 @@ class Binner:
         return counts
 
     def _is_unknown(self, column: Column, c: int) -> np.ndarray:
-        """Which cells hold a category that fit did not see."""
+        """Mark cells with a category that was not in the training table."""
         encoder = self.encoders_[c]
         return encoder.levels(column) > len(encoder.categories)
 
     def _watch(self, table: Table, unknown: Mapping[int, int]) -> None:
-        """Warn of columns with far more unknown categories than expected, once for each.
+        """Warn of columns with far more unknown categories than expected, once for each column.
 
-        The rows of all predictions so far are also looked at together: a service that asks about
-        one row at a time would never see a share.
+        The rows of all predictions so far are also tested together, for services that predict one
+        row at a time.
         """
         n_rows = table.shape[0]
         counted = self._counted
@@ -475,18 +479,17 @@ class Binner:
             if c in counted.warned:
                 continue
             limit = self._unknown_limit(c)
-            totals = (n_unknown, n_rows), (counted.unknown[c], counted.n_rows)
-            above = [total for total in totals if is_far_above(*total, limit)]
-            if above:
+            totals = ((n_unknown, n_rows), (counted.unknown[c], counted.n_rows))
+            shares = [total / n for total, n in totals if is_far_above(total, n, limit)]
+            if shares:
                 column = table.column(c)
                 examples = first_different(column.values[self._is_unknown(column, c)])
-                share = above[0][0] / above[0][1]
+                share = shares[0]
                 reported.append(UnknownColumn(table.place(c), share, limit, examples))
                 counted.warned.add(c)
         warn_of_unknown(reported)
 
     def _unknown_limit(self, c: int) -> float:
-        """The expected share; one half for models of versions that did not store it."""
         return vars(self).get("unknown_limits_", {}).get(c, _FORMER_LIMIT)
 
     @property
@@ -498,34 +501,34 @@ class Binner:
     def __getstate__(self) -> dict[str, Any]:
         state = {name: value for name, value in vars(self).items() if name != "_unknown_counts"}
         if "encoders_" in state:
-            state["encoders_"] = {c: found.encoder for c, found in self.encoders_.items()}
+            state["encoders_"] = {c: encoder.encoder for c, encoder in self.encoders_.items()}
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         if "encoders_" in state:
-            of_columns = state["encoders_"].items()
-            self.encoders_ = {c: CategoryEncoder(encoder) for c, encoder in of_columns}
+            encoders = state["encoders_"].items()
+            self.encoders_ = {c: CategoryEncoder(encoder) for c, encoder in encoders}
 
 
 class NewRows:
-    """A table's rows as codes and, if asked for, as numbers, made for one block after the other.
+    """Rows of a table to predict, encoded in blocks as codes and, on request, as numbers.
 
-    Of arrays of numbers nothing is made for all rows at once. Of other tables codes are, since
-    their columns are read whole: for kinds and unseen categories, which all rows tell.
+    Arrays of numbers are encoded block by block. Other tables are coded as a whole, since the kind
+    of a column and its share of unknown categories depend on all rows.
 
     Parameters
     ----------
     binner : Binner
     table : Table
     n_spare : int, default=0
-        Columns to leave room for on the right of the codes.
+        Number of columns to add on the right of the codes.
     wanted : ndarray of bool of shape (n_columns,), default=None
-        The codes of other columns are 0, or right. None for all.
+        Columns whose codes are needed; those of other columns may be 0. None for all.
     numbers : bool, default=False
-        Whether numbers are asked for.
+        Whether to return numbers in addition to codes.
     levels : sequence of int, default=()
-        Columns whose levels are asked for.
+        Columns whose levels are returned.
     """
 
     def __init__(
@@ -539,46 +542,51 @@ class NewRows:
         levels: Sequence[int] = (),
     ) -> None:
         self.n_rows = table.shape[0]
-        self._binner, self._table = binner, table
-        self._n_spare, self._wanted, self._with_numbers = n_spare, wanted, numbers
+        self._binner = binner
+        self._table = table
+        self._n_spare = n_spare
+        self._wanted = wanted
+        self._with_numbers = numbers
         self._levels = binner.levels(table, list(levels)) if levels else None
         self._codes: np.ndarray | None = None
         self._numbers: np.ndarray | None = None
 
     def codes(self) -> np.ndarray:
-        """Of all rows and columns but the spare ones; blocks are copied from them."""
+        """Codes of all rows without the added columns; blocks are copied from them."""
         if self._codes is None:
-            whole = self._with_numbers and not self._table.has_rows
-            self._codes, self._numbers = self._read(self._table, whole)
+            with_numbers = self._with_numbers and not self._table.has_rows
+            self._codes, self._numbers = self._read(self._table, with_numbers)
         return self._codes
 
     def block(self, first: int, end: int) -> EncodedRows:
-        """Some rows; their codes may be written over."""
-        levels = None if self._levels is None else self._levels.of_rows(slice(first, end))
-        return EncodedRows(*self._block(first, end), levels)
-
-    def _block(self, first: int, end: int) -> tuple[np.ndarray, np.ndarray | None]:
-        whole = end - first == self.n_rows
-        if self._codes is None and (whole or self._binner.is_plain(self._table)):
-            table = self._table if whole else self._table.rows(first, end)
-            return self._read(table, self._with_numbers, self._n_spare)
-        found = self.codes()[first:end]
-        codes = np.zeros((len(found), found.shape[1] + self._n_spare), np.uint8)
-        codes[:, : found.shape[1]] = found
+        """Rows `first` to `end` (not included); the caller may overwrite their codes."""
+        levels = None if self._levels is None else self._levels.take(slice(first, end))
+        is_whole = end - first == self.n_rows
+        if self._codes is None and (is_whole or self._binner.is_plain(self._table)):
+            table = self._table if is_whole else self._table.rows(first, end)
+            codes, numbers = self._read(table, self._with_numbers, self._n_spare)
+            return EncodedRows(codes, numbers, levels)
+        raw = self.codes()[first:end]
+        codes = np.zeros((len(raw), raw.shape[1] + self._n_spare), np.uint8)
+        codes[:, : raw.shape[1]] = raw
+        numbers = None
         if self._numbers is not None:
-            return codes, self._numbers[first:end]
-        if not self._with_numbers:
-            return codes, None
-        return codes, self._binner.numbers(self._table.rows(first, end))
+            numbers = self._numbers[first:end]
+        elif self._with_numbers:
+            numbers = self._binner.numbers(self._table.rows(first, end))
+        return EncodedRows(codes, numbers, levels)
 
     def _read(
         self, table: Table, with_numbers: bool, n_spare: int = 0
     ) -> tuple[np.ndarray, np.ndarray | None]:
-        options: dict[str, Any] = {"n_spare": n_spare, "wanted": self._wanted}
-        if table is self._table:
-            options["levels"] = self._levels
-        if with_numbers and table.is_read_whole:
-            numbers = np.empty(table.shape)
-            return self._binner.transform(table, numbers=numbers, **options), numbers
-        codes = self._binner.transform(table, **options)
-        return codes, self._binner.numbers(table) if with_numbers else None
+        numbers = np.empty(table.shape) if with_numbers and table.is_read_whole else None
+        codes = self._binner.transform(
+            table,
+            n_spare=n_spare,
+            numbers=numbers,
+            wanted=self._wanted,
+            levels=self._levels if table is self._table else None,
+        )
+        if with_numbers and numbers is None:
+            numbers = self._binner.numbers(table)
+        return codes, numbers

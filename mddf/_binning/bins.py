@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from mddf import _core
@@ -13,21 +15,26 @@ from mddf._base.parallel import chunks, in_threads, useful_jobs
 from mddf._base.serialization import register_serializable
 
 MISSING = 255  # the code of a missing or unseen value
-_WORTH_BYTES = 2**16  # cells; smaller tables are binned in no time
+# Tables of fewer cells are binned so fast that narrowing them to bytes first is not worth it.
+_WORTH_BYTES = 2**16
+# Fewest rows or columns that a thread gets, so that starting it costs less than its work. Round
+# figures that were not tuned; they do not change the result.
+_ROWS_PER_THREAD = 4096
+_COLUMNS_PER_THREAD = 8
 
 
 @register_serializable("bins")
 @dataclass(frozen=True)
 class Bins:
-    """How the columns of a table are coded.
+    """Bins of the columns of a table.
 
     Attributes
     ----------
     edges : ndarray of float64
-        Upper edges of the bins of all columns; a value belongs to the first bin whose edge is not
+        Upper edges of the bins of all columns. A value belongs to the first bin whose edge is not
         below it. The last edge of a column is infinite.
     values : ndarray of float64
-        The value that stands for each bin when a threshold is chosen.
+        Value that represents each bin when a threshold is chosen.
     start : ndarray of int64 of shape (n_columns + 1,)
         The bins of column c are ``edges[start[c]:start[c + 1]]``.
     categorical : ndarray of uint8 of shape (n_columns,)
@@ -45,7 +52,7 @@ class Bins:
         return len(self.categorical)
 
     def columns(self, first: int, last: int) -> Bins:
-        """The bins of columns ``first`` to ``last`` (not included) alone."""
+        """Bins of columns ``first`` to ``last`` (not included) only."""
         part = slice(self.start[first], self.start[last])
         return Bins(
             self.edges[part],
@@ -56,7 +63,7 @@ class Bins:
 
 
 def join_bins(*parts: Bins) -> Bins:
-    """The bins of several tables that stand side by side."""
+    """Bins of several tables side by side."""
     filled = [bins for bins in parts if bins.n_columns]
     if len(filled) == 1:
         return filled[0]
@@ -70,35 +77,34 @@ def join_bins(*parts: Bins) -> Bins:
 
 
 def _starts(counts: np.ndarray) -> np.ndarray:
-    """Where parts of so many bins begin, and where the last one ends."""
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
 def find_bins(
-    X: Any,
+    X: np.ndarray | sparse.csc_matrix,
     *,
-    categorical: Any = None,
-    n_categories: Any = None,
-    sample_weight: Any = None,
+    categorical: npt.ArrayLike | None = None,
+    n_categories: npt.ArrayLike | None = None,
+    sample_weight: npt.ArrayLike | None = None,
     max_bins: int = 255,
     n_jobs: int | None = None,
-) -> Any:
-    """Bins for the columns of a table.
+) -> Bins:
+    """Find bins for the columns of a table.
 
-    A numeric column with at most `max_bins` different values gets one bin for each; any other one
-    gets bins of about equal weight. A categorical column gets one bin per category.
+    A numeric column with at most `max_bins` distinct values gets one bin for each value. Other
+    numeric columns get bins of about equal weight. A categorical column gets one bin per category.
 
     Parameters
     ----------
     X : ndarray or csc_matrix of shape (n_rows, n_columns)
-        One of `NUMERIC_DTYPES`, any strides; NaN is missing. If sparse: floats, no cell twice,
-        no categories.
+        One of `NUMERIC_DTYPES`, any strides; NaN is missing. A sparse matrix must hold floats,
+        each cell once, and no categories.
     categorical : array of bool of shape (n_columns,), default=None
         Columns that hold codes 0, 1, ... of categories.
     n_categories : array of int of shape (n_columns,), default=None
-        Number of categories of each column; only looked at where `categorical` is true.
+        Number of categories of each column; ignored for numeric columns.
     sample_weight : array of shape (n_rows,), default=None
-        Weight k counts as k rows; rows without weight are not looked at.
+        A row of weight k counts as k rows. Rows of weight 0 are ignored.
     max_bins : int, default=255
         From 2 to 255.
     n_jobs : int, default=None
@@ -112,12 +118,12 @@ def find_bins(
     if sparse.issparse(X):
         if sample_weight is None:
             return _bins_of_sparse(X, max_bins, n_jobs)
-        X = X.toarray()
+        X = X.toarray()  # type: ignore[union-attr]
     X = np.require(X, requirements="A")
     if sample_weight is not None:
         sample_weight = np.ascontiguousarray(sample_weight, dtype=np.float64)
         if len(sample_weight) and sample_weight.min() == sample_weight.max() > 0:
-            sample_weight = None  # the same bins, without the rounding of sums
+            sample_weight = None  # equal weights give the same bins, but sums are rounded
     bins = _by_columns(
         lambda first, last, cancel: _core.find_bins(
             X, sample_weight, first, last, max_bins, cancel
@@ -125,17 +131,19 @@ def find_bins(
         X,
         n_jobs,
     )
-    if categorical is None or not np.any(categorical):
+    if categorical is None or n_categories is None or not np.any(categorical):
         return bins
-    parts = [
-        _category_bins(n_categories[c]) if categorical[c] else bins.columns(c, c + 1)
+    is_categorical = np.asarray(categorical)
+    n_codes = np.asarray(n_categories)
+    column_bins = [
+        _category_bins(n_codes[c]) if is_categorical[c] else bins.columns(c, c + 1)
         for c in range(n_columns)
     ]
-    return join_bins(*parts)
+    return join_bins(*column_bins)
 
 
-def _stored(X: Any) -> dict[str, Any]:
-    """A sparse matrix as the kernel takes it."""
+def _kernel_arguments(X: sparse.csc_matrix) -> dict[str, Any]:
+    """Arguments by which the kernel reads a sparse matrix."""
     return {
         "cells": np.require(X.data, requirements=["A", "C"]),
         "rows": X.indices.astype(np.int32, copy=False),
@@ -144,9 +152,9 @@ def _stored(X: Any) -> dict[str, Any]:
     }
 
 
-def _bins_of_sparse(X: Any, max_bins: int, n_jobs: int | None) -> Bins:
-    """Bins of a sparse matrix; columns with many values are made dense for that."""
-    stored = _stored(X)
+def _bins_of_sparse(X: sparse.csc_matrix, max_bins: int, n_jobs: int | None) -> Bins:
+    """Bins of a sparse matrix. Columns with many distinct values are converted to dense ones."""
+    stored = _kernel_arguments(X)
     bins = _by_columns(
         lambda first, last, cancel: _core.find_bins_of_sparse(
             **stored, first=first, last=last, max_bins=max_bins, cancel=cancel
@@ -158,39 +166,42 @@ def _bins_of_sparse(X: Any, max_bins: int, n_jobs: int | None) -> Bins:
     has_many = counts == 0
     if not has_many.any():
         return bins
-    others = find_bins(X[:, has_many].toarray(), max_bins=max_bins, n_jobs=n_jobs)
-    counts[has_many] = np.diff(others.start)
+    dense_bins = find_bins(X[:, has_many].toarray(), max_bins=max_bins, n_jobs=n_jobs)
+    counts[has_many] = np.diff(dense_bins.start)
     start = _starts(counts)
-    from_others = np.repeat(has_many, counts)
-    edges, values = np.empty(start[-1]), np.empty(start[-1])
-    for joined, mine, theirs in (
-        (edges, bins.edges, others.edges),
-        (values, bins.values, others.values),
-    ):
-        joined[from_others], joined[~from_others] = theirs, mine
+    is_dense = np.repeat(has_many, counts)
+    edges = np.empty(start[-1])
+    edges[is_dense] = dense_bins.edges
+    edges[~is_dense] = bins.edges
+    values = np.empty(start[-1])
+    values[is_dense] = dense_bins.values
+    values[~is_dense] = bins.values
     return Bins(edges, values, start, bins.categorical)
 
 
 def narrowed(
-    X: Any, out: np.ndarray, first_column: int = 0, n_jobs: int | None = None
-) -> np.ndarray:
-    """A large table of whole numbers from 0 to 255 as bytes, whose bins are found faster.
+    X: np.ndarray | sparse.csc_matrix,
+    out: np.ndarray,
+    first_column: int = 0,
+    n_jobs: int | None = None,
+) -> np.ndarray | sparse.csc_matrix:
+    """Convert a large table of whole numbers from 0 to 255 to bytes, whose bins are found faster.
 
     Parameters
     ----------
     X : ndarray or csc_matrix of shape (n_rows, n_columns)
         One of `NUMERIC_DTYPES`.
     out : ndarray of uint8 of shape (n_rows, n_all)
-        Where the bytes go, from column `first_column` on; `apply_bins` may write codes there
-        over them.
+        Receives the bytes from column `first_column` on. `apply_bins` may then overwrite them by
+        codes.
     n_jobs : int, default=None
         Number of threads.
 
     Returns
     -------
     ndarray or csc_matrix
-        A part of `out`; `X` itself if it is small, holds anything else, or has no rows in one
-        piece. Some bytes may then have been written.
+        A part of `out`. If `X` is small, holds other values, or its rows are not contiguous, `X`
+        itself; some bytes of `out` may have been written.
     """
     if sparse.issparse(X) or X.dtype == np.uint8 or X.size < _WORTH_BYTES:
         return X
@@ -198,14 +209,15 @@ def narrowed(
     if X.strides[1] != X.itemsize:
         return X
 
-    def write(first: Any, last: Any, cancel: Any = None) -> Any:
+    def write(first: int, last: int, cancel: Any = None) -> bool:
         return _core.to_bytes(X, first, last, out, first_column, cancel)
 
-    # Most tables show in their first row that they hold something else.
+    # The first row of most tables holds another value already.
     if not write(0, 1):
         return X
-    whole = in_threads(write, chunks(len(X), useful_jobs(X.size, n_jobs), 4096), n_jobs)
-    return out[:, first_column : first_column + X.shape[1]] if all(whole) else X
+    ranges = chunks(len(X), useful_jobs(X.size, n_jobs), _ROWS_PER_THREAD)
+    is_narrow = in_threads(write, ranges, n_jobs)
+    return out[:, first_column : first_column + X.shape[1]] if all(is_narrow) else X
 
 
 def learn_bins(
@@ -220,27 +232,23 @@ def learn_bins(
     by_column: np.ndarray | None,
     n_jobs: int | None,
 ) -> Bins:
-    """Find the bins of some columns of a table, and code them, by whatever is fastest.
+    """Find the bins of some columns of a table and code them, in the fastest way.
 
     Parameters
     ----------
     n_categories : array of int of shape (n_columns,) or None
-        Number of categories of each column, -1 of one of numbers; None if all are of numbers.
+        Number of categories of each column, and -1 for numeric ones; None if all are numeric.
     rows : array of int or None
-        The rows to find the bins on; None for all.
+        Rows to find the bins on; None for all.
     X, sample_weight, max_bins, out, first_column, by_column, n_jobs
         As in `find_bins` and `apply_bins`.
     """
-    place: dict[str, Any] = {
-        "out": out,
-        "first_column": first_column,
-        "by_column": by_column,
-        "n_jobs": n_jobs,
-    }
     if sample_weight is None:
-        few = X.shape[0] <= max_bins and rows is None and n_categories is None
-        if few and isinstance(X, np.ndarray):
-            return bin_by_rank(X, **place)
+        can_rank = X.shape[0] <= max_bins and rows is None and n_categories is None
+        if can_rank and isinstance(X, np.ndarray):
+            return bin_by_rank(
+                X, out=out, first_column=first_column, by_column=by_column, n_jobs=n_jobs
+            )
         X = narrowed(X, out, first_column, n_jobs)
     elif rows is not None:
         sample_weight = sample_weight[rows]
@@ -252,21 +260,21 @@ def learn_bins(
         max_bins=max_bins,
         n_jobs=n_jobs,
     )
-    apply_bins(X, bins, **place)
+    apply_bins(X, bins, out=out, first_column=first_column, by_column=by_column, n_jobs=n_jobs)
     return bins
 
 
 def bin_by_rank(
-    X: Any,
+    X: np.ndarray,
     *,
     out: np.ndarray,
     first_column: int = 0,
-    by_column: Any = None,
+    by_column: np.ndarray | None = None,
     n_jobs: int | None = None,
 ) -> Bins:
-    """Bins for the columns of a table of at most 255 rows, one for each value, and their codes.
+    """Find the bins of a table of at most 255 rows, one for each value, and code it.
 
-    As `find_bins` and `apply_bins` after it, but faster. No column may be one of categories.
+    The result is that of `find_bins` and `apply_bins`. No column may be categorical.
     """
     X = np.require(X, requirements="A")
     return _by_columns(
@@ -278,18 +286,20 @@ def bin_by_rank(
     )
 
 
-def _by_columns(find: Any, X: Any, n_jobs: int | None) -> Bins:
-    """Bins of numeric columns, from a function that finds those of a range of them."""
-    ranges = chunks(X.shape[1], useful_jobs(X.size, n_jobs), 8)
-    found = in_threads(find, ranges, n_jobs)
+def _by_columns(
+    find: Callable[[int, int, Any], Any], X: np.ndarray | sparse.csc_matrix, n_jobs: int | None
+) -> Bins:
+    """Bins of numeric columns, from a function that finds the bins of a range of columns."""
+    ranges = chunks(X.shape[1], useful_jobs(X.size, n_jobs), _COLUMNS_PER_THREAD)
+    results = in_threads(find, ranges, n_jobs)
     edges, values, counts = (
-        found[0] if len(found) == 1 else map(np.concatenate, zip(*found, strict=True))
+        results[0] if len(results) == 1 else map(np.concatenate, zip(*results, strict=True))
     )
     start = _starts(counts)
     return Bins(edges, values, start, np.zeros(X.shape[1], np.uint8))
 
 
-def _category_bins(n_categories: Any) -> Bins:
+def _category_bins(n_categories: int) -> Bins:
     n = max(int(n_categories), 1)
     codes = np.arange(n, dtype=np.float64)
     edges = np.append(codes[:-1] + 0.5, np.inf)
@@ -297,13 +307,13 @@ def _category_bins(n_categories: Any) -> Bins:
 
 
 def apply_bins(
-    X: Any,
+    X: np.ndarray | sparse.csc_matrix,
     bins: Bins,
     *,
     out: np.ndarray | None = None,
     first_column: int = 0,
-    by_column: Any = None,
-    wanted: Any = None,
+    by_column: np.ndarray | None = None,
+    wanted: np.ndarray | None = None,
     n_jobs: int | None = None,
 ) -> np.ndarray:
     """Code a table.
@@ -311,16 +321,15 @@ def apply_bins(
     Parameters
     ----------
     X : ndarray or csc_matrix of shape (n_rows, n_columns)
-        One of `NUMERIC_DTYPES`, any strides. If sparse: floats, no cell twice, no categories.
+        As in `find_bins`.
     bins : Bins
-        Those of the columns of `X`.
     out : ndarray of uint8 of shape (n_rows, n_all), default=None
-        Where the codes go, from column `first_column` on; made here if None. `X` may be bytes that
-        lie at just that place.
+        Receives the codes from column `first_column` on; a new array if None. `X` may be these
+        very columns of bytes.
     by_column : ndarray of uint8 of shape (n_all, n_rows), default=None
-        Where they go once more, transposed.
+        Also receives the codes, transposed.
     wanted : ndarray of bool of shape (n_columns,), default=None
-        The codes of other columns may stay what they are. None for all.
+        Columns whose codes are needed; `out` may stay as it is in other columns. None for all.
     n_jobs : int, default=None
         Number of threads.
 
@@ -332,11 +341,26 @@ def apply_bins(
     if out is None:
         out = np.empty((X.shape[0], bins.n_columns), np.uint8)
     if sparse.issparse(X):
-        _apply_bins_to_sparse(X, bins, out, first_column, by_column, n_jobs)
+        stored = _kernel_arguments(X)
+        in_threads(
+            lambda first, last, cancel: _core.apply_bins_to_sparse(
+                **stored,
+                edges=bins.edges,
+                bin_start=bins.start,
+                out=out,
+                first_column=first_column,
+                by_column=by_column,
+                first=first,
+                last=last,
+                cancel=cancel,
+            ),
+            chunks(X.shape[1], useful_jobs(X.shape[0] * X.shape[1], n_jobs), _COLUMNS_PER_THREAD),
+            n_jobs,
+        )
         return out
     X = np.require(X, requirements="A")
 
-    def code(first: Any, last: Any, cancel: Any) -> None:
+    def code(first: int, last: int, cancel: Any) -> None:
         _core.apply_bins(
             X,
             bins.edges,
@@ -351,20 +375,5 @@ def apply_bins(
             cancel,
         )
 
-    in_threads(code, chunks(len(X), useful_jobs(X.size, n_jobs), 4096), n_jobs)
+    in_threads(code, chunks(len(X), useful_jobs(X.size, n_jobs), _ROWS_PER_THREAD), n_jobs)
     return out
-
-
-def _apply_bins_to_sparse(
-    X: Any, bins: Any, out: np.ndarray, first_column: int, by_column: Any, n_jobs: int | None
-) -> None:
-    given = {**_stored(X), "edges": bins.edges, "bin_start": bins.start}
-    given |= {"out": out, "first_column": first_column, "by_column": by_column}
-    ranges = chunks(X.shape[1], useful_jobs(X.shape[0] * X.shape[1], n_jobs), 8)
-    in_threads(
-        lambda first, last, cancel: _core.apply_bins_to_sparse(
-            **given, first=first, last=last, cancel=cancel
-        ),
-        ranges,
-        n_jobs,
-    )

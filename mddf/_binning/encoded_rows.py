@@ -1,4 +1,4 @@
-"""Rows that a model is asked about."""
+"""Rows to predict, in the form that members read."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from mddf._binning.high_cardinality import CategoryLevels
 
 @dataclass(frozen=True)
 class EncodedRows:
-    """Rows as members see them.
+    """Rows to predict, in the form that members read.
 
     Attributes
     ----------
     codes : ndarray of uint8 of shape (n_rows, n_columns)
-        The features, and columns for what stages add.
+        Codes of the features, and columns that are reserved for the outputs of stages.
     numbers : ndarray of shape (n_rows, n_features) or None
-        For members that are no trees.
+        Features as numbers, for members other than trees.
     levels : CategoryLevels or None
-        Of the columns of many categories, for members that have target statistics.
+        Levels of the columns with many categories, for members with target statistics.
     """
 
     codes: np.ndarray

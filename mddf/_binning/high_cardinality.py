@@ -1,4 +1,4 @@
-"""Categories as numbers of their own, however many there are."""
+"""Levels: a number for each category of a column, however many there are."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ import numpy as np
 
 @dataclass(frozen=True)
 class CategoryLevels:
-    """Categories of some columns as numbers.
+    """Numbers of the categories of some columns.
 
     Attributes
     ----------
     columns : list of int
-        Which columns of the table these are.
+        Their places in the table.
     numbers : ndarray of int64 of shape (n_rows, len(columns))
-        From 0 on; the number of levels for what is missing, one more for what fit did not see.
+        From 0. A missing cell has the number of levels, and an unknown category one more.
     counts : ndarray of int64 of shape (len(columns),)
-        How many levels fit saw.
+        Number of levels of each column in training.
     """
 
     columns: list[int]
     numbers: np.ndarray
     counts: np.ndarray
 
-    def of_rows(self, rows: np.ndarray | slice) -> CategoryLevels:
-        """Those of some rows."""
+    def take(self, rows: np.ndarray | slice) -> CategoryLevels:
+        """Levels of some rows."""
         return CategoryLevels(self.columns, self.numbers[rows], self.counts)
 
-    def of_column(self, column: int) -> np.ndarray:
-        """Those of one column of the table."""
+    def column(self, column: int) -> np.ndarray:
+        """Level numbers of one column of the table."""
         return self.numbers[:, self.columns.index(column)]
 
-    def and_others(self, others: CategoryLevels) -> CategoryLevels:
-        """Those of more rows, below."""
-        return CategoryLevels(self.columns, np.vstack([self.numbers, others.numbers]), self.counts)
+    def append(self, more: CategoryLevels) -> CategoryLevels:
+        """Levels of these rows with more rows below."""
+        return CategoryLevels(self.columns, np.vstack([self.numbers, more.numbers]), self.counts)
 
     def keys(self, places: list[int]) -> np.ndarray:
-        """One number for each row that says its levels of one column, or of several."""
-        found = np.zeros(len(self.numbers), np.int64)
+        """One number for each row that identifies its levels of one or several columns."""
+        keys = np.zeros(len(self.numbers), np.int64)
         for place in places:
-            found = found * (self.counts[place] + 2) + self.numbers[:, place]
-        return found
+            keys = keys * (self.counts[place] + 2) + self.numbers[:, place]
+        return keys

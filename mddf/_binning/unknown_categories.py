@@ -1,4 +1,4 @@
-"""Categories that fit did not see: how many are expected of new rows, and when to warn."""
+"""Unknown categories: their expected share of new rows, and when a warning is due."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from scipy.special import bdtrc
 from mddf._base.messages import short, warn
 
 # A warning needs a share that chance explains with less than this probability. With 0.02, a single
-# row is reported if fit saw at least 50 rows, none of them with a category of its own.
+# row is reported if there were at least 50 training rows, none with a category of its own.
 _LEAST_PROBABILITY = 0.02
-# It also needs a share that matters, however many rows there are: twice what is expected and 2 %.
-_TIMES_EXPECTED, _AT_LEAST = 2.0, 0.02
+# A warning also needs a share that matters, however many rows there are: twice the expected share,
+# and 2 % of the rows more than expected.
+_TIMES_EXPECTED = 2.0
+_AT_LEAST = 0.02
 # Examples in a warning.
 _N_EXAMPLES = 3
 
@@ -26,12 +28,12 @@ class UnknownColumn:
     Attributes
     ----------
     place : str
-        How the column is called in messages.
+        Name of the column in messages.
     share : float
-        Of the rows.
+        Share of rows with an unknown category.
     expected : float
-        The largest share that rows like those of fit have.
-    examples : list of object
+        Largest share that is expected of rows like the training rows.
+    examples : sequence of object
     """
 
     place: str
@@ -41,16 +43,16 @@ class UnknownColumn:
 
 
 def expected_share(levels: np.ndarray, n_levels: int) -> float:
-    """The largest share of rows like those of fit whose category is new.
+    """Estimate the largest share of unknown categories in rows like the training rows.
 
-    Leaving out one row of fit at a time, its category is new if no other row has it. The share of
-    such rows estimates that of new rows (Good, 1953). Two standard errors are added, and one row,
-    since a share of 0 in a few rows does not promise that nothing new comes.
+    If one training row is left out, its category is unknown if no other row has it. The share of
+    such rows estimates the share of new rows (Good, 1953). Two standard errors and one row are
+    added, since a share of 0 in a few rows does not exclude unknown categories.
 
     Parameters
     ----------
     levels : ndarray of int
-        The category of each row of fit; numbers from `n_levels` on mark missing values.
+        Category of each training row; numbers from `n_levels` on mark missing values.
     n_levels : int
     """
     counts = np.bincount(levels, minlength=n_levels)[:n_levels]
@@ -59,7 +61,7 @@ def expected_share(levels: np.ndarray, n_levels: int) -> float:
 
 
 def is_far_above(n_unknown: int, n_rows: int, expected: float) -> bool:
-    """Whether chance does not explain so many unknown categories among so many rows."""
+    """Whether there are more unknown categories than chance explains, and enough to matter."""
     least = min(1.0, max(_TIMES_EXPECTED * expected, expected + _AT_LEAST))
     if n_unknown < least * n_rows:
         return False
@@ -67,7 +69,7 @@ def is_far_above(n_unknown: int, n_rows: int, expected: float) -> bool:
 
 
 def first_different(values: np.ndarray) -> list[object]:
-    """Some different values, in the order in which they come."""
+    """First few distinct values, in the order of the rows."""
     different: dict[object, None] = {}
     for value in values.tolist():
         different.setdefault(value)
@@ -77,7 +79,7 @@ def first_different(values: np.ndarray) -> list[object]:
 
 
 def warn_of_unknown(columns: Sequence[UnknownColumn]) -> None:
-    """Warn of columns of unknown categories, all in one warning."""
+    """Warn of columns with unknown categories, in one warning."""
     if not columns:
         return
     listed = [

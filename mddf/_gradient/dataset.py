@@ -159,7 +159,7 @@ class Rows:
             return True
         if self.levels is None:
             return False
-        levels = self.levels.of_rows(self.train)
+        levels = self.levels.take(self.train)
         n_keys = [len(np.unique(levels.keys([place]))) for place in range(len(levels.counts))]
         return any(repeats.is_lookup(n, 1) for n in n_keys)
 
@@ -182,7 +182,7 @@ class Rows:
             np.ones(len(train)),
             np.arange(len(train), dtype=np.int32),
             np.zeros(0, np.int32),
-            None if self.levels is None else self.levels.of_rows(train),
+            None if self.levels is None else self.levels.take(train),
         )
 
     def with_others(
@@ -206,7 +206,7 @@ class Rows:
             joined,
             self.train,
             (n + held_out).astype(np.int32),
-            None if self.levels is None or levels is None else self.levels.and_others(levels),
+            None if self.levels is None or levels is None else self.levels.append(levels),
         )
 
     def ordered(
@@ -236,7 +236,7 @@ class Rows:
         codes[:, levels.columns] = 0  # sets of so many levels would fit noise
         seeds = encoding.seeds[(np.arange(n_orders) + first) % n_orders]
         of_train, statistics = encoding.codes(training, seeds, before)
-        others = statistics.transform(levels.of_rows(self.held_out))
+        others = statistics.transform(levels.take(self.held_out))
         weights = None
         if self.weights is not None:
             assert training.weights is not None
@@ -260,7 +260,7 @@ class Rows:
         weights = None if self.weights is None else self.weights[self.train]
         of_train = None
         if levels is not None:
-            of_train = levels.of_rows(self.train)
+            of_train = levels.take(self.train)
             codes[:, levels.columns] = 0  # a code may stand for several rare levels
         return Repeats.from_rows(codes, of_train, self.y[self.train], weights)
 
@@ -269,7 +269,7 @@ class Rows:
         train = self.train
         weights = None if self.weights is None else self.weights[train]
         repeats = self._repeats(encoding.levels)
-        sees_equal_rows = encoding.sees_equal_rows(encoding.levels.of_rows(train), repeats)
+        sees_equal_rows = encoding.sees_equal_rows(encoding.levels.take(train), repeats)
         n_copies = copies_of(weights) if sees_equal_rows.any() else None
         if n_copies is not None:
             repeated = np.repeat(np.arange(len(train)), n_copies)

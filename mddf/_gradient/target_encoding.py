@@ -282,7 +282,7 @@ class Encoding:
         codes : ndarray of uint8 of shape (n_orders * n_train, n_columns)
         statistics : TargetStatistics
         """
-        levels = self.levels.of_rows(training.rows)
+        levels = self.levels.take(training.rows)
         weights, repeats = training.weights, training.repeats
         outcomes = TargetSums.of(self.outputs[training.rows], weights)
         tiled = None if weights is None else np.tile(weights, len(seeds))

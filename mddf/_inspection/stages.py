@@ -99,7 +99,7 @@ def numbers_of(model: BaseEstimator, X: npt.ArrayLike) -> np.ndarray:
     """Convert rows to numbers: categories to codes, or to levels if they have statistics."""
     fitted = fitted_stages(model)
     table = read_table(model, X, reset=False, categorical_features=model.categorical_features)
-    numbers = fitted.binner.numbers_of_levels(table, fitted.columns_of_levels)
+    numbers = fitted.binner.numbers_with_levels(table, fitted.columns_of_levels)
     return np.array(numbers, float)
 
 
@@ -119,7 +119,7 @@ def predict_numbers(
         or members before the calibration or the link.
     """
     fitted = fitted_stages(model)
-    rows = fitted.binner.asked_rows(numbers, fitted.columns_of_levels, fitted.n_added)
+    rows = fitted.binner.encode_numbers(numbers, fitted.columns_of_levels, fitted.n_added)
     predictions = fitted.ask(rows, n_jobs)
     return last(fitted.outcomes(predictions) if finished else fitted.averages(predictions))
 

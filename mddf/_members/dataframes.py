@@ -98,7 +98,7 @@ class FrameMaker:
             import pandas as pd
 
             codes = np.where(np.isnan(numbers), -1, numbers).astype(np.int64)
-            categories = self.encoders[c].of_codes()
+            categories = self.encoders[c].first_categories()
             if not categories:  # XGBoost cannot take a column without any
                 return np.zeros(len(numbers))
             if plain and not all(type(category) in (str, int) for category in categories):
@@ -117,7 +117,7 @@ class FrameMaker:
 
         missing = np.isnan(numbers)
         if c in self.encoders:
-            names = list(map(_as_text, self.encoders[c].of_codes()))
+            names = list(map(_as_text, self.encoders[c].first_categories()))
             codes = np.where(missing, len(names), numbers).astype(np.int64)
         else:
             values, places = np.unique(numbers[~missing], return_inverse=True)

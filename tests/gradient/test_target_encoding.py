@@ -271,7 +271,7 @@ def test_folds_see_their_training_rows_alone(n_classes):
         none = np.zeros(0, np.int32)
         given = (rows.table, rows.y, None, rows.train, none, options, seeds)
         alone = boost(*given).trees.compact()
-        codes = np.hstack([table.codes[held_out], statistics.transform(of.of_rows(held_out))])
+        codes = np.hstack([table.codes[held_out], statistics.transform(of.take(held_out))])
         codes[:, of.columns] = 0
         assert np.array_equal(found[k].raw, alone.raw(codes))
         assert np.array_equal(found[k].trees.raw(codes), found[k].raw)
@@ -324,9 +324,9 @@ def test_levels_are_looked_up_once(as_objects, monkeypatch):
     look_up_all = binner_module.look_up_all
 
     def counted(*arguments):
-        found = look_up_all(*arguments)
-        asked.extend(found[0])
-        return found
+        coded = look_up_all(*arguments)
+        asked.extend(coded.columns)
+        return coded
 
     monkeypatch.setattr(binner_module, "look_up_all", counted)
     model.predict(new)
