@@ -10,9 +10,9 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.validation import refuse_class
-from mddf._deep_forest.builder import Growth
 from mddf._deep_forest.conformal_sets import PredictsSets, class_scores
-from mddf._deep_forest.estimator import BaseDeepForest
+from mddf._deep_forest.estimator import BaseDeepForest, Target
+from mddf._deep_forest.policy import DeepForestPolicy
 from mddf._ensemble.blending import Calibration, by_output
 from mddf._ensemble.scoring import MARGIN_RATIO, out_of_fold_score
 from mddf._fitted.base_estimators import LayeredClassifier, takes_outputs
@@ -23,7 +23,7 @@ from mddf._targets.class_outputs import ClassOutputs, named_classes, several_out
 from mddf._targets.target_validation import class_factors, encode_labels
 from mddf._training.class_outputs_task import ClassOutputsTask
 from mddf._training.layered_estimator import column_names
-from mddf._training.tasks import ClassificationTask
+from mddf._training.tasks import ClassificationTask, Score, Task
 
 
 class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
@@ -265,60 +265,83 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
         self.scoring = scoring
         self.class_weight = class_weight
 
-    def _set_fitted(self, growth: Growth) -> None:
-        vote = growth.stack.vote
-        calibration = vote.calibration
-        self.exponent_ = calibration.exponent
-        self.label_smoothing_ = calibration.label_smoothing
-        self.strength_ = growth.later.strength
-        self.min_samples_leaf_ = {k: v["min_samples_leaf"] for k, v in growth.chosen.items()}
-        self.oof_probabilities_ = self._by_output(vote.probabilities)
-        labels, weights = growth.training.task.y, growth.training.weights.sample
-        if self._widths is None:
-            self._scores = class_scores(vote.probabilities, labels, weights)
-            return
-        each = zip(self.oof_probabilities_, labels.T, strict=True)
-        self._scores = [class_scores(*of_output, weights) for of_output in each]
+    def _store_outcome(self, policy: DeepForestPolicy) -> None:
+        average = policy.stack.average
+        self.exponent_ = average.calibration.exponent
+        self.label_smoothing_ = average.calibration.label_smoothing
+        self.strength_ = policy.strength
+        self.min_samples_leaf_ = {
+            kind: options["min_samples_leaf"] for kind, options in policy.forest_options.items()
+        }
+        self.oof_probabilities_ = self._by_output(average.forecast)
+        labels = policy.trainer.task.estimator_target
+        weights = policy.trainer.weights.sample
+        self._scores: list[Any]
+        if self._n_classes_per_output is None:
+            self._scores = class_scores(average.forecast, labels, weights)
+        else:
+            self._scores = [
+                class_scores(probabilities, output_labels, weights)
+                for probabilities, output_labels in zip(
+                    self.oof_probabilities_, labels.T, strict=True
+                )
+            ]
 
-    def _read(self, y: Any, given: Any) -> tuple[Any, ...]:
+    def _read_target(self, y: Any, sample_weight: np.ndarray | None) -> Target:
         refuse_class("scoring", self.scoring)
-        several = several_outputs(y)
-        if several is not None:
-            return self._read_outputs(ClassOutputs.read(several, every_class=True), given)
+        y_of_outputs = several_outputs(y)
+        if y_of_outputs is not None:
+            outputs = ClassOutputs.read(y_of_outputs, every_class=True)
+            return self._target_of_outputs(outputs, sample_weight)
         if isinstance(self.class_weight, list):
             raise ValueError("class_weight can be a list only for several outputs of y")
         classes, labels = encode_labels(y)
-        factors = class_factors(self.class_weight, classes, labels, given)
-        weights = row_weights(given, factors, labels)
-        score = None
-        if self.scoring != "log-loss":
-            score = out_of_fold_score(self.scoring, classes, labels, given)
+        factors = class_factors(self.class_weight, classes, labels, sample_weight)
+        weights = row_weights(sample_weight, factors, labels)
         task = ClassificationTask(
             labels,
             len(classes),
             weights.row,
             calibrate=self.calibrate,
-            score=score,
-            measure=self.scoring,
+            score=self._score(classes, labels, sample_weight),
+            score_name=self._score_name,
         )
-        return task, weights, {"classes_": classes}, classes[labels]
+        return Target(task, weights, {"classes_": classes}, classes[labels])
 
-    def _read_outputs(self, outputs: ClassOutputs, given: Any) -> tuple[Any, ...]:
-        """The same of several outputs."""
-        factors = outputs.factors(self.class_weight, given)
-        weights = row_weights(given, factors, np.arange(len(outputs.labels)))
-        score = None
-        if self.scoring != "log-loss":
-            score = out_of_fold_score(self.scoring, outputs.classes, outputs.labels, given)
-        options: dict[str, Any] = {"score": score, "measure": self.scoring}
-        task = ClassOutputsTask(outputs, weights.row, calibrate=self.calibrate, **options)
-        named = named_classes(outputs.classes, outputs.labels.T)
-        return task, weights, {"classes_": outputs.classes}, named
+    def _target_of_outputs(
+        self, outputs: ClassOutputs, sample_weight: np.ndarray | None
+    ) -> Target:
+        factors = outputs.factors(self.class_weight, sample_weight)
+        weights = row_weights(sample_weight, factors, np.arange(len(outputs.labels)))
+        task = ClassOutputsTask(
+            outputs,
+            weights.row,
+            calibrate=self.calibrate,
+            score=self._score(outputs.classes, outputs.labels, sample_weight),
+            score_name=self._score_name,
+        )
+        y = named_classes(outputs.classes, outputs.labels.T)
+        return Target(task, weights, {"classes_": outputs.classes}, y)
 
-    def _members(self, task: Any, categorical: np.ndarray) -> list[MemberSpec]:
-        makers = named_classifiers(self._preset.n_estimators, categorical, task.widths)
+    def _score(
+        self, classes: Any, labels: np.ndarray, sample_weight: np.ndarray | None
+    ) -> Score | None:
+        """Score by which members are weighted; None for the log-loss."""
+        if self.scoring == "log-loss":
+            return None
+        return out_of_fold_score(self.scoring, classes, labels, sample_weight)
+
+    @property
+    def _score_name(self) -> str:
+        return str(getattr(self.scoring, "__name__", self.scoring))
+
+    def _resolve_members(self, task: Task, categorical: np.ndarray) -> list[MemberSpec]:
+        n_classes_per_output = task.n_classes_per_output
+        makers = named_classifiers(
+            self._resolved_preset().n_estimators, categorical, n_classes_per_output
+        )
         members = resolve_members(
-            self._members_of(AUTO),
+            self._member_list_for(AUTO),
             makers,
             AUTO,
             "classifier",
@@ -326,40 +349,44 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
             max_bins=self.max_bins,
             own_parameters=self._own_parameters(),
         )
-        for member in members if task.widths is not None else ():
+        if n_classes_per_output is None:
+            return members
+        for member in members:
             if getattr(member.model, "bootstrap", None) == "balanced":
                 raise ValueError(
                     "bootstrap='balanced' is for the classes of one output, got the member "
-                    f"{member.name!r} and {len(task.widths)} outputs"
+                    f"{member.name!r} and {len(n_classes_per_output)} outputs"
                 )
         return members
 
     @property
-    def _widths(self) -> list[int] | None:
-        """Classes of each of several outputs."""
+    def _n_classes_per_output(self) -> list[int] | None:
+        """Number of classes of each output; None if there is one output."""
         if not isinstance(self.classes_, list):
             return None
-        return [len(of_one) for of_one in self.classes_]
+        return [len(classes) for classes in self.classes_]
 
     @property
     def n_classes_(self) -> Any:
-        """How many classes there are; a list of several outputs."""
-        check_is_fitted(self, "_layers")
-        return self._width if self._widths is None else self._widths
+        """Number of classes; a list if there are several outputs."""
+        check_is_fitted(self)
+        n_classes = self._n_classes_per_output
+        return len(self.classes_) if n_classes is None else n_classes
 
     @property
     def n_outputs_(self) -> int:
-        """How many outputs there are."""
-        check_is_fitted(self, "_layers")
-        return 1 if self._widths is None else len(self._widths)
+        """Number of outputs."""
+        check_is_fitted(self)
+        return 1 if self._n_classes_per_output is None else len(self._n_classes_per_output)
 
     @property
-    def _width(self) -> int:
-        return len(self.classes_) if self._widths is None else sum(self._widths)
+    def _n_columns(self) -> int:
+        n_classes = self._n_classes_per_output
+        return len(self.classes_) if n_classes is None else sum(n_classes)
 
     @property
-    def _outputs(self) -> list[str]:
-        if self._widths is None:
+    def _column_labels(self) -> list[str]:
+        if self._n_classes_per_output is None:
             return column_names(self.classes_)
         return [
             f"output{number}_{name}"
@@ -368,17 +395,15 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
         ]
 
     def _by_output(self, probabilities: np.ndarray) -> Any:
-        if self._widths is None:
+        if self._n_classes_per_output is None:
             return probabilities
-        return by_output(probabilities, self._widths)
+        return by_output(probabilities, self._n_classes_per_output)
 
     def __sklearn_tags__(self) -> Any:
         return takes_outputs(super().__sklearn_tags__())
 
-    # Asking.
-
-    def _finish(self) -> dict[str, Any]:
-        return {"calibration": Calibration(self.exponent_, self.label_smoothing_, self._widths)}
+    def _calibration(self) -> Calibration:
+        return Calibration(self.exponent_, self.label_smoothing_, self._n_classes_per_output)
 
     def _member_score(self, row: dict[str, Any]) -> float:
         if self.scoring in ("log-loss", "neg_log_loss"):

@@ -1,4 +1,4 @@
-"""Sets of classes that hold the class of new samples in a given share of cases."""
+"""Prediction sets of classes with a given coverage, by conformal prediction."""
 
 from __future__ import annotations
 
@@ -14,15 +14,17 @@ from mddf._ensemble.conformal import Scores, check_coverage, counted, warn_of_fe
 def class_scores(
     probabilities: np.ndarray, labels: np.ndarray, weights: np.ndarray | None
 ) -> list[Scores]:
-    """Of the samples of each class, one less what they gave to it out-of-fold."""
-    own = 1 - probabilities[np.arange(len(labels)), labels]
+    """1 - out-of-fold probability of the true class, for the samples of each class."""
+    scores = 1 - probabilities[np.arange(len(labels)), labels]
     counts = counted(len(labels), weights)
-    of_classes = [labels == label for label in range(probabilities.shape[1])]
-    return [Scores.of(own[rows], counts[rows]) for rows in of_classes]
+    return [
+        Scores.from_values(scores[labels == label], counts[labels == label])
+        for label in range(probabilities.shape[1])
+    ]
 
 
 class PredictsSets:
-    """A classifier that keeps `class_scores` of its samples, of several outputs a list of them."""
+    """A classifier that keeps `class_scores` of its samples, or a list of them for each output."""
 
     classes_: Any
     predict_proba: Any
@@ -84,12 +86,16 @@ class PredictsSets:
         True
         """
         coverage = check_coverage(coverage)
-        check_is_fitted(self, "_layers")
-        found = self.predict_proba(X)
-        if not isinstance(found, list):
-            return _sets(found, self._scores, self.classes_, coverage, by_class)
-        each = zip(found, self._scores, self.classes_, strict=True)
-        return [_sets(*of_output, coverage, by_class) for of_output in each]
+        check_is_fitted(self)
+        probabilities = self.predict_proba(X)
+        if not isinstance(probabilities, list):
+            return _sets(probabilities, self._scores, self.classes_, coverage, by_class)
+        return [
+            _sets(output_probabilities, scores, classes, coverage, by_class)
+            for output_probabilities, scores, classes in zip(
+                probabilities, self._scores, self.classes_, strict=True
+            )
+        ]
 
 
 def _sets(
@@ -101,20 +107,20 @@ def _sets(
 ) -> np.ndarray:
     """The sets of one output."""
     parts = scores if by_class else [Scores.joined(scores)]
-    bounds = np.array([part.threshold(coverage) for part in parts])
-    if np.isinf(bounds).any():
-        _warn_of_few(coverage, parts, bounds, classes if by_class else None)
-    return 1 - probabilities <= bounds
+    thresholds = np.array([part.threshold(coverage) for part in parts])
+    if np.isinf(thresholds).any():
+        _warn_of_few_samples(coverage, parts, thresholds, classes if by_class else None)
+    return 1 - probabilities <= thresholds
 
 
-def _warn_of_few(
-    coverage: float, parts: list[Scores], bounds: np.ndarray, classes: np.ndarray | None
+def _warn_of_few_samples(
+    coverage: float, parts: list[Scores], thresholds: np.ndarray, classes: np.ndarray | None
 ) -> None:
-    """Of all samples, or of those of classes."""
+    """Warn that there are too few samples in all, or of some classes."""
     if classes is None:
         warn_of_few(coverage, parts[0].n, "all classes are in every set")
         return
-    few = np.flatnonzero(np.isinf(bounds))
+    few = np.flatnonzero(np.isinf(thresholds))
     smallest = min(few, key=lambda label: parts[label].n)
     name = short(classes.tolist()[smallest])
     outcome = f"{len(few)} of {len(parts)} classes are in every set"

@@ -10,18 +10,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.messages import Renamed
 from mddf._binning.binner import NewRows
-from mddf._deep_forest.builder import Growth
-from mddf._deep_forest.error_scale import ErrorScale
-from mddf._deep_forest.estimator import BaseDeepForest
+from mddf._deep_forest.error_scale import fit_error_scale
+from mddf._deep_forest.estimator import BaseDeepForest, Target
+from mddf._deep_forest.policy import DeepForestPolicy
 from mddf._ensemble.conformal import Scores, check_coverage, counted, warn_of_few
 from mddf._fitted.base_estimators import TableRegressor
-from mddf._fitted.batching import by_blocks, last
+from mddf._fitted.batching import BlockResults, row_blocks
 from mddf._input.reading import read_table
 from mddf._members.members import AUTO_REGRESSORS, named_regressors, resolve_members
 from mddf._members.spec import MemberSpec
 from mddf._resampling.sampling import row_weights
 from mddf._targets.kernel_targets import Units, Values, read_values
-from mddf._training.tasks import RegressionTask
+from mddf._training.seeds import Purpose
+from mddf._training.tasks import RegressionTask, Task
 
 
 class DeepForestRegressor(BaseDeepForest, TableRegressor):
@@ -162,31 +163,40 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         "min_samples_leaf_", lambda leaves: {k: {"min_samples_leaf": n} for k, n in leaves.items()}
     )
 
-    def _set_fitted(self, growth: Growth) -> None:
-        task, forecast = growth.training.task, growth.stack.vote.probabilities
-        self.min_samples_leaf_ = {k: v["min_samples_leaf"] for k, v in growth.chosen.items()}
+    _units: Units
+
+    def _store_outcome(self, policy: DeepForestPolicy) -> None:
+        task, forecast = policy.trainer.task, policy.stack.average.forecast
+        self.min_samples_leaf_ = {
+            kind: options["min_samples_leaf"] for kind, options in policy.forest_options.items()
+        }
         self.oof_prediction_ = self._in_shape(self._units.restore(forecast))
         errors = np.abs(forecast - task.target)
-        scale, scales = ErrorScale.fit(growth.training, errors, (*growth.entropy, 13))
-        self._error_scale = scale
-        columns = range(errors.shape[1])
+        fit = fit_error_scale(
+            policy.trainer, errors, policy.seeds.entropy_for(Purpose.ERROR_SCALE)
+        )
+        self._error_scale = fit.error_scale
+        relative_errors = errors / fit.out_of_fold_scales
         weights = counted(len(errors), task.weight)
-        self._errors = [Scores.of(errors[:, j], weights) for j in columns]
-        self._ratios = [Scores.of(errors[:, j] / scales[:, j], weights) for j in columns]
+        self._errors = [Scores.from_values(column, weights) for column in errors.T]
+        self._ratios = [Scores.from_values(column, weights) for column in relative_errors.T]
 
-    def _read(self, y: Any, given: Any) -> tuple[Any, ...]:
+    def _read_target(self, y: Any, sample_weight: np.ndarray | None) -> Target:
         y = read_values(y)
-        Values.of(y, given).warn_of_lost(given)
-        units = Units.of(y, given)
-        task = RegressionTask(units.standard(y), given)
-        weights = row_weights(given, None, task.key)
-        plain = y[:, 0] if y.shape[1] == 1 else y
-        return task, weights, {"n_outputs_": y.shape[1], "_units": units}, plain
+        Values.of(y, sample_weight).warn_of_lost(sample_weight)
+        units = Units.of(y, sample_weight)
+        task = RegressionTask(units.standard(y), sample_weight)
+        return Target(
+            task,
+            weights=row_weights(sample_weight, None, task.order_key),
+            attributes={"n_outputs_": y.shape[1], "_units": units},
+            y=y[:, 0] if y.shape[1] == 1 else y,
+        )
 
-    def _members(self, task: Any, categorical: np.ndarray) -> list[MemberSpec]:
-        makers = named_regressors(self._preset.n_estimators, categorical)
+    def _resolve_members(self, task: Task, categorical: np.ndarray) -> list[MemberSpec]:
+        makers = named_regressors(self._resolved_preset().n_estimators, categorical)
         return resolve_members(
-            self._members_of(AUTO_REGRESSORS),
+            self._member_list_for(AUTO_REGRESSORS),
             makers,
             AUTO_REGRESSORS,
             "regressor",
@@ -196,30 +206,29 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         )
 
     @property
-    def _width(self) -> int:
+    def _n_columns(self) -> int:
         return len(self._units.mean)
 
     def _counts(self) -> Iterator[tuple[str, int, int]]:
-        yield "n_outputs_", self.n_outputs_, self._width
+        yield "n_outputs_", self.n_outputs_, self._n_columns
         yield from super()._counts()
 
     @property
-    def _outputs(self) -> list[str]:
+    def _column_labels(self) -> list[str]:
         return [f"output{number}" for number in range(self.n_outputs_)]
 
     def _in_shape(self, values: np.ndarray) -> np.ndarray:
+        """Values as users get them: one-dimensional if there is one output."""
         return values[:, 0] if self.n_outputs_ == 1 else values
 
-    # Asking.
-
-    def _finish(self) -> dict[str, Any]:
-        return {"units": self._units}
+    def _target_units(self) -> Units:
+        return self._units
 
     def _member_score(self, row: dict[str, Any]) -> float:
         return row["r2"]
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """Predictions by the votes up to each layer.
+        """Predictions after each layer.
 
         Parameters
         ----------
@@ -228,12 +237,13 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         Yields
         ------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Once for each layer that is kept, once a member so far has a weight.
+            Once for each layer that is kept, as soon as a member has a weight.
         """
-        yield from map(self._in_shape, self._read_stages(X, list))
+        staged = self._fitted_stages().staged_predictions(self._encode(X), self.n_jobs)
+        yield from map(self._in_shape, staged)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The weighted mean of what the members predict.
+        """Weighted mean of the members' predictions.
 
         Parameters
         ----------
@@ -243,8 +253,8 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         -------
         ndarray of shape (n_samples,), or (n_samples, n_outputs) if there are several outputs
         """
-        (prediction,) = self._read_stages(X, lambda stages: [last(stages)])
-        return self._in_shape(prediction)
+        predictions = self._fitted_stages().predict_in_blocks(self._encode(X), self.n_jobs)
+        return self._in_shape(predictions)
 
     def predict_interval(
         self, X: Any, coverage: float = 0.9, *, adaptive: bool = True
@@ -295,30 +305,30 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
            113, 2018.
         """
         coverage = check_coverage(coverage)
-        check_is_fitted(self, "_layers")
+        check_is_fitted(self)
         scores = self._ratios if adaptive else self._errors
-        reach = np.array([of_output.threshold(coverage) for of_output in scores])
-        if np.isinf(reach).any():
-            warn_of_few(
-                coverage, min(of_output.n for of_output in scores), "intervals are infinite"
-            )
-        mean, ends = self._averages(X), []
-        reach = np.broadcast_to(reach, mean.shape)
+        thresholds = np.array([output_scores.threshold(coverage) for output_scores in scores])
+        if np.isinf(thresholds).any():
+            fewest_samples = min(output_scores.n for output_scores in scores)
+            warn_of_few(coverage, fewest_samples, "intervals are infinite")
+        mean = self._average(X)
+        reach = np.broadcast_to(thresholds, mean.shape)
         if adaptive:
             reach = reach * self._error_scales(X)
-        for sign in (-1, 1):
-            finite = self._units.restore(mean + sign * np.where(np.isinf(reach), 0, reach))
-            ends.append(np.where(np.isinf(reach), sign * np.inf, finite))
-        found = np.stack(ends, axis=-1)
-        return found[:, 0] if self.n_outputs_ == 1 else found
+        is_infinite = np.isinf(reach)
+        finite_reach = np.where(is_infinite, 0, reach)
+        lower = np.where(is_infinite, -np.inf, self._units.restore(mean - finite_reach))
+        upper = np.where(is_infinite, np.inf, self._units.restore(mean + finite_reach))
+        intervals = np.stack([lower, upper], axis=-1)
+        return intervals[:, 0] if self.n_outputs_ == 1 else intervals
 
     def _error_scales(self, X: Any) -> np.ndarray:
-        """How large errors of these rows are, in units of the targets' standard deviation."""
+        """Predicted size of the errors, in units of the targets' standard deviation."""
         table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
         rows = NewRows(self._binner, table)
-
-        def read(first: int, end: int) -> list[np.ndarray]:
-            return [self._error_scale.of_rows(rows.block(first, end).codes, self.n_jobs)]
-
-        (found,) = by_blocks(read, table.shape[0], table.shape[1] + 16 * self._width)
-        return found
+        results = BlockResults(rows.n_rows)
+        for first, end in row_blocks(rows.n_rows, table.shape[1] + 16 * self._n_columns):
+            codes = rows.block(first, end).codes
+            results.put(first, end, [self._error_scale.predict(codes, self.n_jobs)])
+        (scales,) = results.arrays
+        return scales

@@ -46,7 +46,7 @@ class Scores:
     weights: np.ndarray
 
     @classmethod
-    def of(cls, values: np.ndarray, weights: np.ndarray) -> Scores:
+    def from_values(cls, values: np.ndarray, weights: np.ndarray) -> Scores:
         """From scores in any order; see `counted` for the weights."""
         order = np.argsort(values, kind="stable")
         return cls(values[order], weights[order])
@@ -55,7 +55,7 @@ class Scores:
     def joined(cls, parts: list[Scores]) -> Scores:
         """The scores of several kinds of rows as one."""
         values = np.concatenate([part.values for part in parts])
-        return cls.of(values, np.concatenate([part.weights for part in parts]))
+        return cls.from_values(values, np.concatenate([part.weights for part in parts]))
 
     @property
     def n(self) -> float:

@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mddf._fitted.base_estimators import ProbabilityClassifier, takes_outputs
+from mddf._fitted.fitted_model import Conversion
 from mddf._forest.base import Forest
 from mddf._forest.parameters import CLASS_CRITERIA, CONSTRAINTS, ENTROPIES
 from mddf._resampling.sampling import RowWeights, row_weights
@@ -132,15 +133,14 @@ class BaseForest(Forest, ProbabilityClassifier):
             score = self._scored(accuracy_score, target.classes[labels], target.classes[votes])
         return {"oob_decision_function_": decision, "oob_score_": score}
 
-    def _read_stages(self, X: Any, read: Any) -> Any:
+    def _predict_in_blocks(self, X: Any, convert: Conversion | None = None) -> np.ndarray:
         check_is_fitted(self, "_trees")
 
-        def read_rows(rows: Any) -> Any:
+        def predict_rows(rows: Any) -> np.ndarray:
             means = predictor.mean_vectors(self._trees, rows, self._width, n_jobs=self.n_jobs)
-            (found,) = read(iter([means]))
-            return found
+            return means if convert is None else convert(means)
 
-        return [self._read_rows(X, read_rows, 24 * self._width)]
+        return self._read_rows(X, predict_rows, 24 * self._width)
 
     def __sklearn_tags__(self) -> Any:
         return takes_outputs(super().__sklearn_tags__())

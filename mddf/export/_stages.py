@@ -11,6 +11,7 @@ from mddf._ensemble.blending import FLOOR, Calibration
 from mddf._fitted.fitted_model import FittedStages, Stage, StageMember
 from mddf._fitted.vector_layout import GRAIN
 from mddf._gradient.fitted_trees import BoostedMember
+from mddf._gradient.losses import Labels, Numbers
 from mddf._gradient.target_encoding import TargetStatistics
 from mddf._members.boosted import BoostedFolds
 from mddf._targets.kernel_targets import Units
@@ -54,7 +55,7 @@ def _add_mean(graph: Graph, values: list[str], weights: Any = None) -> str:
 def add_stages(
     graph: Graph, raw: str, levels: CategoryLevels, fitted: FittedStages, is_regressor: bool
 ) -> str:
-    """As `FittedStages.outcomes`: what all stages predict together."""
+    """As `FittedStages.predict`: the prediction of all stages together."""
     codes = numbers = raw
     columns: list[str] = []
     votes: list[tuple[str, StageMember]] = []
@@ -86,6 +87,7 @@ def add_stages(
     else:
         average = _add_mean_of_columns(graph, added, stage)
     if fitted.link is not None:
+        assert isinstance(fitted.link, Labels | Numbers)
         return add_link(graph, average, fitted.link)
     if fitted.units is not None:
         return _add_restored(graph, average, fitted.units)
@@ -183,7 +185,7 @@ def _add_mean_of_columns(graph: Graph, columns: str, stage: Stage) -> str:
 
 
 def _add_vote(graph: Graph, votes: list[tuple[str, StageMember]]) -> str:
-    """As `FittedStages.averages`: the mean of all members that have a weight."""
+    """As `FittedStages.average`: the mean of all members that have a weight."""
     kept = [(vectors, member) for vectors, member in votes if member.weight > 0]
     sharpened = [_add_sharpened(graph, vectors, member.exponent) for vectors, member in kept]
     weights = [member.weight for _, member in kept]
