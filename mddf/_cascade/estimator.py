@@ -17,8 +17,6 @@ from sklearn.utils.validation import check_is_fitted
 from mddf._base.fingerprint import fingerprint
 from mddf._base.messages import short
 from mddf._base.validation import Within, finite, naming, refuse_class
-from mddf._binning.binned_table import BinnedTable
-from mddf._binning.binner import Binner
 from mddf._cascade.forests import OUT_OF_BAG, resolve_forests
 from mddf._cascade.plan import CascadeKind, CascadePlan, LayerFolds, resolve_grains
 from mddf._cascade.policy import CascadePolicy
@@ -32,11 +30,18 @@ from mddf._members.composition import HoldsMembers
 from mddf._members.spec import MemberSpec
 from mddf._resampling.folds import gives_folds, group_numbers, is_splitter, make_folds
 from mddf._resampling.sampling import canonical_order, row_weights
-from mddf._targets.target_validation import class_factors, encode_labels
+from mddf._targets.kernel_targets import Classes
+from mddf._targets.target_validation import class_factors
 from mddf._training.checkpoints import Checkpoint, fit_inputs
 from mddf._training.layer_builder import build_layers
 from mddf._training.layer_trainer import LayerTrainer
-from mddf._training.layered_estimator import CONSTRAINTS, FitInputs, Layered, column_names
+from mddf._training.layered_estimator import (
+    CONSTRAINTS,
+    BinnedInputs,
+    FitInputs,
+    Layered,
+    column_names,
+)
 from mddf._training.seeds import Purpose, Seeds
 from mddf._training.tasks import ClassificationTask
 
@@ -77,9 +82,10 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
     def _fit(
         self, X: Any, y: Any, sample_weight: Any, groups: Any, *, with_features: bool
     ) -> list[np.ndarray]:
-        # 1. Read the inputs, and the members of a layer.
+        # 1. Read the inputs, and make the members of a layer.
         inputs = self._read_inputs(X, y, sample_weight, groups)
-        classes, labels = encode_labels(y)
+        target = Classes.read(y)
+        classes = target.classes
         refuse_class("scoring", self.scoring)
         kind = self._kind()
         members = self._resolve_forests(kind, inputs.sample_weight)
@@ -88,49 +94,27 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         layout = kind.layout(len(members), len(classes), min(map(len, grains)))
 
         # 2. Bin the table, with spare columns for the features that a layer adds.
-        binner, table = self._bin(inputs, layout.n_columns)
-        seeds = Seeds.from_random_state(self.random_state)
-        trainer = self._make_trainer(
-            inputs, classes, labels, members=members, binner=binner, table=table
-        )
+        binned = self._bin(inputs, layout.n_columns)
+        trainer = self._make_trainer(inputs, target, members, binned)
 
         # 3. Make the folds, and decide how layers are scored and when to stop.
-        group_of_row = None if groups is None else group_numbers(groups, labels, self.cv)
-        layer_folds = LayerFolds.from_cv(
-            self.cv,
-            inputs.X_for_splitter(binner, self.cv),
-            classes[labels],
-            labels=labels,
-            groups=groups,
-            seeds=seeds,
-        )
-        checkpoint = self._checkpoint_of(inputs, trainer, members, group_of_row, layer_folds)
-        score = out_of_fold_score(self.scoring, classes, labels, inputs.sample_weight)
-        stopper = self._stopper(score, trainer, group_of_row, n_grains=len(grains))
-        choice = None
-        if self.early_stopping and self.keep_layers == "held-out":
-            choice = self._choose_layers_by_held_out(inputs, classes, labels, seeds)
+        folds = self._make_folds(inputs, target, binned)
+        score = out_of_fold_score(self.scoring, classes, target.key, inputs.sample_weight)
+        checkpoint = self._checkpoint_of(inputs, trainer, members, folds)
+        stopper = self._make_stopper(score, folds, trainer, n_grains=len(grains))
+        choice = self._layers_by_held_out(inputs, target, binned.seeds)
+        if choice is not None:
             stopper.n_layers = choice.n_layers
 
         # 4. Build the layers, and calibrate their average.
-        policy = CascadePolicy(
-            trainer,
-            CascadePlan(kind, members, layer_folds, self.refit, grains, layout),
-            score,
-            stopper,
-            seeds,
-            verbose=self.verbose > 0,
-            keep_vectors=with_features,
-        )
+        plan = CascadePlan(kind, members, folds, self.refit, grains, layout)
+        policy = self._make_policy(trainer, plan, score, stopper, keep_vectors=with_features)
         build_layers(policy, stopper.n_layers, checkpoint)
         policy.keep_best_layers()
-        if self.calibrate:
-            probabilities, row_weight = policy.trace.probabilities, trainer.weights.row
-            policy.model.calibration = calibration(probabilities, labels, row_weight)
+        self._calibrate(policy)
 
         # 5. Store the model and how it was built.
-        self.classes_, self._binner, self._cascade = classes, binner, policy.model
-        self._seen = fingerprint(table.codes[:, : inputs.n_features])
+        self.classes_, self._binner, self._cascade = classes, binned.binner, policy.model
         self._store_trace(policy, choice)
         self._keep_stages()
         return [np.stack(vectors) for vectors in policy.trace.vectors]
@@ -151,33 +135,46 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
     def _make_trainer(
         self,
         inputs: FitInputs,
-        classes: np.ndarray,
-        labels: np.ndarray,
-        *,
+        target: Classes,
         members: Sequence[MemberSpec],
-        binner: Binner,
-        table: BinnedTable,
+        binned: BinnedInputs,
     ) -> LayerTrainer:
         """The trainer, with all that members are trained on."""
-        factors = class_factors(self.class_weight, classes, labels, inputs.sample_weight)
-        weights = row_weights(inputs.sample_weight, factors, labels)
+        labels, sample_weight = target.key, inputs.sample_weight
+        factors = class_factors(self.class_weight, target.classes, labels, sample_weight)
+        weights = row_weights(sample_weight, factors, labels)
         needs_numbers = not all(member.is_forest for member in members)
+        n_classes = len(target.classes)
         return LayerTrainer(
-            table=table,
+            table=binned.table,
             n_features=inputs.n_features,
-            numbers=binner.numbers(inputs.table) if needs_numbers else None,
-            task=ClassificationTask(labels, len(classes), weights.row, calibrate=False),
+            numbers=binned.binner.numbers(inputs.table) if needs_numbers else None,
+            task=ClassificationTask(labels, n_classes, weights.row, calibrate=False),
             weights=weights,
-            order=canonical_order(table.codes, labels),
+            order=canonical_order(binned.table.codes, labels),
             n_jobs=self.n_jobs,
             show_progress=self.verbose > 1,
         )
 
-    def _stopper(
+    def _make_folds(self, inputs: FitInputs, target: Classes, binned: BinnedInputs) -> LayerFolds:
+        groups = None
+        if inputs.groups is not None:
+            groups = group_numbers(inputs.groups, target.key, self.cv)
+        return LayerFolds.from_cv(
+            self.cv,
+            inputs.X_for_splitter(binned.binner, self.cv),
+            target.classes[target.key],
+            labels=target.key,
+            groups=inputs.groups,
+            group_of_row=groups,
+            seeds=binned.seeds,
+        )
+
+    def _make_stopper(
         self,
         score: Callable[..., float],
+        folds: LayerFolds,
         trainer: LayerTrainer,
-        group_of_row: np.ndarray | None,
         *,
         n_grains: int,
     ) -> Stopper:
@@ -186,8 +183,8 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         one_se = None
         if self.early_stopping and self.keep_layers == "fewest":
             # Without groups, samples are cut into blocks by their place in the canonical order.
-            units = np.argsort(trainer.order) if group_of_row is None else group_of_row
-            one_se = OneSEStopper(score, units)
+            groups = folds.group_of_row
+            one_se = OneSEStopper(score, np.argsort(trainer.order) if groups is None else groups)
         return Stopper(
             self.n_layers,
             self.n_iter_no_change if stops_early else None,
@@ -197,15 +194,46 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
             min_layers=n_grains,
         )
 
-    def _choose_layers_by_held_out(
-        self, inputs: FitInputs, classes: np.ndarray, labels: np.ndarray, seeds: Seeds
-    ) -> LayerChoice:
-        """Number of layers that score best on a quarter of the samples, in a fit without them."""
+    def _make_policy(
+        self,
+        trainer: LayerTrainer,
+        plan: CascadePlan,
+        score: Callable[..., float],
+        stopper: Stopper,
+        *,
+        keep_vectors: bool,
+    ) -> CascadePolicy:
+        return CascadePolicy(
+            trainer,
+            plan,
+            score,
+            stopper,
+            plan.layer_folds.seeds,
+            verbose=self.verbose > 0,
+            keep_vectors=keep_vectors,
+        )
+
+    def _calibrate(self, policy: CascadePolicy) -> None:
+        """Calibrate the average of the layers that are kept by their out-of-fold probabilities."""
+        if self.calibrate:
+            labels, row_weight = policy.trainer.task.target, policy.trainer.weights.row
+            policy.model.calibration = calibration(policy.trace.probabilities, labels, row_weight)
+
+    def _layers_by_held_out(
+        self, inputs: FitInputs, target: Classes, seeds: Seeds
+    ) -> LayerChoice | None:
+        """Number of layers that score best on a quarter of the samples, in a fit without them.
+
+        None unless keep_layers="held-out".
+        """
+        if not (self.early_stopping and self.keep_layers == "held-out"):
+            return None
         if gives_folds(self.cv) and not is_splitter(self.cv):
             raise ValueError(
                 "keep_layers='held-out' needs cv to be a number or a splitter, since a quarter of "
                 f"the samples is held out, got cv={short(self.cv)}"
             )
+        classes, labels = target.classes, target.key
         X, sample_weight, groups = inputs.X, inputs.sample_weight, inputs.groups
         seed = seeds.integer(Purpose.HELD_OUT_LAYERS)
         train, held_out = make_folds(4, X, labels, labels, seed, groups)[0]
@@ -239,8 +267,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         inputs: FitInputs,
         trainer: LayerTrainer,
         members: Sequence[MemberSpec],
-        group_of_row: np.ndarray | None,
-        layer_folds: LayerFolds,
+        folds: LayerFolds,
     ) -> Checkpoint | None:
         """The checkpoint, if there is one; refuses members that it cannot hold."""
         if self.checkpoint is None:
@@ -255,14 +282,16 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
                 trainer.table,
                 trainer.task.target,
                 inputs.sample_weight,
-                group_of_row,
-                folds=layer_folds.fixed,
+                folds.group_of_row,
+                folds=folds.fixed,
             )
         )
 
     def _store_trace(self, policy: CascadePolicy, choice: LayerChoice | None) -> None:
         """Set the fitted attributes that describe the fit."""
         model, trace = policy.model, policy.trace
+        n_features = policy.trainer.n_features
+        self._seen = fingerprint(policy.trainer.table.codes[:, :n_features])
         self.n_layers_ = len(model.layers)
         self.alphas_ = model.alphas[-1]
         self.history_ = trace.history

@@ -75,6 +75,8 @@ class LayerFolds:
     cv : int, splitter, iterable of (train, test), "oob" or None
     X, y, labels, groups
         As in :func:`mddf._resampling.folds.make_folds`.
+    group_of_row : ndarray of int of shape (n_samples,) or None
+        Groups as numbers.
     seeds : Seeds
     fixed : list of (train, held out) or None
         Folds of all layers, if `cv` gives them.
@@ -85,16 +87,25 @@ class LayerFolds:
     y: Any
     labels: np.ndarray
     groups: Any
+    group_of_row: np.ndarray | None
     seeds: Seeds
     fixed: Folds | None
 
     @classmethod
     def from_cv(
-        cls, cv: Any, X: Any, y: Any, *, labels: np.ndarray, groups: Any, seeds: Seeds
+        cls,
+        cv: Any,
+        X: Any,
+        y: Any,
+        *,
+        labels: np.ndarray,
+        groups: Any,
+        group_of_row: np.ndarray | None,
+        seeds: Seeds,
     ) -> LayerFolds:
         """Ask a splitter for its folds once."""
         fixed = make_folds(cv, X, y, labels, 0, groups) if gives_folds(cv) else None
-        return cls(cv, X, y, labels, groups, seeds, fixed)
+        return cls(cv, X, y, labels, groups, group_of_row, seeds, fixed)
 
     def for_layer(self, number: int) -> Folds | None:
         """Folds of a layer; None for out-of-bag predictions."""

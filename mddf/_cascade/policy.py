@@ -243,11 +243,9 @@ class CascadePolicy(LayerPolicy[LayerProposal, TrainedLayer, LayerEvaluation]):
         del self.trace.vectors[n_kept:]
 
     def to_store(self, layer: TrainedLayer) -> tuple[Any, ...]:
-        """See LayerPolicy."""
         return layer.layer, layer.vectors, layer.seconds
 
     def from_stored(self, proposal: LayerProposal, *parts: Any) -> TrainedLayer:
-        """See LayerPolicy."""
         layer, vectors, seconds = parts
         shape = self.trainer.n_samples, self.plan.layout.n_classes
         if not isinstance(layer, Layer) or len(layer.members) != len(vectors):

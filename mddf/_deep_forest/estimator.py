@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 from mddf._base.deadline import Clock
 from mddf._base.fingerprint import fingerprint
 from mddf._base.validation import COUNT, Within
-from mddf._binning.binned_table import BinnedTable
 from mddf._binning.binner import Binner
 from mddf._binning.high_cardinality import CategoryLevels
 from mddf._deep_forest.fit_report import Candidate, print_line
@@ -45,7 +44,12 @@ from mddf._resampling.sampling import RowWeights, canonical_order
 from mddf._targets.kernel_targets import Units
 from mddf._training.checkpoints import Checkpoint, fit_inputs
 from mddf._training.layer_builder import Stop, build_layers
-from mddf._training.layered_estimator import CONSTRAINTS, FitInputs, Layered
+from mddf._training.layered_estimator import (
+    CONSTRAINTS,
+    BinnedInputs,
+    FitInputs,
+    Layered,
+)
 from mddf._training.seeds import Purpose, Seeds
 from mddf._training.tasks import Task
 
@@ -180,73 +184,76 @@ class BaseDeepForest(HoldsMembers, Layered):
     def _fit(
         self, X: Any, y: Any, sample_weight: Any, groups: Any, *, with_features: bool
     ) -> list[np.ndarray]:
-        preset = self._resolved_preset()
-        clock = Clock(self.time_limit)
+        preset, clock = self._resolved_preset(), Clock(self.time_limit)
 
-        # 1. Read the inputs and make the task and its members.
+        # 1. Read the inputs, and make the task and the members of the first layer.
         inputs = self._read_inputs(X, y, sample_weight, groups)
         target = self._read_target(y, inputs.sample_weight)
-        categorical = category_mask(inputs.table, self.categorical_features)
-        members = self._resolve_members(target.task, categorical)
-        _check_members_take_weights(members, target.weights)
+        members = self._make_members(inputs, target)
 
         # 2. Bin the table, with spare columns for the vectors that a layer adds.
-        n_columns = target.task.n_columns
-        n_spare = min(len(members) * n_columns, max(MOST_COLUMNS, n_columns))
+        n_spare = _n_spare_columns(len(members), target.task.n_columns)
         boosts = any(member.is_boosted for member in members)
-        binner, table = self._bin(inputs, n_spare, FEWEST_LEVELS if boosts else None)
-        seeds = Seeds.from_random_state(self.random_state)
+        binned = self._bin(inputs, n_spare, FEWEST_LEVELS if boosts else None)
+        seeds = binned.seeds
 
-        # 3. Make the folds and check that all members can be trained on them.
-        trainer = self._make_trainer(
-            inputs, target, members, binner=binner, table=table, seeds=seeds, clock=clock
-        )
+        # 3. Make the folds, and check that all members can be trained on them.
+        trainer = self._make_trainer(inputs, target, members, binned, clock)
         _set_boosting_parameters(members, preset, trainer)
         trainer.check_members(members, seeds)
         checkpoint = self._checkpoint_of(trainer, members, inputs)
 
         # 4. Choose the members' options, and build layers as long as they help.
-        policy = DeepForestPolicy(
-            trainer,
-            members,
-            seeds,
-            depths=preset.depths if target.task.has_margins else preset.number_depths,
-            keep_fold_models=not self.refit or clock.runs,
-            verbose=self.verbose > 0,
-        )
+        policy = self._make_policy(trainer, members, seeds)
         policy.choose_options()
         stop = build_layers(policy, preset.n_layers, checkpoint)
         policy.leaderboard.finish(policy.stack.average.weights)
 
         # 5. Refit the members that are kept on all samples.
-        kept = keep_layers(
-            policy.stack,
-            seeds,
-            policy.report,
-            policy.leaderboard.rows,
-            refit=self.refit and policy.has_time_to_refit(),
-        )
+        refit = self.refit and policy.has_time_to_refit()
+        kept = keep_layers(policy.stack, seeds, policy.report, policy.leaderboard, refit=refit)
 
         # 6. Store the model and how it was found.
         self.__dict__.update(target.attributes)
-        self._binner, self._layers, self._n_spare = binner, kept.layers, n_spare
+        self._binner, self._layers, self._n_spare = binned.binner, kept.layers, n_spare
         self._store_fit(policy, stop or Stop(f"n_layers={preset.n_layers} were grown"))
         self._store_outcome(policy)
         self._keep_stages()
         return kept.vectors if with_features else []
+
+    def _make_members(self, inputs: FitInputs, target: Target) -> list[MemberSpec]:
+        """Members of the first layer; refuses estimators that cannot take weights."""
+        categorical = category_mask(inputs.table, self.categorical_features)
+        members = self._resolve_members(target.task, categorical)
+        for member in members:
+            if target.weights.row is not None and member.needs_numbers:
+                check_takes_weights("members", member.name, member.model)
+        return members
+
+    def _make_policy(
+        self, trainer: FoldTrainer, members: list[MemberSpec], seeds: Seeds
+    ) -> DeepForestPolicy:
+        preset = self._resolved_preset()
+        return DeepForestPolicy(
+            trainer,
+            members,
+            seeds,
+            depths=preset.depths if trainer.task.has_margins else preset.number_depths,
+            # A limit of time may leave no time for a refit.
+            keep_fold_models=not self.refit or trainer.clock.runs,
+            verbose=self.verbose > 0,
+        )
 
     def _make_trainer(
         self,
         inputs: FitInputs,
         target: Target,
         members: Sequence[MemberSpec],
-        *,
-        binner: Binner,
-        table: BinnedTable,
-        seeds: Seeds,
+        binned: BinnedInputs,
         clock: Clock,
     ) -> FoldTrainer:
         """Make the folds, and the trainer with all that members are trained on."""
+        binner, table, seeds = binned.binner, binned.table, binned.seeds
         task, strata, groups = target.task, target.task.strata, inputs.groups
         cv = self._resolved_cv(task)
         X = inputs.X_for_splitter(binner, self.cv)
@@ -480,13 +487,9 @@ class BaseDeepForest(HoldsMembers, Layered):
             yield "width of trees", block.width, n_columns
 
 
-def _check_members_take_weights(members: Sequence[MemberSpec], weights: RowWeights) -> None:
-    """Refuse estimators that cannot take the weights of the samples."""
-    if weights.row is None:
-        return
-    for member in members:
-        if member.needs_numbers:
-            check_takes_weights("members", member.name, member.model)
+def _n_spare_columns(n_members: int, n_columns: int) -> int:
+    """Spare columns of the table: for the vectors of all members, or for their mean."""
+    return min(n_members * n_columns, max(MOST_COLUMNS, n_columns))
 
 
 def _set_boosting_parameters(

@@ -110,7 +110,6 @@ class FoldTrainer(LayerTrainer):
 
     @property
     def growing_limits(self) -> dict[str, Any]:
-        """See LayerTrainer."""
         return {"until": self.clock.end, "whole": self.clock.whole} if self.clock.runs else {}
 
     def check_members(self, members: Sequence[MemberSpec], seeds: Seeds) -> None:

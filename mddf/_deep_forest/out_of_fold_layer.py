@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,13 +64,10 @@ class OutOfFoldLayer:
         cls,
         members: list[MemberSpec],
         trainer: FoldTrainer,
-        names: list[tuple[str, dict[str, Any] | None]],
-        vectors: np.ndarray,
-        models: list[Any],
-        *rest: Any,
+        parts: Sequence[Any],
     ) -> OutOfFoldLayer:
         """Restore a layer of some of these members from the parts of `to_store`."""
-        seconds, pruned, strength, pruned_importances = rest
+        names, vectors, models, seconds, pruned, strength, pruned_importances = parts
         by_name = {member.name: member for member in members}
         kept_members = [by_name[name].with_chosen(chosen) for name, chosen in names]
         shape = len(kept_members), trainer.n_samples, trainer.task.n_columns

@@ -168,13 +168,11 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
         return self.trainer.clock.kept_back(_SECONDS_PER_FORECAST * n_numbers)
 
     def time_slot(self, number: int) -> AbstractContextManager[None]:
-        """See LayerPolicy."""
         if number == 0:
             return self._time_for_weights()
         return self.trainer.clock.cut(_LATER_SHARE, whole=True)
 
     def out_of_time(self, number: int) -> Stop:
-        """See LayerPolicy."""
         self.report.add_cut(f"layer {number + 1}", "not kept", n_rows=self.trainer.n_samples)
         return Stop(f"time_limit ended the trial of layer {number + 1}")
 
@@ -249,12 +247,10 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
         return None
 
     def to_store(self, layer: OutOfFoldLayer) -> tuple[Any, ...]:
-        """See LayerPolicy."""
         return layer.to_store()
 
     def from_stored(self, proposal: list[MemberSpec], *parts: Any) -> OutOfFoldLayer:
-        """See LayerPolicy."""
-        return OutOfFoldLayer.from_stored(proposal, self.trainer, *parts)
+        return OutOfFoldLayer.from_stored(proposal, self.trainer, parts)
 
     def has_time_to_refit(self) -> bool:
         """Whether the members that are kept can be refitted in the remaining time."""

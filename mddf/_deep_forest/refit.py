@@ -13,6 +13,7 @@ from mddf._base.deadline import TimeIsUp
 from mddf._base.serialization import to_plain
 from mddf._deep_forest.fit_report import FitReport
 from mddf._deep_forest.layers import DeepLayer, FittedMember
+from mddf._deep_forest.leaderboard import Leaderboard
 from mddf._deep_forest.stack import GrownLayer, Stack
 from mddf._training.layer_trainer import LayerInput, LayerJob, Split
 from mddf._training.seeds import Purpose, Seeds
@@ -33,7 +34,7 @@ def keep_layers(
     stack: Stack,
     seeds: Seeds,
     report: FitReport,
-    leaderboard: Sequence[dict[str, Any]],
+    leaderboard: Leaderboard,
     *,
     refit: bool,
 ) -> KeptLayers:
@@ -44,8 +45,8 @@ def keep_layers(
     stack : Stack
     seeds : Seeds
     report : FitReport
-    leaderboard : sequence of dict
-        Rows, whose "bytes" are set.
+    leaderboard : Leaderboard
+        The "bytes" of its rows are set.
     refit : bool
         Whether members are trained once more on all samples.
     """
@@ -66,7 +67,7 @@ def keep_layers(
         members = [
             _fitted_member(layer, i, models[i], float(layer_weights[i]), leaf_scale) for i in kept
         ]
-        _set_bytes(leaderboard, number, members)
+        _set_bytes(leaderboard.rows, number, members)
         vectors.append(layer.vectors[kept])
         before = stack.layers[number - 1].features if number else None
         no_columns = stack.trainer.table.bins.columns(0, 0)
@@ -82,11 +83,11 @@ def keep_layers(
 
 
 def _set_bytes(
-    leaderboard: Sequence[dict[str, Any]], number: int, members: Sequence[FittedMember]
+    rows: Sequence[dict[str, Any]], number: int, members: Sequence[FittedMember]
 ) -> None:
     """Set the size of the models in a layer's rows of the leaderboard."""
     sizes = {member.name: len(pickle.dumps(to_plain(member.models))) for member in members}
-    for row in leaderboard:
+    for row in rows:
         if row["layer"] == number + 1:
             row["bytes"] = sizes.get(row["member"], 0)
 

@@ -76,7 +76,6 @@ class Simplex:
     n_steps: int = N_STEPS
 
     def __call__(self, history: MarginHistory) -> np.ndarray:
-        """See CoefficientRule."""
         if history.margins.shape[1] == 1:
             return np.ones(1)
         return simplex_alphas(
@@ -96,7 +95,6 @@ class Stagewise:
     mu: float
 
     def __call__(self, history: MarginHistory) -> np.ndarray:
-        """See CoefficientRule."""
         last = stagewise_alpha(
             history.margins[:, -1],
             weighted_sum(history.margins[:, :-1], history.before),
@@ -113,7 +111,6 @@ class MeanMargin:
     """``ln((1 + g) / (1 - g)) / 2`` of the last layer's mean margin g."""
 
     def __call__(self, history: MarginHistory) -> np.ndarray:
-        """See CoefficientRule."""
         last = mean_margin_alpha(history.margins[:, -1], history.weight)
         return _not_all_zero(np.append(history.before, last))
 
@@ -123,7 +120,6 @@ class LastLayer:
     """The last layer decides alone."""
 
     def __call__(self, history: MarginHistory) -> np.ndarray:
-        """See CoefficientRule."""
         return np.append(np.zeros(len(history.before)), 1.0)
 
 
@@ -140,7 +136,6 @@ class OwnRule:
     function: Callable[..., Any]
 
     def __call__(self, history: MarginHistory) -> np.ndarray:
-        """See CoefficientRule."""
         with naming("alpha"):
             found = self.function(*_shown(history, history.before))
         n_layers = history.margins.shape[1]
@@ -193,7 +188,6 @@ class OwnReweighting:
     function: Callable[..., Any]
 
     def __call__(self, history: MarginHistory, alphas: np.ndarray) -> np.ndarray:
-        """See Reweighting."""
         with naming("reweighting"):
             found = self.function(*_shown(history, alphas))
         n_samples, weight = len(history.margins), history.weight

@@ -56,33 +56,28 @@ class ClassOutputsTask(ClassificationTask):
 
     @cached_property
     def kernel_target(self) -> ClassTarget | ValueTarget:
-        """See Task."""
         return self.leaf_values.cells
 
     def for_rows(self, rows: np.ndarray) -> ClassOutputsTask:
-        """See Task."""
         weight = weights_for_rows(rows, self.weight)
         outputs = self.leaf_values.of_rows(rows)
         return ClassOutputsTask(outputs, weight, calibrate=self.calibrate)
 
     @property
     def estimator_target(self) -> np.ndarray:
-        """See Task."""
         return self.leaf_values.labels
 
     @property
     def outputs(self) -> list[tuple[np.ndarray, int]]:
-        """See Task."""
         return list(zip(self.leaf_values.labels.T, self.leaf_values.n_classes, strict=True))
 
     @property
     def order_key(self) -> np.ndarray:
-        """See Task."""
         return self.leaf_values.key
 
     @cached_property
     def strata(self) -> np.ndarray:
-        """See Task; a stratum is a combination of classes of all outputs."""
+        """A stratum is a combination of classes of all outputs."""
         _, strata, counts = np.unique(
             self.leaf_values.labels, axis=0, return_inverse=True, return_counts=True
         )
@@ -91,21 +86,18 @@ class ClassOutputsTask(ClassificationTask):
 
     @property
     def prior(self) -> float | np.ndarray:
-        """See Task."""
         return np.repeat(1 / np.array(self.leaf_values.n_classes), self.leaf_values.n_classes)
 
     @property
     def refit_tree_factor(self) -> int:
-        """See Task."""
         return 1
 
     @property
     def boosting_cost(self) -> float:
-        """See Task; each output has trees of its own."""
+        """Each output has trees of its own."""
         return float(sum(max(1.0, n / 2) for n in self.leaf_values.n_classes))
 
     def forecast_from_sums(self, sums: np.ndarray, n_trees: np.ndarray) -> np.ndarray:
-        """See Task."""
         return (sums[:, ::2] + sums[:, 1::2]) / n_trees[:, None]
 
     def _is_correct(self, forecast: np.ndarray) -> np.ndarray:

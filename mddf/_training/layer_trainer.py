@@ -100,12 +100,10 @@ class SumOfTrees:
     task: Task
 
     def held_out_vectors(self, growth: grower.GrowthResult) -> np.ndarray:
-        """See OutOfFoldAggregator."""
         assert growth.sums is not None
         return growth.sums
 
     def combined(self, total: np.ndarray) -> np.ndarray:
-        """See OutOfFoldAggregator."""
         with np.errstate(invalid="ignore"):
             total /= total.sum(axis=1, keepdims=True)
         total /= GRAIN
@@ -135,13 +133,11 @@ class MeanOfFolds:
         return cls(task, n_times_held_out)
 
     def held_out_vectors(self, growth: grower.GrowthResult) -> np.ndarray:
-        """See OutOfFoldAggregator."""
         assert growth.sums is not None
         assert growth.n_trees is not None
         return rounded(self.task.forecast_from_sums(growth.sums, growth.n_trees))
 
     def combined(self, total: np.ndarray) -> np.ndarray:
-        """See OutOfFoldAggregator."""
         total /= self.n_times_held_out[:, None]
         return total
 

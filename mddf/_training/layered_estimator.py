@@ -29,6 +29,7 @@ from mddf._input.table import Table
 from mddf._resampling.folds import ask_for_groups, is_splitter
 from mddf._targets.target_validation import check_weights
 from mddf._training.checkpoints import Checkpoint, description
+from mddf._training.seeds import Seeds
 
 CONSTRAINTS: dict[str, Any] = {
     "n_layers": [COUNT],
@@ -73,6 +74,15 @@ class FitInputs:
         if self.X is self.table and is_splitter(cv):
             return binner.numbers(self.table)
         return self.X
+
+
+@dataclass(frozen=True)
+class BinnedInputs:
+    """The binned table, the binner that was fitted to it, and the seeds of the fit."""
+
+    binner: Binner
+    table: BinnedTable
+    seeds: Seeds
 
 
 class Layered(PredictsByStages, TransformerMixin):
@@ -160,10 +170,11 @@ class Layered(PredictsByStages, TransformerMixin):
 
     def _bin(
         self, inputs: FitInputs, n_spare: int, many_levels: int | None = None
-    ) -> tuple[Binner, BinnedTable]:
-        """Fit a binner; returns it with the binned table, which has spare columns."""
+    ) -> BinnedInputs:
+        """Bin the table, with spare columns on the right."""
         binner = Binner(self.categorical_features, self.max_bins, self.n_jobs, many_levels)
-        return binner, binner.fit_transform(inputs.table, inputs.sample_weight, n_spare=n_spare)
+        table = binner.fit_transform(inputs.table, inputs.sample_weight, n_spare=n_spare)
+        return BinnedInputs(binner, table, Seeds.from_random_state(self.random_state))
 
     def _open_checkpoint(self, inputs: dict[str, list[np.ndarray]]) -> Checkpoint:
         """Checkpoint of a fit on these inputs."""

@@ -242,43 +242,36 @@ class ClassificationTask:
 
     @cached_property
     def kernel_target(self) -> ClassTarget | ValueTarget:
-        """See Task."""
         return ClassTarget(self.target, self.n_columns)
 
     def for_rows(self, rows: np.ndarray) -> ClassificationTask:
-        """See Task."""
         weight = weights_for_rows(rows, self.weight)
         labels = self.target[rows]
         return ClassificationTask(labels, self.n_columns, weight, calibrate=self.calibrate)
 
     @property
     def estimator_target(self) -> np.ndarray:
-        """See Task."""
         return self.target
 
     @property
     def outputs(self) -> list[tuple[np.ndarray, int]]:
-        """See Task."""
         return [(self.target, self.n_columns)]
 
     @property
     def order_key(self) -> np.ndarray:
-        """See Task."""
         return self.target
 
     @property
     def strata(self) -> np.ndarray:
-        """See Task."""
         return self.target
 
     @property
     def prior(self) -> float | np.ndarray:
-        """See Task."""
         return 1 / self.n_columns
 
     @property
     def refit_tree_factor(self) -> int:
-        """See Task; the mean over five folds has five times the trees of one fold.
+        """The mean over five folds has five times the trees of one fold.
 
         More than two probabilities are steadier means of more trees, hence three times as many.
         """
@@ -286,34 +279,28 @@ class ClassificationTask:
 
     @property
     def boosting_cost(self) -> float:
-        """See Task; leaves hold a number for each class, of two classes one."""
+        """Leaves hold a number for each class, of two classes one."""
         return max(1.0, self.n_columns / 2)
 
     def forecast_from_sums(self, sums: np.ndarray, n_trees: np.ndarray) -> np.ndarray:
-        """See Task."""
         return shares(sums)
 
     def losses(self, forecast: np.ndarray) -> np.ndarray:
-        """See Task."""
         return log_losses(forecast, self.target)
 
     def mean_loss(self, forecast: np.ndarray) -> float:
-        """See Task."""
         return float(np.average(self.losses(forecast), weights=self.weight))
 
     def sharpened(self, forecast: np.ndarray, exponent: float) -> np.ndarray:
-        """See Task."""
         return sharpened(forecast, exponent, self.n_classes_per_output)
 
     def calibrated_losses(self, forecast: np.ndarray) -> np.ndarray:
-        """See Task."""
         exponent = fit_exponent(
             forecast, self.target, self.weight, widths=self.n_classes_per_output
         )
         return log_losses(self.sharpened(forecast, exponent), self.target)
 
     def member_exponent(self, forecast: np.ndarray) -> float:
-        """See Task."""
         if not self.calibrate:
             return 1.0
         return fit_exponent(
@@ -325,13 +312,12 @@ class ClassificationTask:
         )
 
     def calibration(self, forecast: np.ndarray) -> Calibration:
-        """See Task."""
         if not self.calibrate:
             return UNCALIBRATED
         return calibration(forecast, self.target, self.weight, self.n_classes_per_output)
 
     def member_weights(self, forecasts: Sequence[np.ndarray]) -> np.ndarray:
-        """See Task; with few samples, part of the weight is spread evenly."""
+        """With few samples, part of the weight is spread evenly."""
         weights = greedy_weights(forecasts, self.target, self.score, self.weight)
         weights = _without_small_weights(weights)
         if self.n_samples >= _MIN_SAMPLES_FOR_ZERO_WEIGHTS:
@@ -344,7 +330,6 @@ class ClassificationTask:
     def trial_weights(
         self, forecasts: Sequence[np.ndarray], rows: np.ndarray, n_steps: int
     ) -> np.ndarray:
-        """See Task."""
         return greedy_weights(
             [forecast[rows] for forecast in forecasts],
             self.target[rows],
@@ -353,7 +338,6 @@ class ClassificationTask:
         )
 
     def margins(self, forecast: np.ndarray) -> np.ndarray | None:
-        """See Task."""
         return class_margins(forecast, self.target) if self.has_margins else None
 
     def _is_correct(self, forecast: np.ndarray) -> np.ndarray:
@@ -361,14 +345,12 @@ class ClassificationTask:
         return forecast.argmax(axis=1) == self.target
 
     def metrics(self, forecast: np.ndarray) -> dict[str, float]:
-        """See Task."""
         return {
             "log_loss": self.mean_loss(forecast),
             "accuracy": float(np.average(self._is_correct(forecast), weights=self.weight)),
         }
 
     def ensemble_metrics(self, forecast: np.ndarray) -> dict[str, float]:
-        """See Task."""
         metrics = self.metrics(forecast)
         metrics["score"] = -metrics["log_loss"] if self.score is None else self.score(forecast)
         margins = self.margins(forecast)
@@ -409,75 +391,61 @@ class RegressionTask:
         self.leaf_scale: float | np.ndarray = np.ldexp(1.0, self.leaf_values.exponents)
 
     def for_rows(self, rows: np.ndarray) -> RegressionTask:
-        """See Task."""
         return RegressionTask(self.target[rows], weights_for_rows(rows, self.weight))
 
     @property
     def kernel_target(self) -> ClassTarget | ValueTarget:
-        """See Task."""
         return self.leaf_values.cells
 
     @property
     def estimator_target(self) -> np.ndarray:
-        """See Task."""
         return self.target
 
     @property
     def outputs(self) -> list[tuple[np.ndarray, int]]:
-        """See Task."""
         return [(output, 0) for output in self.target.T]
 
     @property
     def order_key(self) -> np.ndarray:
-        """See Task."""
         return self.leaf_values.key
 
     @property
     def strata(self) -> np.ndarray:
-        """See Task; all samples are in one stratum."""
+        """All samples are in one stratum."""
         return np.zeros(len(self.target), np.uint16)
 
     @property
     def boosting_cost(self) -> float:
-        """See Task; each output has trees of its own."""
+        """Each output has trees of its own."""
         return float(self.n_columns)
 
     def forecast_from_sums(self, sums: np.ndarray, n_trees: np.ndarray) -> np.ndarray:
-        """See Task."""
         return (sums[:, ::2] + sums[:, 1::2]) / n_trees[:, None] * self.leaf_scale
 
     def losses(self, forecast: np.ndarray) -> np.ndarray:
-        """See Task."""
         return squared_errors(forecast, self.target)
 
     def mean_loss(self, forecast: np.ndarray) -> float:
-        """See Task."""
         return float(np.average(self.losses(forecast), weights=self.weight))
 
     def sharpened(self, forecast: np.ndarray, exponent: float) -> np.ndarray:
-        """See Task."""
         return forecast
 
     def calibrated_losses(self, forecast: np.ndarray) -> np.ndarray:
-        """See Task."""
         return self.losses(forecast)
 
     def member_exponent(self, forecast: np.ndarray) -> float:
-        """See Task."""
         return 1.0
 
     def calibration(self, forecast: np.ndarray) -> Calibration:
-        """See Task."""
         return UNCALIBRATED
 
     def member_weights(self, forecasts: Sequence[np.ndarray]) -> np.ndarray:
-        """See Task."""
         return _without_small_weights(error_weights(forecasts, self.target, self.weight))
 
     def trial_weights(
         self, forecasts: Sequence[np.ndarray], rows: np.ndarray, n_steps: int
     ) -> np.ndarray:
-        """See Task."""
         return error_weights(
             [forecast[rows] for forecast in forecasts],
             self.target[rows],
@@ -486,15 +454,13 @@ class RegressionTask:
         )
 
     def margins(self, forecast: np.ndarray) -> np.ndarray | None:
-        """See Task."""
         return None
 
     def metrics(self, forecast: np.ndarray) -> dict[str, float]:
-        """See Task; errors are in units of the targets' standard deviation."""
+        """Errors are in units of the targets' standard deviation."""
         mean_error = self.mean_loss(forecast) / self.n_columns
         return {"rmse": float(np.sqrt(mean_error)), "r2": 1 - mean_error}
 
     def ensemble_metrics(self, forecast: np.ndarray) -> dict[str, float]:
-        """See Task."""
         metrics = self.metrics(forecast)
         return metrics | {"score": metrics["r2"]}
