@@ -1,4 +1,4 @@
-"""The deep forest that is guided by the margin distribution."""
+"""The margin distribution deep forest, mdDF."""
 
 from __future__ import annotations
 
@@ -299,18 +299,18 @@ class MDDFClassifier(BaseCascade):
         }
         is_own = callable(self.alpha)
         refuse_class("alpha", self.alpha)
-        how, factors = self._reweighting()
+        method, function = self._reweighting()
         reweighting: Reweighting | OwnReweighting | None = None
-        if factors is not None:
-            reweighting = OwnReweighting(factors)
-        elif how is not None:
+        if function is not None:
+            reweighting = OwnReweighting(function)
+        elif method is not None:
             normalise = is_own or self.alpha == "mean-margin"
             reweighting = Reweighting(**loss, strength=self.strength, normalise=normalise)
         return CascadeKind(
             forests=("random", "random", "completely-random", "completely-random"),
             rule=OwnRule(self.alpha) if is_own else rules[self.alpha],
             reweighting=reweighting,
-            redraw=how == "resample",
+            redraw=method == "resample",
             sees_raw=self.structure != "stacking",
             sees_augmented=self.structure != "no-preconc",
             augmentation=self.augmentation,
@@ -318,16 +318,20 @@ class MDDFClassifier(BaseCascade):
         )
 
     def _reweighting(self) -> tuple[str | None, Callable[..., Any] | None]:
-        """How samples get weights, None for not at all, and the user's function of them."""
-        given = self.reweighting
-        if callable(given):
-            given = "resample", given
-        if not isinstance(given, tuple):
-            return given, None
-        if len(given) != 2 or given[0] not in ("resample", "weights") or not callable(given[1]):
+        """How samples are reweighted (None: not at all), and the user's function, if any."""
+        reweighting = self.reweighting
+        if callable(reweighting):
+            reweighting = "resample", reweighting
+        if not isinstance(reweighting, tuple):
+            return reweighting, None
+        if (
+            len(reweighting) != 2
+            or reweighting[0] not in ("resample", "weights")
+            or not callable(reweighting[1])
+        ):
             raise ValueError(
                 "reweighting as a tuple must be 'resample' or 'weights' and a callable, got "
-                f"{short(given)}"
+                f"{short(reweighting)}"
             )
-        refuse_class("reweighting", given[1])
-        return given
+        refuse_class("reweighting", reweighting[1])
+        return reweighting
