@@ -31,11 +31,11 @@ class PredictsSets:
     _scores: list[Any]
 
     def predict_set(self, X: Any, coverage: float = 0.9, *, by_class: bool = False) -> Any:
-        """Sets of classes that hold the class of new samples in a given share of cases.
+        """Prediction sets of classes with a given coverage.
 
-        A class belongs to the set if its probability is not below that which so large a share of
-        the training samples gave, out-of-fold, to their own class, with the correction for a
-        finite number of them that conformal prediction makes: the least ambiguous sets [1]_.
+        A class belongs to the set if its probability is at least the one that a share `coverage`
+        of the training samples gave to their own class, out-of-fold, with the finite-sample
+        correction of conformal prediction. These are the least ambiguous sets [1]_.
 
         Parameters
         ----------
@@ -43,32 +43,32 @@ class PredictsSets:
         coverage : float, default=0.9
             Between 0 and 1.
         by_class : bool, default=False
-            Whether the share holds among the samples of every class, each of which has a bound
-            of its own then, and not over all samples alone.
+            Whether the coverage holds for the samples of every class, which then has a threshold
+            of its own, and not only over all samples.
 
         Returns
         -------
         ndarray of bool of shape (n_samples, n_classes)
-            Columns in the order of `classes_`; a list of these if there are several outputs, each
-            of which is covered by itself. Where the accuracy is above `coverage`, sets of
-            samples about which the model is least sure are empty: with the most probable class in
-            them, the coverage would be above what was asked for.
+            Columns in the order of `classes_`; a list of these if there are several outputs, which
+            are covered one by one. If the accuracy is above `coverage`, the sets of the least
+            certain samples are empty: with their most probable class, the coverage would be too
+            high.
 
         Warns
         -----
         UserWarning
-            If there were fewer than ``coverage / (1 - coverage)`` training samples, or of a class
-            with `by_class`, to learn from: all classes, or this one, are then in every set.
+            If there were fewer than ``coverage / (1 - coverage)`` training samples in all, or with
+            `by_class` in a class. All classes, or this one, are then in every set.
 
         Notes
         -----
-        There is no chance in it: equal samples have equal sets. Sets that add up probabilities
-        from the largest one (APS, RAPS) cover hard and easy samples more alike; they are larger
-        on average, or need random numbers to be exact. Probabilities here are calibrated, for
-        which the least ambiguous sets are the smallest ones of their coverage [1]_.
+        Sets are not random: equal samples have equal sets. Sets that add up probabilities from the
+        largest one (APS, RAPS) cover hard and easy samples more evenly, but they are larger on
+        average, or need random numbers to be exact. For calibrated probabilities, the least
+        ambiguous sets are the smallest ones with their coverage [1]_.
 
-        As for `DeepForestRegressor.predict_interval`, training samples are judged by models that
-        did not see them, and the coverage is over samples from where these came from.
+        As in `DeepForestRegressor.predict_interval`, training samples are evaluated by models that
+        did not see them, and new samples need the same distribution as the training samples.
 
         References
         ----------

@@ -247,9 +247,9 @@ def _text(value: Any) -> str:
         return f"{type(value).__name__}({arguments})"
     if isinstance(value, list | tuple):
         text = f"[{', '.join(map(_text, value))}]"
-        return (
-            text if len(text) <= _MAX_CHARACTERS else f"{len(value)} values {_hash(text.encode())}"
-        )
+        if len(text) <= _MAX_CHARACTERS:
+            return text
+        return f"{len(value)} values {_hash(text.encode())}"
     if isinstance(value, dict):
         items = sorted((_text(key), _text(item)) for key, item in value.items())
         return f"{{{', '.join(f'{key}: {item}' for key, item in items)}}}"
