@@ -114,7 +114,9 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         self._calibrate(policy)
 
         # 5. Store the model and how it was built.
-        self.classes_, self._binner, self._cascade = classes, binned.binner, policy.model
+        self.classes_ = classes
+        self._binner = binned.binner
+        self._cascade = policy.model
         self._store_trace(policy, choice)
         self._keep_stages()
         return [np.stack(vectors) for vectors in policy.trace.vectors]
@@ -140,7 +142,8 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         binned: BinnedInputs,
     ) -> LayerTrainer:
         """The trainer, with all that members are trained on."""
-        labels, sample_weight = target.key, inputs.sample_weight
+        labels = target.key
+        sample_weight = inputs.sample_weight
         factors = class_factors(self.class_weight, target.classes, labels, sample_weight)
         weights = row_weights(sample_weight, factors, labels)
         needs_numbers = not all(member.is_forest for member in members)
@@ -216,7 +219,8 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
     def _calibrate(self, policy: CascadePolicy) -> None:
         """Calibrate the average of the layers that are kept by their out-of-fold probabilities."""
         if self.calibrate:
-            labels, row_weight = policy.trainer.task.target, policy.trainer.weights.row
+            labels = policy.trainer.task.target
+            row_weight = policy.trainer.weights.row
             policy.model.calibration = calibration(policy.trace.probabilities, labels, row_weight)
 
     def _layers_by_held_out(
@@ -233,8 +237,11 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
                 "keep_layers='held-out' needs cv to be a number or a splitter, since a quarter of "
                 f"the samples is held out, got cv={short(self.cv)}"
             )
-        classes, labels = target.classes, target.key
-        X, sample_weight, groups = inputs.X, inputs.sample_weight, inputs.groups
+        classes = target.classes
+        labels = target.key
+        X = inputs.X
+        sample_weight = inputs.sample_weight
+        groups = inputs.groups
         seed = seeds.integer(Purpose.HELD_OUT_LAYERS)
         train, held_out = make_folds(4, X, labels, labels, seed, groups)[0]
         trial = clone(self).set_params(
@@ -289,7 +296,8 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
 
     def _store_trace(self, policy: CascadePolicy, choice: LayerChoice | None) -> None:
         """Set the fitted attributes that describe the fit."""
-        model, trace = policy.model, policy.trace
+        model = policy.model
+        trace = policy.trace
         n_features = policy.trainer.n_features
         self._seen = fingerprint(policy.trainer.table.codes[:, :n_features])
         self.n_layers_ = len(model.layers)
@@ -440,7 +448,8 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         return hasattr(self, "_cascade")
 
     def _counts(self) -> Iterator[tuple[str, int, int]]:
-        model, n_classes = self._cascade, len(self.classes_)
+        model = self._cascade
+        n_classes = len(self.classes_)
         yield "n_features_in_", self.n_features_in_, self._binner.bins_.n_columns
         yield "n_raw", model.n_raw, self.n_features_in_
         yield "n_layers_", self.n_layers_, len(model.layers)

@@ -50,7 +50,8 @@ class CascadeHistory:
 
     def add(self, vectors: list[np.ndarray], entropy: tuple[int, ...]) -> np.ndarray:
         """Add the vectors of a layer's forests; returns their mean."""
-        trainer, kind = self.trainer, self.plan.kind
+        trainer = self.trainer
+        kind = self.plan.kind
         mean = mean_of(vectors)
         self._vectors.append(vectors if self.plan.layout.per_forest else [put_aside(mean)])
         margins = class_margins(mean, trainer.task.target)

@@ -201,7 +201,8 @@ class CascadePolicy(LayerPolicy[LayerProposal, TrainedLayer, LayerEvaluation]):
 
     def _figures(self, probabilities: np.ndarray) -> dict[str, float]:
         """Figures of the layers so far together."""
-        labels, weight = self.trainer.task.target, self.trainer.weights.row
+        labels = self.trainer.task.target
+        weight = self.trainer.weights.row
         margins = class_margins(probabilities, labels)
         self.trace.margins.append(put_aside(margins))
         margin_mean, margin_std = margin_moments(margins, weight)

@@ -94,7 +94,8 @@ class Stopper:
         return KeptLayers(last, np.array(self._probabilities[last]), self._reason(last))
 
     def _reason(self, kept: int) -> str:
-        n_trained, last_gain = len(self.records), self.records[self._improved]
+        n_trained = len(self.records)
+        last_gain = self.records[self._improved]
         kept_layers = f"kept {kept + 1} of {n_trained} layer{'s' * (n_trained > 1)}"
         if kept < self._best:
             kept_layers += f", within the error of the best score (layer {self._best + 1})"
@@ -102,7 +103,8 @@ class Stopper:
             return (
                 f"all n_layers={self.n_layers} were grown, without early stopping; {kept_layers}"
             )
-        n_waited, tol = n_trained - 1 - self._improved, self.tol(last_gain["score"])
+        n_waited = n_trained - 1 - self._improved
+        tol = self.tol(last_gain["score"])
         if n_waited == 0:
             return f"n_layers={self.n_layers} reached while the score still rose; {kept_layers}"
         reached = f"n_layers={self.n_layers} reached, " if n_waited < self.patience else ""

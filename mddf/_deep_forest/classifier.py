@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.metrics import get_scorer_names
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -392,7 +393,7 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
             return probabilities
         return by_output(probabilities, self._n_classes_per_output)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         return takes_outputs(super().__sklearn_tags__())
 
     def _calibration(self) -> Calibration:

@@ -67,7 +67,8 @@ def fit_error_scale(
     trainer: FoldTrainer, errors: np.ndarray, entropy: Sequence[int]
 ) -> ErrorScaleFit:
     """Fit forests to absolute errors of shape (n_samples, n_outputs)."""
-    weight, n_samples = trainer.task.weight, len(errors)
+    weight = trainer.task.weight
+    n_samples = len(errors)
     target = Values.of(errors, weight)
     growth = grower.grow(
         trainer.feature_table,
@@ -76,7 +77,8 @@ def fit_error_scale(
         n_jobs=trainer.n_jobs,
         **trainer.growing_limits,
     )
-    sums, n_trees = np.zeros_like(errors), np.zeros(n_samples)
+    sums = np.zeros_like(errors)
+    n_trees = np.zeros(n_samples)
     for (_, held_out), result in zip(trainer.folds, growth, strict=True):
         assert result.sums is not None
         sums[held_out] += result.sums[:, ::2] + result.sums[:, 1::2]

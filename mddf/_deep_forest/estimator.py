@@ -184,7 +184,8 @@ class BaseDeepForest(HoldsMembers, Layered):
     def _fit(
         self, X: Any, y: Any, sample_weight: Any, groups: Any, *, with_features: bool
     ) -> list[np.ndarray]:
-        preset, clock = self._resolved_preset(), Clock(self.time_limit)
+        preset = self._resolved_preset()
+        clock = Clock(self.time_limit)
 
         # 1. Read the inputs, and make the task and the members of the first layer.
         inputs = self._read_inputs(X, y, sample_weight, groups)
@@ -215,7 +216,9 @@ class BaseDeepForest(HoldsMembers, Layered):
 
         # 6. Store the model and how it was found.
         self.__dict__.update(target.attributes)
-        self._binner, self._layers, self._n_spare = binned.binner, kept.layers, n_spare
+        self._binner = binned.binner
+        self._layers = kept.layers
+        self._n_spare = n_spare
         self._store_fit(policy, stop or Stop(f"n_layers={preset.n_layers} were grown"))
         self._store_outcome(policy)
         self._keep_stages()
@@ -253,8 +256,12 @@ class BaseDeepForest(HoldsMembers, Layered):
         clock: Clock,
     ) -> FoldTrainer:
         """Make the folds, and the trainer with all that members are trained on."""
-        binner, table, seeds = binned.binner, binned.table, binned.seeds
-        task, strata, groups = target.task, target.task.strata, inputs.groups
+        binner = binned.binner
+        table = binned.table
+        seeds = binned.seeds
+        task = target.task
+        strata = target.task.strata
+        groups = inputs.groups
         cv = self._resolved_cv(task)
         X = inputs.X_for_splitter(binner, self.cv)
         folds = make_folds(cv, X, target.y, strata, seeds.integer(Purpose.FOLDS), groups)
@@ -341,7 +348,8 @@ class BaseDeepForest(HoldsMembers, Layered):
 
     def _store_fit(self, policy: DeepForestPolicy, stop: Stop) -> None:
         """Set the fitted attributes that both kinds of deep forests have."""
-        trainer, report = policy.trainer, policy.report
+        trainer = policy.trainer
+        report = policy.report
         kept = [member for layer in self._layers for member in layer.members]
         report.add(
             "kept",
@@ -475,7 +483,8 @@ class BaseDeepForest(HoldsMembers, Layered):
         return hasattr(self, "_layers")
 
     def _counts(self) -> Iterator[tuple[str, int, int]]:
-        n_features, n_columns = self._binner.bins_.n_columns, self._n_columns
+        n_features = self._binner.bins_.n_columns
+        n_columns = self._n_columns
         trees = self._fitted_stages().trees()
         most = max(MOST_COLUMNS, n_columns)
         n_spare = trees[0].n_columns - n_features if trees else min(self._n_spare, most)
@@ -514,7 +523,7 @@ def _set_boosting_parameters(
 def _frame_maker(
     inputs: FitInputs, members: Sequence[MemberSpec], binner: Binner
 ) -> FrameMaker | None:
-    """What makes data frames for users' estimators, if X is a data frame."""
+    """Maker of data frames for users' estimators, if X is a data frame."""
     if not any(member.is_external for member in members):
         return None
     columns = FrameColumns.of(inputs.table)

@@ -37,7 +37,9 @@ _ESTIMATOR_SHARE = 0.4
 # Rough time that a kernel or network, the slowest of the named estimators, takes on a fold: by
 # rows, or in tables of many columns by the numbers that it encodes, up to 2 million of them. It
 # only has to tell seconds from minutes.
-_SECONDS_PER_ROW, _SECONDS_PER_CELL, _MAX_CELLS = 3e-4, 1.5e-6, 2**21
+_SECONDS_PER_ROW = 3e-4
+_SECONDS_PER_CELL = 1.5e-6
+_MAX_CELLS = 2**21
 
 
 def train_first_layer(
@@ -80,7 +82,8 @@ def _race(
     report: FitReport,
 ) -> list[int]:
     """Train members on the first fold; returns the numbers of those that lose the race."""
-    members, trainer = training.members, training.trainer
+    members = training.members
+    trainer = training.trainer
     held_out = trainer.folds[0][1]
     known_vectors = {
         i: choice.first_fold_vectors
@@ -101,7 +104,8 @@ def _race(
     ]
     task = trainer.task.for_rows(held_out)
     weights, losses = race_weights(task, forecasts, training.seeds.entropy_for(Purpose.RACE))
-    losers, candidates = [], []
+    losers = []
+    candidates = []
     for i, loss, weight, survives in zip(
         racing, losses, weights, survives_race(weights), strict=True
     ):
@@ -119,7 +123,8 @@ def _train_survivors(training: _FirstLayerTraining, survivors: Sequence[int]) ->
 
     Forests come first, then boosted trees, then estimators, which may take longest.
     """
-    members, clock = training.members, training.trainer.clock
+    members = training.members
+    clock = training.trainer.clock
     after_race = [i for i in survivors if i in training.trained]
     without_race = [i for i in survivors if i not in training.trained]
     training.reduce_forests_to_time([i for i in after_race if members[i].is_forest])
@@ -258,8 +263,11 @@ class _FirstLayerTraining:
 
     def boost(self, i: int) -> None:
         """Train boosted trees on all folds, or on folds of their own."""
-        start, trainer, member = perf_counter(), self.trainer, self.members[i]
-        splits, aggregator = self.splits, self.aggregator
+        start = perf_counter()
+        trainer = self.trainer
+        member = self.members[i]
+        splits = self.splits
+        aggregator = self.aggregator
         if member.kind is not None and trainer.boosting_folds is not None:
             splits = splits_from_folds(trainer.boosting_folds)
             aggregator = MeanOfFolds.from_folds(trainer.task, trainer.boosting_folds)

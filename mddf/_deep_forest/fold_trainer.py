@@ -33,7 +33,8 @@ from mddf._training.tasks import RegressionTask, Task
 _START_SHARE = 0.8
 # Hyperparameters of the margins' loss by which samples are reweighted: the defaults of
 # `MDDFClassifier`.
-TARGET_MARGIN, MU = 0.9, 0.1
+TARGET_MARGIN = 0.9
+MU = 0.1
 # Named boosted trees of small tables have ten folds of their own. With leaf-wise trees, their loss
 # was 0.986 times that on the five folds of the layer, over 21 data sets of classes.
 _N_BOOSTING_FOLDS = 10
@@ -91,7 +92,8 @@ class FoldTrainer(LayerTrainer):
     @cached_property
     def feature_table(self) -> BinnedTable:
         """The table without its spare columns."""
-        table, n_features = self.table, self.n_features
+        table = self.table
+        n_features = self.n_features
         if table.bins.n_columns == n_features:
             return table
         by_column = None if table.by_column is None else table.by_column[:n_features]
@@ -216,7 +218,7 @@ class FoldTrainer(LayerTrainer):
     def columns_for(
         self, member: MemberSpec, columns: np.ndarray, train: np.ndarray
     ) -> np.ndarray:
-        """See LayerTrainer; named regressors see the columns of wide tables that split best.
+        """Columns that a forest sees: in wide tables, named regressors see the best ones.
 
         They look at all columns for each split, which takes long if these outnumber the rows.
         """

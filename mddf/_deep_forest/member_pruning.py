@@ -13,10 +13,12 @@ from mddf._training.tasks import Task
 
 # With fewer samples, held out or in all, there is no race: members train quickly, and chance would
 # decide. Set by hand.
-_MIN_HELD_OUT, _MIN_SAMPLES = 50, 400
+_MIN_HELD_OUT = 50
+_MIN_SAMPLES = 400
 # A single vote would often leave out a member that is about as good as those that it takes.
 # Weights are therefore means over 20 votes of half of the held-out samples each, of ten steps.
-_N_DRAWS, _N_STEPS = 20, 10
+_N_DRAWS = 20
+_N_STEPS = 10
 # Halves have at most this many samples, which bounds the time of the votes.
 _MAX_DRAWN = 2000
 # Members with a smaller mean weight are left out. Over 21 data sets of classes, the race changed

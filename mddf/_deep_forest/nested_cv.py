@@ -135,7 +135,8 @@ class NestedFolds:
 
     def _start(self) -> None:
         """Begin with the out-of-fold features of all rows, which training rows then replace."""
-        features, margins = self.stack.features_for(1), self.stack.margins()
+        features = self.stack.features_for(1)
+        margins = self.stack.margins()
         self._codes = [features.codes.copy() for _ in self.folds]
         self._margins = [] if margins is None else [margins.copy() for _ in self.folds]
         self._bins = features.bins

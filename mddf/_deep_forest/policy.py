@@ -40,7 +40,8 @@ _OPTIONS_SHARE = 0.1
 _REFIT_SHARE = 0.7
 # A later layer is tried if three times the seconds of the first layer fit into this share of the
 # remaining time: its nested folds fit the first layer again several times, with fewer members.
-_LATER_FACTOR, _LATER_SHARE = 3.0, 0.7
+_LATER_FACTOR = 3.0
+_LATER_SHARE = 0.7
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,8 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
                     )
             except TimeIsUp:
                 chosen = trials[0]
-                n_rows, name = self.trainer.n_samples, forests[0].name
+                n_rows = self.trainer.n_samples
+                name = forests[0].name
                 self.report.add_cut("options", "not all tried", n_rows=n_rows, member=name)
             self.forest_options[kind] = chosen
             for forest in forests:
@@ -232,7 +234,8 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
 
     def accept(self, number: int, layer: OutOfFoldLayer, evaluation: Evaluation) -> Stop | None:
         """Keep the first layer, and a later one that helps."""
-        task, average = self.trainer.task, evaluation.average
+        task = self.trainer.task
+        average = evaluation.average
         if number == 0:
             self._report_weights(layer, average)
         else:
@@ -287,7 +290,8 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
                 layer.members, layer.vectors, average.weights.tolist(), strict=True
             )
         ]
-        n_rows, n_folds = self.trainer.n_samples, len(self.trainer.folds)
+        n_rows = self.trainer.n_samples
+        n_folds = len(self.trainer.folds)
         self.report.add("layer 1", candidates, n_rows=n_rows, n_folds=n_folds)
 
     def _add_to_leaderboard(
@@ -303,7 +307,8 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
         undefined, and is noisier than a loss.
         """
         rows = self.later_layers.first_fold_rows
-        task, mean = self.trainer.task.for_rows(rows), self.stack.average.mean[rows]
+        task = self.trainer.task.for_rows(rows)
+        mean = self.stack.average.mean[rows]
         votes = [
             mean,
             *(task.sharpened(vectors, task.member_exponent(vectors)) for vectors in layer.vectors),
@@ -329,7 +334,8 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
 
         The error on some rows is the one that the same differences would have on all rows.
         """
-        error, evidence = 0.0, ""
+        error = 0.0
+        evidence = ""
         if task.score is not None:
             value = task.score(after) - task.score(before)
         else:

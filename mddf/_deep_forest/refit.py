@@ -53,7 +53,8 @@ def keep_layers(
     weights = stack.weights_by_layer()
     while len(weights) > 1 and not weights[-1].any():
         weights.pop()
-    layers, vectors = [], []
+    layers = []
+    vectors = []
     for number, layer_weights in enumerate(weights):
         layer = stack.layers[number]
         # Members without a weight are kept if the next layer sees their vectors.
@@ -115,7 +116,7 @@ def _fitted_member(
 def _importances_without_forests(
     layer: GrownLayer, members: list[FittedMember]
 ) -> list[np.ndarray] | None:
-    """See `DeepLayer.tried`."""
+    """Importances to all forests that were trained, if none is kept."""
     if any(member.is_forest for member in members):
         return None
     trained = [
@@ -144,7 +145,8 @@ def _refitted_in_time(
 
 def _refitted(stack: Stack, number: int, kept: list[int], seeds: Seeds) -> dict[int, list[Any]]:
     """Models of all samples. Boosted trees keep the models of the folds."""
-    trainer, layer = stack.trainer, stack.layers[number]
+    trainer = stack.trainer
+    layer = stack.layers[number]
     splits = [Split(trainer.all_rows, None)]
     forests = [i for i in kept if layer.members[i].is_forest]
     models: dict[int, list[Any]] = {}

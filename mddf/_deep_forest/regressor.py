@@ -164,7 +164,8 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
     _units: Units
 
     def _store_outcome(self, policy: DeepForestPolicy) -> None:
-        task, forecast = policy.trainer.task, policy.stack.average.forecast
+        task = policy.trainer.task
+        forecast = policy.stack.average.forecast
         self.min_samples_leaf_ = {
             kind: options["min_samples_leaf"] for kind, options in policy.forest_options.items()
         }

@@ -126,7 +126,9 @@ class Average:
         return cls(weights, mean, calibration, calibration(mean))
 
 
-def weighted_mean(weights: Sequence[float] | np.ndarray, votes: Sequence[np.ndarray]) -> Any:
+def weighted_mean(
+    weights: Sequence[float] | np.ndarray, votes: Sequence[np.ndarray]
+) -> np.ndarray:
     """Weighted sum of the votes that have a weight; weights have sum 1."""
     return sum(weight * vote for weight, vote in zip(weights, votes, strict=True) if weight)
 
@@ -188,7 +190,8 @@ class Stack:
 
     def _choose_inputs(self, number: int) -> None:
         """Choose the members whose vectors are passed on: those with a weight, or all."""
-        layer, weights = self.layers[number], self.weights_by_layer()[number]
+        layer = self.layers[number]
+        weights = self.weights_by_layer()[number]
         layer.inputs = np.flatnonzero(weights if weights.any() else weights + 1).tolist()
         if len(layer.inputs) > MOST_COLUMNS // layer.vectors.shape[2]:
             layer.average_weights = weights[layer.inputs] / weights.sum()
@@ -200,7 +203,8 @@ class Stack:
 
     def first_layer_margins(self, vectors: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Margins of the first layer's average, from its inputs' vectors of some rows."""
-        layer, task = self.layers[0], self.trainer.task
+        layer = self.layers[0]
+        task = self.trainer.task
         votes = [
             task.sharpened(member_vectors, layer.exponents[i])
             for i, member_vectors in zip(layer.inputs, vectors, strict=True)

@@ -34,14 +34,17 @@ _MIN_ROWS = 50
 # Depth of boosted trees that is taken where there is no comparison: the middle one.
 _MIDDLE_DEPTH = 4
 # Trees of this depth or more are regularised less. Set by hand.
-_MIN_DEEP, _L2_OF_DEEP, _L2 = 6, 3.0, 10.0
+_MIN_DEEP = 6
+_L2_OF_DEEP = 3.0
+_L2 = 10.0
 # Whether half of the features for each split are better than all is compared at the best depth.
-_HALF_OF_FEATURES: dict[str, Any] = {"max_features": 0.5}
+_HALF_OF_FEATURES: dict[str, float] = {"max_features": 0.5}
 # Depths are compared on two folds, in fewer rounds at a higher rate than in the fit, which takes a
 # fraction of its time.
 _N_DEPTH_FOLDS = 2
-_FAST: dict[str, Any] = {"learning_rate": 0.15}
-_MAX_ROUNDS, _MIN_ROUNDS = 200, 50
+_FAST: dict[str, float] = {"learning_rate": 0.15}
+_MAX_ROUNDS = 200
+_MIN_ROUNDS = 50
 # Share of the remaining time for each trial of boosting options.
 _TIME_SHARE = 0.05
 # A trial whose best round comes before this share of its rounds would not improve by more rounds.
@@ -111,7 +114,7 @@ def _trial_losses(forest: Any, trainer: FoldTrainer, entropy: Sequence[int]) -> 
 
 
 def _choose(
-    options: Sequence[Mapping[str, Any]], losses: list[np.ndarray], weight: np.ndarray | None
+    options: Sequence[Mapping[str, float]], losses: list[np.ndarray], weight: np.ndarray | None
 ) -> tuple[int, list[Candidate]]:
     """Options of least mean loss, if they are better than the first by more than its error."""
     means = [float(np.average(trial_losses, weights=weight)) for trial_losses in losses]
@@ -124,7 +127,7 @@ def _choose(
 
 
 def _candidates(
-    options: Sequence[Mapping[str, Any]], losses: Sequence[float], best: int
+    options: Sequence[Mapping[str, float]], losses: Sequence[float], best: int
 ) -> list[Candidate]:
     return [
         Candidate(
@@ -204,7 +207,7 @@ class BoostingChoice:
         Whether more rounds would not lower the loss. Unknown if the time may have ended them.
     """
 
-    options: dict[str, Any]
+    options: dict[str, float]
     first_fold_vectors: np.ndarray | None = None
     is_settled: bool = False
 
@@ -244,7 +247,7 @@ def choose_boosting_options(
     )
 
 
-def _options_of_depth(depth: int) -> dict[str, Any]:
+def _options_of_depth(depth: int) -> dict[str, float]:
     l2_regularization = _L2_OF_DEEP if depth >= _MIN_DEEP else _L2
     return {"max_depth": depth, "l2_regularization": l2_regularization}
 
@@ -265,14 +268,14 @@ class _BoostingJob:
 
 @dataclass(frozen=True)
 class _BoostingTrial:
-    options: dict[str, Any]
+    options: dict[str, float]
     loss: float
     first_fold_vectors: np.ndarray
     n_rounds: int
 
 
 def _try_boosting(
-    member: MemberSpec, options: dict[str, Any], job: _BoostingJob
+    member: MemberSpec, options: dict[str, float], job: _BoostingJob
 ) -> _BoostingTrial:
     model = clone(member.model)
     model.set_params(**_FAST, max_iter=_trial_rounds(job.task), **options)

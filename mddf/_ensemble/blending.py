@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -21,7 +20,8 @@ _N_STEPS = 25
 # Scores that agree to this number of decimals are ties, whatever the last bits are.
 _DECIMALS = 6
 # Bounds of the natural logarithm of an exponent: exponents from 0.22 to 12.
-_MIN_LOG_EXPONENT, _MAX_LOG_EXPONENT = -1.5, 2.5
+_MIN_LOG_EXPONENT = -1.5
+_MAX_LOG_EXPONENT = 2.5
 # The logarithm of the exponent of an average is multiplied by n / (n + 100) for n samples. With
 # few samples, an exponent that is fitted to them is too far from 1. Set by hand.
 _AVERAGE_SHRINKAGE = 100
@@ -98,7 +98,7 @@ def smoothed(probabilities: np.ndarray, share: float) -> np.ndarray:
 def fit_exponent(
     probabilities: np.ndarray,
     labels: np.ndarray,
-    weight: Any = None,
+    weight: np.ndarray | None = None,
     shrinkage: int = 0,
     widths: Widths = None,
 ) -> float:
@@ -168,7 +168,10 @@ UNCALIBRATED = Calibration()
 
 
 def calibration(
-    probabilities: np.ndarray, labels: np.ndarray, weight: Any = None, widths: Widths = None
+    probabilities: np.ndarray,
+    labels: np.ndarray,
+    weight: np.ndarray | None = None,
+    widths: Widths = None,
 ) -> Calibration:
     """Fit the calibration of averaged out-of-fold probabilities; see `fit_exponent`."""
     exponent = fit_exponent(probabilities, labels, weight, _AVERAGE_SHRINKAGE, widths)
@@ -180,7 +183,7 @@ def greedy_weights(
     vectors: Sequence[np.ndarray],
     labels: np.ndarray,
     score: Callable[[np.ndarray], float] | None = None,
-    weight: Any = None,
+    weight: np.ndarray | None = None,
     n_steps: int = _N_STEPS,
 ) -> np.ndarray:
     """Weights of forecasts by greedy selection with replacement.
@@ -226,7 +229,10 @@ def squared_errors(forecasts: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def error_weights(
-    forecasts: Sequence[np.ndarray], y: np.ndarray, weight: Any = None, n_steps: int = _N_STEPS
+    forecasts: Sequence[np.ndarray],
+    y: np.ndarray,
+    weight: np.ndarray | None = None,
+    n_steps: int = _N_STEPS,
 ) -> np.ndarray:
     """Weights of forecasts of numbers by greedy selection; see :func:`greedy_weights`.
 
@@ -263,7 +269,8 @@ def _select_greedily(
     """Shares of the steps that add each array, up to the step whose mean has the best score."""
     counts = np.zeros(len(arrays), np.int64)
     total = np.zeros(arrays[0].shape)
-    best_score, best_counts = -np.inf, counts
+    best_score = -np.inf
+    best_counts = counts
     for step in range(1, n_steps + 1):
         scores = np.round([score((total + array) / step) for array in arrays], _DECIMALS)
         ties = np.flatnonzero(scores == scores.max())
@@ -271,5 +278,6 @@ def _select_greedily(
         counts[chosen] += 1
         total = total + arrays[chosen]
         if scores[chosen] > best_score:
-            best_score, best_counts = scores[chosen], counts.copy()
+            best_score = scores[chosen]
+            best_counts = counts.copy()
     return best_counts / best_counts.sum()

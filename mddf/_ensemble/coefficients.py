@@ -190,7 +190,8 @@ class OwnReweighting:
     def __call__(self, history: MarginHistory, alphas: np.ndarray) -> np.ndarray:
         with naming("reweighting"):
             factors = _call_user_function(self.function, history, alphas)
-        n_samples, weight = len(history.margins), history.weight
+        n_samples = len(history.margins)
+        weight = history.weight
         factors = _checked("reweighting", factors, n_samples, "factors, one of each sample")
         factors = factors / factors.max()
         if not np.average(factors, weights=weight) > 0:
@@ -205,7 +206,9 @@ def _call_user_function(
 ) -> Any:
     """Call a user's function with margins, coefficients and weights, which are read-only."""
     weight = np.ones(len(history.margins)) if history.weight is None else history.weight
-    margins_view, alphas_view, weight_view = history.margins.view(), alphas.view(), weight.view()
+    margins_view = history.margins.view()
+    alphas_view = alphas.view()
+    weight_view = weight.view()
     for view in (margins_view, alphas_view, weight_view):
         view.flags.writeable = False
     return function(margins_view, alphas_view, weight_view)

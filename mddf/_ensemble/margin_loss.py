@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -106,7 +105,7 @@ def project_to_simplex(v: np.ndarray) -> np.ndarray:
     return np.maximum(v - surplus.max(axis=-1, keepdims=True), 0)
 
 
-def _factors(z: Any, target_margin: float, mu: float) -> Any:
+def _factors(z: np.ndarray, target_margin: float, mu: float) -> np.ndarray:
     """Factor of the squared distance to the target margin."""
     return np.where(z <= target_margin, 1 / target_margin**2, mu / (1 - target_margin) ** 2)
 
@@ -115,7 +114,9 @@ def _factors(z: Any, target_margin: float, mu: float) -> Any:
 _FLAT = 1e-30
 
 
-def _safe_step(columns: Any, weights: Any, target_margin: float, mu: float) -> float:
+def _safe_step(
+    columns: np.ndarray, weights: np.ndarray | None, target_margin: float, mu: float
+) -> float:
     """Step size: 1 over a bound of the curvature of the mean loss; 0 if it is flat."""
     if weights is None:
         weighed = columns * (1 / len(columns))
@@ -168,7 +169,8 @@ def _descend(
         x = walk(objective, part, best, step)
         loss = objective.mean_loss(x)
         if loss < smallest_loss:
-            best, smallest_loss = x, loss
+            best = x
+            smallest_loss = loss
             step *= 2
         else:
             step /= 4
@@ -210,11 +212,11 @@ def _walk_on_ray(
 
 def simplex_alphas(
     margins: np.ndarray,
-    batches: Any,
+    batches: np.ndarray,
     *,
     target_margin: float,
     mu: float,
-    sample_weight: Any = None,
+    sample_weight: np.ndarray | None = None,
 ) -> np.ndarray:
     """Coefficients of all layers, not negative and of sum 1, that minimise the mean loss.
 
@@ -251,12 +253,12 @@ def simplex_alphas(
 
 def stagewise_alpha(
     margins: np.ndarray,
-    before: Any,
-    batches: Any,
+    before: np.ndarray,
+    batches: np.ndarray,
     *,
     target_margin: float,
     mu: float,
-    sample_weight: Any = None,
+    sample_weight: np.ndarray | None = None,
 ) -> float:
     """Coefficient of the last layer, not negative, the earlier ones being fixed.
 
@@ -280,14 +282,16 @@ def stagewise_alpha(
     return float(alpha)
 
 
-def mean_margin_alpha(margins: np.ndarray, sample_weight: Any = None) -> float:
+def mean_margin_alpha(margins: np.ndarray, sample_weight: np.ndarray | None = None) -> float:
     """``ln((1 + g) / (1 - g)) / 2`` for the mean margin g, and 0 if g is negative."""
     mean = float(np.average(margins, weights=sample_weight))
     mean = min(max(mean, 0), _MAX_MEAN_MARGIN)
     return 0.5 * float(log1p(2 * mean / (1 - mean)))
 
 
-def reweight(losses: np.ndarray, strength: float, sample_weight: Any = None) -> np.ndarray:
+def reweight(
+    losses: np.ndarray, strength: float, sample_weight: np.ndarray | None = None
+) -> np.ndarray:
     """Factors of the samples' weights at the next layer, with a mean of about 1.
 
     They are rounded to multiples of 2^-20, so that their sums are exact in any order and a weight

@@ -67,7 +67,7 @@ def needed_gain(tol: Any, scoring: Any) -> Callable[[float], float]:
 
 
 def out_of_fold_score(
-    scoring: Any, classes: Any, labels: np.ndarray, sample_weight: Any
+    scoring: Any, classes: Any, labels: np.ndarray, sample_weight: np.ndarray | None
 ) -> Callable[..., float]:
     """Function that scores out-of-fold probabilities, larger if better.
 

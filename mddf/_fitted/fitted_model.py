@@ -144,7 +144,7 @@ class Stage:
 
     raw: Bins
     added: Bins
-    members: list[Any]
+    members: list[StageMember]
     alphas: np.ndarray
     inputs: list[int]
     average_weights: np.ndarray | None
@@ -233,7 +233,7 @@ class FittedStages:
     largest: float | None = None
 
     @property
-    def members(self) -> list[Any]:
+    def members(self) -> list[StageMember]:
         """Members of all stages."""
         return [member for stage in self.stages for member in stage.members]
 
@@ -265,7 +265,7 @@ class FittedStages:
 
     @cached_property
     def columns_read(self) -> np.ndarray | None:
-        """Which features are read by a tree; None if the table is not wide."""
+        """Mask of the features that a tree reads; None if the table is not wide."""
         return predictor.columns_used(self.blocks, self.n_raw)
 
     def trees(self) -> list[Any]:

@@ -353,7 +353,8 @@ class LayerTrainer:
             Makes data frames of numbers, if the estimator is to see these.
         """
         assert self.numbers is not None
-        X, weights = self.numbers, self.weights.row
+        X = self.numbers
+        weights = self.weights.row
         if layer_input is not None:
             X = select_columns(X, layer_input.added, layer_input.columns)
             if layer_input.reweighting is not None:
