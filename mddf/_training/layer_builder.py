@@ -40,11 +40,11 @@ class LayerPolicy(ABC, Generic[Proposal, Layer, Evaluation]):
 
     @abstractmethod
     def evaluate(self, number: int, layer: Layer) -> Evaluation:
-        """Evaluate the layers so far together with the new one, without changing the history."""
+        """Evaluate the layers so far together with the new one."""
 
     @abstractmethod
     def accept(self, number: int, layer: Layer, evaluation: Evaluation) -> Stop | None:
-        """Add the layer to the history, or reject it; return a reason to stop, if there is one."""
+        """Keep the layer, or reject it; return a reason to stop, if there is one."""
 
     @abstractmethod
     def to_store(self, layer: Layer) -> tuple[Any, ...]:
