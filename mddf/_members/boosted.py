@@ -205,7 +205,7 @@ def boost_parts(
     # A single class is not to be learnt.
     outputs = [(i, y.astype(float), n) for i, (y, n) in enumerate(task.outputs) if n != 1]
     if not outputs:
-        empty = BoostedModel([], True, None, task.widths)
+        empty = BoostedModel([], True, None, task.n_classes_per_output)
         return [(empty, empty.finish([], len(rows))) for _, rows in parts]
     if weights is not None:
         parts = [(rows_with_weight(train, weights), held_out) for train, held_out in parts]
@@ -245,6 +245,6 @@ def boost_parts(
         of_part = [of_output[number] for of_output in of_outputs]
         known = [grown.statistics for grown in of_part if grown.statistics is not None]
         trees, is_classifier = [grown.trees for grown in of_part], outputs[0][2] > 0
-        one = BoostedModel(trees, is_classifier, known or None, task.widths)
+        one = BoostedModel(trees, is_classifier, known or None, task.n_classes_per_output)
         found.append((one, one.finish([grown.raw for grown in of_part], len(held_out))))
     return found

@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 
 from mddf._base.elementary import exp, softmax
 from mddf._base.serialization import register_serializable
-from mddf._ensemble.blending import fit_exponent, of_each_output
+from mddf._ensemble.blending import fit_exponent, map_outputs
 from mddf._members.linear import Encoding, product
 from mddf._targets.class_outputs import places_of
 
@@ -466,7 +466,7 @@ class KernelClassifier(ClassifierMixin, KernelRidge):
 
     def _softmax(self, scores: np.ndarray) -> np.ndarray:
         """Of each output."""
-        return of_each_output(softmax, scores, self.n_classes)
+        return map_outputs(softmax, scores, self.n_classes)
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Probabilities of the classes, shape (n_rows, n_classes)."""
