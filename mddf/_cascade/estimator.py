@@ -8,6 +8,7 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.metrics import get_scorer_names
 from sklearn.utils import _safe_indexing
@@ -80,7 +81,13 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         raise NotImplementedError
 
     def _fit(
-        self, X: Any, y: Any, sample_weight: Any, groups: Any, *, with_features: bool
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: npt.ArrayLike | None,
+        groups: npt.ArrayLike | None,
+        *,
+        with_features: bool,
     ) -> list[np.ndarray]:
         # 1. Read the inputs, and make the members of a layer.
         inputs = self._read_inputs(X, y, sample_weight, groups)
@@ -385,7 +392,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         chosen = self._chosen_layers(self.n_layers_)
         return np.hstack([columns_of(vectors[number], weights) for number in chosen])
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+    def get_feature_names_out(self, input_features: npt.ArrayLike | None = None) -> np.ndarray:
         """Names of the columns that `transform` returns.
 
         Parameters

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from mddf._base.messages import short
 from mddf._base.validation import is_list
@@ -84,9 +85,9 @@ class LayerFolds:
 
     cv: Any
     X: Any
-    y: Any
+    y: np.ndarray
     labels: np.ndarray
-    groups: Any
+    groups: npt.ArrayLike | None
     group_of_row: np.ndarray | None
     seeds: Seeds
     fixed: Folds | None
@@ -96,10 +97,10 @@ class LayerFolds:
         cls,
         cv: Any,
         X: Any,
-        y: Any,
+        y: np.ndarray,
         *,
         labels: np.ndarray,
-        groups: Any,
+        groups: npt.ArrayLike | None,
         group_of_row: np.ndarray | None,
         seeds: Seeds,
     ) -> LayerFolds:

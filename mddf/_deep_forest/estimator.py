@@ -8,6 +8,7 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -182,7 +183,13 @@ class BaseDeepForest(HoldsMembers, Layered):
         return [name for name in auto if name not in without]
 
     def _fit(
-        self, X: Any, y: Any, sample_weight: Any, groups: Any, *, with_features: bool
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: npt.ArrayLike | None,
+        groups: npt.ArrayLike | None,
+        *,
+        with_features: bool,
     ) -> list[np.ndarray]:
         preset = self._resolved_preset()
         clock = Clock(self.time_limit)
@@ -433,7 +440,7 @@ class BaseDeepForest(HoldsMembers, Layered):
     def _join_layers(self, vectors: list[np.ndarray]) -> np.ndarray:
         return np.hstack([columns_of(layer_vectors, None) for layer_vectors in vectors])
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+    def get_feature_names_out(self, input_features: npt.ArrayLike | None = None) -> np.ndarray:
         """Names of the columns that `transform` returns, such as "layer1_random_setosa".
 
         Parameters

@@ -14,6 +14,7 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from mddf._binning.bins import Bins
 from mddf._deep_forest.fold_trainer import Features, FoldTrainer
@@ -37,10 +38,10 @@ def make_outer_folds(
     folds: Folds,
     *,
     X: Any,
-    y: Any,
+    y: np.ndarray,
     strata: np.ndarray,
     seed: int,
-    groups: Any,
+    groups: npt.ArrayLike | None,
 ) -> Folds:
     """Folds on which later layers are evaluated: four, or the folds of `cv`, merged to four.
 

@@ -9,6 +9,7 @@ from os import PathLike
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import TransformerMixin, _fit_context
 from sklearn.utils._metadata_requests import MetadataRequest
 from sklearn.utils._param_validation import StrOptions
@@ -62,7 +63,7 @@ class FitInputs:
     X: Any
     table: Table
     sample_weight: np.ndarray | None
-    groups: Any
+    groups: npt.ArrayLike | None
 
     @property
     def n_features(self) -> int:
@@ -100,7 +101,13 @@ class Layered(PredictsByStages, TransformerMixin):
     _seen: str  # fingerprint of the table of the fit
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
+    ) -> Self:
         """Fit the layers.
 
         Parameters
@@ -130,7 +137,11 @@ class Layered(PredictsByStages, TransformerMixin):
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit_transform(
-        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
     ) -> np.ndarray:
         """Fit the layers and return the layer features of the training samples.
 
@@ -154,7 +165,13 @@ class Layered(PredictsByStages, TransformerMixin):
         return self._join_layers(vectors)
 
     def _fit(
-        self, X: Any, y: Any, sample_weight: Any, groups: Any, *, with_features: bool
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: npt.ArrayLike | None,
+        groups: npt.ArrayLike | None,
+        *,
+        with_features: bool,
     ) -> list[np.ndarray]:
         """Fit; returns the out-of-fold vectors of all layers, if `with_features`."""
         raise NotImplementedError
@@ -163,7 +180,9 @@ class Layered(PredictsByStages, TransformerMixin):
         """Layer features (n_samples, n_features_out) from the vectors of all layers."""
         raise NotImplementedError
 
-    def _read_inputs(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> FitInputs:
+    def _read_inputs(
+        self, X: Any, y: Any, sample_weight: npt.ArrayLike | None, groups: npt.ArrayLike | None
+    ) -> FitInputs:
         table = read_table(self, X, reset=True, categorical_features=self.categorical_features)
         check_lengths(X, y=y, groups=groups)
         return FitInputs(X, table, check_weights(sample_weight, table.shape[0]), groups)
