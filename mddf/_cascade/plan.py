@@ -105,7 +105,7 @@ class LayerFolds:
         seeds: Seeds,
     ) -> LayerFolds:
         """Ask a splitter for its folds once."""
-        fixed = make_folds(cv, X, y, labels, 0, groups) if gives_folds(cv) else None
+        fixed = make_folds(cv, X, y, labels, 0, groups=groups) if gives_folds(cv) else None
         return cls(cv, X, y, labels, groups, group_of_row, seeds, fixed)
 
     def for_layer(self, number: int) -> Folds | None:
@@ -113,7 +113,7 @@ class LayerFolds:
         if self.fixed is not None or isinstance(self.cv, str):
             return self.fixed
         seed = self.seeds.integer(Purpose.FOLDS, number)
-        return make_folds(self.cv, self.X, self.y, self.labels, seed, self.groups)
+        return make_folds(self.cv, self.X, self.y, self.labels, seed, groups=self.groups)
 
 
 @dataclass(frozen=True)

@@ -142,6 +142,11 @@ class BaseForest(Forest[ClassTargets], ProbabilityClassifier):
         means = self._mean_vectors(X)
         return means if convert is None else convert(means)
 
+    def _by_output(self, probabilities: np.ndarray) -> np.ndarray | list[np.ndarray]:
+        if self._class_columns is None:
+            return probabilities
+        return shares_by_output(probabilities, self.n_classes_, self._class_columns)
+
     def __sklearn_tags__(self) -> Any:
         return takes_outputs(super().__sklearn_tags__())
 

@@ -33,6 +33,11 @@ class Split(NamedTuple):
     held_out: np.ndarray | HeldOut | None
     keep: bool = True
 
+    def held_out_rows(self) -> np.ndarray | None:
+        """Rows held out; out-of-bag rows exist for forests only."""
+        assert not isinstance(self.held_out, HeldOut)
+        return self.held_out
+
 
 def splits_from_folds(folds: Folds, *, keep: bool = False) -> list[Split]:
     """One split for each fold."""
@@ -368,7 +373,7 @@ class LayerTrainer:
             n_classes_per_output=self.task.n_classes_per_output,
             frames=frames,
         )
-        rows = [(split.train, split.held_out) for split in splits]
+        rows = [(split.train, split.held_out_rows()) for split in splits]
         return fit_external(model, data, rows, entropy=entropy, n_jobs=self.n_jobs, name=name)
 
     def train_estimator(
