@@ -174,9 +174,8 @@ class Training(LayerTrainer):
         limits: dict[str, Any] = {"until": self.clock.until(share), "whole": self.clock.whole}
         if self.clock.runs and not must:
             limits["start_by"] = self.clock.until(_SHARE_TO_START * share)
-        screens = member.kind is not None
-        given = (member.model, data, rows, entropy, rounds, self.n_jobs)
-        return boost_parts(*given, screens=screens, **limits)
+        limits["screens"] = member.kind is not None
+        return boost_parts(member.model, data, rows, entropy, rounds, n_jobs=self.n_jobs, **limits)
 
     @property
     def raw_columns(self) -> np.ndarray:

@@ -14,7 +14,7 @@ from mddf import _core
 from mddf._base.elementary import softmax
 from mddf._base.serialization import register_serializable
 from mddf._members.kernel import INDICATOR, LEAST_WEIGHT, NormalScores
-from mddf._members.linear import Encoding
+from mddf._members.linear import FeatureEncoding
 from mddf._members.screening import screened
 
 _N_HIDDEN, _BATCH = 2, 128
@@ -83,7 +83,7 @@ class Network(BaseEstimator):
         random = check_random_state(self.random_state)
         self.columns_ = screened(X, targets, sample_weight, min(_LEAST_ROWS, 1 + len(X) // 4))
         seen, categorical = X[:, self.columns_], np.asarray(self.categorical, bool)[self.columns_]
-        self.encoding_ = NormalScores.of(seen, Encoding.of(seen, categorical))
+        self.encoding_ = NormalScores.from_rows(seen, FeatureEncoding.from_rows(seen, categorical))
         self.missing_ = np.flatnonzero(np.isnan(seen).any(axis=0) & ~categorical)
         width = self._width
         n_units = self._n_inputs + (_N_HIDDEN - 1) * width + targets.shape[1]
