@@ -199,10 +199,11 @@ class FoldTrainer(LayerTrainer):
         return boost_parts(
             member.model,
             data,
-            [(split.train, split.held_out) for split in splits],
+            # Boosted trees stop by rows held out: all their splits have some.
+            [(s.train, s.held_out) for s in splits if isinstance(s.held_out, np.ndarray)],
             entropy,
             n_rounds,
-            self.n_jobs,
+            n_jobs=self.n_jobs,
             screens=member.kind is not None,
             until=self.clock.until(time_share),
             start_by=start_by,
