@@ -39,8 +39,8 @@ class _Model(AbstractModel):
     """Base class of both models.
 
     Hyperparameters are the parameters of the estimator. Unless they are set, ``random_state`` is
-    AutoGluon's seed and ``n_jobs`` the number of processors that it grants. AutoGluon's tables hold
-    numbers, booleans and categories, and missing values stay missing.
+    AutoGluon's seed and ``n_jobs`` the number of processors that it grants. Tables from AutoGluon
+    hold numbers, booleans and categories, and missing values stay missing.
     """
 
     seed_name = "random_state"

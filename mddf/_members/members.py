@@ -35,8 +35,8 @@ AUTO = (
     "linear",
     "network",
 )
-# Leaf-wise trees in addition to symmetric ones lower the loss on classes (0.993 on 21 sets), but not
-# on numbers (0.9997 to 1.001 on 9 sets).
+# Leaf-wise trees in addition to symmetric ones lower the loss on classes (0.993 on 21 sets), but
+# not on numbers (0.9997 to 1.001 on 9 sets).
 AUTO_REGRESSORS = ("random", "completely-random", "boosted", "kernel", "linear", "network")
 # Symmetric trees. A layer chooses their number on held-out rows, up to `max_iter`. A rate of 0.05
 # with up to 4000 rounds had 1.001 of the loss on classes, and 1.002 on numbers.
@@ -194,7 +194,7 @@ def _make(member: Any, makers: Makers, kind: str, n_features: int) -> tuple[str,
     return type(member).__name__, member
 
 
-def _check_parameters(model: Forest | GradientBoosting) -> None:
+def _check_parameters(model: Any) -> None:
     """Refuse values that `fit` would refuse, which a layer does not call."""
     model._validate_params()
     if isinstance(model, Forest):
