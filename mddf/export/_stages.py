@@ -154,7 +154,7 @@ def _add_boosted(graph: Graph, rows: _StageInput, member: BoostedFolds) -> str:
             return graph.repeat(np.ones(1), rows.codes)
         raw = [
             _add_raw_sums(graph, rows, [trees], statistics)
-            for trees, statistics in model.outputs()
+            for trees, statistics in model.trees_with_statistics()
         ]
         if model.is_classifier:
             vectors.append(add_softmax(graph, raw[0], model.trees[0].n_scores))
