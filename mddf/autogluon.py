@@ -39,7 +39,7 @@ class _Model(AbstractModel):
     """Base class of both models.
 
     Hyperparameters are the parameters of the estimator. Unless they are set, ``random_state`` is
-    AutoGluon's seed and ``n_jobs`` the number of processors that it grants. AutoGluon's tables
+    AutoGluon's seed and ``n_jobs`` the number of processors that it grants. Tables from AutoGluon
     hold numbers, booleans and categories, and missing values stay missing.
     """
 
