@@ -8,7 +8,6 @@ import sys
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
 
 import mddf
 
@@ -20,40 +19,41 @@ _COMMANDS = {
     "versions": "print versions and the build, for bug reports",
 }
 
-# The exit status that shells report of tools that a closed pipe ends.
+# Exit status that shells report for tools ended by a closed pipe.
 _BROKEN_PIPE = 141
 
 
 def parser(words: Sequence[str]) -> argparse.ArgumentParser:
-    """What understands a command line of these words; other commands are not imported."""
-    found = argparse.ArgumentParser(
+    """Make the parser of a command line, and import only the command that its words name."""
+    main_parser = argparse.ArgumentParser(
         "mddf", description="Deep forests for tables: fit, predict, explain, compare."
     )
-    found.add_argument("--version", action="version", version=f"mddf {mddf.__version__}")
-    commands = found.add_subparsers(metavar="COMMAND", required=True)
+    main_parser.add_argument("--version", action="version", version=f"mddf {mddf.__version__}")
+    commands = main_parser.add_subparsers(metavar="COMMAND", required=True)
     for name, short in _COMMANDS.items():
-        raw = argparse.RawDescriptionHelpFormatter
-        own = commands.add_parser(name, help=short, formatter_class=raw)
+        command_parser = commands.add_parser(
+            name, help=short, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
         if name in words:
-            of_name = import_module(f"mddf._command.{name}")
-            own.description = of_name.DESCRIPTION
-            of_name.add_options(own)
-            own.set_defaults(run=of_name.run, command=name)
-    return found
+            command = import_module(f"mddf._command.{name}")
+            command_parser.description = command.DESCRIPTION
+            command.add_options(command_parser)
+            command_parser.set_defaults(run=command.run, command=name)
+    return main_parser
 
 
-def _warn(message: Any, *_: Any, **__: Any) -> None:
+def _warn(message: Warning | str, *_: object, **__: object) -> None:
     sys.stderr.write(f"warning: {message}\n")
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Run a command; an error that the user can mend ends it with one line."""
+    """Run a command; an error that the user can correct ends it with one line."""
     try:
         _run(sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader of a pipe, such as `head`, has seen enough. Python would complain of the rest
-        # that it cannot write when it ends.
+        # The reader of a pipe, such as `head`, has closed it. Without another output, Python would
+        # fail at exit to write the rest.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(_BROKEN_PIPE) from None
 

@@ -36,11 +36,11 @@ _REGRESSION = "regression"
 
 
 class _Model(AbstractModel):
-    """What both models share.
+    """Base class of both models.
 
-    Hyperparameters are the parameters of the estimator; ``random_state`` is AutoGluon's seed and
-    ``n_jobs`` the number of processors that it grants, unless they are given. Tables come as
-    AutoGluon makes them: numbers, booleans and categories, what is missing is missing.
+    Hyperparameters are the parameters of the estimator. Unless they are set, ``random_state`` is
+    AutoGluon's seed and ``n_jobs`` the number of processors that it grants. Tables from AutoGluon
+    hold numbers, booleans and categories, and missing values stay missing.
     """
 
     seed_name = "random_state"
@@ -52,16 +52,15 @@ class _Model(AbstractModel):
     _classifier: ClassVar[type]
     _regressor: ClassVar[type]
 
-    def _estimator(self, num_cpus: Any, time_limit: float | None) -> Any:
-        """The estimator that is to be fitted."""
-        kind = self._regressor if self.problem_type == _REGRESSION else self._classifier
-        given = self._get_model_params()
+    def _make_estimator(self, num_cpus: int | str | None, time_limit: float | None) -> Any:
+        estimator_type = self._regressor if self.problem_type == _REGRESSION else self._classifier
+        parameters = self._get_model_params()
         if isinstance(num_cpus, int):
-            given.setdefault("n_jobs", max(1, num_cpus))
-        if time_limit is not None and "time_limit" in kind().get_params():
-            # A deep forest may take a tenth more.
-            given.setdefault("time_limit", max(1.0, 0.9 * time_limit))
-        return kind(**given)
+            parameters.setdefault("n_jobs", max(1, num_cpus))
+        if time_limit is not None and "time_limit" in estimator_type().get_params():
+            # A deep forest may exceed its limit by a tenth.
+            parameters.setdefault("time_limit", max(1.0, 0.9 * time_limit))
+        return estimator_type(**parameters)
 
     def _predict_proba(self, X: Any, **kwargs: Any) -> np.ndarray:
         X = self.preprocess(X, **kwargs)
@@ -70,7 +69,7 @@ class _Model(AbstractModel):
         return self._in_full(self.model.predict_proba(X))
 
     def _in_full(self, probabilities: np.ndarray) -> np.ndarray:
-        """Probabilities of all classes, of which a fold may not have seen some."""
+        """Probabilities of all classes, some of which may be missing from a fold."""
         full = probabilities
         if self.num_classes is not None and probabilities.shape[1] < self.num_classes:
             full = np.zeros((len(probabilities), self.num_classes))
@@ -91,16 +90,16 @@ class _Model(AbstractModel):
 class DeepForestModel(_Model):
     """`DeepForestClassifier` or `DeepForestRegressor` as a model of AutoGluon.
 
-    It cross-validates itself. In a bag it is therefore fitted once, on all rows, and its own
-    out-of-fold predictions are those that AutoGluon stacks and weighs, as AutoGluon does with
-    random forests; ``ag_args_ensemble={"use_child_oof": False}`` has it fitted on each fold.
-    It is no stacker of later levels: on folds of its own, out-of-fold features of a training row
-    tell the labels of rows that are held out, and what it then says of these is flattered.
+    A deep forest cross-validates itself. In a bag it is therefore fitted once, on all rows, and
+    AutoGluon stacks and weights its out-of-fold predictions, as it does with random forests.
+    ``ag_args_ensemble={"use_child_oof": False}`` fits it on each fold instead. It is not used as a
+    stacker in later levels: its folds differ from AutoGluon's, so the out-of-fold features of
+    training rows leak labels of its held-out rows, and its own scores would be too good.
     """
 
     ag_key = "MDDF"
     ag_name = "DeepForest"
-    ag_priority = 95  # before the others: it takes seconds, and is often the best alone
+    ag_priority = 95  # fitted first: it takes seconds, and is often the best single model
     _classifier = DeepForestClassifier
     _regressor = DeepForestRegressor
     _default_ag_args_ensemble_extra: ClassVar[dict[str, Any]] = {"use_child_oof": True}
@@ -115,11 +114,11 @@ class DeepForestModel(_Model):
         **kwargs: Any,
     ) -> None:
         X = self.preprocess(X, y=y)
-        self.model = self._estimator(num_cpus, time_limit)
+        self.model = self._make_estimator(num_cpus, time_limit)
         self.model.fit(X, y, sample_weight=sample_weight)
 
     def predict_proba_oof(self, X: Any, normalize: Any = None, **kwargs: Any) -> np.ndarray:
-        """Out-of-fold predictions of the rows that it was fitted on.
+        """Out-of-fold predictions for the training rows.
 
         Parameters
         ----------
@@ -133,7 +132,8 @@ class DeepForestModel(_Model):
         Returns
         -------
         ndarray of float32
-            Of two classes, of the second one; else of shape (n_samples, n_classes), or numbers.
+            Probabilities of the second of two classes, or of all classes, shape (n_samples,
+            n_classes); predictions of a regressor.
         """
         if self.problem_type == _REGRESSION:
             return self.model.oof_prediction_.astype(np.float32)
@@ -162,7 +162,7 @@ class DeepForestModel(_Model):
 class GradientBoostingModel(_Model):
     """`GradientBoostingClassifier` or `GradientBoostingRegressor` as a model of AutoGluon.
 
-    The rows that AutoGluon holds out tell when to stop; without any, it stops as it does alone.
+    Early stopping uses the rows that AutoGluon holds out, or rows of its own if there are none.
     """
 
     ag_key = "MDDF_GBM"
@@ -184,7 +184,7 @@ class GradientBoostingModel(_Model):
         **kwargs: Any,
     ) -> None:
         X = self.preprocess(X, y=y)
-        model = self._estimator(num_cpus, time_limit)
+        model = self._make_estimator(num_cpus, time_limit)
         held_out = {}
         if X_val is not None and model.early_stopping is not False:
             model.set_params(early_stopping=True)

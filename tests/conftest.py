@@ -77,17 +77,17 @@ def script(monkeypatch):
 @pytest.fixture
 def every_layer_helps(monkeypatch):
     """Let deep forests keep all layers that they grow, whatever these score."""
-    from mddf._deep_forest.builder import Growth
+    from mddf._deep_forest.policy import Gain
 
-    monkeypatch.setattr(Growth, "_helps", lambda *_: True)
+    monkeypatch.setattr(Gain, "is_significant", True)
 
 
 @pytest.fixture
 def every_layer_is_grown(every_layer_helps, monkeypatch):
     """Let deep forests grow and keep all layers, whether forests are in the vote or not."""
-    from mddf._deep_forest.builder import Growth
+    from mddf._deep_forest.stack import Stack
 
-    monkeypatch.setattr(Growth, "_forests_vote", lambda _: True)
+    monkeypatch.setattr(Stack, "has_weighted_forest", lambda _: True)
 
 
 @pytest.fixture

@@ -1,12 +1,14 @@
-"""What the cascades share as scikit-learn estimators."""
+"""Base class of the cascades, mdDF and gcForest."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.metrics import get_scorer_names
 from sklearn.utils import _safe_indexing
@@ -15,33 +17,47 @@ from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.fingerprint import fingerprint
 from mddf._base.messages import short
-from mddf._base.validation import Within, check_lengths, finite, naming, refuse_class
-from mddf._binning.binned_table import BinnedTable
-from mddf._cascade.fit import Trace, grow_cascade
+from mddf._base.validation import Within, finite, naming, refuse_class
 from mddf._cascade.forests import OUT_OF_BAG, resolve_forests
-from mddf._cascade.model import CascadeModel
-from mddf._cascade.plan import CascadeKind, CascadePlan, resolve_grains
+from mddf._cascade.plan import CascadeKind, CascadePlan, LayerFolds, resolve_grains
+from mddf._cascade.policy import CascadePolicy
 from mddf._cascade.stopping import Stopper
 from mddf._ensemble.blending import calibration
 from mddf._ensemble.scoring import MARGIN_RATIO, OneSEStopper, needed_gain, out_of_fold_score
 from mddf._fitted.base_estimators import LayeredClassifier
 from mddf._fitted.fitted_model import FittedStages
 from mddf._fitted.vector_layout import columns_of
-from mddf._input.reading import read_table
 from mddf._members.composition import HoldsMembers
 from mddf._members.spec import MemberSpec
 from mddf._resampling.folds import gives_folds, group_numbers, is_splitter, make_folds
 from mddf._resampling.sampling import canonical_order
-from mddf._targets.target_validation import check_weights, class_factors, encode_labels
+from mddf._targets.kernel_targets import Classes
+from mddf._targets.target_validation import class_factors
 from mddf._targets.weights import row_weights
-from mddf._training.checkpoints import fit_inputs
+from mddf._training.checkpoints import Checkpoint, fit_inputs
+from mddf._training.layer_builder import build_layers
 from mddf._training.layer_trainer import LayerTrainer
-from mddf._training.layered_estimator import CONSTRAINTS, Layered, column_names
+from mddf._training.layered_estimator import (
+    CONSTRAINTS,
+    BinnedInputs,
+    FitInputs,
+    Layered,
+    column_names,
+)
+from mddf._training.seeds import Purpose, Seeds
 from mddf._training.tasks import ClassificationTask
 
 
+@dataclass(frozen=True)
+class LayerChoice:
+    """Number of layers that scored best on held-out samples, and a sentence that says so."""
+
+    n_layers: int
+    reason: str
+
+
 class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
-    """What the cascades share; use one of them."""
+    """Base class of the cascades; use one of its subclasses."""
 
     _member_list = "forests"
 
@@ -62,188 +78,252 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
     }
 
     def _kind(self) -> CascadeKind:
+        """The kind of cascade, from the parameters."""
         raise NotImplementedError
 
-    # Fitting.
-
     def _fit(
-        self, X: Any, y: Any, sample_weight: Any, groups: Any, *, with_features: bool
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: npt.ArrayLike | None,
+        groups: npt.ArrayLike | None,
+        *,
+        with_features: bool,
     ) -> list[np.ndarray]:
-        table = read_table(self, X, reset=True, categorical_features=self.categorical_features)
-        check_lengths(X, y=y, groups=groups)
-        classes, labels = encode_labels(y)
-        given = check_weights(sample_weight, table.shape[0])
+        # 1. Read the inputs, and make the members of a layer.
+        inputs = self._read_inputs(X, y, sample_weight, groups)
+        target = Classes.read(y)
+        classes = target.classes
         refuse_class("scoring", self.scoring)
         kind = self._kind()
-        forests = self._resolved(kind, given)
-        self._chosen_layers(self.n_layers)
-        grains = resolve_grains(self.grains, table.shape[1])
-        layout = kind.layout(len(forests), len(classes), min(map(len, grains)))
-        binner, binned, entropy = self._coded(
-            table, given, layout.n_columns, has_groups=groups is not None or gives_folds(self.cv)
-        )
-        own = all(member.is_forest for member in forests)
-        numbers = None if own else binner.numbers(table)
-        trainer = self._trainer(binned, numbers, classes, labels, given)
-        units = None if groups is None else group_numbers(groups, labels, self.cv)
-        shown = binner.numbers(X) if X is table and is_splitter(self.cv) else X
-        folds = self._folds(shown, classes[labels], labels, (*entropy, 1), groups)
-        checkpoint = None
-        if self.checkpoint is not None:
-            self._check_plain(own)
-            of_cv = folds(0) if gives_folds(self.cv) else None
-            checkpoint = self._checkpoint(fit_inputs(binned, labels, given, units, of_cv))
-        score = out_of_fold_score(self.scoring, classes, labels, given)
-        stopper, held_out = self._stopper(score, trainer, units, len(grains)), None
-        if self.early_stopping and self.keep_layers == "held-out":
-            stopper.n_layers, held_out = self._held_out_layers(
-                X, labels, classes, given, groups, entropy
-            )
-        plan = CascadePlan(kind, forests, folds, self.refit, grains, layout)
-        seen = fingerprint(binned.codes[:, : table.shape[1]])
-        model, trace = grow_cascade(
-            trainer,
-            plan,
-            score,
-            stopper,
-            entropy,
-            verbose=self.verbose,
-            keep_vectors=with_features,
-            checkpoint=checkpoint,
-        )
-        if self.calibrate:
-            model.calibration = calibration(trace.probabilities, labels, trainer.weights.row)
-        self.classes_ = classes
-        self._binner, self._cascade, self._seen = binner, model, seen
-        self._set_fitted(model, trace)
-        if held_out is not None:
-            self.stop_reason_ = held_out
-        return [np.stack(vectors) for vectors in trace.vectors] if with_features else []
+        members = self._resolve_forests(kind, inputs.sample_weight)
+        self._check_transform_layers()
+        grains = resolve_grains(self.grains, inputs.n_features)
+        layout = kind.layout(len(members), len(classes), min(map(len, grains)))
 
-    def _resolved(self, kind: CascadeKind, given: np.ndarray | None) -> list[MemberSpec]:
-        """The forests of a layer, from the parameters."""
+        # 2. Bin the table, with spare columns for the features that a layer adds.
+        binned = self._bin(inputs, layout.n_columns)
+        trainer = self._make_trainer(inputs, target, members, binned)
+
+        # 3. Make the folds, and decide how layers are scored and when to stop.
+        folds = self._make_folds(inputs, target, binned)
+        score = out_of_fold_score(self.scoring, classes, target.key, inputs.sample_weight)
+        checkpoint = self._checkpoint_of(inputs, trainer, members, folds)
+        stopper = self._make_stopper(score, folds, trainer, n_grains=len(grains))
+        choice = self._layers_by_held_out(inputs, target, binned.seeds)
+        if choice is not None:
+            stopper.n_layers = choice.n_layers
+
+        # 4. Build the layers, and calibrate their average.
+        plan = CascadePlan(kind, members, folds, self.refit, grains, layout)
+        policy = self._make_policy(trainer, plan, score, stopper, keep_vectors=with_features)
+        build_layers(policy, stopper.n_layers, checkpoint)
+        policy.keep_best_layers()
+        self._calibrate(policy)
+
+        # 5. Store the model and how it was built.
+        self.classes_ = classes
+        self._binner = binned.binner
+        self._cascade = policy.model
+        self._store_trace(policy, choice)
+        self._keep_stages()
+        return [np.stack(vectors) for vectors in policy.trace.vectors]
+
+    def _resolve_forests(
+        self, kind: CascadeKind, sample_weight: np.ndarray | None
+    ) -> list[MemberSpec]:
+        """Members of a layer, from the parameters."""
         return resolve_forests(
             kind.forests if self.forests is None else self.forests,
-            self.n_estimators,
+            n_estimators=self.n_estimators,
             out_of_bag=isinstance(self.cv, str),
-            weighted=given is not None or self.class_weight is not None,
+            weighted=sample_weight is not None or self.class_weight is not None,
             n_features=self.n_features_in_,
             own_parameters=self._own_parameters(),
         )
 
-    def _trainer(
+    def _make_trainer(
         self,
-        table: BinnedTable,
-        numbers: np.ndarray | None,
-        classes: np.ndarray,
-        labels: np.ndarray,
-        given: np.ndarray | None,
+        inputs: FitInputs,
+        target: Classes,
+        members: Sequence[MemberSpec],
+        binned: BinnedInputs,
     ) -> LayerTrainer:
-        """What the layers are trained on."""
-        factors = class_factors(self.class_weight, classes, labels, given)
-        weights = row_weights(given, factors, labels)
+        """The trainer, with all that members are trained on."""
+        labels = target.key
+        sample_weight = inputs.sample_weight
+        factors = class_factors(self.class_weight, target.classes, labels, sample_weight)
+        weights = row_weights(sample_weight, factors, labels)
+        needs_numbers = not all(member.is_forest for member in members)
+        n_classes = len(target.classes)
         return LayerTrainer(
-            table,
-            self.n_features_in_,
-            numbers,
-            ClassificationTask(labels, len(classes), weights.row, calibrate=False),
-            weights,
-            canonical_order(table.codes, labels),
-            self.n_jobs,
-            self.verbose > 1,
+            table=binned.table,
+            n_features=inputs.n_features,
+            numbers=binned.binner.numbers(inputs.table) if needs_numbers else None,
+            task=ClassificationTask(labels, n_classes, weights.row, calibrate=False),
+            weights=weights,
+            order=canonical_order(binned.table.codes, labels),
+            n_jobs=self.n_jobs,
+            show_progress=self.verbose > 1,
         )
 
-    def _stopper(self, score: Any, trainer: LayerTrainer, units: Any, n_grains: int) -> Stopper:
+    def _make_folds(self, inputs: FitInputs, target: Classes, binned: BinnedInputs) -> LayerFolds:
+        groups = None
+        if inputs.groups is not None:
+            groups = group_numbers(inputs.groups, target.key, self.cv)
+        return LayerFolds.from_cv(
+            self.cv,
+            inputs.X_for_splitter(binned.binner, self.cv),
+            target.classes[target.key],
+            labels=target.key,
+            groups=inputs.groups,
+            group_of_row=groups,
+            seeds=binned.seeds,
+        )
+
+    def _make_stopper(
+        self,
+        score: Callable[..., float],
+        folds: LayerFolds,
+        trainer: LayerTrainer,
+        *,
+        n_grains: int,
+    ) -> Stopper:
         """When to stop, from the parameters."""
-        stops = self.early_stopping and self.keep_layers != "held-out"
+        stops_early = self.early_stopping and self.keep_layers != "held-out"
         one_se = None
         if self.early_stopping and self.keep_layers == "fewest":
-            one_se = OneSEStopper(score, np.argsort(trainer.order) if units is None else units)
+            # Without groups, samples are cut into blocks by their place in the canonical order.
+            groups = folds.group_of_row
+            one_se = OneSEStopper(score, np.argsort(trainer.order) if groups is None else groups)
         return Stopper(
             self.n_layers,
-            self.n_iter_no_change if stops else None,
+            self.n_iter_no_change if stops_early else None,
             needed_gain(self.tol, self.scoring),
             one_se,
-            n_grains,
+            # Every grain is seen by a layer.
+            min_layers=n_grains,
         )
 
-    def _held_out_layers(
+    def _make_policy(
         self,
-        X: Any,
-        labels: np.ndarray,
-        classes: np.ndarray,
-        given: Any,
-        groups: Any,
-        entropy: Sequence[int],
-    ) -> tuple[int, str]:
-        """How many layers score best on a quarter of the samples that none has seen, and why."""
+        trainer: LayerTrainer,
+        plan: CascadePlan,
+        score: Callable[..., float],
+        stopper: Stopper,
+        *,
+        keep_vectors: bool,
+    ) -> CascadePolicy:
+        return CascadePolicy(
+            trainer,
+            plan,
+            score,
+            stopper,
+            plan.layer_folds.seeds,
+            verbose=self.verbose > 0,
+            keep_vectors=keep_vectors,
+        )
+
+    def _calibrate(self, policy: CascadePolicy) -> None:
+        """Calibrate the average of the layers that are kept by their out-of-fold probabilities."""
+        if self.calibrate:
+            labels = policy.trainer.task.target
+            row_weight = policy.trainer.weights.row
+            policy.model.calibration = calibration(policy.trace.probabilities, labels, row_weight)
+
+    def _layers_by_held_out(
+        self, inputs: FitInputs, target: Classes, seeds: Seeds
+    ) -> LayerChoice | None:
+        """Number of layers that score best on a quarter of the samples, in a fit without them.
+
+        None unless keep_layers="held-out".
+        """
+        if not (self.early_stopping and self.keep_layers == "held-out"):
+            return None
         if gives_folds(self.cv) and not is_splitter(self.cv):
             raise ValueError(
                 "keep_layers='held-out' needs cv to be a number or a splitter, since a quarter of "
                 f"the samples is held out, got cv={short(self.cv)}"
             )
-        (seed,) = np.random.SeedSequence((*entropy, 2)).generate_state(1)
-        train, rows = make_folds(4, X, labels, labels, int(seed), groups=groups)[0]
-        parts = [None if part is None else np.asarray(part)[train] for part in (given, groups)]
+        classes = target.classes
+        labels = target.key
+        X = inputs.X
+        sample_weight = inputs.sample_weight
+        groups = inputs.groups
+        seed = seeds.integer(Purpose.HELD_OUT_LAYERS)
+        train, held_out = make_folds(4, X, labels, labels, seed, groups=groups)[0]
         trial = clone(self).set_params(
-            keep_layers="best", calibrate=False, checkpoint=None, random_state=int(seed)
+            keep_layers="best", calibrate=False, checkpoint=None, random_state=seed
         )
         with naming("keep_layers='held-out'"):
-            X_train, X_held_out = (_safe_indexing(X, part) for part in (train, rows))
-        trial.fit(X_train, classes[labels[train]], *parts)
-        weight = None if given is None else given[rows]
-        score = out_of_fold_score(self.scoring, classes, labels[rows], weight)
+            X_train, X_held_out = (_safe_indexing(X, rows) for rows in (train, held_out))
+        trial.fit(
+            X_train,
+            classes[labels[train]],
+            None if sample_weight is None else sample_weight[train],
+            None if groups is None else np.asarray(groups)[train],
+        )
+        held_out_weight = None if sample_weight is None else sample_weight[held_out]
+        score = out_of_fold_score(self.scoring, classes, labels[held_out], held_out_weight)
         scores = []
         for probabilities in trial.staged_predict_proba(X_held_out):
-            of_all = np.zeros((len(rows), len(classes)))
-            of_all[:, np.isin(classes, trial.classes_)] = probabilities
-            scores.append(score(of_all))
+            # The trial may have seen only some classes.
+            of_all_classes = np.zeros((len(held_out), len(classes)))
+            of_all_classes[:, np.isin(classes, trial.classes_)] = probabilities
+            scores.append(score(of_all_classes))
         best = int(np.argmax(scores)) + 1
-        return best, f"{best} of {len(scores)} layers scored best on {len(rows)} held-out samples"
+        return LayerChoice(
+            best,
+            f"{best} of {len(scores)} layers scored best on {len(held_out)} held-out samples",
+        )
 
-    def _check_plain(self, own: bool) -> None:
-        if not own:
+    def _checkpoint_of(
+        self,
+        inputs: FitInputs,
+        trainer: LayerTrainer,
+        members: Sequence[MemberSpec],
+        folds: LayerFolds,
+    ) -> Checkpoint | None:
+        """The checkpoint, if there is one; refuses members that it cannot hold."""
+        if self.checkpoint is None:
+            return None
+        if not all(member.is_forest for member in members):
             raise ValueError(
                 "checkpoint needs forests of this package, which are plain arrays, got "
                 f"forests={short(self.forests)}"
             )
+        return self._open_checkpoint(
+            fit_inputs(
+                trainer.table,
+                trainer.task.target,
+                inputs.sample_weight,
+                folds.group_of_row,
+                folds=folds.fixed,
+            )
+        )
 
-    def _set_fitted(self, model: CascadeModel, trace: Trace) -> None:
+    def _store_trace(self, policy: CascadePolicy, choice: LayerChoice | None) -> None:
         """Set the fitted attributes that describe the fit."""
+        model = policy.model
+        trace = policy.trace
+        n_features = policy.trainer.n_features
+        self._seen = fingerprint(policy.trainer.table.codes[:, :n_features])
         self.n_layers_ = len(model.layers)
         self.alphas_ = model.alphas[-1]
-        self.history_, self.stop_reason_ = trace.history, trace.stop_reason
-        self.margins_, self.weights_ = np.stack(trace.margins), np.stack(trace.weights)
+        self.history_ = trace.history
+        self.stop_reason_ = trace.stop_reason if choice is None else choice.reason
+        self.margins_ = np.stack(trace.margins)
+        self.weights_ = np.stack(trace.weights)
         self.member_scores_ = np.stack(trace.member_scores)
         self.exponent_ = model.calibration.exponent
         self.label_smoothing_ = model.calibration.label_smoothing
         self.oof_probabilities_ = model.calibration(trace.probabilities)
 
-    def _folds(
-        self, X: Any, y: Any, labels: np.ndarray, seeds: Sequence[int], groups: Any
-    ) -> Callable[[int], Any]:
-        """Folds by the number of a layer: drawn anew for each if `cv` is a number."""
-        if isinstance(self.cv, str):
-            return lambda number: None
-        if self.cv is None or isinstance(self.cv, Integral):
-
-            def drawn(number: int) -> Any:
-                seed = np.random.SeedSequence((*seeds, number)).generate_state(1)
-                return make_folds(self.cv, X, y, labels, int(seed[0]), groups=groups)
-
-            return drawn
-        given = make_folds(self.cv, X, y, labels, 0, groups=groups)
-        return lambda number: given
-
-    # Asking.
-
-    def _fitted_stages(self) -> FittedStages:
-        """The layers as they are asked."""
-        check_is_fitted(self, "_cascade")
+    def _build_stages(self) -> FittedStages:
         return self._cascade.stages(self._binner)
 
     def _layer_figures(self) -> dict[str, Any]:
-        """What is drawn of the growth."""
+        """Figures for displays of the growth."""
         return {
             "history": self.history_,
             "margins": self.margins_,
@@ -252,7 +332,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         }
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """``F(x)``, the sum of the layers' class vectors times their coefficients.
+        """Sum ``F(x)`` of the layers' class vectors, multiplied by their coefficients.
 
         Parameters
         ----------
@@ -261,15 +341,17 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         Returns
         -------
         ndarray of shape (n_samples, n_classes), or (n_samples,) if there are two classes
-            With two classes, what the second has above the first.
+            With two classes, the difference of the second and the first.
         """
-        scores = self._averages(X) * self.alphas_.sum()
+        scores = self._average(X) * self.alphas_.sum()
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
-    # Layer features.
+    def _check_transform_layers(self) -> None:
+        """Refuse layers that the cascade cannot have."""
+        self._chosen_layers(self.n_layers)
 
     def _chosen_layers(self, n_layers: int) -> list[int]:
-        """Numbers from 0 of the layers that `transform_layers` means of so many."""
+        """Layers of `transform_layers`, numbered from 0, if there are `n_layers`."""
         if isinstance(self.transform_layers, str):
             return [n_layers - 1] if self.transform_layers == "last" else [*range(n_layers)]
         with naming("transform_layers"):
@@ -294,26 +376,25 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            New samples. For those that the cascade was grown on, see `fit_transform`.
+            New samples. For the training samples, see `fit_transform`.
 
         Returns
         -------
         ndarray of shape (n_samples, n_features_out)
-            Of the layers that `transform_layers` says, side by side; named by
+            Features of the layers in `transform_layers`, side by side; named by
             `get_feature_names_out`.
         """
-        check_is_fitted(self, "_cascade")
+        check_is_fitted(self)
         self._chosen_layers(self.n_layers_)
+        return self._layer_features(X)
 
-        return self._layer_features(X, self._features)
-
-    def _features(self, vectors: list[Any]) -> np.ndarray:
+    def _join_layers(self, vectors: list[np.ndarray]) -> np.ndarray:
         weights = None if self.transform_forests == "each" else np.ones(len(vectors[0]))
         chosen = self._chosen_layers(self.n_layers_)
-        return np.hstack([columns_of(vectors[i], weights) for i in chosen])
+        return np.hstack([columns_of(vectors[number], weights) for number in chosen])
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the columns that `transform` gives.
+    def get_feature_names_out(self, input_features: npt.ArrayLike | None = None) -> np.ndarray:
+        """Names of the columns that `transform` returns.
 
         Parameters
         ----------
@@ -324,10 +405,10 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         -------
         ndarray of str
             Such as "layer1_setosa", or "layer1_forest3_setosa" for the vectors of each forest;
-            layers and forests are counted from 1. What XGBoost and LightGBM refuse in names,
-            such as "<" and "[", becomes "_".
+            layers and forests are counted from 1. Characters that XGBoost and LightGBM refuse in
+            names, such as "<" and "[", become "_".
         """
-        check_is_fitted(self, "_cascade")
+        check_is_fitted(self)
         parts = [""]
         if self.transform_forests == "each":
             parts = [f"forest{i + 1}_" for i in range(self._cascade.layout.n_forests)]
@@ -343,10 +424,10 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
     def layer_importances_(self) -> np.ndarray:
         """Importance of the raw features in each layer, shape (n_layers_, n_features).
 
-        A forest's importances are the mean decrease of impurity. What falls to the features of
-        the layers before is passed on to the raw features by those layers' own importances.
+        A forest's importances are the mean decrease of impurity. The importance of features that
+        earlier layers added is passed on to the raw features by the importances of these layers.
         """
-        check_is_fitted(self, "_cascade")
+        check_is_fitted(self)
         n_raw = self._cascade.n_raw
         result = np.zeros((self.n_layers_, n_raw))
         for number, layer in enumerate(self._cascade.layers):
@@ -368,14 +449,15 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
 
         The mean of `layer_importances_`, weighted by `alphas_`.
         """
-        check_is_fitted(self, "_cascade")
+        check_is_fitted(self)
         return np.average(self.layer_importances_, axis=0, weights=self.alphas_)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_cascade")
 
     def _counts(self) -> Iterator[tuple[str, int, int]]:
-        model, n_classes = self._cascade, len(self.classes_)
+        model = self._cascade
+        n_classes = len(self.classes_)
         yield "n_features_in_", self.n_features_in_, self._binner.bins_.n_columns
         yield "n_raw", model.n_raw, self.n_features_in_
         yield "n_layers_", self.n_layers_, len(model.layers)

@@ -1,4 +1,4 @@
-"""The forests of a cascade's layers, from the parameters."""
+"""Forests of a cascade's layers, from the parameters."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FOREST_NAMES = ("random", "completely-random")
 
 
 def named_forest(name: str, n_estimators: int, out_of_bag: bool) -> BaseForest:
-    """The forest that is meant by "random" or "completely-random"."""
+    """Forest with the name "random" or "completely-random"."""
     if name == "random":
         return RandomForestClassifier(n_estimators)
     return CompletelyRandomForestClassifier(n_estimators, bootstrap=out_of_bag)
@@ -26,29 +26,29 @@ def named_forest(name: str, n_estimators: int, out_of_bag: bool) -> BaseForest:
 
 def resolve_forests(
     forests: Any,
-    n_estimators: int,
     *,
+    n_estimators: int,
     out_of_bag: bool,
     weighted: bool,
     n_features: int,
     own_parameters: Sequence[str],
 ) -> list[MemberSpec]:
-    """The forests of a layer, from the parameter of that name.
+    """Members of a layer, from the parameter `forests`.
 
     Parameters
     ----------
     forests : list
         Names and classifiers.
     n_estimators : int
-        Trees of those that are named.
+        Trees of named forests.
     out_of_bag : bool
-        Whether they are to predict what their trees did not draw.
+        Whether forests have to predict the rows that their trees did not draw.
     weighted : bool
-        Whether samples have weights, which all must take.
+        Whether samples have weights, which all members must take.
     n_features : int
-        Columns that the first layer sees.
+        Number of features.
     own_parameters : iterable of str
-        Those of the cascade, which no forest may be called.
+        Parameters of the cascade, which are no names of members.
     """
     if not is_list(forests) or len(forests) == 0:
         raise ValueError(f"forests must be a list of at least one, got {short(forests)}")
@@ -60,21 +60,21 @@ def resolve_forests(
                     f"forests must hold classifiers or names out of {FOREST_NAMES}, "
                     f"got {short(forest)}"
                 )
-            made = named_forest(forest, n_estimators, out_of_bag)
-            resolved.append(MemberSpec(forest, made, None))
+            model = named_forest(forest, n_estimators, out_of_bag)
+            resolved.append(MemberSpec(forest, model, None))
             continue
         check_external("forests", forest, "classifier", n_features)
-        own = isinstance(forest, BaseForest)
-        if out_of_bag and not (own and forest.bootstrap):
+        is_forest = isinstance(forest, BaseForest)
+        if out_of_bag and not (is_forest and forest.bootstrap):
             raise ValueError(
                 "cv='oob' needs forests of this package with bootstrap=True: others have no "
                 f"out-of-bag predictions; got {short(forest)}"
             )
-        if own:
+        if is_forest:
             forest._validate_params()
             forest._check_in_layer()
         elif weighted:
             check_takes_weights("forests", name or type(forest).__name__, forest)
-        called = f"{type(forest).__name__} of forests[{i}]"
-        resolved.append(MemberSpec(called, forest, None))
+        name_in_errors = f"{type(forest).__name__} of forests[{i}]"
+        resolved.append(MemberSpec(name_in_errors, forest, None))
     return resolved

@@ -1,4 +1,4 @@
-"""What is kept of a cascade."""
+"""A fitted cascade, as it is stored."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mddf._base.serialization import register_serializable
+from mddf._binning.binner import Binner
 from mddf._binning.bins import Bins
 from mddf._ensemble.blending import UNCALIBRATED, Calibration
 from mddf._fitted.fitted_model import FittedStages, Stage, StageMember
@@ -17,13 +18,13 @@ from mddf._members.external_member import ExternalMember
 @register_serializable("class vector layout")
 @dataclass(frozen=True)
 class VectorLayout:
-    """How the class vectors of a layer's forests lie in the columns that the next layer sees.
+    """Layout of a layer's class vectors in the columns that the next layer sees.
 
     Attributes
     ----------
     n_forests, n_classes : int
     per_forest : bool
-        Each forest's vector, side by side, rather than their mean.
+        Whether the forests' vectors lie side by side; if not, the next layer sees their mean.
     """
 
     n_forests: int
@@ -32,12 +33,12 @@ class VectorLayout:
 
     @property
     def n_columns(self) -> int:
-        """Columns that a layer adds."""
+        """Number of columns that a layer adds."""
         return self.n_classes * (self.n_forests if self.per_forest else 1)
 
     @property
     def average_weights(self) -> np.ndarray | None:
-        """Those of the forests in their mean."""
+        """Weights of the forests in their mean; None if there is no mean."""
         return None if self.per_forest else np.ones(self.n_forests)
 
 
@@ -50,11 +51,11 @@ class Layer:
     ----------
     members : list of list
         For each forest, for each fold: a list of ``Trees``, or a fitted classifier. After a
-        refit there is one, of all samples.
+        refit, there is one for all samples.
     bins : Bins
-        Those of the features of the layer before, which this layer's table ended with.
+        Bins of the features that the layer before adds.
     columns : ndarray of int32
-        Which columns the layer sees.
+        Columns that the layer sees.
     importances : ndarray of shape (n_columns,) or None
         Mean decrease of impurity over the forests, of sum 1 or all zero; None if not all forests
         are of this package.
@@ -66,30 +67,30 @@ class Layer:
     importances: np.ndarray | None
 
     def stage_members(self, n_classes: int) -> list[StageMember]:
-        """The members as those of a stage: forests with the trees of all folds."""
+        """Members of a stage; forests have the trees of all folds."""
         return [
-            StageMember([block for trees in of_folds for block in trees], n_classes)
-            if isinstance(of_folds[0], list)
-            else ExternalMember(of_folds, n_classes)
-            for of_folds in self.members
+            StageMember([block for trees in models for block in trees], n_classes)
+            if isinstance(models[0], list)
+            else ExternalMember(models, n_classes)
+            for models in self.members
         ]
 
 
 @register_serializable("cascade")
 @dataclass
 class CascadeModel:
-    """What predictions need of a fitted cascade.
+    """Layers of a fitted cascade, with their coefficients.
 
     Attributes
     ----------
     layers : list of Layer
     alphas : list of ndarray
-        For each layer, the coefficients of it and those before once it was grown.
+        For each layer, the coefficients of the layers up to it.
     layout : VectorLayout
     n_raw : int
-        Columns of X.
+        Number of features.
     calibration : Calibration
-        What `predict_proba` makes of the probabilities of the layers together.
+        Calibration of the probabilities of the layers together.
     """
 
     layers: list[Layer]
@@ -98,19 +99,18 @@ class CascadeModel:
     n_raw: int
     calibration: Calibration = UNCALIBRATED
 
-    def stages(self, binner: Any) -> FittedStages:
-        """The layers as stages."""
+    def stages(self, binner: Binner) -> FittedStages:
+        """The cascade as a fitted model that predicts."""
         layout = self.layout
-        forests, weights = list(range(layout.n_forests)), layout.average_weights
         stages = [
             Stage(
                 binner.bins_,
                 layer.bins,
                 layer.stage_members(layout.n_classes),
-                alphas,
-                forests,
-                weights,
-                layer.columns,
+                alphas=alphas,
+                inputs=list(range(layout.n_forests)),
+                average_weights=layout.average_weights,
+                columns=layer.columns,
             )
             for layer, alphas in zip(self.layers, self.alphas, strict=True)
         ]

@@ -1,39 +1,41 @@
-"""What a cascade is to be: what makes kinds of cascades different, and the layers of one."""
+"""Kinds of cascades, and the plan of the layers of one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from mddf._base.messages import short
 from mddf._base.validation import is_list
 from mddf._cascade.model import VectorLayout
 from mddf._ensemble.coefficients import CoefficientRule, OwnReweighting, Reweighting
 from mddf._members.spec import MemberSpec
-from mddf._resampling.folds import Folds
+from mddf._resampling.folds import Folds, gives_folds, make_folds
+from mddf._training.seeds import Purpose, Seeds
 
 
 @dataclass(frozen=True)
 class CascadeKind:
-    """What makes one kind of cascade different from another.
+    """Choices by which one kind of cascade differs from another.
 
     Attributes
     ----------
     forests : tuple of str
-        Names of a layer's forests where the user does not say.
+        Names of a layer's forests by default.
     rule : CoefficientRule
         From margins to the layers' coefficients.
     reweighting : Reweighting, OwnReweighting or None
-        From margins to the samples' weights in the next layer.
+        From margins to factors of the samples' weights in the next layer.
     redraw : bool
-        Draw by the factors rather than weigh.
+        Draw samples in proportion to these factors rather than weight them.
     sees_raw, sees_augmented : bool
-        Whether layers after the first see raw features and those of the layer before.
+        Whether layers after the first see the features of the table, and of the layer before.
     augmentation : {"auto", "mean", "per-forest"}
-        Which class vectors a layer passes on.
+        Class vectors that a layer passes on.
     depth_step : int or None
         c in c (t + 1), the depth limit of the random forests of layer t, counted from 1.
     """
@@ -48,15 +50,70 @@ class CascadeKind:
     depth_step: int | None = None
 
     def layout(self, n_forests: int, n_classes: int, n_seen: int) -> VectorLayout:
-        """Of the vectors of so many forests, if a layer sees `n_seen` features or more."""
+        """Layout of the class vectors, if every layer sees at least `n_seen` features.
+
+        "auto" passes on the vectors of all forests unless they would outnumber the features.
+        """
         per_forest = self.augmentation == "per-forest" or (
             self.augmentation == "auto" and n_forests * n_classes <= n_seen
         )
         return VectorLayout(n_forests, n_classes, per_forest)
 
     def depth(self, number: int) -> int | None:
-        """Depth limit of a layer's random forests; the first layer is number 0."""
+        """Depth limit of the random forests of a layer; the first layer is number 0."""
         return None if self.depth_step is None else int(self.depth_step) * (number + 2)
+
+
+@dataclass(frozen=True)
+class LayerFolds:
+    """Folds of the layers of a cascade.
+
+    A number of folds is drawn anew for each layer, so that no layer can rely on the errors of one
+    split. Splits that the user gives are the same for all layers.
+
+    Attributes
+    ----------
+    cv : int, splitter, iterable of (train, test), "oob" or None
+    X, y, labels, groups
+        As in :func:`mddf._resampling.folds.make_folds`.
+    group_of_row : ndarray of int of shape (n_samples,) or None
+        Groups as numbers.
+    seeds : Seeds
+    fixed : list of (train, held out) or None
+        Folds of all layers, if `cv` gives them.
+    """
+
+    cv: Any
+    X: Any
+    y: np.ndarray
+    labels: np.ndarray
+    groups: npt.ArrayLike | None
+    group_of_row: np.ndarray | None
+    seeds: Seeds
+    fixed: Folds | None
+
+    @classmethod
+    def from_cv(
+        cls,
+        cv: Any,
+        X: Any,
+        y: np.ndarray,
+        *,
+        labels: np.ndarray,
+        groups: npt.ArrayLike | None,
+        group_of_row: np.ndarray | None,
+        seeds: Seeds,
+    ) -> LayerFolds:
+        """Ask a splitter for its folds once."""
+        fixed = make_folds(cv, X, y, labels, 0, groups=groups) if gives_folds(cv) else None
+        return cls(cv, X, y, labels, groups, group_of_row, seeds, fixed)
+
+    def for_layer(self, number: int) -> Folds | None:
+        """Folds of a layer; None for out-of-bag predictions."""
+        if self.fixed is not None or isinstance(self.cv, str):
+            return self.fixed
+        seed = self.seeds.integer(Purpose.FOLDS, number)
+        return make_folds(self.cv, self.X, self.y, self.labels, seed, groups=self.groups)
 
 
 @dataclass(frozen=True)
@@ -67,39 +124,42 @@ class CascadePlan:
     ----------
     kind : CascadeKind
     forests : list of MemberSpec
-        Of each layer, before the kind limits their depth.
-    folds : callable
-        From the number of a layer to its folds; None means out-of-bag predictions.
+        Members of each layer, before the kind limits their depth.
+    layer_folds : LayerFolds
     refit : bool
-        Keep forests of all samples rather than those of the folds.
+        Keep forests of all samples rather than forests of the folds.
     grains : sequence of ndarray of int32
-        Raw columns that the layers see, in turn.
+        Features that the layers see, in turn.
     layout : VectorLayout
     """
 
     kind: CascadeKind
     forests: list[MemberSpec]
-    folds: Callable[[int], Folds | None]
+    layer_folds: LayerFolds
     refit: bool
     grains: Sequence[np.ndarray]
     layout: VectorLayout
 
     def members(self, number: int) -> list[MemberSpec]:
-        """Those of a layer; the first one is number 0."""
+        """Members of a layer; the first layer is number 0."""
         depth = self.kind.depth(number)
         return [forest.limited(depth) for forest in self.forests]
 
-    def columns(self, number: int, n_raw: int) -> np.ndarray:
-        """What a layer sees of a table with so many features."""
+    def folds(self, number: int) -> Folds | None:
+        """Folds of a layer; None for out-of-bag predictions."""
+        return self.layer_folds.for_layer(number)
+
+    def columns(self, number: int, n_features: int) -> np.ndarray:
+        """Columns that a layer sees of the features and of those that the layer before adds."""
         raw = self.grains[number % len(self.grains)]
         if number == 0 or not self.kind.sees_augmented:
             return raw
-        augmented = np.arange(n_raw, n_raw + self.layout.n_columns, dtype=np.int32)
+        augmented = np.arange(n_features, n_features + self.layout.n_columns, dtype=np.int32)
         return np.concatenate([raw, augmented]) if self.kind.sees_raw else augmented
 
 
 def resolve_grains(grains: Any, n_features: int) -> list[np.ndarray]:
-    """Columns of each grain, from the parameter of that name; None is one with all."""
+    """Columns of each grain, from the parameter `grains`; None is one grain with all columns."""
     everything = np.arange(n_features, dtype=np.int32)
     if grains is None:
         return [everything]

@@ -11,8 +11,27 @@ from mddf._base.memmap import put_aside
 from mddf._ensemble.scoring import OneSEStopper
 
 
+@dataclass(frozen=True)
+class KeptLayers:
+    """Layers that are kept.
+
+    Attributes
+    ----------
+    last_layer : int
+        Number of the last one, from 0.
+    probabilities : ndarray of shape (n_samples, n_classes)
+        Out-of-fold probabilities up to it.
+    reason : str
+        Why the cascade stopped, and how many layers are kept.
+    """
+
+    last_layer: int
+    probabilities: np.ndarray
+    reason: str
+
+
 def _rank(record: dict[str, float]) -> tuple[float, float]:
-    """By the score, and between equal ones, which small sets have often, by the margins."""
+    """By the score; between equal scores, which small data sets often have, by the margins."""
     return record["score"], record["margin_mean"]
 
 
@@ -23,15 +42,15 @@ class Stopper:
     Parameters
     ----------
     n_layers : int
-        Most layers.
+        Maximum number of layers.
     patience : int or None
-        Layers without a better score before the cascade stops; None grows all and keeps all.
+        Layers without a better score before the cascade stops; None trains all and keeps all.
     tol : callable
-        From the best score so far to how much better that has to be.
+        From the best score so far to the gain that the next one needs.
     one_se : OneSEStopper or None
-        What finds fewer layers that are about as good as those up to the best score.
-    least : int, default=1
-        Layers that are grown in any case.
+        Finds fewer layers whose score is within the error of the best score.
+    min_layers : int, default=1
+        Layers that are trained in any case.
 
     Attributes
     ----------
@@ -43,14 +62,15 @@ class Stopper:
     patience: int | None
     tol: Callable[[float], float]
     one_se: OneSEStopper | None
-    least: int = 1
+    min_layers: int = 1
     records: list[dict[str, float]] = field(default_factory=list)
     _best: int = 0
     _improved: int = 0
-    _probabilities: dict[int, np.ndarray] = field(default_factory=dict)  # of those to be kept
+    # Probabilities up to the layers that may be the last one.
+    _probabilities: dict[int, np.ndarray] = field(default_factory=dict)
 
     def is_over(self, record: dict[str, float], probabilities: np.ndarray) -> bool:
-        """Take a layer's figures and the probabilities up to it; whether it was the last one."""
+        """Add a layer's figures and the probabilities up to it; return whether to stop."""
         number = len(self.records)
         self.records.append(record)
         if self.patience is None or not number or _rank(record) > _rank(self.records[self._best]):
@@ -61,32 +81,35 @@ class Stopper:
             self._probabilities[number] = put_aside(probabilities)
         if self.one_se is not None:
             self.one_se.add(probabilities, record["score"])
-        before = self.records[self._improved]["score"]
-        if record["score"] > before + self.tol(before):
+        best_score = self.records[self._improved]["score"]
+        if record["score"] > best_score + self.tol(best_score):
             self._improved = number
         elif self.patience is not None and number - self._improved >= self.patience:
-            return number + 1 >= self.least
+            return number + 1 >= self.min_layers
         return False
 
-    def kept(self) -> tuple[int, np.ndarray, str]:
-        """The last layer that is kept, from 0, the probabilities up to it, and why, in a line."""
+    def kept(self) -> KeptLayers:
+        """The layers that are kept, after the last one was added."""
         last = self._best if self.one_se is None else self.one_se.below(self._best)
-        return last, np.array(self._probabilities[last]), self._reason(last)
+        return KeptLayers(last, np.array(self._probabilities[last]), self._reason(last))
 
     def _reason(self, kept: int) -> str:
-        n_grown, last = len(self.records), self.records[self._improved]
-        kept_layers = f"kept {kept + 1} of {n_grown} layer{'s' * (n_grown > 1)}"
+        n_trained = len(self.records)
+        last_gain = self.records[self._improved]
+        kept_layers = f"kept {kept + 1} of {n_trained} layer{'s' * (n_trained > 1)}"
         if kept < self._best:
             kept_layers += f", within the error of the best score (layer {self._best + 1})"
         if self.patience is None:
             return (
                 f"all n_layers={self.n_layers} were grown, without early stopping; {kept_layers}"
             )
-        waited, tol = n_grown - 1 - self._improved, self.tol(last["score"])
-        if waited == 0:
+        n_waited = n_trained - 1 - self._improved
+        tol = self.tol(last_gain["score"])
+        if n_waited == 0:
             return f"n_layers={self.n_layers} reached while the score still rose; {kept_layers}"
-        reached = f"n_layers={self.n_layers} reached, " if waited < self.patience else ""
+        reached = f"n_layers={self.n_layers} reached, " if n_waited < self.patience else ""
         return (
-            f"{reached}no score above {last['score']:.4f} (layer {self._improved + 1}) by more "
-            f"than tol={tol:.3g} in the {waited} layer{'s' * (waited > 1)} after it; {kept_layers}"
+            f"{reached}no score above {last_gain['score']:.4f} (layer {self._improved + 1}) by "
+            f"more than tol={tol:.3g} in the {n_waited} layer{'s' * (n_waited > 1)} after it; "
+            f"{kept_layers}"
         )

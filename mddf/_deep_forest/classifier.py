@@ -1,4 +1,4 @@
-"""The deep forest for practice: it chooses its own complexity and says honest probabilities."""
+"""The deep forest for classification."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.metrics import get_scorer_names
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.validation import refuse_class
-from mddf._deep_forest.builder import Growth
 from mddf._deep_forest.conformal_sets import PredictsSets, class_scores
-from mddf._deep_forest.estimator import BaseDeepForest
+from mddf._deep_forest.estimator import BaseDeepForest, Target
+from mddf._deep_forest.policy import DeepForestPolicy
 from mddf._ensemble.blending import Calibration, by_output
 from mddf._ensemble.scoring import MARGIN_RATIO, out_of_fold_score
 from mddf._fitted.base_estimators import LayeredClassifier, takes_outputs
@@ -23,106 +24,80 @@ from mddf._targets.target_validation import class_factors, encode_labels
 from mddf._targets.weights import row_weights
 from mddf._training.class_outputs_task import ClassOutputsTask
 from mddf._training.layered_estimator import column_names
-from mddf._training.tasks import ClassificationTask
+from mddf._training.tasks import ClassificationTask, Score, Task
 
 
 class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
-    """A deep forest that is accurate, calibrated and small without being tuned.
+    """Deep forest that returns calibrated probabilities without tuning.
 
-    Every layer holds forests of four kinds that differ in how many features they look at for a
-    split; the first one has gradient boosting, a smooth model, a logistic regression and small
-    networks beside them. Class vectors (predicted class probabilities) of the training samples are
-    made by cross-validation. The next layer sees them beside the features. All members race on the
-    first fold, and those without a weight there go no further. Members that lower the out-of-fold
-    log-loss get a weight in the average [1]_, at least .05, the others are dropped (with fewer
-    than 400 samples, too few to judge by, there is no race, and all have some weight); a layer is
-    added only if it helps, by more than the error of that, on samples whose labels nothing in its
-    input has seen (nested folds, see Notes). The members that are left are then grown once more on
-    all samples, and the averaged probabilities are calibrated [2]_. Margins of the samples guide
-    which of them the second layer draws more often, as in mdDF [3]_.
+    A layer holds several kinds of members, whose probabilities for the training samples come from
+    cross-validation. The first layer has forests, gradient boosting, a kernel model, a logistic
+    regression and small networks. Members get weights in the average by greedy selection [1]_, and
+    members without a weight are dropped. A second layer, which also sees the first layer's
+    probabilities, is kept only if it lowers the loss by more than the error of this gain. The
+    average is calibrated [2]_.
 
     Parameters
     ----------
     n_layers : int or "auto", default="auto"
-        Maximum number of layers. "auto" is what `preset` has, 2 by default.
+        Maximum number of layers. "auto" takes the value of `preset`, 2 by default.
     preset : {"default", "fast", "best"}, default="default"
-        What parameters are that are left at "auto". "fast" takes about a third of the time: one
-        layer, 50 trees, fewer rounds of boosting, no kernel, no networks, no leaf-wise trees, half
-        of the kinds of forests. "best" takes about twice as long as the default: 300 trees, and
-        boosted trees at half the rate in up to 4000 rounds, whose depth may be 8, too, on the
-        folds of three splits.
+        Values of parameters that are left at "auto". "fast" takes about a third of the time: one
+        layer, 50 trees, fewer rounds of boosting, and fewer kinds of members. "best" takes about
+        twice the time: 300 trees, and boosted trees at half the learning rate on more folds.
     time_limit : float or None, default=None
-        Seconds that fit may take, of which it makes what it can: fewer trees, rounds, members and
-        layers than without, and models of the folds where there is no time to fit again;
-        `fit_report_` lists what was cut as steps called "time limit". It may take a tenth more.
-        Where the limit is too short to read the table and grow a tree for each fold, it takes as
-        long as that does, with a warning. The same seed gives the same bits only without a limit.
+        Time in seconds that fit may take. If it is short, there are fewer trees, rounds, members
+        and layers, and models of the folds instead of a refit; `fit_report_` lists these cuts. The
+        fit may take a tenth longer. If the limit is too short to read the table and to grow a tree
+        on each fold, there is a warning. Results are reproducible only without a limit.
     n_estimators : int or "auto", default="auto"
-        Trees of each named forest in a fold, 100 by default. With more than two classes, the
-        forests that are grown on all samples have three times as many.
+        Trees of each named forest on a fold, 100 by default. With more than two classes, the
+        refitted forests have three times as many.
     members : "auto" or list, default="auto"
-        Of a layer: "random", "random-half" (half of the features for each split),
-        "completely-random", "completely-random-sqrt", "boosted" (`GradientBoostingClassifier`,
-        symmetric trees of the depth that wins a race), "boosted-leaf-wise" (trees of 8 leaves that
-        look at .3 of the features for each node, at half the rate), "kernel" (ridge regression on
-        features of a Laplace or Gaussian kernel [4]_, which leave-one-out errors choose), "linear"
-        (logistic regression on scaled and one-hot features), "network" (the mean of four networks
-        of dense layers [5]_ on the numbers' normal scores; see Notes), or classifiers with
-        ``predict_proba``, or pairs of a name and one of these. Names and parameters are set as
-        those of scikit-learn's `VotingClassifier`: ``lr`` and ``lr__C`` of
-        ``("lr", LogisticRegression())``; ``members__0__max_features`` of a first member without a
-        name. All are members of the first layer, the two forests of this package with the least
-        log-loss those of later ones. "auto" means one of each name. Where columns are more
-        than 100 and more than twice the rows, each split of boosting looks at as many of them as
-        there are rows, and 50 at least. All models of folds of boosted trees have one number of
-        rounds, that of the least out-of-fold loss. With `cv` at "auto" and no groups, the named
-        ones have ten folds of their own where a table has up to a million cells, times half the
-        number of classes.
+        Members of the first layer: names, classifiers with ``predict_proba``, or pairs of a name
+        and a classifier, as in scikit-learn's `VotingClassifier`. "auto" takes one of each name:
 
-        Models of other packages get a data frame of pandas with the columns of X, whose
-        categories have the dtype of categories and may be missing. If X is an array, they get an
-        array with codes of categories. CatBoost, LightGBM, XGBoost and scikit-learn's histogram
-        gradient boosting get categories by their own conventions in both cases; those that print
-        or write files do so only if their parameters ask for it. Steps of a pipeline get the data
-        frame as it is.
+        - "random", "random-half", "completely-random" and "completely-random-sqrt": forests, which
+          differ in the features that a split looks at;
+        - "boosted" and "boosted-leaf-wise": `GradientBoostingClassifier` with symmetric trees, of
+          a depth that is chosen by comparison, and with trees of 8 leaves;
+        - "kernel": ridge regression on features of a Laplace or Gaussian kernel [4]_;
+        - "linear": logistic regression on scaled and one-hot encoded features;
+        - "network": the mean of four networks of dense layers [5]_.
 
-        A `GradientBoostingClassifier` keeps its parameters and grows as "boosted" does. It is
-        fitted as models of other packages are if it has another loss, `max_bins`, categories or
-        class weights than the deep forest, constraints by names, a scorer, or
-        ``early_stopping=True``.
+        Later layers have the two forests of least log-loss. Models of other packages get a data
+        frame of pandas if X is a data frame, else an array with categories as codes. See Notes.
     cv : int, splitter, iterable of (train, test) or "auto", default="auto"
-        Folds. "auto" means 5, and 10 below 50 samples.
+        Folds. "auto" means 5 folds, or 10 with fewer than 50 samples.
     refit : bool, default=True
-        Grow the members that are kept once more on all samples, instead of keeping the models of
-        all folds: with two classes a model a third as large, with more of up to the same size, as
-        forests then have three times the trees. Boosted trees keep those of their folds, whose
-        mean is better.
+        Fit the members that are kept once more on all samples, instead of keeping the models of
+        all folds. With two classes, the model is a third as large. Boosted trees keep the models
+        of the folds, whose mean is better.
     calibrate : bool, default=True
-        Fit the exponent of the probabilities (one over a temperature) by out-of-fold log-loss.
+        Fit the exponent of the probabilities (1 / temperature) by out-of-fold log-loss.
     scoring : str or callable, default="log-loss"
-        What the members' weights are chosen by: "log-loss", "margin-ratio", or a scorer of
-        scikit-learn's.
+        Score by which members are weighted: "log-loss", "margin-ratio", or a scorer of
+        scikit-learn.
     class_weight : dict, list of dict, "balanced" or None, default=None
-        Factors of the sample weights by class. Of several outputs "balanced", or a list with a
-        dict for each; the factors of a sample's classes are multiplied.
+        Factors of the sample weights by class. For several outputs, "balanced" or a list with a
+        dict for each output; the factors of a sample's classes are multiplied.
     categorical_features : "from_dtype", array of bool, int or str, or None, \
             default="from_dtype"
-        Which features are categories, as in `RandomForestClassifier`.
+        Categorical features, as in `RandomForestClassifier`.
     max_bins : int, default=255
-        Most bins of a numeric feature, and most categories.
+        Maximum number of bins of a numeric feature, and of categories.
     n_jobs : int, default=None
-        Number of threads: None is one (or what `joblib.parallel_config` says), -1 all cores.
+        Number of threads: None is one (or the value of `joblib.parallel_config`), -1 all cores.
         The result does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of folds, trees and other members.
     verbose : int, default=0
-        1 prints lines that say what each layer tried, kept and cost; 2 shows bars as well.
+        1 prints the decisions of the fit, 2 also shows progress bars.
     checkpoint : str or path, default=None
-        Folder in which what each layer's members say out-of-fold is kept, as plain arrays, as soon
-        as they are trained. A fit with the same data, parameters and seed, which has to be a
-        number, goes on after the last layer that is there and ends in the same bits; one with
-        others is refused. With ``refit=False``, members that are kept as objects of other
-        packages are, too.
+        Folder in which each layer is saved as soon as it is trained. A fit with the same data,
+        parameters and seed, which has to be a number, goes on after the last layer in the folder
+        and has the same result. A fit with other inputs is refused. With ``refit=False``, members
+        that are objects of other packages are also refused.
 
     Attributes
     ----------
@@ -133,73 +108,87 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
     feature_names_in_ : ndarray of str
         Only if X has string column names.
     n_layers_ : int
-        Layers that are kept.
+        Number of layers that are kept.
     exponent_ : float
-        Of the calibration; above 1 makes probabilities surer.
+        Exponent of the calibration; above 1, it makes probabilities more extreme.
     label_smoothing_ : float
-        Share of the probabilities that calibration spreads over the classes evenly, half a
-        sample's worth, so that none is 0.
+        Share of the probabilities that calibration spreads evenly over the classes. It is the
+        share of half a sample, so that no probability is 0.
     oof_probabilities_ : ndarray of shape (n_samples, n_classes), or a list of these
-        Out-of-fold probabilities of the training samples by all layers that are kept, calibrated.
-        Their log-loss is about that of new samples: no model that they come from, in any layer,
-        has seen the label of its sample, nor has one whose vectors such a model was trained on.
-        Only the weights and the calibration, a few numbers, are chosen by them.
+        Calibrated out-of-fold probabilities of the training samples. Their log-loss is close to
+        the log-loss of new samples, since no model in any layer has seen the label of its sample.
+        Only weights and calibration, a few numbers, are chosen by them.
     history_ : dict of str to ndarray of shape (n_grown,)
-        For all layers that were grown, out-of-fold, of the average up to that layer: "score",
-        "log_loss", "accuracy", "margin_mean", "margin_std", "margin_ratio"; "time" in seconds;
-        and "layer", its number from 1. In a log-loss, probabilities count as 0.0001 at least. A
-        last layer that was not kept may have been judged on a quarter of the samples only, which
-        `stop_reason_` then says, and "score" is then minus the log-loss.
+        Out-of-fold metrics of the average up to each trained layer: "score", "log_loss",
+        "accuracy", "margin_mean", "margin_std", "margin_ratio"; "time" in seconds; and "layer",
+        its number from 1. Probabilities count as at least 0.0001 in a log-loss. A last layer that
+        was not kept may have been evaluated on a quarter of the samples, as `stop_reason_` says;
+        its "score" is then minus the log-loss.
     leaderboard_ : list of dict
-        All members of all layers that were grown: "layer", "member", out-of-fold "log_loss" and
-        "accuracy" of its own, "weight" in the average, "seconds", and "bytes" in the model, 0 if
-        dropped. Figures of members that were left out after one fold are NaN; the forests of a
-        layer are grown together, and share their seconds evenly.
-        ``pandas.DataFrame`` takes it as it is.
+        All members of all trained layers: "layer", "member", out-of-fold "log_loss" and
+        "accuracy", "weight" in the average, "seconds", and "bytes" in the model, 0 if dropped.
+        Metrics of members that were left out after one fold are NaN. The forests of a layer are
+        grown together and share their seconds. ``pandas.DataFrame(leaderboard_)`` is a table.
     fit_report_ : list of dict
-        Decisions in the order in which they were made, a dict for each candidate: "step"; the
-        "member" that it is about, or ""; "candidate"; its "loss", NaN if there is none; the number
-        of "rows" and "folds" that it comes from, 0 folds of out-of-bag samples; "decision"; and
-        "cpu_seconds" since the decision before, of which each candidate has an equal share.
-        ``pandas.DataFrame`` takes it as it is; `verbose` prints it.
+        Decisions of the fit in order, with a dict for each candidate: "step"; "member", or "";
+        "candidate"; its "loss", NaN if unknown; number of "rows" and "folds" of the evidence, 0
+        folds for out-of-bag samples; "decision"; and "cpu_seconds" since the decision before, in
+        equal shares. ``pandas.DataFrame(fit_report_)`` is a table.
     min_samples_leaf_ : dict of str to int
-        Chosen for the named forests.
+        Leaf sizes that were chosen for the named forests.
     strength_ : float
-        Share of the margins' losses in how the second layer draws samples; 0 if there are several
-        outputs.
+        Share of the margins' losses in the weights by which the second layer draws samples, as in
+        mdDF [3]_; 0 if there are several outputs.
     stop_reason_ : str
         Why there are no more layers.
     feature_importances_ : ndarray of shape (n_features,)
-        Mean decrease of impurity in the forests of the first layer, weighted by their vote; if
-        none is kept, in all that were tried.
+        Mean decrease of impurity in the forests of the first layer, weighted as in the average. If
+        no forest is kept, it is the mean over all forests that were trained.
 
     See Also
     --------
-    MDDFClassifier : The paper's cascade.
+    MDDFClassifier : The cascade of the paper.
 
     Notes
     -----
-    Out-of-fold vectors as inputs flatter a layer: the vector of a training sample is made from the
-    labels of its neighbours without its own, so that among copies and near copies, vector and
-    features together tell its label, and that of a sample that the layer is then judged on. A
-    layer is therefore judged on four outer folds. The vectors of the samples that it trains on
-    there are made without the fold (the first layer is fitted without each pair of folds), and
-    those of the fold by models that saw all other samples, as at prediction time. The first outer
-    fold decides whether the others are worth their time: a layer that is not kept costs about a
-    tenth of a fit, one that is kept a third to a half. Splits of your own by `cv` are merged to
-    four; with fewer than three there is one layer.
+    **Members.** From 400 samples on, members other than boosted trees are first trained on one
+    fold, and those without a weight there are left out. With fewer samples, all members keep some
+    weight. Otherwise the smallest weight is 0.05.
 
-    With several labels or outputs, `y` has a column for each, and layers see the class vectors of
-    all of them. Forests learn all at once, and so do smooth models; boosted trees, logistic
-    regressions, networks and models of other packages are fitted to one at a time. Log-losses are
-    means over the outputs, exponents are common to them, and an accuracy is that of all together.
+    All models of boosted trees have the same number of rounds, the number of least out-of-fold
+    loss. If ``cv="auto"`` and there are no groups, named boosted trees use ten folds on tables of
+    up to 1 million cells, divided by n_classes / 2. If there are more than 100 columns, and more
+    than twice as many as rows, each split of boosted trees looks at as many columns as there are
+    rows, and at least 50. A `GradientBoostingClassifier` as a member keeps its parameters and
+    shares the binned table. It is fitted like a model of another package if it has another loss,
+    `max_bins`, categories or class weights than the deep forest, constraints by names, a scorer,
+    or ``early_stopping=True``.
 
-    Each network of "network" has two hidden layers of 64 units, and indicators of categories and
-    of missing values beside the normal scores. It is fitted by the log-loss in 40 epochs, with
-    dropout and with scales of its inputs that are learned. Training has the same bits on every
-    machine. It takes at most 2^24 cells of the encoded table and 1.2e10 products: beyond that a
-    network has fewer epochs, and at last fewer rows. Where columns are more than 100 and more than
-    twice the rows, networks see those that split best, as many as there are rows, and 50 at least.
+    Members are set by their names, as in scikit-learn's `VotingClassifier`: ``lr`` and ``lr__C``
+    for ``("lr", LogisticRegression())``, and ``members__0__max_features`` for a first member
+    without a name.
+
+    **Later layers.** Out-of-fold vectors as inputs make a layer look too good. The vector of a
+    training sample is made from the labels of its neighbours but not from its own. Among copies
+    and near copies, vector and features together therefore reveal the sample's label, and the
+    label of a sample on which the layer is then evaluated. A layer is evaluated on four outer
+    folds instead. The vectors of its training samples come from models that were fitted without
+    the fold, and the vectors of the fold from models that saw all other samples, as at prediction
+    time. The first outer fold decides whether the others are worth their time: a layer that is not
+    kept takes about a tenth of the fit, a layer that is kept a third to a half. Splits that `cv`
+    gives are merged to four; with fewer than three splits there is one layer.
+
+    **Several outputs.** `y` has a column for each output, and layers see the class vectors of all
+    of them. Forests and kernel models learn all outputs at once; other members are fitted to one
+    at a time. Log-losses are means over the outputs, exponents are common to them, and a sample
+    counts as correct if all its outputs are.
+
+    **Networks.** Each network has two hidden layers of 64 units. Inputs are normal scores of the
+    numbers, with indicators of categories and of missing values. It is fitted by log-loss in 40
+    epochs, with dropout and learned scales of the inputs, and has the same bits on every machine.
+    Training takes at most 2^24 cells of the encoded table and 1.2e10 products; larger tables get
+    fewer epochs, and then fewer rows. In wide tables, as above, networks see the columns that
+    split best.
 
     References
     ----------
@@ -270,60 +259,83 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
         self.scoring = scoring
         self.class_weight = class_weight
 
-    def _set_fitted(self, growth: Growth) -> None:
-        vote = growth.stack.vote
-        calibration = vote.calibration
-        self.exponent_ = calibration.exponent
-        self.label_smoothing_ = calibration.label_smoothing
-        self.strength_ = growth.later.strength
-        self.min_samples_leaf_ = {k: v["min_samples_leaf"] for k, v in growth.chosen.items()}
-        self.oof_probabilities_ = self._by_output(vote.probabilities)
-        labels, weights = growth.training.task.y, growth.training.weights.sample
-        if self._widths is None:
-            self._scores = class_scores(vote.probabilities, labels, weights)
-            return
-        each = zip(self.oof_probabilities_, labels.T, strict=True)
-        self._scores = [class_scores(*of_output, weights) for of_output in each]
+    def _store_outcome(self, policy: DeepForestPolicy) -> None:
+        average = policy.stack.average
+        self.exponent_ = average.calibration.exponent
+        self.label_smoothing_ = average.calibration.label_smoothing
+        self.strength_ = policy.strength
+        self.min_samples_leaf_ = {
+            kind: options["min_samples_leaf"] for kind, options in policy.forest_options.items()
+        }
+        self.oof_probabilities_ = self._by_output(average.forecast)
+        labels = policy.trainer.task.estimator_target
+        weights = policy.trainer.weights.sample
+        self._scores: list[Any]
+        if self._n_classes_per_output is None:
+            self._scores = class_scores(average.forecast, labels, weights)
+        else:
+            self._scores = [
+                class_scores(probabilities, output_labels, weights)
+                for probabilities, output_labels in zip(
+                    self.oof_probabilities_, labels.T, strict=True
+                )
+            ]
 
-    def _read(self, y: Any, given: Any) -> tuple[Any, ...]:
+    def _read_target(self, y: Any, sample_weight: np.ndarray | None) -> Target:
         refuse_class("scoring", self.scoring)
-        several = several_outputs(y)
-        if several is not None:
-            return self._read_outputs(ClassOutputs.read(several, every_class=True), given)
+        y_of_outputs = several_outputs(y)
+        if y_of_outputs is not None:
+            outputs = ClassOutputs.read(y_of_outputs, every_class=True)
+            return self._target_of_outputs(outputs, sample_weight)
         if isinstance(self.class_weight, list):
             raise ValueError("class_weight can be a list only for several outputs of y")
         classes, labels = encode_labels(y)
-        factors = class_factors(self.class_weight, classes, labels, given)
-        weights = row_weights(given, factors, labels)
-        score = None
-        if self.scoring != "log-loss":
-            score = out_of_fold_score(self.scoring, classes, labels, given)
+        factors = class_factors(self.class_weight, classes, labels, sample_weight)
+        weights = row_weights(sample_weight, factors, labels)
         task = ClassificationTask(
             labels,
             len(classes),
             weights.row,
             calibrate=self.calibrate,
-            score=score,
-            measure=self.scoring,
+            score=self._score(classes, labels, sample_weight),
+            score_name=self._score_name,
         )
-        return task, weights, {"classes_": classes}, classes[labels]
+        return Target(task, weights, {"classes_": classes}, classes[labels])
 
-    def _read_outputs(self, outputs: ClassOutputs, given: Any) -> tuple[Any, ...]:
-        """The same of several outputs."""
-        factors = outputs.factors(self.class_weight, given)
-        weights = row_weights(given, factors, np.arange(len(outputs.labels)))
-        score = None
-        if self.scoring != "log-loss":
-            score = out_of_fold_score(self.scoring, outputs.classes, outputs.labels, given)
-        options: dict[str, Any] = {"score": score, "measure": self.scoring}
-        task = ClassOutputsTask(outputs, weights.row, calibrate=self.calibrate, **options)
-        named = named_classes(outputs.classes, outputs.labels.T)
-        return task, weights, {"classes_": outputs.classes}, named
+    def _target_of_outputs(
+        self, outputs: ClassOutputs, sample_weight: np.ndarray | None
+    ) -> Target:
+        factors = outputs.factors(self.class_weight, sample_weight)
+        weights = row_weights(sample_weight, factors, np.arange(len(outputs.labels)))
+        task = ClassOutputsTask(
+            outputs,
+            weights.row,
+            calibrate=self.calibrate,
+            score=self._score(outputs.classes, outputs.labels, sample_weight),
+            score_name=self._score_name,
+        )
+        y = named_classes(outputs.classes, outputs.labels.T)
+        return Target(task, weights, {"classes_": outputs.classes}, y)
 
-    def _members(self, task: Any, categorical: np.ndarray) -> list[MemberSpec]:
-        makers = named_classifiers(self._preset.n_estimators, categorical, task.widths)
+    def _score(
+        self, classes: Any, labels: np.ndarray, sample_weight: np.ndarray | None
+    ) -> Score | None:
+        """Score by which members are weighted; None for the log-loss."""
+        if self.scoring == "log-loss":
+            return None
+        return out_of_fold_score(self.scoring, classes, labels, sample_weight)
+
+    @property
+    def _score_name(self) -> str:
+        return str(getattr(self.scoring, "__name__", self.scoring))
+
+    def _resolve_members(self, task: Task, categorical: np.ndarray) -> list[MemberSpec]:
+        n_classes_per_output = task.n_classes_per_output
+        makers = named_classifiers(
+            self._resolved_preset().n_estimators, categorical, n_classes_per_output
+        )
         members = resolve_members(
-            self._members_of(AUTO),
+            self._member_list_for(AUTO),
             makers,
             AUTO,
             "classifier",
@@ -331,40 +343,44 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
             max_bins=self.max_bins,
             own_parameters=self._own_parameters(),
         )
-        for member in members if task.widths is not None else ():
+        if n_classes_per_output is None:
+            return members
+        for member in members:
             if getattr(member.model, "bootstrap", None) == "balanced":
                 raise ValueError(
                     "bootstrap='balanced' is for the classes of one output, got the member "
-                    f"{member.name!r} and {len(task.widths)} outputs"
+                    f"{member.name!r} and {len(n_classes_per_output)} outputs"
                 )
         return members
 
     @property
-    def _widths(self) -> list[int] | None:
-        """Classes of each of several outputs."""
+    def _n_classes_per_output(self) -> list[int] | None:
+        """Number of classes of each output; None if there is one output."""
         if not isinstance(self.classes_, list):
             return None
-        return [len(of_one) for of_one in self.classes_]
+        return [len(classes) for classes in self.classes_]
 
     @property
     def n_classes_(self) -> Any:
-        """How many classes there are; a list of several outputs."""
-        check_is_fitted(self, "_layers")
-        return self._width if self._widths is None else self._widths
+        """Number of classes; a list if there are several outputs."""
+        check_is_fitted(self)
+        n_classes = self._n_classes_per_output
+        return len(self.classes_) if n_classes is None else n_classes
 
     @property
     def n_outputs_(self) -> int:
-        """How many outputs there are."""
-        check_is_fitted(self, "_layers")
-        return 1 if self._widths is None else len(self._widths)
+        """Number of outputs."""
+        check_is_fitted(self)
+        return 1 if self._n_classes_per_output is None else len(self._n_classes_per_output)
 
     @property
-    def _width(self) -> int:
-        return len(self.classes_) if self._widths is None else sum(self._widths)
+    def _n_columns(self) -> int:
+        n_classes = self._n_classes_per_output
+        return len(self.classes_) if n_classes is None else sum(n_classes)
 
     @property
-    def _outputs(self) -> list[str]:
-        if self._widths is None:
+    def _column_labels(self) -> list[str]:
+        if self._n_classes_per_output is None:
             return column_names(self.classes_)
         return [
             f"output{number}_{name}"
@@ -373,17 +389,15 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
         ]
 
     def _by_output(self, probabilities: np.ndarray) -> Any:
-        if self._widths is None:
+        if self._n_classes_per_output is None:
             return probabilities
-        return by_output(probabilities, self._widths)
+        return by_output(probabilities, self._n_classes_per_output)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         return takes_outputs(super().__sklearn_tags__())
 
-    # Asking.
-
-    def _finish(self) -> dict[str, Any]:
-        return {"calibration": Calibration(self.exponent_, self.label_smoothing_, self._widths)}
+    def _calibration(self) -> Calibration:
+        return Calibration(self.exponent_, self.label_smoothing_, self._n_classes_per_output)
 
     def _member_score(self, row: dict[str, Any]) -> float:
         if self.scoring in ("log-loss", "neg_log_loss"):

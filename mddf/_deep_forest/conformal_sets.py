@@ -1,4 +1,4 @@
-"""Sets of classes that hold the class of new samples in a given share of cases."""
+"""Prediction sets of classes with a given coverage, by conformal prediction."""
 
 from __future__ import annotations
 
@@ -14,26 +14,28 @@ from mddf._ensemble.conformal import Scores, check_coverage, counted, warn_of_fe
 def class_scores(
     probabilities: np.ndarray, labels: np.ndarray, weights: np.ndarray | None
 ) -> list[Scores]:
-    """Of the samples of each class, one less what they gave to it out-of-fold."""
-    own = 1 - probabilities[np.arange(len(labels)), labels]
+    """1 - out-of-fold probability of the true class, for the samples of each class."""
+    scores = 1 - probabilities[np.arange(len(labels)), labels]
     counts = counted(len(labels), weights)
-    of_classes = [labels == label for label in range(probabilities.shape[1])]
-    return [Scores.of(own[rows], counts[rows]) for rows in of_classes]
+    return [
+        Scores.from_values(scores[labels == label], counts[labels == label])
+        for label in range(probabilities.shape[1])
+    ]
 
 
 class PredictsSets:
-    """A classifier that keeps `class_scores` of its samples, of several outputs a list of them."""
+    """A classifier that keeps `class_scores` of its samples, or a list of them for each output."""
 
     classes_: Any
     predict_proba: Any
     _scores: list[Any]
 
     def predict_set(self, X: Any, coverage: float = 0.9, *, by_class: bool = False) -> Any:
-        """Sets of classes that hold the class of new samples in a given share of cases.
+        """Prediction sets of classes with a given coverage.
 
-        A class belongs to the set if its probability is not below that which so large a share of
-        the training samples gave, out-of-fold, to their own class, with the correction for a
-        finite number of them that conformal prediction makes: the least ambiguous sets [1]_.
+        A class belongs to the set if its probability is at least the one that a share `coverage`
+        of the training samples gave to their own class, out-of-fold, with the finite-sample
+        correction of conformal prediction. These are the least ambiguous sets [1]_.
 
         Parameters
         ----------
@@ -41,32 +43,32 @@ class PredictsSets:
         coverage : float, default=0.9
             Between 0 and 1.
         by_class : bool, default=False
-            Whether the share holds among the samples of every class, each of which has a bound
-            of its own then, and not over all samples alone.
+            Whether the coverage holds for the samples of every class, which then has a threshold
+            of its own, and not only over all samples.
 
         Returns
         -------
         ndarray of bool of shape (n_samples, n_classes)
-            Columns in the order of `classes_`; a list of these if there are several outputs, each
-            of which is covered by itself. Where the accuracy is above `coverage`, sets of
-            samples about which the model is least sure are empty: with the most probable class in
-            them, the coverage would be above what was asked for.
+            Columns in the order of `classes_`; a list of these if there are several outputs, which
+            are covered one by one. If the accuracy is above `coverage`, the sets of the least
+            certain samples are empty: with their most probable class, the coverage would be too
+            high.
 
         Warns
         -----
         UserWarning
-            If there were fewer than ``coverage / (1 - coverage)`` training samples, or of a class
-            with `by_class`, to learn from: all classes, or this one, are then in every set.
+            If there were fewer than ``coverage / (1 - coverage)`` training samples in all, or with
+            `by_class` in a class. All classes, or this one, are then in every set.
 
         Notes
         -----
-        There is no chance in it: equal samples have equal sets. Sets that add up probabilities
-        from the largest one (APS, RAPS) cover hard and easy samples more alike; they are larger
-        on average, or need random numbers to be exact. Probabilities here are calibrated, for
-        which the least ambiguous sets are the smallest ones of their coverage [1]_.
+        Sets are not random: equal samples have equal sets. Sets that add up probabilities from the
+        largest one (APS, RAPS) cover hard and easy samples more evenly, but they are larger on
+        average, or need random numbers to be exact. For calibrated probabilities, the least
+        ambiguous sets are the smallest ones with their coverage [1]_.
 
-        As for `DeepForestRegressor.predict_interval`, training samples are judged by models that
-        did not see them, and the coverage is over samples from where these came from.
+        As in `DeepForestRegressor.predict_interval`, training samples are evaluated by models that
+        did not see them, and new samples need the same distribution as the training samples.
 
         References
         ----------
@@ -84,12 +86,16 @@ class PredictsSets:
         True
         """
         coverage = check_coverage(coverage)
-        check_is_fitted(self, "_layers")
-        found = self.predict_proba(X)
-        if not isinstance(found, list):
-            return _sets(found, self._scores, self.classes_, coverage, by_class)
-        each = zip(found, self._scores, self.classes_, strict=True)
-        return [_sets(*of_output, coverage, by_class) for of_output in each]
+        check_is_fitted(self)
+        probabilities = self.predict_proba(X)
+        if not isinstance(probabilities, list):
+            return _sets(probabilities, self._scores, self.classes_, coverage, by_class)
+        return [
+            _sets(output_probabilities, scores, classes, coverage, by_class)
+            for output_probabilities, scores, classes in zip(
+                probabilities, self._scores, self.classes_, strict=True
+            )
+        ]
 
 
 def _sets(
@@ -101,20 +107,20 @@ def _sets(
 ) -> np.ndarray:
     """The sets of one output."""
     parts = scores if by_class else [Scores.joined(scores)]
-    bounds = np.array([part.threshold(coverage) for part in parts])
-    if np.isinf(bounds).any():
-        _warn_of_few(coverage, parts, bounds, classes if by_class else None)
-    return 1 - probabilities <= bounds
+    thresholds = np.array([part.threshold(coverage) for part in parts])
+    if np.isinf(thresholds).any():
+        _warn_of_few_samples(coverage, parts, thresholds, classes if by_class else None)
+    return 1 - probabilities <= thresholds
 
 
-def _warn_of_few(
-    coverage: float, parts: list[Scores], bounds: np.ndarray, classes: np.ndarray | None
+def _warn_of_few_samples(
+    coverage: float, parts: list[Scores], thresholds: np.ndarray, classes: np.ndarray | None
 ) -> None:
-    """Of all samples, or of those of classes."""
+    """Warn that there are too few samples in all, or of some classes."""
     if classes is None:
         warn_of_few(coverage, parts[0].n, "all classes are in every set")
         return
-    few = np.flatnonzero(np.isinf(bounds))
+    few = np.flatnonzero(np.isinf(thresholds))
     smallest = min(few, key=lambda label: parts[label].n)
     name = short(classes.tolist()[smallest])
     outcome = f"{len(few)} of {len(parts)} classes are in every set"

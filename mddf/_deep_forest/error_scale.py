@@ -1,25 +1,29 @@
-"""How large a deep forest's errors are for rows of each kind."""
+"""Size of a deep forest's errors for rows of each kind."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from mddf._base.serialization import register_serializable
 from mddf._core import TreeOptions
-from mddf._deep_forest.fold_trainer import Training
+from mddf._deep_forest.fold_trainer import FoldTrainer
 from mddf._resampling.sampling import plan_sampling
 from mddf._targets.kernel_targets import Values
 from mddf._trees import grower, predictor
+from mddf._trees.arrays import ValueTrees
 
-# Trees of all folds together, and the fewest samples of their leaves.
-_N_TREES, _FEWEST = 100, 10
-# No more leaves than that, however many rows there are.
-_MOST_LEAVES = 500
-# Of the mean error, this share is added to what the trees predict: near 0 a ratio says little.
-_FLOOR = 0.1
+# Trees of all folds together. They predict one number, for which this is steady enough. Not tuned.
+_N_TREES = 100
+# Smallest leaves: single errors vary by more than their mean, which takes some samples to see.
+# Not tuned.
+_MIN_SAMPLES_LEAF = 10
+# Leaves are larger in large tables, which bounds the memory of the trees.
+_MAX_LEAVES = 500
+# Share of the mean error that is added to predictions. Near 0, a ratio of errors says little.
+_FLOOR_SHARE = 0.1
 
 
 @register_serializable("error scale")
@@ -31,58 +35,82 @@ class ErrorScale:
     ----------
     trees : list of ValueTrees
     exponents : ndarray of int of shape (n_outputs,)
-        Leaves hold multiples of 2 to that power.
+        Leaves hold multiples of 2 to this power.
     floor : ndarray of shape (n_outputs,)
-        What is added.
+        Added to every prediction.
     """
 
-    trees: list[Any]
+    trees: list[ValueTrees]
     exponents: np.ndarray
     floor: np.ndarray
 
-    @classmethod
-    def fit(
-        cls, training: Training, errors: np.ndarray, entropy: Any
-    ) -> tuple[ErrorScale, np.ndarray]:
-        """Learn from errors of shape (n_samples, n_outputs); with what it says out-of-fold."""
-        weight, n_rows = training.task.weight, len(errors)
-        target = Values.of(errors, weight)
-        floor = _FLOOR * np.average(errors, axis=0, weights=weight)
-        options = TreeOptions(
-            max_features=-(-training.n_raw // 3),
-            min_samples_leaf=max(_FEWEST, n_rows // _MOST_LEAVES),
-        )
-        n_folds = len(training.folds)
-        n_each = -(-_N_TREES // n_folds)
-        seeds = grower.draw_seeds(entropy, n_each * n_folds).reshape(n_folds, n_each)
-        blocks = [
-            grower.TreeJob(
-                seeds=of_fold,
-                options=options,
-                sampling=plan_sampling(
-                    training.order, training.weights, train=train, bootstrap=True
-                ),
-                held_out=np.asarray(held_out, np.int32),
-            )
-            for of_fold, (train, held_out) in zip(seeds, training.folds, strict=True)
-        ]
-        grown = grower.grow(
-            training.features, target.cells, blocks, n_jobs=training.n_jobs, **training.limits
-        )
-        sums, times = np.zeros_like(errors), np.zeros(n_rows)
-        for (_, held_out), of_block in zip(training.folds, grown, strict=True):
-            assert of_block.sums is not None
-            sums[held_out] += of_block.sums[:, ::2] + of_block.sums[:, 1::2]
-            times[held_out] += np.asarray(of_block.n_trees)
-        trees = [tree for of_block in grown for tree in of_block.trees]
-        made = cls(trees, target.exponents, floor)
-        return made, made._scales(sums / np.maximum(times, 1)[:, None])
-
-    def _scales(self, means: np.ndarray) -> np.ndarray:
+    def scales_from_means(self, means: np.ndarray) -> np.ndarray:
+        """Sizes of errors, from means over trees; 1 if there are no errors at all."""
         scales = np.ldexp(means, self.exponents) + self.floor
-        return np.where(scales > 0, scales, 1.0)  # there are no errors at all
+        return np.where(scales > 0, scales, 1.0)
 
-    def of_rows(self, codes: np.ndarray, n_jobs: int | None) -> np.ndarray:
-        """For new rows, of shape (n_rows, n_outputs)."""
+    def predict(self, codes: np.ndarray, n_jobs: int | None) -> np.ndarray:
+        """Sizes of the errors of new rows, shape (n_rows, n_outputs)."""
         means = predictor.mean_vectors(self.trees, codes, len(self.floor), n_jobs=n_jobs)
-        return self._scales(means)
+        return self.scales_from_means(means)
+
+
+@dataclass(frozen=True)
+class ErrorScaleFit:
+    """A fitted `ErrorScale`, and its out-of-fold predictions (n_samples, n_outputs)."""
+
+    error_scale: ErrorScale
+    out_of_fold_scales: np.ndarray
+
+
+def fit_error_scale(
+    trainer: FoldTrainer, errors: np.ndarray, entropy: Sequence[int]
+) -> ErrorScaleFit:
+    """Fit forests to absolute errors of shape (n_samples, n_outputs)."""
+    weight = trainer.task.weight
+    n_samples = len(errors)
+    target = Values.of(errors, weight)
+    growth = grower.grow(
+        trainer.feature_table,
+        target.cells,
+        _tree_jobs(trainer, n_samples, entropy),
+        n_jobs=trainer.n_jobs,
+        **trainer.growing_limits,
+    )
+    sums = np.zeros_like(errors)
+    n_trees = np.zeros(n_samples)
+    for (_, held_out), result in zip(trainer.folds, growth, strict=True):
+        assert result.sums is not None
+        sums[held_out] += result.sums[:, ::2] + result.sums[:, 1::2]
+        n_trees[held_out] += np.asarray(result.n_trees)
+    error_scale = ErrorScale(
+        trees=[trees for result in growth for trees in result.trees],
+        exponents=target.exponents,
+        floor=_FLOOR_SHARE * np.average(errors, axis=0, weights=weight),
+    )
+    means = sums / np.maximum(n_trees, 1)[:, None]
+    return ErrorScaleFit(error_scale, error_scale.scales_from_means(means))
+
+
+def _tree_jobs(
+    trainer: FoldTrainer, n_samples: int, entropy: Sequence[int]
+) -> list[grower.TreeJob]:
+    """Jobs of a forest for each fold."""
+    options = TreeOptions(
+        max_features=-(-trainer.n_features // 3),  # a third of the features, as usual
+        min_samples_leaf=max(_MIN_SAMPLES_LEAF, n_samples // _MAX_LEAVES),
+    )
+    n_folds = len(trainer.folds)
+    n_trees_per_fold = -(-_N_TREES // n_folds)
+    seeds = grower.draw_seeds(entropy, n_trees_per_fold * n_folds)
+    return [
+        grower.TreeJob(
+            seeds=seeds_of_fold,
+            options=options,
+            sampling=plan_sampling(trainer.order, trainer.weights, train=train, bootstrap=True),
+            held_out=np.asarray(held_out, np.int32),
+        )
+        for seeds_of_fold, (train, held_out) in zip(
+            seeds.reshape(n_folds, n_trees_per_fold), trainer.folds, strict=True
+        )
+    ]

@@ -1,56 +1,91 @@
-"""What deep forests that classify and deep forests that regress share as estimators."""
+"""Base class of the deep forests for classification and regression."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.deadline import Clock
 from mddf._base.fingerprint import fingerprint
-from mddf._base.validation import COUNT, Within, check_lengths
+from mddf._base.validation import COUNT, Within
 from mddf._binning.binner import Binner
 from mddf._binning.high_cardinality import CategoryLevels
-from mddf._deep_forest.builder import Growth
-from mddf._deep_forest.fit_report import print_line
-from mddf._deep_forest.fold_trainer import Training, boosting_folds, is_small
-from mddf._deep_forest.nested_cv import outer_folds
+from mddf._deep_forest.fit_report import Candidate, print_line
+from mddf._deep_forest.fold_trainer import (
+    FoldTrainer,
+    is_small_table,
+    make_boosting_folds,
+    needs_boosting_folds,
+)
+from mddf._deep_forest.layers import DeepLayer
+from mddf._deep_forest.nested_cv import make_outer_folds
+from mddf._deep_forest.policy import DeepForestPolicy
 from mddf._deep_forest.presets import Preset, preset_named
-from mddf._deep_forest.refit import fitted_layers
+from mddf._deep_forest.refit import keep_layers
 from mddf._deep_forest.stack import MOST_COLUMNS
+from mddf._ensemble.blending import UNCALIBRATED, Calibration
 from mddf._fitted.fitted_model import FittedStages, Stage
 from mddf._fitted.vector_layout import bounded, columns_of
 from mddf._gradient.target_encoding import FEWEST_LEVELS
 from mddf._input.category_mask import category_mask
-from mddf._input.reading import read_table
 from mddf._members.composition import HoldsMembers
 from mddf._members.dataframes import FrameColumns, FrameMaker
 from mddf._members.external import check_takes_weights
 from mddf._members.screening import is_wide
 from mddf._members.spec import MemberSpec
-from mddf._resampling.folds import gives_folds, group_numbers, is_splitter, make_folds
+from mddf._resampling.folds import Folds, gives_folds, group_numbers, make_folds
 from mddf._resampling.sampling import canonical_order
-from mddf._targets.target_validation import check_weights
+from mddf._targets.kernel_targets import Units
+from mddf._targets.weights import RowWeights
 from mddf._training.checkpoints import Checkpoint, fit_inputs
-from mddf._training.layer_trainer import LayerTrainer
-from mddf._training.layered_estimator import CONSTRAINTS, Layered
+from mddf._training.layer_builder import Stop, build_layers
+from mddf._training.layered_estimator import (
+    CONSTRAINTS,
+    BinnedInputs,
+    FitInputs,
+    Layered,
+)
+from mddf._training.seeds import Purpose, Seeds
+from mddf._training.tasks import Task
 
-# External estimators see numbers up to this one, whose squares add up without overflow.
+# Members that are not forests see numbers up to this one, whose squares add up without overflow.
 LARGEST = 1e100
-# Boosting by rounds of many numbers has fewer rounds, but so many.
-_FEWEST_ROUNDS = 100
+# Boosted trees with many classes or outputs have fewer rounds, since a round costs more, but at
+# least this number. Set by hand.
+_MIN_ROUNDS = 100
+
+
+@dataclass(frozen=True)
+class Target:
+    """A user's target as a task.
+
+    Attributes
+    ----------
+    task : Task
+    weights : RowWeights
+    attributes : dict
+        Fitted attributes that describe the target.
+    y : ndarray
+        The target as splitters see it.
+    """
+
+    task: Task
+    weights: RowWeights
+    attributes: dict[str, Any]
+    y: np.ndarray
 
 
 class BaseDeepForest(HoldsMembers, Layered):
-    """What both deep forests share; use one of them.
+    """Base class of the deep forests; use one of its subclasses.
 
-    It comes before scikit-learn's other classes among the bases of those, which say what a target
-    is.
+    It comes before scikit-learn's classes among their bases.
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -64,7 +99,7 @@ class BaseDeepForest(HoldsMembers, Layered):
     }
 
     _member_list = "members"
-    _layers: list[Any]
+    _layers: list[DeepLayer]
     history_: dict[str, np.ndarray]
     leaderboard_: list[dict[str, Any]]
     fit_report_: list[dict[str, Any]]
@@ -102,165 +137,202 @@ class BaseDeepForest(HoldsMembers, Layered):
         self.verbose = verbose
         self.checkpoint = checkpoint
 
-    def _read(self, y: Any, given: Any) -> tuple[Any, ...]:
-        """From a user's target and weights: a task, weights of rows, and fitted attributes."""
+    def _read_target(self, y: Any, sample_weight: np.ndarray | None) -> Target:
+        """Check a user's target and weights, and make the task."""
         raise NotImplementedError
 
-    def _members(self, task: Any, categorical: np.ndarray) -> list[Any]:
-        """The members of a layer."""
-        raise NotImplementedError
-
-    @property
-    def _width(self) -> int:
-        """Numbers of a forecast."""
+    def _resolve_members(self, task: Task, categorical: np.ndarray) -> list[MemberSpec]:
+        """Members of the first layer, from the parameter `members`."""
         raise NotImplementedError
 
     @property
-    def _outputs(self) -> list[str]:
-        """What a forecast's numbers are called in names of columns."""
-        raise NotImplementedError
-
-    def _set_fitted(self, growth: Growth) -> None:
-        """Set the fitted attributes that a kind of target has."""
+    def _n_columns(self) -> int:
+        """Numbers of a vector: classes or outputs."""
         raise NotImplementedError
 
     @property
-    def _preset(self) -> Preset:
-        """That of the parameter, with what other parameters say in its place."""
+    def _column_labels(self) -> list[str]:
+        """Names of these numbers in names of columns."""
+        raise NotImplementedError
+
+    def _calibration(self) -> Calibration:
+        """Calibration of the average."""
+        return UNCALIBRATED
+
+    def _target_units(self) -> Units | None:
+        """Units of the targets, if they were standardised."""
+        return None
+
+    def _store_outcome(self, policy: DeepForestPolicy) -> None:
+        """Set the fitted attributes of classification or regression."""
+        raise NotImplementedError
+
+    def _resolved_preset(self) -> Preset:
+        """The preset, with other parameters in place of its own."""
         preset = preset_named(self.preset)
-        given = {"n_layers": self.n_layers, "n_estimators": self.n_estimators}
-        explicit: dict[str, Any] = {name: n for name, n in given.items() if n != "auto"}
+        parameters = {"n_layers": self.n_layers, "n_estimators": self.n_estimators}
+        explicit: dict[str, Any] = {
+            name: value for name, value in parameters.items() if value != "auto"
+        }
         return replace(preset, **explicit)
 
-    def _members_of(self, auto: Sequence[str]) -> Any:
-        """The parameter `members`, where "auto" is what the preset makes of these names."""
+    def _member_list_for(self, auto: Sequence[str]) -> Any:
+        """The parameter `members`, with the preset's choice of names for "auto"."""
         if not (isinstance(self.members, str) and self.members == "auto"):
             return self.members
-        return [name for name in auto if name not in self._preset.without]
+        without = self._resolved_preset().without
+        return [name for name in auto if name not in without]
 
     def _fit(
-        self, X: Any, y: Any, sample_weight: Any, groups: Any, *, with_features: bool
-    ) -> list[np.ndarray]:
-        preset, clock = self._preset, Clock(self.time_limit)
-        table = read_table(self, X, reset=True, categorical_features=self.categorical_features)
-        check_lengths(X, y=y, groups=groups)
-        given = check_weights(sample_weight, table.shape[0])
-        task, weights, attributes, y = self._read(y, given)
-        categorical = category_mask(table, self.categorical_features)
-        members = self._members(task, categorical)
-        for member in members:
-            if member.is_boosted and member.kind is not None:
-                model = member.model
-                if member.kind == "boosted":
-                    model.set_params(**preset.boosting)
-                fewer = max(_FEWEST_ROUNDS, int(model.max_iter / task.numbers_of_a_round))
-                model.set_params(max_iter=min(model.max_iter, fewer))
-        external = [member for member in members if member.needs_numbers]
-        if weights.row is not None:
-            for member in external:
-                check_takes_weights("members", member.name, member.model)
-        n_spare = min(len(members) * task.n_columns, max(MOST_COLUMNS, task.n_columns))
-        boosts = any(member.is_boosted for member in members)
-        many_levels = FEWEST_LEVELS if boosts else None
-        binner, binned, entropy = self._coded(
-            table,
-            given,
-            n_spare,
-            many_levels=many_levels,
-            has_groups=groups is not None or gives_folds(self.cv),
-        )
-        trainer = LayerTrainer(
-            binned,
-            table.shape[1],
-            bounded(binner.numbers(table), LARGEST) if external else None,
-            task,
-            weights,
-            canonical_order(binned.codes, task.key),
-            self.n_jobs,
-            self.verbose > 1,
-        )
-        shown = binner.numbers(X) if X is table and is_splitter(self.cv) else X
-        levels = binner.all_levels(table)
-        training = self._on_folds(trainer, shown, y, groups, entropy, levels)
-        repeats = preset.repeats if task.has_margins else preset.number_repeats
-        is_free = isinstance(self.cv, str) and groups is None
-        folds = boosting_folds(training, entropy, repeats) if is_free else None
-        training = replace(training, clock=clock, boosting_folds=folds)
-        for member in members:
-            if member.kind == "boosted-leaf-wise" and not is_small(training):
-                member.model.learning_rate *= 2
-        columns = None
-        if any(member.is_external for member in members):
-            columns = FrameColumns.from_table(table)
-        if columns is not None:
-            training = replace(training, frames=FrameMaker(columns, binner.encoders_))
-        training.check(members, entropy)
-        growth = Growth(
-            training,
-            members,
-            entropy,
-            self._checked_checkpoint(training, members, given),
-            n_layers=preset.n_layers,
-            depths=preset.depths if task.has_margins else preset.number_depths,
-            keep=not self.refit or clock.runs,
-            verbose=self.verbose > 0,
-        )
-        seen = fingerprint(binned.codes[:, : table.shape[1]])
-        growth.grow()
-        self.__dict__.update(attributes)
-        self.history_, self.leaderboard_ = growth.report.history(), growth.report.leaderboard
-        self._layers, features = fitted_layers(
-            growth.stack,
-            entropy,
-            growth.log,
-            refit=self.refit and growth.has_time_to_refit(),
-            leaderboard=self.leaderboard_,
-        )
-        kept = [member for layer in self._layers for member in layer.members]
-        last_step = [(member.name, np.nan, f"weight {member.weight:.2f}") for member in kept]
-        growth.log.note("kept", "", last_step, table.shape[0], 0)
-        self.fit_report_ = growth.log.rows
-        self._binner, self._columns = binner, columns
-        self._n_raw, self._n_spare, self._seen = table.shape[1], n_spare, seen
-        self.n_layers_ = len(self._layers)
-        self.stop_reason_ = growth.stop_reason
-        if self.verbose:
-            print_line(f"stopped: {self.stop_reason_}")
-        self._set_fitted(growth)
-        return features if with_features else []
-
-    def _features(self, layers: list[np.ndarray]) -> np.ndarray:
-        return np.hstack(layers)
-
-    def _on_folds(
         self,
-        trainer: LayerTrainer,
         X: Any,
         y: Any,
-        groups: Any,
-        entropy: tuple[int, ...],
-        levels: CategoryLevels | None,
-    ) -> Training:
-        """The same with folds, of X as a splitter is shown it."""
-        cv, task, strata = self.cv, trainer.task, trainer.task.strata
-        if isinstance(cv, str):
-            cv = 5 if len(task.target) >= task.enough else 10
-        (seed,) = np.random.SeedSequence((*entropy, 1)).generate_state(1)
-        (outer_seed,) = np.random.SeedSequence((*entropy, 10)).generate_state(1)
-        folds = make_folds(cv, X, y, strata, int(seed), groups=groups)
-        together = groups is not None or gives_folds(self.cv)
-        return Training(
-            **vars(trainer),
-            folds=folds,
-            outer_folds=outer_folds(cv, folds, X, y, strata, int(outer_seed), groups),
-            out_of_bag=not (together or is_wide(len(task.target), trainer.n_raw)),
-            units=None if groups is None else group_numbers(groups, strata, cv),
-            levels=levels,
+        sample_weight: npt.ArrayLike | None,
+        groups: npt.ArrayLike | None,
+        *,
+        with_features: bool,
+    ) -> list[np.ndarray]:
+        preset = self._resolved_preset()
+        clock = Clock(self.time_limit)
+
+        # 1. Read the inputs, and make the task and the members of the first layer.
+        inputs = self._read_inputs(X, y, sample_weight, groups)
+        target = self._read_target(y, inputs.sample_weight)
+        members = self._make_members(inputs, target)
+
+        # 2. Bin the table, with spare columns for the vectors that a layer adds.
+        n_spare = _n_spare_columns(len(members), target.task.n_columns)
+        boosts = any(member.is_boosted for member in members)
+        binned = self._bin(inputs, n_spare, FEWEST_LEVELS if boosts else None)
+        seeds = binned.seeds
+
+        # 3. Make the folds, and check that all members can be trained on them.
+        trainer = self._make_trainer(inputs, target, members, binned, clock)
+        _set_boosting_parameters(members, preset, trainer)
+        trainer.check_members(members, seeds)
+        checkpoint = self._checkpoint_of(trainer, members, inputs)
+
+        # 4. Choose the members' options, and build layers as long as they help.
+        policy = self._make_policy(trainer, members, seeds)
+        policy.choose_options()
+        stop = build_layers(policy, preset.n_layers, checkpoint)
+        policy.leaderboard.finish(policy.stack.average.weights)
+
+        # 5. Refit the members that are kept on all samples.
+        refit = self.refit and policy.has_time_to_refit()
+        kept = keep_layers(policy.stack, seeds, policy.report, policy.leaderboard, refit=refit)
+
+        # 6. Store the model and how it was found.
+        self.__dict__.update(target.attributes)
+        self._binner = binned.binner
+        self._layers = kept.layers
+        self._n_spare = n_spare
+        self._store_fit(policy, stop or Stop(f"n_layers={preset.n_layers} were grown"))
+        self._store_outcome(policy)
+        self._keep_stages()
+        return kept.vectors if with_features else []
+
+    def _make_members(self, inputs: FitInputs, target: Target) -> list[MemberSpec]:
+        """Members of the first layer; refuses estimators that cannot take weights."""
+        categorical = category_mask(inputs.table, self.categorical_features)
+        members = self._resolve_members(target.task, categorical)
+        for member in members:
+            if target.weights.row is not None and member.needs_numbers:
+                check_takes_weights("members", member.name, member.model)
+        return members
+
+    def _make_policy(
+        self, trainer: FoldTrainer, members: list[MemberSpec], seeds: Seeds
+    ) -> DeepForestPolicy:
+        preset = self._resolved_preset()
+        return DeepForestPolicy(
+            trainer,
+            members,
+            seeds,
+            depths=preset.depths if trainer.task.has_margins else preset.number_depths,
+            # A limit of time may leave no time for a refit.
+            keep_fold_models=not self.refit or trainer.clock.runs,
+            verbose=self.verbose > 0,
         )
 
-    def _checked_checkpoint(
-        self, training: Training, members: list[MemberSpec], given: Any
+    def _make_trainer(
+        self,
+        inputs: FitInputs,
+        target: Target,
+        members: Sequence[MemberSpec],
+        binned: BinnedInputs,
+        clock: Clock,
+    ) -> FoldTrainer:
+        """Make the folds, and the trainer with all that members are trained on."""
+        binner = binned.binner
+        table = binned.table
+        seeds = binned.seeds
+        task = target.task
+        strata = target.task.strata
+        groups = inputs.groups
+        cv = self._resolved_cv(task)
+        X = inputs.X_for_splitter(binner, self.cv)
+        folds = make_folds(cv, X, target.y, strata, seeds.integer(Purpose.FOLDS), groups=groups)
+        outer_folds = make_outer_folds(
+            cv,
+            folds,
+            X=X,
+            y=target.y,
+            strata=strata,
+            seed=seeds.integer(Purpose.OUTER_FOLDS),
+            groups=groups,
+        )
+        holds_groups_out = groups is not None or gives_folds(self.cv)
+        needs_numbers = any(member.needs_numbers for member in members)
+        levels = binner.all_levels(inputs.table)
+        return FoldTrainer(
+            table=table,
+            n_features=inputs.n_features,
+            numbers=bounded(binner.numbers(inputs.table), LARGEST) if needs_numbers else None,
+            task=task,
+            weights=target.weights,
+            order=canonical_order(table.codes, task.order_key),
+            n_jobs=self.n_jobs,
+            show_progress=self.verbose > 1,
+            folds=folds,
+            outer_folds=outer_folds,
+            clock=clock,
+            uses_out_of_bag=not (holds_groups_out or is_wide(len(task.target), inputs.n_features)),
+            groups=None if groups is None else group_numbers(groups, strata, cv),
+            levels=levels,
+            boosting_folds=self._boosting_folds(inputs, task, levels, seeds, n_folds=len(folds)),
+            frames=_frame_maker(inputs, members, binner),
+        )
+
+    def _resolved_cv(self, task: Task) -> Any:
+        """The parameter `cv`, with a number of folds in place of "auto"."""
+        if not isinstance(self.cv, str):
+            return self.cv
+        return 5 if len(task.target) >= task.min_samples_for_five_folds else 10
+
+    def _boosting_folds(
+        self,
+        inputs: FitInputs,
+        task: Task,
+        levels: CategoryLevels | None,
+        seeds: Seeds,
+        *,
+        n_folds: int,
+    ) -> Folds | None:
+        """Folds of the named boosted trees; None if they have the folds of the layer."""
+        if not isinstance(self.cv, str) or inputs.groups is not None:
+            return None
+        preset = self._resolved_preset()
+        n_repeats = preset.repeats if task.has_margins else preset.number_repeats
+        is_small = is_small_table(task, inputs.n_features, levels)
+        if not (is_small and needs_boosting_folds(n_folds, n_repeats)):
+            return None
+        return make_boosting_folds(task, seeds, n_repeats)
+
+    def _checkpoint_of(
+        self, trainer: FoldTrainer, members: list[MemberSpec], inputs: FitInputs
     ) -> Checkpoint | None:
+        """The checkpoint, if there is one; refuses members that it cannot hold."""
         if self.checkpoint is None:
             return None
         for member in members:
@@ -270,53 +342,75 @@ class BaseDeepForest(HoldsMembers, Layered):
                     "forests of this package and named members that it keeps as arrays are plain, "
                     f"got the member {member.name!r}"
                 )
-        inputs = fit_inputs(
-            training.table,
-            training.task.key,
-            given,
-            training.units,
-            folds=training.folds if gives_folds(self.cv) else None,
-            numbers=training.numbers,
-            levels=training.levels,
+        return self._open_checkpoint(
+            fit_inputs(
+                trainer.table,
+                trainer.task.order_key,
+                inputs.sample_weight,
+                trainer.groups,
+                folds=trainer.folds if gives_folds(self.cv) else None,
+                numbers=trainer.numbers,
+                levels=trainer.levels,
+            )
         )
-        return self._checkpoint(inputs)
 
-    # Asking.
+    def _store_fit(self, policy: DeepForestPolicy, stop: Stop) -> None:
+        """Set the fitted attributes that both kinds of deep forests have."""
+        trainer = policy.trainer
+        report = policy.report
+        kept = [member for layer in self._layers for member in layer.members]
+        report.add(
+            "kept",
+            [Candidate(member.name, decision=f"weight {member.weight:.2f}") for member in kept],
+            n_rows=trainer.n_samples,
+        )
+        self.fit_report_ = report.rows
+        self.history_ = policy.leaderboard.history()
+        self.leaderboard_ = policy.leaderboard.rows
+        self.n_layers_ = len(self._layers)
+        self.stop_reason_ = stop.reason
+        self._columns = None if trainer.frames is None else trainer.frames.columns
+        self._n_raw = trainer.n_features
+        self._seen = fingerprint(trainer.table.codes[:, : trainer.n_features])
+        if self.verbose:
+            print_line(f"stopped: {self.stop_reason_}")
 
-    def _fitted_stages(self) -> FittedStages:
-        check_is_fitted(self, "_layers")
-        raw, stages = self._binner.bins_, []
+    def _build_stages(self) -> FittedStages:
         frames = None
         if self._columns is not None:
             frames = FrameMaker(self._columns, self._binner.encoders_)
-        for number, layer in enumerate(self._layers):
-            members = [member.as_stage_member(self._width, frames) for member in layer.members]
-            alphas = np.append(np.zeros(number), 1.0)  # the next layer sees this one alone
-            passed_on = layer.inputs, layer.average_weights
-            stages.append(Stage(raw, layer.bins, members, alphas, *passed_on))
+        stages = [
+            Stage(
+                self._binner.bins_,
+                layer.bins,
+                [member.as_stage_member(self._n_columns, frames) for member in layer.members],
+                # The next layer sees only the layer before it.
+                alphas=np.append(np.zeros(number), 1.0),
+                inputs=layer.inputs,
+                average_weights=layer.average_weights,
+            )
+            for number, layer in enumerate(self._layers)
+        ]
         return FittedStages(
             self._binner,
             stages,
             self._n_spare,
             weighs_members=True,
+            calibration=self._calibration(),
+            units=self._target_units(),
             largest=LARGEST,
-            **self._finish(),
         )
 
-    def _finish(self) -> dict[str, Any]:
-        """What predictions are made of averages by, as fields of `FittedStages`."""
-        raise NotImplementedError
-
     def _layer_figures(self) -> dict[str, Any]:
-        """What is drawn of the growth, from the leaderboard."""
+        """Figures for displays of the growth, from the leaderboard."""
         rows = self.leaderboard_
         members = list(dict.fromkeys(row["member"] for row in rows))
         scores = np.full((len(self.history_["layer"]), len(members)), np.nan)
         weights = np.zeros(scores.shape)
         for row in rows:
-            place = row["layer"] - 1, members.index(row["member"])
-            weights[place] = row["weight"]
-            scores[place] = self._member_score(row)
+            position = row["layer"] - 1, members.index(row["member"])
+            weights[position] = row["weight"]
+            scores[position] = self._member_score(row)
         return {
             "history": self.history_,
             "margins": None,
@@ -326,32 +420,29 @@ class BaseDeepForest(HoldsMembers, Layered):
         }
 
     def _member_score(self, row: dict[str, Any]) -> float:
-        """The score of a row of the leaderboard; NaN if it holds none."""
+        """Score of a row of the leaderboard; NaN if it holds none."""
         raise NotImplementedError
 
-    def _layers_fitted(self) -> list[Any]:
-        check_is_fitted(self, "_layers")
-        return self._layers
-
     def transform(self, X: Any) -> np.ndarray:
-        """What all members of the kept layers predict: class vectors, or standardised numbers.
+        """Predictions of all members of the kept layers: class vectors or standardised numbers.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            New samples. For those that it was grown on, see `fit_transform`.
+            New samples. For the training samples, see `fit_transform`.
 
         Returns
         -------
         ndarray of shape (n_samples, n_features_out)
             Named by `get_feature_names_out`.
         """
-        return self._layer_features(
-            X, lambda layers: np.hstack([columns_of(vectors, None) for vectors in layers])
-        )
+        return self._layer_features(X)
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the columns that `transform` gives, such as "layer1_random_setosa".
+    def _join_layers(self, vectors: list[np.ndarray]) -> np.ndarray:
+        return np.hstack([columns_of(layer_vectors, None) for layer_vectors in vectors])
+
+    def get_feature_names_out(self, input_features: npt.ArrayLike | None = None) -> np.ndarray:
+        """Names of the columns that `transform` returns, such as "layer1_random_setosa".
 
         Parameters
         ----------
@@ -362,11 +453,12 @@ class BaseDeepForest(HoldsMembers, Layered):
         -------
         ndarray of str
         """
+        check_is_fitted(self)
         names = [
-            f"layer{number + 1}_{member.name}_{output}"
-            for number, layer in enumerate(self._layers_fitted())
+            f"layer{number + 1}_{member.name}_{label}"
+            for number, layer in enumerate(self._layers)
             for member in layer.members
-            for output in self._outputs
+            for label in self._column_labels
         ]
         return np.array(names, dtype=object)
 
@@ -374,29 +466,73 @@ class BaseDeepForest(HoldsMembers, Layered):
     def feature_importances_(self) -> np.ndarray:
         """Mean decrease of impurity in the first layer's forests, weighted as in the average.
 
-        Where none of them is kept, of all that were tried, as they grew on the folds. Zeros if
-        there are no forests among the members, or none of them has a split.
+        If no forest is kept, it is the mean over all forests that were trained on the folds. Zeros
+        if there are no forests among the members, or none of them has a split.
         """
-        first = self._layers_fitted()[0]
-        weighted = [(v.weight, v.importances) for v in first.members if v.importances is not None]
+        check_is_fitted(self)
+        first_layer = self._layers[0]
+        weighted = [
+            (member.weight, member.importances)
+            for member in first_layer.members
+            if member.importances is not None
+        ]
+        if not weighted:
+            weighted = [(1.0, importances) for importances in first_layer.tried or ()]
         total = np.zeros(self._n_raw)
-        for weight, found in weighted or [(1.0, found) for found in first.tried or ()]:
-            shares = found[: self._n_raw]
-            if shares.any():
-                total += max(weight, 1e-9) * shares / shares.sum()
+        for weight, importances in weighted:
+            of_features = importances[: self._n_raw]
+            if of_features.any():
+                # Forests without a weight, which only feed the next layer, decide if there are no
+                # others.
+                total += max(weight, 1e-9) * of_features / of_features.sum()
         return total / total.sum() if total.sum() > 0 else total
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_layers")
 
     def _counts(self) -> Iterator[tuple[str, int, int]]:
-        n_raw, width = self._binner.bins_.n_columns, self._width
+        n_features = self._binner.bins_.n_columns
+        n_columns = self._n_columns
         trees = self._fitted_stages().trees()
-        most = max(MOST_COLUMNS, width)
-        n_spare = trees[0].n_columns - n_raw if trees else min(self._n_spare, most)
-        yield "n_features_in_", self.n_features_in_, n_raw
-        yield "n_raw", self._n_raw, n_raw
+        most = max(MOST_COLUMNS, n_columns)
+        n_spare = trees[0].n_columns - n_features if trees else min(self._n_spare, most)
+        yield "n_features_in_", self.n_features_in_, n_features
+        yield "n_raw", self._n_raw, n_features
         yield "n_spare", self._n_spare, n_spare
         yield "n_layers_", self.n_layers_, len(self._layers)
         for block in trees:
-            yield "width of trees", block.width, width
+            yield "width of trees", block.width, n_columns
+
+
+def _n_spare_columns(n_members: int, n_columns: int) -> int:
+    """Spare columns of the table: for the vectors of all members, or for their mean."""
+    return min(n_members * n_columns, max(MOST_COLUMNS, n_columns))
+
+
+def _set_boosting_parameters(
+    members: Sequence[MemberSpec], preset: Preset, trainer: FoldTrainer
+) -> None:
+    """Set the parameters of the named boosted trees that depend on preset and table."""
+    task = trainer.task
+    is_small = is_small_table(task, trainer.n_features, trainer.levels)
+    for member in members:
+        if not member.is_boosted or member.kind is None:
+            continue
+        model = member.model
+        if member.kind == "boosted":
+            model.set_params(**preset.boosting)
+        max_iter = max(_MIN_ROUNDS, int(model.max_iter / task.boosting_cost))
+        model.set_params(max_iter=min(model.max_iter, max_iter))
+        if member.kind == "boosted-leaf-wise" and not is_small:
+            # Half as many rounds at twice the rate keep the models of large tables small.
+            model.learning_rate *= 2
+
+
+def _frame_maker(
+    inputs: FitInputs, members: Sequence[MemberSpec], binner: Binner
+) -> FrameMaker | None:
+    """Maker of data frames for users' estimators, if X is a data frame."""
+    if not any(member.is_external for member in members):
+        return None
+    columns = FrameColumns.from_table(inputs.table)
+    return None if columns is None else FrameMaker(columns, binner.encoders_)

@@ -1,260 +1,336 @@
-"""The first layer of a deep forest: members on the folds, or on one if they lose the race."""
+"""The first layer of a deep forest: members on all folds, or on one if they lose the race."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from time import monotonic, perf_counter
-from typing import Any
 
 import numpy as np
 
 from mddf._base.deadline import TimeIsUp
-from mddf._deep_forest.fit_report import FitLog
-from mddf._deep_forest.fold_trainer import OutOfFoldLayer, Training, leaderboard_row, parts_of
-from mddf._deep_forest.member_pruning import goes_on, is_enough, race
+from mddf._deep_forest.fit_report import Candidate, FitReport
+from mddf._deep_forest.fold_trainer import FoldTrainer
+from mddf._deep_forest.leaderboard import leaderboard_row
+from mddf._deep_forest.member_pruning import can_race, race_weights, survives_race
+from mddf._deep_forest.out_of_fold_layer import OutOfFoldLayer
+from mddf._deep_forest.tuning import BoostingChoice
 from mddf._members.external_training import n_fits
 from mddf._members.kernel import MOST_ROWS, KernelRidge
 from mddf._members.spec import MemberSpec
-from mddf._training.layer_trainer import LayerInput, MeanOfFolds, Split, Trained
+from mddf._training.layer_trainer import (
+    EstimatorFit,
+    LayerInput,
+    LayerJob,
+    MeanOfFolds,
+    Split,
+    TrainedMember,
+    splits_from_folds,
+)
+from mddf._training.seeds import Purpose, Seeds
 
-# Shares of what is left of the time for forests, boosted trees, and a member that is fitted by
-# itself, on one fold if it takes as long as the slowest ones do.
-_SHARE_OF_FORESTS, _SHARE_OF_BOOSTING, _SHARE_OF_ONE = 0.5, 0.7, 0.4
-_SHARE_OF_RACE = 0.2
-# Kernels and networks take about so long for each row, and in tables of many columns for each
-# number as they encode it, up to so many.
-_SECONDS_OF_A_ROW, _SECONDS_OF_A_CELL, _MOST_CELLS = 3e-4, 1.5e-6, 2**21
+# Shares of the remaining time of a limit: for the race, for forests, for boosted trees, and for a
+# single estimator. Each leaves time for what follows, and for a refit. Set by hand.
+_RACE_SHARE = 0.2
+_FOREST_SHARE = 0.5
+_BOOSTING_SHARE = 0.7
+_ESTIMATOR_SHARE = 0.4
+# Rough time that a kernel or network, the slowest of the named estimators, takes on a fold: by
+# rows, or in tables of many columns by the numbers that it encodes, up to 2 million of them. It
+# only has to tell seconds from minutes.
+_SECONDS_PER_ROW = 3e-4
+_SECONDS_PER_CELL = 1.5e-6
+_MAX_CELLS = 2**21
 
 
-def fit_on_folds(
+def train_first_layer(
     members: list[MemberSpec],
-    training: Training,
-    entropy: tuple[int, ...],
-    log: FitLog,
-    tried: Mapping[int, tuple[np.ndarray, bool]],
+    trainer: FoldTrainer,
+    seeds: Seeds,
+    report: FitReport,
+    boosting_choices: Mapping[int, BoostingChoice],
     *,
-    keep: bool,
+    keep_fold_models: bool,
 ) -> OutOfFoldLayer:
-    """Fit the members of the first layer: all on one fold, those with a weight there on all.
+    """Train the members of the first layer: all on one fold, the winners of the race on all.
 
     Parameters
     ----------
     members : list of MemberSpec
-    training : Training
-    entropy : tuple of int
-    log : FitLog
-    tried : dict of int to (ndarray, bool)
-        Of boosted trees that were tried on the first fold, by their numbers: what they predict of
-        the rows held out, and whether more rounds would not be better: else they go on. Other
-        boosted trees do not race: their folds grow side by side.
-    keep : bool
-        Whether the models of folds are those that predict; boosting's are kept in any case.
+    trainer : FoldTrainer
+    seeds : Seeds
+    report : FitReport
+    boosting_choices : dict of int to BoostingChoice
+        Choices for boosted trees, by their numbers. With vectors of the first fold, they take
+        part in the race, which they may only lose if their loss is settled. Other boosted trees
+        do not race, since their folds grow side by side.
+    keep_fold_models : bool
+        Whether the models of folds are those that predict. Boosted trees keep them in any case.
     """
-    fits = _Fits(members, training, entropy, keep)
-    lost = _losers(fits, tried, log)
-    left = [i for i in range(len(members)) if i not in lost]
-    _fit_left(fits, left)
-    for i, decision in sorted(fits.cuts().items()):
-        log.cut(members[i].name, decision, len(training.order))
-    return _on_folds(
-        fits, [i for i in left if i not in fits.no_time], sorted({*lost, *fits.no_time})
-    )
+    training = _FirstLayerTraining(members, trainer, seeds, keep_fold_models)
+    losers = _race(training, boosting_choices, report)
+    survivors = [i for i in range(len(members)) if i not in losers]
+    _train_survivors(training, survivors)
+    for i, decision in sorted(training.cuts().items()):
+        report.add_cut(members[i].name, decision, n_rows=trainer.n_samples)
+    kept = [i for i in survivors if i not in training.out_of_time]
+    return training.out_of_fold_layer(kept, pruned=sorted({*losers, *training.out_of_time}))
 
 
-def _fit_left(fits: _Fits, left: Sequence[int]) -> None:
-    """Fit the members that are left on all folds, or on the others than that of the race.
-
-    Forests first, then boosted trees, then what may take longest; of these, a fold by itself shows
-    whether the time suffices for more.
-    """
-    members, clock, raced = fits.members, fits.training.clock, set(fits.found)
-    fits.keep_to_time([i for i in left if i in raced and members[i].is_forest])
-    others = [i for i in left if i not in raced]
-    with clock.cut(_SHARE_OF_FORESTS):
-        fits.fit([i for i in left if i in raced and i not in fits.no_time], fits.parts[1:], 1)
-        fits.fit([i for i in others if members[i].is_forest], fits.parts, 0)
-    for i in others:
-        if members[i].is_boosted:
-            fits.boost(i)
-    alone = [i for i in others if members[i].needs_numbers]
-    if clock.runs:
-        fits.fit(alone, fits.parts[:1], 0)
-        fits.fit([i for i in alone if i in fits.found], fits.parts[1:], 1)
-    else:
-        fits.fit(alone, fits.parts, 0)
-
-
-def _on_folds(fits: _Fits, left: Sequence[int], lost: Sequence[int]) -> OutOfFoldLayer:
-    """What was fitted, of members that are left, and what the leaderboard shows of the others."""
-    members, found, seconds = fits.members, fits.found, fits.seconds
-    vectors = np.stack([found[i].vectors for i in left])
-    unknown = dict.fromkeys(fits.training.task.figures(vectors[0]), np.nan)
-    forests = [found[i].models[0] for i in lost if members[i].is_forest]
-    return OutOfFoldLayer(
-        [members[i] for i in left],
-        vectors,
-        [found[i].models for i in left],
-        np.array([seconds[i] for i in left]),
-        [leaderboard_row(0, members[i].name, unknown, seconds.get(i, 0.0)) for i in lost],
-        lost_importances=tuple(grown.importances for grown in forests),
-    )
-
-
-def _losers(fits: _Fits, tried: Mapping[int, tuple[np.ndarray, bool]], log: FitLog) -> list[int]:
-    """Members that are fitted on the first fold, where enough is held out, and left out then."""
-    members, training, held_out = fits.members, fits.training, fits.parts[0].held_out
-    racing = [i for i, member in enumerate(members) if i in tried or not member.is_boosted]
-    if training.clock.runs:  # it may not suffice for others
+def _race(
+    training: _FirstLayerTraining,
+    boosting_choices: Mapping[int, BoostingChoice],
+    report: FitReport,
+) -> list[int]:
+    """Train members on the first fold; returns the numbers of those that lose the race."""
+    members = training.members
+    trainer = training.trainer
+    held_out = trainer.folds[0][1]
+    known_vectors = {
+        i: choice.first_fold_vectors
+        for i, choice in boosting_choices.items()
+        if choice.first_fold_vectors is not None
+    }
+    racing = [i for i, m in enumerate(members) if i in known_vectors or not m.is_boosted]
+    if trainer.clock.runs:
+        # Time spent on slow estimators may be missing for the others.
         racing = [i for i in racing if not members[i].needs_numbers]
-    if len(racing) < 2 or not is_enough(len(training.order), len(held_out)):
+    if len(racing) < 2 or not can_race(trainer.n_samples, len(held_out)):
         return []
-    with training.clock.cut(_SHARE_OF_RACE):
-        fits.fit([i for i in racing if i not in tried], fits.parts[:1], 0)
-    forecasts = [tried[i][0] if i in tried else fits.found[i].vectors[held_out] for i in racing]
-    weights, losses = race(training.task.of_rows(held_out), forecasts, (*fits.entropy, 12))
-    lost, found = [], []
-    for i, loss, weight, goes in zip(racing, losses, weights, goes_on(weights), strict=True):
+    with trainer.clock.cut(_RACE_SHARE):
+        training.train_on_first_fold([i for i in racing if i not in known_vectors])
+    forecasts = [
+        known_vectors[i] if i in known_vectors else training.trained[i].vectors[held_out]
+        for i in racing
+    ]
+    task = trainer.task.for_rows(held_out)
+    weights, losses = race_weights(task, forecasts, training.seeds.entropy_for(Purpose.RACE))
+    losers = []
+    candidates = []
+    for i, loss, weight, survives in zip(
+        racing, losses, weights, survives_race(weights), strict=True
+    ):
         decision = f"weight {weight:.2f}"
-        if not goes and (i not in tried or tried[i][1]):
-            lost.append(i)
+        if not survives and (i not in known_vectors or boosting_choices[i].is_settled):
+            losers.append(i)
             decision += ", left out"
-        found.append((members[i].name, loss, decision))
-    log.note("race", "", found, len(held_out), 1)
-    return lost
+        candidates.append(Candidate(members[i].name, loss, decision))
+    report.add("race", candidates, n_rows=len(held_out), n_folds=1)
+    return losers
 
 
-def _seconds_of_one(member: MemberSpec, training: Training) -> float:
-    """About what a member that is fitted by itself takes on a fold, if it is a slow one."""
-    bins = training.table.bins.columns(0, training.n_raw)
+def _train_survivors(training: _FirstLayerTraining, survivors: Sequence[int]) -> None:
+    """Train members on all folds, or on the other folds after a race.
+
+    Forests come first, then boosted trees, then estimators, which may take longest.
+    """
+    members = training.members
+    clock = training.trainer.clock
+    after_race = [i for i in survivors if i in training.trained]
+    without_race = [i for i in survivors if i not in training.trained]
+    training.reduce_forests_to_time([i for i in after_race if members[i].is_forest])
+    with clock.cut(_FOREST_SHARE):
+        training.train_on_other_folds([i for i in after_race if i not in training.out_of_time])
+        training.train_on_all_folds([i for i in without_race if members[i].is_forest])
+    for i in without_race:
+        if members[i].is_boosted:
+            training.boost(i)
+    estimators = [i for i in without_race if members[i].needs_numbers]
+    if clock.runs:
+        # The first fold shows whether the time suffices for more.
+        training.train_on_first_fold(estimators)
+        training.train_on_other_folds([i for i in estimators if i in training.trained])
+    else:
+        training.train_on_all_folds(estimators)
+
+
+def _seconds_of_estimator(member: MemberSpec, trainer: FoldTrainer) -> float:
+    """Rough time that an estimator takes on a fold, if it is a slow one."""
+    bins = trainer.table.bins.columns(0, trainer.n_features)
     n_encoded = int(np.where(bins.categorical, np.diff(bins.start), 1).sum())
-    n_rows = min(len(training.order), MOST_ROWS)
-    n_cells = min(n_rows * n_encoded, _MOST_CELLS)
-    return n_fits(member.model, training.task.widths) * max(
-        _SECONDS_OF_A_ROW * n_rows, _SECONDS_OF_A_CELL * n_cells
+    n_rows = min(trainer.n_samples, MOST_ROWS)
+    n_cells = min(n_rows * n_encoded, _MAX_CELLS)
+    return n_fits(member.model, trainer.task.n_classes_per_output) * max(
+        _SECONDS_PER_ROW * n_rows, _SECONDS_PER_CELL * n_cells
     )
 
 
-def _count(n: int, what: str) -> str:
-    return f"{n} {what}" + "s" * (n != 1)
+def _counted(n: int, noun: str) -> str:
+    return f"{n} {noun}" + "s" * (n != 1)
 
 
-class _Fits:
-    """Members on folds, by their numbers: models and vectors so far, and the seconds they took."""
+class _FirstLayerTraining:
+    """Members on folds: models and vectors so far, and the seconds they took.
+
+    Attributes
+    ----------
+    trained : dict of int to TrainedMember
+    seconds : dict of int to float
+    out_of_time : set of int
+        Members that were left out because of the limit of time.
+    """
 
     def __init__(
-        self, members: list[MemberSpec], training: Training, entropy: tuple[int, ...], keep: bool
+        self,
+        members: list[MemberSpec],
+        trainer: FoldTrainer,
+        seeds: Seeds,
+        keep_fold_models: bool,
     ) -> None:
-        self.members, self.training, self.entropy, self.keep = [*members], training, entropy, keep
-        self.parts = parts_of(training.folds, keep)
-        self.folding = MeanOfFolds.of(training.task, training.folds)
-        self.found: dict[int, Trained] = {}
+        self.members = [*members]
+        self.trainer = trainer
+        self.seeds = seeds
+        self.keep_fold_models = keep_fold_models
+        self.splits = splits_from_folds(trainer.folds, keep=keep_fold_models)
+        self.aggregator = MeanOfFolds.from_folds(trainer.task, trainer.folds)
+        self.trained: dict[int, TrainedMember] = {}
         self.seconds: dict[int, float] = {}
-        self.no_time: set[int] = set()  # members that were left out for it
-        self._fewer: dict[int, str] = {}  # how many rounds of others it left
+        self.out_of_time: set[int] = set()
+        self._rounds_in_time: dict[int, str] = {}
 
-    def fit(self, numbers: Iterable[int], parts: Sequence[Split], first: int) -> None:
-        """Fit all but boosted trees on parts, which follow `first` others."""
-        if not parts:
+    def train_on_first_fold(self, numbers: Iterable[int]) -> None:
+        """Train members other than boosted trees on the first fold."""
+        self._train(list(numbers), self.splits[:1], first=0)
+
+    def train_on_other_folds(self, numbers: Iterable[int]) -> None:
+        """Train members that were trained on the first fold on the others."""
+        self._train(list(numbers), self.splits[1:], first=1)
+
+    def train_on_all_folds(self, numbers: Iterable[int]) -> None:
+        """Train members other than boosted trees on all folds."""
+        self._train(list(numbers), self.splits, first=0)
+
+    def _train(self, numbers: list[int], splits: Sequence[Split], *, first: int) -> None:
+        """Train members on splits, of which the first has number `first`."""
+        if not splits:
             return
-        numbers = list(numbers)
-        self._grow([i for i in numbers if self.members[i].is_forest], parts, first)
+        self._grow_forests([i for i in numbers if self.members[i].is_forest], splits, first)
         for i in numbers:
-            if not self.members[i].is_forest and self._has_time(i, parts, first):
+            if not self.members[i].is_forest and self._has_time(i, splits, first):
                 start = perf_counter()
-                self._fit(i, parts, first)
-                self._took(i, perf_counter() - start)
+                self._fit_estimator(i, splits, first)
+                self._add_seconds(i, perf_counter() - start)
 
-    def keep_to_time(self, forests: list[int]) -> None:
-        """Leave out all but the first of these forests, if the time does not suffice for all."""
-        seconds = sum(self.seconds[i] for i in forests) * len(self.parts)
-        if not self.training.clock.allows(seconds, _SHARE_OF_FORESTS):
-            self.no_time.update(forests[1:])
+    def reduce_forests_to_time(self, forests: list[int]) -> None:
+        """Leave out all forests but the first, if the time does not suffice for all."""
+        seconds = sum(self.seconds[i] for i in forests) * len(self.splits)
+        if not self.trainer.clock.allows(seconds, _FOREST_SHARE):
+            self.out_of_time.update(forests[1:])
 
-    def _has_time(self, i: int, parts: Sequence[Split], first: int) -> bool:
-        """Whether a member that is fitted by itself fits into the time that is left."""
-        clock = self.training.clock
+    def _has_time(self, i: int, splits: Sequence[Split], first: int) -> bool:
+        """Whether an estimator fits into the remaining time; if not, it is left out."""
+        clock = self.trainer.clock
         if not clock.runs or all(member.needs_numbers for member in self.members):
             return True
-        seconds = _seconds_of_one(self.members[i], self.training) * clock.pace
-        if first:  # one fold is known; a fit of all rows may follow
-            seconds = self.seconds[i] * (len(parts) + 2)
-        if not clock.allows(seconds, _SHARE_OF_ONE):
-            self.no_time.add(i)
-        return i not in self.no_time
+        if first:
+            # The first fold shows the time of a fold. A fit of all rows may follow.
+            seconds = self.seconds[i] * (len(splits) + 2)
+        else:
+            seconds = _seconds_of_estimator(self.members[i], self.trainer) * clock.pace
+        if not clock.allows(seconds, _ESTIMATOR_SHARE):
+            self.out_of_time.add(i)
+        return i not in self.out_of_time
 
-    def _grow(self, numbers: list[int], parts: Sequence[Split], first: int) -> None:
-        """Forests, which grow together and share their seconds."""
+    def _grow_forests(self, numbers: list[int], splits: Sequence[Split], first: int) -> None:
+        """Grow forests, which share the time since they grow together."""
         start = perf_counter()
-        found = self.training.train_forests(
-            {i: self.members[i] for i in numbers},
-            LayerInput(self.training.raw_columns),
-            parts,
-            (*self.entropy, 0, first),
+        job = LayerJob(
+            LayerInput(self.trainer.feature_columns),
+            splits,
+            self.seeds.entropy_for(Purpose.FORESTS, first),
             "layer 1",
-            self.folding,
-            importances=True,
         )
-        for i, trained in found.items():
-            self._add(i, trained)
-            self._took(i, (perf_counter() - start) / len(numbers))
+        trained = self.trainer.train_forests(
+            {i: self.members[i] for i in numbers}, job, self.aggregator, importances=True
+        )
+        for i, member in trained.items():
+            self._add(i, member)
+            self._add_seconds(i, (perf_counter() - start) / len(numbers))
 
-    def _fit(self, i: int, parts: Sequence[Split], first: int) -> None:
-        """A member that is fitted by itself: the first fold chooses its kernel for the others."""
-        member, entropy = self.members[i], (*self.entropy, 5, i)
+    def _fit_estimator(self, i: int, splits: Sequence[Split], first: int) -> None:
+        """Fit an estimator; the first fold chooses the options of a kernel for the others."""
         if first == 0:
-            fitted = self._fitted(member, parts[:1], entropy)
-            if isinstance(fitted[0][0], KernelRidge):
-                self.members[i] = member = member.with_chosen(fitted[0][0].chosen())
-            self._join(i, fitted, parts[:1])
-            parts = parts[1:]
-        if parts:
-            self._join(i, self._fitted(member, parts, (*entropy, 1)), parts)
-
-    def _fitted(
-        self, member: MemberSpec, parts: Sequence[Split], entropy: Sequence[int]
-    ) -> list[Any]:
-        return self.training.fit_member(member, parts, entropy)
+            entropy = self.seeds.entropy_for(Purpose.ESTIMATORS, i)
+            fits = self.trainer.fit_member(self.members[i], splits[:1], entropy)
+            model, _ = fits[0]
+            if isinstance(model, KernelRidge):
+                self.members[i] = self.members[i].with_chosen(model.chosen())
+            self._add_fits(i, fits, splits[:1])
+            splits = splits[1:]
+        if splits:
+            entropy = self.seeds.entropy_for(Purpose.ESTIMATORS, i, 1)
+            fits = self.trainer.fit_member(self.members[i], splits, entropy)
+            self._add_fits(i, fits, splits)
 
     def boost(self, i: int) -> None:
-        """Boosted trees on all folds."""
-        start, training = perf_counter(), self.training
-        member, entropy = self.members[i], (*self.entropy, 5, i)
-        parts, folding = self.parts, self.folding
-        if member.kind is not None and training.boosting_folds is not None:
-            parts = parts_of(training.boosting_folds)
-            folding = MeanOfFolds.of(training.task, training.boosting_folds)
-        share, must = _SHARE_OF_BOOSTING, not self.found
-        end = training.clock.until(share)
+        """Train boosted trees on all folds, or on folds of their own."""
+        start = perf_counter()
+        trainer = self.trainer
+        member = self.members[i]
+        splits = self.splits
+        aggregator = self.aggregator
+        if member.kind is not None and trainer.boosting_folds is not None:
+            splits = splits_from_folds(trainer.boosting_folds)
+            aggregator = MeanOfFolds.from_folds(trainer.task, trainer.boosting_folds)
+        end = trainer.clock.until(_BOOSTING_SHARE)
         try:
-            fitted = training.boost(member, parts, entropy, share=share, must=must)
+            fits = trainer.boost(
+                member,
+                splits,
+                self.seeds.entropy_for(Purpose.ESTIMATORS, i),
+                time_share=_BOOSTING_SHARE,
+                # A layer needs a member: the only one is trained in any case.
+                may_skip=bool(self.trained),
+            )
         except TimeIsUp:
-            self.no_time.add(i)
+            self.out_of_time.add(i)
             return
         if monotonic() > end:
-            self._fewer[i] = _count(max(fitted[0][0].rounds, default=0), "round")
-        models = [model for model, _ in fitted]
-        self._add(i, Trained(models, training.join(fitted, parts, folding)))
-        self._took(i, perf_counter() - start)
+            self._rounds_in_time[i] = _counted(max(fits[0][0].rounds, default=0), "round")
+        vectors = trainer.out_of_fold_vectors(fits, splits, aggregator)
+        self._add(i, TrainedMember([model for model, _ in fits], vectors))
+        self._add_seconds(i, perf_counter() - start)
 
     def cuts(self) -> dict[int, str]:
-        """What the limit of time ended or left out, of members by their numbers."""
-        cuts = self._fewer | dict.fromkeys(self.no_time, "left out")
-        for i, trained in self.found.items() if self.training.clock.runs else ():
+        """Work that the limit of time ended or left out, by the members' numbers."""
+        cuts = self._rounds_in_time | dict.fromkeys(self.out_of_time, "left out")
+        if not self.trainer.clock.runs:
+            return cuts
+        for i, trained in self.trained.items():
             if self.members[i].is_forest and i not in cuts:
-                n_trees = min(sum(t.n_trees for t in grown.trees) for grown in trained.models)
+                n_trees = min(
+                    sum(block.n_trees for block in result.trees) for result in trained.models
+                )
                 if n_trees < self.members[i].model.n_estimators:
-                    cuts[i] = _count(n_trees, "tree")
+                    cuts[i] = _counted(n_trees, "tree")
         return cuts
 
-    def _join(self, i: int, fitted: Sequence[Any], parts: Sequence[Split]) -> None:
-        models = [model for model, _ in fitted] if self.keep else []
-        self._add(i, Trained(models, self.training.join(fitted, parts, self.folding)))
+    def out_of_fold_layer(self, kept: Sequence[int], pruned: Sequence[int]) -> OutOfFoldLayer:
+        """Members that are kept, and rows of the leaderboard for the others."""
+        vectors = np.stack([self.trained[i].vectors for i in kept])
+        unknown = dict.fromkeys(self.trainer.task.metrics(vectors[0]), np.nan)
+        pruned_forests = [self.trained[i].models[0] for i in pruned if self.members[i].is_forest]
+        return OutOfFoldLayer(
+            [self.members[i] for i in kept],
+            vectors,
+            [self.trained[i].models for i in kept],
+            seconds=np.array([self.seconds[i] for i in kept]),
+            pruned=[
+                leaderboard_row(0, self.members[i].name, unknown, self.seconds.get(i, 0.0))
+                for i in pruned
+            ],
+            pruned_importances=tuple(result.importances for result in pruned_forests),
+        )
 
-    def _add(self, i: int, trained: Trained) -> None:
-        if i in self.found:
-            before = self.found[i]
-            trained = Trained(before.models + trained.models, before.vectors + trained.vectors)
-        self.found[i] = trained
+    def _add_fits(self, i: int, fits: Sequence[EstimatorFit], splits: Sequence[Split]) -> None:
+        models = [model for model, _ in fits] if self.keep_fold_models else []
+        vectors = self.trainer.out_of_fold_vectors(fits, splits, self.aggregator)
+        self._add(i, TrainedMember(models, vectors))
 
-    def _took(self, i: int, seconds: float) -> None:
+    def _add(self, i: int, member: TrainedMember) -> None:
+        if i in self.trained:
+            before = self.trained[i]
+            member = TrainedMember(before.models + member.models, before.vectors + member.vectors)
+        self.trained[i] = member
+
+    def _add_seconds(self, i: int, seconds: float) -> None:
         self.seconds[i] = self.seconds.get(i, 0.0) + seconds

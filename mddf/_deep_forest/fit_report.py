@@ -1,9 +1,10 @@
-"""What a deep forest decided while it grew, by which evidence, and what that cost."""
+"""Report of a deep forest's decisions, with their evidence and cost."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from dataclasses import dataclass
 from time import process_time
 from typing import Any
 
@@ -11,60 +12,80 @@ import numpy as np
 
 
 def print_line(line: str) -> None:
-    """Print what `verbose` asks for, in lines of at most 80 columns."""
+    """Print a line of `verbose`, wrapped to 80 columns."""
     print(textwrap.fill(line, 80, subsequent_indent="    "))
 
 
-class FitLog:
-    """A list of decisions.
+@dataclass(frozen=True)
+class Candidate:
+    """A candidate of a decision, its loss (NaN if unknown) and the decision about it."""
+
+    name: str
+    loss: float = np.nan
+    decision: str = ""
+
+    def __str__(self) -> str:
+        figures = [] if np.isnan(self.loss) else [f"{self.loss:.4f}"]
+        if self.decision:
+            figures.append(self.decision)
+        return f"{self.name} ({', '.join(figures)})"
+
+
+class FitReport:
+    """List of the decisions of a fit.
 
     Parameters
     ----------
     verbose : bool
-        Whether they are printed as they are made.
+        Whether decisions are printed as they are made.
 
     Attributes
     ----------
     rows : list of dict
-        "step"; "member" that it is about, or ""; "candidate"; its "loss", log-loss or squared
-        error, NaN if unknown; on how many "rows" and "folds", 0 for out-of-bag samples;
-        "decision"; "cpu_seconds" of the process since the decision before, in equal shares.
+        "step"; "member" whose options are decided, or ""; "candidate"; its "loss", log-loss or
+        squared error, NaN if unknown; number of "rows" and "folds" of the evidence, 0 folds for
+        out-of-bag samples; "decision"; "cpu_seconds" of the process since the decision before, in
+        equal shares.
     """
 
     def __init__(self, verbose: bool = False) -> None:
         self.verbose = verbose
         self.rows: list[dict[str, Any]] = []
-        self._noted = process_time()
+        self._time_of_last_decision = process_time()
 
-    def note(
+    def add(
         self,
         step: str,
-        member: str,
-        found: Sequence[tuple[str, float, str]],
+        candidates: Sequence[Candidate],
+        *,
         n_rows: int,
-        n_folds: int,
+        n_folds: int = 0,
+        member: str = "",
     ) -> None:
-        """Keep candidates with their losses and decisions; they share the time since the last."""
+        """Add a decision; its candidates share the time since the decision before."""
         now = process_time()
-        seconds, self._noted = now - self._noted, now
-        for candidate, loss, decision in found:
-            row = {"step": step, "member": member, "candidate": candidate, "loss": float(loss)}
-            row |= {"rows": int(n_rows), "folds": int(n_folds), "decision": decision}
-            self.rows.append(row | {"cpu_seconds": seconds / len(found)})
+        seconds = now - self._time_of_last_decision
+        self._time_of_last_decision = now
+        self.rows += [
+            {
+                "step": step,
+                "member": member,
+                "candidate": candidate.name,
+                "loss": float(candidate.loss),
+                "rows": int(n_rows),
+                "folds": int(n_folds),
+                "decision": candidate.decision,
+                "cpu_seconds": seconds / len(candidates),
+            }
+            for candidate in candidates
+        ]
         if self.verbose:
-            each = ", ".join(map(_shown, found))
-            what = f"{step} of {member}" if member else step
-            where = f"{n_rows} samples, {n_folds} folds" if n_folds else f"{n_rows} samples"
-            print_line(f"  {what}: {each}; {where}, {seconds:.1f} CPU s")
+            subject = f"{step} of {member}" if member else step
+            evidence = f"{n_rows} samples, {n_folds} folds" if n_folds else f"{n_rows} samples"
+            outcomes = ", ".join(map(str, candidates))
+            print_line(f"  {subject}: {outcomes}; {evidence}, {seconds:.1f} CPU s")
 
-    def cut(self, what: str, decision: str, n_rows: int, member: str = "") -> None:
-        """Keep what a limit of time ended or left out."""
-        self.note("time limit", member, [(what, np.nan, decision)], n_rows, 0)
-
-
-def _shown(found: tuple[str, float, str]) -> str:
-    candidate, loss, decision = found
-    figures = [decision] if decision else []
-    if not np.isnan(loss):
-        figures.insert(0, f"{loss:.4f}")
-    return f"{candidate} ({', '.join(figures)})"
+    def add_cut(self, work: str, decision: str, *, n_rows: int, member: str = "") -> None:
+        """Add work that a limit of time ended or left out."""
+        candidate = Candidate(work, decision=decision)
+        self.add("time limit", [candidate], n_rows=n_rows, member=member)

@@ -1,4 +1,4 @@
-"""The fitted layers of a deep forest, as they are kept."""
+"""Fitted layers of a deep forest, as they are stored."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class FittedMember:
     ----------
     name : str
     weight : float
-        In the weighted average of the members.
+        Weight in the average of the members.
     exponent : float
-        To which its probabilities are raised before they are averaged.
+        Exponent of its probabilities before they are averaged.
     models : list
-        Trees, or fitted classifiers; one after a refit, else one for each fold.
+        Trees, or fitted estimators: one after a refit, else one for each fold.
     is_forest : bool
     importances : ndarray or None
     unit : float or ndarray of shape (n_outputs,)
-        What the leaves of its trees hold multiples of.
+        Unit of the numbers in the leaves of its trees.
     is_external : bool
         Whether it sees the columns of a data frame as they are.
     """
@@ -47,14 +47,21 @@ class FittedMember:
     is_external: bool = False
 
     def as_stage_member(self, n_columns: int, frames: FrameMaker | None) -> StageMember:
-        """The same as the member of a stage; `frames` makes the inputs of users' estimators."""
-        options = (self.is_forest, self.weight, self.exponent, self.name)
-        given = (self.models, n_columns, self.unit, *options)
+        """The member of a stage; `frames` makes the data frames that users' estimators see."""
+        fields: dict[str, Any] = {
+            "models": self.models,
+            "n_columns": n_columns,
+            "unit": self.unit,
+            "is_rounded": self.is_forest,
+            "weight": self.weight,
+            "exponent": self.exponent,
+            "name": self.name,
+        }
         if self.is_forest:
-            return StageMember(*given)
+            return StageMember(**fields)
         if isinstance(self.models[0], BoostedModel):
-            return BoostedFolds(*given)
-        return ExternalMember(*given, frames if self.is_external else None)
+            return BoostedFolds(**fields)
+        return ExternalMember(**fields, frames=frames if self.is_external else None)
 
 
 @register_serializable("deep forest layer")
@@ -66,13 +73,13 @@ class DeepLayer:
     ----------
     members : list of FittedMember
     inputs : list of int
-        Those whose vectors the next layer sees.
+        Members whose vectors the next layer sees.
     average_weights : ndarray or None
-        Weights of the inputs' mean, where the next layer sees only that.
+        Weights of the mean of these vectors, if the next layer sees only the mean.
     bins : Bins
-        Of the columns that this layer sees of the one before.
+        Bins of the columns that this layer sees of the one before.
     tried : list of ndarray or None
-        Of the first layer, if it keeps no forest: importances to those that were tried.
+        If the first layer keeps no forest, importances to the forests that were trained.
     """
 
     members: list[FittedMember]

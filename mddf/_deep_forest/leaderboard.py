@@ -1,4 +1,4 @@
-"""What users read of how a deep forest grew."""
+"""Leaderboard of a deep forest's members, and the history of its layers."""
 
 from __future__ import annotations
 
@@ -7,11 +7,20 @@ from typing import Any
 import numpy as np
 
 from mddf._deep_forest.fit_report import print_line
-from mddf._deep_forest.fold_trainer import OutOfFoldLayer, leaderboard_row
+from mddf._deep_forest.out_of_fold_layer import OutOfFoldLayer
+from mddf._training.tasks import Task
 
 
-class Report:
-    """Figures of layers and members.
+def leaderboard_row(
+    number: int, name: str, metrics: dict[str, float], seconds: float
+) -> dict[str, Any]:
+    """Row of the leaderboard for a member that has no weight yet."""
+    unknown = {"weight": 0.0, "seconds": float(seconds), "bytes": 0}
+    return {"layer": number + 1, "member": name} | metrics | unknown
+
+
+class Leaderboard:
+    """Metrics of members and layers.
 
     Parameters
     ----------
@@ -20,57 +29,71 @@ class Report:
 
     Attributes
     ----------
-    leaderboard : list of dict
-        All members of all layers.
+    rows : list of dict
+        One for each member of each layer.
     """
 
     def __init__(self, verbose: bool) -> None:
         self.verbose = verbose
-        self.leaderboard: list[dict[str, Any]] = []
-        self._pruned: list[dict[str, Any]] = []  # rows, of members that were tried on one fold
-        self._records: list[dict[str, Any]] = []
+        self.rows: list[dict[str, Any]] = []
+        self._pruned_rows: list[dict[str, Any]] = []  # members that were left out after one fold
+        self._layer_records: list[dict[str, Any]] = []
 
-    def add(
+    def add_layer(
         self,
         number: int,
-        task: Any,
-        found: OutOfFoldLayer,
-        probabilities: np.ndarray,
+        task: Task,
+        layer: OutOfFoldLayer,
+        *,
+        average: np.ndarray,
         elapsed: float,
     ) -> None:
-        """Keep a layer's figures: of its members, and of the average up to it."""
-        n = len(found.members)
-        seconds = np.full(n, elapsed / n) if number else found.seconds
-        for member, vectors, of_one in zip(found.members, found.vectors, seconds, strict=True):
-            row = leaderboard_row(number, member.name, task.figures(vectors), of_one)
-            self.leaderboard.append(row)
-        self._pruned += found.pruned
-        figures = task.vote_figures(probabilities)
-        self._records.append({"layer": number + 1} | figures | {"time": elapsed})
+        """Add the metrics of a layer's members and of the average up to this layer."""
+        n_members = len(layer.members)
+        # Members of the first layer are timed one by one, those of later layers grow together.
+        seconds = np.full(n_members, elapsed / n_members) if number else layer.seconds
+        for member, vectors, member_seconds in zip(
+            layer.members, layer.vectors, seconds, strict=True
+        ):
+            metrics = task.metrics(vectors)
+            self.rows.append(leaderboard_row(number, member.name, metrics, member_seconds))
+        self._pruned_rows += layer.pruned
+        metrics = task.ensemble_metrics(average)
+        self._layer_records.append({"layer": number + 1} | metrics | {"time": elapsed})
         if self.verbose:
-            shown = [f"{name.replace('_', '-')} {figures[name]:.4f}" for name in task.shown]
-            print_line(f"layer {number + 1}: {', '.join(shown)}, {elapsed:.1f} s")
+            figures = ", ".join(
+                f"{name.replace('_', '-')} {metrics[name]:.4f}" for name in task.printed_metrics
+            )
+            print_line(f"layer {number + 1}: {figures}, {elapsed:.1f} s")
 
-    def print_members(self, number: int, weights: np.ndarray) -> None:
-        """Members by layer and weight, those of weight 0, and those that lost the race."""
+    def print_weights(self, number: int, weights: np.ndarray) -> None:
+        """Print the members by weight, and those of a layer that have no weight."""
         if not self.verbose:
             return
-        rows = zip(self.leaderboard, weights, strict=True)
-        kept = [(w, row["layer"], row["member"]) for row, w in rows if w > 0]
-        shares = [f"{name} ({layer}) {w:.2f}" for w, layer, name in sorted(kept, reverse=True)]
+        weighted = [
+            (weight, row["layer"], row["member"])
+            for row, weight in zip(self.rows, weights, strict=True)
+            if weight > 0
+        ]
+        shares = [
+            f"{name} ({layer}) {weight:.2f}"
+            for weight, layer, name in sorted(weighted, reverse=True)
+        ]
         print_line("  weights: " + ", ".join(shares))
-        there = {name for _, layer, name in kept if layer == number + 1}
-        for what, these in (("weight 0", self.leaderboard), ("left out", self._pruned)):
-            names = [row["member"] for row in these if row["layer"] == number + 1]
-            if names := [name for name in names if name not in there]:
-                print_line(f"  {what}: " + ", ".join(names))
+        kept_names = {name for _, layer, name in weighted if layer == number + 1}
+        for label, rows in (("weight 0", self.rows), ("left out", self._pruned_rows)):
+            names = [row["member"] for row in rows if row["layer"] == number + 1]
+            names = [name for name in names if name not in kept_names]
+            if names:
+                print_line(f"  {label}: " + ", ".join(names))
 
     def finish(self, weights: np.ndarray) -> None:
-        """Put the members' weights into the leaderboard; 0 of layers that are not kept."""
-        for row, weight in zip(self.leaderboard, weights.tolist(), strict=False):
+        """Set the members' weights, 0 in layers that are not kept, and sort rows by layer."""
+        for row, weight in zip(self.rows, weights.tolist(), strict=False):
             row["weight"] = weight
-        self.leaderboard = sorted(self.leaderboard + self._pruned, key=lambda row: row["layer"])
+        self.rows = sorted(self.rows + self._pruned_rows, key=lambda row: row["layer"])
 
     def history(self) -> dict[str, np.ndarray]:
-        """Figures of all layers by name."""
-        return {name: np.array([r[name] for r in self._records]) for name in self._records[0]}
+        """Metrics of all layers by name."""
+        names = self._layer_records[0]
+        return {name: np.array([record[name] for record in self._layer_records]) for name in names}

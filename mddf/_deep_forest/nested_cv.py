@@ -1,44 +1,55 @@
-"""Layers of a deep forest fitted without each fold, on which the next layer is then judged.
+"""Layers of a deep forest fitted without each fold, on which the next layer is then evaluated.
 
 Out-of-fold vectors are made from the labels of the other folds. A layer that is trained on them
-in one fold can therefore learn to read the labels of the rows that it is judged on: among equal
-or near rows, a vector is the mean label of the others. Here the vectors of the rows that an outer
-fold trains on come from models that saw neither them nor the fold, and those of the rows that it
-holds out from models as they are at prediction time, which saw all other rows.
+in one fold can therefore learn to read the labels of the rows on which it is evaluated: among
+equal or near rows, a vector is the mean label of the others. Here the vectors of the rows that an
+outer fold trains on come from models that saw neither them nor the fold. The vectors of the rows
+that it holds out come from models as they are at prediction time, which saw all other rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from mddf._binning.bins import Bins
-from mddf._deep_forest.fold_trainer import Features, OutOfFoldLayer, Training, parts_of
+from mddf._deep_forest.fold_trainer import Features, FoldTrainer
+from mddf._deep_forest.out_of_fold_layer import OutOfFoldLayer
+from mddf._deep_forest.stack import Stack
 from mddf._members.spec import MemberSpec
 from mddf._resampling.folds import Folds, gives_folds, make_folds
-from mddf._training.layer_trainer import LayerInput, MeanOfFolds
+from mddf._training.layer_trainer import LayerInput, LayerJob, MeanOfFolds, splits_from_folds
+from mddf._training.seeds import Purpose, Seeds
 from mddf._trees.grower import GrowthResult
 
-_N_FOLDS = 4
-_LEAST_FOLDS = 3
+# Outer folds. The first layer is fitted without each pair of them: six times for four folds, ten
+# times for five.
+_N_OUTER_FOLDS = 4
+# Without a pair of two folds, no row is left to train on.
+_MIN_OUTER_FOLDS = 3
 
-# From vectors (n_members, n_rows, n_columns) and their rows: binned features, margins or None.
-Reader = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray | None]]
 
-
-def outer_folds(
-    cv: Any, folds: Folds, X: Any, y: Any, strata: np.ndarray, seed: int, groups: Any
+def make_outer_folds(
+    cv: Any,
+    folds: Folds,
+    *,
+    X: Any,
+    y: np.ndarray,
+    strata: np.ndarray,
+    seed: int,
+    groups: npt.ArrayLike | None,
 ) -> Folds:
-    """Folds on which later layers are judged: four, or the folds that `cv` gives, merged to four.
+    """Folds on which later layers are evaluated: four, or the folds of `cv`, merged to four.
 
     Parameters
     ----------
     cv : int, splitter, iterable of (train, test) or None
     folds : list of (train, held out)
-        Those of `cv`.
+        Folds that `cv` gives.
     X, y, strata, seed, groups
         As in :func:`mddf._resampling.folds.make_folds`.
 
@@ -48,141 +59,181 @@ def outer_folds(
         Each row is held out once.
     """
     if not gives_folds(cv):
-        return make_folds(_N_FOLDS, X, y, strata, seed, groups=groups)
-    taken = np.zeros(len(strata), bool)
-    parts = []
+        return make_folds(_N_OUTER_FOLDS, X, y, strata, seed, groups=groups)
+    is_held_out = np.zeros(len(strata), bool)
+    disjoint_folds = []
     for train, held_out in folds:
-        own = held_out[~taken[held_out]]
-        taken[own] = True
-        if len(own):
-            parts.append((train, own))
+        new_rows = held_out[~is_held_out[held_out]]
+        is_held_out[new_rows] = True
+        if len(new_rows):
+            disjoint_folds.append((train, new_rows))
+    n_merged = min(_N_OUTER_FOLDS, len(disjoint_folds))
     merged = []
-    for numbers in np.array_split(np.arange(len(parts)), min(_N_FOLDS, len(parts))):
-        train = reduce(np.intersect1d, [parts[i][0] for i in numbers])
-        merged.append((train, np.sort(np.concatenate([parts[i][1] for i in numbers]))))
+    for numbers in np.array_split(np.arange(len(disjoint_folds)), n_merged):
+        train = reduce(np.intersect1d, [disjoint_folds[i][0] for i in numbers])
+        held_out = np.concatenate([disjoint_folds[i][1] for i in numbers])
+        merged.append((train, np.sort(held_out)))
     return merged
 
 
 class NestedFolds:
-    """What a later layer sees of the layer before, for each outer fold.
+    """Input of a later layer for each outer fold.
 
     Parameters
     ----------
-    training : Training
-    entropy : sequence of int
-        Of the seeds.
+    trainer : FoldTrainer
+    stack : Stack
+        The layers so far.
+    seeds : Seeds
 
     Attributes
     ----------
     folds : list of (train, held out)
         The outer folds.
-    level : int
-        Of the layer whose features are there, from 1; 0: none yet.
+    layer : int or None
+        Number of the layer whose input is held, from 1; None at the beginning.
     """
 
-    def __init__(self, training: Training, entropy: Sequence[int]) -> None:
-        self.training, self.entropy = training, entropy
-        self.folds = training.outer_folds
-        self._folding = MeanOfFolds.of(training.task, self.folds)
-        self.level = 0
+    def __init__(self, trainer: FoldTrainer, stack: Stack, seeds: Seeds) -> None:
+        self.trainer = trainer
+        self.stack = stack
+        self.seeds = seeds
+        self.folds = trainer.outer_folds
+        self.layer: int | None = None
+        self._aggregator = MeanOfFolds.from_folds(trainer.task, self.folds)
+        # For each outer fold, the codes that the layer adds to the features, and margins of the
+        # first layer.
         self._codes: list[np.ndarray] = []
         self._margins: list[np.ndarray] = []
         self._bins: Bins | None = None
-        self._pairs: set[tuple[int, int]] = set()
+        self._fitted_pairs: set[tuple[int, int]] = set()
 
-    def why_not(self) -> str:
-        """Why the folds cannot be nested; nothing if they can."""
-        if len(self.folds) < _LEAST_FOLDS:
-            return f"a later layer needs at least {_LEAST_FOLDS} folds, got {len(self.folds)}"
-        weight = self.training.weights.row
+    def reason_not_to_nest(self) -> str:
+        """Why the folds cannot be nested; empty if they can."""
+        if len(self.folds) < _MIN_OUTER_FOLDS:
+            return f"a later layer needs at least {_MIN_OUTER_FOLDS} folds, got {len(self.folds)}"
+        weight = self.trainer.weights.row
         for i in range(len(self.folds)):
             for j in range(i):
-                train, _ = self._pair(i, j)
+                train, _ = self._without_pair(i, j)
                 if len(train) == 0 or (weight is not None and not weight[train].any()):
                     return "a later layer needs samples to train on without any two of the folds"
         return ""
 
-    def start(self, features: Features, margins: np.ndarray | None) -> None:
-        """Begin with the out-of-fold features of all rows, which those to train on replace."""
+    def prepare(self, number: int, outer_folds: Iterable[int]) -> None:
+        """Make the input of a layer for some outer folds."""
+        if self.layer is None:
+            self._start()
+        if self.layer == 1:
+            # A fit that goes on with a later layer takes the steps of one that was not stopped.
+            all_folds = range(len(self.folds))
+            steps = [outer_folds] if number == 1 else [[0], all_folds[1:]]
+            for folds_of_step in steps:
+                self._fit_pairs(list(folds_of_step))
+        assert self.layer is not None
+        while self.layer < number:
+            self._advance(self.layer)
+
+    def _start(self) -> None:
+        """Begin with the out-of-fold features of all rows, which training rows then replace."""
+        features = self.stack.features_for(1)
+        margins = self.stack.margins()
         self._codes = [features.codes.copy() for _ in self.folds]
         self._margins = [] if margins is None else [margins.copy() for _ in self.folds]
-        self._bins, self.level = features.bins, 1
+        self._bins = features.bins
+        self.layer = 1
 
     def margins(self, outer: int) -> np.ndarray:
-        """Of the first layer's vote, shape (n_samples,)."""
+        """Margins of the first layer's average, shape (n_samples,)."""
         return self._margins[outer]
 
-    def fit_pairs(
-        self, outer: Sequence[int], members: list[MemberSpec], models: list[Any], read: Reader
-    ) -> None:
-        """Fit the first layer without each pair of folds that these outer folds are part of.
-
-        Parameters
-        ----------
-        outer : sequence of int
-        members : list of MemberSpec
-            Whose vectors the second layer sees.
-        models : list of list
-            Theirs of the folds, which tell how long boosting goes on.
-        read : callable
-        """
-        numbers = range(len(self.folds))
-        wanted = {(min(i, j), max(i, j)) for i in outer for j in numbers if i != j}
-        pairs = sorted(wanted - self._pairs)
+    def _fit_pairs(self, outer_folds: Sequence[int]) -> None:
+        """Fit the first layer without each pair of folds that includes one of these folds."""
+        pairs = self._new_pairs(outer_folds)
         if not pairs:
             return
-        self._pairs.update(pairs)
-        parts = [self._pair(*pair) for pair in pairs]
-        vectors = self._vectors(members, models, parts, pairs[0][0])
-        for number, ((i, j), (_, rows)) in enumerate(zip(pairs, parts, strict=True)):
-            codes, margins = read(np.stack([of_one[number] for of_one in vectors]), rows)
-            for one, other in ((i, j), (j, i)):
-                there = np.isin(rows, self.folds[other][1], assume_unique=True)
-                self._codes[one][rows[there]] = codes[there]
-                if margins is not None:
-                    self._margins[one][rows[there]] = margins[there]
+        self._fitted_pairs.update(pairs)
+        splits = [self._without_pair(i, j) for i, j in pairs]
+        vectors = self._pair_vectors(splits, seed=pairs[0][0])
+        # Once there is a second layer, samples are not reweighted any more.
+        with_margins = bool(self._margins) and len(self.stack.layers) == 1
+        for number, ((i, j), (_, rows)) in enumerate(zip(pairs, splits, strict=True)):
+            input_vectors = np.stack([of_member[number] for of_member in vectors])
+            codes = self.stack.codes_for(1, input_vectors)
+            for outer, inner in ((i, j), (j, i)):
+                is_inner = np.isin(rows, self.folds[inner][1], assume_unique=True)
+                self._codes[outer][rows[is_inner]] = codes[is_inner]
+            if with_margins:
+                margins = self.stack.first_layer_margins(input_vectors, rows)
+                for outer, inner in ((i, j), (j, i)):
+                    is_inner = np.isin(rows, self.folds[inner][1], assume_unique=True)
+                    self._margins[outer][rows[is_inner]] = margins[is_inner]
 
-    def _pair(self, i: int, j: int) -> tuple[np.ndarray, np.ndarray]:
-        """Rows to train on without two folds, and those of the two."""
-        (train, held_out), (other_train, other) = self.folds[i], self.folds[j]
-        return np.intersect1d(train, other_train), np.union1d(held_out, other)
+    def _new_pairs(self, outer_folds: Sequence[int]) -> list[tuple[int, int]]:
+        """Pairs with these folds, in order, without those that were fitted before."""
+        pairs = {
+            (min(i, j), max(i, j)) for i in outer_folds for j in range(len(self.folds)) if i != j
+        }
+        return sorted(pairs - self._fitted_pairs)
 
-    def _vectors(
-        self, members: list[MemberSpec], models: list[Any], parts: Folds, seed: int
-    ) -> list[list[np.ndarray]]:
-        """For each member of the first layer, for each part: vectors of the rows held out."""
+    def _without_pair(self, i: int, j: int) -> tuple[np.ndarray, np.ndarray]:
+        """Rows to train on without two folds, and the rows that the two hold out."""
+        train_i, held_out_i = self.folds[i]
+        train_j, held_out_j = self.folds[j]
+        return np.intersect1d(train_i, train_j), np.union1d(held_out_i, held_out_j)
+
+    def _pair_vectors(self, folds: Folds, *, seed: int) -> list[list[np.ndarray]]:
+        """Vectors of the held-out rows, for each input of the second layer, for each pair."""
+        first_layer = self.stack.layers[0]
+        members = [first_layer.members[i] for i in first_layer.inputs]
+        models = [first_layer.models[i] for i in first_layer.inputs]
         forests = [i for i, member in enumerate(members) if member.is_forest]
-        view = LayerInput(self.training.raw_columns)
-        grown = self._grow([members[i] for i in forests], view, (0, seed), parts)
-        found = dict(zip(forests, map(self._read_sums, grown), strict=True))
-        for i, (member, of_folds) in enumerate(zip(members, models, strict=True)):
+        growth = self._grow(
+            [members[i] for i in forests],
+            LayerInput(self.trainer.feature_columns),
+            folds,
+            self.seeds.entropy_for(Purpose.PAIR_FORESTS, seed),
+        )
+        vectors = dict(zip(forests, map(self._held_out_vectors, growth), strict=True))
+        splits = splits_from_folds(folds)
+        for i, (member, models_of_folds) in enumerate(zip(members, models, strict=True)):
             if member.is_forest:
                 continue
-            entropy, of_pairs = (*self.entropy, 1, i, seed), parts_of(parts)
+            entropy = self.seeds.entropy_for(Purpose.PAIR_ESTIMATORS, i, seed)
             if member.is_boosted:
-                fitted = self.training.boost(member, of_pairs, entropy, of_folds[0].rounds)
+                n_rounds = models_of_folds[0].rounds
+                fits: Any = self.trainer.boost(member, splits, entropy, n_rounds=n_rounds)
             else:
-                fitted = self.training.fit_member(member, of_pairs, entropy)
-            found[i] = [vectors for _, vectors in fitted]
-        return [found[i] for i in range(len(members))]
+                fits = self.trainer.fit_member(member, splits, entropy)
+            vectors[i] = [fit_vectors for _, fit_vectors in fits]
+        return [vectors[i] for i in range(len(members))]
 
-    def advance(self, members: list[MemberSpec], features: Features, read: Reader) -> None:
-        """Go on to the features that these members, of the layer before, make of theirs."""
-        following = []
+    def _advance(self, number: int) -> None:
+        """Go on from the input of a layer to the input of the next one."""
+        layer = self.stack.layers[number]
+        features = self.stack.features_for(number + 1)
+        members = [layer.members[i] for i in layer.inputs]
+        next_codes = []
         for outer, (train, _) in enumerate(self.folds):
-            parts = [
-                (np.intersect1d(train, other), np.intersect1d(train, held_out))
-                for inner, (other, held_out) in enumerate(self.folds)
+            inner_folds = [
+                (np.intersect1d(train, inner_train), np.intersect1d(train, inner_held_out))
+                for inner, (inner_train, inner_held_out) in enumerate(self.folds)
                 if inner != outer
             ]
-            entropy = (2, self.level, outer)
-            grown = self._grow(members, LayerInput(self._show(outer)), entropy, parts)
-            of_outer = features.codes.copy()
-            vectors = zip(*map(self._read_sums, grown), strict=True)
-            for (_, rows), of_part in zip(parts, vectors, strict=True):
-                of_outer[rows] = read(np.stack(of_part), rows)[0]
-            following.append(of_outer)
-        self._codes, self._bins, self.level = following, features.bins, self.level + 1
+            growth = self._grow(
+                members,
+                LayerInput(self._put_into_table(outer)),
+                inner_folds,
+                self.seeds.entropy_for(Purpose.NESTED_VECTORS, number, outer),
+            )
+            codes = features.codes.copy()
+            vectors_by_fold = zip(*map(self._held_out_vectors, growth), strict=True)
+            for (_, rows), vectors in zip(inner_folds, vectors_by_fold, strict=True):
+                codes[rows] = self.stack.codes_for(number + 1, np.stack(vectors))
+            next_codes.append(codes)
+        self._codes = next_codes
+        self._bins = features.bins
+        self.layer = number + 1
 
     def grow(
         self,
@@ -193,57 +244,62 @@ class NestedFolds:
         *,
         keep: bool = False,
     ) -> list[GrowthResult]:
-        """Grow forests on the features of an outer fold, which is held out."""
-        view, entropy = LayerInput(self._show(outer), reweighting), (*entropy, outer)
-        grown = self._grow(members, view, entropy, self.folds[outer : outer + 1], keep)
-        return [of_fold for (of_fold,) in grown]
+        """Grow the forests of a layer without an outer fold."""
+        layer_input = LayerInput(self._put_into_table(outer), reweighting)
+        fold = self.folds[outer : outer + 1]
+        growth = self._grow(members, layer_input, fold, entropy, keep=keep)
+        return [result for (result,) in growth]
 
-    def _show(self, outer: int) -> np.ndarray:
-        """Put the features of an outer fold into the table; its columns."""
-        assert self._bins is not None
-        return self.training.show(Features(self._codes[outer], self._bins))
-
-    def flattered(
+    def grow_optimistic(
         self, members: list[MemberSpec], features: Features, entropy: Sequence[int]
     ) -> OutOfFoldLayer:
-        """The layer on the first outer fold, with out-of-fold features, which flatter it."""
-        view = LayerInput(self.training.show(features))
-        grown = self._grow(members, view, entropy, self.folds[:1])
-        return self.joined(members, [[of_fold for (of_fold,) in grown]], self.folds[0][1])
+        """Grow a layer on the first outer fold with out-of-fold features of all rows.
 
-    def joined(
-        self,
-        members: list[MemberSpec],
-        looks: list[list[GrowthResult]],
-        rows: np.ndarray | None = None,
-    ) -> OutOfFoldLayer:
-        """What forests on the first of the outer folds, or on all, predict of rows held out.
-
-        Parameters
-        ----------
-        members : list of MemberSpec
-        looks : list of list of GrowthResult
-            For each fold, for each member.
-        rows : ndarray of int, default=None
-            Those of the folds, in the order in which they are wanted; None for all by number.
+        These know labels of the held-out rows, so that the layer's loss is too small.
         """
-        vectors = np.concatenate([np.stack(self._read_sums(of_fold)) for of_fold in looks], axis=1)
-        if rows is None:
-            held_out = np.concatenate([held_out for _, held_out in self.folds])
-            vectors = vectors[:, np.argsort(held_out)]
-        models = [list(of_member) for of_member in zip(*looks, strict=True)]
+        layer_input = LayerInput(self.trainer.put_into_table(features))
+        growth = self._grow(members, layer_input, self.folds[:1], entropy)
+        return self.layer_of_first_fold(members, [result for (result,) in growth])
+
+    def _put_into_table(self, outer: int) -> np.ndarray:
+        """Put the features of an outer fold into the table; returns its columns."""
+        assert self._bins is not None
+        return self.trainer.put_into_table(Features(self._codes[outer], self._bins))
+
+    def layer_of_first_fold(
+        self, members: list[MemberSpec], results: list[GrowthResult]
+    ) -> OutOfFoldLayer:
+        """Layer with vectors of the rows that the first outer fold holds out."""
+        vectors = np.stack(self._held_out_vectors(results))
+        models = [[result] for result in results]
         return OutOfFoldLayer(members, vectors, models, np.zeros(len(members)), [])
+
+    def layer_of_all_folds(
+        self, members: list[MemberSpec], results: list[list[GrowthResult]], strength: float
+    ) -> OutOfFoldLayer:
+        """Layer with vectors of all rows, from results for each outer fold, for each member."""
+        vectors = np.concatenate(
+            [np.stack(self._held_out_vectors(of_fold)) for of_fold in results], axis=1
+        )
+        held_out = np.concatenate([held_out for _, held_out in self.folds])
+        vectors = vectors[:, np.argsort(held_out)]
+        models = [list(of_member) for of_member in zip(*results, strict=True)]
+        seconds = np.zeros(len(members))
+        return OutOfFoldLayer(members, vectors, models, seconds, [], strength=strength)
 
     def _grow(
         self,
         members: list[MemberSpec],
-        view: LayerInput,
-        entropy: Sequence[int],
+        layer_input: LayerInput,
         folds: Folds,
+        entropy: Sequence[int],
+        *,
         keep: bool = False,
     ) -> list[list[GrowthResult]]:
-        parts, entropy = parts_of(folds, keep), (*self.entropy, *entropy)
-        return self.training.grow_all(members, view, parts, entropy, "nested folds")
+        splits = splits_from_folds(folds, keep=keep)
+        return self.trainer.grow_all(
+            members, LayerJob(layer_input, splits, entropy, "nested folds")
+        )
 
-    def _read_sums(self, of_parts: list[GrowthResult]) -> list[np.ndarray]:
-        return [self._folding.read(part) for part in of_parts]
+    def _held_out_vectors(self, results: list[GrowthResult]) -> list[np.ndarray]:
+        return [self._aggregator.held_out_vectors(result) for result in results]

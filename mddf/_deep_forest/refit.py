@@ -1,136 +1,172 @@
-"""What is kept of a deep forest's layers: members that vote or feed those that do, refitted."""
+"""Layers of a deep forest that are kept, with members that are refitted on all samples."""
 
 from __future__ import annotations
 
 import pickle
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from mddf._base.deadline import TimeIsUp
 from mddf._base.serialization import to_plain
-from mddf._deep_forest.fit_report import FitLog
+from mddf._deep_forest.fit_report import FitReport
 from mddf._deep_forest.layers import DeepLayer, FittedMember
+from mddf._deep_forest.leaderboard import Leaderboard
 from mddf._deep_forest.stack import GrownLayer, Stack
-from mddf._fitted.vector_layout import columns_of
-from mddf._training.layer_trainer import LayerInput, Split
+from mddf._training.layer_trainer import LayerInput, LayerJob, Split
+from mddf._training.seeds import Purpose, Seeds
 
-# Of the time that is left, for members that are fitted again on all samples.
-_SHARE_OF_REFIT = 0.85
+# Share of the remaining time for a refit on all samples. Set by hand.
+_REFIT_SHARE = 0.85
 
 
-def fitted_layers(
+@dataclass(frozen=True)
+class KeptLayers:
+    """Layers that are kept, and the out-of-fold vectors of their members."""
+
+    layers: list[DeepLayer]
+    vectors: list[np.ndarray]  # of each layer, shape (n_members, n_samples, n_columns)
+
+
+def keep_layers(
     stack: Stack,
-    entropy: tuple[int, ...],
-    log: FitLog,
+    seeds: Seeds,
+    report: FitReport,
+    leaderboard: Leaderboard,
     *,
     refit: bool,
-    leaderboard: Sequence[dict[str, Any]],
-) -> tuple[list[DeepLayer], list[np.ndarray]]:
-    """Layers of the members that are kept, and their out-of-fold vectors as columns.
+) -> KeptLayers:
+    """Keep the layers up to the last one with a weight, and the members that are needed.
 
     Parameters
     ----------
     stack : Stack
-    entropy : tuple of int
-        Of the seeds.
-    log : FitLog
+    seeds : Seeds
+    report : FitReport
+    leaderboard : Leaderboard
+        The "bytes" of its rows are set.
     refit : bool
         Whether members are trained once more on all samples.
-    leaderboard : sequence of dict
-        Which learns how many bytes each member has.
     """
-    weights = stack.weights()
+    weights = stack.weights_by_layer()
     while len(weights) > 1 and not weights[-1].any():
         weights.pop()
-    fitted, features = [], []
-    for number, of_layer in enumerate(weights):
+    layers = []
+    vectors = []
+    for number, layer_weights in enumerate(weights):
         layer = stack.layers[number]
-        feeds = number + 1 < len(weights)
-        inputs = layer.inputs if feeds else []
-        kept = [i for i in range(len(layer.members)) if of_layer[i] > 0 or i in inputs]
+        # Members without a weight are kept if the next layer sees their vectors.
+        has_next = number + 1 < len(weights)
+        inputs = layer.inputs if has_next else []
+        kept = [i for i in range(len(layer.members)) if layer_weights[i] > 0 or i in inputs]
         models = {i: layer.models[i] for i in kept}
         if refit:
-            models |= _trained_in_time(stack, number, kept, entropy, log)
-        unit = stack.training.task.unit
-        members = [_fitted(layer, i, models[i], float(of_layer[i]), unit) for i in kept]
-        sizes = {member.name: len(pickle.dumps(to_plain(member.models))) for member in members}
-        for row in leaderboard:
-            if row["layer"] == number + 1:
-                row["bytes"] = sizes.get(row["member"], 0)
-        features.append(columns_of(layer.vectors[kept], None))
+            models |= _refitted_in_time(stack, number, kept, seeds, report)
+        leaf_scale = stack.trainer.task.leaf_scale
+        members = [
+            _fitted_member(layer, i, models[i], float(layer_weights[i]), leaf_scale) for i in kept
+        ]
+        _set_bytes(leaderboard.rows, number, members)
+        vectors.append(layer.vectors[kept])
         before = stack.layers[number - 1].features if number else None
-        fitted.append(
-            DeepLayer(
-                members,
-                [kept.index(i) for i in inputs],
-                layer.average_weights if feeds else None,
-                stack.training.table.bins.columns(0, 0) if before is None else before.bins,
-                None if number else _tried(layer, members),
-            )
+        no_columns = stack.trainer.table.bins.columns(0, 0)
+        fitted_layer = DeepLayer(
+            members,
+            inputs=[kept.index(i) for i in inputs],
+            average_weights=layer.average_weights if has_next else None,
+            bins=no_columns if before is None else before.bins,
+            tried=None if number else _importances_without_forests(layer, members),
         )
-    return fitted, features
+        layers.append(fitted_layer)
+    return KeptLayers(layers, vectors)
 
 
-def _fitted(
-    layer: GrownLayer, i: int, models: list[Any], weight: float, unit: Any
+def _set_bytes(
+    rows: Sequence[dict[str, Any]], number: int, members: Sequence[FittedMember]
+) -> None:
+    """Set the size of the models in a layer's rows of the leaderboard."""
+    sizes = {member.name: len(pickle.dumps(to_plain(member.models))) for member in members}
+    for row in rows:
+        if row["layer"] == number + 1:
+            row["bytes"] = sizes.get(row["member"], 0)
+
+
+def _fitted_member(
+    layer: GrownLayer, i: int, models: list[Any], weight: float, leaf_scale: float | np.ndarray
 ) -> FittedMember:
-    """A member as it is kept."""
-    spec, importances = layer.members[i], None
+    spec = layer.members[i]
+    importances = None
     if spec.is_forest:
-        importances = np.sum([grown.importances for grown in models], axis=0)
-        models = [trees for grown in models for trees in grown.trees]
-    exponent = layer.exponents[i]
-    kind = spec.is_forest, importances, unit, spec.is_external
-    return FittedMember(spec.name, weight, exponent, models, *kind)
+        importances = np.sum([result.importances for result in models], axis=0)
+        models = [trees for result in models for trees in result.trees]
+    return FittedMember(
+        spec.name,
+        weight,
+        layer.exponents[i],
+        models,
+        spec.is_forest,
+        importances=importances,
+        unit=leaf_scale,
+        is_external=spec.is_external,
+    )
 
 
-def _tried(layer: GrownLayer, members: list[FittedMember]) -> list[np.ndarray] | None:
-    """See `DeepLayer`."""
+def _importances_without_forests(
+    layer: GrownLayer, members: list[FittedMember]
+) -> list[np.ndarray] | None:
+    """Importances to all forests that were trained, if none is kept."""
     if any(member.is_forest for member in members):
         return None
-    return [
-        np.sum([of_fold.importances for of_fold in of_folds], axis=0)
-        for member, of_folds in zip(layer.members, layer.models, strict=True)
+    trained = [
+        np.sum([result.importances for result in models], axis=0)
+        for member, models in zip(layer.members, layer.models, strict=True)
         if member.is_forest
-    ] + list(layer.lost_importances)
+    ]
+    return [*trained, *layer.pruned_importances]
 
 
-def _trained_in_time(
-    stack: Stack, number: int, kept: list[int], entropy: tuple[int, ...], log: FitLog
+def _refitted_in_time(
+    stack: Stack, number: int, kept: list[int], seeds: Seeds, report: FitReport
 ) -> dict[int, list[Any]]:
-    """The same as `_trained_again`; nothing if the time does not suffice."""
+    """Refitted models by the members' numbers; none if the time does not suffice."""
     try:
-        with stack.training.clock.cut(_SHARE_OF_REFIT, whole=True):
-            return _trained_again(stack, number, kept, entropy)
+        with stack.trainer.clock.cut(_REFIT_SHARE, whole=True):
+            return _refitted(stack, number, kept, seeds)
     except TimeIsUp:
-        n_rows = len(stack.training.order)
-        log.cut(f"layer {number + 1}", "not fitted again on all samples", n_rows)
+        report.add_cut(
+            f"layer {number + 1}",
+            "not fitted again on all samples",
+            n_rows=stack.trainer.n_samples,
+        )
         return {}
 
 
-def _trained_again(
-    stack: Stack, number: int, kept: list[int], entropy: tuple[int, ...]
-) -> dict[int, list[Any]]:
-    """Models of all samples, of the members that take them in place of those of the folds."""
-    training, layer = stack.training, stack.layers[number]
-    parts = [Split(training.everything, None)]
+def _refitted(stack: Stack, number: int, kept: list[int], seeds: Seeds) -> dict[int, list[Any]]:
+    """Models of all samples. Boosted trees keep the models of the folds."""
+    trainer = stack.trainer
+    layer = stack.layers[number]
+    splits = [Split(trainer.all_rows, None)]
     forests = [i for i in kept if layer.members[i].is_forest]
-    again: dict[int, list[Any]] = {}
+    models: dict[int, list[Any]] = {}
     if forests:
-        columns = training.show(stack.features(number)) if number else training.raw_columns
-        grown = training.grow_all(
-            [layer.members[i].in_full(training.task.n_times) for i in forests],
+        columns = trainer.feature_columns
+        if number:
+            columns = trainer.put_into_table(stack.features_for(number))
+        job = LayerJob(
             LayerInput(columns, layer.reweighting),
-            parts,
-            (*entropy, 6, number),
+            splits,
+            seeds.entropy_for(Purpose.REFITTED_FORESTS, number),
             f"layer {number + 1} on all samples",
         )
-        again = dict(zip(forests, grown, strict=True))
+        factor = trainer.task.refit_tree_factor
+        results = trainer.grow_all([layer.members[i].in_full(factor) for i in forests], job)
+        models = dict(zip(forests, results, strict=True))
     for i in kept:
         spec = layer.members[i]
         if not (spec.is_forest or spec.is_boosted):
-            fitted = training.fit_member(spec, parts, (*entropy, 7, i))
-            again[i] = [model for model, _ in fitted]
-    return again
+            entropy = seeds.entropy_for(Purpose.REFITTED_ESTIMATORS, i)
+            fits = trainer.fit_member(spec, splits, entropy)
+            models[i] = [model for model, _ in fits]
+    return models

@@ -1,4 +1,4 @@
-"""The layers of a deep forest that is being grown, and what they predict together."""
+"""Layers of a deep forest that is being built, and their average."""
 
 from __future__ import annotations
 
@@ -9,78 +9,128 @@ from typing import Any
 import numpy as np
 
 from mddf._binning.bins import apply_bins
-from mddf._deep_forest.fold_trainer import Features, OutOfFoldLayer, Training
+from mddf._deep_forest.fold_trainer import Features, FoldTrainer
+from mddf._deep_forest.out_of_fold_layer import OutOfFoldLayer
 from mddf._ensemble.blending import Calibration
 from mddf._ensemble.margin_loss import class_margins
 from mddf._fitted.vector_layout import columns_of
 from mddf._members.spec import MemberSpec
+from mddf._training.tasks import Task
 
-# Of vectors of more columns than this, the next layer sees the weighted mean.
+# If vectors have more columns in all, the next layer sees their weighted mean. This bounds the
+# spare columns of the table, and the time that their splits take. Set by hand.
 MOST_COLUMNS = 300
-# So many kinds of forests are members of later layers: those with the least losses in the first.
-_LATER = 2
+# Later layers have the two kinds of forests with the least losses in the first layer. More kinds
+# would cost time in proportion, and were not tried.
+_N_LATER_FORESTS = 2
 
 
 @dataclass
 class GrownLayer:
-    """A layer with its out-of-fold vectors."""
+    """A layer with its out-of-fold vectors.
+
+    Attributes
+    ----------
+    members : list of MemberSpec
+    vectors : ndarray of shape (n_members, n_samples, n_columns)
+    votes : ndarray of shape (n_members, n_samples, n_columns)
+        Vectors raised to the members' exponents.
+    exponents : list of float
+    models : list of list
+        Models of the folds for each member.
+    seconds : ndarray of shape (n_members,)
+    strength : float
+        Strength of the reweighting of its samples.
+    reweighting : ndarray of shape (n_samples,) or None
+        Factors of the samples' weights.
+    inputs : list of int
+        Members whose vectors the next layer sees.
+    average_weights : ndarray or None
+        Weights of the mean of these vectors, if the next layer sees only the mean.
+    features : Features or None
+        What the next layer sees.
+    pruned_importances : tuple of ndarray
+        Importances of forests that were left out after the first fold.
+    """
 
     members: list[MemberSpec]
-    vectors: np.ndarray  # (n_members, n_samples, n_columns)
-    votes: np.ndarray  # the same, sharpened
+    vectors: np.ndarray
+    votes: np.ndarray
     exponents: list[float]
     models: list[Any]
-    seconds: np.ndarray  # of the members
+    seconds: np.ndarray
+    strength: float = 0.0
     reweighting: np.ndarray | None = None
-    inputs: list[int] = field(default_factory=list)  # members that the next layer sees
-    average_weights: np.ndarray | None = None  # weights of their mean, where it sees only that
-    features: Features | None = None  # what it sees of them
-    lost_importances: tuple[np.ndarray, ...] = ()  # of forests that were fitted on one fold
+    inputs: list[int] = field(default_factory=list)
+    average_weights: np.ndarray | None = None
+    features: Features | None = None
+    pruned_importances: tuple[np.ndarray, ...] = ()
 
     @classmethod
-    def of(cls, task: Any, found: OutOfFoldLayer) -> GrownLayer:
-        """From members on folds."""
-        exponents = [task.own_exponent(of_member) for of_member in found.vectors]
-        votes = [task.sharpened(v, e) for v, e in zip(found.vectors, exponents, strict=True)]
-        lost = found.lost_importances
-        given = (found.members, found.vectors, np.stack(votes), exponents, found.models)
-        return cls(*given, found.seconds, lost_importances=lost)
+    def from_out_of_fold(cls, task: Task, layer: OutOfFoldLayer) -> GrownLayer:
+        """Fit the exponents of the members."""
+        exponents = [task.member_exponent(vectors) for vectors in layer.vectors]
+        votes = [
+            task.sharpened(vectors, exponent)
+            for vectors, exponent in zip(layer.vectors, exponents, strict=True)
+        ]
+        return cls(
+            layer.members,
+            layer.vectors,
+            np.stack(votes),
+            exponents,
+            layer.models,
+            layer.seconds,
+            strength=layer.strength,
+            pruned_importances=layer.pruned_importances,
+        )
 
-    def best_forests(self, task: Any) -> list[MemberSpec]:
-        """The members of later layers."""
+    def best_forests(self, task: Task) -> list[MemberSpec]:
+        """Forests of least loss, which are the members of later layers."""
         losses = [
-            (np.average(task.losses(vote), weights=task.weight), i)
+            (task.mean_loss(vote), i)
             for i, (member, vote) in enumerate(zip(self.members, self.votes, strict=True))
             if member.is_forest
         ]
-        best = sorted(losses)[:_LATER]
+        best = sorted(losses)[:_N_LATER_FORESTS]
         return [self.members[i] for i in sorted(i for _, i in best)]
 
 
 @dataclass(frozen=True)
-class Vote:
-    """What some layers predict together, out-of-fold: as it is and calibrated."""
+class Average:
+    """Out-of-fold weighted average of the members of some layers.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_members,)
+        Weights of the members of all layers.
+    mean : ndarray of shape (n_samples, n_columns)
+        Weighted mean of the votes.
+    calibration : Calibration
+    forecast : ndarray of shape (n_samples, n_columns)
+        Calibrated mean.
+    """
 
     weights: np.ndarray
     mean: np.ndarray
     calibration: Calibration
-    probabilities: np.ndarray
+    forecast: np.ndarray
 
     @classmethod
-    def of(cls, training: Training, layers: Sequence[GrownLayer]) -> Vote:
-        """The vote of all members of some layers."""
-        task = training.task
-        votes = [of_member for layer in layers for of_member in layer.votes]
-        weights = task.weigh(votes)
-        mean: Any = sum(w * of_member for w, of_member in zip(weights, votes, strict=True) if w)
+    def from_layers(cls, task: Task, layers: Sequence[GrownLayer]) -> Average:
+        """Weight the members of all layers."""
+        votes = [vote for layer in layers for vote in layer.votes]
+        weights = task.member_weights(votes)
+        mean = weighted_mean(weights, votes)
         calibration = task.calibration(mean)
         return cls(weights, mean, calibration, calibration(mean))
 
-    def margins(self, task: Any) -> np.ndarray | None:
-        """Those of the average; of numbers none."""
-        if not task.has_margins:
-            return None
-        return class_margins(self.mean, task.target)
+
+def weighted_mean(
+    weights: Sequence[float] | np.ndarray, votes: Sequence[np.ndarray]
+) -> np.ndarray:
+    """Weighted sum of the votes that have a weight; weights have sum 1."""
+    return sum(weight * vote for weight, vote in zip(weights, votes, strict=True) if weight)
 
 
 class Stack:
@@ -88,72 +138,76 @@ class Stack:
 
     Parameters
     ----------
-    training : Training
+    trainer : FoldTrainer
 
     Attributes
     ----------
     layers : list of GrownLayer
-    vote : Vote
-        Once there is a layer.
+    average : Average
+        As soon as there is a layer.
     """
 
-    vote: Vote
+    average: Average
 
-    def __init__(self, training: Training) -> None:
-        self.training = training
+    def __init__(self, trainer: FoldTrainer) -> None:
+        self.trainer = trainer
         self.layers: list[GrownLayer] = []
 
-    def vote_with(self, layer: GrownLayer) -> Vote:
-        """What they would predict with another layer."""
-        return Vote.of(self.training, [*self.layers, layer])
+    def average_with(self, layer: GrownLayer) -> Average:
+        """Average of the layers so far and another one."""
+        return Average.from_layers(self.trainer.task, [*self.layers, layer])
 
-    def add(self, layer: GrownLayer, vote: Vote) -> None:
-        """Add a layer, with which they vote so."""
+    def add(self, layer: GrownLayer, average: Average) -> None:
+        """Add a layer, with the average that includes it."""
         self.layers.append(layer)
-        self.vote = vote
+        self.average = average
 
-    def weights(self) -> list[np.ndarray]:
-        """Of the members, by layers."""
+    def margins(self) -> np.ndarray | None:
+        """Margins of the average; None if the task has none."""
+        return self.trainer.task.margins(self.average.mean)
+
+    def weights_by_layer(self) -> list[np.ndarray]:
+        """Weights of the members of each layer."""
         ends = np.cumsum([len(layer.members) for layer in self.layers])
-        return np.split(self.vote.weights, ends[:-1])
+        return np.split(self.average.weights, ends[:-1])
 
-    def features(self, number: int) -> Features:
-        """What layer `number` sees of the one before, out-of-fold."""
+    def has_weighted_forest(self) -> bool:
+        """Whether a forest has a weight above 0."""
+        members = [member for layer in self.layers for member in layer.members]
+        return any(
+            member.is_forest and weight > 0
+            for member, weight in zip(members, self.average.weights, strict=True)
+        )
+
+    def features_for(self, number: int) -> Features:
+        """Out-of-fold features that layer `number` sees of the one before."""
         before = self.layers[number - 1]
         if before.features is None:
-            before.inputs, before.average_weights = self._inputs(number - 1)
+            self._choose_inputs(number - 1)
             vectors = columns_of(before.vectors[before.inputs], before.average_weights)
-            before.features = self.training.bin_features(vectors)
+            before.features = self.trainer.bin_features(vectors)
         return before.features
 
-    def _inputs(self, number: int) -> tuple[list[int], np.ndarray | None]:
-        """Members of a layer that the next one sees: those that vote, or all if none does.
+    def _choose_inputs(self, number: int) -> None:
+        """Choose the members whose vectors are passed on: those with a weight, or all."""
+        layer = self.layers[number]
+        weights = self.weights_by_layer()[number]
+        layer.inputs = np.flatnonzero(weights if weights.any() else weights + 1).tolist()
+        if len(layer.inputs) > MOST_COLUMNS // layer.vectors.shape[2]:
+            layer.average_weights = weights[layer.inputs] / weights.sum()
 
-        Where their vectors are too many columns, the second value holds the weights of their mean.
-        """
-        layer, weights = self.layers[number], self.weights()[number]
-        inputs = np.flatnonzero(weights if weights.any() else weights + 1).tolist()
-        most = MOST_COLUMNS // layer.vectors.shape[2]
-        return inputs, weights[inputs] / weights.sum() if len(inputs) > most else None
+    def codes_for(self, number: int, vectors: np.ndarray) -> np.ndarray:
+        """Codes that layer `number` sees of the inputs' vectors (n_inputs, n_rows, n_columns)."""
+        average_weights = self.layers[number - 1].average_weights
+        return apply_bins(columns_of(vectors, average_weights), self.features_for(number).bins)
 
-    def read(
-        self, number: int, vectors: np.ndarray, rows: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray | None]:
-        """Features for layer `number` of vectors of the inputs; of the first layer margins, too.
-
-        Parameters
-        ----------
-        number : int
-        vectors : ndarray of shape (n_inputs, n_rows, n_columns)
-        rows : ndarray of int
-        """
-        before, task = self.layers[number - 1], self.training.task
-        codes = apply_bins(columns_of(vectors, before.average_weights), self.features(number).bins)
-        if len(self.layers) > 1 or not task.has_margins:
-            return codes, None
-        weights, exponents = self.vote.weights, before.exponents
-        votes = zip(before.inputs, vectors, strict=True)
-        mean: Any = sum(
-            weights[i] * task.sharpened(v, exponents[i]) for i, v in votes if weights[i]
-        )
-        return codes, class_margins(mean, task.target[rows])
+    def first_layer_margins(self, vectors: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Margins of the first layer's average, from its inputs' vectors of some rows."""
+        layer = self.layers[0]
+        task = self.trainer.task
+        votes = [
+            task.sharpened(member_vectors, layer.exponents[i])
+            for i, member_vectors in zip(layer.inputs, vectors, strict=True)
+        ]
+        mean = weighted_mean(self.average.weights[layer.inputs], votes)
+        return class_margins(mean, task.target[rows])

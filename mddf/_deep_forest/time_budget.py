@@ -1,80 +1,112 @@
-"""What of a deep forest fits into a limit of time."""
+"""Number of forests and trees that fit into a limit of time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from time import monotonic
 
-import numpy as np
 from sklearn.base import clone
 
 from mddf._base.messages import warn
 from mddf._base.parallel import job_count
-from mddf._deep_forest.fit_report import FitLog
-from mddf._deep_forest.fold_trainer import Training
+from mddf._deep_forest.fit_report import Candidate, FitReport
+from mddf._deep_forest.fold_trainer import FoldTrainer
 from mddf._members.spec import MemberSpec
-from mddf._training.layer_trainer import LayerInput, Split
+from mddf._training.layer_trainer import LayerInput, LayerJob, Split
+from mddf._training.seeds import Purpose, Seeds
 
-# Forests get this share of the time; of fewer trees than that there is one kind, and no less than
-# that.
-_SHARE_OF_FORESTS, _FEW_TREES, _FEWEST_TREES = 0.35, 20, 3
-# Trees of a trial of options, in all.
-_TRIALS = 240
+# Share of the time that forests get: boosted trees, estimators and a refit need the rest.
+_FOREST_SHARE = 0.35
+# If there would be fewer trees for each fold, only the first kind of forest is grown. More than
+# one kind pays only if each has some trees. Set by hand.
+_MIN_TREES_OF_SEVERAL_KINDS = 20
+# A forest has no fewer trees, however short the time is.
+_MIN_TREES = 3
+# Trees of a comparison of options: three leaf sizes of 40 trees, for two kinds of forest.
+_TREES_OF_TRIALS = 240
+# Options are compared if their trees take at most this share of the forests' time.
+_TRIAL_SHARE = 0.5
 
 
-def seconds_of_a_tree(forest: MemberSpec, training: Training, entropy: Sequence[int]) -> float:
-    """What a tree of all rows takes, of a few."""
-    n_trees = 2 * job_count(training.n_jobs, forest.model.n_estimators)
+@dataclass(frozen=True)
+class TimeBudget:
+    """Members that fit into the time, and whether there is time to compare their options."""
+
+    members: list[MemberSpec]
+    allows_trials: bool
+
+
+def seconds_per_tree(forest: MemberSpec, trainer: FoldTrainer, seeds: Seeds) -> float:
+    """Time that a tree of all rows takes, measured on a few trees."""
+    n_trees = 2 * job_count(trainer.n_jobs, forest.model.n_estimators)
     trial = replace(forest, model=clone(forest.model).set_params(n_estimators=n_trees))
-    start = monotonic()
-    parts = [Split(training.everything, None)]
-    training.grow_all(
-        [trial], LayerInput(training.raw_columns), parts, (*entropy, 14), "a few trees"
+    job = LayerJob(
+        LayerInput(trainer.feature_columns),
+        [Split(trainer.all_rows, None)],
+        seeds.entropy_for(Purpose.TIMED_TREES),
+        "a few trees",
     )
+    start = monotonic()
+    trainer.grow_all([trial], job)
     return (monotonic() - start) / n_trees
 
 
-def within_limit(
-    members: list[MemberSpec], training: Training, entropy: Sequence[int], log: FitLog
-) -> tuple[list[MemberSpec], bool]:
-    """Members whose forests fit into the time, and whether there is some to choose their options.
+def fit_into_time(
+    members: list[MemberSpec], trainer: FoldTrainer, seeds: Seeds, report: FitReport
+) -> TimeBudget:
+    """Reduce forests to those that fit into the time.
 
-    With a warning where less than a few trees of one forest do.
+    Warns if the time suffices for less than a few trees of one forest.
     """
-    clock, forests = training.clock, [member for member in members if member.is_forest]
+    clock = trainer.clock
+    forests = [member for member in members if member.is_forest]
     if not (clock.runs and forests):
-        return members, True
-    seconds = seconds_of_a_tree(forests[0], training, entropy)
-    budget = _SHARE_OF_FORESTS * max(0.0, clock.left) / seconds
-    times = len(training.folds) + training.task.n_times
-    wanted = sum(forest.model.n_estimators for forest in forests) * times
-    share = budget / wanted
-    chooses = budget > 2 * _TRIALS
-    least = min(forest.model.n_estimators for forest in forests)
-    if share * least < _FEW_TREES and len(forests) > 1:
-        share, forests = share * len(forests), forests[:1]
+        return TimeBudget(members, allows_trials=True)
+    seconds = seconds_per_tree(forests[0], trainer, seeds)
+    n_trees_in_time = _FOREST_SHARE * max(0.0, clock.left) / seconds
+    n_forests_per_member = len(trainer.folds) + trainer.task.refit_tree_factor
+    n_trees = sum(forest.model.n_estimators for forest in forests) * n_forests_per_member
+    share = n_trees_in_time / n_trees
+    smallest = min(forest.model.n_estimators for forest in forests)
+    if share * smallest < _MIN_TREES_OF_SEVERAL_KINDS and len(forests) > 1:
+        share *= len(forests)
+        forests = forests[:1]
     if share < 1:
-        forests = [_with_share(forest, share) for forest in forests]
-        n_trees = min(forest.model.n_estimators for forest in forests)
-        log.note(
+        forests = [_with_share_of_trees(forest, share) for forest in forests]
+        report.add(
             "time limit",
-            "",
-            [(one.name, np.nan, f"{one.model.n_estimators} trees") for one in forests],
-            len(training.order),
-            0,
+            [
+                Candidate(forest.name, decision=f"{forest.model.n_estimators} trees")
+                for forest in forests
+            ],
+            n_rows=trainer.n_samples,
         )
-        if share * least < _FEWEST_TREES:
+        if share * smallest < _MIN_TREES:
+            n_trees = min(forest.model.n_estimators for forest in forests)
             warn(
                 f"time_limit={clock.limit:g} is too short for this table: there is one forest, of "
                 f"{n_trees} trees or fewer for each fold, which may take longer"
             )
+    return TimeBudget(
+        _with_forests(members, forests),
+        allows_trials=_TRIAL_SHARE * n_trees_in_time > _TREES_OF_TRIALS,
+    )
+
+
+def _with_forests(
+    members: Sequence[MemberSpec], forests: Sequence[MemberSpec]
+) -> list[MemberSpec]:
+    """The members with these forests in place of their own."""
     by_name = {forest.name: forest for forest in forests}
-    left = [by_name.get(member.name, member) for member in members]
-    return [m for m in left if not m.is_forest or m.name in by_name], chooses
+    return [
+        by_name.get(member.name, member)
+        for member in members
+        if not member.is_forest or member.name in by_name
+    ]
 
 
-def _with_share(forest: MemberSpec, share: float) -> MemberSpec:
-    n_trees = max(_FEWEST_TREES, int(share * forest.model.n_estimators))
+def _with_share_of_trees(forest: MemberSpec, share: float) -> MemberSpec:
+    n_trees = max(_MIN_TREES, int(share * forest.model.n_estimators))
     n_trees = min(n_trees, forest.model.n_estimators)
     return replace(forest, model=clone(forest.model).set_params(n_estimators=n_trees))

@@ -1,242 +1,297 @@
-"""What a deep forest tries with a few trees before it grows many."""
+"""Choice of options by a few trees, before many are grown."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from mddf._base.deadline import TimeIsUp
-from mddf._deep_forest.fit_report import FitLog
-from mddf._deep_forest.fold_trainer import MU, TARGET_MARGIN, Training, parts_of
+from mddf._deep_forest.fit_report import Candidate, FitReport
+from mddf._deep_forest.fold_trainer import MU, TARGET_MARGIN, FoldTrainer
 from mddf._ensemble.coefficients import MarginHistory, Reweighting
 from mddf._members.screening import is_wide
 from mddf._members.spec import MemberSpec
 from mddf._targets.weights import mean_error, n_counted
-from mddf._training.layer_trainer import LayerInput, Split
+from mddf._training.layer_trainer import LayerInput, LayerJob, Split, splits_from_folds
+from mddf._training.seeds import Purpose, Seeds
+from mddf._training.tasks import Task
 from mddf._trees import grower
 
-_STRENGTHS = (0.0, 0.25, 1.0)
-_TREES = 40
-_TREES_OF_A_FOLD = 15  # about as many as do not draw a sample
-_FEWEST_ROWS = 50
-# Depths of boosted trees race on so many folds, in fewer and faster rounds; without a race it is
-# the one in the middle. Deep trees are regularised less.
-_MIDDLE, _DEEP = 4, 6
-_HALF = {"max_features": 0.5}
-_DEPTH_FOLDS, _FAST = 2, {"learning_rate": 0.15}
-_MOST_ROUNDS, _FEWEST_ROUNDS = 200, 50
-# Of the time that is left, for each trial.
-_SHARE = 0.05
-# Of these rounds, the best one comes before this share if more would not be better.
-_SETTLED = 0.9
+# Shares of the losses in the samples' weights that are compared for the second layer: none, the
+# default of `MDDFClassifier`, and that of the paper.
+STRENGTHS = (0.0, 0.25, 1.0)
+# Trees of a comparison of options. Out of bag, about 15 of 40 trees do not draw a given sample, so
+# that a comparison on folds grows 15 on each.
+_N_TREES = 40
+_N_TREES_OF_FOLD = 15
+# With fewer rows, the first options are taken without a comparison. Set by hand.
+_MIN_ROWS = 50
+# Depth of boosted trees that is taken where there is no comparison: the middle one.
+_MIDDLE_DEPTH = 4
+# Trees of this depth or more are regularised less. Set by hand.
+_MIN_DEEP = 6
+_L2_OF_DEEP = 3.0
+_L2 = 10.0
+# Whether half of the features for each split are better than all is compared at the best depth.
+_HALF_OF_FEATURES: dict[str, float] = {"max_features": 0.5}
+# Depths are compared on two folds, in fewer rounds at a higher rate than in the fit, which takes a
+# fraction of its time.
+_N_DEPTH_FOLDS = 2
+_FAST: dict[str, float] = {"learning_rate": 0.15}
+_MAX_ROUNDS = 200
+_MIN_ROUNDS = 50
+# Share of the remaining time for each trial of boosting options.
+_TIME_SHARE = 0.05
+# A trial whose best round comes before this share of its rounds would not improve by more rounds.
+# Its loss then decides whether the member is trained at all.
+_SETTLED_SHARE = 0.9
 
 
-def _trial_losses(forest: Any, training: Training, entropy: Sequence[int]) -> np.ndarray:
-    """Losses of all samples, by trees of a forest that did not see them, as sharp as is best.
+def choose_forest_options(
+    member: MemberSpec,
+    options: list[dict[str, int]],
+    trainer: FoldTrainer,
+    seeds: Seeds,
+    report: FitReport,
+) -> dict[str, int]:
+    """Options of a forest with the least loss on rows that its trees did not see.
 
-    Trees of all samples that did not draw one; trees of the folds, where a sample's group must
-    not have been drawn either.
+    The first options win unless others are better by more than one standard error.
     """
-    task, row = training.task, training.weights.row
-    if training.out_of_bag:
-        order = training.order
-        judged = [order if row is None else order[row[order] > 0]]
-        parts = [Split(training.everything, grower.OUT_OF_BAG, False)]
+    if trainer.n_samples < _MIN_ROWS:
+        return options[0]
+    entropy = seeds.entropy_for(Purpose.FOREST_OPTIONS)
+    losses = [
+        _trial_losses(clone(member.model).set_params(**trial), trainer, entropy)
+        for trial in options
+    ]
+    best, candidates = _choose(options, losses, trainer.weights.row)
+    n_folds = 0 if trainer.uses_out_of_bag else len(trainer.folds)
+    report.add(
+        "options", candidates, n_rows=trainer.n_samples, n_folds=n_folds, member=member.name
+    )
+    return options[best]
+
+
+def _trial_losses(forest: Any, trainer: FoldTrainer, entropy: Sequence[int]) -> np.ndarray:
+    """Calibrated losses of all samples, by trees of a forest that did not see them.
+
+    These are trees of all samples that did not draw a sample. If another sample of the same group
+    may have been drawn, they are trees of the folds.
+    """
+    task = trainer.task
+    row_weight = trainer.weights.row
+    if trainer.uses_out_of_bag:
+        order = trainer.order
+        evaluated_rows = [order if row_weight is None else order[row_weight[order] > 0]]
+        splits = [Split(trainer.all_rows, grower.OUT_OF_BAG, False)]
         changes: dict[str, Any] = {
             "bootstrap": True,
-            "n_estimators": min(_TREES, forest.n_estimators),
+            "n_estimators": min(_N_TREES, forest.n_estimators),
         }
     else:
-        judged, parts = [rows for _, rows in training.folds], parts_of(training.folds)
-        changes = {"n_estimators": min(_TREES_OF_A_FOLD, forest.n_estimators)}
+        evaluated_rows = [held_out for _, held_out in trainer.folds]
+        splits = splits_from_folds(trainer.folds)
+        changes = {"n_estimators": min(_N_TREES_OF_FOLD, forest.n_estimators)}
     trial = MemberSpec("trial", clone(forest).set_params(**changes), "trial")
-    view = LayerInput(training.raw_columns)
-    (grown,) = training.grow_all([trial], view, parts, (*entropy,), "trials")
-    assert grown[0].sums is not None
-    sums = np.zeros((len(training.order), grown[0].sums.shape[1]))
-    n_trees = np.zeros(len(sums))
-    for rows, of_part in zip(judged, grown, strict=True):
-        sums[rows] += of_part.sums
-        n_trees[rows] += of_part.n_trees
-    forecasts = np.full((len(sums), task.n_columns), task.ignorance)
-    seen = n_trees > 0
-    forecasts[seen] = task.means(sums[seen], n_trees[seen])
-    return task.least_losses(forecasts)
+    job = LayerJob(LayerInput(trainer.feature_columns), splits, entropy, "trials")
+    (results,) = trainer.grow_all([trial], job)
+    assert results[0].sums is not None
+    sums = np.zeros((trainer.n_samples, results[0].sums.shape[1]))
+    n_trees = np.zeros(trainer.n_samples)
+    for rows, result in zip(evaluated_rows, results, strict=True):
+        sums[rows] += result.sums
+        n_trees[rows] += result.n_trees
+    forecast = np.full((trainer.n_samples, task.n_columns), task.prior)
+    has_trees = n_trees > 0
+    forecast[has_trees] = task.forecast_from_sums(sums[has_trees], n_trees[has_trees])
+    return task.calibrated_losses(forecast)
 
 
-def _choose(losses: list[np.ndarray], weight: np.ndarray | None) -> int:
-    """The least mean loss, if it is better than the first one by more than its error."""
-    best = int(np.argmin([np.average(of_one, weights=weight) for of_one in losses]))
+def _choose(
+    options: Sequence[Mapping[str, float]], losses: list[np.ndarray], weight: np.ndarray | None
+) -> tuple[int, list[Candidate]]:
+    """Options of least mean loss, if they are better than the first by more than its error."""
+    means = [float(np.average(trial_losses, weights=weight)) for trial_losses in losses]
+    best = int(np.argmin(means))
     gains = losses[0] - losses[best]
     error = mean_error(gains, weight, n_counted(len(gains), weight))
-    return best if np.average(gains, weights=weight) > error else 0
+    if not np.average(gains, weights=weight) > error:
+        best = 0
+    return best, _candidates(options, means, best)
 
 
-def choose_options(
-    member: MemberSpec,
-    trials: list[dict[str, Any]],
-    training: Training,
-    entropy: Sequence[int],
-    log: FitLog,
-) -> dict[str, Any]:
-    """The options of a forest that its losses on unseen samples favour.
-
-    The first ones if there are few rows; others have to be better by more than one standard error.
-    """
-    if len(training.order) < _FEWEST_ROWS:
-        return trials[0]
-    weight = training.weights.row
-    losses = [
-        _trial_losses(clone(member.model).set_params(**trial), training, entropy)
-        for trial in trials
-    ]
-    chosen = _choose(losses, weight)
-    means = [float(np.average(of_one, weights=weight)) for of_one in losses]
-    n_folds = 0 if training.out_of_bag else len(training.folds)
-    log.note("options", member.name, _outcomes(trials, means, chosen), len(losses[0]), n_folds)
-    return trials[chosen]
-
-
-def _outcomes(
-    candidates: Sequence[dict[str, Any]], losses: Sequence[float], chosen: int
-) -> list[tuple[str, float, str]]:
-    """As the log has them."""
-    names = [", ".join(f"{k}={v}" for k, v in options.items()) for options in candidates]
+def _candidates(
+    options: Sequence[Mapping[str, float]], losses: Sequence[float], best: int
+) -> list[Candidate]:
     return [
-        (name, loss, "chosen" if number == chosen else "")
-        for number, (name, loss) in enumerate(zip(names, losses, strict=True))
+        Candidate(
+            ", ".join(f"{name}={value}" for name, value in trial.items()),
+            loss,
+            "chosen" if number == best else "",
+        )
+        for number, (trial, loss) in enumerate(zip(options, losses, strict=True))
     ]
 
 
 def reweighting_factors(
-    margins: np.ndarray, training: Training, strength: float, rows: np.ndarray | None = None
+    margins: np.ndarray,
+    trainer: FoldTrainer,
+    strength: float,
+    rows: np.ndarray | None = None,
 ) -> np.ndarray | None:
     """Factors of the weights of some rows, or of all, by the losses of their margins.
 
     Returns
     -------
     ndarray of shape (n_samples,) or None
-        1 for other rows; None where all count alike.
+        1 for other rows; None if all rows count alike.
     """
     if not strength:
         return None
-    rows, weight = training.everything if rows is None else rows, training.weights.row
-    weight = None if weight is None else weight[rows]
-    history = MarginHistory(margins[rows, None], np.empty(0), weight, training.order, ())
+    rows = trainer.all_rows if rows is None else rows
+    weight = trainer.weights.row
+    history = MarginHistory(
+        margins=margins[rows, None],
+        before=np.empty(0),
+        weight=None if weight is None else weight[rows],
+        order=trainer.order,
+        entropy=(),
+    )
     factors = np.ones(len(margins))
     factors[rows] = Reweighting(TARGET_MARGIN, MU, strength)(history, np.ones(1))
     return factors
 
 
-def choose_strength(
-    members: list[MemberSpec],
-    training: Training,
-    rows: np.ndarray,
-    look: Callable[[list[MemberSpec], float], np.ndarray],
-    log: FitLog,
-) -> float:
-    """How strongly a layer draws samples by the losses of their margins.
+def reweighting_trial_member(members: Sequence[MemberSpec]) -> MemberSpec:
+    """A small forest on which strengths of reweighting are compared."""
+    forests = [member.model for member in members]
+    # A forest whose splits depend on labels, if there is one.
+    forest = next((forest for forest in forests if not forest._random_thresholds), forests[0])
+    n_trees = min(_N_TREES_OF_FOLD, forest.n_estimators)
+    return MemberSpec("trial", clone(forest).set_params(n_estimators=n_trees), None)
+
+
+def choose_strength(losses: list[np.ndarray], task: Task, report: FitReport) -> float:
+    """Choose how strongly the second layer reweights samples by the losses of their margins.
 
     Parameters
     ----------
-    members : list of MemberSpec
-        Of the layer.
-    training : Training
-    rows : ndarray of int
-        Of a fold.
-    look : callable
-        From members and a strength to their vectors of these rows.
-    log : FitLog
+    losses : list of ndarray
+        Calibrated losses on the first outer fold for each of `STRENGTHS`.
+    task : Task
+        Task of these rows.
+    report : FitReport
     """
-    forests = [member.model for member in members]
-    forest = next((one for one in forests if not one._random_thresholds), forests[0])
-    n_trees = min(_TREES_OF_A_FOLD, forest.n_estimators)
-    trial = [MemberSpec("trial", clone(forest).set_params(n_estimators=n_trees), None)]
-    task, losses = training.task.of_rows(rows), []
-    for strength in _STRENGTHS:
-        (vectors,) = look(trial, strength)
-        losses.append(task.least_losses(vectors))
-    chosen = _choose(losses, task.weight)
-    means = [float(np.average(of_one, weights=task.weight)) for of_one in losses]
-    candidates = [{"strength": strength} for strength in _STRENGTHS]
-    log.note("reweighting", "", _outcomes(candidates, means, chosen), len(rows), 1)
-    return _STRENGTHS[chosen]
+    options = [{"strength": strength} for strength in STRENGTHS]
+    best, candidates = _choose(options, losses, task.weight)
+    report.add("reweighting", candidates, n_rows=len(task.target), n_folds=1)
+    return STRENGTHS[best]
 
 
-def choose_boosting(
+@dataclass(frozen=True)
+class BoostingChoice:
+    """Options that are chosen for boosted trees.
+
+    Attributes
+    ----------
+    options : dict
+    first_fold_vectors : ndarray or None
+        Predictions of the rows that the first fold holds out; None without a comparison.
+    is_settled : bool
+        Whether more rounds would not lower the loss. Unknown if the time may have ended them.
+    """
+
+    options: dict[str, float]
+    first_fold_vectors: np.ndarray | None = None
+    is_settled: bool = False
+
+
+def choose_boosting_options(
     member: MemberSpec,
     depths: Sequence[int],
-    training: Training,
+    trainer: FoldTrainer,
     entropy: tuple[int, ...],
-    log: FitLog,
-) -> tuple[dict[str, Any], np.ndarray | None, bool]:
-    """The depth of boosted trees that wins on few folds with few, fast rounds, as parameters.
+    report: FitReport,
+) -> BoostingChoice:
+    """Choose depth and features of boosted trees by the loss on few folds in few, fast rounds.
 
-    Then, whether half of the features for each split are better than all. In wide tables, whose
-    rows are too few to tell, the depth is the middle one, as where time does not suffice to try.
-
-    Returns
-    -------
-    options : dict
-    predicted : ndarray or None
-        Of the rows that the first fold holds out.
-    settled : bool
-        Whether more rounds would not be better; unknown where time may have ended them.
+    In wide tables, whose rows are too few for a comparison, and where the time does not suffice,
+    the depth is the middle one.
     """
-    if is_wide(len(training.order), training.n_raw):
-        return _of_depth(_MIDDLE), None, False
-    parts = parts_of(training.folds[:_DEPTH_FOLDS])
-    task = training.task.of_rows(np.concatenate([part.held_out for part in parts]))
-    given = (training, parts, task, entropy)
+    without_comparison = BoostingChoice(_options_of_depth(_MIDDLE_DEPTH))
+    if is_wide(trainer.n_samples, trainer.n_features):
+        return without_comparison
+    splits = splits_from_folds(trainer.folds[:_N_DEPTH_FOLDS])
+    rows = np.concatenate([split.held_out for split in splits])
+    job = _BoostingJob(trainer, splits, trainer.task.for_rows(rows), entropy)
     try:
-        trials = [_tried(member, _of_depth(depth), *given) for depth in depths]
+        trials = [_try_boosting(member, _options_of_depth(depth), job) for depth in depths]
         best = min(trials, key=attrgetter("loss"))
-        trials.append(_tried(member, best.options | _HALF, *given))
+        trials.append(_try_boosting(member, best.options | _HALF_OF_FEATURES, job))
     except TimeIsUp:
-        log.cut("depths", "not all tried", len(training.order), member.name)
-        return _of_depth(_MIDDLE), None, False
+        report.add_cut("depths", "not all tried", n_rows=trainer.n_samples, member=member.name)
+        return without_comparison
+    losses = [trial.loss for trial in trials]
     best = min(trials, key=attrgetter("loss"))
-    options, losses = [trial.options for trial in trials], [trial.loss for trial in trials]
-    outcomes = _outcomes(options, losses, losses.index(best.loss))
-    log.note("options", member.name, outcomes, len(task.target), len(parts))
-    settled = best.n_rounds < _SETTLED * _n_rounds(task) and not training.clock.runs
-    return best.options, best.of_first, settled
+    candidates = _candidates([trial.options for trial in trials], losses, losses.index(best.loss))
+    report.add("options", candidates, n_rows=len(rows), n_folds=len(splits), member=member.name)
+    is_settled = best.n_rounds < _SETTLED_SHARE * _trial_rounds(job.task)
+    return BoostingChoice(
+        best.options, best.first_fold_vectors, is_settled and not trainer.clock.runs
+    )
 
 
-def _of_depth(depth: int) -> dict[str, Any]:
-    """Parameters of boosting."""
-    return {"max_depth": depth, "l2_regularization": 3.0 if depth >= _DEEP else 10.0}
+def _options_of_depth(depth: int) -> dict[str, float]:
+    l2_regularization = _L2_OF_DEEP if depth >= _MIN_DEEP else _L2
+    return {"max_depth": depth, "l2_regularization": l2_regularization}
 
 
-def _n_rounds(task: Any) -> int:
-    """Rounds of a trial."""
-    return max(_FEWEST_ROUNDS, int(_MOST_ROUNDS / task.numbers_of_a_round))
+def _trial_rounds(task: Task) -> int:
+    return max(_MIN_ROUNDS, int(_MAX_ROUNDS / task.boosting_cost))
 
 
-class _Tried(NamedTuple):
-    """Options of boosting with their loss, and what the model of the first fold predicts."""
+@dataclass(frozen=True)
+class _BoostingJob:
+    """Folds of a comparison of boosting options, with the task of their held-out rows."""
 
-    options: dict[str, Any]
+    trainer: FoldTrainer
+    splits: Sequence[Split]
+    task: Task
+    entropy: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _BoostingTrial:
+    options: dict[str, float]
     loss: float
-    of_first: np.ndarray
+    first_fold_vectors: np.ndarray
     n_rounds: int
 
 
-def _tried(
-    member: MemberSpec,
-    options: dict[str, Any],
-    training: Training,
-    parts: Sequence[Split],
-    task: Any,
-    entropy: tuple[int, ...],
-) -> _Tried:
-    model = clone(member.model).set_params(**_FAST, max_iter=_n_rounds(task), **options)
-    fitted = training.boost(replace(member, model=model), parts, entropy, share=_SHARE, must=False)
-    vectors = np.concatenate([of_fold for _, of_fold in fitted])
-    loss = float(np.average(task.least_losses(vectors), weights=task.weight))
-    return _Tried(options, loss, fitted[0][1], max(fitted[0][0].rounds, default=0))
+def _try_boosting(
+    member: MemberSpec, options: dict[str, float], job: _BoostingJob
+) -> _BoostingTrial:
+    model = clone(member.model)
+    model.set_params(**_FAST, max_iter=_trial_rounds(job.task), **options)
+    fits = job.trainer.boost(
+        replace(member, model=model),
+        job.splits,
+        job.entropy,
+        time_share=_TIME_SHARE,
+        may_skip=True,
+    )
+    forecast = np.concatenate([vectors for _, vectors in fits])
+    losses = job.task.calibrated_losses(forecast)
+    first_model, first_vectors = fits[0]
+    return _BoostingTrial(
+        options,
+        loss=float(np.average(losses, weights=job.task.weight)),
+        first_fold_vectors=first_vectors,
+        n_rounds=max(first_model.rounds, default=0),
+    )

@@ -1,1 +1,1 @@
-"""What makes one model of several: weights, calibration, scores, coefficients, checkpoints."""
+"""Combination of several models: weights, coefficients, calibration, scores, conformal bounds."""

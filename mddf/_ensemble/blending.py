@@ -1,10 +1,9 @@
-"""How much each of many probability forecasts counts, and how sure their mean should be."""
+"""Weights of forecasts in their average, and calibration of probabilities."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -13,26 +12,32 @@ from mddf._base.elementary import exp, log, softmax
 from mddf._base.serialization import register_serializable
 from mddf._targets.weights import n_counted
 
-# Probabilities below this are taken as this much where logarithms are taken: forests are never so
-# sure as they say.
+# Smaller probabilities count as this one in logarithms: a forest has too few trees to estimate
+# them, and a probability of 0 would have an infinite loss.
 FLOOR = 1e-4
-_STEPS = 25
-_DECIMALS = 6  # scores that agree so far are ties
-_COLDEST, _HOTTEST = -1.5, 2.5  # natural logarithms of the exponents that are tried
-# So many samples make the exponent of an average count half.
-_VOTE_SHRINKAGE = 100
-# Samples that are unlike all others, as R. Krichevsky and V. Trofimov (IEEE T-IT 1981) count them.
-_UNSEEN = 0.5
+# Steps of the greedy selection. Weights are multiples of 1 / 25 at most. Not tuned.
+_N_STEPS = 25
+# Scores that agree to this number of decimals are ties, whatever the last bits are.
+_DECIMALS = 6
+# Bounds of the natural logarithm of an exponent: exponents from 0.22 to 12.
+_MIN_LOG_EXPONENT = -1.5
+_MAX_LOG_EXPONENT = 2.5
+# The logarithm of the exponent of an average is multiplied by n / (n + 100) for n samples. With
+# few samples, an exponent that is fitted to them is too far from 1. Set by hand.
+_AVERAGE_SHRINKAGE = 100
+# Pseudo-count of unseen classes: half a sample, the estimator of R. Krichevsky and V. Trofimov
+# (IEEE T-IT 1981).
+_UNSEEN_SAMPLES = 0.5
 
-# Of several outputs, whose classes are side by side: how many each has. None is one output.
+# Numbers of classes of several outputs, whose classes are side by side; None: one output.
 Widths = Sequence[int] | None
 
 
 def own_probabilities(vectors: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """What vectors (..., n_samples, n_classes) say of each sample's own class.
+    """Probability of each sample's own class in vectors (..., n_samples, n_classes).
 
-    Of several outputs, whose classes are side by side, `labels` are the places of a sample's own,
-    of shape (n_samples, n_outputs), and so are the results.
+    If classes of several outputs are side by side, `labels` are the positions of a sample's own
+    classes, of shape (n_samples, n_outputs), which is also the shape of the result.
     """
     if labels.ndim == 2:
         return np.take_along_axis(vectors, labels, axis=-1)
@@ -42,23 +47,23 @@ def own_probabilities(vectors: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def log_losses(vectors: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Minus the logarithm of each sample's own probability, which counts as ``FLOOR`` at least.
+    """Minus the logarithm of the probability of each sample's own class, at least ``FLOOR``.
 
-    Of several outputs their mean.
+    For several outputs, it is the mean over the outputs.
     """
     losses = -log(np.maximum(own_probabilities(vectors, labels), FLOOR))
     return losses.mean(axis=-1) if labels.ndim == 2 else losses
 
 
 def by_output(vectors: np.ndarray, widths: Sequence[int]) -> list[np.ndarray]:
-    """Vectors of the classes of all outputs side by side, as a list of each output's."""
+    """Split vectors of the classes of all outputs into a list with one array per output."""
     return np.split(vectors, np.cumsum(widths)[:-1], axis=-1)
 
 
-def of_each_output(
+def map_outputs(
     change: Callable[[np.ndarray], np.ndarray], probabilities: np.ndarray, widths: Widths
 ) -> np.ndarray:
-    """What `change` makes of the probabilities of each output, side by side again."""
+    """Apply a function to the probabilities of each output; returns them side by side."""
     if widths is None:
         return change(probabilities)
     if len(set(widths)) == 1:
@@ -71,20 +76,20 @@ def sharpened(probabilities: np.ndarray, exponent: float, widths: Widths = None)
     """Probabilities to the power of an exponent, scaled to sum 1: temperature scaling.
 
     The order of the classes stays; C. Guo et al., ICML 2017, with 1 / temperature as exponent.
-    With `widths`, those of each output, which has so many classes.
+    With `widths`, the probabilities of each output are scaled to sum 1.
     """
     if exponent == 1:
         return probabilities
 
-    def of_output(part: np.ndarray) -> np.ndarray:
-        least = min(FLOOR, 1 / part.shape[-1])
-        return softmax(exponent * log(np.maximum(part, least)))
+    def sharpen(part: np.ndarray) -> np.ndarray:
+        floor = min(FLOOR, 1 / part.shape[-1])
+        return softmax(exponent * log(np.maximum(part, floor)))
 
-    return of_each_output(of_output, probabilities, widths)
+    return map_outputs(sharpen, probabilities, widths)
 
 
 def smoothed(probabilities: np.ndarray, share: float) -> np.ndarray:
-    """Probabilities of which a share is spread over the classes evenly; their order stays."""
+    """Spread a share of the probabilities evenly over the classes; their order stays."""
     if not share:
         return probabilities
     return (1 - share) * probabilities + share / probabilities.shape[-1]
@@ -93,29 +98,28 @@ def smoothed(probabilities: np.ndarray, share: float) -> np.ndarray:
 def fit_exponent(
     probabilities: np.ndarray,
     labels: np.ndarray,
-    weight: Any = None,
+    weight: np.ndarray | None = None,
     shrinkage: int = 0,
     widths: Widths = None,
 ) -> float:
-    """The exponent whose :func:`sharpened` probabilities have the least mean log-loss.
+    """Exponent whose :func:`sharpened` probabilities have the least mean log-loss.
 
     Parameters
     ----------
     probabilities : ndarray of shape (n_samples, n_classes)
-        Of samples that the model was not trained on.
+        Probabilities of samples that the model was not trained on.
     labels : ndarray of int of shape (n_samples,), or (n_samples, n_outputs)
-        As `own_probabilities` has them.
+        As in `own_probabilities`.
     weight : ndarray of shape (n_samples,) or None, default=None
     shrinkage : int, default=0
-        So many samples make the logarithm of the exponent count half; with fewer it is nearer
-        to 1.
+        The logarithm of the exponent is multiplied by n / (n + shrinkage) for n samples.
     widths : sequence of int, default=None
-        Classes of each of several outputs.
+        Number of classes of each of several outputs.
 
     Returns
     -------
     float
-        Of four digits; 1 if none is better.
+        Rounded to four digits; 1 if no other exponent has a smaller loss.
     """
     if probabilities.shape[1] < 2:
         return 1.0
@@ -124,11 +128,14 @@ def fit_exponent(
         losses = log_losses(sharpened(probabilities, float(exp(logarithm)), widths), labels)
         return float(np.average(losses, weights=weight))
 
-    found = minimize_scalar(loss, bounds=(_COLDEST, _HOTTEST), method="bounded")
-    if found.fun >= loss(0.0):
+    bounds = _MIN_LOG_EXPONENT, _MAX_LOG_EXPONENT
+    minimum = minimize_scalar(loss, bounds=bounds, method="bounded")
+    if minimum.fun >= loss(0.0):
         return 1.0
-    exponent, n = float(f"{exp(found.x):.4g}"), n_counted(len(labels), weight)
-    return float(f"{exponent ** (n / (n + shrinkage)):.4g}")
+    # Rounded twice, so that last bits of the optimiser do not matter.
+    exponent = float(f"{exp(minimum.x):.4g}")
+    n_samples = n_counted(len(labels), weight)
+    return float(f"{exponent ** (n_samples / (n_samples + shrinkage)):.4g}")
 
 
 @register_serializable("calibration")
@@ -140,11 +147,11 @@ class Calibration:
     ----------
     exponent : float
     label_smoothing : float
-        Share of the probabilities that is spread evenly over the classes: that of half a sample.
-        If the samples are few and easily separated, the exponent of least out-of-fold loss alone
-        leaves the other classes no probability.
+        Share of the probabilities that is spread evenly over the classes: the share of half a
+        sample. If there are few samples, and they are easily separated, the exponent of least
+        out-of-fold loss alone would leave the other classes no probability.
     widths : sequence of int or None
-        Classes of each of several outputs.
+        Number of classes of each of several outputs.
     """
 
     exponent: float = 1.0
@@ -154,41 +161,43 @@ class Calibration:
     def __call__(self, probabilities: np.ndarray) -> np.ndarray:
         """Calibrated probabilities, whose order is the same."""
         sharp = sharpened(probabilities, self.exponent, self.widths)
-        return of_each_output(
-            lambda part: smoothed(part, self.label_smoothing), sharp, self.widths
-        )
+        return map_outputs(lambda part: smoothed(part, self.label_smoothing), sharp, self.widths)
 
 
 UNCALIBRATED = Calibration()
 
 
 def calibration(
-    probabilities: np.ndarray, labels: np.ndarray, weight: Any = None, widths: Widths = None
+    probabilities: np.ndarray,
+    labels: np.ndarray,
+    weight: np.ndarray | None = None,
+    widths: Widths = None,
 ) -> Calibration:
-    """The calibration of averaged out-of-fold probabilities; see `fit_exponent`."""
-    exponent = fit_exponent(probabilities, labels, weight, _VOTE_SHRINKAGE, widths)
-    return Calibration(exponent, _UNSEEN / (n_counted(len(labels), weight) + _UNSEEN), widths)
+    """Fit the calibration of averaged out-of-fold probabilities; see `fit_exponent`."""
+    exponent = fit_exponent(probabilities, labels, weight, _AVERAGE_SHRINKAGE, widths)
+    n_samples = n_counted(len(labels), weight)
+    return Calibration(exponent, _UNSEEN_SAMPLES / (n_samples + _UNSEEN_SAMPLES), widths)
 
 
 def greedy_weights(
     vectors: Sequence[np.ndarray],
     labels: np.ndarray,
     score: Callable[[np.ndarray], float] | None = None,
-    weight: Any = None,
-    n_steps: int = _STEPS,
+    weight: np.ndarray | None = None,
+    n_steps: int = _N_STEPS,
 ) -> np.ndarray:
-    """Weights of forecasts, found by adding the best one again and again.
+    """Weights of forecasts by greedy selection with replacement.
 
-    R. Caruana et al., ICML 2004: start from nothing; each step adds the forecast whose addition
-    gives the best mean, with replacement; the best of all means on the way is kept. Between
-    equal ones those that are in already come first.
+    R. Caruana et al., ICML 2004: starting from nothing, each step adds the forecast whose addition
+    gives the best mean. The best of all means on the way is kept. If scores are equal, forecasts
+    that were selected before come first.
 
     Parameters
     ----------
     vectors : sequence of ndarray of shape (n_samples, n_classes)
-        Of samples that no forecast was trained on.
+        Forecasts of samples on which no model was trained.
     labels : ndarray of int of shape (n_samples,), or (n_samples, n_outputs)
-        As `own_probabilities` has them.
+        As in `own_probabilities`.
     score : callable or None, default=None
         From probabilities to a number, larger if better; None means log-loss.
     weight : ndarray of shape (n_samples,) or None, default=None
@@ -197,38 +206,40 @@ def greedy_weights(
     Returns
     -------
     ndarray of shape (n_forecasts,)
-        Not negative, of sum 1.
+        Not negative, with sum 1.
     """
     if score is None:
-        kept = [np.maximum(own_probabilities(v, labels), FLOOR) for v in vectors]
+        # The log-loss depends only on the probabilities of the samples' own classes.
+        probabilities = [
+            np.maximum(own_probabilities(forecast, labels), FLOOR) for forecast in vectors
+        ]
 
-        def judge(total: Any, n: int) -> Any:
-            losses = -log(total / n)
+        def minus_log_loss(mean: np.ndarray) -> float:
+            losses = -log(mean)
             losses = losses.mean(axis=-1) if losses.ndim == 2 else losses
             return -float(np.average(losses, weights=weight))
-    else:
-        kept = list(vectors)
 
-        def judge(total: Any, n: int) -> Any:
-            return score(total / n)
-
-    return _greedy(kept, judge, n_steps)
+        return _select_greedily(probabilities, minus_log_loss, n_steps)
+    return _select_greedily(list(vectors), score, n_steps)
 
 
 def squared_errors(forecasts: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Squared errors of each sample, summed over outputs."""
+    """Squared error of each sample, summed over outputs."""
     return np.square(forecasts - y).sum(axis=-1)
 
 
 def error_weights(
-    forecasts: Sequence[np.ndarray], y: np.ndarray, weight: Any = None, n_steps: int = _STEPS
+    forecasts: Sequence[np.ndarray],
+    y: np.ndarray,
+    weight: np.ndarray | None = None,
+    n_steps: int = _N_STEPS,
 ) -> np.ndarray:
-    """Weights of forecasts of numbers, found as :func:`greedy_weights` by squared error.
+    """Weights of forecasts of numbers by greedy selection; see :func:`greedy_weights`.
 
     Parameters
     ----------
     forecasts : sequence of ndarray of shape (n_samples, n_outputs)
-        Of samples that no forecast was trained on.
+        Forecasts of samples on which no model was trained.
     y : ndarray of shape (n_samples, n_outputs)
     weight : ndarray of shape (n_samples,) or None, default=None
     n_steps : int, default=25
@@ -236,30 +247,37 @@ def error_weights(
     Returns
     -------
     ndarray of shape (n_forecasts,)
-        Not negative, of sum 1.
+        Not negative, with sum 1.
     """
-    errors = [of_one - y for of_one in forecasts]
+    errors = [forecast - y for forecast in forecasts]
 
-    def loss(error: Any) -> float:
+    def mean_squared_error(error: np.ndarray) -> float:
         return float(np.average(np.square(error).sum(axis=1), weights=weight))
 
-    least = min(map(loss, errors)) or 1.0
-    return _greedy(errors, lambda total, n: -loss(total / n) / least, n_steps)
+    # Relative to the best forecast, so that ties do not depend on the scale of the errors.
+    smallest = min(map(mean_squared_error, errors)) or 1.0
+
+    def minus_relative_error(mean: np.ndarray) -> float:
+        return -mean_squared_error(mean) / smallest
+
+    return _select_greedily(errors, minus_relative_error, n_steps)
 
 
-def _greedy(
-    kept: list[np.ndarray], judge: Callable[[np.ndarray, int], float], n_steps: int
+def _select_greedily(
+    arrays: list[np.ndarray], score: Callable[[np.ndarray], float], n_steps: int
 ) -> np.ndarray:
-    """Shares of steps that add one of `kept`, up to the best of them by `judge(sum, step)`."""
-    counts = np.zeros(len(kept), np.int64)
-    total = np.zeros(kept[0].shape)
-    best_score, best = -np.inf, counts
+    """Shares of the steps that add each array, up to the step whose mean has the best score."""
+    counts = np.zeros(len(arrays), np.int64)
+    total = np.zeros(arrays[0].shape)
+    best_score = -np.inf
+    best_counts = counts
     for step in range(1, n_steps + 1):
-        scores = np.round([judge(total + one, step) for one in kept], _DECIMALS)
+        scores = np.round([score((total + array) / step) for array in arrays], _DECIMALS)
         ties = np.flatnonzero(scores == scores.max())
         chosen = ties[np.argmax(counts[ties])]
         counts[chosen] += 1
-        total = total + kept[chosen]
+        total = total + arrays[chosen]
         if scores[chosen] > best_score:
-            best_score, best = scores[chosen], counts.copy()
-    return best / best.sum()
+            best_score = scores[chosen]
+            best_counts = counts.copy()
+    return best_counts / best_counts.sum()

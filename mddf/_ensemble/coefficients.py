@@ -1,4 +1,4 @@
-"""How the margins of a cascade's layers become coefficients, and the weights of the next layer."""
+"""Coefficients of a cascade's layers, and sample weights of the next layer, from margins."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from mddf._ensemble.margin_loss import (
 
 @dataclass(frozen=True)
 class MarginHistory:
-    """Out-of-fold margins by which layers get their coefficients.
+    """Out-of-fold margins from which coefficients are found.
 
     Attributes
     ----------
     margins : ndarray of shape (n_samples, n_layers)
-        Out-of-fold, of each layer so far alone.
+        Out-of-fold margins of each layer so far alone.
     before : ndarray of shape (n_layers - 1,)
         Coefficients after the layer before.
     weight : ndarray of shape (n_samples,) or None
-        Of the rows.
+        Weights of the rows.
     order : ndarray of int of shape (n_samples,)
-        The rows in an order that depends on what they hold.
+        The rows in their canonical order.
     entropy : tuple of int
-        Of the random stream, a new one for each layer.
+        Entropy of the random stream of this layer.
     """
 
     margins: np.ndarray
@@ -47,7 +47,7 @@ class MarginHistory:
     entropy: tuple[int, ...]
 
     def draw_batches(self, n_steps: int = N_STEPS) -> np.ndarray:
-        """Samples of each step of a descent, in proportion to their weights."""
+        """Draw the samples of each step of a descent, in proportion to their weights."""
         random = np.random.default_rng(np.random.SeedSequence(self.entropy))
         points = random.random((n_steps, BATCH_SIZE))
         if self.weight is None:
@@ -61,7 +61,7 @@ class MarginHistory:
 
 
 class CoefficientRule(Protocol):
-    """From the margins of the layers so far to their coefficients, of which one is not 0."""
+    """Rule from the margins of the layers so far to their coefficients, which are not all 0."""
 
     def __call__(self, history: MarginHistory) -> np.ndarray:
         """Coefficients, shape (n_layers,)."""
@@ -69,14 +69,13 @@ class CoefficientRule(Protocol):
 
 @dataclass(frozen=True)
 class Simplex:
-    """Coefficients of all layers, not negative and of sum 1, that minimise the mean loss."""
+    """Coefficients of all layers, not negative and with sum 1, that minimise the mean loss."""
 
     target_margin: float
     mu: float
     n_steps: int = N_STEPS
 
     def __call__(self, history: MarginHistory) -> np.ndarray:
-        """See CoefficientRule."""
         if history.margins.shape[1] == 1:
             return np.ones(1)
         return simplex_alphas(
@@ -90,13 +89,12 @@ class Simplex:
 
 @dataclass(frozen=True)
 class Stagewise:
-    """The coefficient of the last layer that minimises the mean loss, the others being fixed."""
+    """Coefficient of the last layer that minimises the mean loss, the others being fixed."""
 
     target_margin: float
     mu: float
 
     def __call__(self, history: MarginHistory) -> np.ndarray:
-        """See CoefficientRule."""
         last = stagewise_alpha(
             history.margins[:, -1],
             weighted_sum(history.margins[:, :-1], history.before),
@@ -113,23 +111,21 @@ class MeanMargin:
     """``ln((1 + g) / (1 - g)) / 2`` of the last layer's mean margin g."""
 
     def __call__(self, history: MarginHistory) -> np.ndarray:
-        """See CoefficientRule."""
         last = mean_margin_alpha(history.margins[:, -1], history.weight)
         return _not_all_zero(np.append(history.before, last))
 
 
 @dataclass(frozen=True)
 class LastLayer:
-    """The last layer decides alone."""
+    """1 for the last layer, and 0 for the others."""
 
     def __call__(self, history: MarginHistory) -> np.ndarray:
-        """See CoefficientRule."""
         return np.append(np.zeros(len(history.before)), 1.0)
 
 
 @dataclass(frozen=True)
 class OwnRule:
-    """A function of the user's that gives coefficients.
+    """Coefficients from a function of the user.
 
     Attributes
     ----------
@@ -140,11 +136,10 @@ class OwnRule:
     function: Callable[..., Any]
 
     def __call__(self, history: MarginHistory) -> np.ndarray:
-        """See CoefficientRule."""
         with naming("alpha"):
-            found = self.function(*_shown(history, history.before))
+            coefficients = _call_user_function(self.function, history, history.before)
         n_layers = history.margins.shape[1]
-        return _checked("alpha", found, n_layers, "coefficients, one of each layer")
+        return _checked("alpha", coefficients, n_layers, "coefficients, one of each layer")
 
 
 def _not_all_zero(alphas: np.ndarray) -> np.ndarray:
@@ -160,7 +155,7 @@ class Reweighting:
     Attributes
     ----------
     target_margin, mu : float
-        Of the loss.
+        Parameters of the loss.
     strength : float
         Share of the losses in the factors.
     normalise : bool
@@ -182,7 +177,7 @@ class Reweighting:
 
 @dataclass(frozen=True)
 class OwnReweighting:
-    """A function of the user's that gives factors of the samples' weights.
+    """Factors of the samples' weights from a function of the user.
 
     Attributes
     ----------
@@ -193,11 +188,11 @@ class OwnReweighting:
     function: Callable[..., Any]
 
     def __call__(self, history: MarginHistory, alphas: np.ndarray) -> np.ndarray:
-        """See Reweighting."""
         with naming("reweighting"):
-            found = self.function(*_shown(history, alphas))
-        n_samples, weight = len(history.margins), history.weight
-        factors = _checked("reweighting", found, n_samples, "factors, one of each sample")
+            factors = _call_user_function(self.function, history, alphas)
+        n_samples = len(history.margins)
+        weight = history.weight
+        factors = _checked("reweighting", factors, n_samples, "factors, one of each sample")
         factors = factors / factors.max()
         if not np.average(factors, weights=weight) > 0:
             raise ValueError(
@@ -206,28 +201,34 @@ class OwnReweighting:
         return reweight(factors, 1.0, weight)
 
 
-def _shown(history: MarginHistory, alphas: np.ndarray) -> tuple[np.ndarray, ...]:
-    """What functions of the user's get: margins, coefficients and weights, not to be written."""
+def _call_user_function(
+    function: Callable[..., Any], history: MarginHistory, alphas: np.ndarray
+) -> Any:
+    """Call a user's function with margins, coefficients and weights, which are read-only."""
     weight = np.ones(len(history.margins)) if history.weight is None else history.weight
-    shown = tuple(array.view() for array in (history.margins, alphas, weight))
-    for array in shown:
-        array.flags.writeable = False
-    return shown
+    margins_view = history.margins.view()
+    alphas_view = alphas.view()
+    weight_view = weight.view()
+    for view in (margins_view, alphas_view, weight_view):
+        view.flags.writeable = False
+    return function(margins_view, alphas_view, weight_view)
 
 
-def _checked(parameter: str, found: Any, size: int, what: str) -> np.ndarray:
-    """What a function of the user's has given, as doubles of its own."""
+def _checked(parameter: str, result: Any, size: int, expected: str) -> np.ndarray:
+    """The result of a user's function as a new array of doubles."""
     try:
-        values = np.array(found, np.float64)
+        values = np.array(result, np.float64)
     except (TypeError, ValueError, OverflowError):
         values = np.empty(0)
     with np.errstate(over="ignore", invalid="ignore"):
         is_sound = np.isfinite(values.sum()) and np.all(values >= 0)
     if values.shape != (size,) or not is_sound:
         raise ValueError(
-            f"{parameter} must give {size} {what}, not negative and of finite sum, "
-            f"got {short(found)}"
+            f"{parameter} must give {size} {expected}, not negative and of finite sum, "
+            f"got {short(result)}"
         )
     if not values.any():
-        raise ValueError(f"{parameter} must give {what}, of which one is above zero, got zeros")
+        raise ValueError(
+            f"{parameter} must give {expected}, of which one is above zero, got zeros"
+        )
     return values

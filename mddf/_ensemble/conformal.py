@@ -1,4 +1,4 @@
-"""Conformal prediction: how large errors of new rows are, from out-of-fold scores of others."""
+"""Conformal prediction: bounds for new rows from out-of-fold scores of training rows."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _COVERAGE = Within(Real, 0, 1, closed="neither")
 
 
 def check_coverage(coverage: Any) -> float:
-    """The share of new rows that is to be covered."""
+    """Check the share of new rows that is to be covered."""
     if coverage not in _COVERAGE:
         raise ValueError(f"coverage must be a number between 0 and 1, got {short(coverage)}")
     return float(coverage)
 
 
 def counted(n_rows: int, weight: np.ndarray | None) -> np.ndarray:
-    """How many samples each row stands for, of users' weights; None are all alike."""
+    """Number of samples that each row stands for, from users' weights."""
     if weight is None:
         return np.ones(n_rows)
     return weight / weight.sum() * n_counted(n_rows, weight)
@@ -33,47 +33,50 @@ def counted(n_rows: int, weight: np.ndarray | None) -> np.ndarray:
 @register_serializable("conformal scores")
 @dataclass(frozen=True)
 class Scores:
-    """Scores of rows whose targets are known, the larger the more unlike, in ascending order.
+    """Scores of rows with known targets, in ascending order; large scores are unusual.
 
     Attributes
     ----------
     values : ndarray of shape (n_rows,)
     weights : ndarray of shape (n_rows,)
-        How many samples each row stands for.
+        Number of samples that each row stands for.
     """
 
     values: np.ndarray
     weights: np.ndarray
 
     @classmethod
-    def of(cls, values: np.ndarray, weights: np.ndarray) -> Scores:
-        """From scores in any order; see `counted` for the weights."""
+    def from_values(cls, values: np.ndarray, weights: np.ndarray) -> Scores:
+        """Sort scores; see `counted` for the weights."""
         order = np.argsort(values, kind="stable")
         return cls(values[order], weights[order])
 
     @classmethod
     def joined(cls, parts: list[Scores]) -> Scores:
-        """The scores of several kinds of rows as one."""
+        """Join the scores of several kinds of rows."""
         values = np.concatenate([part.values for part in parts])
-        return cls.of(values, np.concatenate([part.weights for part in parts]))
+        return cls.from_values(values, np.concatenate([part.weights for part in parts]))
 
     @property
     def n(self) -> float:
-        """Samples that the rows stand for."""
+        """Number of samples that the rows stand for."""
         return float(self.weights.sum())
 
     def threshold(self, coverage: float) -> float:
-        """The score that this share of the samples, and a new one, does not exceed.
+        """Smallest score that a new sample exceeds with probability at most 1 - coverage.
 
         Infinite if there are fewer than ``coverage / (1 - coverage)`` samples.
         """
         share = np.cumsum(self.weights)
-        enough = share >= coverage * ((share[-1] if len(share) else 0.0) + 1) * (1 - 1e-12)
-        return float(self.values[np.argmax(enough)]) if enough.any() else np.inf
+        n_samples = share[-1] if len(share) else 0.0
+        # The correction for a finite number of samples counts the new one. The tolerance keeps
+        # rounding errors from skipping a sample.
+        is_enough = share >= coverage * (n_samples + 1) * (1 - 1e-12)
+        return float(self.values[np.argmax(is_enough)]) if is_enough.any() else np.inf
 
 
 def warn_of_few(coverage: float, n: float, outcome: str, of_what: str = "") -> None:
-    """Warn that a coverage cannot be had from so few samples."""
+    """Warn that there are too few samples for a coverage."""
     least = int(np.ceil(coverage / (1 - coverage) * (1 - 1e-12)))
     warn(
         f"coverage={coverage:g} cannot be had from {n:g} samples{of_what}, of which it takes "

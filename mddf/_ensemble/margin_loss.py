@@ -1,4 +1,4 @@
-"""The margin-distribution loss, the coefficients that minimise it, and the weights it gives.
+"""Margin-distribution loss, coefficients that minimise it, and sample weights from it.
 
 Source: S.-H. Lv, L. Yang and Z.-H. Zhou, "A refined margin distribution analysis for forest
 representation learning", NeurIPS 2019.
@@ -7,23 +7,27 @@ representation learning", NeurIPS 2019.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from mddf import _core
 from mddf._base.elementary import log1p
 
-_FEW_ROWS = 2**16  # that take little memory
+# Rows whose margins are computed at once, which bounds the memory of a copy of their scores.
+_ROWS_AT_ONCE = 2**16
+# Steps of the descent, the parts with a constant step size, and samples in each step. Not tuned.
 N_STEPS = 1000
-N_PARTS = 20  # of the steps
+N_PARTS = 20
 BATCH_SIZE = 256
+# Factors of the samples' weights are multiples of this unit, so that their sums are exact.
 _FACTOR_GRAIN = 2.0**-20
-_LARGEST_MEAN = 1 - 1e-6  # a mean margin of 1 would have an infinite coefficient
+# Largest mean margin: a mean margin of 1 would have an infinite coefficient.
+_MAX_MEAN_MARGIN = 1 - 1e-6
 
 
 def class_margins(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """What each sample's own class has above the largest other one.
+    """Score of each sample's own class minus the largest score of another class.
 
     Parameters
     ----------
@@ -36,14 +40,14 @@ def class_margins(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
         With one class, the score itself.
     """
     margins = np.empty(len(scores), scores.dtype)
-    for first in range(0, len(scores), _FEW_ROWS):
-        some = slice(first, first + _FEW_ROWS)
-        others = scores[some].copy()
-        own = np.arange(len(others)), labels[some]
-        margins[some] = others[own]
+    for first in range(0, len(scores), _ROWS_AT_ONCE):
+        rows = slice(first, first + _ROWS_AT_ONCE)
+        other_scores = scores[rows].copy()
+        own_class = np.arange(len(other_scores)), labels[rows]
+        margins[rows] = other_scores[own_class]
         if scores.shape[1] > 1:
-            others[own] = -np.inf
-            margins[some] -= others.max(axis=1)
+            other_scores[own_class] = -np.inf
+            margins[rows] -= other_scores.max(axis=1)
     return margins
 
 
@@ -101,17 +105,19 @@ def project_to_simplex(v: np.ndarray) -> np.ndarray:
     return np.maximum(v - surplus.max(axis=-1, keepdims=True), 0)
 
 
-def _factors(z: Any, target_margin: float, mu: float) -> Any:
-    """What the squared distance to the target margin is multiplied by."""
+def _factors(z: np.ndarray, target_margin: float, mu: float) -> np.ndarray:
+    """Factor of the squared distance to the target margin."""
     return np.where(z <= target_margin, 1 / target_margin**2, mu / (1 - target_margin) ** 2)
 
 
-# Curvature that one row in 10^30 would make: as good as none.
+# A smaller curvature, as one row in 10^30 would give, counts as none.
 _FLAT = 1e-30
 
 
-def _safe_step(columns: Any, weights: Any, target_margin: float, mu: float) -> float:
-    """One over a bound of the mean loss's curvature; 0 where it is flat."""
+def _safe_step(
+    columns: np.ndarray, weights: np.ndarray | None, target_margin: float, mu: float
+) -> float:
+    """Step size: 1 over a bound of the curvature of the mean loss; 0 if it is flat."""
     if weights is None:
         weighed = columns * (1 / len(columns))
     else:
@@ -123,36 +129,48 @@ def _safe_step(columns: Any, weights: Any, target_margin: float, mu: float) -> f
     return float(np.float32(1 / curvature)) if curvature > _FLAT else 0.0
 
 
+@dataclass(frozen=True)
+class _Objective:
+    """Mean loss of ``offset + columns @ x``, which a descent minimises."""
+
+    columns: np.ndarray
+    offset: np.ndarray
+    sample_weight: np.ndarray | None
+    target_margin: float
+    mu: float
+
+    def mean_loss(self, x: np.ndarray) -> float:
+        z = weighted_sum(self.columns, x)
+        z += self.offset
+        losses = margin_loss(z, self.target_margin, self.mu)
+        return float(np.average(losses, weights=self.sample_weight))
+
+    def safe_step(self) -> float:
+        return _safe_step(self.columns, self.sample_weight, self.target_margin, self.mu)
+
+
+# From an objective, batches, a start and a step size to the end of a walk.
+_Walk = Callable[[_Objective, np.ndarray, np.ndarray, float], np.ndarray]
+
+
 def _descend(
-    columns: np.ndarray,
-    offset: np.ndarray,
-    start: np.ndarray,
-    walk: Callable[..., np.ndarray],
-    batches: np.ndarray,
-    sample_weight: np.ndarray | None,
-    target_margin: float,
-    mu: float,
+    objective: _Objective, start: np.ndarray, walk: _Walk, batches: np.ndarray
 ) -> np.ndarray:
-    """Projected stochastic gradient descent on the mean loss of ``offset + columns @ x``.
+    """Projected stochastic gradient descent.
 
     The path has many parts with a constant step each. A part ends in the mean over its second
     half (Polyak and Ruppert), in which the noise of the batches cancels; if that has a smaller
     loss, the next step is larger, otherwise it is smaller and starts where this part did.
     """
-
-    def mean_loss(x: Any) -> Any:
-        z = weighted_sum(columns, x)
-        z += offset
-        return np.average(margin_loss(z, target_margin, mu), weights=sample_weight)
-
-    step = _safe_step(columns, sample_weight, target_margin, mu)
+    step = objective.safe_step()
     best = start
-    least = mean_loss(best)
+    smallest_loss = objective.mean_loss(best)
     for part in np.array_split(batches, N_PARTS):
-        x = walk(columns, offset, part, best, step, target_margin, mu)
-        loss = mean_loss(x)
-        if loss < least:
-            best, least = x, loss
+        x = walk(objective, part, best, step)
+        loss = objective.mean_loss(x)
+        if loss < smallest_loss:
+            best = x
+            smallest_loss = loss
             step *= 2
         else:
             step /= 4
@@ -160,33 +178,33 @@ def _descend(
 
 
 def _walk_on_simplex(
-    columns: Any,
-    offset: Any,
-    batches: Any,
-    x: Any,
-    step: Any,
-    target_margin: float,
-    mu: float,
+    objective: _Objective, batches: np.ndarray, x: np.ndarray, step: float
 ) -> np.ndarray:
-    below, above = 1 / target_margin**2, mu / (1 - target_margin) ** 2
-    return _core.walk_on_simplex(columns, offset, batches, x, step, target_margin, below, above)
+    target_margin = objective.target_margin
+    factor_below = 1 / target_margin**2
+    factor_above = objective.mu / (1 - target_margin) ** 2
+    return _core.walk_on_simplex(
+        objective.columns,
+        objective.offset,
+        batches,
+        x,
+        step,
+        target_margin,
+        factor_below,
+        factor_above,
+    )
 
 
 def _walk_on_ray(
-    columns: Any,
-    offset: Any,
-    batches: Any,
-    x: Any,
-    step: Any,
-    target_margin: float,
-    mu: float,
+    objective: _Objective, batches: np.ndarray, x: np.ndarray, step: float
 ) -> np.ndarray:
     total = np.zeros_like(x)
+    target_margin = objective.target_margin
     for number, batch in enumerate(batches):
-        chosen = columns[batch]
-        z = offset[batch] + weighted_sum(chosen, x)
-        slope = 2 * _factors(z, target_margin, mu) * (z - target_margin)
-        x = np.maximum(x - step * (slope[:, None] * chosen).sum(axis=0) / len(batch), 0)
+        columns = objective.columns[batch]
+        z = objective.offset[batch] + weighted_sum(columns, x)
+        slope = 2 * _factors(z, target_margin, objective.mu) * (z - target_margin)
+        x = np.maximum(x - step * (slope[:, None] * columns).sum(axis=0) / len(batch), 0)
         if 2 * number >= len(batches):
             total += x
     return total / (len(batches) // 2)
@@ -194,18 +212,18 @@ def _walk_on_ray(
 
 def simplex_alphas(
     margins: np.ndarray,
-    batches: Any,
+    batches: np.ndarray,
     *,
     target_margin: float,
     mu: float,
-    sample_weight: Any = None,
+    sample_weight: np.ndarray | None = None,
 ) -> np.ndarray:
     """Coefficients of all layers, not negative and of sum 1, that minimise the mean loss.
 
     Parameters
     ----------
     margins : ndarray of shape (n_samples, n_layers)
-        Of each layer alone.
+        Margins of each layer alone.
     batches : ndarray of int of shape (n_steps, batch_size)
         Samples of each step, drawn in proportion to their weights.
     target_margin, mu : float
@@ -220,62 +238,60 @@ def simplex_alphas(
     start = np.full(n_layers, 1 / n_layers)
     if n_layers == 1:
         return start
-    # Along the simplex only the differences between layers count, and they are much smaller than
-    # the margins: the step can be so much larger.
+    # Along the simplex, only the differences between layers matter. They are much smaller than the
+    # margins, so that the step can be larger.
     middle = margins.mean(axis=1)
-    return _descend(
-        np.ascontiguousarray(margins - middle[:, None]),
-        middle,
-        start,
-        _walk_on_simplex,
-        np.ascontiguousarray(batches, np.int32),
-        sample_weight,
-        target_margin,
-        mu,
+    objective = _Objective(
+        columns=np.ascontiguousarray(margins - middle[:, None]),
+        offset=middle,
+        sample_weight=sample_weight,
+        target_margin=target_margin,
+        mu=mu,
     )
+    return _descend(objective, start, _walk_on_simplex, np.ascontiguousarray(batches, np.int32))
 
 
 def stagewise_alpha(
     margins: np.ndarray,
-    before: Any,
-    batches: Any,
+    before: np.ndarray,
+    batches: np.ndarray,
     *,
     target_margin: float,
     mu: float,
-    sample_weight: Any = None,
+    sample_weight: np.ndarray | None = None,
 ) -> float:
     """Coefficient of the last layer, not negative, the earlier ones being fixed.
 
     Parameters
     ----------
     margins : ndarray of shape (n_samples,)
-        Of the last layer.
+        Margins of the last layer.
     before : ndarray of shape (n_samples,)
         Sum of the earlier layers' margins times their coefficients.
     batches, target_margin, mu, sample_weight
         As in :func:`simplex_alphas`.
     """
-    (alpha,) = _descend(
-        margins[:, None],
-        before,
-        np.zeros(1),
-        _walk_on_ray,
-        batches,
-        sample_weight,
-        target_margin,
-        mu,
+    objective = _Objective(
+        columns=margins[:, None],
+        offset=before,
+        sample_weight=sample_weight,
+        target_margin=target_margin,
+        mu=mu,
     )
+    (alpha,) = _descend(objective, np.zeros(1), _walk_on_ray, batches)
     return float(alpha)
 
 
-def mean_margin_alpha(margins: np.ndarray, sample_weight: Any = None) -> float:
-    """``ln((1 + g) / (1 - g)) / 2`` of the mean margin g, and 0 if that is negative."""
+def mean_margin_alpha(margins: np.ndarray, sample_weight: np.ndarray | None = None) -> float:
+    """``ln((1 + g) / (1 - g)) / 2`` for the mean margin g, and 0 if g is negative."""
     mean = float(np.average(margins, weights=sample_weight))
-    mean = min(max(mean, 0), _LARGEST_MEAN)
+    mean = min(max(mean, 0), _MAX_MEAN_MARGIN)
     return 0.5 * float(log1p(2 * mean / (1 - mean)))
 
 
-def reweight(losses: np.ndarray, strength: float, sample_weight: Any = None) -> np.ndarray:
+def reweight(
+    losses: np.ndarray, strength: float, sample_weight: np.ndarray | None = None
+) -> np.ndarray:
     """Factors of the samples' weights at the next layer, with a mean of about 1.
 
     They are rounded to multiples of 2^-20, so that their sums are exact in any order and a weight
@@ -288,7 +304,7 @@ def reweight(losses: np.ndarray, strength: float, sample_weight: Any = None) -> 
     strength : float
         From 0, which weighs all samples alike, to 1, which weighs them by their losses.
     sample_weight : ndarray of shape (n_samples,) or None, default=None
-        What the mean is weighted by.
+        Weights of the mean.
     """
     mean = np.average(losses, weights=sample_weight)
     if mean <= 0:

@@ -1,4 +1,4 @@
-"""What a cascade's out-of-fold predictions are scored by."""
+"""Scores of a cascade's out-of-fold predictions."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from mddf._targets.class_outputs import named_classes, subset_accuracy
 
 MARGIN_RATIO = "margin-ratio"
 _ALL = slice(None)
+# Blocks of the jackknife of `OneSEStopper`: enough for a standard error, at 20 scores for each
+# layer. Not tuned.
 _N_BLOCKS = 20
 # Scores of the probabilities of one output: scikit-learn takes several labels for classes that
 # exclude each other, and returns a number that means nothing.
@@ -31,38 +33,38 @@ _OF_ONE_OUTPUT = tuple(
 
 
 class OutOfFold(ClassifierMixin, BaseEstimator):
-    """Stands in for a classifier whose out-of-fold probabilities are known: they are its X."""
+    """Stand-in for a classifier with known out-of-fold probabilities, which are its X."""
 
     def __init__(self, classes: Any) -> None:
         self.classes = classes
 
     @property
     def classes_(self) -> Any:
-        """The classes."""
         return self.classes
 
     def predict_proba(self, X: Any) -> Any:
-        """X itself, or its parts by outputs."""
+        """Return X, split by outputs if there are several."""
         if not isinstance(self.classes, list):
             return X
-        return by_output(X, [len(of_one) for of_one in self.classes])
+        return by_output(X, [len(classes) for classes in self.classes])
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class of the largest probability."""
+        """Return the class of the largest probability."""
         if not isinstance(self.classes, list):
             return self.classes[X.argmax(axis=1)]
-        said = [part.argmax(axis=1) for part in self.predict_proba(X)]
-        return named_classes(self.classes, said)
+        numbers = [probabilities.argmax(axis=1) for probabilities in self.predict_proba(X)]
+        return named_classes(self.classes, numbers)
 
 
 def needed_gain(tol: Any, scoring: Any) -> Callable[[float], float]:
-    """A function from the best score so far to by how much the next one must exceed it.
+    """Function from the best score so far to the gain that the next one needs.
 
     Parameters
     ----------
     tol : float or "auto"
-        A number as it is. "auto" knows the scale: 0.01 for the margin ratio, and of other scores a
-        hundredth of what the best one lacks: of 1 if it is between 0 and 1, else of 0.
+        A number is the gain. "auto" depends on the scale: 0.01 for the margin ratio, and for other
+        scores a hundredth of the distance from the best score to 1, or to 0 if it is not between 0
+        and 1.
     scoring : str, callable or None
     """
     if tol != "auto":
@@ -73,18 +75,18 @@ def needed_gain(tol: Any, scoring: Any) -> Callable[[float], float]:
 
 
 def out_of_fold_score(
-    scoring: Any, classes: Any, labels: np.ndarray, sample_weight: Any
+    scoring: Any, classes: Any, labels: np.ndarray, sample_weight: np.ndarray | None
 ) -> Callable[..., float]:
-    """A function that scores out-of-fold probabilities, larger if better.
+    """Function that scores out-of-fold probabilities, larger if better.
 
-    Its second argument, if given, is the rows that the probabilities are of.
+    Its optional second argument is the rows of the probabilities.
 
     Parameters
     ----------
     scoring : str, callable or None
-        "margin-ratio", a scorer of scikit-learn's, or None for accuracy.
+        "margin-ratio", a scorer of scikit-learn, or None for accuracy.
     classes : ndarray of shape (n_classes,), or a list of these
-        Of several outputs a list.
+        A list if there are several outputs.
     labels : ndarray of int of shape (n_samples,) or (n_samples, n_outputs)
     sample_weight : ndarray of shape (n_samples,) or None
     """
@@ -100,7 +102,7 @@ def out_of_fold_score(
             -margin_ratio(class_margins(probabilities, labels[rows]), weights(rows))
         )
     if scoring in (None, "accuracy") and not several:
-        # What scikit-learn's scorer gives, without its checks.
+        # The same as scikit-learn's scorer, without its checks, which take longer than the score.
         return lambda probabilities, rows=_ALL: float(
             np.average(probabilities.argmax(axis=1) == labels[rows], weights=weights(rows))
         )
@@ -139,40 +141,41 @@ def out_of_fold_score(
 class OneSEStopper:
     """Finds the fewest layers whose score is below the best one by no more than its error.
 
-    How much the difference of two scores depends on which samples there are is seen by counting
-    some of them twice: they are cut into blocks, and each of these in turn is. This is a
-    jackknife that leaves nothing out, so that no class is ever missing, whatever the scorer. Of
-    means it is the usual standard error between blocks.
+    The error of a difference of two scores is estimated by a jackknife: samples are cut into
+    blocks, and each block in turn is counted twice. Nothing is left out, so that no class is ever
+    missing, whatever the scorer. If scores are means, this is the usual standard error between
+    blocks.
 
     Parameters
     ----------
     score : callable
         From `out_of_fold_score`.
     units : ndarray of int of shape (n_samples,)
-        Samples of the same number are in the same block: groups, or each on its own.
+        Samples of the same number, such as those of a group, are in the same block.
     """
 
     def __init__(self, score: Callable[..., float], units: np.ndarray) -> None:
         _, blocks = np.unique(units % _N_BLOCKS, return_inverse=True)
-        every = np.arange(len(blocks))
-        self.score, self.n_rows = score, len(blocks)
-        self.rows = [np.append(every, every[blocks == i]) for i in range(blocks.max() + 1)]
+        all_rows = np.arange(len(blocks))
+        self.score = score
+        self.n_rows = len(blocks)
+        self.rows = [np.append(all_rows, all_rows[blocks == i]) for i in range(blocks.max() + 1)]
         self.scores: list[float] = []
-        self.repeats: list[np.ndarray] = []  # the same with each block in turn counted twice
+        self.repeats: list[np.ndarray] = []  # scores with each block in turn counted twice
 
     def add(self, probabilities: np.ndarray, score: float) -> None:
-        """Take the next layer's probabilities and their score into account."""
+        """Add the probabilities up to the next layer, and their score."""
         self.scores.append(score)
         self.repeats.append(
             np.array([self.score(probabilities[rows], rows) for rows in self.rows])
         )
 
     def below(self, best: int) -> int:
-        """The first layer, from 0, that is within the error of the best one."""
+        """First layer, numbered from 0, whose score is within the error of the best one."""
         n = len(self.rows)
         growth = np.array([len(rows) / self.n_rows for rows in self.rows])
         for number in range(best):
-            if self.scores[number] == self.scores[best]:  # infinite ones, too
+            if self.scores[number] == self.scores[best]:  # both may be infinite
                 return number
             loss = self.scores[best] - self.scores[number]
             with np.errstate(invalid="ignore"):

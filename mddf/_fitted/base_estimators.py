@@ -1,13 +1,14 @@
-"""What estimators of tables share: predictions from probabilities, tags."""
+"""Base classes of estimators of tables: predictions, stored states and tags."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,8 +17,8 @@ from mddf._base.fingerprint import fingerprint
 from mddf._base.messages import Renamed, nearest, warn
 from mddf._base.serialization import Saved
 from mddf._base.validation import check_lengths
-from mddf._binning.binner import Binner
-from mddf._fitted.batching import last
+from mddf._binning.binner import Binner, NewRows
+from mddf._fitted.fitted_model import Conversion, FittedStages
 from mddf._input.reading import read_table
 from mddf._targets.class_outputs import named_classes, several_outputs, subset_accuracy
 
@@ -65,13 +66,13 @@ class TableEstimator(CountsUnknownCategories, Saved, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, Any]]
 
     def _validate_params(self) -> None:
-        """As scikit-learn does it, with a hint at the word that may be meant."""
+        """Validate as scikit-learn does, with a hint at the word that may be meant."""
         try:
             super()._validate_params()
         except InvalidParameterError as error:
             raise InvalidParameterError(_with_hint(str(error), self)) from None
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
@@ -79,16 +80,61 @@ class TableEstimator(CountsUnknownCategories, Saved, BaseEstimator):
 
 
 def _with_hint(message: str, model: TableEstimator) -> str:
-    found = re.match(r"The '(\w+)' parameter", message)
-    value = getattr(model, found[1], None) if found else None
-    if found is None or not isinstance(value, str):
+    match = re.match(r"The '(\w+)' parameter", message)
+    value = getattr(model, match[1], None) if match else None
+    if match is None or not isinstance(value, str):
         return message
-    allowed = model._parameter_constraints.get(found[1], [])
-    words = [word for one in allowed for word in getattr(one, "options", ())]
+    constraints = model._parameter_constraints.get(match[1], [])
+    words = [word for constraint in constraints for word in getattr(constraint, "options", ())]
     hint = nearest(value, words)
     if not hint:
         return message
     return f"{re.sub(r'{[^}]{200,}}', 'the known names', message).rstrip('.')}{hint}."
+
+
+class PredictsByStages:
+    """An estimator that predicts through its fitted stages.
+
+    The stages are built once: at the end of fit, by `_keep_stages`, or when a stored state is
+    restored. They are not stored themselves, since other attributes hold all their parts.
+
+    Comes before `TableEstimator` among the bases of an estimator.
+    """
+
+    n_jobs: int | None
+    categorical_features: Any
+    _stages: FittedStages
+
+    def _build_stages(self) -> FittedStages:
+        """Describe the fitted model, from the attributes that are stored."""
+        raise NotImplementedError
+
+    def _keep_stages(self) -> None:
+        """Build the stages that predictions use; the last step of fit."""
+        self._stages = self._build_stages()
+
+    def _fitted_stages(self) -> FittedStages:
+        """The fitted model."""
+        check_is_fitted(self)
+        if not hasattr(self, "_stages"):  # a stored state that is being restored
+            self._keep_stages()
+        return self._stages
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
+        state.pop("_stages", None)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)  # type: ignore[misc]
+        if self.__sklearn_is_fitted__():  # type: ignore[attr-defined]
+            self._fitted_stages()
+
+    def _encode(self, X: Any, *, all_columns: bool = False) -> NewRows:
+        """Rows of X as the members of the stages read them."""
+        stages = self._fitted_stages()
+        table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
+        return stages.encode(table, all_columns=all_columns)
 
 
 class ProbabilityClassifier(ClassifierMixin, TableEstimator):
@@ -96,15 +142,12 @@ class ProbabilityClassifier(ClassifierMixin, TableEstimator):
 
     classes_: Any
 
-    def _read_stages(self, X: Any, read: Callable[[Iterator[Any]], list[Any]]) -> list[np.ndarray]:
-        """Arrays for all rows of X, of what `read` makes of the probabilities after each stage.
-
-        It is called for one block of rows after the other.
-        """
+    def _predict_in_blocks(self, X: Any, convert: Conversion | None = None) -> np.ndarray:
+        """Class probabilities of all rows of X, after `convert` was applied to each block."""
         raise NotImplementedError
 
     def _by_output(self, probabilities: np.ndarray) -> Any:
-        """What users get of probabilities: a list where there are several outputs."""
+        """Probabilities as users get them: a list if there are several outputs."""
         return probabilities
 
     def predict_proba(self, X: Any) -> Any:
@@ -119,18 +162,16 @@ class ProbabilityClassifier(ClassifierMixin, TableEstimator):
         ndarray of shape (n_samples, n_classes), or a list of these if there are several outputs
             Columns in the order of `classes_`.
         """
-        (found,) = self._read_stages(X, lambda stages: [last(stages)])
-        return self._by_output(found)
+        return self._by_output(self._predict_in_blocks(X))
 
     def predict_log_proba(self, X: Any) -> Any:
         """Natural logarithm of `predict_proba`; minus infinity where that is 0."""
         if isinstance(getattr(self, "classes_", None), list):
-            return [log(part) for part in self.predict_proba(X)]
-        (found,) = self._read_stages(X, lambda stages: [log(last(stages))])
-        return found
+            return [log(probabilities) for probabilities in self.predict_proba(X)]
+        return self._predict_in_blocks(X, log)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class of the largest probability.
+        """Class of the largest probability.
 
         Parameters
         ----------
@@ -140,8 +181,7 @@ class ProbabilityClassifier(ClassifierMixin, TableEstimator):
         -------
         ndarray of shape (n_samples,), or (n_samples, n_outputs) if there are several outputs
         """
-        (found,) = self._read_stages(X, lambda stages: [self._best(last(stages))])
-        return found
+        return self._predict_in_blocks(X, self._most_probable)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy: the share of samples whose class is predicted.
@@ -171,14 +211,16 @@ class ProbabilityClassifier(ClassifierMixin, TableEstimator):
         check_lengths(predicted, sample_weight=sample_weight)
         return subset_accuracy(outputs, predicted, sample_weight)
 
-    def _best(self, probabilities: np.ndarray) -> np.ndarray:
-        each = self._by_output(probabilities)
-        if isinstance(each, list):
-            return named_classes(self.classes_, [part.argmax(axis=1) for part in each])
-        return self.classes_[each.argmax(axis=1)]
+    def _most_probable(self, probabilities: np.ndarray) -> np.ndarray:
+        """Classes of the largest probabilities."""
+        by_output = self._by_output(probabilities)
+        if isinstance(by_output, list):
+            numbers = [of_output.argmax(axis=1) for of_output in by_output]
+            return named_classes(self.classes_, numbers)
+        return self.classes_[by_output.argmax(axis=1)]
 
 
-def takes_outputs(tags: Any) -> Any:
+def takes_outputs(tags: Tags) -> Tags:
     """Tags of a classifier that takes several labels or outputs."""
     tags.classifier_tags.multi_label = True
     tags.target_tags.multi_output = True
@@ -188,15 +230,15 @@ def takes_outputs(tags: Any) -> Any:
 class TableRegressor(RegressorMixin, TableEstimator):
     """A regressor of tables, of one target or several."""
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
 
 
-def warn_of_seen(codes: np.ndarray, seen: str | None) -> None:
-    """Warn of features for the very codes whose fingerprint fit has kept."""
-    if fingerprint(codes) == seen:
+def warn_of_seen(codes: np.ndarray, fingerprint_of_fit: str | None) -> None:
+    """Warn that features are not out-of-fold, if the codes are those of the fit."""
+    if fingerprint(codes) == fingerprint_of_fit:
         warn(
             "transform was given the table that the model was fitted on: these features are "
             "not out-of-fold, and another model trained on them would trust them too much; "
@@ -204,13 +246,17 @@ def warn_of_seen(codes: np.ndarray, seen: str | None) -> None:
         )
 
 
-class LayeredClassifier(ProbabilityClassifier):
-    """A classifier whose layers predict one after the other."""
+class LayeredClassifier(PredictsByStages, ProbabilityClassifier):
+    """A classifier with layers, which predict one after the other."""
 
     doubt_ = Renamed("label_smoothing_")
 
+    def _predict_in_blocks(self, X: Any, convert: Conversion | None = None) -> np.ndarray:
+        rows = self._encode(X)
+        return self._fitted_stages().predict_in_blocks(rows, self.n_jobs, convert=convert)
+
     def staged_predict_proba(self, X: Any) -> Iterator[Any]:
-        """What `predict_proba` would say after each layer.
+        """Class probabilities after each layer.
 
         Parameters
         ----------
@@ -221,10 +267,11 @@ class LayeredClassifier(ProbabilityClassifier):
         ndarray of shape (n_samples, n_classes), or a list of these if there are several outputs
             Once for each layer that is kept and has a weight above 0, or one before it.
         """
-        yield from map(self._by_output, self._read_stages(X, list))
+        staged = self._fitted_stages().staged_predictions(self._encode(X), self.n_jobs)
+        yield from map(self._by_output, staged)
 
     def staged_predict(self, X: Any) -> Iterator[Any]:
-        """What `predict` would say after each layer.
+        """Predicted classes after each layer.
 
         Parameters
         ----------
@@ -235,4 +282,6 @@ class LayeredClassifier(ProbabilityClassifier):
         ndarray of shape (n_samples,), or (n_samples, n_outputs) if there are several outputs
             As often as `staged_predict_proba`.
         """
-        yield from self._read_stages(X, lambda stages: [*map(self._best, stages)])
+        yield from self._fitted_stages().staged_predictions(
+            self._encode(X), self.n_jobs, convert=self._most_probable
+        )

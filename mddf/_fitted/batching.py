@@ -1,68 +1,84 @@
-"""Predictions by blocks of rows, which bound the memory that they take beside their result."""
+"""Predictions in blocks of rows, which bound the memory that they take."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from mddf._base.parallel import shares_memory
 
-# A block takes so many bytes.
+# Memory of a block: large enough that its overhead does not matter, small enough for caches and
+# for tables of any length. Set by hand.
 _BLOCK_BYTES = 2**24
-# But it has a multiple of so many rows: threads share fewer badly.
-_FEWEST = 2**10
-# Or of so many, where each block goes to other processes, with the trees.
-_FEWEST_SENT = 2**17
-Item = TypeVar("Item")
+# A block has a multiple of this number of rows, since threads share fewer rows badly.
+_MIN_ROWS = 2**10
+# If blocks are sent to other processes together with the trees, they have a multiple of this.
+_MIN_ROWS_SENT = 2**17
 
 
 def row_blocks(n_rows: int, row_bytes: int) -> list[tuple[int, int]]:
-    """Cut rows into ranges that predictions take one after the other; at least one range.
+    """First rows and ends of blocks.
+
+    Members of other packages multiply matrices by BLAS, where the last bits of a row may depend
+    on the number of rows and on its position. Therefore blocks begin at round numbers, and none of
+    them is short.
 
     Parameters
     ----------
     n_rows : int
     row_bytes : int
-        Memory that a prediction takes for a row.
+        Memory that the prediction of a row takes.
     """
-    fewest = _FEWEST if shares_memory() else _FEWEST_SENT
-    size = max(1, _BLOCK_BYTES // row_bytes // fewest) * fewest
-    # Members from elsewhere multiply matrices by BLAS, where the last bits of a row may depend on
-    # how many there are, and on its place: blocks begin at round numbers, and none is short.
-    starts = range(0, max(1, n_rows - fewest + 1), size)
-    return [(first, n_rows if first == starts[-1] else first + size) for first in starts]
+    min_rows = _MIN_ROWS if shares_memory() else _MIN_ROWS_SENT
+    size = max(1, _BLOCK_BYTES // row_bytes // min_rows) * min_rows
+    starts = range(0, max(1, n_rows - min_rows + 1), size)
+    ends = [*starts[1:], n_rows]
+    return list(zip(starts, ends, strict=True))
+
+
+class BlockResults:
+    """Arrays of all rows that are filled block by block.
+
+    Parameters
+    ----------
+    n_rows : int
+
+    Attributes
+    ----------
+    arrays : list of ndarray
+        Each with one entry for each row.
+    """
+
+    def __init__(self, n_rows: int) -> None:
+        self.n_rows = n_rows
+        self.arrays: list[np.ndarray] = []
+
+    def put(self, first: int, end: int, parts: Sequence[np.ndarray]) -> None:
+        """Put the arrays of a block in place; the arrays of a block of all rows are not copied."""
+        if end - first == self.n_rows:
+            self.arrays = list(parts)
+            return
+        if not self.arrays:
+            self.arrays = [np.empty((self.n_rows, *part.shape[1:]), part.dtype) for part in parts]
+        for array, part in zip(self.arrays, parts, strict=True):
+            array[first:end] = part
 
 
 def by_blocks(
     predict: Callable[[int, int], Sequence[np.ndarray]], n_rows: int, row_bytes: int
 ) -> list[np.ndarray]:
-    """Arrays of all rows, from a function that makes them of the rows of a block.
+    """Arrays of all rows, from a function that returns the arrays of the rows of a block.
 
     Parameters
     ----------
     predict : callable
-        From the first row and the one after the last to arrays with one entry for each row.
+        From the first row and the end of a block to arrays with one entry for each row.
     n_rows : int
     row_bytes : int
-        What `predict` takes for a row.
+        Memory that `predict` takes for a row.
     """
-    ranges = row_blocks(n_rows, row_bytes)
-    if len(ranges) == 1:
-        return list(predict(0, n_rows))
-    whole: list[np.ndarray] = []
-    for first, end in ranges:
-        parts = predict(first, end)
-        if not whole:
-            whole = [np.empty((n_rows, *part.shape[1:]), part.dtype) for part in parts]
-        for out, part in zip(whole, parts, strict=True):
-            out[first:end] = part
-    return whole
-
-
-def last(items: Iterable[Item]) -> Item:
-    """The last item, of at least one; those before are not kept."""
-    for item in items:  # noqa: B007
-        pass
-    return item
+    results = BlockResults(n_rows)
+    for first, end in row_blocks(n_rows, row_bytes):
+        results.put(first, end, predict(first, end))
+    return results.arrays

@@ -1,50 +1,63 @@
-"""A fitted model as stages: members that predict, and what the next stage and users get of it.
+"""A fitted model as stages: members that predict, and what the next stage and users get.
 
-A forest is one stage with one member, a cascade or a deep forest has a stage for each layer. Every
-estimator describes itself so; predictions in layers, explanations, graphs and costs read it.
+A forest is one stage with one member. A cascade or a deep forest has a stage for each layer. Every
+estimator describes itself by stages, from which predictions, explanations, graphs and costs are
+made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import zip_longest
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from mddf._base.messages import short
+from mddf._binning.binner import Binner, NewRows
 from mddf._binning.bins import Bins, apply_bins, join_bins
 from mddf._binning.encoded_rows import EncodedRows
 from mddf._ensemble.blending import UNCALIBRATED, Calibration, sharpened
-from mddf._fitted.vector_layout import bounded, columns_of, combine, rounded, shown_numbers
+from mddf._fitted.batching import BlockResults, row_blocks
+from mddf._fitted.vector_layout import bounded, columns_of, combine, rounded, select_columns
+from mddf._input.table import Table
+from mddf._targets.kernel_targets import Units
 from mddf._trees import predictor
+
+# From an array with one entry for each row to another one.
+Conversion = Callable[[np.ndarray], np.ndarray]
+
+
+class Link(Protocol):
+    """Turns raw predictions of gradient boosting into probabilities or numbers."""
+
+    def predicted(self, raw: np.ndarray) -> np.ndarray: ...
 
 
 @dataclass(frozen=True)
 class StageMember:
-    """A member that is a forest of mddf.
+    """A forest of this package as a member of a stage; subclasses describe other members.
 
     Attributes
     ----------
     models : list
-        Blocks of trees; of an `ExternalMember`, fitted estimators.
+        Blocks of trees, or fitted estimators.
     n_columns : int
         Numbers of a prediction: classes or outputs.
     unit : float or ndarray of shape (n_outputs,)
-        What the leaves hold multiples of.
+        Unit of the numbers in the leaves.
     is_rounded : bool
         Whether vectors are rounded to multiples of `GRAIN`.
     weight, exponent : float
-        In the weighted average of members; the exponent is that of its probabilities.
+        Weight in the average of members, and exponent of its probabilities there.
     name : str
-        How errors call it.
+        Name in error messages.
     """
 
     models: list[Any]
     n_columns: int
-    unit: Any = 1.0
+    unit: float | np.ndarray = 1.0
     is_rounded: bool = True
     weight: float = 0.0
     exponent: float = 1.0
@@ -57,52 +70,52 @@ class StageMember:
 
     @property
     def sees_codes(self) -> bool:
-        """Whether it asks for codes; others see numbers."""
+        """Whether it reads codes; other members read numbers."""
         return self.has_trees
 
     @property
     def blocks(self) -> list[Any]:
-        """What asks for codes: each knows its `n_columns`, and marks those that it asks for."""
+        """Blocks of trees that read codes; each knows which of its `n_columns` it reads."""
         return self.models
 
     @property
-    def per_mean(self) -> Any:
-        """What a prediction is over the mean of the trees' leaves."""
+    def per_mean(self) -> float | np.ndarray:
+        """Factor from the mean of the trees' leaves to a prediction."""
         return self.unit
 
     @property
-    def offset(self) -> Any:
-        """What a prediction has beside that."""
+    def offset(self) -> float | np.ndarray:
+        """Constant that is added to every prediction."""
         return 0.0
 
     @property
     def knows_weights(self) -> bool:
-        """Whether the trees keep what their training samples weigh in each leaf."""
+        """Whether the trees keep the weight of their training samples in each leaf."""
         return False
 
     @property
     def sees_levels(self) -> bool:
-        """Whether it asks for the levels of columns of many categories."""
+        """Whether it reads the levels of columns with many categories."""
         return False
 
     def seen_codes(self, rows: EncodedRows) -> np.ndarray:
-        """What its trees are asked about."""
+        """Codes that its trees read."""
         return rows.codes
 
     def seen_bins(self, bins: Bins) -> Bins:
-        """Of the columns of `seen_codes`, from those of a stage."""
+        """Bins of the columns of `seen_codes`, from the bins of a stage."""
         return bins
 
     def players(self, n_columns: int) -> np.ndarray | None:
-        """Which columns of `seen_codes` tell of a row together; None: each by itself."""
+        """Group of each column of `seen_codes` in Shapley values; None: each on its own."""
         return None
 
     def of_features(self, amounts: np.ndarray, n_features: int) -> np.ndarray:
-        """What falls to players of a table of so many features, put down to these."""
+        """Amounts of features, from the amounts of the groups of `players`."""
         return amounts
 
     def vectors(self, rows: EncodedRows, n_jobs: int | None) -> np.ndarray:
-        """Class vectors of rows, or numbers: shape (n_rows, n_columns)."""
+        """Class probabilities of rows, or numbers: shape (n_rows, n_columns)."""
         means = predictor.mean_vectors(self.models, rows.codes, self.n_columns, n_jobs=n_jobs)
         means = means * self.unit
         return rounded(means) if self.is_rounded else means
@@ -115,23 +128,23 @@ class Stage:
     Attributes
     ----------
     raw : Bins
-        Of the features.
+        Bins of the features.
     added : Bins
-        Of the columns that the stage before adds to them.
+        Bins of the columns that the stage before adds to them.
     members : list of StageMember
     alphas : ndarray of shape (n_stages,)
-        Coefficients of the columns of the stages so far, whose weighted mean the next one sees.
+        Coefficients of the columns of the stages so far, whose weighted mean the next stage sees.
     inputs : list of int
         Members whose vectors make this stage's columns.
     average_weights : ndarray or None
         Weights of their mean; None puts them side by side.
     columns : ndarray of int or None
-        Which columns members see that are no forests of mddf; None is all features, as they are.
+        Columns that members see that are not forests; None: all features, as they are.
     """
 
     raw: Bins
     added: Bins
-    members: list[Any]
+    members: list[StageMember]
     alphas: np.ndarray
     inputs: list[int]
     average_weights: np.ndarray | None
@@ -139,7 +152,7 @@ class Stage:
 
     @cached_property
     def bins(self) -> Bins:
-        """Of all columns that the trees may ask for."""
+        """Bins of all columns that the trees may split."""
         return join_bins(self.raw, self.added)
 
     def blocks(self, number: int | None) -> list[Any]:
@@ -153,60 +166,75 @@ class Stage:
             )
         return [trees for member in chosen for trees in member.models]
 
-    def vectors(
-        self, rows: EncodedRows, before: np.ndarray | None, n_jobs: int | None
-    ) -> np.ndarray:
-        """Of all members, shape (n_members, n_rows, n_columns); `before` is what was added."""
-        if rows.numbers is not None and self.columns is not None:
-            rows = replace(rows, numbers=shown_numbers(rows.numbers, before, self.columns))
-        return np.stack([member.vectors(rows, n_jobs) for member in self.members])
+    def rows_for_members(self, rows: EncodedRows, added: np.ndarray) -> EncodedRows:
+        """The rows with the numbers that members of this stage see."""
+        if rows.numbers is None or self.columns is None:
+            return rows
+        return replace(rows, numbers=select_columns(rows.numbers, added, self.columns))
 
     def own_columns(self, vectors: np.ndarray) -> np.ndarray:
-        """What the stage adds, of the vectors of all members (n_members, n_rows, n_columns)."""
+        """Columns that the stage adds, from all vectors (n_members, n_rows, n_columns)."""
         return columns_of(vectors[self.inputs], self.average_weights)
 
     def mean(self, columns: np.ndarray) -> np.ndarray:
-        """The mean over members of such columns, shape (n_rows, n_columns)."""
+        """Mean over members of such columns, shape (n_rows, n_columns)."""
         if self.average_weights is not None:
             return columns
         return columns.reshape(len(columns), len(self.inputs), -1).mean(axis=1)
 
 
 @dataclass(frozen=True)
+class StageOutput:
+    """Predictions of one stage.
+
+    Attributes
+    ----------
+    stage : Stage
+    vectors : ndarray of shape (n_members, n_rows, n_columns)
+    added : ndarray of shape (n_rows, n_added)
+        Columns that the next stage sees of the stages so far; empty if there are none.
+    """
+
+    stage: Stage
+    vectors: np.ndarray
+    added: np.ndarray
+
+
+@dataclass(frozen=True)
 class FittedStages:
-    """What a fitted model consists of, and how it is asked.
+    """A fitted model.
 
     Attributes
     ----------
     binner : Binner
     stages : list of Stage
     n_added : int
-        Columns beside the features for what a stage adds.
+        Columns after the features for the columns that a stage adds.
     weighs_members : bool
-        Whether predictions are the average of all members by their weights and exponents; else
-        they are that of the last stage's columns.
+        Whether predictions are the average of all members by their weights and exponents. If not,
+        they are the mean of the last stage's columns.
     calibration : Calibration
-        Of the average, and how many classes each of several outputs has.
+        Calibration of the average, with the number of classes of each of several outputs.
     units : Units or None
-        Those of the targets, if predictions are numbers that were standardised.
-    link : Labels, Numbers or None
-        Of gradient boosting: what makes predictions of raw ones.
+        Units of the targets, if predictions are numbers that were standardised.
+    link : Link or None
+        In gradient boosting, turns raw predictions into probabilities or numbers.
     largest : float or None
-        Members that are no forests see numbers up to this one.
+        Members that are not forests see numbers up to this one.
     """
 
-    binner: Any
+    binner: Binner
     stages: list[Stage]
     n_added: int = 0
     weighs_members: bool = False
     calibration: Calibration = UNCALIBRATED
-    units: Any = None
-    link: Any = None
+    units: Units | None = None
+    link: Link | None = None
     largest: float | None = None
 
     @property
-    def members(self) -> list[Any]:
-        """Those of all stages."""
+    def members(self) -> list[StageMember]:
+        """Members of all stages."""
         return [member for stage in self.stages for member in stage.members]
 
     @property
@@ -221,92 +249,204 @@ class FittedStages:
 
     @property
     def blocks(self) -> list[Any]:
-        """All that asks for codes."""
+        """All blocks of trees that read codes."""
         return [block for member in self.members if member.sees_codes for block in member.blocks]
 
-    @property
+    @cached_property
     def sees_codes_only(self) -> bool:
-        """Whether all that the model predicts comes from trees, which ask for bins of cells."""
+        """Whether all members are trees, which read codes and no numbers."""
         return all(member.sees_codes for member in self.members)
 
-    @property
+    @cached_property
     def columns_of_levels(self) -> list[int]:
-        """The columns of many categories, if a member asks for their levels."""
+        """Columns with many categories, if a member reads their levels."""
         sees_levels = any(member.sees_levels for member in self.members)
         return self.binner.columns_of_many_levels() if sees_levels else []
 
+    @cached_property
+    def columns_read(self) -> np.ndarray | None:
+        """Mask of the features that a tree reads; None if the table is not wide."""
+        return predictor.columns_used(self.blocks, self.n_raw)
+
     def trees(self) -> list[Any]:
-        """All blocks of trees."""
+        """All blocks of trees that can be read."""
         return [block for member in self.members if member.has_trees for block in member.models]
 
-    @property
+    @cached_property
     def row_bytes(self) -> int:
-        """What asking all stages about a row takes, about."""
+        """Memory that the prediction of a row takes, approximately."""
         n_vectors = sum(member.n_columns for member in self.members)
         n_kept = len(self.stages) * self.n_added + 4 * n_vectors
         return (1 if self.sees_codes_only else 24) * self.n_raw + 8 * n_kept
 
-    def ask(
-        self, rows: EncodedRows, n_jobs: int | None = None
-    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Ask the stages in turn about rows.
+    def encode(self, table: Table, *, all_columns: bool = False) -> NewRows:
+        """Rows of a table as members read them, made block by block.
+
+        Parameters
+        ----------
+        table : Table
+        all_columns : bool, default=False
+            Encode also features that no tree reads.
+        """
+        return NewRows(
+            self.binner,
+            table,
+            n_spare=self.n_added,
+            wanted=None if all_columns else self.columns_read,
+            numbers=not self.sees_codes_only,
+            levels=self.columns_of_levels,
+        )
+
+    def run(self, rows: EncodedRows, n_jobs: int | None = None) -> Iterator[StageOutput]:
+        """Run the stages one after the other.
 
         Parameters
         ----------
         rows : EncodedRows
-            The `n_added` columns of codes on the right are written over: after each stage, they
-            are those that the next one sees. Numbers are only needed if not `sees_codes_only`,
+            The `n_added` columns of codes on the right are overwritten: after each stage, they
+            hold the columns that the next one sees. Numbers are needed unless `sees_codes_only`,
             and levels of `columns_of_levels`.
         n_jobs : int, default=None
-
-        Yields
-        ------
-        vectors : ndarray of shape (n_members, n_rows, n_columns)
-        added : ndarray of shape (n_rows, n_added)
-            What the next stage sees of the stages so far; empty if there is none.
         """
         if rows.numbers is not None and self.largest is not None:
             rows = replace(rows, numbers=bounded(rows.numbers, self.largest))
         columns: list[np.ndarray] = []
         added = np.empty((len(rows.codes), 0))
-        for stage, following in zip_longest(self.stages, self.stages[1:]):
-            vectors = stage.vectors(rows, added, n_jobs)
+        for number, stage in enumerate(self.stages):
+            stage_rows = stage.rows_for_members(rows, added)
+            vectors = np.stack([member.vectors(stage_rows, n_jobs) for member in stage.members])
             if stage.inputs:
                 columns.append(stage.own_columns(vectors))
                 added = combine(columns, stage.alphas)
-            if columns and following is not None:
-                bins, first = following.added, self.n_raw
-                apply_bins(added, bins, out=rows.codes, first_column=first, n_jobs=n_jobs)
-            yield vectors, added
+            if columns and number + 1 < len(self.stages):
+                bins = self.stages[number + 1].added
+                apply_bins(added, bins, out=rows.codes, first_column=self.n_raw, n_jobs=n_jobs)
+            yield StageOutput(stage, vectors, added)
 
-    def averages(self, asked: Iterable[tuple[np.ndarray, np.ndarray]]) -> Iterator[np.ndarray]:
-        """The averages of the stages so far, once a weight is above 0; see `outcomes`."""
-        total, weight = np.zeros(1), 0.0
-        for stage, (vectors, added) in zip(self.stages, asked, strict=True):
-            if not self.weighs_members:
-                yield stage.mean(added)
-                continue
-            for member, of_member in zip(stage.members, vectors, strict=True):
-                if member.weight > 0:
-                    total = total + member.weight * sharpened(
-                        of_member, member.exponent, self.calibration.widths
-                    )
-                    weight += member.weight
-            if weight > 0:
-                yield total / weight
+    def average(self, rows: EncodedRows, n_jobs: int | None = None) -> np.ndarray:
+        """Average of all stages for some rows, before calibration; see `run`."""
+        average = _RunningAverage(self)
+        for output in self.run(rows, n_jobs):
+            average.add(output)
+        return average.value()
 
-    def outcomes(self, asked: Iterable[tuple[np.ndarray, np.ndarray]]) -> Iterator[np.ndarray]:
-        """The same, calibrated, in the units of the targets, or no raw predictions any more."""
-        finish = self.calibration if self.units is None else self.units.restore
-        for average in self.averages(asked):
-            if self.link is None:
-                yield finish(average)
-            else:
-                yield self.link.predicted(average).reshape(len(average), -1)
+    def finish(self, average: np.ndarray) -> np.ndarray:
+        """Calibrate an average, restore the units of the targets, or apply the link."""
+        if self.link is not None:
+            return self.link.predicted(average).reshape(len(average), -1)
+        if self.units is not None:
+            return self.units.restore(average)
+        return self.calibration(average)
+
+    def predict(self, rows: EncodedRows, n_jobs: int | None = None) -> np.ndarray:
+        """Predictions for some rows; see `run`."""
+        return self.finish(self.average(rows, n_jobs))
+
+    def predict_in_blocks(
+        self,
+        rows: NewRows,
+        n_jobs: int | None,
+        *,
+        finish: bool = True,
+        convert: Conversion | None = None,
+    ) -> np.ndarray:
+        """Predictions for all rows.
+
+        Parameters
+        ----------
+        rows : NewRows
+            From `encode`.
+        n_jobs : int or None
+        finish : bool, default=True
+            Whether averages are finished; see `finish`.
+        convert : callable, default=None
+            Applied to the predictions of each block.
+        """
+        results = BlockResults(rows.n_rows)
+        for first, end in row_blocks(rows.n_rows, self.row_bytes):
+            average = _RunningAverage(self)
+            for output in self.run(rows.block(first, end), n_jobs):
+                average.add(output)
+            predictions = average.value()
+            if finish:
+                predictions = self.finish(predictions)
+            if convert is not None:
+                predictions = convert(predictions)
+            results.put(first, end, [predictions])
+        (predictions,) = results.arrays
+        return predictions
+
+    def staged_predictions(
+        self, rows: NewRows, n_jobs: int | None, *, convert: Conversion | None = None
+    ) -> list[np.ndarray]:
+        """Predictions for all rows after each stage, as soon as a member has a weight."""
+        results = BlockResults(rows.n_rows)
+        for first, end in row_blocks(rows.n_rows, self.row_bytes):
+            average = _RunningAverage(self)
+            staged = []
+            for output in self.run(rows.block(first, end), n_jobs):
+                average.add(output)
+                if average.is_defined:
+                    predictions = self.finish(average.value())
+                    staged.append(predictions if convert is None else convert(predictions))
+            results.put(first, end, staged)
+        return results.arrays
+
+    def layer_features(
+        self,
+        rows: NewRows,
+        n_jobs: int | None,
+        join: Callable[[list[np.ndarray]], np.ndarray],
+    ) -> np.ndarray:
+        """Features of all rows, which `join` makes of the vectors of all stages."""
+        results = BlockResults(rows.n_rows)
+        for first, end in row_blocks(rows.n_rows, self.row_bytes):
+            outputs = self.run(rows.block(first, end), n_jobs)
+            results.put(first, end, [join([output.vectors for output in outputs])])
+        (features,) = results.arrays
+        return features
 
 
-def one_stage(binner: Any, member: StageMember, link: Any = None) -> FittedStages:
-    """A forest, or boosted trees, as stages."""
+class _RunningAverage:
+    """Average of the stages so far."""
+
+    def __init__(self, fitted: FittedStages) -> None:
+        self._fitted = fitted
+        self._total = np.zeros(1)
+        self._weight = 0.0
+
+    def add(self, output: StageOutput) -> None:
+        """Add the predictions of a stage."""
+        if not self._fitted.weighs_members:
+            self._total = output.stage.mean(output.added)
+            self._weight = 1.0
+            return
+        n_classes_per_output = self._fitted.calibration.widths
+        for member, vectors in zip(output.stage.members, output.vectors, strict=True):
+            if member.weight > 0:
+                probabilities = sharpened(vectors, member.exponent, n_classes_per_output)
+                self._total = self._total + member.weight * probabilities
+                self._weight += member.weight
+
+    @property
+    def is_defined(self) -> bool:
+        """Whether a member so far has a weight."""
+        return self._weight > 0
+
+    def value(self) -> np.ndarray:
+        """The average."""
+        return self._total / self._weight if self._fitted.weighs_members else self._total
+
+
+def one_stage(binner: Binner, member: StageMember, link: Link | None = None) -> FittedStages:
+    """A forest or boosted trees as a fitted model."""
     raw = binner.bins_
-    stage = Stage(raw, raw.columns(0, 0), [member], np.ones(1), [0], np.ones(1))
+    stage = Stage(
+        raw,
+        raw.columns(0, 0),
+        [member],
+        alphas=np.ones(1),
+        inputs=[0],
+        average_weights=np.ones(1),
+    )
     return FittedStages(binner, [stage], link=link)

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-# Vectors are whole multiples of this, so that classes with equal votes stay equal when the vectors
-# of members are added up.
+# Vectors are whole multiples of this unit, so that their sums are exact, and classes with equal
+# votes stay equal when the vectors of members are added up.
 GRAIN = 2.0**-40
 
 
 def rounded(vectors: np.ndarray) -> np.ndarray:
-    """Whole multiples of a power of two."""
+    """Round to whole multiples of `GRAIN`."""
     return np.rint(vectors / GRAIN) * GRAIN
 
 
@@ -24,7 +24,7 @@ def columns_of(vectors: np.ndarray, average_weights: np.ndarray | None) -> np.nd
 
 
 def combine(columns: Sequence[np.ndarray], alphas: np.ndarray) -> np.ndarray:
-    """Mean of the stages' columns, weighted by their coefficients, of which one is not 0."""
+    """Mean of the stages' columns, weighted by their coefficients, which are not all 0."""
     used = np.flatnonzero(alphas)
     total = columns[used[0]] * (alphas[used[0]] / alphas.sum())
     for stage in used[1:]:
@@ -32,25 +32,26 @@ def combine(columns: Sequence[np.ndarray], alphas: np.ndarray) -> np.ndarray:
     return total
 
 
-def shown_numbers(
+def select_columns(
     numbers: np.ndarray, added: np.ndarray | None, columns: np.ndarray
 ) -> np.ndarray:
-    """Some columns as numbers: of the features, and all of those that were added."""
-    raw = columns[columns < numbers.shape[1]]
-    parts = [numbers[:, raw]] if len(raw) else []
-    if len(raw) < len(columns):
+    """Some columns of the features as numbers, followed by all columns that were added."""
+    feature_columns = columns[columns < numbers.shape[1]]
+    parts = [numbers[:, feature_columns]] if len(feature_columns) else []
+    if len(feature_columns) < len(columns):
         assert added is not None
         parts.append(added)
     return parts[0] if len(parts) == 1 else np.hstack(parts)
 
 
 def bounded(numbers: np.ndarray, largest: float) -> np.ndarray:
-    """Numbers in double precision, and not larger than that.
+    """Numbers in double precision, with absolute values up to `largest`.
 
-    Larger ones are cut in a copy; most tables have none, and are not copied for that.
+    Most tables have no larger ones, and are not copied.
     """
     numbers = np.asarray(numbers, np.float64)
-    low, high = (of.reduce(numbers, axis=None, initial=0) for of in (np.fmin, np.fmax))
-    if low >= -largest and high <= largest:
+    smallest_number = np.fmin.reduce(numbers, axis=None, initial=0)
+    largest_number = np.fmax.reduce(numbers, axis=None, initial=0)
+    if smallest_number >= -largest and largest_number <= largest:
         return numbers
     return np.clip(numbers, -largest, largest)

@@ -9,8 +9,8 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from mddf._base.elementary import log
 from mddf._fitted.base_estimators import ProbabilityClassifier, takes_outputs
+from mddf._fitted.fitted_model import Conversion
 from mddf._forest.base import Forest
 from mddf._forest.growth import TrainingRows
 from mddf._forest.out_of_bag import OutOfBagSums
@@ -138,48 +138,9 @@ class BaseForest(Forest[ClassTargets], ProbabilityClassifier):
         score = self._score_predictions(_share_of_exact_matches, y_true, y_pred)
         return {"oob_decision_function_": decision, "oob_score_": score}
 
-    def predict_proba(self, X: Any) -> np.ndarray | list[np.ndarray]:
-        """Predict class probabilities.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes), or a list of these if there are several outputs
-            Columns in the order of `classes_`.
-        """
-        return self._by_output(self._mean_vectors(X))
-
-    def predict_log_proba(self, X: Any) -> np.ndarray | list[np.ndarray]:
-        """Predict the natural logarithm of class probabilities; minus infinity where they are 0.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes), or a list of these if there are several outputs
-        """
-        probabilities = self.predict_proba(X)
-        if isinstance(probabilities, list):
-            return [log(output_probabilities) for output_probabilities in probabilities]
-        return log(probabilities)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Predict the class with the largest probability.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), or (n_samples, n_outputs) if there are several outputs
-        """
-        return self._best(self._mean_vectors(X))
+    def _predict_in_blocks(self, X: Any, convert: Conversion | None = None) -> np.ndarray:
+        means = self._mean_vectors(X)
+        return means if convert is None else convert(means)
 
     def _by_output(self, probabilities: np.ndarray) -> np.ndarray | list[np.ndarray]:
         if self._class_columns is None:

@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from mddf._ensemble.scoring import out_of_fold_score
 from mddf._fitted.base_estimators import ProbabilityClassifier
+from mddf._fitted.fitted_model import Conversion
 from mddf._gradient.base import GradientBoosting
 from mddf._gradient.losses import CLASSIFICATION, Labels
 from mddf._gradient.options import SYMMETRIC
@@ -273,12 +274,12 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         """
         return self._read_raw(X, lambda raw: raw if raw.shape[1] > 1 else raw[:, 0])
 
-    def _read_stages(self, X: Any, read: Any) -> Any:
-        def read_raw(raw: np.ndarray) -> Any:
-            (found,) = read(iter([self._target.predicted(raw)]))
-            return found
+    def _predict_in_blocks(self, X: Any, convert: Conversion | None = None) -> np.ndarray:
+        def predict_raw(raw: np.ndarray) -> np.ndarray:
+            probabilities = self._target.predicted(raw)
+            return probabilities if convert is None else convert(probabilities)
 
-        return [self._read_raw(X, read_raw)]
+        return self._read_raw(X, predict_raw)
 
     def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
         """What `decision_function` would say after each tree.
@@ -320,4 +321,4 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         ndarray of shape (n_samples,)
         """
         for probabilities in self.staged_predict_proba(X):
-            yield self._best(probabilities)
+            yield self._most_probable(probabilities)

@@ -47,8 +47,8 @@ def counts_of_whole_numbers(column: np.ndarray) -> np.ndarray | None:
     n_rows = len(column)
     if n_rows < _FEWEST_ROWS or column[0] != np.rint(column[0]):
         return None
-    least = column.min()
-    largest = column.max()
+    least = float(column.min())
+    largest = float(column.max())  # of Python, whose arithmetic overflows without a warning
     # Whole numbers have at most so many different values. NaN fails the comparison.
     if not (largest - least + 1) * _MOST_REPEATS >= n_rows:
         return None

@@ -10,9 +10,7 @@ from sklearn.base import BaseEstimator, is_regressor
 from sklearn.pipeline import Pipeline
 
 from mddf._base.messages import short
-from mddf._binning.binner import NewRows
 from mddf._binning.encoded_rows import EncodedRows
-from mddf._fitted.batching import last
 from mddf._fitted.fitted_model import FittedStages
 from mddf._input.reading import read_table
 
@@ -82,16 +80,10 @@ def coded_stages(model: BaseEstimator, X: npt.ArrayLike) -> Iterator[EncodedRows
     """
     fitted = fitted_stages(model)
     table = read_table(model, X, reset=False, categorical_features=model.categorical_features)
-    rows = NewRows(
-        fitted.binner,
-        table,
-        n_spare=fitted.n_added,
-        numbers=not fitted.sees_codes_only,
-        levels=fitted.columns_of_levels,
-    ).block(0, table.shape[0])
+    rows = fitted.encode(table, all_columns=True).block(0, table.shape[0])
     yield rows
-    predictions = fitted.ask(rows, model.n_jobs)
-    for _ in zip(fitted.stages[1:], predictions, strict=False):  # without the last stage's
+    outputs = fitted.run(rows, model.n_jobs)
+    for _ in zip(fitted.stages[1:], outputs, strict=False):  # the last stage need not run
         yield rows
 
 
@@ -120,8 +112,7 @@ def predict_numbers(
     """
     fitted = fitted_stages(model)
     rows = fitted.binner.encode_numbers(numbers, fitted.columns_of_levels, fitted.n_added)
-    predictions = fitted.ask(rows, n_jobs)
-    return last(fitted.outcomes(predictions) if finished else fitted.averages(predictions))
+    return fitted.predict(rows, n_jobs) if finished else fitted.average(rows, n_jobs)
 
 
 def feature_names(model: BaseEstimator) -> list[str]:

@@ -1,4 +1,4 @@
-"""Gradient-boosted trees of this package as members of layers."""
+"""Gradient-boosted trees as members of layers."""
 
 from __future__ import annotations
 
@@ -17,17 +17,19 @@ from mddf._base.validation import MOST
 from mddf._binning.binned_table import BinnedTable
 from mddf._binning.encoded_rows import EncodedRows
 from mddf._binning.high_cardinality import CategoryLevels
+from mddf._core import BoostOptions
 from mddf._fitted.fitted_model import StageMember
+from mddf._gradient.base import GradientBoosting
 from mddf._gradient.losses import Labels, Numbers
 from mddf._gradient.options import kernel_options
 from mddf._gradient.target_encoding import Encoding, TargetStatistics, with_statistics
 from mddf._gradient.training import boost_folds
 from mddf._gradient.trees import BoostedTrees
-from mddf._members.screening import most_columns
+from mddf._members.screening import n_kept_columns
 from mddf._targets.weights import rows_with_weight
 from mddf._trees.grower import draw_seeds
 
-# Rounds of named boosted trees where columns outnumber rows by much. There 500 rounds fit the
+# Most rounds of named boosted trees where columns outnumber rows by much. There 500 rounds fit the
 # training rows; on tables of latent factors (50 to 200 rows, 1000 to 5000 columns), 2000 rounds
 # took four times as long and lowered held-out squared errors by at most 0.12 %.
 _MOST_ROUNDS_OF_WIDE = 500
@@ -36,18 +38,18 @@ _MOST_ROUNDS_OF_WIDE = 500
 @register_serializable("boosted member")
 @dataclass(frozen=True)
 class BoostedModel:
-    """What was boosted on the rows of a fold.
+    """Boosted trees of one fold.
 
     Attributes
     ----------
     trees : list of BoostedTrees
-        One; of a regressor, one for each output; of a single class, none.
+        One entry; a regressor has one for each output, a classifier of several outputs one for
+        each output with two or more classes. Empty if there is a single class.
     is_classifier : bool
     statistics : list of TargetStatistics or None
-        Of each output, which the trees see beside the features; None if no column has many levels.
+        Added to the features, one entry for each of `trees`; None if no column has many levels.
     widths : list of int or None, default=None
-        Of a classifier of several outputs, the classes of each; there are trees for those with
-        two or more.
+        Number of classes of each output of a classifier of several outputs.
     """
 
     trees: list[BoostedTrees]
@@ -57,28 +59,27 @@ class BoostedModel:
 
     @property
     def rounds(self) -> list[int]:
-        """Trees of each output that is learnt."""
+        """Number of rounds for each entry of `trees`."""
         return [trees.n_trees for trees in self.trees]
 
-    def vectors(self, rows: EncodedRows, n_jobs: Any = None) -> np.ndarray:
-        """Probabilities of classes, or numbers, of rows whose codes are those of the features."""
+    def vectors(self, rows: EncodedRows, n_jobs: int | None = None) -> np.ndarray:
+        """Probabilities or numbers for rows, whose codes are those of the features alone."""
         raw = [
             trees.raw(with_statistics(rows, statistics), n_jobs)
-            for trees, statistics in self.outputs()
+            for trees, statistics in self.trees_with_statistics()
         ]
         return self.finish(raw, len(rows.codes))
 
-    def outputs(self) -> Iterator[tuple[BoostedTrees, TargetStatistics | None]]:
-        """The trees of each output, and what they see beside the features."""
+    def trees_with_statistics(self) -> Iterator[tuple[BoostedTrees, TargetStatistics | None]]:
         return zip(self.trees, self.statistics or repeat(None), strict=False)
 
     def finish(self, raw: list[np.ndarray], n_rows: int) -> np.ndarray:
-        """The same from raw predictions."""
+        """Probabilities or numbers from the raw predictions of each entry of `trees`."""
         if self.widths is not None:
-            each = iter(raw)
+            raw_of_outputs = iter(raw)
             return np.hstack(
                 [
-                    class_probabilities(next(each)) if n > 1 else np.ones((n_rows, 1))
+                    class_probabilities(next(raw_of_outputs)) if n > 1 else np.ones((n_rows, 1))
                     for n in self.widths
                 ]
             )
@@ -89,77 +90,72 @@ class BoostedModel:
 
 @dataclass(frozen=True)
 class BoostedFolds(StageMember):
-    """Boosted trees, the mean over the models of all folds."""
+    """Boosted trees of all folds, whose predictions are averaged."""
 
     @property
     def has_trees(self) -> bool:
-        """See StageMember."""
         return False
 
     @property
     def sees_codes(self) -> bool:
-        """See StageMember."""
         return True
 
     @property
     def blocks(self) -> list[BoostedTrees]:
-        """See StageMember."""
-        return [trees for one in self.models for trees in one.trees]
+        return [trees for model in self.models for trees in model.trees]
 
     @property
     def sees_levels(self) -> bool:
-        """See StageMember."""
-        return any(one.statistics is not None for one in self.models)
+        return any(model.statistics is not None for model in self.models)
 
     @property
     def n_features(self) -> int:
-        """How many columns of the table the trees see."""
+        """Number of columns of the table that the trees were grown on, without statistics."""
         return max(
             (
                 trees.n_columns - (0 if statistics is None else statistics.n_columns)
-                for one in self.models
-                for trees, statistics in one.outputs()
+                for model in self.models
+                for trees, statistics in model.trees_with_statistics()
             ),
             default=0,
         )
 
-    def vectors(self, rows: EncodedRows, n_jobs: Any) -> np.ndarray:
-        """See StageMember."""
-        own = replace(rows, codes=np.ascontiguousarray(rows.codes[:, : self.n_features]))
-        return np.mean([one.vectors(own, n_jobs) for one in self.models], axis=0)
+    def vectors(self, rows: EncodedRows, n_jobs: int | None) -> np.ndarray:
+        rows = replace(rows, codes=np.ascontiguousarray(rows.codes[:, : self.n_features]))
+        return np.mean([model.vectors(rows, n_jobs) for model in self.models], axis=0)
 
 
 def boosting_options(
-    model: Any,
+    model: GradientBoosting,
     table: BinnedTable,
     n_classes: int,
     encoding: Encoding | None = None,
     most_features: int = MOST,
-) -> Any:
-    """What the kernel boosts by; values that this table or these targets forbid are refused."""
-    target: Any = Numbers("squared_error", 0)
+) -> BoostOptions:
+    """Options of the kernel; refuses parameters that this table or these targets forbid."""
+    target: Labels | Numbers = Numbers("squared_error", 0)
     if n_classes:
         target = Labels("log_loss", np.arange(n_classes))
     model = clone(model)
-    model.n_features_in_ = table.bins.n_columns  # which constraints are checked against
+    model.n_features_in_ = table.bins.n_columns  # constraints are checked against it
     categorical = table.bins.categorical > 0
     return kernel_options(model, table, target, categorical, encoding, most_features)
 
 
 @dataclass(frozen=True)
 class BoostingData:
-    """What boosted trees are trained on, whatever the parts.
+    """Data on which boosted trees are trained.
 
     Attributes
     ----------
     table : BinnedTable
     task : ClassificationTask or RegressionTask
     weights : ndarray of shape (n_samples,) or None
-        As `boosting_weights` makes them.
+        Weights from `boosting_weights`.
     keys : ndarray of uint64 of shape (n_samples,)
-        By which rows are drawn.
+        Hashes of the rows, by which they are drawn.
     levels : CategoryLevels or None, default=None
-        Of the columns of many categories, which trees then see target statistics of.
+        Levels of the columns with many categories, of which trees get target statistics.
     """
 
     table: BinnedTable
@@ -170,19 +166,19 @@ class BoostingData:
 
 
 def boost_parts(
-    model: Any,
+    model: GradientBoosting,
     data: BoostingData,
-    parts: Any,
-    entropy: Any,
+    parts: Sequence[tuple[np.ndarray, np.ndarray]],
+    entropy: Sequence[int],
     rounds: Sequence[int] | None,
-    n_jobs: Any,
     *,
+    n_jobs: int | None = None,
     screens: bool = True,
     until: float = np.inf,
     start_by: float = np.inf,
     whole: bool = False,
 ) -> list[tuple[BoostedModel, np.ndarray]]:
-    """Boosted models of parts of the rows, and what they predict of the rows held out.
+    """Boosted models of parts of the rows, each with its predictions for the held-out rows.
 
     Parameters
     ----------
@@ -190,61 +186,67 @@ def boost_parts(
     data : BoostingData
     parts : list of (train, held out)
     entropy : sequence of int
-        Of the random states.
+        Seeds the random states.
     rounds : sequence of int or None
-        Those of all models, for each output that is learnt; None takes the number, up to
-        `max_iter`, with the least loss over the rows held out, or `max_iter` itself without early
-        stopping.
-    n_jobs : int or None
-    until, start_by, whole
-        When to stop in any case; see `boost_folds`.
+        Number of rounds of all models, for each output with two or more classes, or each number.
+        None takes the number up to `max_iter` with the least loss over the held-out rows, or
+        `max_iter` itself without early stopping.
+    n_jobs : int or None, default=None
     screens : bool, default=True
-        Whether a split looks at some columns only of tables that have far more than rows.
+        Whether splits of tables with far more columns than rows look at some columns only.
+    until, start_by, whole
+        Limits of time; see `boost_folds`.
     """
     table, task, weights = data.table, data.task, data.weights
-    # A single class is not to be learnt.
+    # An output with a single class needs no trees.
     outputs = [(i, y.astype(float), n) for i, (y, n) in enumerate(task.outputs) if n != 1]
     if not outputs:
-        empty = BoostedModel([], True, None, task.widths)
+        empty = BoostedModel([], True, None, task.n_classes_per_output)
         return [(empty, empty.finish([], len(rows))) for _, rows in parts]
     if weights is not None:
         parts = [(rows_with_weight(train, weights), held_out) for train, held_out in parts]
     if rounds is None and not model.early_stopping:
         rounds = [model.max_iter] * len(outputs)
-    most = MOST
+    most_features = MOST
     if screens:
-        most = min(most_columns(len(train), table.bins.n_columns) for train, _ in parts)
-    is_looked_at_in_part = most < table.bins.n_columns
-    of_outputs, start = [], monotonic()
-    for place, (number, y, n_classes) in enumerate(outputs):
-        n_rounds = rounds[place] if rounds is not None else model.max_iter
-        if rounds is None and is_looked_at_in_part:
+        most_features = min(n_kept_columns(len(train), table.bins.n_columns) for train, _ in parts)
+    is_screened = most_features < table.bins.n_columns
+    grown_by_output = []
+    start = monotonic()
+    for position, (output, y, n_classes) in enumerate(outputs):
+        n_rounds = rounds[position] if rounds is not None else model.max_iter
+        if rounds is None and is_screened:
             n_rounds = min(n_rounds, _MOST_ROUNDS_OF_WIDE)
+        seed = (*entropy, output)
         encoding = None
         if data.levels is not None:
-            encoding = Encoding.of(data.levels, y, n_classes, (*entropy, number), model.max_bins)
-        share = (place + 1) / len(outputs)  # of the time, which all outputs have alike
+            encoding = Encoding.of(data.levels, y, n_classes, seed, model.max_bins)
+        # All outputs have equal shares of the time.
+        time_share = (position + 1) / len(outputs)
         grown = boost_folds(
             table,
             np.ascontiguousarray(y),
             weights,
             parts,
-            boosting_options(model, table, n_classes, encoding, most),
-            draw_seeds((*entropy, number), n_rounds),
+            boosting_options(model, table, n_classes, encoding, most_features),
+            draw_seeds(seed, n_rounds),
             patience=int(model.n_iter_no_change) if rounds is None else 0,
             keys=data.keys,
             encoding=encoding,
-            until=start + share * (until - start),
-            start_by=start + share * (start_by - start),
+            until=start + time_share * (until - start),
+            start_by=start + time_share * (start_by - start),
             whole=whole,
             n_jobs=n_jobs,
         )
-        of_outputs.append(grown)
-    found = []
-    for number, (_, held_out) in enumerate(parts):
-        of_part = [of_output[number] for of_output in of_outputs]
-        known = [grown.statistics for grown in of_part if grown.statistics is not None]
-        trees, is_classifier = [grown.trees for grown in of_part], outputs[0][2] > 0
-        one = BoostedModel(trees, is_classifier, known or None, task.widths)
-        found.append((one, one.finish([grown.raw for grown in of_part], len(held_out))))
-    return found
+        grown_by_output.append(grown)
+    is_classifier = outputs[0][2] > 0
+    models = []
+    for (_, held_out), *grown in zip(parts, *grown_by_output, strict=True):
+        trees = [boosted.trees for boosted in grown]
+        statistics = [boosted.statistics for boosted in grown if boosted.statistics is not None]
+        part_model = BoostedModel(
+            trees, is_classifier, statistics or None, task.n_classes_per_output
+        )
+        predictions = part_model.finish([boosted.raw for boosted in grown], len(held_out))
+        models.append((part_model, predictions))
+    return models

@@ -1,10 +1,10 @@
-"""Lists of members with names and parameters of their own, as scikit-learn's ensembles have."""
+"""Parameters that are lists of named members, as in scikit-learn's ensembles."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from typing import Any, ClassVar
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Self
 
 from sklearn.base import clone
 
@@ -18,13 +18,13 @@ def is_named(member: Any) -> bool:
 
 
 class HoldsMembers:
-    """Has a list of members, whose parameters are parameters of the estimator.
+    """Mixin that makes members of a list, and their parameters, parameters of the estimator.
 
-    A member is set by its name, and its parameters by that and two underscores: ``lr`` and
-    ``lr__C`` of ``("lr", LogisticRegression())``. The name of one that has none is that of the
-    list and its position, counted from 0: ``members__0``.
+    A member is set by its name, and its parameters by the name and two underscores: ``lr`` and
+    ``lr__C`` of ``("lr", LogisticRegression())``. A member without a name is set by the name of
+    the list and its position from 0: ``members__0``.
 
-    Comes before scikit-learn's classes among the bases of an estimator.
+    The mixin must come before scikit-learn's classes in the bases of an estimator.
     """
 
     _member_list: ClassVar[str]  # name of the parameter
@@ -42,13 +42,13 @@ class HoldsMembers:
                 else:
                     yield f"{self._member_list}__{position}", position, member
 
-    def get_params(self, deep: bool = True) -> Any:
-        """Parameters by name.
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Get the parameters by name.
 
         Parameters
         ----------
         deep : bool, default=True
-            With members and their parameters.
+            Whether members and their parameters are included.
 
         Returns
         -------
@@ -63,19 +63,19 @@ class HoldsMembers:
                     params.update({f"{key}__{name}": value for name, value in inner})
         return params
 
-    def set_params(self, **params: Any) -> Any:
+    def set_params(self, **params: Any) -> Self:
         """Set parameters, members and their parameters.
 
         Parameters
         ----------
         **params : dict
-            By the names of `get_params`.
+            Values by the names of `get_params`.
 
         Returns
         -------
         self
         """
-        if self._member_list in params:  # the others may be parameters of what is in it
+        if self._member_list in params:  # other parameters may be of its members
             setattr(self, self._member_list, params.pop(self._member_list))
         own = self._own_parameters()
         for key, position, _ in list(self._members_by_key()):
@@ -101,8 +101,8 @@ class HoldsMembers:
                 )
         return super().set_params(**params)  # type: ignore[misc]
 
-    def __sklearn_clone__(self) -> Any:
-        """Called by `sklearn.base.clone`.
+    def __sklearn_clone__(self) -> Self:
+        """Copy without fitted attributes, called by `sklearn.base.clone`.
 
         scikit-learn refuses to clone estimators of CatBoost 1.2 whose parameters are lists, such
         as `cat_features`. `unfitted` copies them.
@@ -113,9 +113,9 @@ class HoldsMembers:
         without_members = object.__new__(type(self))
         without_members.__dict__.update(self.__dict__)
         setattr(without_members, self._member_list, [])
-        made = super(HoldsMembers, without_members).__sklearn_clone__()  # type: ignore[misc]
-        setattr(made, self._member_list, type(members)(map(_clone_member, members)))
-        return made
+        copy = super(HoldsMembers, without_members).__sklearn_clone__()  # type: ignore[misc]
+        setattr(copy, self._member_list, type(members)(map(_clone_member, members)))
+        return copy
 
     def _replace(self, position: int, member: Any) -> None:
         members = list(getattr(self, self._member_list))
@@ -131,15 +131,12 @@ def _clone_member(member: Any) -> Any:
     return unfitted(member) if is_estimator else clone(member, safe=False)
 
 
-def split_names(parameter: str, members: Any, own_parameters: Any) -> list[tuple[str | None, Any]]:
-    """Names, None where there is none, and members; refuses names as scikit-learn does.
+def split_names(
+    parameter: str, members: Sequence[Any], own_parameters: Sequence[str]
+) -> list[tuple[str | None, Any]]:
+    """Names (None for members without one) and members; refuses names as scikit-learn does.
 
-    Parameters
-    ----------
-    parameter : str
-    members : list
-    own_parameters : iterable of str
-        Which names must not be.
+    Names must not be among the `own_parameters` of the estimator.
     """
     split = [member if is_named(member) else (None, member) for member in members]
     names = [name for name, _ in split if name is not None]
@@ -149,7 +146,7 @@ def split_names(parameter: str, members: Any, own_parameters: Any) -> list[tuple
     for name in names:
         if "__" in name or not name:
             raise ValueError(f"{parameter} must have names without '__', got {name!r}")
-        if name in set(own_parameters):
+        if name in own_parameters:
             raise ValueError(
                 f"{parameter} must have names that are no parameters of the estimator, "
                 f"got {name!r}"

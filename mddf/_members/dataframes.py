@@ -18,7 +18,7 @@ from mddf._members.booster_conventions import FrameLayout, learns_categories, pl
 @register_serializable("frame columns")
 @dataclass(frozen=True)
 class FrameColumns:
-    """Columns of the table that fit was given.
+    """Columns of the table passed to fit.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class FrameColumns:
 
 @dataclass(frozen=True)
 class FrameMaker:
-    """Makes data frames of pandas from rows of numbers, with columns as fit was given them.
+    """Makes pandas data frames from rows of numbers, with the columns of the table passed to fit.
 
     Attributes
     ----------
@@ -74,9 +74,9 @@ class FrameMaker:
     def frame(self, numbers: np.ndarray, layout: FrameLayout) -> Any:
         """Make a data frame of rows of numbers, an ndarray of shape (n_rows, n_columns).
 
-        Categories have their values and the dtype of categories. Missing categories, and those
-        that fit was not given, are missing. If there were more categories than `max_bins`, one of
-        the rarest stands for all that share a code.
+        Categories have their values and the dtype of categories. Missing categories, and
+        categories that are not in the training data, are missing. If there were more categories
+        than `max_bins`, one of the rarest stands for all that share a code.
         """
         import pandas as pd
 

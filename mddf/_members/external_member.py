@@ -30,11 +30,9 @@ class ExternalMember(StageMember):
 
     @property
     def has_trees(self) -> bool:
-        """See StageMember."""
         return False
 
     def vectors(self, rows: EncodedRows, n_jobs: int | None) -> np.ndarray:
-        """See StageMember."""
         assert rows.numbers is not None
         inputs = ModelInputs(rows.numbers, self.frames)
         predictions = [

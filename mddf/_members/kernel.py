@@ -1,13 +1,14 @@
-"""Ridge regression on features of a kernel, which fits smooth functions."""
+"""Kernel ridge regression, which fits smooth functions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
+import numpy.typing as npt
 from scipy.linalg import cholesky, eigh, solve_triangular
 from scipy.spatial.distance import cdist
 from scipy.special import ndtri
@@ -17,21 +18,27 @@ from sklearn.utils import check_random_state
 
 from mddf._base.elementary import exp, softmax
 from mddf._base.serialization import register_serializable
-from mddf._ensemble.blending import fit_exponent, of_each_output
-from mddf._members.linear import Encoding, product
+from mddf._ensemble.blending import fit_exponent, map_outputs
+from mddf._members.linear import FeatureEncoding, product
 from mddf._targets.class_outputs import places_of
 
-# At most so many landmarks, and rows to learn from.
-_LANDMARKS, MOST_ROWS = 1000, 10_000
+# Bounds of the time and memory of a fit, which grow with n_rows * n_landmarks**2. Set by hand.
+_LANDMARKS = 1000
+MOST_ROWS = 10_000
 _PENALTIES = np.logspace(-4, 2, 13)
-# Rows count that have more than this share of the largest weight.
+# Rows with at most this share of the largest weight are left out, so that leave-one-out errors of
+# the other rows keep their digits.
 LEAST_WEIGHT = 1e-12
 # Makes the landmarks' kernel matrix positive definite in floating point.
 _JITTER = 1e-6
-# Encoded numbers, in standard deviations.
-GRAIN, FARTHEST = 2.0**-10, 2.0**8
+# Encoded numbers are multiples of GRAIN and at most FARTHEST standard deviations: their products
+# have so few binary digits that sums of them are exact, in whatever order they are added.
+GRAIN = 2.0**-10
+FARTHEST = 2.0**8
+# Rows of a block of predictions, which bounds its memory. Not tuned.
 _BLOCK = 1024
-# Kernels that are tried, Laplace's by width in medians of the distance, and rows that try them.
+# Candidates for the kernel: Laplace kernels by their width in medians of the distance, and a
+# Gaussian kernel by its gamma.
 _KERNELS: tuple[dict[str, float], ...] = (
     {"width": 0.5},
     {"width": 1.0},
@@ -39,149 +46,170 @@ _KERNELS: tuple[dict[str, float], ...] = (
     {"width": 4.0},
     {"gamma": 0.25},
 )
-_TRIED_KERNELS = 400
-# Gaussian ones have to be better by this factor: with more rows, those of Laplace gain more.
+# Rows on which the candidates are compared. The time grows with the cube of this. Not tuned.
+_COMPARED_ROWS = 400
+# A Gaussian kernel must have an error smaller by this factor: more rows than those compared help
+# Laplace kernels more. Set by hand.
 _GAUSSIAN_GAIN = 1.01
-# Quantiles of a column that are kept, and what a category counts beside a normal variable.
-_KNOTS, INDICATOR = 256, 0.5
-# Of how many rows, and levels of a column in the mean, it is faster to compare the levels.
-_FEW_ROWS, _MANY_LEVELS = 32, 16
+# Quantiles of a column that are kept as knots. Not tuned.
+_KNOTS = 256
+# Value of a category's indicator, next to normal scores with standard deviation 1. Set by hand.
+INDICATOR = 0.5
+# Distances of categories are counted by columns for blocks of at least 32 rows and columns with 16
+# levels or more in the mean. With many levels this takes a fifth of the time of indicators.
+_FEW_ROWS = 32
+_MANY_LEVELS = 16
 
 
 @register_serializable("normal scores")
 @dataclass
 class NormalScores:
-    """Columns by their quantiles as a normal variable has them, and one for each category.
+    """Encoding of numbers by the normal variable's quantiles, and of categories by indicators.
 
     Attributes
     ----------
-    encoding : Encoding
-        Of the categories.
+    encoding : FeatureEncoding
+        Encoding of the categories.
     values, scores : list of ndarray
-        For each numeric column: knots in ascending order, and what is interpolated between them.
+        Knots of each numeric column in ascending order, and the scores at the knots, between which
+        scores are interpolated.
     """
 
-    encoding: Encoding
+    encoding: FeatureEncoding
     values: list[np.ndarray]
     scores: list[np.ndarray]
 
     @classmethod
-    def of(cls, X: np.ndarray, encoding: Encoding) -> NormalScores:
-        """Learn them from rows."""
-        values, scores = [], []
+    def from_rows(cls, X: np.ndarray, encoding: FeatureEncoding) -> NormalScores:
+        values = []
+        scores = []
         numbers = X[:, ~encoding.categorical]
         ordered = np.sort(numbers, axis=0)
-        # All columns without equal or missing numbers have the same scores. In a wide table that
-        # saves most of the time.
+        # All columns without equal or missing numbers have the same scores. Using these saves most
+        # of the time of a wide table.
         all_differ = np.all(ordered[:-1] < ordered[1:], axis=0) & ~np.isnan(ordered[-1])
-        few, shared_scores = _knots(np.ones(len(X), int))
-        for place, column in enumerate(numbers.T):
-            if all_differ[place]:
-                values.append(ordered[few, place])
+        shared_knots, shared_scores = _choose_knots(np.ones(len(X), int))
+        for i, column in enumerate(numbers.T):
+            if all_differ[i]:
+                values.append(ordered[shared_knots, i])
                 scores.append(shared_scores)
                 continue
-            knots, counts = np.unique(column[~np.isnan(column)], return_counts=True)
-            if not len(knots):
-                knots, counts = np.zeros(1), np.ones(1, int)
-            kept, of_column = _knots(counts)
-            values.append(knots[kept])
-            scores.append(of_column)
+            levels, counts = np.unique(column[~np.isnan(column)], return_counts=True)
+            if not len(levels):
+                levels = np.zeros(1)
+                counts = np.ones(1, int)
+            knots, column_scores = _choose_knots(counts)
+            values.append(levels[knots])
+            scores.append(column_scores)
         return cls(encoding, values, scores)
 
     def numbers(self, X: np.ndarray) -> np.ndarray:
-        """Scores of the numeric columns; a missing number is the median."""
+        """Scores of the numeric columns; a missing number gets the median's score, 0."""
         numbers = X[:, ~self.encoding.categorical]
         encoded = np.empty(numbers.shape)
-        for place, column in enumerate(numbers.T):
-            found = np.interp(column, self.values[place], self.scores[place])
-            encoded[:, place] = np.where(np.isnan(column), 0.0, found)
+        for i, column in enumerate(numbers.T):
+            scores = np.interp(column, self.values[i], self.scores[i])
+            encoded[:, i] = np.where(np.isnan(column), 0.0, scores)
         return encoded
 
     def dense(self, X: np.ndarray) -> np.ndarray:
-        """Rows as columns."""
+        """Encoded rows, shape (n_rows, n_encoded)."""
         encoded = INDICATOR * self.encoding.dense(X)
         encoded[:, : len(self.values)] = self.numbers(X)
         return encoded
 
     def distances(
-        self, X: np.ndarray, others: np.ndarray, dense: np.ndarray | None = None
+        self, X: np.ndarray, landmarks: np.ndarray, encoded: np.ndarray | None = None
     ) -> np.ndarray:
-        """Sums of absolute differences from training rows, as `dense` gave these.
+        """Sums of absolute differences between rows and landmarks.
 
-        `dense` is what it gives for X, if that is known. Terms are added up one after the other,
-        numbers first. Where levels are many, what differs is counted by the columns of
-        categories, which are far fewer than their indicators.
+        Terms are added one after the other, numbers first. If columns have many levels, different
+        categories are counted by column, as there are far fewer columns than indicators.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features)
+        landmarks : ndarray of shape (n_landmarks, n_encoded)
+            Training rows, encoded by `dense`.
+        encoded : ndarray of shape (n_rows, n_encoded), default=None
+            The rows of X, encoded by `dense`, if they are known.
         """
         encoding = self.encoding
         n_numbers = len(self.values)
         has_categories = len(encoding.places) > 0
         few_levels = encoding.n_codes < _MANY_LEVELS * len(encoding.places)
         if has_categories and (len(X) < _FEW_ROWS or few_levels):
-            return cdist(self.dense(X) if dense is None else dense, others, "cityblock")
-        numbers = self.numbers(X) if dense is None else dense[:, :n_numbers]
-        found = cdist(numbers, others[:, :n_numbers], "cityblock")
-        if not has_categories:
-            return found
-        n_different = _n_different(encoding.places_of(X), others[:, n_numbers:])
-        for n_added in range(int(n_different.max())):
-            np.add(found, INDICATOR, out=found, where=n_different > n_added)
-        return found
+            return cdist(self.dense(X) if encoded is None else encoded, landmarks, "cityblock")
+        numbers = self.numbers(X) if encoded is None else encoded[:, :n_numbers]
+        distances = cdist(numbers, landmarks[:, :n_numbers], "cityblock")
+        if has_categories:
+            n_different = _n_different(encoding.places_of(X), landmarks[:, n_numbers:])
+            for n_added in range(int(n_different.max())):
+                np.add(distances, INDICATOR, out=distances, where=n_different > n_added)
+        return distances
 
 
-def _knots(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Which values of a column are kept as knots, and their normal scores.
+def _choose_knots(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Positions of the values of a column that are kept as knots, and their normal scores.
 
-    Parameters
-    ----------
-    counts : ndarray of int
-        Of each value, in ascending order.
+    `counts` are the numbers of rows with each value, in ascending order of the values.
     """
     below = (np.cumsum(counts) - counts / 2) / counts.sum()
-    kept = np.arange(len(counts))
+    knots = np.arange(len(counts))
     if len(counts) > _KNOTS:
-        kept = np.unique(np.searchsorted(below, np.linspace(0, below[-1], _KNOTS)))
-    return kept, np.rint(ndtri(below[kept]) / GRAIN) * GRAIN
+        knots = np.unique(np.searchsorted(below, np.linspace(0, below[-1], _KNOTS)))
+    return knots, np.rint(ndtri(below[knots]) / GRAIN) * GRAIN
 
 
 def _n_different(places: np.ndarray, indicators: np.ndarray) -> np.ndarray:
-    """In how many indicators rows differ from training rows, by the places of their ones.
+    """Number of indicators that differ between rows and landmarks.
 
-    A training row has one for each column of categories; others have none, and -1 as the place,
-    for what was not seen.
+    A landmark has an indicator of 1 in each categorical column. A row has none, and -1 as the
+    place, if its category is not among the training rows.
     """
-    of_others = np.nonzero(indicators)[1].reshape(len(indicators), places.shape[1])
-    found = np.zeros((len(places), len(indicators)), np.int16)
-    for own, other in zip(places.T, of_others.T, strict=True):
-        found += np.where(own < 0, 1, 2).astype(np.int16)[:, None]
-        found -= 2 * (own[:, None] == other).astype(np.int16)
-    return found
+    landmark_places = np.nonzero(indicators)[1].reshape(len(indicators), places.shape[1])
+    n_different = np.zeros((len(places), len(indicators)), np.int16)
+    for column, landmark_column in zip(places.T, landmark_places.T, strict=True):
+        n_different += np.where(column < 0, 1, 2).astype(np.int16)[:, None]
+        n_different -= 2 * (column[:, None] == landmark_column).astype(np.int16)
+    return n_different
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Leave-one-out predictions for some training rows, with the rows' positions and weights."""
+
+    rows: np.ndarray
+    predictions: np.ndarray
+    weight: np.ndarray | None
 
 
 class KernelRidge(BaseEstimator):
-    """What the classifier and the regressor share; use one of them.
+    """Base class of the kernel ridge classifier and regressor.
 
-    The function that is fitted is a sum of bumps around landmarks, rows that are drawn: C.
-    Williams and M. Seeger, NIPS 2000. Bumps are Gaussian on scaled numbers, or those of Laplace,
-    exp(-distance / width) of the sum of absolute differences of normal scores. Leave-one-out
-    errors of some rows decide the kernel and the penalty. Categories are as in `LinearClassifier`.
+    The fitted function is a sum of bumps around landmarks, which are rows drawn at random: C.
+    Williams and M. Seeger, NIPS 2000. The kernel is Gaussian on scaled numbers, or a Laplace
+    kernel, exp(-distance / width), of the sum of absolute differences of normal scores.
+    Leave-one-out errors of some rows choose the kernel and the penalty. Categories are encoded as
+    in `LinearClassifier`.
 
     Parameters
     ----------
     categorical : ndarray of bool of shape (n_features,)
-        Which columns hold codes of categories, below 256.
+        Columns that hold codes of categories, below 256.
     gamma : float or None, default=None
         A Gaussian kernel is ``exp(-gamma * d / n_features)``, where d is the squared distance.
     width : float or None, default=None
-        Of a Laplace kernel, in medians of the distance between rows. Without this and `gamma`, the
-        best kernel is taken.
+        Width of a Laplace kernel, in medians of the distance between rows. Without `width` and
+        `gamma`, the best kernel is chosen.
     penalty : float or None, default=None
-        Of the ridge; None for the best one.
+        Penalty of the ridge regression; None chooses the best one.
     random_state : int, RandomState or None, default=None
-        Of the rows that are drawn.
+        Draws the rows.
 
     Attributes
     ----------
-    encoding_ : Encoding or NormalScores
+    encoding_ : FeatureEncoding or NormalScores
         The former for a Gaussian kernel.
     rate_ : float
         The kernel is ``exp(-rate_ * distance)``.
@@ -191,19 +219,20 @@ class KernelRidge(BaseEstimator):
     intercept_ : ndarray of shape (n_outputs,)
     """
 
-    encoding_: Encoding | NormalScores
-    kernel_: dict[str, Any]
-    _tried = 1000  # rows, at most, by which the penalty is chosen
-    _calibrates = False  # whether leave-one-out predictions are wanted, too
+    encoding_: FeatureEncoding | NormalScores
+    kernel_: dict[str, float]
+    # Rows on which the penalty is chosen, at most. The time grows with the cube of it. Not tuned.
+    _n_penalty_rows = 1000
+    _calibrates = False  # whether `_learn` always computes leave-one-out predictions
     _kernels = _KERNELS
 
     def __init__(
         self,
-        categorical: Any,
+        categorical: npt.ArrayLike,
         gamma: float | None = None,
         width: float | None = None,
         penalty: float | None = None,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.categorical = categorical
         self.gamma = gamma
@@ -211,85 +240,88 @@ class KernelRidge(BaseEstimator):
         self.penalty = penalty
         self.random_state = random_state
 
-    def _learn(self, X: np.ndarray, values: np.ndarray, sample_weight: np.ndarray | None) -> Any:
-        """Fit; returns some rows, their leave-one-out predictions, and weights.
+    def _learn(
+        self, X: np.ndarray, values: np.ndarray, sample_weight: np.ndarray | None
+    ) -> HeldOut:
+        """Fit values of shape (n_samples, n_outputs).
 
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-        values : ndarray of float64 of shape (n_samples, n_outputs)
-        sample_weight : ndarray of shape (n_samples,) or None
+        The predictions of the result are the values themselves if neither the choice of a penalty
+        nor calibration needs leave-one-out predictions.
         """
+        # 1. Draw rows.
         self.n_features_in_ = X.shape[1]
         rows = check_random_state(self.random_state).permutation(len(X))[:MOST_ROWS]
-        if sample_weight is not None:  # leave-one-out errors lose their digits by the others
+        weight = None
+        if sample_weight is not None:
             rows = rows[sample_weight[rows] > LEAST_WEIGHT * sample_weight[rows].max()]
-        X, values = X[rows], values[rows]
-        weight = None if sample_weight is None else sample_weight[rows]
+            weight = sample_weight[rows]
+        X = X[rows]
+        values = values[rows]
+        # 2. Choose the kernel, and compute features for the landmarks.
         compared = self._choose_kernel(X, values, weight)
         if compared is not None and len(compared.encoded) == len(X) <= _LANDMARKS:
             self.landmarks_ = compared.encoded
-            features, root = self._features([self._bumps(compared.distances)])
+            features, root = self._features([self._kernel(compared.distances)])
         else:
             self.landmarks_ = self._encoded(X[:_LANDMARKS])
             features, root = self._features(self._similarities(X))
-        few = slice(self._tried)
-        some, held_out = None if weight is None else weight[few], values[few]
+        # 3. Choose the penalty on some rows.
+        few = slice(self._n_penalty_rows)
+        held_out = HeldOut(rows[few], values[few], None if weight is None else weight[few])
         self.penalty_ = self.penalty
         if self.penalty is None or self._calibrates:
             penalties = _PENALTIES if self.penalty is None else [self.penalty]
-            found = _leave_one_out(features[few], values[few], some, penalties)
-            self.penalty_, _, held_out = found
+            best = _leave_one_out(features[few], values[few], held_out.weight, penalties)
+            self.penalty_ = best.penalty
+            held_out = replace(held_out, predictions=best.predictions)
+        # 4. Fit the coefficients on all rows.
         model = Ridge(self.penalty_).fit(features, values, weight)
         coefficients = model.coef_.reshape(-1, len(root)).T
         self.bumps_ = solve_triangular(root, coefficients, trans=1, lower=True)
         self.intercept_ = np.atleast_1d(model.intercept_)
-        return rows[few], held_out, some
+        return held_out
 
     def chosen(self) -> dict[str, float | None]:
-        """Parameters of the best kernel and ridge, for fits on other rows."""
+        """Parameters of the chosen kernel and penalty, for fits on other rows."""
         return {"gamma": None, "width": None, "penalty": self.penalty_} | self.kernel_
 
     def _features(self, similarities: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Rows in coordinates whose products are the kernel, and the root that makes them."""
-        similar = np.vstack(list(similarities))
+        """Features whose inner products are the kernel, and the Cholesky factor behind them."""
+        kernel_matrix = np.vstack(list(similarities))
         n = len(self.landmarks_)
-        among = similar[:n] + _JITTER * np.eye(n)
-        root = cholesky(among, lower=True, overwrite_a=True)
-        return solve_triangular(root, similar.T, lower=True, overwrite_b=True).T, root
+        among_landmarks = kernel_matrix[:n] + _JITTER * np.eye(n)
+        root = cholesky(among_landmarks, lower=True, overwrite_a=True)
+        return solve_triangular(root, kernel_matrix.T, lower=True, overwrite_b=True).T, root
 
     def _choose_kernel(
         self, X: np.ndarray, values: np.ndarray, weight: np.ndarray | None
-    ) -> Compared | None:
-        """Set the kernel of the least leave-one-out error of some rows, or that of parameters.
+    ) -> ComparedRows | None:
+        """Set the kernel given by parameters, or that with the least leave-one-out error.
 
-        Returns
-        -------
-        Compared or None
-            The rows by which it was chosen, if there are any.
+        Returns the rows on which the width of a Laplace kernel or the kernel was chosen, if any.
         """
-        encoding = Encoding.of(X, np.asarray(self.categorical, bool))
-        tried = X[:_TRIED_KERNELS]
+        encoding = FeatureEncoding.from_rows(X, np.asarray(self.categorical, bool))
+        compared_rows = X[:_COMPARED_ROWS]
 
         @cache
-        def laplace() -> Compared:
-            scores = NormalScores.of(X, encoding)
-            encoded = scores.dense(tried)
-            return Compared(scores, encoded, scores.distances(tried, encoded, encoded))
+        def laplace() -> ComparedRows:
+            scores = NormalScores.from_rows(X, encoding)
+            encoded = scores.dense(compared_rows)
+            return ComparedRows(scores, encoded, scores.distances(compared_rows, encoded, encoded))
 
         @cache
-        def gaussian() -> Compared:
-            encoded = _rounded(encoding.dense(tried))
-            return Compared(encoding, encoded, _squared_distances(encoded, encoded))
+        def gaussian() -> ComparedRows:
+            encoded = _round_to_grain(encoding.dense(compared_rows))
+            return ComparedRows(encoding, encoded, _squared_distances(encoded, encoded))
 
-        def take(kernel: dict[str, Any]) -> Compared:
+        def set_kernel(kernel: dict[str, float]) -> ComparedRows:
             self.kernel_ = kernel
             compared = gaussian() if "gamma" in kernel else laplace()
             self.encoding_ = compared.encoding
             if "gamma" in kernel:
                 self.rate_ = kernel["gamma"] / X.shape[1]
             else:
-                self.rate_ = 1 / (kernel["width"] * compared.median)
+                self.rate_ = 1 / (kernel["width"] * compared.median_distance)
             return compared
 
         if self.gamma is not None:
@@ -298,137 +330,138 @@ class KernelRidge(BaseEstimator):
             self.rate_ = self.gamma / X.shape[1]
             return None
         if self.width is not None:
-            return take({"width": self.width})
+            return set_kernel({"width": self.width})
         errors = []
-        some = None if weight is None else weight[:_TRIED_KERNELS]
+        values = values[:_COMPARED_ROWS]
+        weight = None if weight is None else weight[:_COMPARED_ROWS]
         for kernel in self._kernels:
-            compared = take(kernel)
+            compared = set_kernel(kernel)
             self.landmarks_ = compared.encoded
-            features, _ = self._features([self._bumps(compared.distances)])
-            error = _leave_one_out(features, values[:_TRIED_KERNELS], some, _PENALTIES)[1]
+            features, _ = self._features([self._kernel(compared.distances)])
+            error = _leave_one_out(features, values, weight, _PENALTIES).error
             errors.append(error * (_GAUSSIAN_GAIN if "gamma" in kernel else 1))
-        return take(self._kernels[int(np.argmin(errors))])
+        return set_kernel(self._kernels[int(np.argmin(errors))])
 
     def _similarities(self, X: np.ndarray) -> Iterator[np.ndarray]:
-        """The kernel of rows and landmarks, some rows at a time."""
+        """Kernel of rows and landmarks, by blocks of rows."""
         for first in range(0, len(X), _BLOCK):
             rows = X[first : first + _BLOCK]
             if isinstance(self.encoding_, NormalScores):
                 distances = self.encoding_.distances(rows, self.landmarks_)
             else:
                 distances = _squared_distances(self._encoded(rows), self.landmarks_)
-            yield self._bumps(distances)
+            yield self._kernel(distances)
 
-    def _bumps(self, distances: np.ndarray) -> np.ndarray:
-        """The kernel of distances."""
+    def _kernel(self, distances: np.ndarray) -> np.ndarray:
         return exp(distances * -self.rate_)
 
     def _encoded(self, X: np.ndarray) -> np.ndarray:
-        """Rows as the kernel sees them.
+        """Encoded rows.
 
-        For a Gaussian kernel they have so few binary digits that distances are exact, in whatever
-        order they add up. Sums of absolute differences are added up one after the other; normal
-        scores halfway between two knots would be ties, which graphs round otherwise.
+        Numbers for a Gaussian kernel are rounded, so that distances are exact in whatever order
+        they are added. Normal scores are not: terms of Laplace kernels are added one after the
+        other, and scores halfway between two knots would be ties, which exported graphs round
+        differently.
         """
-        rows = self.encoding_.dense(X)
-        if isinstance(self.encoding_, NormalScores):
-            return rows
-        return _rounded(rows)
+        encoded = self.encoding_.dense(X)
+        return encoded if isinstance(self.encoding_, NormalScores) else _round_to_grain(encoded)
 
     def _values(self, X: np.ndarray) -> np.ndarray:
-        """What the function is at some rows, shape (n_rows, n_outputs)."""
+        """Fitted function at rows, shape (n_rows, n_outputs)."""
         values = [product(similar, self.bumps_) for similar in self._similarities(X)]
         return np.concatenate(values) + self.intercept_
 
 
 @dataclass(frozen=True)
-class Compared:
-    """Rows by which kernels are compared, and how far they are from each other.
+class ComparedRows:
+    """Rows on which kernels are compared, and their distances (n_rows, n_rows)."""
 
-    Attributes
-    ----------
-    encoding : Encoding or NormalScores
-    encoded : ndarray of shape (n_rows, n_encoded)
-    distances : ndarray of shape (n_rows, n_rows)
-    """
-
-    encoding: Encoding | NormalScores
+    encoding: FeatureEncoding | NormalScores
     encoded: np.ndarray
     distances: np.ndarray
 
     @cached_property
-    def median(self) -> float:
-        """The median distance of two rows; 1 if there are none, or if it is 0."""
-        of_pairs = self.distances[np.triu_indices(len(self.distances), 1)]
-        return (float(np.median(of_pairs)) if len(of_pairs) else 0.0) or 1.0
+    def median_distance(self) -> float:
+        """Median distance of two rows; 1 if there is one row, or if the median is 0."""
+        pairs = self.distances[np.triu_indices(len(self.distances), 1)]
+        return (float(np.median(pairs)) if len(pairs) else 0.0) or 1.0
 
 
-def _rounded(encoded: np.ndarray) -> np.ndarray:
-    """Encoded rows with so few binary digits that squared distances are exact."""
+def _round_to_grain(encoded: np.ndarray) -> np.ndarray:
+    """Round encoded rows so that squared distances are exact."""
     return np.rint(np.clip(encoded, -FARTHEST, FARTHEST) / GRAIN) * GRAIN
 
 
-def _squared_distances(rows: np.ndarray, others: np.ndarray) -> np.ndarray:
-    distances = np.square(rows).sum(axis=1)[:, None] + np.square(others).sum(axis=1)
-    distances -= 2 * rows @ others.T
+def _squared_distances(rows: np.ndarray, landmarks: np.ndarray) -> np.ndarray:
+    distances = np.square(rows).sum(axis=1)[:, None] + np.square(landmarks).sum(axis=1)
+    distances -= 2 * rows @ landmarks.T
     return distances
 
 
-def _leave_one_out(
-    features: np.ndarray, values: np.ndarray, weight: np.ndarray | None, penalties: Any
-) -> tuple[float, float, np.ndarray]:
-    """The penalty of a ridge regression with the least leave-one-out error, in closed form.
+@dataclass(frozen=True)
+class LeaveOneOut:
+    """Penalty of a ridge regression, its leave-one-out error, and the predictions."""
 
-    Returns
-    -------
-    penalty, error : float
-    predictions : ndarray of the shape of `values`
-    """
+    penalty: float
+    error: float
+    predictions: np.ndarray
+
+
+def _leave_one_out(
+    features: np.ndarray,
+    values: np.ndarray,
+    weight: np.ndarray | None,
+    penalties: Iterable[float],
+) -> LeaveOneOut:
+    """Find the penalty with the least leave-one-out error, in closed form."""
     n = len(features)
     if n < 2:
-        return 1.0, 0.0, values
+        return LeaveOneOut(1.0, 0.0, values)
     weight = np.ones(n) if weight is None else weight
     root = np.sqrt(weight)[:, None]
     rows = root * (features - np.average(features, axis=0, weights=weight))
     targets = root * (values - np.average(values, axis=0, weights=weight))
-    squares, vectors = eigh(rows @ rows.T)
-    squares = np.maximum(squares, 0)
-    along, squared = vectors.T @ targets, np.square(vectors)
-    best = (1.0, np.inf, values)
+    eigenvalues, vectors = eigh(rows @ rows.T)
+    eigenvalues = np.maximum(eigenvalues, 0)
+    projected_targets = vectors.T @ targets
+    squared_vectors = np.square(vectors)
+    best = LeaveOneOut(1.0, np.inf, values)
     for penalty in penalties:
-        shrunk = squares / (squares + penalty)
-        rest = targets - vectors @ (shrunk[:, None] * along)
-        leverage = squared @ shrunk + weight / weight.sum()
-        errors = rest / np.maximum(1 - leverage, 1e-12)[:, None]
+        shrinkage = eigenvalues / (eigenvalues + penalty)
+        residuals = targets - vectors @ (shrinkage[:, None] * projected_targets)
+        leverage = squared_vectors @ shrinkage + weight / weight.sum()
+        errors = residuals / np.maximum(1 - leverage, 1e-12)[:, None]
         error = float(np.square(errors).sum())
-        if error < best[1]:
-            best = float(penalty), error, values - errors / root
+        if error < best.error:
+            best = LeaveOneOut(float(penalty), error, values - errors / root)
     return best
 
 
 @register_serializable("kernel ridge classifier")
 class KernelClassifier(ClassifierMixin, KernelRidge):
-    """Classes as 1 and -1; what is fitted to them is scaled so that its softmax is calibrated.
+    """Kernel ridge classifier: classes are 1 and -1, and the softmax of the values is calibrated.
 
     Parameters
     ----------
     categorical, gamma, width, penalty, random_state
-        As `KernelRidge` has them.
+        Parameters of `KernelRidge`.
     n_classes : list of int or None, default=None
-        Of each of several outputs, whose classes are numbers from 0. All share a kernel, a penalty
-        and a scale, and the columns of `predict_proba` are the classes of all side by side.
+        Number of classes of each of several outputs, whose labels are numbers from 0. All outputs
+        share a kernel, a penalty and a scale. The columns of `predict_proba` are the classes of
+        all outputs side by side.
     """
 
-    _tried = 300  # classes ask for less precision
+    _n_penalty_rows = 300  # classes need less precision; not tuned
     _calibrates = True
 
     def __init__(
         self,
-        categorical: Any,
+        categorical: npt.ArrayLike,
         gamma: float | None = None,
         width: float | None = None,
         penalty: float | None = None,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
+        *,
         n_classes: list[int] | None = None,
     ) -> None:
         super().__init__(categorical, gamma, width, penalty, random_state)
@@ -436,37 +469,31 @@ class KernelClassifier(ClassifierMixin, KernelRidge):
 
     @property
     def _learns_outputs(self) -> bool:
-        """Which `fit_external` asks for."""
+        """Whether one model learns all outputs, which `fit_external` asks for."""
         return self.n_classes is not None
 
     def fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None = None) -> Self:
-        """Fit.
-
-        Parameters
-        ----------
-        X : ndarray of float64 of shape (n_samples, n_features)
-        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        sample_weight : ndarray of shape (n_samples,), default=None
-        """
+        """Fit labels, of shape (n_samples,) or (n_samples, n_outputs)."""
         if self.n_classes is None:
             self.classes_, labels = np.unique(y, return_inverse=True)
-            own = labels[:, None] == np.arange(len(self.classes_))
+            is_class = labels[:, None] == np.arange(len(self.classes_))
         else:
             self.classes_ = np.arange(sum(self.n_classes))
             labels = places_of(y, self.n_classes)
-            own = np.zeros((len(y), len(self.classes_)), bool)
-            np.put_along_axis(own, labels, True, axis=1)
-        values = np.where(own, 1.0, -1.0)
-        rows, held_out, weight = self._learn(X, values, sample_weight)
+            is_class = np.zeros((len(y), len(self.classes_)), bool)
+            np.put_along_axis(is_class, labels, True, axis=1)
+        held_out = self._learn(X, np.where(is_class, 1.0, -1.0), sample_weight)
         self.scale_ = 1.0
-        if len(rows) > 1:
-            said, widths = self._softmax(held_out), self.n_classes
-            self.scale_ = fit_exponent(said, labels[rows], weight, widths=widths)
+        if len(held_out.rows) > 1:
+            probabilities = self._softmax(held_out.predictions)
+            self.scale_ = fit_exponent(
+                probabilities, labels[held_out.rows], held_out.weight, widths=self.n_classes
+            )
         return self
 
     def _softmax(self, scores: np.ndarray) -> np.ndarray:
-        """Of each output."""
-        return of_each_output(softmax, scores, self.n_classes)
+        """Softmax over the classes of each output."""
+        return map_outputs(softmax, scores, self.n_classes)
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Probabilities of the classes, shape (n_rows, n_classes)."""
@@ -479,9 +506,10 @@ class KernelClassifier(ClassifierMixin, KernelRidge):
 
 @register_serializable("kernel ridge regressor")
 class KernelRegressor(RegressorMixin, KernelRidge):
-    """One function for each output."""
+    """Kernel ridge regressor, which fits one function for each output."""
 
-    # Narrow bumps, too: of classes, they fit a few rows better than they predict others.
+    # A narrow Gaussian kernel is a candidate for regression only: for classes, its leave-one-out
+    # errors on a few rows promise more than it holds on other rows.
     _kernels = (*_KERNELS, {"gamma": 1.0})
 
     def fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None = None) -> Self:

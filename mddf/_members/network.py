@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import cycle
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 
@@ -14,89 +15,109 @@ from mddf import _core
 from mddf._base.elementary import softmax
 from mddf._base.serialization import register_serializable
 from mddf._members.kernel import INDICATOR, LEAST_WEIGHT, NormalScores
-from mddf._members.linear import Encoding
+from mddf._members.linear import FeatureEncoding
 from mddf._members.screening import screened
 
-_N_HIDDEN, _BATCH = 2, 128
-# Numbers of the table as it is encoded, at most, and products of a network's fit: fewer rows or
-# epochs beyond that.
-_MOST_CELLS, _MOST_PRODUCTS = 2**24, 1.2e10
-# Rows of a block that is predicted, and numbers of it as it is encoded, at most.
-_BLOCK, _CELLS_OF_BLOCK = 1024, 2**22
-# Rows on either side of a split by which columns of wide tables are judged, at most.
-_LEAST_ROWS = 5
+# Hidden layers. One had the same loss as two on six small sets of classes.
+_N_HIDDEN = 2
+# Rows of a step of stochastic gradients. Not tuned.
+_BATCH = 128
+# Cells of the encoded table (64 MB in single precision) and multiplications of a network's fit, at
+# most. Larger tables are fitted with fewer rows or epochs. Set by hand.
+_MOST_CELLS = 2**24
+_MOST_PRODUCTS = 1.2e10
+# Rows and encoded cells of a block of predictions, which bound its memory. Not tuned.
+_BLOCK = 1024
+_BLOCK_CELLS = 2**22
+# Rows on either side of a split by which columns of wide tables are chosen. Not tuned.
+_MIN_SAMPLES_LEAF = 5
 
 
 def _mean(values: np.ndarray) -> np.ndarray:
-    """Means along the first axis, added up in turn.
+    """Means along the first axis, with terms added one after the other.
 
-    NumPy would add up eight single numbers or more in another order than it does rows.
+    NumPy adds eight or more single numbers in another order than rows.
     """
     return values.cumsum(axis=0)[-1] / len(values)
 
 
 class Network(BaseEstimator):
-    """What the classifier and the regressor share; use one of them.
+    """Base class of the network classifier and regressor.
 
-    Numbers are their normal scores, beside indicators of missing values and of categories. Two
-    hidden layers follow, by stochastic gradients that are the same bits on every machine: Adam, a
-    rate that rises and falls, dropout for classes, and scales of the inputs that are learned, as
-    in D. Holzmüller, L. Grinsztajn and I. Steinwart, "Better by default", NeurIPS 2024. Networks
-    that start elsewhere are averaged.
+    Inputs are normal scores of numbers, and indicators of missing values and categories. Two
+    hidden layers are trained by stochastic gradients, with the same bits on every machine: Adam, a
+    learning rate that rises and falls, dropout for classes, and learned scales of the inputs, as
+    in D. Holzmüller, L. Grinsztajn and I. Steinwart, "Better by default", NeurIPS 2024. The
+    predictions of networks with different initial weights are averaged.
 
     Parameters
     ----------
     categorical : ndarray of bool of shape (n_features,)
-        Which columns hold codes of categories, below 256.
+        Columns that hold codes of categories, below 256.
     n_networks : int, default=4
     random_state : int, RandomState or None, default=None
-        Of their weights at the start, of the order of rows and of dropout.
+        Seeds the initial weights, the order of rows and dropout.
 
     Attributes
     ----------
     columns_ : ndarray of int
-        That the networks see: all, but of a wide table some that split best on their own.
+        Input columns: all columns, or those with the best splits of a wide table.
     encoding_ : NormalScores
-        Of these.
+        Encoding of `columns_`.
     missing_ : ndarray of int
-        Which of these have an indicator of missing values.
+        Positions in `columns_` of the columns with an indicator of missing values.
     weights_ : list of ndarray of float32 of shape (n_networks, n_in, n_out)
-        Of each layer.
+        Weights of each layer.
     biases_ : list of ndarray of float32 of shape (n_networks, n_out)
     """
 
+    # On 15 splits of small tables, one network had 0.974 of the loss of a deep forest without
+    # networks, and eight had 0.973. Other widths, epochs, rates and dropouts came within 0.02 of
+    # the subclasses' values, as did ten times the decay.
     _are_classes: ClassVar[bool]
-    _width: ClassVar[int]  # of each hidden layer
+    _width: ClassVar[int]  # units of each hidden layer
     _n_epochs: ClassVar[int]  # at most
-    _rates: ClassVar[tuple[float, ...]]  # of the networks in turn
+    _rates: ClassVar[tuple[float, ...]]  # learning rates of the networks in turn
     _dropout: ClassVar[float]
     _decay: ClassVar[float] = 0.01
 
-    def __init__(self, categorical: Any, n_networks: int = 4, random_state: Any = None) -> None:
+    def __init__(
+        self,
+        categorical: npt.ArrayLike,
+        n_networks: int = 4,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
         self.categorical = categorical
         self.n_networks = n_networks
         self.random_state = random_state
 
     def _learn(self, X: np.ndarray, targets: np.ndarray, sample_weight: np.ndarray | None) -> None:
         """Fit targets of shape (n_samples, n_outputs)."""
+        # 1. Choose and encode columns.
         self.n_features_in_ = X.shape[1]
         random = check_random_state(self.random_state)
-        self.columns_ = screened(X, targets, sample_weight, min(_LEAST_ROWS, 1 + len(X) // 4))
-        seen, categorical = X[:, self.columns_], np.asarray(self.categorical, bool)[self.columns_]
-        self.encoding_ = NormalScores.of(seen, Encoding.of(seen, categorical))
-        self.missing_ = np.flatnonzero(np.isnan(seen).any(axis=0) & ~categorical)
+        leaf = min(_MIN_SAMPLES_LEAF, 1 + len(X) // 4)
+        self.columns_ = screened(X, targets, sample_weight, leaf)
+        columns = X[:, self.columns_]
+        categorical = np.asarray(self.categorical, bool)[self.columns_]
+        self.encoding_ = NormalScores.from_rows(
+            columns, FeatureEncoding.from_rows(columns, categorical)
+        )
+        self.missing_ = np.flatnonzero(np.isnan(columns).any(axis=0) & ~categorical)
+        # 2. Draw as many rows and take as many epochs as the bounds allow.
         width = self._width
         n_units = self._n_inputs + (_N_HIDDEN - 1) * width + targets.shape[1]
-        n_products = 3 * width * n_units
+        n_products = 3 * width * n_units  # of a row in an epoch, forward and backward
         most_rows = int(min(_MOST_CELLS / self._n_inputs, _MOST_PRODUCTS / n_products))
         most_rows = max(_BATCH, most_rows)
         rows = slice(None) if len(X) <= most_rows else random.permutation(len(X))[:most_rows]
-        inputs = np.concatenate([some.astype(np.float32) for some in self._encoded(X[rows])])
+        inputs = np.concatenate([block.astype(np.float32) for block in self._encoded(X[rows])])
         targets = np.ascontiguousarray(targets[rows], np.float32)
         weight = None
         if sample_weight is not None:
             weight = (sample_weight[rows] / sample_weight[rows].mean()).astype(np.float32)
         n_epochs = min(self._n_epochs, int(_MOST_PRODUCTS / (n_products * len(inputs))))
+        # 3. Train the networks, and stack their weights by layer.
         seeds = random.randint(2**32, size=self.n_networks, dtype=np.uint64)
         networks = [
             _core.train_network(
@@ -115,9 +136,9 @@ class Network(BaseEstimator):
             )
             for seed, rate in zip(seeds, cycle(self._rates), strict=False)
         ]
-        layers = [list(zip(*of_all, strict=True)) for of_all in zip(*networks, strict=True)]
-        self.weights_ = [np.stack(weights) for weights, _ in layers]
-        self.biases_ = [np.stack(biases) for _, biases in layers]
+        layers = list(zip(*networks, strict=True))
+        self.weights_ = [np.stack([weights for weights, _ in layer]) for layer in layers]
+        self.biases_ = [np.stack([biases for _, biases in layer]) for layer in layers]
 
     @property
     def _n_inputs(self) -> int:
@@ -125,71 +146,68 @@ class Network(BaseEstimator):
         return len(encoding.values) + encoding.encoding.n_codes + len(self.missing_)
 
     def _encoded(self, X: np.ndarray) -> Iterator[np.ndarray]:
-        """Rows as the networks see them, some at a time."""
-        block = max(1, min(_BLOCK, _CELLS_OF_BLOCK // self._n_inputs))
-        for first in range(0, len(X), block):
-            some = X[first : first + block, self.columns_]
-            rows = self.encoding_.dense(some)
-            rows[:, len(self.encoding_.values) :] /= INDICATOR
-            yield np.hstack([rows, np.isnan(some[:, self.missing_])])
+        """Inputs of the networks, by blocks of rows."""
+        n_rows = max(1, min(_BLOCK, _BLOCK_CELLS // self._n_inputs))
+        for first in range(0, len(X), n_rows):
+            block = X[first : first + n_rows, self.columns_]
+            encoded = self.encoding_.dense(block)
+            encoded[:, len(self.encoding_.values) :] /= INDICATOR
+            yield np.hstack([encoded, np.isnan(block[:, self.missing_])])
 
     def _outputs(self, X: np.ndarray) -> Iterator[np.ndarray]:
-        """What the networks make of some rows at a time, shape (n_networks, n_rows, n_outputs)."""
-        last = len(self.weights_) - 1
+        """Outputs of the networks by blocks of rows, shape (n_networks, n_rows, n_outputs)."""
         for encoded in self._encoded(X):
-            found = []
-            for network in range(self.n_networks):
-                values = encoded
-                for number, (weights, biases) in enumerate(
-                    zip(self.weights_, self.biases_, strict=True)
-                ):
-                    given = values, weights[network], biases[network]
-                    values = _core.dense_layer(*given, activate=number < last)
-                found.append(values)
-            yield np.stack(found)
+            yield np.stack([self._output(i, encoded) for i in range(self.n_networks)])
+
+    def _output(self, network: int, values: np.ndarray) -> np.ndarray:
+        last = len(self.weights_) - 1
+        for layer, (weights, biases) in enumerate(zip(self.weights_, self.biases_, strict=True)):
+            values = _core.dense_layer(
+                values, weights[network], biases[network], activate=layer < last
+            )
+        return values
 
 
-def _that_count(
+def _drop_light_rows(
     X: np.ndarray, targets: np.ndarray, weight: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Rows that count beside the largest weight, their targets, and their weights as shares of it.
+    """Drop rows with a negligible share of the largest weight, and scale weights by the largest.
 
-    Others do not decide how targets are scaled: theirs could be too large for single precision.
+    Their targets could be too large for single precision once all targets are scaled.
     """
     if weight is None:
         return X, targets, None
     weight = weight / weight.max()
-    counts = weight > LEAST_WEIGHT
-    return X[counts], targets[counts], weight[counts]
+    is_kept = weight > LEAST_WEIGHT
+    return X[is_kept], targets[is_kept], weight[is_kept]
 
 
 @register_serializable("network classifier")
 class NetworkClassifier(ClassifierMixin, Network):
-    """Networks whose softmax is fitted by the log-loss; their probabilities are averaged.
+    """Networks that minimise the log-loss, and whose probabilities are averaged.
 
     Parameters
     ----------
     categorical, n_networks, random_state
-        As `Network` has them.
+        Parameters of `Network`.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     """
 
-    _are_classes, _width, _n_epochs, _rates, _dropout = True, 64, 40, (0.01, 0.02), 0.15
+    # On balance sheets of companies (polish) the loss was 0.80 of that without networks at a rate
+    # of 0.01, 0.66 at 0.02 and 0.72 at both in turn; elsewhere the rate hardly mattered.
+    _are_classes = True
+    _width = 64
+    _n_epochs = 40
+    _rates = (0.01, 0.02)
+    _dropout = 0.15
 
     def fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None = None) -> Self:
-        """Fit.
-
-        Parameters
-        ----------
-        X : ndarray of float64 of shape (n_samples, n_features)
-        y : ndarray of shape (n_samples,)
-        sample_weight : ndarray of shape (n_samples,), default=None
-        """
+        """Fit labels of shape (n_samples,)."""
         self.classes_, labels = np.unique(y, return_inverse=True)
-        X, labels, weight = _that_count(X, labels, sample_weight)
+        X, labels, weight = _drop_light_rows(X, labels, sample_weight)
         self._learn(X, labels[:, None] == np.arange(len(self.classes_)), weight)
         return self
 
@@ -204,37 +222,42 @@ class NetworkClassifier(ClassifierMixin, Network):
 
 @register_serializable("network regressor")
 class NetworkRegressor(RegressorMixin, Network):
-    """Networks by squared errors, of one or more numbers within the range of the targets.
+    """Networks that minimise squared errors, with predictions in the range of the targets.
 
     Parameters
     ----------
     categorical, n_networks, random_state
-        As `Network` has them.
+        Parameters of `Network`.
 
     Attributes
     ----------
     mean_, scale_, least_, most_ : ndarray of shape (n_outputs,)
-        Of the targets.
+        Mean, standard deviation and range of the targets.
     """
 
-    _are_classes, _width, _n_epochs, _rates, _dropout = False, 32, 200, (0.05,), 0.0
+    _are_classes = False
+    _width = 32
+    _n_epochs = 200
+    _rates = (0.05,)
+    _dropout = 0.0
 
     def fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None = None) -> Self:
         """Fit numbers, of shape (n_samples,) or (n_samples, n_outputs)."""
         values = np.reshape(y, (len(X), -1)).astype(np.float64)
-        X, values, weight = _that_count(X, values, sample_weight)
+        X, values, weight = _drop_light_rows(X, values, sample_weight)
         self.mean_ = np.average(values, axis=0, weights=weight)
         squares = np.square(values - self.mean_)
         spread = np.sqrt(np.average(squares, axis=0, weights=weight))
         self.scale_ = np.where(spread > 0, spread, 1.0)
-        self.least_, self.most_ = values.min(axis=0), values.max(axis=0)
+        self.least_ = values.min(axis=0)
+        self.most_ = values.max(axis=0)
         self._learn(X, (values - self.mean_) / self.scale_, weight)
         return self
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Numbers of shape (n_rows, n_outputs)."""
-        found = [
+        means = [
             _mean(np.clip(values * self.scale_ + self.mean_, self.least_, self.most_))
             for values in self._outputs(X)
         ]
-        return np.concatenate(found)
+        return np.concatenate(means)

@@ -1,4 +1,4 @@
-"""Which columns of a wide table members look at: those that split best on their own."""
+"""Selection of the columns of a wide table whose best splits gain most."""
 
 from __future__ import annotations
 
@@ -6,40 +6,43 @@ from collections.abc import Sequence
 
 import numpy as np
 
-# Fewer columns than this are all looked at, and so are up to so many times as many as rows.
-_MOST_COLUMNS, _WIDE = 100, 2
-# At least so many columns are kept, and as many as there are rows.
-_FEWEST_KEPT = 50
-_CELLS = 2**20  # of a block of columns
+# A table is wide if it has more than 100 columns and more than twice as many columns as rows. It
+# keeps as many columns as rows, and at least 50. Set by hand; such tables then took a tenth of
+# the time.
+_MAX_COLUMNS = 100
+_MAX_COLUMNS_PER_ROW = 2
+_MIN_KEPT = 50
+# Cells of a block of columns, which bounds the memory of the sorted copies. Not tuned.
+_BLOCK_CELLS = 2**20
 
 
 def is_wide(n_rows: int, n_columns: int) -> bool:
-    """Whether columns outnumber rows by so much that not all of them are looked at."""
-    return n_columns > max(_MOST_COLUMNS, _WIDE * n_rows)
+    """Whether columns outnumber rows by so much that only some of them are used."""
+    return n_columns > max(_MAX_COLUMNS, _MAX_COLUMNS_PER_ROW * n_rows)
 
 
-def most_columns(n_rows: int, n_columns: int) -> int:
-    """How many columns of a table are looked at: of a wide one some, else all."""
-    return max(_FEWEST_KEPT, n_rows) if is_wide(n_rows, n_columns) else n_columns
+def n_kept_columns(n_rows: int, n_columns: int) -> int:
+    """Number of columns that are used: some columns of a wide table, else all."""
+    return max(_MIN_KEPT, n_rows) if is_wide(n_rows, n_columns) else n_columns
 
 
 def screened(
-    X: np.ndarray, targets: np.ndarray, weight: np.ndarray | None, least: int
+    X: np.ndarray, targets: np.ndarray, weight: np.ndarray | None, min_samples_leaf: int
 ) -> np.ndarray:
-    """Columns of a wide table whose best split lowers the squared error most; all of others.
+    """Columns of a wide table whose best split lowers the squared error most, else all columns.
 
-    A tree takes the best of many columns for each split: where they outnumber rows by much, one
-    that splits badly at the root is hardly ever worth its time further down.
+    A tree takes the best of many columns for each split. Where columns outnumber rows by much, a
+    column that splits badly at the root is hardly ever worth its time further down.
 
     Parameters
     ----------
     X : ndarray of float64 of shape (n_rows, n_columns)
-        Codes of categories are taken as numbers; missing values lie above all others.
+        Codes of categories are taken as numbers. Missing values lie above all other values.
     targets : ndarray of float64 of shape (n_rows, n_targets)
         Indicators of classes, or numbers.
     weight : ndarray of shape (n_rows,) or None
-    least : int
-        Rows that a split leaves on either side.
+    min_samples_leaf : int
+        Rows that a split leaves on either side, at least.
 
     Returns
     -------
@@ -49,43 +52,44 @@ def screened(
     n_rows, n_columns = X.shape
     if not is_wide(n_rows, n_columns):
         return np.arange(n_columns)
-    (gains,) = split_gains(X, targets, weight, [least])
+    (gains,) = split_gains(X, targets, weight, [min_samples_leaf])
     return best_columns(gains, n_rows)
 
 
 def best_columns(gains: np.ndarray, n_rows: int) -> np.ndarray:
-    """The columns of the largest gains that a wide table keeps, in ascending order."""
+    """Columns with the largest gains that a wide table keeps, in ascending order."""
     best = np.argsort(-gains, kind="stable")
-    return np.sort(best[: most_columns(n_rows, len(gains))])
+    return np.sort(best[: n_kept_columns(n_rows, len(gains))])
 
 
 def split_gains(
-    X: np.ndarray, targets: np.ndarray, weight: np.ndarray | None, least: Sequence[int]
+    X: np.ndarray, targets: np.ndarray, weight: np.ndarray | None, leaf_sizes: Sequence[int]
 ) -> list[np.ndarray]:
-    """Of each column, by how much its best split lowers the sum of squared errors.
+    """Decrease of the sum of squared errors by the best split of each column.
 
     Parameters
     ----------
     X, targets, weight
-        As of `screened`; X may hold codes of one byte, which are sorted much faster.
-    least : sequence of int
-        Rows that a split leaves on either side, for each array of gains.
+        Same as for `screened`. X may hold codes of one byte, which are sorted much faster.
+    leaf_sizes : sequence of int
+        Rows that a split leaves on either side, at least.
 
     Returns
     -------
     list of ndarray of shape (n_columns,)
+        One array for each of `leaf_sizes`.
     """
     n_rows, n_columns = X.shape
-    block = max(1, _CELLS // (n_rows * targets.shape[1]))
-    parts = [
-        _gains_of_block(X[:, first : first + block], targets, weight, least)
-        for first in range(0, n_columns, block)
+    n_block_columns = max(1, _BLOCK_CELLS // (n_rows * targets.shape[1]))
+    blocks = [
+        _gains_of_block(X[:, first : first + n_block_columns], targets, weight, leaf_sizes)
+        for first in range(0, n_columns, n_block_columns)
     ]
-    return [np.concatenate(of_parts) for of_parts in zip(*parts, strict=True)]
+    return [np.concatenate(gains) for gains in zip(*blocks, strict=True)]
 
 
 def _gains_of_block(
-    X: np.ndarray, targets: np.ndarray, weight: np.ndarray | None, least: Sequence[int]
+    X: np.ndarray, targets: np.ndarray, weight: np.ndarray | None, leaf_sizes: Sequence[int]
 ) -> list[np.ndarray]:
     columns = np.ascontiguousarray(X.T)
     n_rows = columns.shape[1]
@@ -101,12 +105,12 @@ def _gains_of_block(
     left = weights[:, :-1]
     right = weights[:, -1:] - left
     with np.errstate(divide="ignore", invalid="ignore"):
-        of_left = np.square(sums[:, :-1]).sum(axis=2) / left
-        of_right = np.square(sums[:, -1:] - sums[:, :-1]).sum(axis=2) / right
-        of_all = np.square(sums[:, -1]).sum(axis=1) / weights[:, -1]
-        gains = of_left + of_right - of_all[:, None]
-    splits = values[:, :-1] < values[:, 1:]  # false beside NaN
+        left_terms = np.square(sums[:, :-1]).sum(axis=2) / left
+        right_terms = np.square(sums[:, -1:] - sums[:, :-1]).sum(axis=2) / right
+        root_terms = np.square(sums[:, -1]).sum(axis=1) / weights[:, -1]
+        gains = left_terms + right_terms - root_terms[:, None]
+    splits = values[:, :-1] < values[:, 1:]  # False next to NaN
     if columns.dtype.kind == "f":
         splits |= np.isnan(values[:, 1:]) & ~np.isnan(values[:, :-1])
     gains = np.where(splits & (left > 0) & (right > 0), gains, 0.0)
-    return [gains[:, n - 1 : max(n - 1, n_rows - n)].max(axis=1, initial=0) for n in least]
+    return [gains[:, n - 1 : max(n - 1, n_rows - n)].max(axis=1, initial=0) for n in leaf_sizes]

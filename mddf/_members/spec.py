@@ -1,4 +1,4 @@
-"""A member of a layer that is to be trained."""
+"""Untrained members of a layer."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from mddf._trees.grower import GrowsTrees
 
 @dataclass(frozen=True)
 class MemberSpec:
-    """A forest or another classifier or regressor that is to be part of a layer.
+    """Untrained forest, or another classifier or regressor, for a layer.
 
     Attributes
     ----------
     name : str
-        How it is called in tables.
+        Name in tables.
     model : estimator
         Not fitted.
     kind : str or None
-        Of a named member: "random" or "completely-random" of a forest, "boosted" or
-        "boosted-leaf-wise".
+        Kind of a forest or boosting that is a member by its name: "random", "completely-random",
+        "boosted" or "boosted-leaf-wise".
     is_boosted : bool, default=False
-        Whether it is gradient boosting that grows on the binned table. Its models of all folds
-        are kept, whose mean is better than one model that is fitted on all rows.
+        Whether it is gradient boosting that grows on the binned table. The models of all folds are
+        kept, as their mean is better than one model fitted on all rows.
     is_external : bool, default=False
-        Whether it is a user's estimator, which sees the columns of a data frame as they are.
+        Whether it is a user's estimator, which gets the columns of a data frame as they are.
     chosen : dict or None, default=None
-        Parameters of the model that its fit on the first fold has chosen for all others.
+        Parameters of the model that its fit on the first fold has chosen for the other folds.
     """
 
     name: str
@@ -41,7 +41,7 @@ class MemberSpec:
     chosen: dict[str, Any] | None = None
 
     def with_chosen(self, chosen: dict[str, Any] | None) -> MemberSpec:
-        """The same with these parameters, if there are any."""
+        """Copy with these parameters, if there are any."""
         if chosen is None:
             return self
         return replace(self, model=clone(self.model).set_params(**chosen), chosen=chosen)
@@ -57,14 +57,14 @@ class MemberSpec:
         return self.is_forest or self.is_boosted or is_serializable(self.model)
 
     def in_full(self, times: int) -> MemberSpec:
-        """A forest for all samples: a named one has so many times as many trees."""
+        """Forest for a fit on all samples: a named forest has `times` as many trees."""
         if self.kind is None:
             return self
         model = clone(self.model)
         return replace(self, model=model.set_params(n_estimators=times * model.n_estimators))
 
     def limited(self, max_depth: int | None) -> MemberSpec:
-        """With a depth limit, if it is a random forest that has none of its own."""
+        """Copy with a depth limit, if it is a random forest without a limit of its own."""
         forest = self.model
         if (
             max_depth is None
@@ -77,5 +77,5 @@ class MemberSpec:
 
     @property
     def needs_numbers(self) -> bool:
-        """Whether it sees numbers, not the binned table."""
+        """Whether its input is numbers instead of the binned table."""
         return not (self.is_forest or self.is_boosted)

@@ -1,4 +1,4 @@
-"""Layers of a fit on disk, as plain arrays, so that a fit that was killed can go on."""
+"""Layers of a fit on disk, as plain arrays, from which an interrupted fit goes on."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ from mddf._base.messages import short
 from mddf._base.serialization import FORMAT, from_plain, to_plain
 from mddf._binning.binned_table import BinnedTable
 from mddf._binning.high_cardinality import CategoryLevels
+from mddf._resampling.folds import Folds
 
-# Parameters that do not change what is grown.
-_ANY = {"n_jobs", "verbose", "checkpoint", "transform_layers", "transform_forests"}
-# Inputs of which only a hash is kept, and how one that differs is called.
+# Parameters that do not change the layers.
+_WITHOUT_EFFECT = {"n_jobs", "verbose", "checkpoint", "transform_layers", "transform_forests"}
+# Inputs of which only a hash is kept, with the words of the error if one differs.
 _INPUTS = {
     "X": "another X",
     "y": "another y",
@@ -33,32 +34,34 @@ _INPUTS = {
     "groups": "another groups",
     "folds": "other folds by cv",
 }
-# Lists of fewer characters are written out rather than hashed.
-_LONG = 2000
-# Bytes at a file's end: the checksum of those before.
-_CHECKSUM = 32
-Found = TypeVar("Found")
+# Longer lists are hashed rather than written out: they would make errors unreadable.
+_MAX_CHARACTERS = 2000
+# Length of the checksum at the end of a file.
+_CHECKSUM_BYTES = 32
+Layer = TypeVar("Layer")
 
 
 class Checkpoint:
-    """A folder with a file for each layer that a fit has grown.
+    """Folder with a file for each layer of a fit.
 
-    A file appears under its name when it is complete. It says of which fit and layer it is, and
-    ends with a checksum, so that nothing is read of a file that was damaged, nor of one that was
-    renamed. Errors of the file system, which are OSError, name the parameter.
+    A file appears under its name when it is complete. It holds the number of its layer, and what
+    the fit depends on, and ends with a checksum, so that damaged or renamed files are refused.
+    Errors of the file system (OSError) name the parameter.
 
     Parameters
     ----------
     folder : str or path
     fit : dict of str to str
-        What the fit is of, from `description`.
+        What the fit depends on, from `description`.
     """
 
     def __init__(self, folder: Any, fit: dict[str, str]) -> None:
-        self.folder, self.fit = Path(folder), fit
+        self.folder = Path(folder)
+        self.fit = fit
         with self._named():
             self.folder.mkdir(parents=True, exist_ok=True)
-            if not self._path(0).exists():  # known before a layer has taken its time
+            # Whether files can be written is known before a layer has taken its time.
+            if not self._path(0).exists():
                 tempfile.TemporaryFile(dir=self.folder).close()
 
     @contextmanager
@@ -67,21 +70,21 @@ class Checkpoint:
         try:
             yield
         except OSError as error:
-            what = f"checkpoint must be a folder that can be written to: {error.strerror}"
-            raise OSError(error.errno, what, str(self.folder)) from error
+            message = f"checkpoint must be a folder that can be written to: {error.strerror}"
+            raise OSError(error.errno, message, str(self.folder)) from error
 
     def _path(self, number: int) -> Path:
         return self.folder / f"layer-{number + 1:03}.npz"
 
-    def load(self, number: int, read: Callable[..., Found]) -> Found | None:
-        """What was saved of a layer, None if it has not been grown.
+    def load(self, number: int, read: Callable[..., Layer]) -> Layer | None:
+        """Load a layer; None if there is no file of it.
 
         Parameters
         ----------
         number : int
             From 0.
         read : callable
-            What to make of the parts that `save` got, where tuples have become lists.
+            Makes a layer from the parts that `save` got, where tuples have become lists.
 
         Raises
         ------
@@ -100,7 +103,7 @@ class Checkpoint:
             return read(*from_plain(_filled(plain, arrays)))
 
     def save(self, number: int, *parts: Any) -> None:
-        """Write what `load` reads; whole or not at all, whenever the process is killed."""
+        """Save the parts of a layer; completely or not at all, if the process is killed."""
         arrays: dict[str, np.ndarray] = {}
         outline = json.dumps([number + 1, self.fit, _outline(to_plain(parts), arrays)])
         arrays["outline"] = np.frombuffer(outline.encode(), np.uint8)
@@ -122,26 +125,26 @@ class Checkpoint:
             now = self.fit.get(name)
             if before.get(name) == now:
                 continue
-            what = _INPUTS.get(name, f"{name}={before.get(name)}, not {name}={now}")
+            difference = _INPUTS.get(name, f"{name}={before.get(name)}, not {name}={now}")
             raise ValueError(
-                f"checkpoint: {str(self.folder)!r} is of a fit with {what}; give another folder, "
-                "or delete this one"
+                f"checkpoint: {str(self.folder)!r} is of a fit with {difference}; give another "
+                "folder, or delete this one"
             )
 
 
 def _checksum(file: BinaryIO, n_bytes: int) -> bytes:
-    """That of a file's first bytes, after which the file's position is."""
+    """Checksum of the first bytes of a file, which is then positioned after them."""
     file.seek(0)
-    found = blake2b(digest_size=_CHECKSUM // 2)
+    digest = blake2b(digest_size=_CHECKSUM_BYTES // 2)
     for first in range(0, n_bytes, 2**20):
-        found.update(file.read(min(2**20, n_bytes - first)))
-    return found.hexdigest().encode()
+        digest.update(file.read(min(2**20, n_bytes - first)))
+    return digest.hexdigest().encode()
 
 
 def _contents(path: Path) -> tuple[Any, dict[str, Any], Any, dict[str, np.ndarray]]:
     """Number, fit and outline of a layer, and its arrays."""
     with path.open("rb") as file:
-        n_bytes = file.seek(0, os.SEEK_END) - _CHECKSUM
+        n_bytes = file.seek(0, os.SEEK_END) - _CHECKSUM_BYTES
         if n_bytes < 0 or _checksum(file, n_bytes) != file.read():
             raise ValueError("its checksum is wrong: it is damaged, or not a whole layer's")
         file.seek(0)
@@ -153,13 +156,13 @@ def _contents(path: Path) -> tuple[Any, dict[str, Any], Any, dict[str, np.ndarra
 
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
-    """Have all errors of what a file holds name it, and say what to do."""
+    """Have all errors about the contents of a file name the file and a remedy."""
     try:
         yield
     except OSError as error:
-        what = f"checkpoint cannot be read: {error.strerror or error}"
-        raise OSError(error.errno, what, str(path)) from error
-    except Exception as error:  # whatever somebody wrote with a checksum of his own
+        message = f"checkpoint cannot be read: {error.strerror or error}"
+        raise OSError(error.errno, message, str(path)) from error
+    except Exception as error:  # a file with a valid checksum can hold anything
         raise ValueError(_unreadable(path, str(error) or type(error).__name__)) from error
 
 
@@ -171,7 +174,7 @@ def _unreadable(path: Path, why: str) -> str:
 
 
 def description(estimator: Any, **inputs: Any) -> dict[str, str]:
-    """What decides the result of a fit: parameters, release and format, and hashes of the inputs.
+    """Everything on which a fit depends: parameters, release, format, and hashes of the inputs.
 
     Parameters
     ----------
@@ -189,24 +192,25 @@ def description(estimator: Any, **inputs: Any) -> dict[str, str]:
     parameters = {
         name: "given folds" if name == "cv" and "folds" in inputs else _text(value)
         for name, value in estimator.get_params(deep=False).items()
-        if name not in _ANY
+        if name not in _WITHOUT_EFFECT
     }
     hashes = {name: fingerprint(*arrays) for name, arrays in inputs.items()}
     release = import_module("mddf").__version__
-    what = {"mddf": release, "format": str(FORMAT), "estimator": type(estimator).__name__}
-    return {**what, **parameters, **hashes}
+    versions = {"mddf": release, "format": str(FORMAT), "estimator": type(estimator).__name__}
+    return {**versions, **parameters, **hashes}
 
 
 def fit_inputs(
     table: BinnedTable,
     y: np.ndarray,
-    sample_weight: Any,
-    groups: Any,
-    folds: Any = None,
-    numbers: Any = None,
+    sample_weight: np.ndarray | None,
+    groups: np.ndarray | None,
+    *,
+    folds: Folds | None = None,
+    numbers: np.ndarray | None = None,
     levels: CategoryLevels | None = None,
-) -> dict[str, list[Any]]:
-    """The arrays of a fit's inputs by name; what depends on others comes after them.
+) -> dict[str, list[np.ndarray]]:
+    """Arrays of a fit's inputs by name. X comes last, since its bins depend on the others.
 
     Parameters
     ----------
@@ -215,11 +219,11 @@ def fit_inputs(
     y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
     sample_weight, groups : array of shape (n_samples,) or None
     folds : list of (ndarray, ndarray), default=None
-        Those that `cv` gave by itself. What a splitter is called does not say what it gives.
-    numbers : ndarray of shape (n_samples, n_raw), default=None
-        What members see that are no forests.
+        Folds that `cv` gives. The name of a splitter does not determine its folds.
+    numbers : ndarray of shape (n_samples, n_features), default=None
+        Features as numbers, for members that are not forests.
     levels : CategoryLevels or None, default=None
-        Of columns that boosted trees see statistics of.
+        Levels of columns with many categories, for boosted trees.
     """
     more = [*([] if numbers is None else [numbers]), *([] if levels is None else [levels.numbers])]
     inputs = {
@@ -234,15 +238,18 @@ def fit_inputs(
 
 
 def _text(value: Any) -> str:
-    """A parameter's value, alike in every process, and for what means the same."""
+    """Text of a parameter's value, the same in every process and for equivalent values."""
     if hasattr(value, "tolist") and not isinstance(value, type):  # of numpy or pandas
         value = value.tolist()
     if isinstance(value, BaseEstimator):
-        given = ", ".join(f"{k}={_text(v)}" for k, v in value.get_params(deep=False).items())
-        return f"{type(value).__name__}({given})"
+        parameters = value.get_params(deep=False).items()
+        arguments = ", ".join(f"{name}={_text(item)}" for name, item in parameters)
+        return f"{type(value).__name__}({arguments})"
     if isinstance(value, list | tuple):
         text = f"[{', '.join(map(_text, value))}]"
-        return text if len(text) <= _LONG else f"{len(value)} values {_hash(text.encode())}"
+        if len(text) <= _MAX_CHARACTERS:
+            return text
+        return f"{len(value)} values {_hash(text.encode())}"
     if isinstance(value, dict):
         items = sorted((_text(key), _text(item)) for key, item in value.items())
         return f"{{{', '.join(f'{key}: {item}' for key, item in items)}}}"
@@ -265,7 +272,7 @@ def _hash(data: bytes) -> str:
 
 
 def _outline(value: Any, arrays: dict[str, np.ndarray]) -> Any:
-    """The value for JSON, its arrays put aside under numbers."""
+    """The value for JSON, with numbers in place of its arrays, which are collected."""
     if isinstance(value, np.ndarray):
         arrays[str(len(arrays))] = value
         return {"array": len(arrays) - 1}

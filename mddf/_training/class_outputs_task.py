@@ -1,37 +1,38 @@
-"""The task of a deep forest whose samples have a class of each of several outputs."""
+"""Task of samples that have a class of each of several outputs."""
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from mddf._core import ValueTarget
+from mddf._core import ClassTarget, ValueTarget
 from mddf._ensemble.blending import by_output
 from mddf._targets.class_outputs import ClassOutputs
-from mddf._training.tasks import ClassificationTask, weights_of
+from mddf._training.tasks import ClassificationTask, Score, weights_for_rows
 
-# Samples whose classes together are those of fewer others count as of one stratum.
-_LEAST_STRATUM = 10
+# Combinations of classes with fewer samples are merged into one stratum: with at most ten folds,
+# they could not be spread evenly.
+_MIN_SAMPLES_OF_STRATUM = 10
 
 
 class ClassOutputsTask(ClassificationTask):
-    """Classes of several outputs, judged by the mean of their log-losses.
+    """Classification of several outputs, evaluated by the mean of their log-losses.
 
-    Forecasts hold the probabilities of the classes of all outputs side by side. Targets are the
-    places of a sample's classes among these, of shape (n_samples, n_outputs).
+    Forecasts hold the probabilities of the classes of all outputs side by side. The target holds
+    the positions of a sample's classes among these, of shape (n_samples, n_outputs).
 
     Parameters
     ----------
     outputs : ClassOutputs
-        With a number for each class.
-    weight, calibrate, score, measure
-        As `ClassificationTask` has them. Exponents are common to all outputs.
+        With ``every_class=True``.
+    weight, calibrate, score, score_name
+        As in `ClassificationTask`. All outputs have the same exponents.
     """
 
-    shown = ("log_loss", "accuracy")
+    printed_metrics = ("log_loss", "accuracy")
     has_margins = False
+    leaf_values: ClassOutputs
 
     def __init__(
         self,
@@ -39,8 +40,8 @@ class ClassOutputsTask(ClassificationTask):
         weight: np.ndarray | None,
         *,
         calibrate: bool,
-        score: Any = None,
-        measure: Any = "log-loss",
+        score: Score | None = None,
+        score_name: str = "log-loss",
     ) -> None:
         super().__init__(
             outputs.places,
@@ -48,64 +49,61 @@ class ClassOutputsTask(ClassificationTask):
             weight,
             calibrate=calibrate,
             score=score,
-            measure=measure,
+            score_name=score_name,
         )
-        self.values, self.widths = outputs, outputs.n_classes
+        self.leaf_values = outputs
+        self.n_classes_per_output = outputs.n_classes
 
     @cached_property
-    def cells(self) -> ValueTarget:  # type: ignore[override]
-        """What the kernel grows on."""
-        return self.values.cells
+    def kernel_target(self) -> ClassTarget | ValueTarget:
+        return self.leaf_values.cells
 
-    def of_rows(self, rows: np.ndarray) -> ClassOutputsTask:
-        """The same of some samples, judged by log-loss."""
-        weight = weights_of(rows, self.weight)
-        return ClassOutputsTask(self.values.of_rows(rows), weight, calibrate=self.calibrate)
+    def for_rows(self, rows: np.ndarray) -> ClassOutputsTask:
+        weight = weights_for_rows(rows, self.weight)
+        outputs = self.leaf_values.of_rows(rows)
+        return ClassOutputsTask(outputs, weight, calibrate=self.calibrate)
 
     @property
-    def y(self) -> np.ndarray:
-        """What estimators are fitted to that are no forests."""
-        return self.values.labels
+    def estimator_target(self) -> np.ndarray:
+        return self.leaf_values.labels
 
     @property
     def outputs(self) -> list[tuple[np.ndarray, int]]:
-        """Of each output, what boosting learns, and the number of classes."""
-        return list(zip(self.values.labels.T, self.values.n_classes, strict=True))
+        return list(zip(self.leaf_values.labels.T, self.leaf_values.n_classes, strict=True))
 
     @property
-    def key(self) -> np.ndarray:
-        """What the order of rows goes by."""
-        return self.values.key
+    def order_key(self) -> np.ndarray:
+        return self.leaf_values.key
 
     @cached_property
     def strata(self) -> np.ndarray:
-        """What folds are to have equal shares of: classes of all outputs together."""
+        """A stratum is a combination of classes of all outputs."""
         _, strata, counts = np.unique(
-            self.values.labels, axis=0, return_inverse=True, return_counts=True
+            self.leaf_values.labels, axis=0, return_inverse=True, return_counts=True
         )
         strata = strata.reshape(-1)
-        return np.where(counts[strata] < _LEAST_STRATUM, 0, strata + 1)
+        return np.where(counts[strata] < _MIN_SAMPLES_OF_STRATUM, 0, strata + 1)
 
     @property
-    def ignorance(self) -> Any:
-        """The forecast of a sample that no tree predicts."""
-        return np.repeat(1 / np.array(self.values.n_classes), self.values.n_classes)
+    def prior(self) -> float | np.ndarray:
+        return np.repeat(1 / np.array(self.leaf_values.n_classes), self.leaf_values.n_classes)
 
     @property
-    def n_times(self) -> int:
-        """How many times as many trees a forest of all samples has as that of a fold."""
+    def refit_tree_factor(self) -> int:
         return 1
 
     @property
-    def numbers_of_a_round(self) -> float:
-        """What a round of boosting costs: numbers in leaves, over those of two classes."""
-        return float(sum(max(1.0, n / 2) for n in self.values.n_classes))
+    def boosting_cost(self) -> float:
+        """Each output has trees of its own."""
+        return float(sum(max(1.0, n / 2) for n in self.leaf_values.n_classes))
 
-    def means(self, sums: np.ndarray, n_trees: np.ndarray) -> np.ndarray:
-        """Forecasts from sums over trees; see `grower.GrowthResult`."""
+    def forecast_from_sums(self, sums: np.ndarray, n_trees: np.ndarray) -> np.ndarray:
         return (sums[:, ::2] + sums[:, 1::2]) / n_trees[:, None]
 
-    def _right(self, forecasts: np.ndarray) -> np.ndarray:
-        """Whether the most probable classes are a sample's own, of all outputs together."""
-        said = [part.argmax(axis=1) for part in by_output(forecasts, self.values.n_classes)]
-        return np.all(np.stack(said, axis=1) == self.values.labels, axis=1)
+    def _is_correct(self, forecast: np.ndarray) -> np.ndarray:
+        """Whether the most probable classes of all outputs are the sample's own."""
+        predicted = [
+            probabilities.argmax(axis=1)
+            for probabilities in by_output(forecast, self.leaf_values.n_classes)
+        ]
+        return np.all(np.stack(predicted, axis=1) == self.leaf_values.labels, axis=1)

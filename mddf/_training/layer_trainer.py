@@ -1,4 +1,4 @@
-"""Training the members of a layer on parts of the rows."""
+"""Training the members of a layer on splits of the rows."""
 
 from __future__ import annotations
 
@@ -12,53 +12,53 @@ import numpy as np
 
 from mddf._base.memmap import put_aside
 from mddf._binning.binned_table import BinnedTable
-from mddf._core import ClassTarget, Sampling, ValueTarget
-from mddf._fitted.vector_layout import GRAIN, rounded, shown_numbers
+from mddf._core import HeldOut, Sampling
+from mddf._fitted.vector_layout import GRAIN, rounded, select_columns
 from mddf._members.dataframes import FrameMaker
 from mddf._members.external_training import TrainingData, fit_external
 from mddf._members.spec import MemberSpec
+from mddf._resampling.folds import Folds
 from mddf._resampling.sampling import plan_sampling
 from mddf._targets.weights import RowWeights
+from mddf._training.tasks import Task
 from mddf._trees import grower
 
-
-class Task(Protocol):
-    """What is to be learnt of each sample: see :mod:`mddf._training.tasks`."""
-
-    target: np.ndarray
-    n_columns: int
-    weight: np.ndarray | None
-
-    @property
-    def cells(self) -> ClassTarget | ValueTarget:
-        """What the kernel grows on."""
-
-    def means(self, sums: np.ndarray, n_trees: np.ndarray) -> np.ndarray:
-        """Forecasts from sums over trees."""
+# A fitted estimator, and its vectors of the rows that its split holds out.
+EstimatorFit = tuple[Any, np.ndarray]
 
 
 class Split(NamedTuple):
-    """Rows of a model: those to train on, those held out, and whether the model is kept."""
+    """Rows to train on, rows held out, and whether the model of this split is kept."""
 
     train: np.ndarray
-    held_out: Any  # rows, OUT_OF_BAG or None
+    held_out: np.ndarray | HeldOut | None
     keep: bool = True
+
+    def held_out_rows(self) -> np.ndarray | None:
+        """Rows held out; out-of-bag rows exist for forests only."""
+        assert not isinstance(self.held_out, HeldOut)
+        return self.held_out
+
+
+def splits_from_folds(folds: Folds, *, keep: bool = False) -> list[Split]:
+    """One split for each fold."""
+    return [Split(train, held_out, keep) for train, held_out in folds]
 
 
 @dataclass(frozen=True)
 class LayerInput:
-    """What a layer sees, and how it samples.
+    """Columns that a layer sees, and weights by which it samples.
 
     Attributes
     ----------
     columns : ndarray of int32
-        Which columns of the table.
+        Columns of the table.
     reweighting : ndarray of shape (n_samples,) or None
         Factors of the samples' weights.
     redraw : bool
-        Draw samples in proportion to these factors rather than weigh them.
+        Draw samples in proportion to these factors rather than weight them.
     added : ndarray of shape (n_samples, n_added) or None
-        The last columns of the table as numbers, for estimators that are no forests.
+        Last columns of the table as numbers, for members that are not forests.
     """
 
     columns: np.ndarray
@@ -67,304 +67,343 @@ class LayerInput:
     added: np.ndarray | None = None
 
 
+@dataclass(frozen=True)
+class LayerJob:
+    """Input, splits and seeds on which members of a layer are trained.
+
+    Attributes
+    ----------
+    layer_input : LayerInput
+    splits : sequence of Split
+    entropy : sequence of int
+        Entropy of the random streams.
+    description : str
+        Text of the progress bar.
+    """
+
+    layer_input: LayerInput
+    splits: Sequence[Split]
+    entropy: Sequence[int]
+    description: str = "layer"
+
+
 class OutOfFoldAggregator(Protocol):
-    """How predictions of the rows that parts hold out become out-of-fold vectors."""
+    """Combines predictions of held-out rows into out-of-fold vectors of all rows."""
 
-    def read(self, grown: grower.GrowthResult) -> np.ndarray:
-        """What a forest says of the rows that a part holds out."""
+    def held_out_vectors(self, growth: grower.GrowthResult) -> np.ndarray:
+        """A forest's contribution for the rows that its split holds out."""
 
-    def finish(self, total: np.ndarray) -> np.ndarray:
-        """The vectors, from sums over parts, which may be written over."""
+    def combined(self, total: np.ndarray) -> np.ndarray:
+        """Vectors from the sum of the contributions, which may be overwritten."""
 
 
 @dataclass(frozen=True)
 class SumOfTrees:
-    """Sums over all trees that did not see a row, scaled; shares of classes where there is none.
+    """Sums over all trees that did not see a row, scaled to sum 1.
 
-    In a file if they are large.
+    Rows that every tree saw get the class shares. Large results are in a file.
     """
 
     task: Task
 
-    def read(self, grown: grower.GrowthResult) -> np.ndarray:
-        """See OutOfFoldAggregator."""
-        assert grown.sums is not None
-        return grown.sums
+    def held_out_vectors(self, growth: grower.GrowthResult) -> np.ndarray:
+        assert growth.sums is not None
+        return growth.sums
 
-    def finish(self, total: np.ndarray) -> np.ndarray:
-        """See OutOfFoldAggregator."""
+    def combined(self, total: np.ndarray) -> np.ndarray:
         with np.errstate(invalid="ignore"):
             total /= total.sum(axis=1, keepdims=True)
         total /= GRAIN
         np.rint(total, out=total)
         total *= GRAIN
-        unseen = np.isnan(total[:, 0])
-        if unseen.any():
+        has_no_tree = np.isnan(total[:, 0])
+        if has_no_tree.any():
             task = self.task
             prior = np.bincount(task.target, task.weight, minlength=task.n_columns)
-            total[unseen] = prior / prior.sum()
+            total[has_no_tree] = prior / prior.sum()
         return put_aside(total)
 
 
 @dataclass(frozen=True)
 class MeanOfFolds:
-    """The mean over the folds that hold a row out, each of which does."""
+    """Mean over the folds that hold a row out; every row is held out at least once."""
 
     task: Task
-    times: np.ndarray
+    n_times_held_out: np.ndarray
 
     @classmethod
-    def of(cls, task: Task, folds: Sequence[tuple[np.ndarray, np.ndarray]]) -> MeanOfFolds:
-        """Of these folds."""
-        times = np.zeros(len(task.target))
+    def from_folds(cls, task: Task, folds: Folds) -> MeanOfFolds:
+        """Count how often the folds hold each row out."""
+        n_times_held_out = np.zeros(len(task.target))
         for _, held_out in folds:
-            times[held_out] += 1
-        return cls(task, times)
+            n_times_held_out[held_out] += 1
+        return cls(task, n_times_held_out)
 
-    def read(self, grown: grower.GrowthResult) -> np.ndarray:
-        """See OutOfFoldAggregator."""
-        assert grown.sums is not None
-        assert grown.n_trees is not None
-        return rounded(self.task.means(grown.sums, grown.n_trees))
+    def held_out_vectors(self, growth: grower.GrowthResult) -> np.ndarray:
+        assert growth.sums is not None
+        assert growth.n_trees is not None
+        return rounded(self.task.forecast_from_sums(growth.sums, growth.n_trees))
 
-    def finish(self, total: np.ndarray) -> np.ndarray:
-        """See OutOfFoldAggregator."""
-        total /= self.times[:, None]
+    def combined(self, total: np.ndarray) -> np.ndarray:
+        total /= self.n_times_held_out[:, None]
         return total
 
 
 @dataclass
-class Trained:
-    """A member that was trained on parts.
+class TrainedMember:
+    """A member that was trained on all splits.
 
     Attributes
     ----------
     models : list
-        One of each part: what grew, without its sums, or a fitted estimator.
+        One for each split: a `GrowthResult` without its sums, or a fitted estimator.
     vectors : ndarray of shape (n_samples, n_columns)
-        Of the rows that were held out.
+        Predictions of the held-out rows.
     """
 
     models: list[Any] = field(default_factory=list)
     vectors: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class LayerTrainer:
-    """What all layers are trained on, and how.
+    """Trains members of layers on a binned table.
 
     Attributes
     ----------
     table : BinnedTable
-        The features, and on the right columns for those that a layer adds.
-    n_raw : int
-        Columns of features.
-    numbers : ndarray of shape (n_samples, n_raw) or None
-        The features for members that are no forests.
-    task : ClassificationTask or RegressionTask
-        What is to be learnt of each sample.
+        The features, followed by spare columns for the features that a layer adds.
+    n_features : int
+        Number of features.
+    numbers : ndarray of shape (n_samples, n_features) or None
+        The features as numbers, for members that are not forests.
+    task : Task
     weights : RowWeights
     order : ndarray of int32 of shape (n_samples,)
-        All rows, in an order that depends on what they hold: bootstraps draw from it.
+        All rows in their canonical order, from which bootstraps draw.
     n_jobs : int or None
-    show_bar : bool
-        Whether a bar counts trees.
+    show_progress : bool
+        Whether a progress bar counts trees.
     """
 
     table: BinnedTable
-    n_raw: int
+    n_features: int
     numbers: np.ndarray | None
-    task: Any
+    task: Task
     weights: RowWeights
     order: np.ndarray
     n_jobs: int | None = None
-    show_bar: bool = False
+    show_progress: bool = False
 
     @property
-    def limits(self) -> dict[str, Any]:
-        """When growing ends in any case, and what then; see `grower.growing`."""
+    def growing_limits(self) -> dict[str, Any]:
+        """Arguments `until` and `whole` of `grower.growing`, if there is a limit of time."""
         return {}
 
     @property
-    def everything(self) -> np.ndarray:
-        """All rows."""
-        return np.arange(len(self.order), dtype=np.int32)
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return len(self.order)
 
-    def append(self, features: Iterable[np.ndarray]) -> None:
-        """Bin features that a layer adds, in parts side by side, into the columns for them."""
-        first = self.n_raw
-        for part in features:
+    @property
+    def all_rows(self) -> np.ndarray:
+        """Numbers of all rows."""
+        return np.arange(self.n_samples, dtype=np.int32)
+
+    def append_features(self, parts: Iterable[np.ndarray]) -> None:
+        """Bin features that a layer adds, side by side, into the spare columns."""
+        first = self.n_features
+        for part in parts:
             self.table.replace_columns(
                 first, part, sample_weight=self.weights.row, n_jobs=self.n_jobs
             )
             first += part.shape[1]
 
-    def seen_columns(self, member: MemberSpec, columns: np.ndarray, train: Any) -> np.ndarray:
-        """Columns that a forest sees which trains on some rows; all that the layer does."""
+    def columns_for(
+        self, member: MemberSpec, columns: np.ndarray, train: np.ndarray
+    ) -> np.ndarray:
+        """Columns that a forest sees of those that its layer sees: here all."""
         return columns
 
-    def grow(
-        self,
-        members: Mapping[int, MemberSpec],
-        view: LayerInput,
-        parts: Sequence[Split],
-        entropy: Sequence[int],
-        description: str,
-        *,
-        importances: bool = False,
+    def grow_forests(
+        self, members: Mapping[int, MemberSpec], job: LayerJob, *, importances: bool = False
     ) -> Generator[tuple[grower.TreeJob, grower.GrowthResult]]:
-        """Grow forests on parts of the rows: for each member, for each part.
+        """Grow forests; yields the results for each member, for each split.
 
         Parameters
         ----------
         members : dict of int to MemberSpec
-            By the numbers that their seeds depend on.
-        view : LayerInput
-        parts : sequence of Split
-        entropy : sequence of int
-            Of the seeds.
-        description : str
-            What the bar says.
+            By the numbers on which their seeds depend.
+        job : LayerJob
         importances : bool, default=False
-            Whether the importances of forests that are not kept are wanted, too.
+            Whether importances of forests that are not kept are also returned.
         """
+        tree_jobs = self._tree_jobs(members, job, importances)
+        growing = grower.growing(
+            self.table,
+            self.task.kernel_target,
+            tree_jobs,
+            n_jobs=self.n_jobs,
+            verbose=self.show_progress,
+            description=job.description,
+            **self.growing_limits,
+        )
+        with closing(growing):
+            yield from zip(tree_jobs, growing, strict=True)
+
+    def _tree_jobs(
+        self, members: Mapping[int, MemberSpec], job: LayerJob, importances: bool
+    ) -> list[grower.TreeJob]:
+        tree_jobs = []
+        # Forests that sample alike share a sampling.
         samplings: dict[tuple[Any, ...], Sampling] = {}
-        blocks = []
         for number, member in members.items():
             forest = member.model
-            most = forest.max_samples if forest.bootstrap else None
-            for k, (train, held_out, keep) in enumerate(parts):
-                key = (forest.bootstrap, most, k)  # forests that sample alike share how
+            max_samples = forest.max_samples if forest.bootstrap else None
+            for split_number, split in enumerate(job.splits):
+                key = (forest.bootstrap, max_samples, split_number)
                 if key not in samplings:
-                    samplings[key] = plan_sampling(
-                        self.order,
-                        self.weights,
-                        train=train,
-                        bootstrap=bool(forest.bootstrap),
-                        max_samples=most,
-                        labels=self.task.target if forest.bootstrap == "balanced" else None,
-                        reweighting=view.reweighting,
-                        redraw=view.redraw,
-                    )
-                columns = self.seen_columns(member, view.columns, train)
-                block = grower.TreeJob(
-                    seeds=grower.draw_seeds((*entropy, number, k), forest.n_estimators),
+                    samplings[key] = self._sampling(forest, max_samples, split, job.layer_input)
+                columns = self.columns_for(member, job.layer_input.columns, split.train)
+                tree_job = grower.TreeJob(
+                    seeds=grower.draw_seeds(
+                        (*job.entropy, number, split_number), forest.n_estimators
+                    ),
                     options=forest._tree_options(
-                        len(samplings[key].rows), len(columns), self.task.values
+                        len(samplings[key].rows), len(columns), self.task.leaf_values
                     ),
                     sampling=samplings[key],
                     columns=columns,
-                    held_out=held_out,
-                    importances=keep or importances,
-                    keep=keep,
+                    held_out=split.held_out,
+                    importances=split.keep or importances,
+                    keep=split.keep,
                 )
-                blocks.append(block)
-        grown = grower.growing(
-            self.table,
-            self.task.cells,
-            blocks,
-            n_jobs=self.n_jobs,
-            verbose=self.show_bar,
-            description=description,
-            **self.limits,
+                tree_jobs.append(tree_job)
+        return tree_jobs
+
+    def _sampling(
+        self, forest: Any, max_samples: Any, split: Split, layer_input: LayerInput
+    ) -> Sampling:
+        return plan_sampling(
+            self.order,
+            self.weights,
+            train=split.train,
+            bootstrap=bool(forest.bootstrap),
+            max_samples=max_samples,
+            labels=self.task.target if forest.bootstrap == "balanced" else None,
+            reweighting=layer_input.reweighting,
+            redraw=layer_input.redraw,
         )
-        with closing(grown):
-            yield from zip(blocks, grown, strict=True)
 
     def grow_all(
-        self,
-        members: Sequence[MemberSpec],
-        view: LayerInput,
-        parts: Sequence[Split],
-        entropy: Sequence[int],
-        description: str,
+        self, members: Sequence[MemberSpec], job: LayerJob
     ) -> list[list[grower.GrowthResult]]:
-        """The same, all at once: for each member, for each part."""
+        """Grow forests; returns the results for each member, for each split."""
         numbered = dict(enumerate(members))
-        grown = [one for _, one in self.grow(numbered, view, parts, entropy, description)]
-        return [grown[i * len(parts) : (i + 1) * len(parts)] for i in numbered]
+        results = [result for _, result in self.grow_forests(numbered, job)]
+        n_splits = len(job.splits)
+        return [results[i * n_splits : (i + 1) * n_splits] for i in numbered]
 
     def train_forests(
         self,
         members: Mapping[int, MemberSpec],
-        view: LayerInput,
-        parts: Sequence[Split],
-        entropy: Sequence[int],
-        description: str,
-        folding: OutOfFoldAggregator,
-        **options: bool,
-    ) -> dict[int, Trained]:
-        """The same, with the vectors of all rows that are held out; by the members' numbers."""
-        found = {number: Trained() for number in members}
-        if not found:
-            return found
-        with closing(self.grow(members, view, parts, entropy, description, **options)) as growing:
-            for trained in found.values():
-                total = np.zeros((len(self.order), self.task.n_columns))
-                for block, grown in islice(growing, len(parts)):
-                    held_out: Any = block.held_out
+        job: LayerJob,
+        aggregator: OutOfFoldAggregator,
+        *,
+        importances: bool = False,
+    ) -> dict[int, TrainedMember]:
+        """Grow forests, with the out-of-fold vectors of all rows; by the members' numbers."""
+        trained_members = {number: TrainedMember() for number in members}
+        if not trained_members:
+            return trained_members
+        growing = self.grow_forests(members, job, importances=importances)
+        with closing(growing):
+            for trained in trained_members.values():
+                total = np.zeros((self.n_samples, self.task.n_columns))
+                for tree_job, result in islice(growing, len(job.splits)):
+                    held_out: Any = tree_job.held_out
                     if held_out is grower.OUT_OF_BAG:
-                        held_out = block.sampling.rows
+                        held_out = tree_job.sampling.rows
                     if held_out is not None:
-                        total[held_out] += folding.read(grown)
-                    grown.sums = grown.n_trees = None
-                    trained.models.append(grown)
-                    del grown
-                trained.vectors = folding.finish(total)
+                        total[held_out] += aggregator.held_out_vectors(result)
+                    # Sums and totals are freed before the next forest grows.
+                    result.sums = result.n_trees = None
+                    trained.models.append(result)
+                    del result
+                trained.vectors = aggregator.combined(total)
                 del total
-        return found
+        return trained_members
 
-    def fit(
+    def fit_estimator(
         self,
         model: Any,
-        parts: Sequence[Split],
+        splits: Sequence[Split],
         entropy: Sequence[int],
+        *,
         name: str = "",
-        view: LayerInput | None = None,
+        layer_input: LayerInput | None = None,
         frames: FrameMaker | None = None,
-    ) -> list[tuple[Any, np.ndarray]]:
-        """Clones of an estimator on parts of the rows, and what they predict of those held out.
+    ) -> list[EstimatorFit]:
+        """Fit clones of an estimator on splits of the rows, and predict the held-out rows.
 
-        Without a `view`, they see all features, as data frames if there are `frames`.
+        Parameters
+        ----------
+        model : estimator
+        splits : sequence of Split
+        entropy : sequence of int
+            Entropy of the random states.
+        name : str, default=""
+            Name of the estimator in error messages.
+        layer_input : LayerInput, default=None
+            By default, the estimator sees all features and no reweighting.
+        frames : callable, default=None
+            Makes data frames of numbers, if the estimator is to see these.
         """
         assert self.numbers is not None
-        X, weights = self.numbers, self.weights.row
-        if view is not None:
-            X = shown_numbers(X, view.added, view.columns)
-            if view.reweighting is not None:
-                weights = view.reweighting * (1 if weights is None else weights)
+        X = self.numbers
+        weights = self.weights.row
+        if layer_input is not None:
+            X = select_columns(X, layer_input.added, layer_input.columns)
+            if layer_input.reweighting is not None:
+                weights = layer_input.reweighting * (1 if weights is None else weights)
         data = TrainingData(
             X=X,
-            target=self.task.y,
+            target=self.task.estimator_target,
             n_columns=self.task.n_columns,
             sample_weight=weights,
-            n_classes_per_output=self.task.widths,
+            n_classes_per_output=self.task.n_classes_per_output,
             frames=frames,
         )
-        rows = [(part[0], part[1]) for part in parts]
+        rows = [(split.train, split.held_out_rows()) for split in splits]
         return fit_external(model, data, rows, entropy=entropy, n_jobs=self.n_jobs, name=name)
 
     def train_estimator(
         self,
         member: MemberSpec,
-        view: LayerInput,
-        parts: Sequence[Split],
-        entropy: Sequence[int],
-        folding: OutOfFoldAggregator,
-    ) -> Trained:
-        """A member that is no forest, with the vectors of all rows that are held out."""
-        fitted = self.fit(member.model, parts, entropy, member.name, view)
-        return Trained([model for model, _ in fitted], self.join(fitted, parts, folding))
+        job: LayerJob,
+        aggregator: OutOfFoldAggregator,
+    ) -> TrainedMember:
+        """Fit a member that is not a forest, with the out-of-fold vectors of all rows."""
+        fits = self.fit_estimator(
+            member.model,
+            job.splits,
+            job.entropy,
+            name=member.name,
+            layer_input=job.layer_input,
+        )
+        vectors = self.out_of_fold_vectors(fits, job.splits, aggregator)
+        return TrainedMember([model for model, _ in fits], vectors)
 
-    def join(
+    def out_of_fold_vectors(
         self,
-        fitted: Sequence[tuple[Any, np.ndarray]],
-        parts: Sequence[Any],
-        folding: OutOfFoldAggregator,
+        fits: Sequence[EstimatorFit],
+        splits: Sequence[Split],
+        aggregator: OutOfFoldAggregator,
     ) -> np.ndarray:
-        """Vectors of all rows that are held out, of a member that is no forest."""
-        total = np.zeros((len(self.order), self.task.n_columns))
-        for part, (_, vectors) in zip(parts, fitted, strict=True):
-            if part[1] is not None:
-                total[part[1]] += vectors
-        return folding.finish(total)
+        """Vectors of all rows that the splits hold out, of a member that is not a forest."""
+        total = np.zeros((self.n_samples, self.task.n_columns))
+        for split, (_, vectors) in zip(splits, fits, strict=True):
+            if split.held_out is not None:
+                assert isinstance(split.held_out, np.ndarray)
+                total[split.held_out] += vectors
+        return aggregator.combined(total)

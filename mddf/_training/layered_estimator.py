@@ -1,29 +1,36 @@
-"""What estimators of several layers share: how they are fitted and asked."""
+"""Base class of estimators with layers: their fit, and features from their layers."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from numbers import Integral
 from os import PathLike
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import TransformerMixin, _fit_context
-from sklearn.utils import check_random_state
+from sklearn.utils._metadata_requests import MetadataRequest
 from sklearn.utils._param_validation import StrOptions
 
-from mddf._base.validation import COUNT, JOBS, Within, naming, unchanged_on_failure
+from mddf._base.validation import (
+    COUNT,
+    JOBS,
+    Within,
+    check_lengths,
+    naming,
+    unchanged_on_failure,
+)
 from mddf._binning.binned_table import BinnedTable
-from mddf._binning.binner import Binner, NewRows
-from mddf._fitted.base_estimators import warn_of_seen
-from mddf._fitted.batching import by_blocks, last
-from mddf._fitted.fitted_model import FittedStages
+from mddf._binning.binner import Binner
+from mddf._fitted.base_estimators import PredictsByStages, warn_of_seen
 from mddf._input.reading import read_table
 from mddf._input.table import Table
-from mddf._resampling.folds import ask_for_groups
+from mddf._resampling.folds import ask_for_groups, gives_folds, is_splitter
+from mddf._targets.target_validation import check_weights
 from mddf._training.checkpoints import Checkpoint, description
-from mddf._trees import predictor
+from mddf._training.seeds import Seeds
 
 CONSTRAINTS: dict[str, Any] = {
     "n_layers": [COUNT],
@@ -38,8 +45,49 @@ CONSTRAINTS: dict[str, Any] = {
 }
 
 
-class Layered(TransformerMixin):
-    """Grows layers, and asks its fitted stages about new rows.
+@dataclass(frozen=True)
+class FitInputs:
+    """Checked inputs of fit, except for the target.
+
+    Attributes
+    ----------
+    X
+        As the user passed it.
+    table : Table
+        The same as typed columns.
+    sample_weight : ndarray of shape (n_samples,) or None
+    groups : array of shape (n_samples,) or None
+        As the user passed them.
+    """
+
+    X: Any
+    table: Table
+    sample_weight: np.ndarray | None
+    groups: npt.ArrayLike | None
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of X."""
+        return self.table.shape[1]
+
+    def X_for_splitter(self, binner: Binner, cv: Any) -> Any:
+        """X as a splitter of scikit-learn can read it."""
+        if self.X is self.table and is_splitter(cv):
+            return binner.numbers(self.table)
+        return self.X
+
+
+@dataclass(frozen=True)
+class BinnedInputs:
+    """The binned table, the binner that was fitted to it, and the seeds of the fit."""
+
+    binner: Binner
+    table: BinnedTable
+    seeds: Seeds
+
+
+class Layered(PredictsByStages, TransformerMixin):
+    """An estimator that fits layers, and whose layers transform.
 
     Comes before scikit-learn's classes among the bases of an estimator.
     """
@@ -50,11 +98,17 @@ class Layered(TransformerMixin):
     n_jobs: int | None
     random_state: Any
     checkpoint: Any
-    _seen: str
+    _seen: str  # fingerprint of the table of the fit
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Grow the layers.
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
+    ) -> Self:
+        """Fit the layers.
 
         Parameters
         ----------
@@ -83,15 +137,19 @@ class Layered(TransformerMixin):
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit_transform(
-        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
     ) -> np.ndarray:
-        """Grow the layers and give the layer features of the samples they were grown on.
+        """Fit the layers and return the layer features of the training samples.
 
-        The features are out-of-fold: no tree that saw a sample says anything of it, so that
-        another model trained on them meets on new samples, after `transform`, nearly what it was
-        trained for. This is why they differ from ``fit(X, y).transform(X)``. Only nearly: from
-        the second layer on a sample's neighbours pass on vectors of trees that saw its label, so
-        that its own vectors tell a little too much of it.
+        The features are out-of-fold: they come from trees that did not see the sample. Another
+        model that is trained on them therefore meets similar features on new samples, after
+        `transform`. This is why they differ from ``fit(X, y).transform(X)``. From the second layer
+        on, the similarity is not perfect: a sample's neighbours pass on vectors of trees that saw
+        its label, so that its own vectors know a little too much about it.
 
         Parameters
         ----------
@@ -104,40 +162,51 @@ class Layered(TransformerMixin):
         """
         with unchanged_on_failure(self):
             vectors = self._fit(X, y, sample_weight, groups, with_features=True)
-        return self._features(vectors)
+        return self._join_layers(vectors)
 
     def _fit(
-        self, X: Any, y: Any, sample_weight: Any, groups: Any, *, with_features: bool
-    ) -> list[np.ndarray]:
-        """Fit; the out-of-fold vectors of all layers, if features are wanted of them."""
-        raise NotImplementedError
-
-    def _features(self, layers: list[np.ndarray]) -> np.ndarray:
-        """Features, shape (n_samples, n_features_out), of the vectors of all layers."""
-        raise NotImplementedError
-
-    def _coded(
         self,
-        table: Table,
-        given: Any,
-        n_spare: int,
+        X: Any,
+        y: Any,
+        sample_weight: npt.ArrayLike | None,
+        groups: npt.ArrayLike | None,
         *,
-        many_levels: int | None = None,
-        has_groups: bool = False,
-    ) -> tuple[Binner, BinnedTable, tuple[int, ...]]:
-        """The table as codes with spare columns, and the entropy of all random streams."""
-        binner = Binner(self.categorical_features, self.max_bins, self.n_jobs, many_levels)
-        binned = binner.fit_transform(table, given, n_spare=n_spare, has_groups=has_groups)
-        random = check_random_state(self.random_state)
-        return binner, binned, tuple(random.randint(0, 2**32, 4, dtype=np.uint64).tolist())
+        with_features: bool,
+    ) -> list[np.ndarray]:
+        """Fit; returns the out-of-fold vectors of all layers, if `with_features`."""
+        raise NotImplementedError
 
-    def _checkpoint(self, inputs: dict[str, list[np.ndarray]]) -> Checkpoint:
-        """That of a fit on these inputs."""
+    def _join_layers(self, vectors: list[np.ndarray]) -> np.ndarray:
+        """Layer features (n_samples, n_features_out) from the vectors of all layers."""
+        raise NotImplementedError
+
+    def _read_inputs(
+        self, X: Any, y: Any, sample_weight: npt.ArrayLike | None, groups: npt.ArrayLike | None
+    ) -> FitInputs:
+        table = read_table(self, X, reset=True, categorical_features=self.categorical_features)
+        check_lengths(X, y=y, groups=groups)
+        return FitInputs(X, table, check_weights(sample_weight, table.shape[0]), groups)
+
+    def _bin(
+        self, inputs: FitInputs, n_spare: int, many_levels: int | None = None
+    ) -> BinnedInputs:
+        """Bin the table, with spare columns on the right."""
+        binner = Binner(self.categorical_features, self.max_bins, self.n_jobs, many_levels)
+        table = binner.fit_transform(
+            inputs.table,
+            inputs.sample_weight,
+            n_spare=n_spare,
+            has_groups=inputs.groups is not None or gives_folds(self.cv),
+        )
+        return BinnedInputs(binner, table, Seeds.from_random_state(self.random_state))
+
+    def _open_checkpoint(self, inputs: dict[str, list[np.ndarray]]) -> Checkpoint:
+        """Checkpoint of a fit on these inputs."""
         with naming("checkpoint"):
             return Checkpoint(self.checkpoint, description(self, **inputs))
 
-    def get_metadata_routing(self) -> Any:
-        """What `fit` asks for: groups, where `cv` is a splitter that does.
+    def get_metadata_routing(self) -> MetadataRequest:
+        """Metadata that `fit` requests: groups, if `cv` is a splitter that uses them.
 
         Returns
         -------
@@ -145,63 +214,21 @@ class Layered(TransformerMixin):
         """
         return ask_for_groups(super().get_metadata_routing(), self.cv)
 
-    def _fitted_stages(self) -> FittedStages:
-        """What a fitted model consists of."""
-        raise NotImplementedError
+    def _average(self, X: Any) -> np.ndarray:
+        """Average over all layers, before calibration and in standardised units."""
+        rows = self._encode(X)
+        return self._fitted_stages().predict_in_blocks(rows, self.n_jobs, finish=False)
 
-    def _read_layers(
-        self,
-        X: Any,
-        read: Callable[[FittedStages, Iterator[tuple[np.ndarray, np.ndarray]]], list[np.ndarray]],
-        *,
-        warn_if_seen: bool = False,
-    ) -> list[np.ndarray]:
-        """Arrays for all rows of X, of what `read` makes of what the stages say of a block."""
-        fitted = self._fitted_stages()
-        table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
-        # What has been seen is known by the codes of all columns.
-        wanted = None if warn_if_seen else predictor.columns_used(fitted.blocks, fitted.n_raw)
-        rows = NewRows(
-            fitted.binner,
-            table,
-            n_spare=fitted.n_added,
-            wanted=wanted,
-            numbers=not fitted.sees_codes_only,
-            levels=fitted.columns_of_levels,
-        )
-        if warn_if_seen:
-            warn_of_seen(rows.codes(), self._seen)
-
-        def read_block(first: int, end: int) -> list[np.ndarray]:
-            return read(fitted, fitted.ask(rows.block(first, end), self.n_jobs))
-
-        return by_blocks(read_block, table.shape[0], fitted.row_bytes)
-
-    def _read_stages(
-        self, X: Any, read: Callable[[Iterator[np.ndarray]], list[np.ndarray]]
-    ) -> list[np.ndarray]:
-        """Arrays for all rows of X, of what `read` makes of the predictions after each layer."""
-        return self._read_layers(X, lambda fitted, asked: read(fitted.outcomes(asked)))
-
-    def _averages(self, X: Any) -> np.ndarray:
-        """The average over all layers, as it is before it is calibrated or put in units."""
-        (found,) = self._read_layers(X, lambda fitted, asked: [last(fitted.averages(asked))])
-        return found
-
-    def _layer_features(
-        self, X: Any, make: Callable[[list[np.ndarray]], np.ndarray]
-    ) -> np.ndarray:
-        """Features of new rows, which `make` makes of the vectors of all layers."""
-
-        def read(_: FittedStages, asked: Iterator[Any]) -> list[np.ndarray]:
-            return [make([vectors for vectors, _ in asked])]
-
-        (features,) = self._read_layers(X, read, warn_if_seen=True)
-        return features
+    def _layer_features(self, X: Any) -> np.ndarray:
+        """Layer features of new rows; warns if they are the rows of the fit."""
+        # Whether they are is decided by the codes of all columns.
+        rows = self._encode(X, all_columns=True)
+        warn_of_seen(rows.codes(), self._seen)
+        return self._fitted_stages().layer_features(rows, self.n_jobs, self._join_layers)
 
 
 def column_names(classes: np.ndarray) -> list[str]:
-    """Classes as parts of names that other libraries take, all different."""
+    """Classes as parts of names that other libraries accept, all different."""
     names = [re.sub(r"[^\w.+=-]", "_", str(label)) for label in classes]
     if len(set(names)) == len(names):
         return names

@@ -1,9 +1,10 @@
-"""The tasks of a deep forest: classification and regression."""
+"""Learning tasks of layers: a protocol, and the tasks of one output of classes or of numbers."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -11,7 +12,6 @@ from mddf._core import ClassTarget, ValueTarget
 from mddf._ensemble.blending import (
     UNCALIBRATED,
     Calibration,
-    Widths,
     calibration,
     error_weights,
     fit_exponent,
@@ -21,58 +21,202 @@ from mddf._ensemble.blending import (
     squared_errors,
 )
 from mddf._ensemble.margin_loss import class_margins, margin_moments, margin_ratio
+from mddf._targets.class_outputs import ClassOutputs
 from mddf._targets.kernel_targets import Values
 from mddf._targets.weights import n_counted
 from mddf._trees.arrays import shares
 
-_LEAVES: list[dict[str, Any]] = [{"min_samples_leaf": leaf} for leaf in (1, 2, 5)]
-_TRIALS = {"random": _LEAVES, "completely-random": _LEAVES}
-# So many samples make a member's own exponent count half.
-_SHRINKAGE = 500
-# Below so many samples no member gets weight 0.
-_FEW_SAMPLES = 400
-# With so many samples, half of the weight is spread evenly.
-_BY_CHANCE = 30
-# Members with less weight are dropped: they hardly change the average, but cost bytes and time.
-_LEAST_WEIGHT = 0.05
+# From forecasts to a number, larger if better.
+Score = Callable[[np.ndarray], float]
+
+# Leaf sizes that are compared for the named forests. Noisy targets favour larger leaves; the three
+# values were set by hand.
+_FOREST_OPTIONS: dict[str, list[dict[str, int]]] = {
+    "random": [{"min_samples_leaf": leaf} for leaf in (1, 2, 5)],
+    "completely-random": [{"min_samples_leaf": leaf} for leaf in (1, 2, 5)],
+}
+# The logarithm of a member's exponent is multiplied by n / (n + 500) for n samples: an exponent
+# that was fitted on few samples overfits them. Set by hand.
+_EXPONENT_SHRINKAGE = 500
+# Below this number of samples, out-of-fold losses cannot rank members reliably, so that every
+# member keeps a small weight.
+_MIN_SAMPLES_FOR_ZERO_WEIGHTS = 400
+# With this number of samples, half of the weight is spread evenly over the members. The share
+# falls as 30 / (n + 30). Set by hand.
+_SAMPLES_FOR_HALF_EVEN_WEIGHTS = 30
+# Members with a smaller weight are dropped. They hardly change the average, but cost memory and
+# prediction time.
+_MIN_WEIGHT = 0.05
 
 
-def weights_of(rows: np.ndarray, weight: np.ndarray | None) -> np.ndarray | None:
-    """Weights of some rows; None where all count alike or none has any."""
+class Task(Protocol):
+    """Learning task of a layer: targets, and how forecasts of them are evaluated and combined.
+
+    A forecast is an array of shape (n_samples, n_columns): class probabilities, or standardised
+    numbers. Its values for one sample are called a vector.
+
+    Attributes
+    ----------
+    target : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Class numbers, or numbers of mean 0 and variance 1.
+    n_columns : int
+        Numbers of a vector: classes or outputs.
+    weight : ndarray of shape (n_samples,) or None
+        Weights of the samples.
+    n_classes_per_output : list of int or None
+        Classes of each output, if there are several outputs of classes.
+    leaf_values : Values, ClassOutputs or None
+        Numbers that the leaves of trees hold; None if they hold class shares.
+    leaf_scale : float or ndarray of shape (n_outputs,)
+        Unit of these numbers.
+    score : callable or None
+        Score by which members are weighted and layers accepted; None for the loss.
+    score_name : str
+        Name of the score or loss.
+    printed_metrics : tuple of str
+        Metrics that `verbose` prints for each layer.
+    forest_options : dict of str to list of dict
+        Options that are compared for each kind of named forest.
+    min_samples_for_five_folds : int
+        With fewer samples, ten folds are used by default.
+    refit_tree_factor : int
+        Trees of a forest that is refitted on all samples, relative to a forest of one fold.
+    has_margins : bool
+        Whether forecasts have margins, by which samples can be reweighted.
+    prior : float or ndarray of shape (n_columns,)
+        Forecast of a sample for which there is no tree.
+    """
+
+    n_columns: int
+    weight: np.ndarray | None
+
+    @property
+    def target(self) -> np.ndarray: ...
+    @property
+    def n_classes_per_output(self) -> list[int] | None: ...
+    @property
+    def leaf_values(self) -> Values | ClassOutputs | None: ...
+    @property
+    def leaf_scale(self) -> float | np.ndarray: ...
+    @property
+    def score(self) -> Score | None: ...
+    @property
+    def score_name(self) -> str: ...
+    @property
+    def printed_metrics(self) -> tuple[str, ...]: ...
+    @property
+    def forest_options(self) -> Mapping[str, list[dict[str, int]]]: ...
+    @property
+    def min_samples_for_five_folds(self) -> int: ...
+    @property
+    def refit_tree_factor(self) -> int: ...
+    @property
+    def has_margins(self) -> bool: ...
+    @property
+    def prior(self) -> float | np.ndarray: ...
+
+    @property
+    def kernel_target(self) -> ClassTarget | ValueTarget:
+        """Target on which the kernel grows trees."""
+
+    @property
+    def estimator_target(self) -> np.ndarray:
+        """Target to which members that are not forests are fitted."""
+
+    @property
+    def outputs(self) -> list[tuple[np.ndarray, int]]:
+        """Target and number of classes of each output, for boosting; 0 classes for numbers."""
+
+    @property
+    def order_key(self) -> np.ndarray:
+        """Whole numbers of each sample that take part in the canonical order of rows."""
+
+    @property
+    def strata(self) -> np.ndarray:
+        """Stratum of each sample, of which all folds get equal shares."""
+
+    @property
+    def boosting_cost(self) -> float:
+        """Cost of a boosting round relative to one of two classes or of one number."""
+
+    def for_rows(self, rows: np.ndarray) -> Task:
+        """Task of some samples, without the user's score."""
+
+    def forecast_from_sums(self, sums: np.ndarray, n_trees: np.ndarray) -> np.ndarray:
+        """Mean over trees from sums over trees; see `grower.GrowthResult`."""
+
+    def losses(self, forecast: np.ndarray) -> np.ndarray:
+        """Loss of each sample."""
+
+    def mean_loss(self, forecast: np.ndarray) -> float:
+        """Weighted mean of the losses."""
+
+    def calibrated_losses(self, forecast: np.ndarray) -> np.ndarray:
+        """Loss of each sample after the forecast got the exponent of least mean loss."""
+
+    def sharpened(self, forecast: np.ndarray, exponent: float) -> np.ndarray:
+        """Forecast raised to the power of an exponent; numbers are returned as they are."""
+
+    def member_exponent(self, forecast: np.ndarray) -> float:
+        """Exponent of a member's forecast in the average; near 1 with few samples."""
+
+    def calibration(self, forecast: np.ndarray) -> Calibration:
+        """Calibration of an averaged forecast."""
+
+    def member_weights(self, forecasts: Sequence[np.ndarray]) -> np.ndarray:
+        """Weights of members in the average."""
+
+    def trial_weights(
+        self, forecasts: Sequence[np.ndarray], rows: np.ndarray, n_steps: int
+    ) -> np.ndarray:
+        """Weights of members by the loss of some samples, found in a few steps."""
+
+    def margins(self, forecast: np.ndarray) -> np.ndarray | None:
+        """Margins of a forecast; None if the task has none."""
+
+    def metrics(self, forecast: np.ndarray) -> dict[str, float]:
+        """Metrics of a member's forecast."""
+
+    def ensemble_metrics(self, forecast: np.ndarray) -> dict[str, float]:
+        """Metrics of an averaged forecast, with its "score", larger if better."""
+
+
+def weights_for_rows(rows: np.ndarray, weight: np.ndarray | None) -> np.ndarray | None:
+    """Weights of some rows; None if all rows count alike or none of them has weight."""
     return None if weight is None or not weight[rows].any() else weight[rows]
 
 
-def _without_small(weights: np.ndarray) -> np.ndarray:
-    """The weights without those below `_LEAST_WEIGHT`."""
-    kept = np.where(weights < min(_LEAST_WEIGHT, weights.max()), 0.0, weights)
+def _without_small_weights(weights: np.ndarray) -> np.ndarray:
+    kept = np.where(weights < min(_MIN_WEIGHT, weights.max()), 0.0, weights)
     return kept / kept.sum()
 
 
 class ClassificationTask:
-    """Classes: forecasts are probabilities, judged by their log-loss.
+    """Classification: forecasts are probabilities, evaluated by their log-loss.
+
+    See `Task` for attributes and methods.
 
     Parameters
     ----------
     labels : ndarray of uint16 of shape (n_samples,)
     n_columns : int
-        Classes, which is how many numbers a forecast has.
+        Number of classes.
     weight : ndarray of shape (n_samples,) or None
     calibrate : bool
-        Whether forecasts are sharpened.
+        Whether forecasts get exponents.
     score : callable or None
-        From probabilities to a number, larger if better, by which members are weighed; None means
-        log-loss.
-    measure : str or callable, default="log-loss"
-        What that is called.
+        From probabilities to a number, larger if better; None for the log-loss.
+    score_name : str, default="log-loss"
     """
 
-    shown: tuple[str, ...] = ("log_loss", "accuracy", "margin_ratio")
-    trials: ClassVar[dict[str, list[dict[str, Any]]]] = _TRIALS
-    enough = 50  # samples for which 5 folds are as good as 10
-    unit = 1.0
+    printed_metrics: tuple[str, ...] = ("log_loss", "accuracy", "margin_ratio")
+    forest_options: ClassVar[dict[str, list[dict[str, int]]]] = _FOREST_OPTIONS
+    # From 50 samples on, ten folds gained nothing over five on 31 data sets.
+    min_samples_for_five_folds = 50
+    leaf_scale: float = 1.0
     has_margins = True
-    values: Any = None  # that are learnt: classes are not numbers
-    widths: Widths = None  # of several outputs
+    leaf_values: ClassOutputs | None = None
+    n_classes_per_output: list[int] | None = None
 
     def __init__(
         self,
@@ -81,234 +225,242 @@ class ClassificationTask:
         weight: np.ndarray | None,
         *,
         calibrate: bool,
-        score: Any = None,
-        measure: Any = "log-loss",
+        score: Score | None = None,
+        score_name: str = "log-loss",
     ) -> None:
-        self.target, self.n_columns, self.weight = labels, n_columns, weight
-        self.calibrate, self.score, self.measure = calibrate, score, measure
+        self.target = labels
+        self.n_columns = n_columns
+        self.weight = weight
+        self.calibrate = calibrate
+        self.score = score
+        self.score_name = score_name
 
     @cached_property
     def n_samples(self) -> int:
-        """Samples that were seen, of which a whole weight counts as so many."""
+        """Number of samples, of which one with a whole weight counts that many times."""
         return n_counted(len(self.target), self.weight)
 
     @cached_property
-    def cells(self) -> ClassTarget:
-        """What the kernel grows on."""
+    def kernel_target(self) -> ClassTarget | ValueTarget:
         return ClassTarget(self.target, self.n_columns)
 
-    def of_rows(self, rows: np.ndarray) -> ClassificationTask:
-        """The same of some samples, judged by log-loss."""
-        weight = weights_of(rows, self.weight)
+    def for_rows(self, rows: np.ndarray) -> ClassificationTask:
+        weight = weights_for_rows(rows, self.weight)
         labels = self.target[rows]
         return ClassificationTask(labels, self.n_columns, weight, calibrate=self.calibrate)
 
     @property
-    def y(self) -> np.ndarray:
-        """What estimators are fitted to that are no forests."""
+    def estimator_target(self) -> np.ndarray:
         return self.target
 
     @property
     def outputs(self) -> list[tuple[np.ndarray, int]]:
-        """Of each output, what boosting learns, and the number of classes."""
         return [(self.target, self.n_columns)]
 
     @property
-    def key(self) -> np.ndarray:
-        """What the order of rows goes by."""
+    def order_key(self) -> np.ndarray:
         return self.target
 
     @property
     def strata(self) -> np.ndarray:
-        """What folds are to have equal shares of."""
         return self.target
 
     @property
-    def ignorance(self) -> float:
-        """The forecast of a sample that no tree predicts."""
+    def prior(self) -> float | np.ndarray:
         return 1 / self.n_columns
 
     @property
-    def n_times(self) -> int:
-        """How many times as many trees a forest of all samples has as that of a fold.
+    def refit_tree_factor(self) -> int:
+        """The mean over five folds has five times the trees of one fold.
 
-        More than two probabilities are steadier means of more trees.
+        More than two probabilities are steadier means of more trees, hence three times as many.
         """
         return 3 if self.n_columns > 2 else 1
 
     @property
-    def numbers_of_a_round(self) -> float:
-        """What a round of boosting costs: numbers in a leaf, over those of two classes."""
+    def boosting_cost(self) -> float:
+        """Leaves hold a number for each class, of two classes one."""
         return max(1.0, self.n_columns / 2)
 
-    def means(self, sums: np.ndarray, n_trees: np.ndarray) -> np.ndarray:
-        """Forecasts from sums over trees; see `grower.GrowthResult`."""
+    def forecast_from_sums(self, sums: np.ndarray, n_trees: np.ndarray) -> np.ndarray:
         return shares(sums)
 
-    def losses(self, forecasts: np.ndarray) -> np.ndarray:
-        """Of each sample."""
-        return log_losses(forecasts, self.target)
+    def losses(self, forecast: np.ndarray) -> np.ndarray:
+        return log_losses(forecast, self.target)
 
-    def sharpened(self, forecasts: np.ndarray, exponent: float) -> np.ndarray:
-        """Forecasts to the power of an exponent."""
-        return sharpened(forecasts, exponent, self.widths)
+    def mean_loss(self, forecast: np.ndarray) -> float:
+        return float(np.average(self.losses(forecast), weights=self.weight))
 
-    def least_losses(self, forecasts: np.ndarray) -> np.ndarray:
-        """Those of forecasts that are made as sharp as is best."""
-        exponent = fit_exponent(forecasts, self.target, self.weight, widths=self.widths)
-        return log_losses(self.sharpened(forecasts, exponent), self.target)
+    def sharpened(self, forecast: np.ndarray, exponent: float) -> np.ndarray:
+        return sharpened(forecast, exponent, self.n_classes_per_output)
 
-    def own_exponent(self, forecasts: np.ndarray) -> float:
-        """The exponent of a member's forecasts in the average; near 1 with few samples."""
+    def calibrated_losses(self, forecast: np.ndarray) -> np.ndarray:
+        exponent = fit_exponent(
+            forecast, self.target, self.weight, widths=self.n_classes_per_output
+        )
+        return log_losses(self.sharpened(forecast, exponent), self.target)
+
+    def member_exponent(self, forecast: np.ndarray) -> float:
         if not self.calibrate:
             return 1.0
-        return fit_exponent(forecasts, self.target, self.weight, _SHRINKAGE, self.widths)
+        return fit_exponent(
+            forecast,
+            self.target,
+            self.weight,
+            shrinkage=_EXPONENT_SHRINKAGE,
+            widths=self.n_classes_per_output,
+        )
 
-    def calibration(self, forecasts: np.ndarray) -> Calibration:
-        """Of averaged forecasts."""
+    def calibration(self, forecast: np.ndarray) -> Calibration:
         if not self.calibrate:
             return UNCALIBRATED
-        return calibration(forecasts, self.target, self.weight, self.widths)
+        return calibration(forecast, self.target, self.weight, self.n_classes_per_output)
 
-    def weigh(self, forecasts: Any) -> np.ndarray:
-        """Weights of members in the average: with few samples, chosen by chance in part."""
+    def member_weights(self, forecasts: Sequence[np.ndarray]) -> np.ndarray:
+        """With few samples, part of the weight is spread evenly."""
         weights = greedy_weights(forecasts, self.target, self.score, self.weight)
-        weights = _without_small(weights)
-        if self.n_samples >= _FEW_SAMPLES:
+        weights = _without_small_weights(weights)
+        if self.n_samples >= _MIN_SAMPLES_FOR_ZERO_WEIGHTS:
             return weights
-        share = _BY_CHANCE / (self.n_samples + _BY_CHANCE)
-        return (1 - share) * weights + share / len(weights)
+        even_share = _SAMPLES_FOR_HALF_EVEN_WEIGHTS / (
+            self.n_samples + _SAMPLES_FOR_HALF_EVEN_WEIGHTS
+        )
+        return (1 - even_share) * weights + even_share / len(weights)
 
-    def drawn_weights(self, forecasts: Any, rows: np.ndarray, n_steps: int) -> np.ndarray:
-        """Weights by the log-loss of some samples, in a few steps."""
-        drawn, weight = [of_one[rows] for of_one in forecasts], weights_of(rows, self.weight)
-        return greedy_weights(drawn, self.target[rows], None, weight, n_steps)
+    def trial_weights(
+        self, forecasts: Sequence[np.ndarray], rows: np.ndarray, n_steps: int
+    ) -> np.ndarray:
+        return greedy_weights(
+            [forecast[rows] for forecast in forecasts],
+            self.target[rows],
+            weight=weights_for_rows(rows, self.weight),
+            n_steps=n_steps,
+        )
 
-    def _scored(self, forecasts: np.ndarray) -> float:
-        if self.score is not None:
-            return self.score(forecasts)
-        return -float(np.average(self.losses(forecasts), weights=self.weight))
+    def margins(self, forecast: np.ndarray) -> np.ndarray | None:
+        return class_margins(forecast, self.target) if self.has_margins else None
 
-    def _right(self, forecasts: np.ndarray) -> np.ndarray:
-        """Whether the most probable class is a sample's own."""
-        return forecasts.argmax(axis=1) == self.target
+    def _is_correct(self, forecast: np.ndarray) -> np.ndarray:
+        """Whether the most probable class is the sample's own."""
+        return forecast.argmax(axis=1) == self.target
 
-    def figures(self, forecasts: np.ndarray) -> dict[str, float]:
-        """Scores of a member's forecasts."""
+    def metrics(self, forecast: np.ndarray) -> dict[str, float]:
         return {
-            "log_loss": float(np.average(self.losses(forecasts), weights=self.weight)),
-            "accuracy": float(np.average(self._right(forecasts), weights=self.weight)),
+            "log_loss": self.mean_loss(forecast),
+            "accuracy": float(np.average(self._is_correct(forecast), weights=self.weight)),
         }
 
-    def vote_figures(self, forecasts: np.ndarray) -> dict[str, float]:
-        """Scores of a weighted average of members; of "score", larger is better."""
-        found = self.figures(forecasts) | {"score": self._scored(forecasts)}
-        if not self.has_margins:
-            return found
-        margins = class_margins(forecasts, self.target)
-        mean, spread = margin_moments(margins, self.weight)
-        ratio = margin_ratio(margins, self.weight)
-        return found | {"margin_mean": mean, "margin_std": spread, "margin_ratio": ratio}
+    def ensemble_metrics(self, forecast: np.ndarray) -> dict[str, float]:
+        metrics = self.metrics(forecast)
+        metrics["score"] = -metrics["log_loss"] if self.score is None else self.score(forecast)
+        margins = self.margins(forecast)
+        if margins is not None:
+            metrics["margin_mean"], metrics["margin_std"] = margin_moments(margins, self.weight)
+            metrics["margin_ratio"] = margin_ratio(margins, self.weight)
+        return metrics
 
 
 class RegressionTask:
-    """Numbers: forecasts are means, judged by their squared error, summed over outputs.
+    """Regression: forecasts are means, evaluated by their squared error, summed over outputs.
+
+    See `Task` for attributes and methods. There is nothing to calibrate: exponents are 1.
 
     Parameters
     ----------
     y : ndarray of float64 of shape (n_samples, n_outputs)
-        Of mean 0 and variance 1.
+        Targets of mean 0 and variance 1.
     weight : ndarray of shape (n_samples,) or None
     """
 
-    measure = "squared error"
-    shown = ("rmse", "r2")
-    trials: ClassVar[dict[str, list[dict[str, Any]]]] = _TRIALS
-    enough = 2000
-    score = None
-    ignorance = 0.0
-    n_times = 1
+    score_name = "squared error"
+    printed_metrics: tuple[str, ...] = ("rmse", "r2")
+    forest_options: ClassVar[dict[str, list[dict[str, int]]]] = _FOREST_OPTIONS
+    # With fewer samples, the additional training rows of ten folds matter. Set by hand.
+    min_samples_for_five_folds = 2000
+    score: Score | None = None
+    prior: float | np.ndarray = 0.0
+    refit_tree_factor = 1
     has_margins = False
-    widths: Widths = None  # numbers are not classes
+    n_classes_per_output: list[int] | None = None
 
     def __init__(self, y: np.ndarray, weight: np.ndarray | None) -> None:
-        self.target, self.n_columns, self.weight = y, y.shape[1], weight
-        self.values = Values.of(y, weight)
-        self.unit: Any = np.ldexp(1.0, self.values.exponents)
+        self.target = y
+        self.n_columns = y.shape[1]
+        self.weight = weight
+        self.leaf_values = Values.of(y, weight)
+        self.leaf_scale: float | np.ndarray = np.ldexp(1.0, self.leaf_values.exponents)
 
-    def of_rows(self, rows: np.ndarray) -> RegressionTask:
-        """The same of some samples."""
-        return RegressionTask(self.target[rows], weights_of(rows, self.weight))
+    def for_rows(self, rows: np.ndarray) -> RegressionTask:
+        return RegressionTask(self.target[rows], weights_for_rows(rows, self.weight))
 
     @property
-    def y(self) -> np.ndarray:
-        """What estimators are fitted to that are no forests."""
+    def kernel_target(self) -> ClassTarget | ValueTarget:
+        return self.leaf_values.cells
+
+    @property
+    def estimator_target(self) -> np.ndarray:
         return self.target
 
     @property
     def outputs(self) -> list[tuple[np.ndarray, int]]:
-        """Of each output, what boosting learns; no classes."""
         return [(output, 0) for output in self.target.T]
 
     @property
-    def key(self) -> np.ndarray:
-        """What the order of rows goes by."""
-        return self.values.key
+    def order_key(self) -> np.ndarray:
+        return self.leaf_values.key
 
     @property
     def strata(self) -> np.ndarray:
-        """What folds are to have equal shares of: nothing."""
+        """All samples are in one stratum."""
         return np.zeros(len(self.target), np.uint16)
 
     @property
-    def numbers_of_a_round(self) -> float:
-        """What a round of boosting costs: a tree for each output."""
+    def boosting_cost(self) -> float:
+        """Each output has trees of its own."""
         return float(self.n_columns)
 
-    @property
-    def cells(self) -> ValueTarget:
-        """What the kernel grows on."""
-        return self.values.cells
+    def forecast_from_sums(self, sums: np.ndarray, n_trees: np.ndarray) -> np.ndarray:
+        return (sums[:, ::2] + sums[:, 1::2]) / n_trees[:, None] * self.leaf_scale
 
-    def means(self, sums: np.ndarray, n_trees: np.ndarray) -> np.ndarray:
-        """Forecasts from sums over trees; see `grower.GrowthResult`."""
-        return (sums[:, ::2] + sums[:, 1::2]) / n_trees[:, None] * self.unit
+    def losses(self, forecast: np.ndarray) -> np.ndarray:
+        return squared_errors(forecast, self.target)
 
-    def losses(self, forecasts: np.ndarray) -> np.ndarray:
-        """Of each sample."""
-        return squared_errors(forecasts, self.target)
+    def mean_loss(self, forecast: np.ndarray) -> float:
+        return float(np.average(self.losses(forecast), weights=self.weight))
 
-    def sharpened(self, forecasts: np.ndarray, exponent: float) -> np.ndarray:
-        """There is nothing to sharpen."""
-        return forecasts
+    def sharpened(self, forecast: np.ndarray, exponent: float) -> np.ndarray:
+        return forecast
 
-    def least_losses(self, forecasts: np.ndarray) -> np.ndarray:
-        """Of each sample: there is nothing to sharpen."""
-        return self.losses(forecasts)
+    def calibrated_losses(self, forecast: np.ndarray) -> np.ndarray:
+        return self.losses(forecast)
 
-    def own_exponent(self, forecasts: np.ndarray) -> float:
-        """There is nothing to sharpen."""
+    def member_exponent(self, forecast: np.ndarray) -> float:
         return 1.0
 
-    def calibration(self, forecasts: np.ndarray) -> Calibration:
-        """There is nothing to calibrate."""
+    def calibration(self, forecast: np.ndarray) -> Calibration:
         return UNCALIBRATED
 
-    def weigh(self, forecasts: Any) -> np.ndarray:
-        """Weights of members in the average."""
-        return _without_small(error_weights(forecasts, self.target, self.weight))
+    def member_weights(self, forecasts: Sequence[np.ndarray]) -> np.ndarray:
+        return _without_small_weights(error_weights(forecasts, self.target, self.weight))
 
-    def drawn_weights(self, forecasts: Any, rows: np.ndarray, n_steps: int) -> np.ndarray:
-        """Weights by the squared error of some samples, in a few steps."""
-        drawn, weight = [of_one[rows] for of_one in forecasts], weights_of(rows, self.weight)
-        return error_weights(drawn, self.target[rows], weight, n_steps)
+    def trial_weights(
+        self, forecasts: Sequence[np.ndarray], rows: np.ndarray, n_steps: int
+    ) -> np.ndarray:
+        return error_weights(
+            [forecast[rows] for forecast in forecasts],
+            self.target[rows],
+            weight=weights_for_rows(rows, self.weight),
+            n_steps=n_steps,
+        )
 
-    def figures(self, forecasts: np.ndarray) -> dict[str, float]:
-        """Scores of a member's forecasts, in units of the targets' standard deviation."""
-        error = float(np.average(self.losses(forecasts), weights=self.weight)) / self.n_columns
-        return {"rmse": float(np.sqrt(error)), "r2": 1 - error}
+    def margins(self, forecast: np.ndarray) -> np.ndarray | None:
+        return None
 
-    def vote_figures(self, forecasts: np.ndarray) -> dict[str, float]:
-        """Scores of a weighted average of members; of "score", larger is better."""
-        found = self.figures(forecasts)
-        return found | {"score": found["r2"]}
+    def metrics(self, forecast: np.ndarray) -> dict[str, float]:
+        """Errors are in units of the targets' standard deviation."""
+        mean_error = self.mean_loss(forecast) / self.n_columns
+        return {"rmse": float(np.sqrt(mean_error)), "r2": 1 - mean_error}
+
+    def ensemble_metrics(self, forecast: np.ndarray) -> dict[str, float]:
+        metrics = self.metrics(forecast)
+        return metrics | {"score": metrics["r2"]}

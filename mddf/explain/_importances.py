@@ -1,4 +1,4 @@
-"""Which features a model uses, and which of them help."""
+"""Importances of features: how much a model uses them, and how much they help."""
 
 from __future__ import annotations
 
@@ -60,24 +60,22 @@ def importances(
     model : forest, gradient boosting, deep forest or cascade of mddf
         Fitted. For "permutation" and "impurity", any classifier that has what they need.
     X : array, sparse matrix or data frame of shape (n_samples, n_features), default=None
-        Rows that the model was not fitted on, and at best many of them. Of those that it was
-        fitted on it knows the labels, so that features which say nothing seem to help.
+        Rows that the model was not fitted on, preferably many. On its training rows, features
+        without information seem to help, as the model has memorised their labels.
     y : array of shape (n_samples,), default=None
-        Their classes, or numbers. "impurity" needs neither.
+        Classes or numbers to predict. "impurity" needs neither X nor y.
     kind : {"auto", "held-out", "permutation", "impurity"}, default="auto"
-        - "auto": "held-out" of models that are sums over trees, and "permutation" of others, such
-          as a deep forest of members of several kinds, or a classifier of several outputs.
-        - "held-out": by how much the splits of a feature raise the probability of the right class
-          for these rows, on average; the sum over features is what the model gains on not asking
-          anything. A feature that says nothing gets 0 but for chance, and may get less. In a
-          cascade, what falls to a class vector is passed on to the features that it comes from.
-          Of a forest of numbers: by how much the splits of a feature raise the covariance of
-          targets and predictions, in units of the targets' variance. Of gradient boosting, too,
-          with raw predictions: of classes their scores, the mean over classes.
-        - "permutation": by how much the score falls if the feature's values are shuffled
-          (scikit-learn's ``permutation_importance``). Of features that say the same, the model
-          misses none. A sparse X is made dense. Takes as many predictions of the rows as there
-          are features times `n_repeats`.
+        - "auto": "held-out" for models that are sums over trees, and "permutation" for others,
+          such as a deep forest with several kinds of members, or a classifier of several outputs.
+        - "held-out": mean increase of the probability of the right class by the splits of a
+          feature. The sum over features is the gain over a prediction without features. A feature
+          without information gets 0 up to chance, and may get less. In a cascade, the share of a
+          class vector is passed on to the features that it comes from. For regression forests:
+          increase of the covariance of targets and predictions, in units of the targets' variance.
+          Gradient boosting has the same with raw predictions, averaged over classes.
+        - "permutation": decrease of the score if the feature's values are shuffled (scikit-learn's
+          ``permutation_importance``). Features with the same information all get low values. A
+          sparse X is made dense. The rows are predicted n_features * `n_repeats` times.
         - "impurity": the mean decrease of impurity in training, `feature_importances_`. Biased:
           features with many different values gain even if they are noise.
     scoring : str, callable, list, tuple, dict or None, default=None
@@ -115,8 +113,8 @@ def importances(
     >>> from mddf.explain import importances
     >>> X, y = load_iris(return_X_y=True)
     >>> forest = RandomForestClassifier(random_state=0).fit(X[::2], y[::2])
-    >>> found = importances(forest, X[1::2], y[1::2])
-    >>> found.importances_mean.shape
+    >>> result = importances(forest, X[1::2], y[1::2])
+    >>> result.importances_mean.shape
     (4,)
     """
     check_choice("kind", kind, KINDS)
@@ -133,9 +131,10 @@ def importances(
         raise ValueError(
             f"sample_weight needs kind='permutation', the only kind with weights, got {kind!r}"
         )
-    spread, measure = None, _MEASURES[kind]
+    spread = None
+    measure = _MEASURES[kind]
     if kind == "impurity":
-        mean = np.array(_of_training(model))
+        mean = np.array(_impurity_importances(model))
     elif kind == "permutation":
         check_whole("n_repeats", n_repeats, 1)
         with naming("random_state"):
@@ -169,14 +168,16 @@ def importances(
                 )
                 for name, of_score in shuffled.items()
             }
-        mean, spread = shuffled.importances_mean, shuffled.importances_std
+        mean = shuffled.importances_mean
+        spread = shuffled.importances_std
     else:
-        rows = _gains(model, X, y)
+        rows = _gains_of_rows(model, X, y)
         if is_regressor(model):
             measure = "share of the targets' variance"
         elif fitted_stages(model).link is not None:
             measure = "gain of the scores' covariance with the classes"
-        mean, spread = rows.mean(axis=0), rows.std(axis=0) / np.sqrt(len(rows))
+        mean = rows.mean(axis=0)
+        spread = rows.std(axis=0) / np.sqrt(len(rows))
     return _result(model, kind, measure, mean=mean, spread=spread)
 
 
@@ -192,7 +193,7 @@ def _result(
     )
 
 
-def _of_training(model: Any) -> np.ndarray:
+def _impurity_importances(model: Any) -> np.ndarray:
     try:
         return model.feature_importances_
     except NotFittedError:
@@ -221,13 +222,12 @@ def _read_targets(model: Any, X: Any, y: Any) -> np.ndarray:
     return np.asarray(y)
 
 
-def _gains(model: Any, X: Any, y: Any) -> np.ndarray:
-    """What each feature adds to the probability of each row's own class.
+def _gains_of_rows(model: Any, X: Any, y: Any) -> np.ndarray:
+    """Gain of the probability of each row's own class by each feature.
 
-    The path of a row is known from the trees, and the mean of a node from the rows that reach it.
-    If a split says nothing of the classes of these rows, which it was not chosen for, its gains
-    have mean 0: this is the impurity decrease measured on both the leaves' distributions, which
-    come from training, and the rows' classes [1]_.
+    A split without information about the classes of these rows, which did not choose it, has gains
+    of mean 0. This is the impurity decrease measured with both the leaves' distributions, which
+    come from training, and the classes of the rows [1]_.
 
     References
     ----------
@@ -239,31 +239,33 @@ def _gains(model: Any, X: Any, y: Any) -> np.ndarray:
     ndarray of shape (n_rows, n_features)
     """
     refuse_untraceable(model, "kind='permutation'")
-    fitted, coded = fitted_stages(model), coded_stages(model, X)
+    fitted = fitted_stages(model)
+    coded = coded_stages(model, X)
     labels = _as_raw(fitted.link, _read_targets(model, X, y))
     if is_regressor(model) or fitted.link is not None:
         return _covariances(fitted.stages[0], next(coded), labels, model.n_jobs)
     n_raw = fitted.n_raw
     is_class = np.eye(len(model.classes_))[labels] / len(labels)
-    of_layers: list[np.ndarray] = []  # gains of the rows
-    of_columns: list[np.ndarray] = []  # of the columns added, each by the rows of its class
+    layer_gains: list[np.ndarray] = []  # of the rows
+    column_gains: list[np.ndarray] = []  # of the added columns, each by the rows of its class
     share = np.empty((0, n_raw))
     for stage, rows in zip(fitted.stages, coded, strict=True):
         gains = []
         for number in range(len(stage.members)):
-            found = own_class_contributions(
+            contributions = own_class_contributions(
                 stage.blocks(number), rows.codes, labels, n_jobs=model.n_jobs
             )
-            added = found[:, n_raw:]
-            gains.append(found[:, :n_raw] + (added @ share if len(share) else 0))
-        of_layers.append(np.mean(gains, axis=0))
-        of_columns.append(stage.own_columns(np.stack([of_one.T @ is_class for of_one in gains])).T)
-        share = _shares(combine(of_columns, stage.alphas))
-    return combine(of_layers, stage.alphas)
+            added = contributions[:, n_raw:]
+            gains.append(contributions[:, :n_raw] + (added @ share if len(share) else 0))
+        layer_gains.append(np.mean(gains, axis=0))
+        class_gains = np.stack([member_gains.T @ is_class for member_gains in gains])
+        column_gains.append(stage.own_columns(class_gains).T)
+        share = _shares(combine(column_gains, stage.alphas))
+    return combine(layer_gains, stage.alphas)
 
 
 def _as_raw(link: Any, y: np.ndarray) -> np.ndarray:
-    """Targets; what is compared with raw predictions, shape (n_rows, n_scores), if there are."""
+    """Targets in the form of raw predictions, shape (n_rows, n_scores), if the model has these."""
     if link is None:
         return y
     if isinstance(link, Numbers):  # logarithms change by shares
@@ -272,15 +274,17 @@ def _as_raw(link: Any, y: np.ndarray) -> np.ndarray:
 
 
 def _covariances(stage: Stage, rows: EncodedRows, y: Any, n_jobs: int | None) -> np.ndarray:
-    """What each feature adds to a row's part of the covariance of its target and prediction."""
+    """Each feature's share of a row's term in the covariance of targets and predictions."""
     (member,) = stage.members
     codes = member.seen_codes(rows)
-    y = y / member.unit  # of no size in these units
-    found, _ = path_contributions(stage.blocks(None), codes, codes, n_jobs=n_jobs)
-    found = member.of_features(found, stage.raw.n_columns) * (member.per_mean / member.unit)
-    away = y - y.mean(axis=0)
-    variance = np.square(away).mean(axis=0)
-    return np.mean(found * (away / np.where(variance > 0, variance, 1))[:, None], axis=2)
+    y = y / member.unit
+    contributions, _ = path_contributions(stage.blocks(None), codes, codes, n_jobs=n_jobs)
+    contributions = member.of_features(contributions, stage.raw.n_columns)
+    contributions = contributions * (member.per_mean / member.unit)
+    deviation = y - y.mean(axis=0)
+    variance = np.square(deviation).mean(axis=0)
+    scaled = deviation / np.where(variance > 0, variance, 1)
+    return np.mean(contributions * scaled[:, None], axis=2)
 
 
 def _shares(gains: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from mddf._members.kernel import (
     KernelRegressor,
     NormalScores,
 )
-from mddf._members.linear import Encoding, LinearClassifier, LinearRegressor
+from mddf._members.linear import FeatureEncoding, LinearClassifier, LinearRegressor
 from mddf._members.network import Network, NetworkClassifier, NetworkRegressor
 
 from ._graph import Graph
@@ -103,7 +103,7 @@ def _add_squared_distances(graph: Graph, encoded: str, landmarks: np.ndarray) ->
     return graph.add("Add", graph.add("Add", product, squares), landmark_squares)
 
 
-def _add_scaled_numbers(graph: Graph, X: str, encoding: Encoding) -> list[str]:
+def _add_scaled_numbers(graph: Graph, X: str, encoding: FeatureEncoding) -> list[str]:
     """Append the standardised numeric columns, if there are any, 0 where missing."""
     if encoding.categorical.all():
         return []
@@ -126,7 +126,7 @@ def _add_normal_scores(graph: Graph, X: str, scores: NormalScores, *, indicator:
     return graph.concat(parts + indicators)
 
 
-def _add_indicators(graph: Graph, X: str, encoding: Encoding) -> list[str]:
+def _add_indicators(graph: Graph, X: str, encoding: FeatureEncoding) -> list[str]:
     """Append a column of 0 and 1 for each category, if there are columns of categories."""
     if not encoding.categorical.any():
         return []

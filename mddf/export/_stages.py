@@ -17,6 +17,7 @@ from mddf._ensemble.blending import FLOOR, Calibration
 from mddf._fitted.fitted_model import FittedStages, Stage, StageMember
 from mddf._fitted.vector_layout import GRAIN
 from mddf._gradient.fitted_trees import BoostedMember
+from mddf._gradient.losses import Labels, Numbers
 from mddf._gradient.target_encoding import TargetStatistics
 from mddf._gradient.trees import BoostedTrees
 from mddf._members.boosted import BoostedFolds
@@ -91,6 +92,7 @@ def add_stages(
     else:
         average = _add_mean_of_columns(graph, added, stage)
     if fitted.link is not None:
+        assert isinstance(fitted.link, Labels | Numbers)
         return add_link(graph, average, fitted.link)
     if fitted.units is not None:
         return _add_restored_units(graph, average, fitted.units)
@@ -154,7 +156,7 @@ def _add_boosted(graph: Graph, rows: _StageInput, member: BoostedFolds) -> str:
             return graph.repeat(np.ones(1), rows.codes)
         raw = [
             _add_raw_sums(graph, rows, [trees], statistics)
-            for trees, statistics in model.outputs()
+            for trees, statistics in model.trees_with_statistics()
         ]
         if model.is_classifier:
             vectors.append(add_softmax(graph, raw[0], model.trees[0].n_scores))

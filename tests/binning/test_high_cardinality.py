@@ -18,6 +18,7 @@ def table(numbers, make):
     return FrameTable(make({"town": names, "other": np.arange(len(numbers), dtype=float)}))
 
 
+@pytest.mark.filterwarnings("ignore:.*identifier of subjects")
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
 @pytest.mark.parametrize("n", [5, 2000])
 def test_numbers_are_places_in_order(make, n):
@@ -59,6 +60,7 @@ def test_keys_tell_pairs_apart():
     assert len(np.unique(found.keys([1]))) == 7
 
 
+@pytest.mark.filterwarnings("ignore:.*identifier of subjects")
 def test_columns_of_fewer_levels_than_asked_for_are_none_of_many():
     binner = Binner("from_dtype", many_levels=41)
     binner.fit_transform(table(np.arange(80) % 40, pd.DataFrame))

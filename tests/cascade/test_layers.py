@@ -27,13 +27,13 @@ from mddf._binning.bins import find_bins
 from mddf._binning.encoded_rows import EncodedRows
 from mddf._cascade import layer as cascade_layer
 from mddf._cascade.forests import named_forest
-from mddf._cascade.layer import layer_parts
+from mddf._cascade.layer import layer_splits
 from mddf._fitted.fitted_model import Stage
 from mddf._members.spec import MemberSpec
 from mddf._resampling.folds import make_folds
 from mddf._resampling.sampling import canonical_order, plan_sampling
 from mddf._targets.weights import RowWeights
-from mddf._training.layer_trainer import LayerInput, LayerTrainer, SumOfTrees
+from mddf._training.layer_trainer import LayerInput, LayerJob, LayerTrainer, SumOfTrees
 from mddf._training.tasks import ClassificationTask
 from mddf._trees import grower, predictor
 
@@ -67,12 +67,20 @@ class RecordedInput:
 def grow_layer(forests, samples, layer, seeds, n_jobs=None):
     labels, weights = samples.labels, samples.weights
     task = ClassificationTask(labels, samples.n_classes, weights.row, calibrate=False)
-    rest = (layer.numbers, task, weights, samples.order, n_jobs)
-    trainer = LayerTrainer(layer.table, N_FEATURES, *rest)
+    trainer = LayerTrainer(
+        table=layer.table,
+        n_features=N_FEATURES,
+        numbers=layer.numbers,
+        task=task,
+        weights=weights,
+        order=samples.order,
+        n_jobs=n_jobs,
+    )
     members = [MemberSpec(f"{type(forest).__name__}", forest, None) for forest in forests]
-    view = LayerInput(layer.columns, layer.reweighting, layer.redraw, layer.augmented)
-    parts = layer_parts(layer.folds, trainer.everything, layer.refit)
-    fitted, vectors = cascade_layer.grow_layer(trainer, members, view, parts, seeds)
+    layer_input = LayerInput(layer.columns, layer.reweighting, layer.redraw, layer.augmented)
+    splits = layer_splits(layer.folds, trainer.all_rows, refit=layer.refit)
+    job = LayerJob(layer_input, splits, seeds)
+    fitted, vectors = cascade_layer.grow_layer(trainer, members, job)
     return fitted, np.stack(vectors)
 
 
@@ -80,7 +88,8 @@ def layer_vectors(layer, codes, numbers, augmented, n_classes):
     """Class vectors of new samples."""
     members = layer.stage_members(n_classes)
     stage = Stage(layer.bins, layer.bins, members, np.ones(1), [0], None, layer.columns)
-    return stage.vectors(EncodedRows(codes, numbers), augmented, None)
+    rows = stage.rows_for_members(EncodedRows(codes, numbers), augmented)
+    return np.stack([member.vectors(rows, None) for member in members])
 
 
 def problem(*, n_samples=120, weights=None, out_of_bag=False, seed=0, random_labels=False):
@@ -418,7 +427,7 @@ def test_an_error_between_forests_ends_what_still_grows(monkeypatch):
     def fails(*arguments):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(SumOfTrees, "finish", fails)
+    monkeypatch.setattr(SumOfTrees, "combined", fails)
     rng, before = np.random.default_rng(0), threading.active_count()
     X, y = rng.normal(size=(3000, 5)), rng.integers(0, 2, 3000)
     forests = [RandomForestClassifier(4), RandomForestClassifier(100_000)]

@@ -5,7 +5,7 @@ import pytest
 from made_tasks import classification_task, regression_task
 from naive_votes import greedy_weights, log_losses
 
-from mddf._deep_forest.member_pruning import goes_on, is_enough, race
+from mddf._deep_forest.member_pruning import can_race, race_weights, survives_race
 
 
 def classes(n, noises):
@@ -20,7 +20,7 @@ def classes(n, noises):
 def test_weights_are_means_over_halves_of_the_rows():
     labels, forecasts = classes(120, (1.0, 1.5, 3.0))
     task = classification_task(labels, calibrate=False)
-    weights, losses = race(task, forecasts, (1, 2))
+    weights, losses = race_weights(task, forecasts, (1, 2))
     rng, expected = np.random.default_rng(np.random.SeedSequence((1, 2))), np.zeros(3)
     for _ in range(20):
         rows = rng.permutation(120)[:60]
@@ -39,18 +39,18 @@ def test_what_adds_nothing_is_left_out(regression):
     else:
         labels, forecasts = classes(400, (0.7, 0.7, 9.0))
         task = classification_task(labels, calibrate=True)
-    weights, losses = race(task, forecasts, (0,))
-    assert goes_on(weights).tolist() == [True, True, False]
+    weights, losses = race_weights(task, forecasts, (0,))
+    assert survives_race(weights).tolist() == [True, True, False]
     assert losses.argmax() == 2
     assert np.isclose(weights.sum(), 1)
 
 
-def test_one_always_goes_on():
-    assert goes_on(np.full(50, 0.02)).all()
-    assert goes_on(np.array([1.0, 0.0])).tolist() == [True, False]
+def test_one_always_survives_race():
+    assert survives_race(np.full(50, 0.02)).all()
+    assert survives_race(np.array([1.0, 0.0])).tolist() == [True, False]
 
 
 def test_few_rows_do_not_race():
-    assert not is_enough(399, 80)
-    assert not is_enough(1000, 49)
-    assert is_enough(400, 50)
+    assert not can_race(399, 80)
+    assert not can_race(1000, 49)
+    assert can_race(400, 50)

@@ -13,8 +13,8 @@ from sklearn.model_selection import (
 )
 
 from mddf import DeepForestClassifier, DeepForestRegressor
-from mddf._deep_forest import builder as growth
-from mddf._deep_forest.nested_cv import NestedFolds, outer_folds
+from mddf._deep_forest import policy
+from mddf._deep_forest.nested_cv import NestedFolds, make_outer_folds
 
 MEMBERS = ["random", "completely-random", "linear"]
 
@@ -73,7 +73,8 @@ def test_labels_of_an_outer_fold_change_nothing_that_its_layer_is_trained_on(
         spy = Spy(monkeypatch)
         model = Deep(n_layers, n_estimators=4, members=MEMBERS, cv=splits, random_state=1)
         # What is chosen by all rows, such as leaves, is set; features are coded by ranks of all.
-        monkeypatch.setattr(growth, "choose_options", lambda _, trials, *__, **___: trials[0])
+        choose = "choose_forest_options"
+        monkeypatch.setattr(policy, choose, lambda _, trials, *__, **___: trials[0])
         model.fit(X, labels)
         shown.append(spy)
     np.testing.assert_array_equal(shown[0].folds[0][1], held_out)
@@ -98,13 +99,15 @@ def test_outer_folds_hold_each_row_out_once():
         [(np.delete(np.arange(60), i), [i]) for i in range(60)],
     ):
         folds = [(a, np.asarray(b)) for a, b in check_cv(cv, y, classifier=True).split(X, y)]
-        outer = outer_folds(cv, folds, X, y, y, 1, None)
+        outer = make_outer_folds(cv, folds, X=X, y=y, strata=y, seed=1, groups=None)
         assert 2 <= len(outer) <= 4
         np.testing.assert_array_equal(np.sort(np.concatenate([h for _, h in outer])), range(60))
         for train, held_out in outer:
             assert not np.intersect1d(train, held_out).size
     folds = [*GroupKFold(6).split(X, y, groups)]
-    for train, held_out in outer_folds(GroupKFold(6), folds, X, y, y, 1, groups):
+    for train, held_out in make_outer_folds(
+        GroupKFold(6), folds, X=X, y=y, strata=y, seed=1, groups=groups
+    ):
         assert not np.intersect1d(groups[train], groups[held_out]).size
 
 
@@ -127,13 +130,13 @@ def test_later_layers_are_judged_by_groups(monkeypatch):
     groups = np.repeat(np.arange(40), 5)
     X = rng.normal(size=(40, 4))[groups] + 0.01 * rng.normal(size=(200, 4))
     y = (np.arange(40) % 2)[groups]
-    seen, whole = [], growth.mean_error
+    seen, whole = [], policy.mean_error
 
     def error(values, weights, n, units=None):
         seen.append((n, units))
         return whole(values, weights, n, units)
 
-    monkeypatch.setattr(growth, "mean_error", error)
+    monkeypatch.setattr(policy, "mean_error", error)
     model = DeepForestClassifier(
         2, n_estimators=10, members=["random", "completely-random"], cv=4, random_state=0
     ).fit(X, y, groups=groups)
@@ -144,5 +147,6 @@ def test_later_layers_are_judged_by_groups(monkeypatch):
         assert len(units) == n
         assert set(units) <= everyone
     # Nobody is in two of the outer folds.
-    held_out = [set(groups[rows]) for _, rows in outer_folds(4, [], X, y, y, 0, groups)]
+    folds = make_outer_folds(4, [], X=X, y=y, strata=y, seed=0, groups=groups)
+    held_out = [set(groups[rows]) for _, rows in folds]
     assert sum(map(len, held_out)) == len(set().union(*held_out)) == len(everyone)

@@ -9,8 +9,10 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
 from mddf import DeepForestClassifier, DeepForestRegressor
-from mddf._deep_forest.fold_trainer import Training
+from mddf._deep_forest.fold_trainer import FoldTrainer
 from mddf._deep_forest.presets import PRESETS
+
+MAX_CELLS_OF_SMALL_TABLE = "mddf._deep_forest.fold_trainer._MAX_CELLS_OF_SMALL_TABLE"
 
 pytestmark = pytest.mark.usefixtures("few_rounds")
 
@@ -104,7 +106,7 @@ def test_boosted_trees_of_classes_have_ten_folds_of_their_own(monkeypatch):
     monkeypatch.setitem(PRESETS, "best", replace(default, repeats=3, number_repeats=2))
     assert n_models(Model, preset="best") == 30
     assert n_models(DeepForestRegressor, preset="best") == 20
-    monkeypatch.setattr("mddf._deep_forest.fold_trainer._SMALL", 0)  # every table is large
+    monkeypatch.setattr(MAX_CELLS_OF_SMALL_TABLE, 0)  # every table is large
     assert n_models(Model) == 5
     assert n_models(Model, n_rows=40) == 10
 
@@ -114,14 +116,14 @@ def test_what_boosted_trees_say_out_of_fold_is_by_models_that_did_not_see_a_row(
     repeats, monkeypatch
 ):
     seen = []
-    boost = Training.boost
+    boost = FoldTrainer.boost
 
     def watched(self, member, parts, *given, **options):
         fitted = boost(self, member, parts, *given, **options)
         seen.append((parts, fitted))
         return fitted
 
-    monkeypatch.setattr(Training, "boost", watched)
+    monkeypatch.setattr(FoldTrainer, "boost", watched)
     monkeypatch.setitem(PRESETS, "default", replace(PRESETS["default"], repeats=repeats))
     X, y = load_breast_cancer(return_X_y=True)
     X, y = X[:150], y[:150]
@@ -144,15 +146,15 @@ def test_what_boosted_trees_say_out_of_fold_is_by_models_that_did_not_see_a_row(
 def test_leaf_wise_trees_of_large_tables_have_fewer_rounds(monkeypatch):
     X, y = load_breast_cancer(return_X_y=True)
     rates = []
-    check = Training.check
+    check = FoldTrainer.check_members
 
-    def watched(self, members, entropy):
+    def watched(self, members, seeds):
         rates.append(members[0].model.learning_rate)
-        check(self, members, entropy)
+        check(self, members, seeds)
 
-    monkeypatch.setattr(Training, "check", watched)
+    monkeypatch.setattr(FoldTrainer, "check_members", watched)
     model = DeepForestClassifier(1, members=["boosted-leaf-wise"], random_state=0)
     model.fit(X[:60], y[:60])
-    monkeypatch.setattr("mddf._deep_forest.fold_trainer._SMALL", 0)
+    monkeypatch.setattr(MAX_CELLS_OF_SMALL_TABLE, 0)
     model.fit(X[:60], y[:60])
     assert rates == [0.05, 0.1]

@@ -13,6 +13,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 from mddf import DeepForestClassifier, DeepForestRegressor
 from mddf._base.deadline import Clock, TimeIsUp
 from mddf._deep_forest import first_layer
+from mddf._deep_forest.later_layers import LaterLayers
 
 BOTH = pytest.mark.parametrize(
     ("Model", "load"),
@@ -59,7 +60,7 @@ def test_a_limit_that_is_long_enough_changes_little(Model, load):
     assert limited.score(X, y) == pytest.approx(Model(**given).fit(X, y).score(X, y), abs=0.05)
 
 
-@pytest.mark.parametrize("name", ["_SECONDS_OF_A_ROW", "_SECONDS_OF_A_CELL"])
+@pytest.mark.parametrize("name", ["_SECONDS_PER_ROW", "_SECONDS_PER_CELL"])
 def test_what_is_left_out_for_time_is_in_the_report(name, monkeypatch):
     X, y = load_breast_cancer(return_X_y=True)
     monkeypatch.setattr(first_layer, name, 1e6)
@@ -88,13 +89,13 @@ def test_what_a_member_takes_is_more_of_many_columns_and_outputs(
     sizes = np.array([3] * n_columns + [n_codes] * (n_codes > 0))
     bins = SimpleNamespace(start=np.r_[0, sizes.cumsum()], categorical=np.uint8(sizes == n_codes))
     table = SimpleNamespace(bins=SimpleNamespace(columns=lambda first, last: bins))
-    task = SimpleNamespace(widths=[2] * n_outputs or None)
-    training = SimpleNamespace(table=table, n_raw=len(sizes), order=np.arange(n_rows), task=task)
+    task = SimpleNamespace(n_classes_per_output=[2] * n_outputs or None)
+    trainer = SimpleNamespace(table=table, n_features=len(sizes), n_samples=n_rows, task=task)
     member = SimpleNamespace(model=SimpleNamespace())
-    assert first_layer._seconds_of_one(member, training) == pytest.approx(seconds)
+    assert first_layer._seconds_of_estimator(member, trainer) == pytest.approx(seconds)
     member.model = SimpleNamespace(_learns_outputs=True)  # all at once, as kernels do
     once = seconds / max(1, n_outputs)
-    assert first_layer._seconds_of_one(member, training) == pytest.approx(once)
+    assert first_layer._seconds_of_estimator(member, trainer) == pytest.approx(once)
 
 
 def test_members_of_users_alone_are_fitted_whatever_the_limit():
@@ -182,10 +183,10 @@ def test_what_is_given_up_is_in_the_report(Model, load, monkeypatch):
     def is_up(*given, **options):
         raise TimeIsUp
 
-    monkeypatch.setattr("mddf._deep_forest.tuning._tried", is_up)
-    monkeypatch.setattr("mddf._deep_forest.builder.choose_options", is_up)
-    monkeypatch.setattr("mddf._deep_forest.builder.Growth._add_later_layer", is_up)
-    monkeypatch.setattr("mddf._deep_forest.refit._trained_again", is_up)
+    monkeypatch.setattr("mddf._deep_forest.tuning._try_boosting", is_up)
+    monkeypatch.setattr("mddf._deep_forest.policy.choose_forest_options", is_up)
+    monkeypatch.setattr(LaterLayers, "optimistic_layer", is_up)
+    monkeypatch.setattr("mddf._deep_forest.refit._refitted", is_up)
     X, y = load(return_X_y=True)
     given = {"n_estimators": 10, "random_state": 0}
     boosted = Model(members=["boosted"], time_limit=1000.0, **given).fit(X, y)

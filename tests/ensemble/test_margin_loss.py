@@ -92,11 +92,12 @@ def test_the_kernel_descends_like_numpy(seed, monkeypatch):
     margins, weights, batches, options = made_margins(seed)
     found = ml.simplex_alphas(margins, batches, sample_weight=weights, **options)
 
-    def walk(columns, offset, batches, x, step, target_margin, mu):
+    def walk(objective, batches, x, step):
+        target_margin, mu = objective.target_margin, objective.mu
         total = np.zeros_like(x)
         for number, batch in enumerate(batches):
-            chosen = columns[batch]
-            z = offset[batch] + ml.weighted_sum(chosen, x)
+            chosen = objective.columns[batch]
+            z = objective.offset[batch] + ml.weighted_sum(chosen, x)
             slope = 2 * ml._factors(z, target_margin, mu) * (z - target_margin)
             x = x - step * (slope[:, None] * chosen).sum(axis=0) / len(batch)
             x = ml.project_to_simplex(x)

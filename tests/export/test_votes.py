@@ -115,10 +115,10 @@ def test_warns_of_numbers_that_single_precision_does_not_hold():
 def test_refused_votes():
     X, y = number_table(), labels_of(number_table())
     lambdas = AdaBoostClassifier(2, weak_learners=[lambda X: np.where(X[:, 0] > 2, 1.0, -1.0)])
-    with pytest.raises(TypeError, match=r"to_onnx takes trees .* AdaBoostClassifier of given le"):
+    with pytest.raises(TypeError, match=r"to_onnx takes boosted trees .* of given le"):
         to_onnx(lambdas.fit(X, y > 0))
     fits = AdaBoostClassifier(2, estimator=GaussianNB()).fit(X, y)
-    with pytest.raises(TypeError, match=r"to_onnx takes trees .* of an estimator"):
+    with pytest.raises(TypeError, match=r"to_onnx takes boosted trees .* of an estimator"):
         to_onnx(fits)
     with pytest.raises(NotFittedError):
         to_onnx(AdaBoostClassifier())

@@ -92,7 +92,7 @@ def test_the_order_of_rows_with_weights(Forest, bootstrap, class_weight, criteri
 
 
 def test_a_row_of_very_large_weight():
-    X, y, weights = np.arange(300)[:, None] % 100, np.arange(300) % 2, np.ones(300)
+    X, y, weights = np.arange(300)[:, None] % 20, np.arange(300) % 2, np.ones(300)
     weights[0] = 1e9
     forest = RandomForestClassifier(3, max_samples=200_000, random_state=0)
     assert forest.fit(X, y, weights).predict(X[:1]).tolist() == [0]

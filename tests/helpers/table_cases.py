@@ -9,7 +9,7 @@ from mddf._fitted import batching as blocks
 from mddf._input.frame import frame_table
 from mddf._input.reading import read_table
 
-BLOCK_BYTES, FEWEST_ROWS = blocks._BLOCK_BYTES, blocks._FEWEST
+BLOCK_BYTES, FEWEST_ROWS = blocks._BLOCK_BYTES, blocks._MIN_ROWS
 
 
 def read(X, **options):
@@ -32,5 +32,5 @@ def blocks_of(n_rows):
     """Have predictions made by blocks of so many rows."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blocks, "_BLOCK_BYTES", 1)
-        patch.setattr(blocks, "_FEWEST", n_rows)
+        patch.setattr(blocks, "_MIN_ROWS", n_rows)
         yield

@@ -308,19 +308,21 @@ def test_small_frames_are_coded_like_long_ones(seed, n_rows, own_arrays):
     X, Z = (pd.DataFrame({name: made[name] for name in chosen}) for made in (columns, new))
     Z = Z.assign(**{name: "new" for name in chosen if name == "object" and seed % 2})
     results = []
-    with warnings.catch_warnings(record=True) as caught, pytest.MonkeyPatch.context() as patch:
-        warnings.simplefilter("always")
+    with pytest.MonkeyPatch.context() as patch:
         if not own_arrays:
             patch.delattr(pd.DataFrame, "_iter_column_arrays")
         for few_cells in (2**17, 0):
             patch.setattr("mddf._input.frame._FEW_CELLS", few_cells)
             try:
-                binner = Binner("from_dtype")
-                binned = binner.fit_transform(read(X))
-                caught.clear()
-                codes = binner.transform(read(Z))
-                said = sorted(str(warning.message).split("; ")[1:] for warning in caught)
-                results.append((binned.codes, binner.numbers(read(Z)), codes, said))
+                # A recorder for each: warnings of a kind are shown once in the same place.
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always")
+                    binner = Binner("from_dtype")
+                    binned = binner.fit_transform(read(X))
+                    caught.clear()
+                    codes = binner.transform(read(Z))
+                    messages = sorted(str(warning.message) for warning in caught)
+                results.append((binned.codes, binner.numbers(read(Z)), codes, messages))
             except (TypeError, ValueError) as error:
                 results.append((type(error), str(error)))
     at_once, by_column = results

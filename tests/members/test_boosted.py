@@ -136,7 +136,7 @@ def test_as_many_rounds_as_are_asked_for(n_rounds):
     keys = rows.astype(np.uint64)
     boosting = GradientBoostingClassifier(max_iter=50)
     data = BoostingData(table, task, None, keys)
-    fitted = boost_parts(boosting, data, folds, (1,), [n_rounds], None)
+    fitted = boost_parts(boosting, data, folds, (1,), [n_rounds])
     for (model, predicted), (train, held_out) in zip(fitted, folds, strict=True):
         assert model.rounds == [n_rounds]
         np.testing.assert_array_equal(predicted, model.vectors(EncodedRows(table.codes[held_out])))
@@ -265,7 +265,7 @@ def test_several_outputs_are_boosted_one_by_one():
 
     def boosted(task, rounds=None):
         data = BoostingData(table, task, None, keys)
-        return boost_parts(boosting, data, folds, (1,), rounds, None)
+        return boost_parts(boosting, data, folds, (1,), rounds)
 
     found = boosted(outputs_task(y, calibrate=False))
     first = boosted(classification_task(y[:, 0], calibrate=False))

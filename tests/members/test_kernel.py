@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 
 from mddf._members import kernel
 from mddf._members.kernel import KernelClassifier, KernelRegressor, NormalScores
-from mddf._members.linear import Encoding
+from mddf._members.linear import FeatureEncoding
 
 NONE = np.zeros(3, bool)
 CATEGORY = np.array([False, False, True])
@@ -62,7 +62,7 @@ def test_many_rows_are_drawn_from_and_asked_in_blocks(monkeypatch):
     y = np.column_stack([smooth(X), X[:, 1]])
     for name, value in {"MOST_ROWS": 300, "_LANDMARKS": 100, "_BLOCK": 48}.items():
         monkeypatch.setattr(kernel, name, value)
-    monkeypatch.setattr(KernelRegressor, "_tried", 80)
+    monkeypatch.setattr(KernelRegressor, "_n_penalty_rows", 80)
     model = KernelRegressor(CATEGORY, 0.5, random_state=0).fit(X, y)
     said = model.predict(new)
     assert said.shape == (100, 2)
@@ -74,7 +74,7 @@ def test_many_rows_are_drawn_from_and_asked_in_blocks(monkeypatch):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_probabilities_are_calibrated(monkeypatch, n_classes):
-    monkeypatch.setattr(KernelClassifier, "_tried", 500)
+    monkeypatch.setattr(KernelClassifier, "_n_penalty_rows", 500)
     exponents = []
     for seed in range(5):
         X, new = table(500, 2 * seed), table(2000, 2 * seed + 1)
@@ -98,15 +98,17 @@ def test_leave_one_out_predictions(n_outputs, weighted):
     rng = np.random.default_rng(0)
     features, values = rng.normal(size=(30, 12)), rng.normal(size=(30, n_outputs)) + 1
     weight = rng.uniform(0.5, 2, 30) if weighted else None
-    penalty, error, found = kernel._leave_one_out(features, values, weight, [0.3])
-    assert penalty == 0.3
+    best = kernel._leave_one_out(features, values, weight, [0.3])
+    assert best.penalty == 0.3
     shares = np.ones(30) if weight is None else weight
-    assert np.isclose(error, np.sum(shares[:, None] * (values - found) ** 2))
+    assert np.isclose(best.error, np.sum(shares[:, None] * (values - best.predictions) ** 2))
     for row in range(30):
         others = np.arange(30) != row
         given = weight[others] if weighted else None
         twin = Ridge(0.3).fit(features[others], values[others], given)
-        np.testing.assert_allclose(found[row], twin.predict(features[[row]])[0], atol=1e-9)
+        np.testing.assert_allclose(
+            best.predictions[row], twin.predict(features[[row]])[0], atol=1e-9
+        )
 
 
 def test_rows_that_are_alike_and_columns_without_anything():
@@ -190,7 +192,7 @@ def test_normal_scores_of_any_column():
     rng = np.random.default_rng(0)
     X = np.column_stack([np.exp(3 * rng.normal(size=2000)), np.full(2000, np.nan), np.ones(2000)])
     X[::9, 0] = np.nan
-    scores = kernel.NormalScores.of(X, kernel.Encoding.of(X, NONE)).dense(X)
+    scores = kernel.NormalScores.from_rows(X, FeatureEncoding.from_rows(X, NONE)).dense(X)
     seen = scores[~np.isnan(X[:, 0]), 0]
     assert abs(seen.mean()) < 0.01
     assert 0.95 < seen.std() < 1.05
@@ -232,7 +234,7 @@ def test_distances_by_levels_are_those_by_indicators(n_numbers, levels):
     X = np.column_stack(categories + numbers)
     X[::7, 0] = np.nan
     categorical = np.arange(X.shape[1]) < len(levels)
-    scores = kernel.NormalScores.of(X, kernel.Encoding.of(X, categorical))
+    scores = kernel.NormalScores.from_rows(X, FeatureEncoding.from_rows(X, categorical))
     assert scores.encoding.n_codes >= kernel._MANY_LEVELS * len(levels)
     landmarks, asked = scores.dense(X[:40]), X[100:].copy()
     asked[::3, len(levels) - 1] = 255
@@ -261,8 +263,8 @@ def test_normal_scores_of_columns_with_and_without_ties(n_rows):
     X = rng.normal(size=(n_rows, 4))
     X[:, 1] = np.round(X[:, 1])
     X[0, 2] = np.nan
-    encoding = Encoding.of(X, np.zeros(4, bool))
-    learnt = NormalScores.of(X, encoding)
+    encoding = FeatureEncoding.from_rows(X, np.zeros(4, bool))
+    learnt = NormalScores.from_rows(X, encoding)
     for place, column in enumerate(X.T):
         known = column[~np.isnan(column)]
         knots, of_each = np.unique(known, return_counts=True)

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from mddf import DeepForestClassifier
 from mddf._base.elementary import class_probabilities
 from mddf._members.kernel import KernelClassifier, KernelRegressor
-from mddf._members.linear import Encoding, LinearClassifier, LinearRegressor
+from mddf._members.linear import FeatureEncoding, LinearClassifier, LinearRegressor
 from mddf._members.network import NetworkClassifier, NetworkRegressor
 
 CATEGORICAL = np.array([False, True, False, True, False])
@@ -88,7 +88,7 @@ def test_numbers_of_rows_are_predicted_alike_alone_and_together(kind, n_outputs)
 @pytest.mark.parametrize("categorical", [CATEGORICAL, np.zeros(5, bool), np.ones(5, bool)])
 def test_encodings_are_the_same_dense_and_sparse(categorical):
     X, new = np.abs(np.round(table(300, 0))), np.abs(np.round(table(100, 1) * 3))
-    encoding = Encoding.of(X, categorical)
+    encoding = FeatureEncoding.from_rows(X, categorical)
     for rows in (X, new):
         matrix = encoding.matrix(rows)
         matrix = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()

@@ -49,7 +49,7 @@ def test_blocks_of_columns_change_nothing(monkeypatch):
     rng = np.random.default_rng(0)
     X, targets = rng.normal(size=(40, 300)), rng.normal(size=(40, 2))
     whole = screened(X, targets, None, 5)
-    monkeypatch.setattr("mddf._members.screening._CELLS", 999)
+    monkeypatch.setattr("mddf._members.screening._BLOCK_CELLS", 999)
     np.testing.assert_array_equal(screened(X, targets, None, 5), whole)
 
 

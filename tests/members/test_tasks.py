@@ -11,7 +11,7 @@ def test_members_of_hardly_any_weight_are_dropped():
     vectors = np.concatenate([vectors, [0.99 * vectors[0] + 0.01 * np.eye(3)[labels]]])
     task = classification_task(labels)
     greedy = greedy_weights(vectors, labels)
-    weights = task.weigh(vectors)
+    weights = task.member_weights(vectors)
     assert np.isclose(weights.sum(), 1)
     np.testing.assert_array_equal(weights > 0, greedy >= 0.05)
     kept = greedy * (greedy >= 0.05)
@@ -24,22 +24,22 @@ def test_weights_of_drawn_rows_are_those_of_these_rows_alone():
     weight = np.random.default_rng(1).uniform(0.5, 2, 900)
     task = classification_task(labels, weight)
     expected = greedy_weights(vectors[:, rows], labels[rows], 10, weight[rows])
-    np.testing.assert_allclose(task.drawn_weights(vectors, rows, 10), expected)
+    np.testing.assert_allclose(task.trial_weights(vectors, rows, 10), expected)
     y = np.random.default_rng(2).normal(size=(900, 1))
     task, numbers = (
         regression_task(y, weight),
         y + np.random.default_rng(3).normal(size=(3, 900, 1)),
     )
     alone = regression_task(y[rows], weight[rows])
-    expected = alone.drawn_weights(numbers[:, rows], np.arange(300), 10)
-    np.testing.assert_array_equal(task.drawn_weights(numbers, rows, 10), expected)
+    expected = alone.trial_weights(numbers[:, rows], np.arange(300), 10)
+    np.testing.assert_array_equal(task.trial_weights(numbers, rows, 10), expected)
 
 
 def test_what_a_round_of_boosting_costs():
     for n_classes, cost in ((2, 1), (3, 1.5), (10, 5)):
         task = classification_task(np.arange(20) % n_classes, calibrate=True)
-        assert task.numbers_of_a_round == cost
-    assert regression_task(np.random.default_rng(0).normal(size=(9, 4))).numbers_of_a_round == 4
+        assert task.boosting_cost == cost
+    assert regression_task(np.random.default_rng(0).normal(size=(9, 4))).boosting_cost == 4
 
 
 @pytest.mark.parametrize("widths", [(2, 2, 2), (3, 1, 2)], ids=str)
@@ -69,7 +69,7 @@ def test_several_outputs_are_judged_by_the_means_of_theirs(widths, weighted):
         np.testing.assert_allclose(task.losses(of_one), losses(of_one))
         np.testing.assert_allclose(task.losses(task.sharpened(of_one, 1.7)), losses(of_one, 1.7))
         tried = [mean(losses(of_one, exponent)) for exponent in np.geomspace(0.25, 10, 200)]
-        assert mean(task.least_losses(of_one)) <= min(tried) + 1e-4
+        assert mean(task.calibrated_losses(of_one)) <= min(tried) + 1e-4
         calibrated = task.calibration(of_one)(of_one)
         ends = np.cumsum(widths)[:-1]
         for part in np.split(calibrated, ends, axis=1):
@@ -77,8 +77,8 @@ def test_several_outputs_are_judged_by_the_means_of_theirs(widths, weighted):
             assert part.min() > 0
     said = [of_output.argmax(axis=-1)[0] for of_output in vectors]
     right = np.all(np.stack(said, axis=1) == labels, axis=1)
-    assert np.isclose(task.figures(joint[0])["accuracy"], mean(right))
-    weights = task.weigh(joint)
+    assert np.isclose(task.metrics(joint[0])["accuracy"], mean(right))
+    weights = task.member_weights(joint)
     assert weights[2] == 0
     best = min(
         mean(losses(np.tensordot([share, 1 - share, 0], joint, 1)))
@@ -86,7 +86,7 @@ def test_several_outputs_are_judged_by_the_means_of_theirs(widths, weighted):
     )
     assert mean(losses(np.tensordot(weights, joint, 1))) <= best + 1e-3
     rows = rng.permutation(500)[:200]
-    few = task.of_rows(rows)
+    few = task.for_rows(rows)
     np.testing.assert_allclose(few.losses(joint[0][rows]), losses(joint[0])[rows])
 
 
@@ -95,9 +95,9 @@ def test_one_of_several_outputs_alone():
     labels, vectors = forecasts(n=600)
     single = classification_task(labels, calibrate=True)
     joint = outputs_task(labels[:, None])
-    assert single.own_exponent(vectors[0]) == joint.own_exponent(vectors[0])
+    assert single.member_exponent(vectors[0]) == joint.member_exponent(vectors[0])
     assert single.calibration(vectors[0]).exponent == joint.calibration(vectors[0]).exponent
-    np.testing.assert_array_equal(single.weigh(vectors), joint.weigh(vectors))
+    np.testing.assert_array_equal(single.member_weights(vectors), joint.member_weights(vectors))
     np.testing.assert_array_equal(
         single.calibration(vectors[0])(vectors[0]), joint.calibration(vectors[0])(vectors[0])
     )

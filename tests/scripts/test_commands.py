@@ -242,7 +242,7 @@ def test_errors_of_plots_name_the_command_that_makes_their_input(
 def test_tables_that_cannot_be_drawn(script, name, tmp_path):
     table = tmp_path / "of.others.csv"
     for content, message in (
-        ("", "must have a header and rows, got an empty file"),
+        ("", "cannot be read as a table: No columns to parse from file"),
         ("set,method,seed\n", rf"has no rows: {shown_command(name)} makes some"),
         ("set,method,seed\niris,mddf,0\n", shown_command(name)),
     ):

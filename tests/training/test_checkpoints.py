@@ -38,10 +38,10 @@ def test_a_fit_goes_on_after_any_layer(Cascade, tmp_path):
 
 def test_a_layer_that_is_read_has_the_seconds_of_growing_it(tmp_path, monkeypatch):
     clock = itertools.count()  # seconds, one for each look at it
-    monkeypatch.setattr("mddf._cascade.fit.perf_counter", lambda: next(clock))
+    monkeypatch.setattr("mddf._cascade.policy.perf_counter", lambda: next(clock))
     X, y = three_classes()
-    assert cascade(tmp_path).fit(X, y).history_["time"].tolist() == [3] * N_LAYERS  # growing is 1
-    assert cascade(tmp_path).fit(X, y).history_["time"].tolist() == [1 + 1] * N_LAYERS
+    for _ in range(2):  # training takes a second, and so does the evaluation
+        assert cascade(tmp_path).fit(X, y).history_["time"].tolist() == [1 + 1] * N_LAYERS
 
 
 @pytest.mark.parametrize(

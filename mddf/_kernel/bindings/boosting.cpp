@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "bindings/boosting_arrays.hpp"
-#include "bindings/call.hpp"
 #include "baselines/ranked.hpp"
 #include "baselines/search.hpp"
 #include "baselines/vote.hpp"
+#include "bindings/boosting_arrays.hpp"
+#include "bindings/call.hpp"
 
 namespace mddf::boosting {
 

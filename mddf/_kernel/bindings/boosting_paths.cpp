@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "bindings/boosting_arrays.hpp"
-#include "bindings/call.hpp"
 #include "baselines/paths.hpp"
 #include "baselines/vote.hpp"
+#include "bindings/boosting_arrays.hpp"
+#include "bindings/call.hpp"
 
 namespace mddf::boosting {
 

@@ -10,9 +10,9 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/tree_reader.hpp"
-#include "gradient_boosting/columns.hpp"
 #include "forest/grow/class_block.hpp"
 #include "forest/grow/value_block.hpp"
+#include "gradient_boosting/columns.hpp"
 
 namespace mddf {
 

@@ -7,10 +7,10 @@
 #include <type_traits>
 #include <vector>
 
+#include "common/elementary.hpp"
 #include "gradient_boosting/exponentials.hpp"
 #include "gradient_boosting/fixed_point.hpp"
 #include "gradient_boosting/options.hpp"
-#include "common/elementary.hpp"
 
 namespace mddf::gradient {
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "gradient_boosting/boost.hpp"
 #include "common/bits.hpp"
+#include "gradient_boosting/boost.hpp"
 
 namespace mddf::gradient {
 namespace {

@@ -11,10 +11,10 @@
 #include <numeric>
 #include <vector>
 
+#include "common/random.hpp"
 #include "gradient_boosting/fixed_point.hpp"
 #include "gradient_boosting/score.hpp"
 #include "gradient_boosting/team.hpp"
-#include "common/random.hpp"
 
 namespace mddf::gradient {
 

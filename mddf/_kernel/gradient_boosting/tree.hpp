@@ -6,11 +6,11 @@
 #include <numeric>
 #include <vector>
 
+#include "common/random.hpp"
 #include "gradient_boosting/columns.hpp"
 #include "gradient_boosting/options.hpp"
 #include "gradient_boosting/score.hpp"
 #include "gradient_boosting/team.hpp"
-#include "common/random.hpp"
 
 namespace mddf::gradient {
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "gradient_boosting/grower.hpp"
 #include "forest/data/bins.hpp"
+#include "gradient_boosting/grower.hpp"
 
 namespace mddf::gradient {
 

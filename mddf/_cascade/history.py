@@ -1,0 +1,89 @@
+"""History of a cascade that is being built: vectors, margins and coefficients of its layers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from mddf._base.memmap import mean_of, put_aside
+from mddf._cascade.plan import CascadePlan
+from mddf._ensemble.coefficients import LastLayer, MarginHistory
+from mddf._ensemble.margin_loss import class_margins
+from mddf._fitted.vector_layout import combine
+from mddf._training.layer_trainer import LayerTrainer
+
+
+class CascadeHistory:
+    """Out-of-fold results of the layers so far, which decide about the next one.
+
+    Parameters
+    ----------
+    trainer : LayerTrainer
+    plan : CascadePlan
+
+    Attributes
+    ----------
+    n_layers : int
+    margins : ndarray of shape (n_samples, n_layers)
+        Margins of each layer alone.
+    alphas : ndarray of shape (n_layers,)
+        Coefficients of the layers.
+    reweighting : ndarray of shape (n_samples,) or None
+        Factors of the samples' weights in the next layer.
+    """
+
+    def __init__(self, trainer: LayerTrainer, plan: CascadePlan) -> None:
+        self.trainer = trainer
+        self.plan = plan
+        self.margins = np.empty((trainer.n_samples, 0))
+        self.alphas = np.empty(0)
+        self.reweighting: np.ndarray | None = None
+        # For each layer, its vectors in parts that lie side by side in the table: one for each
+        # forest, or their mean. Nothing is kept of a layer that is not used again.
+        self._vectors: list[list[np.ndarray]] = []
+
+    @property
+    def n_layers(self) -> int:
+        """Number of layers."""
+        return len(self._vectors)
+
+    def add(self, vectors: list[np.ndarray], entropy: tuple[int, ...]) -> np.ndarray:
+        """Add the vectors of a layer's forests; returns their mean."""
+        trainer = self.trainer
+        kind = self.plan.kind
+        mean = mean_of(vectors)
+        self._vectors.append(vectors if self.plan.layout.per_forest else [put_aside(mean)])
+        margins = class_margins(mean, trainer.task.target)
+        self.margins = np.column_stack([self.margins, margins])
+        margin_history = MarginHistory(
+            margins=self.margins,
+            before=self.alphas,
+            weight=trainer.weights.row,
+            order=trainer.order,
+            entropy=entropy,
+        )
+        self.alphas = kind.rule(margin_history)
+        if kind.reweighting is not None:
+            self.reweighting = kind.reweighting(margin_history, self.alphas)
+        if self.n_layers > 1 and isinstance(kind.rule, LastLayer):
+            # Only the last layer has a coefficient: the vectors before it can be freed.
+            self._vectors[-2] = [np.empty(0)] * len(self._vectors[-1])
+        return mean
+
+    def sample_distribution(self) -> np.ndarray:
+        """Weights of the samples in the next layer, of sum 1."""
+        row_weight = self.trainer.weights.row
+        weights = np.ones(self.trainer.n_samples) if row_weight is None else row_weight.copy()
+        if self.reweighting is not None:
+            weights *= self.reweighting
+        return weights / weights.sum()
+
+    def augmented_features(self) -> Iterator[np.ndarray]:
+        """Features that the layers so far add for the next one, in parts side by side."""
+        for parts_of_layers in zip(*self._vectors, strict=True):
+            yield combine(parts_of_layers, self.alphas)
+
+    def probabilities(self) -> np.ndarray:
+        """Out-of-fold probabilities of the layers together."""
+        return mean_of(self.augmented_features())

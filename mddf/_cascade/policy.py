@@ -1,0 +1,265 @@
+"""Policy of mdDF and gcForest: what a layer sees, how layers are combined, when to stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from mddf._base.memmap import put_aside
+from mddf._cascade.history import CascadeHistory
+from mddf._cascade.layer import grow_layer, layer_splits
+from mddf._cascade.model import CascadeModel, Layer
+from mddf._cascade.plan import CascadePlan
+from mddf._cascade.stopping import Stopper
+from mddf._ensemble.margin_loss import (
+    class_margins,
+    effective_sample_size,
+    margin_moments,
+    margin_ratio,
+)
+from mddf._members.spec import MemberSpec
+from mddf._training.layer_builder import LayerPolicy, Stop
+from mddf._training.layer_trainer import LayerInput, LayerJob, LayerTrainer, Split
+from mddf._training.seeds import Purpose, Seeds
+
+# Figures of each layer, in this order.
+HISTORY = (
+    "layer",
+    "score",
+    "layer_score",
+    "alpha",
+    "accuracy",
+    "margin_mean",
+    "margin_std",
+    "margin_ratio",
+    "effective_samples",
+    "time",
+)
+
+
+@dataclass
+class Trace:
+    """Record of how a cascade was built, for all layers that were trained.
+
+    Attributes
+    ----------
+    history : dict of str to ndarray of shape (n_trained,)
+    margins : list of ndarray of shape (n_samples,)
+        Out-of-fold margins of the layers so far together.
+    weights : list of ndarray of shape (n_samples,)
+        Weights of the samples, of sum 1.
+    member_scores : list of ndarray of shape (n_forests,)
+        Out-of-fold scores of a layer's forests alone.
+    vectors : list of list of ndarray of shape (n_samples, n_classes)
+        Out-of-fold class vectors of the kept layers' forests, if they are needed.
+    probabilities : ndarray of shape (n_samples, n_classes)
+        Out-of-fold probabilities of the kept layers together.
+    stop_reason : str
+        Why no more layers were trained, and how many are kept.
+    """
+
+    history: dict[str, np.ndarray] = field(default_factory=dict)
+    margins: list[np.ndarray] = field(default_factory=list)
+    weights: list[np.ndarray] = field(default_factory=list)
+    member_scores: list[np.ndarray] = field(default_factory=list)
+    vectors: list[list[np.ndarray]] = field(default_factory=list)
+    probabilities: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
+    stop_reason: str = ""
+
+
+@dataclass(frozen=True)
+class LayerProposal:
+    """Members of a layer, the columns that they see, and the splits on which they are trained."""
+
+    members: list[MemberSpec]
+    columns: np.ndarray
+    splits: list[Split]
+
+
+@dataclass(frozen=True)
+class TrainedLayer:
+    """A layer with its out-of-fold vectors.
+
+    Attributes
+    ----------
+    layer : Layer
+    vectors : list of ndarray of shape (n_samples, n_classes)
+        One for each forest.
+    seconds : float
+        Time of the training, perhaps in a fit that was interrupted.
+    """
+
+    layer: Layer
+    vectors: list[np.ndarray]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class LayerEvaluation:
+    """Figures of a layer, and the out-of-fold probabilities of the layers up to it."""
+
+    record: dict[str, float]
+    probabilities: np.ndarray
+
+
+class CascadePolicy(LayerPolicy[LayerProposal, TrainedLayer, LayerEvaluation]):
+    """Decisions of a cascade, whose kind says what differs between mdDF and gcForest.
+
+    Every layer is trained and added to the history. Which of them are kept is decided at the end.
+
+    Parameters
+    ----------
+    trainer : LayerTrainer
+        The spare columns of its table are overwritten.
+    plan : CascadePlan
+    score : callable
+        From out-of-fold probabilities to a number, larger if better.
+    stopper : Stopper
+    seeds : Seeds
+    verbose : bool, default=False
+        Whether a line is printed for each layer.
+    keep_vectors : bool, default=False
+        Whether the out-of-fold class vectors are kept in the trace.
+
+    Attributes
+    ----------
+    history : CascadeHistory
+    model : CascadeModel
+    trace : Trace
+    """
+
+    def __init__(
+        self,
+        trainer: LayerTrainer,
+        plan: CascadePlan,
+        score: Callable[..., float],
+        stopper: Stopper,
+        seeds: Seeds,
+        *,
+        verbose: bool = False,
+        keep_vectors: bool = False,
+    ) -> None:
+        self.trainer = trainer
+        self.plan = plan
+        self.score = score
+        self.stopper = stopper
+        self.seeds = seeds
+        self.verbose = verbose
+        self.keep_vectors = keep_vectors
+        self.history = CascadeHistory(trainer, plan)
+        self.model = CascadeModel([], [], plan.layout, trainer.n_features)
+        self.trace = Trace()
+
+    def propose(self, number: int) -> LayerProposal | Stop:
+        """Members and columns of a layer, from the plan."""
+        return LayerProposal(
+            self.plan.members(number),
+            self.plan.columns(number, self.trainer.n_features),
+            layer_splits(self.plan.folds(number), self.trainer.all_rows, refit=self.plan.refit),
+        )
+
+    def train(self, number: int, proposal: LayerProposal) -> TrainedLayer:
+        """Put the augmented features into the table, and train the members."""
+        start = perf_counter()
+        added = None
+        if number:
+            self.trainer.append_features(self.history.augmented_features())
+            if self.trainer.numbers is not None:
+                added = np.hstack(list(self.history.augmented_features()))
+        layer_input = LayerInput(
+            proposal.columns, self.history.reweighting, self.plan.kind.redraw, added
+        )
+        job = LayerJob(
+            layer_input,
+            proposal.splits,
+            self.seeds.entropy_for(Purpose.FORESTS, number),
+            f"layer {number + 1}",
+        )
+        layer, vectors = grow_layer(self.trainer, proposal.members, job)
+        return TrainedLayer(layer, vectors, perf_counter() - start)
+
+    def evaluate(self, number: int, layer: TrainedLayer) -> LayerEvaluation:
+        """Find the coefficients of the layers so far, and score them together."""
+        start = perf_counter()
+        distribution = self.history.sample_distribution()
+        self.trace.weights.append(put_aside(distribution))
+        self.trace.member_scores.append(np.array([*map(self.score, layer.vectors)]))
+        entropy = self.seeds.entropy_for(Purpose.COEFFICIENTS, number)
+        layer_score = self.score(self.history.add(layer.vectors, entropy))
+        probabilities = self.history.probabilities()
+        record = self._figures(probabilities) | {
+            "layer": number + 1,
+            "layer_score": layer_score,
+            "effective_samples": effective_sample_size(distribution),
+        }
+        record["time"] = layer.seconds + perf_counter() - start
+        return LayerEvaluation(record, probabilities)
+
+    def _figures(self, probabilities: np.ndarray) -> dict[str, float]:
+        """Figures of the layers so far together."""
+        labels = self.trainer.task.target
+        weight = self.trainer.weights.row
+        margins = class_margins(probabilities, labels)
+        self.trace.margins.append(put_aside(margins))
+        margin_mean, margin_std = margin_moments(margins, weight)
+        is_correct = probabilities.argmax(axis=1) == labels
+        return {
+            "score": self.score(probabilities),
+            "alpha": self.history.alphas[-1],
+            "accuracy": float(np.average(is_correct, weights=weight)),
+            "margin_mean": margin_mean,
+            "margin_std": margin_std,
+            "margin_ratio": margin_ratio(margins, weight),
+        }
+
+    def accept(self, number: int, layer: TrainedLayer, evaluation: LayerEvaluation) -> Stop | None:
+        """Add the layer, and stop if the scores no longer improve."""
+        self.model.layers.append(layer.layer)
+        self.model.alphas.append(self.history.alphas)
+        if self.keep_vectors:
+            self.trace.vectors.append(layer.vectors)
+        if self.verbose:
+            print(_line_for_layer(evaluation.record))
+        if self.stopper.is_over(evaluation.record, evaluation.probabilities):
+            return Stop("the score does not improve")
+        return None
+
+    def keep_best_layers(self) -> None:
+        """Drop the layers after the last one that is kept, and complete the trace."""
+        kept = self.stopper.kept()
+        self.trace.probabilities = kept.probabilities
+        self.trace.stop_reason = kept.reason
+        if self.verbose:
+            print(kept.reason)
+        self.trace.history = {
+            name: np.array([record[name] for record in self.stopper.records]) for name in HISTORY
+        }
+        n_kept = kept.last_layer + 1
+        del self.model.layers[n_kept:]
+        del self.model.alphas[n_kept:]
+        del self.trace.vectors[n_kept:]
+
+    def to_store(self, layer: TrainedLayer) -> tuple[Any, ...]:
+        return layer.layer, layer.vectors, layer.seconds
+
+    def from_stored(self, proposal: LayerProposal, *parts: Any) -> TrainedLayer:
+        layer, vectors, seconds = parts
+        shape = self.trainer.n_samples, self.plan.layout.n_classes
+        if not isinstance(layer, Layer) or len(layer.members) != len(vectors):
+            raise ValueError("it holds no layer")
+        if any(forest_vectors.shape != shape for forest_vectors in vectors):
+            raise ValueError(f"its vectors must have shape {shape}")
+        return TrainedLayer(layer, vectors, float(seconds))
+
+
+def _line_for_layer(record: dict[str, float]) -> str:
+    return (
+        f"layer {record['layer']}: out-of-fold accuracy {record['accuracy']:.4f}, score "
+        f"{record['score']:.4f} (layer alone {record['layer_score']:.4f}), margin ratio "
+        f"{record['margin_ratio']:.3f}, effective samples {record['effective_samples']:.0f}, "
+        f"{record['time']:.1f} s"
+    )
