@@ -1,4 +1,4 @@
-"""The command ``mddf``: a table in, a model, a report and predictions out.
+"""The commands of ``mddf``, which turn tables into models, reports and predictions.
 
-Imports any room, and is imported by none.
+This room may import every other room, and no room imports it.
 """

@@ -1,15 +1,16 @@
-"""``mddf bench``: what other models are worth on a table, on the same folds."""
+"""``mddf bench``: compare models on the same folds of a table."""
 
 from __future__ import annotations
 
 import argparse
 import time
 import warnings
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
@@ -27,106 +28,87 @@ from tqdm import tqdm
 
 from . import estimators, files, rows, scores
 from .extras import need
-from .table_options import add_options as add_table_options
 from .table_options import format_from
 
-_PENALTIES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
 DESCRIPTION = """\
-Compare mddf's models with scikit-learn's on a table, all at their defaults, on the
-same folds of a cross-validation, with as many threads each. Categories are one-hot
-for the linear model and codes for the forest of scikit-learn.
+Compare models of mddf with models of scikit-learn on a table. All models keep their
+defaults and get the same folds of a cross-validation and as many threads. For the
+linear model, categories are one-hot encoded; scikit-learn's trees get their codes.
 """
+# Penalties of the ridge regression: half decades around 1, since its default has only three.
+_PENALTIES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
+# Rarer categories share a code, since scikit-learn's boosting takes at most 255 of them.
+_MAX_CATEGORIES = 254
+
+Fold = tuple[np.ndarray, np.ndarray]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options of the command."""
-    parser.add_argument(
-        "table", type=Path, help="CSV (perhaps compressed) or Parquet file with a header"
-    )
-    parser.add_argument("--target", required=True, metavar="COLUMN", help="column to predict")
-    estimators.add_task(parser)
-    parser.add_argument(
-        "--drop", nargs="+", default=[], metavar="COLUMN", help="columns to leave out"
-    )
+    """Add the options of the command."""
+    estimators.add_learning_options(parser, settings_help="parameters of the deep forest")
     parser.add_argument("--folds", type=int, default=5, help="number of folds (default: 5)")
     parser.add_argument(
         "--repeats", type=int, default=1, help="number of times the folds are drawn (default: 1)"
     )
     parser.add_argument(
-        "--set", nargs="+", default=[], type=estimators.setting, metavar="PARAMETER=VALUE",
-        help="parameters of the deep forest, such as n_layers=1",
-    )  # fmt: skip
-    parser.add_argument(
-        "--seed", type=int, default=0, help="seed of models and folds (default: 0)"
-    )
-    parser.add_argument(
-        "--n-jobs", type=int, default=-1, help="number of threads (default: -1, all cores)"
-    )
-    parser.add_argument(
         "--out", type=Path, metavar="FILE", help=".csv file for the scores of all folds"
     )
-    parser.add_argument("--overwrite", action="store_true", help="replace a file that exists")
-    add_table_options(parser.add_argument_group("the table"))
-    parser.set_defaults(verbose=False)
 
 
 def run(options: argparse.Namespace) -> None:
     """Read, cross-validate all models, print a table."""
     if options.out is not None:
-        files.check_new("--out", options.out, (".csv",), options.overwrite)
+        files.check_output("--out", options.out, (".csv",), options.overwrite)
     table = rows.read_training(
         options.table, options.target, options.drop,
         task=options.task, form=format_from(options), warn=True,
     )  # fmt: skip
-    X = table.X.dropna(axis=1, how="all")  # scikit-learn's boosting has no bins for such columns
-    y = table.y
-    task = table.task
-    folds = _folds(options, X, y, task)
-    models = _models(task, options, X)
-    cells = [(name, model, fold) for fold in folds for name, model in models.items()]
-    bar = tqdm(cells, desc="fits", leave=False)
-    pd = need("pandas", "data")
-    failed: dict[str, str] = {}
-    found = pd.DataFrame([_cell(name, model, X, y, fold, failed) for name, model, fold in bar])
-    for name, why in failed.items():
-        warnings.warn(f"{name} is left out, since it failed: {why}", UserWarning, stacklevel=2)
-    found = found[~found["model"].isin(failed)]
-    if found.empty:
+    X = table.X.dropna(axis=1, how="all")  # scikit-learn's boosting has no bins for empty columns
+    folds = _folds(options, X, table.y, table.task)
+    results = _cross_validate(_models(table.task, options, X), X, table.y, folds)
+    if results.empty:
         raise SystemExit(f"no model can be fitted to the folds of {options.table}")
     if options.out is not None:
-        files.write_table(options.out, found)
-    kinds = scores.names(np.unique(y) if task == "classification" else None)
-    main = "log-loss" if task == "classification" else "RMSE"
-    means = found.groupby("model", sort=False).mean().sort_values(main)
-    spread = found.groupby("model").std().loc[means.index]
-    shown = pd.DataFrame(index=means.index)
-    for name in kinds:
-        shown[name] = [
-            f"{a:.4g} ± {b:.2g}" for a, b in zip(means[name], spread[name], strict=True)
-        ]
-    shown["fit, s"] = means["fit_seconds"].map("{:.2f}".format)
-    shown["predict, s"] = means["predict_seconds"].map("{:.3f}".format)
+        files.write_table(options.out, results)
     print(
-        f"{options.table.name}: {len(X)} rows, {X.shape[1]} features, {task} of "
+        f"{options.table.name}: {len(X)} rows, {X.shape[1]} features, {table.task} of "
         f"{options.target!r}; mean ± deviation over {len(folds)} folds, seed {options.seed}"
     )
-    print(shown.to_string())
+    print(_summary(results, "log-loss" if table.task == "classification" else "RMSE"))
 
 
-def _folds(options: argparse.Namespace, X: Any, y: np.ndarray, task: str) -> list[Any]:
-    for name in ("folds", "repeats"):
-        least = 2 if name == "folds" else 1
-        if (value := getattr(options, name)) < least:
-            raise SystemExit(f"--{name} must be at least {least}, got {value}")
-    kind = RepeatedStratifiedKFold if task == "classification" else RepeatedKFold
+def _summary(results: Any, main_score: str) -> str:
+    """Means and standard deviations over folds, the best model first."""
+    means = results.groupby("model", sort=False).mean().sort_values(main_score)
+    deviations = results.groupby("model").std().loc[means.index]
+    summary = means.copy()
+    for name in means:
+        if name.endswith("_seconds"):
+            summary[name] = means[name].map("{:.3f}".format)
+        else:
+            summary[name] = means[name].map("{:.4g}".format) + deviations[name].map(
+                " ± {:.2g}".format
+            )
+    return summary.rename(
+        columns={"fit_seconds": "fit, s", "predict_seconds": "predict, s"}
+    ).to_string()
+
+
+def _folds(options: argparse.Namespace, X: Any, y: np.ndarray, task: str) -> list[Fold]:
+    for name, value, minimum in [("folds", options.folds, 2), ("repeats", options.repeats, 1)]:
+        if value < minimum:
+            raise SystemExit(f"--{name} must be at least {minimum}, got {value}")
     if task == "classification":
-        fewest = int(np.unique(y, return_counts=True)[1].min())
-        if fewest < options.folds:
+        smallest = int(np.unique(y, return_counts=True)[1].min())
+        if smallest < options.folds:
             raise SystemExit(
-                f"--folds must be at most the rows of the rarest class, {fewest}, got "
+                f"--folds must be at most the rows of the rarest class, {smallest}, got "
                 f"{options.folds}"
             )
-    splitter = kind(n_splits=options.folds, n_repeats=options.repeats, random_state=options.seed)
+    splitter_class = RepeatedStratifiedKFold if task == "classification" else RepeatedKFold
+    splitter = splitter_class(
+        n_splits=options.folds, n_repeats=options.repeats, random_state=options.seed
+    )
     try:
         return list(splitter.split(X, y))
     except ValueError as error:
@@ -134,56 +116,96 @@ def _folds(options: argparse.Namespace, X: Any, y: np.ndarray, task: str) -> lis
 
 
 def _models(task: str, options: argparse.Namespace, X: Any) -> dict[str, BaseEstimator]:
-    """Models by the names that the table shows."""
-    classes = task == "classification"
-    seed: dict[str, Any] = {"random_state": options.seed}
-    plain = argparse.Namespace(**{**vars(options), "set": []})
-    words = list(X.select_dtypes("category"))
-    numbers = [name for name in X if name not in words]
-    unknown = {"handle_unknown": "use_encoded_value", "unknown_value": np.nan}
+    """Models by their names in the table."""
+    is_classification = task == "classification"
+    seed = options.seed
+    n_jobs = options.n_jobs
+    category_columns = list(X.select_dtypes("category"))
+    number_columns = [name for name in X if name not in category_columns]
     codes = make_column_transformer(
-        (OrdinalEncoder(**unknown, max_categories=254), words), ("passthrough", numbers)
-    )
+        (
+            OrdinalEncoder(
+                handle_unknown="use_encoded_value", unknown_value=np.nan,
+                max_categories=_MAX_CATEGORIES,
+            ),
+            category_columns,
+        ),
+        ("passthrough", number_columns),
+    )  # fmt: skip
     one_hot = make_column_transformer(
-        (OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=2), words),
-        (make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler()), numbers),
+        (OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=2), category_columns),
+        (
+            make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler()),
+            number_columns,
+        ),
     )
-    forest = RandomForestClassifier if classes else RandomForestRegressor
-    boosting = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
-    boosted = boosting(**seed, categorical_features=list(range(len(words))))
-    linear = LogisticRegression(max_iter=1000) if classes else RidgeCV(_PENALTIES)
-    return {
-        "mddf deep-forest": estimators.make("deep-forest", task, options),
-        "mddf gradient-boosting": estimators.make("gradient-boosting", task, plain),
-        "mddf random-forest": estimators.make("random-forest", task, plain),
-        "scikit-learn boosting": make_pipeline(codes, boosted),
-        "scikit-learn forest": make_pipeline(codes, forest(**seed, n_jobs=options.n_jobs)),
+    if is_classification:
+        forest_class = RandomForestClassifier
+        boosting_class = HistGradientBoostingClassifier
+        linear = LogisticRegression(max_iter=1000)
+    else:
+        forest_class = RandomForestRegressor
+        boosting_class = HistGradientBoostingRegressor
+        linear = RidgeCV(_PENALTIES)
+    boosting = boosting_class(
+        random_state=seed, categorical_features=list(range(len(category_columns)))
+    )
+    models = {
+        f"mddf {name}": estimators.make(
+            name, task, seed=seed, n_jobs=n_jobs,
+            settings=options.set if name == "deep-forest" else (),
+        )
+        for name in estimators.CLASS_NAMES
+    }  # fmt: skip
+    return models | {
+        "scikit-learn boosting": make_pipeline(codes, boosting),
+        "scikit-learn forest": make_pipeline(
+            codes, forest_class(random_state=seed, n_jobs=n_jobs)
+        ),
         "scikit-learn linear": make_pipeline(one_hot, linear),
     }
 
 
-def _cell(
-    name: str, model: Any, X: Any, y: np.ndarray, fold: Any, failed: dict[str, str]
-) -> dict[str, Any]:
-    """Scores and times of a model on a fold; why it fails goes to `failed`."""
-    train, test = fold
-    if name in failed:
-        return {"model": name}
-    start = time.perf_counter()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of unknown categories and the like, in every fold
-            fitted = clone(model).fit(X.iloc[train], y[train])
-            done = time.perf_counter()
-            classes = getattr(fitted, "classes_", None)
-            ask = fitted.predict if classes is None else fitted.predict_proba
-            predicted = ask(X.iloc[test])
-            asked = time.perf_counter() - done
-    except InvalidParameterError:  # of --set
-        raise
-    except Exception as error:  # of this model alone, such as too few rows for its folds
-        failed[name] = " ".join(str(error).split()) or type(error).__name__
-        return {"model": name}
-    found = scores.scores(y[test], predicted, classes)
-    cost = {"fit_seconds": done - start, "predict_seconds": asked}
-    return {"model": name, **found, **cost}
+def _cross_validate(
+    models: Mapping[str, BaseEstimator], X: Any, y: np.ndarray, folds: Sequence[Fold]
+) -> Any:
+    """Data frame with scores and times of each model on each fold.
+
+    Models that fail are left out with a warning.
+    """
+    results = []
+    failures: dict[str, str] = {}
+    for name, (train, test) in tqdm(
+        [(name, fold) for fold in folds for name in models], desc="fits", leave=False
+    ):
+        if name in failures:
+            continue
+        try:
+            results.append({"model": name, **_fit_and_score(models[name], X, y, train, test)})
+        except InvalidParameterError:  # from --set
+            raise
+        except Exception as error:  # of this model alone, such as too few rows for its folds
+            failures[name] = " ".join(str(error).split()) or type(error).__name__
+    for name, reason in failures.items():
+        warnings.warn(f"{name} is left out, since it failed: {reason}", UserWarning, stacklevel=3)
+    pd = need("pandas", "data")
+    return pd.DataFrame([result for result in results if result["model"] not in failures])
+
+
+def _fit_and_score(
+    model: BaseEstimator, X: Any, y: np.ndarray, train: np.ndarray, test: np.ndarray
+) -> dict[str, float]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # unknown categories and the like, in every fold
+        start = time.perf_counter()
+        fitted: Any = clone(model).fit(X.iloc[train], y[train])
+        fit_end = time.perf_counter()
+        predict = fitted.predict_proba if is_classifier(fitted) else fitted.predict
+        predictions = predict(X.iloc[test])
+        predict_end = time.perf_counter()
+    classes = fitted.classes_ if is_classifier(fitted) else None
+    return {
+        **scores.evaluate(y[test], predictions, classes),
+        "fit_seconds": fit_end - start,
+        "predict_seconds": predict_end - fit_end,
+    }

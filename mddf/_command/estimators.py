@@ -1,9 +1,11 @@
-"""The estimators that commands fit, with parameters from the command line."""
+"""The estimators that commands fit, and the options that choose them."""
 
 from __future__ import annotations
 
 import argparse
 import ast
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from sklearn.base import BaseEstimator
@@ -11,7 +13,10 @@ from sklearn.base import BaseEstimator
 import mddf
 from mddf._base.messages import nearest
 
-OF_TASKS = {
+from . import table_options
+
+# Class names for classification and regression.
+CLASS_NAMES = {
     "deep-forest": ("DeepForestClassifier", "DeepForestRegressor"),
     "gradient-boosting": ("GradientBoostingClassifier", "GradientBoostingRegressor"),
     "random-forest": ("RandomForestClassifier", "RandomForestRegressor"),
@@ -19,7 +24,7 @@ OF_TASKS = {
 
 
 def setting(text: str) -> tuple[str, Any]:
-    """A parameter and its value, such as n_layers=1."""
+    """Parse a parameter and its value, such as n_layers=1."""
     name, sign, value = text.partition("=")
     if not sign or not name.isidentifier():
         raise argparse.ArgumentTypeError(f"must be parameter=value, got {text!r}")
@@ -29,33 +34,60 @@ def setting(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def share(text: str) -> float:
-    """A number between 0 and 1, both excluded."""
+def fraction(text: str) -> float:
+    """Parse a number between 0 and 1, both excluded."""
     value = float(text)
     if not 0 < value < 1:
         raise argparse.ArgumentTypeError(f"must lie between 0 and 1, got {text!r}")
     return value
 
 
-def add_task(parser: argparse.ArgumentParser) -> None:
-    """Add the option that says whether labels are classes or numbers."""
+def add_learning_options(parser: argparse.ArgumentParser, *, settings_help: str) -> None:
+    """Add the options of commands that fit models to a table."""
+    parser.add_argument(
+        "table", type=Path, help="CSV (perhaps compressed) or Parquet file with a header"
+    )
+    parser.add_argument("--target", required=True, metavar="COLUMN", help="column to predict")
     parser.add_argument(
         "--task", choices=("auto", "classification", "regression"), default="auto",
         help="task of the model (default: auto, which decides by the labels)",
     )  # fmt: skip
+    parser.add_argument(
+        "--drop", nargs="+", default=[], metavar="COLUMN", help="columns to leave out"
+    )
+    parser.add_argument(
+        "--set", nargs="+", default=[], type=setting, metavar="PARAMETER=VALUE",
+        help=f"{settings_help}, such as n_layers=1",
+    )  # fmt: skip
+    parser.add_argument(
+        "--seed", type=int, default=0, help="seed of models, folds and held-out rows (default: 0)"
+    )
+    parser.add_argument(
+        "--n-jobs", type=int, default=-1, help="number of threads (default: -1, all cores)"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
+    table_options.add_options(parser.add_argument_group("the table"))
 
 
-def make(name: str, task: str, options: argparse.Namespace) -> BaseEstimator:
-    """An estimator of mddf for a task, with the seed, threads and --set of a command."""
-    kind = getattr(mddf, OF_TASKS[name][task == "regression"])
-    model = kind(random_state=options.seed, n_jobs=options.n_jobs)
-    known = model.get_params()
-    for parameter, _ in options.set:
-        if parameter.partition("__")[0] not in known:
-            hint = nearest(parameter, known)
+def make(
+    name: str,
+    task: str,
+    *,
+    seed: int,
+    n_jobs: int,
+    settings: Iterable[tuple[str, Any]] = (),
+    verbose: bool = False,
+) -> BaseEstimator:
+    """Make an estimator of mddf for a task; settings name its parameters."""
+    estimator_class = getattr(mddf, CLASS_NAMES[name][task == "regression"])
+    model = estimator_class(random_state=seed, n_jobs=n_jobs)
+    parameters = model.get_params()
+    for parameter, _ in settings:
+        if parameter.partition("__")[0] not in parameters:
             raise SystemExit(
-                f"--set must name a parameter of {kind.__name__}, got {parameter!r}{hint}"
+                f"--set must name a parameter of {estimator_class.__name__}, got {parameter!r}"
+                f"{nearest(parameter, parameters)}"
             )
-    if "verbose" in known:
-        model.set_params(verbose=2 if options.verbose else 0)
-    return model.set_params(**dict(options.set))
+    if "verbose" in parameters:
+        model.set_params(verbose=2 if verbose else 0)
+    return model.set_params(**dict(settings))

@@ -1,4 +1,4 @@
-"""Libraries that only an extra installs."""
+"""Libraries that the extras of mddf install."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ def need(module: str, extra: str) -> Any:
     try:
         return import_module(module)
     except ImportError:
-        raise SystemExit(_missing(module.split(".")[0], extra)) from None
+        raise SystemExit(_installation_hint(module.split(".")[0], extra)) from None
 
 
 def need_tables() -> None:
-    """End the command if a library is missing that reads tables."""
+    """End the command unless the libraries that read tables are installed."""
     for name in ("pandas", "pyarrow", "clevercsv"):
         if find_spec(name) is None:  # importing clevercsv takes 0.3 s, and few files need it
-            raise SystemExit(_missing(name, "commands"))
+            raise SystemExit(_installation_hint(name, "commands"))
 
 
-def _missing(name: str, extra: str) -> str:
+def _installation_hint(name: str, extra: str) -> str:
     return f'{name} is not installed: pip install "mddf[{extra}]"'

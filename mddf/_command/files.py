@@ -1,4 +1,4 @@
-"""Files of commands: refused before any work if they cannot be written, never half-written."""
+"""Output files, which are checked before any work and never half-written, and model files."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ TABLES = (".csv", *PARQUET)
 _LIBRARIES = {".skops": "skops"} | dict.fromkeys(PARQUET, "pyarrow")
 
 
-def check_new(option: str, path: Path, ends: tuple[str, ...], overwrite: bool) -> None:
-    """End the command if a file cannot be written in the form that its name gives."""
+def check_output(option: str, path: Path, suffixes: tuple[str, ...], overwrite: bool) -> None:
+    """End the command if a file cannot be written in the format of its suffix."""
     suffix = path.suffix.lower()
-    if suffix not in ends:
-        raise SystemExit(f"{option} must end in {' or '.join(ends)}, got {visible(path)}")
+    if suffix not in suffixes:
+        raise SystemExit(f"{option} must end in {' or '.join(suffixes)}, got {visible(path)}")
     if not Path(os.path.realpath(path)).parent.is_dir():
-        raise SystemExit(f"{option} must be in a folder that is there, got {visible(path)}")
+        raise SystemExit(f"{option} must be in an existing folder, got {visible(path)}")
     if path.is_dir() or (path.exists() and not overwrite):
-        state = "a folder" if path.is_dir() else "there already: --overwrite replaces it"
-        raise SystemExit(f"{option}: {visible(path)} is {state}")
+        state = "is a folder" if path.is_dir() else "exists: --overwrite replaces it"
+        raise SystemExit(f"{option}: {visible(path)} {state}")
     if suffix in _LIBRARIES:
         need(_LIBRARIES[suffix], "commands")
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a file to write to, which takes the place of `path` if the block ends well.
+    """Yield a temporary file that replaces `path` if the block succeeds.
 
-    It is removed if the block fails or the process is asked to end. A link stays a link to the
-    same file, and a file that is replaced passes on its permissions.
+    The file is removed if the block fails or a signal ends the process. A link stays a link to the
+    same file, and the new file keeps the permissions of the old one.
     """
     path = Path(os.path.realpath(path))
-    with _ending_on_signals():
+    with _exit_on_signals():
         handle, name = tempfile.mkstemp(
             prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent
         )
@@ -72,41 +72,40 @@ def _permissions(path: Path) -> int:
 
 
 @contextmanager
-def _ending_on_signals() -> Iterator[None]:
-    """Have signals that would kill the process raise SystemExit, so that files are removed."""
+def _exit_on_signals() -> Iterator[None]:
+    """Raise SystemExit on signals that would kill the process, so that files are removed."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
-    def end(number: int, _: Any) -> None:
+    def exit_on(number: int, _: Any) -> None:
         raise SystemExit(128 + number)  # as shells report it
 
-    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    numbers = [getattr(signal, name) for name in names]
-    # Those that the caller ignores, as nohup does, stay ignored.
-    before = {n: signal.getsignal(n) for n in numbers if signal.getsignal(n) == signal.SIG_DFL}
-    for number in before:
-        signal.signal(number, end)
+    numbers = {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}  # Windows has no SIGHUP
+    # Signals that the caller ignores, as nohup does, stay ignored.
+    numbers = {number for number in numbers if signal.getsignal(number) == signal.SIG_DFL}
+    for number in numbers:
+        signal.signal(number, exit_on)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file of text."""
-    with replacing(path) as new:
-        new.write_text(text, encoding="utf-8")
+    """Write a text file."""
+    with replacing(path) as new_path:
+        new_path.write_text(text, encoding="utf-8")
 
 
 def write_table(path: Path, table: Any) -> None:
     """Write a data frame as CSV or Parquet."""
-    with replacing(path) as new:
+    with replacing(path) as new_path:
         if path.suffix.lower() in PARQUET:
-            table.to_parquet(new, index=False)
+            table.to_parquet(new_path, index=False)
         else:
-            table.to_csv(new, index=False)
+            table.to_csv(new_path, index=False)
 
 
 def write_model(path: Path, model: Any, schema: Schema) -> None:
@@ -114,17 +113,17 @@ def write_model(path: Path, model: Any, schema: Schema) -> None:
     stored = {"model": model, "schema": schema.to_json()}
     is_skops = path.suffix.lower() == ".skops"
     dump = need("skops.io", "commands").dump if is_skops else joblib.dump
-    with replacing(path) as new:
-        dump(stored, new)
+    with replacing(path) as new_path:
+        dump(stored, new_path)
 
 
 def read_model(path: Path) -> tuple[Any, Schema]:
-    """Read what `write_model` wrote, or a former version; a file of skops runs nothing."""
+    """Read a model and the description of its columns; files of skops run no code."""
     suffix = path.suffix.lower()
     if suffix not in MODELS:
         raise SystemExit(f"the model must end in {' or '.join(MODELS)}, got {visible(path)}")
     if not path.exists():
-        raise SystemExit(f"the model must be a file that is there, got {visible(path)}")
+        raise SystemExit(f"the model must be an existing file, got {visible(path)}")
     need_tables()
     from mddf._schema.schema import Schema
 
@@ -135,9 +134,10 @@ def read_model(path: Path) -> tuple[Any, Schema]:
             stored = joblib.load(path)
         if "schema" in stored:
             return stored["model"], Schema.from_json(stored["schema"])
+        # A file from before there were schemas.
         return stored["model"], Schema.from_former(stored["like"], stored["format"])
     except SystemExit:
         raise
     except Exception as error:  # whatever the file holds
-        why = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise SystemExit(f"{path} cannot be read as a model of `mddf fit`: {why}") from None
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise SystemExit(f"{path} cannot be read as a model of `mddf fit`: {reason}") from None

@@ -1,4 +1,4 @@
-"""``mddf fit``: a table in; a model and a report of it out."""
+"""``mddf fit``: fit a model to a table, save it and write a report."""
 
 from __future__ import annotations
 
@@ -6,161 +6,163 @@ import argparse
 import time
 import warnings
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import train_test_split
 
-from . import estimators, files, report, rows
-from .table_options import add_options as add_table_options
+from . import estimators, files, pages, report, rows
+from .rows import LabelledRows
 from .table_options import format_from
 
 DESCRIPTION = """\
 Fit a model to a table, save it, and write a report that opens in a browser.
 
-A fifth of the rows is held out: the report's scores are of a model that has not
-seen them. The model that is saved is then fitted to all rows, with the same
-parameters and seed. Columns of text are categories; the task is found from the
-labels unless --task says it.
+A fifth of the rows is held out. The scores in the report are of a model that was
+not fitted to these rows. The saved model is then fitted to all rows, with the same
+parameters and seed. Columns of text are categories. The labels decide the task
+unless --task is given.
 """
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options of the command."""
-    parser.add_argument(
-        "table", type=Path, help="CSV (perhaps compressed) or Parquet file with a header"
-    )
-    parser.add_argument("--target", required=True, metavar="COLUMN", help="column to predict")
+    """Add the options of the command."""
+    estimators.add_learning_options(parser, settings_help="parameters of the model")
     parser.add_argument(
         "--out", type=Path, metavar="FILE",
         help="file for the model, .skops (safe to load) or .joblib (default: TABLE's name.skops)",
     )  # fmt: skip
     parser.add_argument(
-        "--report",
-        type=Path,
-        metavar="FILE",
+        "--report", type=Path, metavar="FILE",
         help="page with the report (default: the model's name.html)",
-    )
-    estimators.add_task(parser)
+    )  # fmt: skip
     parser.add_argument(
-        "--estimator", choices=estimators.OF_TASKS, default="deep-forest",
+        "--estimator", choices=estimators.CLASS_NAMES, default="deep-forest",
         help="kind of model (default: deep-forest)",
     )  # fmt: skip
     parser.add_argument(
-        "--set", nargs="+", default=[], type=estimators.setting, metavar="PARAMETER=VALUE",
-        help="parameters of the model, such as n_layers=1",
+        "--test", type=Path, metavar="TABLE",
+        help="table of held-out rows, used instead of --holdout",
     )  # fmt: skip
     parser.add_argument(
-        "--drop", nargs="+", default=[], metavar="COLUMN", help="columns to leave out"
-    )
-    parser.add_argument(
-        "--test",
-        type=Path,
-        metavar="TABLE",
-        help="table of held-out rows, used instead of --holdout",
-    )
-    parser.add_argument(
-        "--holdout",
-        type=estimators.share,
-        default=0.2,
+        "--holdout", type=estimators.fraction, default=0.2,
         help="share of rows held out (default: 0.2)",
-    )
-    parser.add_argument(
-        "--seed",
-        type=int,
-        default=0,
-        help="seed of the model and of the held-out rows (default: 0)",
-    )
-    parser.add_argument(
-        "--n-jobs", type=int, default=-1, help="number of threads (default: -1, all cores)"
-    )
-    parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
+    )  # fmt: skip
     parser.add_argument("--verbose", action="store_true", help="show the progress of the fit")
-    add_table_options(parser.add_argument_group("the table"))
 
 
 def run(options: argparse.Namespace) -> None:
-    """Read, hold out, fit, write the report, fit to all rows, save."""
+    """Read, hold rows out, fit, write the report, fit to all rows, save."""
+    # 1. Refuse outputs that cannot be written before any work.
     if not options.table.is_file():
-        raise SystemExit(
-            f"the table must be a file that is there, got {rows.visible(options.table)}"
-        )
+        raise SystemExit(f"the table must be an existing file, got {rows.visible(options.table)}")
     stem = options.table.name.split(".")[0] or "model"
-    out = options.out or Path(f"{stem}.skops")
-    page = options.report or out.with_suffix(".html")
-    files.check_new("--out", out, files.MODELS, options.overwrite)
-    files.check_new("--report", page, (".html",), options.overwrite)
-    report.check_extras()
+    model_path = options.out or Path(f"{stem}.skops")
+    report_path = options.report or model_path.with_suffix(".html")
+    files.check_output("--out", model_path, files.MODELS, options.overwrite)
+    files.check_output("--report", report_path, (".html",), options.overwrite)
+    pages.check_libraries()
+
+    # 2. Read the table.
     table = rows.read_training(
         options.table, options.target, options.drop,
         task=options.task, form=format_from(options), warn=True,
     )  # fmt: skip
-    X = table.X
-    y = table.y
-    task = table.task
-    model = estimators.make(options.estimator, task, options)
+    model = estimators.make(
+        options.estimator, table.task, seed=options.seed, n_jobs=options.n_jobs,
+        settings=options.set, verbose=options.verbose,
+    )  # fmt: skip
+
+    # 3. Fit to the training rows and score the held-out rows.
+    fit = _fit_and_evaluate(options, table, model, model_path.name)
+    page = report.render(fit)
+
+    # 4. Fit to all rows, unless the held-out rows are of another table.
+    if options.test is None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the report has them
+            model.fit(table.X, table.y)
+    else:
+        model = fit.model
+    files.write_model(model_path, model, table.schema)
+    files.write_text(report_path, page)
+
+    scores = [f"{name} {value:.4g}" for name, value in fit.scores.items() if np.isfinite(value)]
+    print(f"{table.task} of {options.target!r}: {len(table.X)} rows, {table.X.shape[1]} features")
+    plural = "s" if fit.n_held_out != 1 else ""
+    print(f"scores on {fit.n_held_out} held-out row{plural}: {', '.join(scores)}")
+    print(f"model: {model_path}\nreport: {report_path}")
+
+
+def _fit_and_evaluate(
+    options: argparse.Namespace, table: rows.TrainingTable, model: BaseEstimator, model_name: str
+) -> report.EvaluatedFit:
     train, test = held_out(options, table)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         start = time.perf_counter()
-        judged = clone(model).fit(*train)
+        fitted = clone(model).fit(train.X, train.y)
         seconds = time.perf_counter() - start
-    warned = list(dict.fromkeys(str(warning.message) for warning in caught))
-    study = report.Study(
-        options.table.name, options.target, task, X, judged, train, test, seconds, warned,
-        {name: str(value) for name, value in options.set} | {"random_state": str(options.seed)},
-    )  # fmt: skip
-    text, summary = report.of_fit(study, out.name)
-    if options.test is None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the report has them
-            model.fit(X, y)
-    else:
-        model = judged
-    files.write_model(out, model, table.schema)
-    files.write_text(page, text)
-    print(f"{task} of {options.target!r}: {len(X)} rows, {X.shape[1]} features")
-    print(f"scores on {report.counted(len(test[1]), 'held-out row')}: {summary}")
-    print(f"model: {out}\nreport: {page}")
+    return report.EvaluatedFit(
+        table_name=options.table.name,
+        target=options.target,
+        task=table.task,
+        X=table.X,
+        model=fitted,
+        train=train,
+        test=test,
+        seconds=seconds,
+        warnings=list(dict.fromkeys(str(warning.message) for warning in caught)),
+        settings=[
+            f"{name}={value}"
+            for name, value in {**dict(options.set), "random_state": options.seed}.items()
+        ],
+        model_name=model_name,
+    )
 
 
 def held_out(
     options: argparse.Namespace, table: rows.TrainingTable
-) -> tuple[tuple[Any, np.ndarray], tuple[Any, np.ndarray]]:
-    """Features and labels of the rows to fit to, and of the rows held out."""
+) -> tuple[LabelledRows, LabelledRows]:
+    """Split a table into training rows and held-out rows.
+
+    The only row of a class is a training row.
+    """
     X = table.X
     y = table.y
-    task = table.task
+    is_classification = table.task == "classification"
     if options.test is not None:
-        classes = np.unique(y) if task == "classification" else None
-        X_test, y_test = rows.read_test(options.test, table.schema, classes)
-        if y_test is None:
+        classes = np.unique(y) if is_classification else None
+        test = rows.read_test(options.test, table.schema, classes)
+        if test.y is None:
             raise SystemExit(f"--test: {options.test} must have labels in {options.target!r}")
-        return (X, y), (X_test, y_test)
-    labels = y if task == "classification" else np.zeros(len(y))
-    _, of_row, counts = np.unique(labels, return_inverse=True, return_counts=True)
-    alone = counts[of_row] == 1  # the only row of its class is one to fit to
-    if alone.all():
+        return LabelledRows(X, y), test
+    strata = y if is_classification else np.zeros(len(y))
+    _, stratum_of_row, counts = np.unique(strata, return_inverse=True, return_counts=True)
+    is_single = counts[stratum_of_row] == 1
+    if is_single.all():
         raise SystemExit(
             f"{options.table} must have two rows or more of a class to hold some out, got "
             f"{len(counts)} classes in {len(y)} rows of {options.target!r}"
             + ("; --task regression predicts numbers" if y.dtype.kind in "iuf" else "")
         )
     try:
-        train, test = train_test_split(
-            np.flatnonzero(~alone), test_size=options.holdout, random_state=options.seed,
-            stratify=labels[~alone] if task == "classification" else None,
+        train_rows, test_rows = train_test_split(
+            np.flatnonzero(~is_single), test_size=options.holdout, random_state=options.seed,
+            stratify=strata[~is_single] if is_classification else None,
         )  # fmt: skip
     except ValueError as error:
         raise SystemExit(
             f"{options.table} must have enough rows to hold out {options.holdout:g} of them: "
             f"{error}"
         ) from None
-    train = np.concatenate([train, np.flatnonzero(alone)])
-    if len(np.unique(labels[train])) < len(counts):
+    train_rows = np.concatenate([train_rows, np.flatnonzero(is_single)])
+    if len(np.unique(strata[train_rows])) < len(counts):
         raise SystemExit(
             f"{options.table} must have enough rows of each class to hold out "
             f"{options.holdout:g} of them, got {counts.min()} of the rarest"
         )
-    return (X.iloc[train], y[train]), (X.iloc[test], y[test])
+    return (
+        LabelledRows(X.iloc[train_rows], y[train_rows]),
+        LabelledRows(X.iloc[test_rows], y[test_rows]),
+    )

@@ -1,10 +1,11 @@
-"""The report of a fit: scores, importances, calibration, what was chosen, the columns."""
+"""The report of a fit: scores, charts, importances, members and columns."""
 
 from __future__ import annotations
 
 import platform
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,210 +16,217 @@ import mddf
 from mddf.explain import ImportancesDisplay
 
 from . import pages, scores
-from .extras import need
+from .rows import LabelledRows
 
-_MOST_CLASSES = 30
-_MOST_COLUMNS = 200
+# With more classes, a confusion matrix cannot be read.
+_MAX_CLASSES_OF_CONFUSION = 30
+# With more classes, the counts in the cells of a confusion matrix overlap.
+_MAX_CLASSES_WITH_COUNTS = 12
+# The table of columns ends there, so that wide tables give short pages.
+_MAX_COLUMNS = 200
+# A point of the calibration curve is the mean of at least 30 rows, if there are enough for two
+# points. Not tuned.
+_ROWS_OF_CALIBRATION_BIN = 30
+_MAX_CALIBRATION_BINS = 10
+# Importances come from so few rows and repeats to keep the report short of the time of the fit.
+_ROWS_OF_IMPORTANCES = 500
+_REPEATS_OF_IMPORTANCES = 3
 
 
 @dataclass(frozen=True)
-class Study:
-    """A fit that is reported: the table, the model of the rows that were not held out, both parts.
+class EvaluatedFit:
+    """A model of the training rows, and the held-out rows that score it.
 
-    `settings` are the parameters that the user set, `warned` the texts of the fit's warnings.
+    `X` has all rows, `warnings` the texts of the fit's warnings, `settings` the parameters that
+    the user set, and `model_name` is the name of the file of the final model.
     """
 
-    table: str
+    table_name: str
     target: str
     task: str
     X: Any
     model: Any
-    train: tuple[Any, np.ndarray]
-    test: tuple[Any, np.ndarray]
+    train: LabelledRows
+    test: LabelledRows
     seconds: float
-    warned: list[str]
-    settings: dict[str, str]
+    warnings: list[str]
+    settings: list[str]
+    model_name: str
+
+    @property
+    def n_held_out(self) -> int:
+        return len(self.test.y)
+
+    @property
+    def classes(self) -> np.ndarray | None:
+        """Classes of a classifier; None for regression."""
+        return self.model.classes_ if is_classifier(self.model) else None
+
+    @cached_property
+    def predictions(self) -> np.ndarray:
+        """Probabilities, or predicted targets, of the held-out rows."""
+        predict = self.model.predict if self.classes is None else self.model.predict_proba
+        return predict(self.test.X)
+
+    @cached_property
+    def scores(self) -> dict[str, float]:
+        return scores.evaluate(self.test.y, self.predictions, self.classes)
 
 
-def check_extras() -> None:
-    """End the command if there is nothing to draw with."""
-    need("matplotlib", "commands").use("agg")
+@dataclass(frozen=True)
+class _Chart:
+    svg: Any
+    caption: str
+    heading: str = ""
 
 
-def of_fit(study: Study, saved_as: str) -> tuple[str, str]:
-    """The page, and its scores in a line."""
-    X, y = study.test
-    classes = getattr(study.model, "classes_", None) if is_classifier(study.model) else None
-    predicted = study.model.predict(X) if classes is None else study.model.predict_proba(X)
-    found = scores.scores(y, predicted, classes)
-    parts = [
-        _summary(study),
-        pages.heading(f"Scores on {counted(len(y), 'held-out row')}"),
-        _scores(study, predicted, classes, found),
-        *(
-            _of_classes(y, predicted, classes)
-            if classes is not None
-            else _of_numbers(y, predicted)
+def render(fit: EvaluatedFit) -> str:
+    """Make the page."""
+    if fit.classes is None:
+        charts = [_regression_chart(fit.test.y, fit.predictions)]
+    else:
+        charts = _classification_charts(fit.test.y, fit.predictions, fit.classes)
+    return pages.render(
+        "report.html",
+        title=f"{fit.target}: {fit.task} by {type(fit.model).__name__}",
+        fit=fit,
+        scores=_score_rows(fit),
+        n_draws=scores.N_DRAWS,
+        charts=charts,
+        importances=_importances(fit) if fit.n_held_out > 1 else None,
+        members=_member_rows(fit.model),
+        columns=_column_rows(fit.X),
+        date=date.today().isoformat(),
+        versions=(
+            f"mddf {mddf.__version__}, scikit-learn {sklearn.__version__}, "
+            f"NumPy {np.__version__}, Python {platform.python_version()}"
         ),
-        pages.heading("Which features the model uses"),
-        _importances(study),
-        *_chosen(study.model),
-        *_warnings(study.warned),
-        pages.heading("The columns"),
-        _columns(study.X),
-        pages.heading("How to go on"),
-        pages.code(_usage(study, saved_as)),
-        pages.paragraph(_versions(), "note"),
+    )
+
+
+def _score_rows(fit: EvaluatedFit) -> list[dict[str, Any]]:
+    y = fit.test.y
+    intervals = scores.intervals(y, fit.predictions, fit.classes)
+    without_features = scores.baseline_predictions(fit.train.y, len(y), fit.classes)
+    baseline = scores.evaluate(y, without_features, fit.classes)
+    return [
+        {
+            "score": name,
+            "model": fit.scores[name],
+            "95 % interval": "{:.4g} to {:.4g}".format(*intervals[name]),
+            "without features": baseline[name],
+            "better is": "greater" if greater_is_better else "smaller",
+        }
+        for name, greater_is_better in scores.directions(fit.classes).items()
     ]
-    title = f"{study.target}: {study.task} by {type(study.model).__name__}"
-    return pages.page(title, parts), ", ".join(
-        f"{name} {value:.4g}" for name, value in found.items() if np.isfinite(value)
-    )
-
-
-def counted(n: int, what: str) -> str:
-    """A number of things."""
-    return f"{n} {what}" if n == 1 else f"{n} {what}s"
-
-
-def _summary(study: Study) -> str:
-    n_held = len(study.test[1])
-    settings = ", ".join(f"{name}={value}" for name, value in study.settings.items())
-    return pages.paragraph(
-        f"{study.table}: {len(study.X)} rows and {study.X.shape[1]} features, target "
-        f"{study.target!r}. Fitted to {len(study.train[1])} rows in {study.seconds:.1f} s, scored "
-        f"on {n_held} others ({settings}; all else at its default)."
-    )
-
-
-def _scores(study: Study, predicted: np.ndarray, classes: Any, found: dict[str, float]) -> str:
-    y = study.test[1]
-    ranges = scores.intervals(y, predicted, classes)
-    blind = scores.scores(y, scores.constant(study.train[1], len(y), classes), classes)
-    better = {True: "greater", False: "smaller"}
-    rows = [
-        (name, found[name], "{:.4g} to {:.4g}".format(*ranges[name]), blind[name], better[up])
-        for name, up in scores.names(classes).items()
-    ]
-    head = ["score", "model", "95 % interval", "without features", "better is"]
-    note = (
-        f"Intervals: from {scores.N_DRAWS} draws of held-out rows with replacement. Without "
-        "features: the shares of the classes, or the mean of the target, in training."
-    )
-    return pages.table(head, rows) + pages.paragraph(note, "note")
 
 
 def _axes(width: float = 5, height: float = 4) -> tuple[Any, Any]:
-    pyplot = need("matplotlib.pyplot", "commands")
+    from matplotlib import pyplot
+
     return pyplot.subplots(figsize=(width, height), layout="constrained")
 
 
-def _of_classes(y: np.ndarray, predicted: np.ndarray, classes: np.ndarray) -> list[str]:
+def _classification_charts(
+    y: np.ndarray, probabilities: np.ndarray, classes: np.ndarray
+) -> list[_Chart]:
+    charts = [_calibration_chart(y, probabilities, classes)]
+    if len(classes) == 2 and len(np.unique(y)) == 2:
+        charts.append(_roc_chart(y, probabilities, classes))
+    if len(classes) <= _MAX_CLASSES_OF_CONFUSION:
+        charts.append(_confusion_chart(y, probabilities, classes))
+    return charts
+
+
+def _calibration_chart(y: np.ndarray, probabilities: np.ndarray, classes: np.ndarray) -> _Chart:
+    """Calibration of the second of two classes, or of the predicted one of several."""
     from sklearn.calibration import CalibrationDisplay
-    from sklearn.metrics import ConfusionMatrixDisplay, RocCurveDisplay
 
-    likely = classes[predicted.argmax(axis=1)]
-    parts = [pages.heading("Are the probabilities right?")]
     figure, axis = _axes()
-    two = len(classes) == 2
-    sure = predicted[:, 1] if two else predicted.max(axis=1)
-    right = y == classes[1] if two else likely == y
-    n_bins = int(np.clip(len(y) // 30, 2, 10))
+    if len(classes) == 2:
+        confidence = probabilities[:, 1]
+        is_event = y == classes[1]
+        axis_labels = {"xlabel": f"probability of {classes[1]}", "ylabel": "share of the rows"}
+    else:
+        confidence = probabilities.max(axis=1)
+        is_event = y == classes[probabilities.argmax(axis=1)]
+        axis_labels = {"xlabel": "probability of the predicted class", "ylabel": "share correct"}
+    n_bins = int(np.clip(len(y) // _ROWS_OF_CALIBRATION_BIN, 2, _MAX_CALIBRATION_BINS))
     CalibrationDisplay.from_predictions(
-        right, sure, n_bins=n_bins, strategy="quantile", ax=axis, name="model", pos_label=True
-    )
-    of = f"of {classes[1]!s}" if two else "of the class predicted"
-    axis.set(xlabel=f"probability {of}", ylabel="share of the rows" if two else "share right")
-    parts.append(pages.picture(figure, f"Calibration, by {n_bins} groups of held-out rows"))
-    if two and len(np.unique(y)) == 2:
-        figure, axis = _axes()
-        RocCurveDisplay.from_predictions(y == classes[1], sure, ax=axis, name="model")
-        axis.set(xlabel="false positive rate", ylabel="true positive rate")
-        parts.append(pages.picture(figure, f"ROC curve, positive is {classes[1]!s}"))
-    if len(classes) <= _MOST_CLASSES:
-        parts.append(pages.heading("Which classes are taken for which"))
-        size = 3 + 0.3 * len(classes)
-        figure, axis = _axes(size + 1, size)
-        ConfusionMatrixDisplay.from_predictions(
-            y, likely, labels=classes, ax=axis, cmap="cividis", xticks_rotation="vertical",
-            include_values=len(classes) <= 12,
-        )  # fmt: skip
-        parts.append(pages.picture(figure, "Confusion matrix of the held-out rows"))
-    return parts
+        is_event, confidence, n_bins=n_bins, strategy="quantile", ax=axis, name="model",
+        pos_label=True,
+    )  # fmt: skip
+    axis.set(**axis_labels)
+    caption = f"Calibration, by {n_bins} groups of held-out rows"
+    return _Chart(pages.svg(figure), caption, heading="Calibration of the probabilities")
 
 
-def _of_numbers(y: np.ndarray, predicted: np.ndarray) -> list[str]:
+def _roc_chart(y: np.ndarray, probabilities: np.ndarray, classes: np.ndarray) -> _Chart:
+    from sklearn.metrics import RocCurveDisplay
+
+    figure, axis = _axes()
+    RocCurveDisplay.from_predictions(y == classes[1], probabilities[:, 1], ax=axis, name="model")
+    axis.set(xlabel="false positive rate", ylabel="true positive rate")
+    return _Chart(pages.svg(figure), f"ROC curve; the positive class is {classes[1]}")
+
+
+def _confusion_chart(y: np.ndarray, probabilities: np.ndarray, classes: np.ndarray) -> _Chart:
+    from sklearn.metrics import ConfusionMatrixDisplay
+
+    height = 3 + 0.3 * len(classes)
+    figure, axis = _axes(height + 1, height)
+    ConfusionMatrixDisplay.from_predictions(
+        y, classes[probabilities.argmax(axis=1)], labels=classes, ax=axis, cmap="cividis",
+        xticks_rotation="vertical", include_values=len(classes) <= _MAX_CLASSES_WITH_COUNTS,
+    )  # fmt: skip
+    caption = "Confusion matrix of the held-out rows"
+    return _Chart(pages.svg(figure), caption, heading="Confusion of classes")
+
+
+def _regression_chart(y: np.ndarray, predictions: np.ndarray) -> _Chart:
     from sklearn.metrics import PredictionErrorDisplay
 
     figure, axis = _axes()
     PredictionErrorDisplay.from_predictions(
-        y, predicted, kind="actual_vs_predicted", ax=axis, subsample=1000, random_state=0
+        y, predictions, kind="actual_vs_predicted", ax=axis, subsample=1000, random_state=0
     )
     caption = "Targets and predictions of at most 1000 held-out rows"
-    return [pages.heading("Predictions"), pages.picture(figure, caption)]
+    return _Chart(pages.svg(figure), caption, heading="Predictions")
 
 
-def _importances(study: Study) -> str:
-    X, y = study.test
-    if len(y) < 2:
-        return pages.paragraph("At least two held-out rows are needed to measure importances.")
+def _importances(fit: EvaluatedFit) -> _Chart:
     display = ImportancesDisplay.from_estimator(
-        study.model, X, y, random_state=0, n_repeats=3, max_samples=500
-    )
-    found = display.found
-    return pages.picture(display.figure_, f"Importances on held-out rows: {found.measure}")
+        fit.model, fit.test.X, fit.test.y, random_state=0, n_repeats=_REPEATS_OF_IMPORTANCES,
+        max_samples=_ROWS_OF_IMPORTANCES,
+    )  # fmt: skip
+    caption = f"Importances on held-out rows: {display.found.measure}"
+    return _Chart(pages.svg(display.figure_), caption)
 
 
-def _chosen(model: Any) -> list[str]:
-    """Members with their losses and weights, and why there are no more layers."""
-    board = getattr(model, "leaderboard_", None)
-    if board is None:
-        return []
-    columns = [name for name in board[0] if name != "bytes"]
-    rows = [[entry[name] for name in columns] for entry in board]
-    parts = [
-        pages.heading("What was chosen"),
-        pages.table([name.replace("_", " ") for name in columns], rows),
-        pages.paragraph(
-            "Losses are out-of-fold, on the training rows; weights are of the average."
-        ),
+def _member_rows(model: Any) -> list[dict[str, Any]]:
+    """Losses and weights of the members of a deep forest; other models have none."""
+    return [
+        {name.replace("_", " "): cell for name, cell in row.items() if name != "bytes"}
+        for row in getattr(model, "leaderboard_", [])
     ]
-    reason = getattr(model, "stop_reason_", None)
-    return [*parts, pages.paragraph(f"Layers: {model.n_layers_}; {reason}.")] if reason else parts
 
 
-def _warnings(warned: list[str]) -> list[str]:
-    if not warned:
-        return []
-    return [pages.heading("Warnings of the fit"), *(pages.paragraph(text) for text in warned)]
+def _column_rows(X: Any) -> list[dict[str, str]]:
+    return [
+        {
+            "column": name,
+            "kind": "category" if str(X[name].dtype) == "category" else "number",
+            "content": _content(X[name]),
+            "missing": f"{100 * X[name].isna().mean():.1f} %",
+        }
+        for name in list(X)[:_MAX_COLUMNS]
+    ]
 
 
-def _columns(X: Any) -> str:
-    rows = []
-    for name in list(X)[:_MOST_COLUMNS]:
-        column = X[name]
-        if str(column.dtype) == "category":
-            most = column.value_counts().head(3).index.astype(str)
-            kind, holds = "category", f"{column.nunique()} values: {', '.join(most)}"
-        elif column.isna().all():
-            kind, holds = "number", "nothing"
-        else:
-            kind, holds = "number", f"{column.min():.6g} to {column.max():.6g}"
-        rows.append((name, kind, holds, f"{100 * column.isna().mean():.1f} %"))
-    found = pages.table(["column", "kind", "holds", "missing"], rows)
-    n_more = X.shape[1] - len(rows)
-    return found + (pages.paragraph(f"... and {n_more} more.", "note") if n_more else "")
-
-
-def _usage(study: Study, saved_as: str) -> str:
-    return (
-        f"mddf predict {saved_as} new.csv --out predictions.csv\n"
-        f"mddf explain {saved_as} new.csv --out explained.html"
-    )
-
-
-def _versions() -> str:
-    return (
-        f"{date.today().isoformat()}; mddf {mddf.__version__}, scikit-learn "
-        f"{sklearn.__version__}, NumPy {np.__version__}, Python {platform.python_version()}."
-    )
+def _content(column: Any) -> str:
+    if str(column.dtype) == "category":
+        most_frequent = column.value_counts().head(3).index.astype(str)
+        return f"{column.nunique()} values: {', '.join(most_frequent)}"
+    if column.isna().all():
+        return "nothing"
+    return f"{column.min():.6g} to {column.max():.6g}"

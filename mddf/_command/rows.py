@@ -1,4 +1,4 @@
-"""Tables of files for fits and predictions."""
+"""Tables from files: rows to fit to, rows to predict and held-out rows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from mddf._schema.schema import Schema
 
 # Longer lists hide the name that is wrong.
-_MOST_NAMES = 30
-# Whole numbers with more different values are more likely amounts than classes.
-_MOST_CLASSES = 20
+_MAX_LISTED_NAMES = 30
+# Whole numbers with more different values are more likely amounts than classes. Not tuned.
+_MAX_CLASSES = 20
 
 
 @dataclass(frozen=True)
 class TrainingTable:
-    """Features and labels of a table, and the description of its columns."""
+    """Features and labels of a table, the description of its columns, and the task."""
 
     X: Any
     y: np.ndarray
@@ -35,24 +35,30 @@ class TrainingTable:
     task: str
 
 
-def all_among(must: str, names: Collection[str], known: Collection[str]) -> None:
-    """End the command unless all names are known."""
-    if wrong := [name for name in names if name not in known]:
-        listed = [visible(name) for name in known]
-        more = [f"... ({len(listed)} in all)"] if len(listed) > _MOST_NAMES else []
-        text = ", ".join(listed[:_MOST_NAMES] + more)
-        raise SystemExit(f"{must} {text}; got {wrong[0]!r}{nearest(wrong[0], known)}")
+class LabelledRows(NamedTuple):
+    """Features and labels; labels are None if the table has none."""
+
+    X: Any
+    y: Any
+
+
+def check_names(rule: str, names: Collection[str], allowed: Collection[str]) -> None:
+    """End the command unless all names are allowed; `rule` begins the message."""
+    if wrong := [name for name in names if name not in allowed]:
+        listed = [visible(name) for name in allowed]
+        more = [f"... ({len(listed)} in all)"] if len(listed) > _MAX_LISTED_NAMES else []
+        text = ", ".join(listed[:_MAX_LISTED_NAMES] + more)
+        raise SystemExit(f"{rule} {text}; got {wrong[0]!r}{nearest(wrong[0], allowed)}")
 
 
 def visible(name: Any) -> str:
-    """A name, in quotes if blanks or other characters in it cannot be seen."""
+    """Return a name, in quotes if it has blanks or other characters that cannot be seen."""
     text = str(name)
     return text if text and text == text.strip() and text.isprintable() else repr(name)
 
 
 @contextmanager
-def ending_command() -> Iterator[None]:
-    """End the command with one line if a table cannot be used."""
+def _exit_on_table_errors() -> Iterator[None]:
     try:
         yield
     except TableError as error:
@@ -60,9 +66,9 @@ def ending_command() -> Iterator[None]:
 
 
 def read(path: Path, form: Format, columns: Collection[str] | None = None) -> Source:
-    """Read a table of a file, which must have rows; ends the command if it cannot be used."""
+    """Read a table that has rows, or end the command with one line."""
     need_tables()
-    with ending_command():
+    with _exit_on_table_errors():
         source = read_source(Path(path), form, columns)
     if not source.n_rows:
         raise SystemExit(f"{path} must have rows, got none")
@@ -78,11 +84,10 @@ def read_training(
     form: Format = PLAIN,
     warn: bool = False,
 ) -> TrainingTable:
-    """Read a table to learn from, and describe its columns.
+    """Read a table to fit to, and describe its columns.
 
-    A table that does not do ends the command with one line. The task "auto" is the one that the
-    labels look like (`task_of`). With `warn`, columns cause warnings that may hold something else
-    than they seem to.
+    A table that cannot be used ends the command with one line. The labels decide the task "auto".
+    With `warn`, columns whose kind may be misjudged cause warnings.
     """
     source = read(path, form)
     from mddf._schema.schema import describe
@@ -90,11 +95,11 @@ def read_training(
     from . import hints
 
     names = source.names
-    all_among(f"--target must be a column of {path}:", [target], names)
+    check_names(f"--target must be a column of {path}:", [target], names)
     candidates = [name for name in names if name != target]
-    all_among(f"--drop must be a column of features of {path}:", drop, candidates)
+    check_names(f"--drop must be a column of features of {path}:", drop, candidates)
     declared = form.text + form.numbers + form.dates
-    all_among(f"--text, --numbers and --dates must be columns of {path}:", declared, names)
+    check_names(f"--text, --numbers and --dates must be columns of {path}:", declared, names)
     features = [name for name in candidates if name not in drop and name not in source.index_names]
     if unnamed := [name for name in features if name.startswith("Unnamed: ")]:
         raise SystemExit(
@@ -103,13 +108,13 @@ def read_training(
         )
     if source.n_rows < 2 or not features:
         raise SystemExit(
-            f"{path} must have at least 2 rows, and a column of features besides the labels; got "
+            f"{path} must have at least 2 rows, and a column of features next to the labels; got "
             f"{source.n_rows} rows and the columns {', '.join(names)}"
         )
-    with ending_command():
+    with _exit_on_table_errors():
         if task == "regression":
             if target in form.text:
-                raise TableError(f"--text {target!r} does not go with --task regression")
+                raise TableError(f"--text {target!r} cannot be used with --task regression")
             form = replace(form, numbers=(*form.numbers, target))
         schema = describe(source, features, target, form)
         y = _complete_labels(source, schema)
@@ -137,7 +142,7 @@ def _complete_labels(source: Source, schema: Schema) -> np.ndarray:
 
 
 def place_in_file(source: Source, row: int | np.integer) -> str:
-    """The line or number of a row, without the name of the file."""
+    """Line or number of a row, without the name of the file."""
     return source.place(row).rpartition(", ")[2]
 
 
@@ -145,7 +150,7 @@ def _check_classes(path: Path, target: str, y: np.ndarray) -> None:
     if len(classes := np.unique(y)) == 1:
         raise TableError(
             f"the labels of {path} must be of two classes or more, got "
-            f"{classes.tolist()[0]!r} alone"
+            f"{classes.tolist()[0]!r} only"
         )
     if y.dtype.kind == "f" and (y % 1 != 0).any():
         raise TableError(
@@ -154,46 +159,39 @@ def _check_classes(path: Path, target: str, y: np.ndarray) -> None:
 
 
 def task_of(y: np.ndarray) -> str:
-    """The task of labels: regression if they are fractions, or numbers of many values."""
+    """Infer the task: regression if labels are fractions or have many different numbers."""
     if y.dtype.kind not in "iuf":
         return "classification"
     values = np.unique(y)
-    are_classes = len(values) <= _MOST_CLASSES and np.all(values % 1 == 0)
+    are_classes = len(values) <= _MAX_CLASSES and np.all(values % 1 == 0)
     return "classification" if are_classes else "regression"
 
 
 def read_features(path: Path, schema: Schema, keep: Collection[str] = ()) -> tuple[Any, Source]:
-    """Features of a table of later rows, and the cells that they are made of.
-
-    Columns of `keep` are read, too; all others are left alone.
-    """
+    """Read the features of rows to predict, and the cells of these and the kept columns."""
     source = read(path, schema.format, {*schema.names, *keep})
     return _features(source, schema), source
 
 
-def read_test(path: Path, schema: Schema, classes: np.ndarray | None) -> tuple[Any, Any]:
-    """Features and labels of held-out rows; labels are None if the table has none.
-
-    Labels must be among the classes of training, if these are given.
-    """
+def read_test(path: Path, schema: Schema, classes: np.ndarray | None) -> LabelledRows:
+    """Read held-out rows, whose labels must be among the classes if these are not None."""
     target = schema.target.name
     source = read(path, schema.format, {*schema.names, target})
     X = _features(source, schema)
-    with ending_command():
+    with _exit_on_table_errors():
         if target not in source.names or schema.target_cells(source).null_count == source.n_rows:
-            return X, None
+            return LabelledRows(X, None)
         y = _complete_labels(source, schema)
     if classes is not None:
-        known = {*classes.tolist()}
-        wrong = [row for row, label in enumerate(y.tolist()) if label not in known]
-        if wrong:
-            unknown = ", ".join(sorted({repr(y.tolist()[row]) for row in wrong}))
+        is_unknown = ~np.isin(y, classes)
+        if is_unknown.any():
+            unknown = ", ".join(sorted({repr(label) for label in y[is_unknown].tolist()}))
             raise SystemExit(
-                f"the labels of {path} must be in training too; got {unknown}, "
-                f"{place_in_file(source, wrong[0])} first"
+                f"the labels of {path} must also be in training; got {unknown}, "
+                f"{place_in_file(source, is_unknown.argmax())} first"
             )
         y = y.astype(classes.dtype)
-    return X, y
+    return LabelledRows(X, y)
 
 
 def _features(source: Source, schema: Schema) -> Any:
@@ -203,10 +201,5 @@ def _features(source: Source, schema: Schema) -> Any:
             f"{source.path} must have a column {missing[0]!r}, as in training; got {listed}"
             f"{nearest(missing[0], source.names)}"
         )
-    with ending_command():
+    with _exit_on_table_errors():
         return schema.features(source)
-
-
-def with_format(schema: Schema, form: Format) -> Schema:
-    """The schema for a table that is written otherwise."""
-    return replace(schema, format=form)

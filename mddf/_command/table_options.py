@@ -1,17 +1,28 @@
-"""Options that say how a table is written and what its columns hold."""
+"""Options for tables: the marks of their files and the kinds of their columns."""
 
 from __future__ import annotations
 
 import argparse
 import codecs
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from mddf._schema.format import PLAIN, Format
 
 
-def add_options(group: Any) -> None:
-    """Add the options of all commands that read tables to learn from."""
+def add_model_and_table(parser: argparse.ArgumentParser) -> None:
+    """Add the options of commands that apply a saved model to a table."""
+    parser.add_argument("model", type=Path, help="model that `mddf fit` saved")
+    parser.add_argument(
+        "table", type=Path, help="CSV or Parquet file with the columns of the model"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace a file that exists")
+    add_marks(parser.add_argument_group("the table"), "as in the fit")
+
+
+def add_options(group: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
+    """Add the options of all commands that fit models to a table."""
     add_marks(group)
     group.add_argument(
         "--text", nargs="+", default=[], metavar="COLUMN",
@@ -31,8 +42,8 @@ def add_options(group: Any) -> None:
     )  # fmt: skip
 
 
-def add_marks(group: Any, default: str = "") -> None:
-    """Add the options of how a table is written; `default` says what holds without them."""
+def add_marks(group: argparse.ArgumentParser | argparse._ArgumentGroup, default: str = "") -> None:
+    """Add the options for the marks of a file; `default` replaces their defaults in help texts."""
 
     def with_default(text: str, mark: str) -> str:
         return f"{text} (default: {default or mark})"
@@ -55,18 +66,18 @@ def add_marks(group: Any, default: str = "") -> None:
 
 
 def _mark(text: str) -> str:
-    """One character, or the escape that stands for a tab."""
+    """Parse a single character, or a backslash and t for a tab."""
     text = "\t" if text == "\\t" else text
     if len(text) != 1:
         raise ValueError
     return text
 
 
-_mark.__name__ = "character"  # argparse names it
+_mark.__name__ = "character"  # for the error messages of argparse
 
 
 def _encoding(text: str) -> str:
-    """The name of an encoding that Python knows."""
+    """Parse the name of an encoding that Python supports."""
     try:
         name = codecs.lookup(text).name
     except LookupError:
@@ -78,12 +89,14 @@ _encoding.__name__ = "encoding"
 
 
 def format_from(options: argparse.Namespace, base: Format = PLAIN) -> Format:
-    """The format that the options of a command give; `base` holds for all that they leave open."""
+    """Replace the parts of a format that the options give."""
     marks = ("sep", "decimal", "thousands", "encoding", "day_first")
     lists = ("missing", "text", "numbers", "dates")
     changes: dict[str, Any] = {name: getattr(options, name, None) for name in marks}
     changes |= {name: tuple(getattr(options, name, ())) for name in lists}
-    form = replace(base, **{name: value for name, value in changes.items() if value})
-    if form.thousands == form.decimal:
-        raise SystemExit(f"--thousands must differ from --decimal, got {form.decimal!r} for both")
-    return form
+    table_format = replace(base, **{name: value for name, value in changes.items() if value})
+    if table_format.thousands == table_format.decimal:
+        raise SystemExit(
+            f"--thousands must differ from --decimal, got {table_format.decimal!r} for both"
+        )
+    return table_format

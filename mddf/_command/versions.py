@@ -1,4 +1,4 @@
-"""``mddf versions``: what a report of a bug has to say of versions and of the build."""
+"""``mddf versions``: versions of mddf, its build and its libraries, for bug reports."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import argparse
 import importlib.metadata
 import platform
 import re
-import sys
 
 import joblib
 import threadpoolctl
@@ -14,43 +13,35 @@ import threadpoolctl
 import mddf
 from mddf import _core
 
-DESCRIPTION = "Print versions and how mddf was built, for reports of bugs."
+DESCRIPTION = "Print versions and how mddf was built, for bug reports."
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """There are none."""
+    """Add nothing: the command has no options."""
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the versions."""
-    sys.stdout.write(report() + "\n")
+    """Print a line for each version and each option of the build.
 
-
-def report() -> str:
-    """Versions and options of the build, a line for each.
-
-    Returns
-    -------
-    str
-        mddf, Python, the platform, how the kernel was built and what it uses here; then the
-        libraries that mddf needs or can use, as far as they are installed.
+    Libraries that mddf needs or can use are listed if they are installed.
     """
-    found = {
+    versions = {
         "mddf": mddf.__version__,
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "platform": platform.platform(),
         "processors": f"{joblib.cpu_count()} ({platform.machine()})",
         **{f"kernel {name}": value for name, value in _core.build_options().items()},
     }
-    for line in importlib.metadata.requires("mddf") or []:
-        name = re.split(r"[^\w.-]", line, maxsplit=1)[0]
+    for requirement in importlib.metadata.requires("mddf") or []:
+        name = re.split(r"[^\w.-]", requirement, maxsplit=1)[0]
         try:
-            found.setdefault(name, importlib.metadata.version(name))
+            versions.setdefault(name, importlib.metadata.version(name))
         except importlib.metadata.PackageNotFoundError:
             continue
     pools = [
         f"{pool['internal_api']} {pool['version']} ({pool['num_threads']} threads)"
         for pool in threadpoolctl.threadpool_info()
     ]
-    found["thread pools"] = ", ".join(pools) or "none"
-    return "\n".join(f"{name.replace('_', ' ')}: {value}" for name, value in found.items())
+    versions["thread pools"] = ", ".join(pools) or "none"
+    for name, version in versions.items():
+        print(f"{name.replace('_', ' ')}: {version}")

@@ -18,7 +18,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.utils import _safe_indexing
 
 from mddf import datasets
-from mddf._command.rows import all_among, read, read_training
+from mddf._command.rows import check_names, read, read_training
 from mddf._command.table_options import format_from
 from mddf._schema.format import PLAIN, Format
 
@@ -80,7 +80,7 @@ def sources(options, names, task="classification", realistic=False) -> dict[str,
         with suppress(Exception):  # its cells will tell
             there.extend(getattr(load(replace(source, options=())).X, "columns", ()))
     drop = dropped(asked, there)
-    all_among(f"--drop must be a column of {', '.join(names)}:", drop, there)
+    check_names(f"--drop must be a column of {', '.join(names)}:", drop, there)
     return {name: replace(source, drop=drop) for name, source in found.items()}
 
 

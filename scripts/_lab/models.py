@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.model_selection import KFold, RandomizedSearchCV, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
-from mddf._command.rows import all_among
+from mddf._command.rows import check_names
 
 from . import data, in_a_line, scores
 
@@ -121,9 +121,9 @@ def chosen(options, default, task="classification") -> dict[str, Method]:
     values: dict[str, dict] = {}
     for name, parameter, value in sorted(options.set, key=lambda given: given[:2]):
         values.setdefault(name, {})[parameter] = value
-    all_among("--methods: must be among", names, [*own, *METHODS])
-    all_among("--method: must be among --methods:", own, names)
-    all_among("--set: must be among", values, names)
+    check_names("--methods: must be among", names, [*own, *METHODS])
+    check_names("--method: must be among --methods:", own, names)
+    check_names("--set: must be among", values, names)
     found = {}
     for name, method in present({name: methods[name] for name in names}, task).items():
         label = name

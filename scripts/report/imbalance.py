@@ -18,7 +18,7 @@ from sklearn import metrics
 from sklearn.model_selection import cross_val_predict
 
 from mddf import DeepForestClassifier, MDDFClassifier, RandomForestClassifier
-from mddf._command.rows import all_among
+from mddf._command.rows import check_names
 
 SETS = {False: ["carclaims"], True: ["breast_cancer"]}  # True: with --quick
 BALANCED = {"class_weight": "balanced"}
@@ -35,7 +35,7 @@ METHODS = {
 def prepare(options, parser):
     options.own_methods = models.own_methods(options, METHODS)
     options.methods = options.methods or [*METHODS, *options.own_methods]
-    all_among("--methods: must be among", options.methods, [*METHODS, *options.own_methods])
+    check_names("--methods: must be among", options.methods, [*METHODS, *options.own_methods])
     options.sources = data.sources(options, options.datasets or SETS[options.quick])
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from _lab import cli, counted, need, pictures, records, scores, stats, tables
 from _lab.models import title_of
 
-from mddf._command.rows import all_among
+from mddf._command.rows import check_names
 
 KEY = ["set", "method", "seed"]
 
@@ -207,11 +207,11 @@ def main(argv=None) -> int:
     main_ones = [c for names in scores.DEFAULTS.values() for c in names if c in numbers]
     metrics = options.metric or main_ones or known
     there = frame["method"].unique()
-    all_among("--methods: must be among", options.methods, there)
-    all_among("--pair: must be among", options.pair or [], options.methods or there)
+    check_names("--methods: must be among", options.methods, there)
+    check_names("--pair: must be among", options.pair or [], options.methods or there)
     if not metrics:
         raise SystemExit(f"no metric among the columns {', '.join(frame)}: give --metric")
-    all_among("--metric: must be among", metrics, numbers)
+    check_names("--metric: must be among", metrics, numbers)
     if options.methods:
         frame = frame[frame["method"].isin(options.methods)]
     frame = tables.in_order(frame, "method", options.methods)

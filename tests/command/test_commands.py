@@ -200,14 +200,14 @@ def test_comparison(folder, capsys):
             ["fit", "wine.csv", "--target", "kin"],
             r"must be .* got 'kin' \(did you mean 'kind'\?\)",
         ),
-        (["fit", "no.csv", "--target", "kind"], "must be a file that is there, got no.csv"),
-        (["fit", ".", "--target", "kind"], r"the table must be a file that is there, got \."),
+        (["fit", "no.csv", "--target", "kind"], "must be an existing file, got no.csv"),
+        (["fit", ".", "--target", "kind"], r"the table must be an existing file, got \."),
         (["bench", "no.csv", "--target", "kind"], "no.csv cannot be read as a table: no such"),
         (
             ["fit", "wine.csv", "--target", "kind", "--out", "m.pkl"],
             "must end in .skops or .joblib",
         ),
-        (["fit", "wine.csv", "--target", "kind", "--out", "no/m.skops"], "folder that is there"),
+        (["fit", "wine.csv", "--target", "kind", "--out", "no/m.skops"], "in an existing folder"),
         (["fit", "wine.csv", "--target", "kind", "--report", "wine.csv"], "must end in .html"),
         (["fit", "wine.csv", "--target", "kind", "--set", "n_layer=1"], "did you mean 'n_layers'"),
         (["fit", "wine.csv", "--target", "kind", "--set", "n_layers=-1"], "mddf fit: .*n_layers"),
@@ -220,7 +220,7 @@ def test_comparison(folder, capsys):
         (["bench", "wine.csv", "--target", "kind", "--folds", 90], "rarest class, 48, got 90"),
         (["bench", "wine.csv", "--target", "kind", "--set", "n_layers=-1"], "n_layers"),
         (["predict", "wine.csv", "wine.csv"], "model must end in .skops or .joblib"),
-        (["predict", "no.skops", "wine.csv"], "must be a file that is there, got no.skops"),
+        (["predict", "no.skops", "wine.csv"], "must be an existing file, got no.skops"),
         (["predict", "bad.skops", "wine.csv"], "cannot be read as a model of `mddf fit`"),
         (["explain", "bad.skops", "wine.csv", "--rows", 0], "--rows must be at least 1, got 0"),
     ],
@@ -300,7 +300,7 @@ def test_later_tables_written_otherwise(folder):
 def test_files_are_replaced_only_if_asked(fitted_folder, monkeypatch):
     folder = fitted_folder
     before = (folder / "wine.skops").read_bytes()
-    with pytest.raises(SystemExit, match=r"--out: wine\.skops is there already: --overwrite"):
+    with pytest.raises(SystemExit, match=r"--out: wine\.skops exists: --overwrite"):
         run("fit", "wine.csv", "--target", "kind")
 
     def fail(*_):

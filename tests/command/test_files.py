@@ -224,7 +224,7 @@ def test_models_of_later_versions_say_what_to_do(fitted):
         (["predict", "m.joblib", "h.csv"], "h.csv must have rows, got none"),
         (["predict", "m.joblib", "n.csv"], "must have a column 'size', as in training; got kind"),
         (["predict", "m.joblib", "b.csv"], "b.csv, line 4: column 'size' must hold numbers, got"),
-        (["predict", "m.joblib", "t.csv", "--out", "no/p.csv"], "in a folder that is there"),
+        (["predict", "m.joblib", "t.csv", "--out", "no/p.csv"], "in an existing folder"),
     ],
 )
 def test_tables_that_do_not_fit_leave_no_file(fitted, arguments, message):

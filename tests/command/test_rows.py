@@ -54,7 +54,7 @@ def test_tables(tmp_path):
             {"sep": ","},
             "t.csv must have ',' between columns, got 'size;kind': say --sep ';'",
         ),
-        ("size,kind\n1,a\n2,a\n", {}, "labels of .* must be of two classes .* got 'a' alone"),
+        ("size,kind\n1,a\n2,a\n", {}, "labels of .* must be of two classes .* got 'a' only"),
         ("size,kind\n1,0.5\n2,1\n", {}, "column 'kind' of .* must hold classes, got numbers"),
         ("size,kind\n1,b\n2,a\n", {"drop": ["kind"]}, "--drop must be .*: size; got 'kind'"),
         ("kind\na\nb\n", {}, "at least 2 rows, and a column of features"),
@@ -72,7 +72,7 @@ def test_tables(tmp_path):
         (
             "size,kind\n1,2\n2,3\n",
             {"task": "regression", "text": ("kind",)},
-            "--text 'kind' does not go with --task regression",
+            "--text 'kind' cannot be used with --task regression",
         ),
         ("size,kind\n1,1\n2,inf\n", {"task": "regression"}, "line 3: column 'kind' .* finite"),
         (
@@ -110,7 +110,7 @@ def test_broken_files_are_refused_in_a_line(tmp_path, name):
         ({"kind": [0, 1]}, "must have a column 'size', as in training; got kind"),
         (
             {"size": [1, 2], "kind": [0, 7]},
-            "labels of .* must be in training too; got 7, line 3 first",
+            "labels of .* must also be in training; got 7, line 3 first",
         ),
         ({"size": [1, 2], "kind": [0, None]}, "must be complete, .*'kind', line 3 first"),
         ({"size": [1, 2], "kind": [0, "x"]}, "line 3: column 'kind' must hold numbers, got 'x'"),
@@ -141,12 +141,12 @@ def test_tasks(y, task):
 def test_words_that_differ_by_blanks_are_shown_with_their_line(tmp_path):
     words = {"kind": ["a", "b", "a ", "b"], "city": ["oslo", "\trome", "rome", "rome"]}
     path = csv(tmp_path / "t.csv", size=[1, 2, 3, 4], **words)
-    with pytest.warns(UserWarning, match="besides") as caught:
+    with pytest.warns(UserWarning, match="differ only by blanks") as caught:
         table = training(path, warn=True)
-    messages = [str(w.message).partition("t.csv, ")[2].partition(", which")[0] for w in caught]
+    messages = [str(w.message).partition("t.csv, ")[2].partition(": these")[0] for w in caught]
     assert sorted(messages) == [
-        "line 3: column 'city' has '\\trome' besides 'rome'",
-        "line 4: column 'kind' has 'a ' besides 'a'",
+        "line 3: column 'city' has '\\trome' and 'rome'",
+        "line 4: column 'kind' has 'a ' and 'a'",
     ]
     assert table.y.tolist() == words["kind"]  # they stay as they are
     assert table.X["city"].tolist() == words["city"]

@@ -18,11 +18,11 @@ def test_intervals_of_many_rows_are_those_of_all_rows(monkeypatch):
     y, predicted = probabilities(2000)
     classes = np.arange(3)
     monkeypatch.setattr(scores, "N_DRAWS", 60)
-    monkeypatch.setattr(scores, "_MOST_ROWS", 2000)
+    monkeypatch.setattr(scores, "_MAX_DRAWN_ROWS", 2000)
     expected = scores.intervals(y, predicted, classes)
-    monkeypatch.setattr(scores, "_MOST_ROWS", 500)
+    monkeypatch.setattr(scores, "_MAX_DRAWN_ROWS", 500)
     limits = scores.intervals(y, predicted, classes)
-    point = scores.scores(y, predicted, classes)
+    point = scores.evaluate(y, predicted, classes)
     for name, (low, high) in limits.items():
         low_of_all, high_of_all = expected[name]
         assert high - low == pytest.approx(high_of_all - low_of_all, rel=0.4)
