@@ -11,7 +11,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -29,6 +30,9 @@ from mddf import (
     GradientBoostingRegressor,
 )
 from mddf._inspection.memory import deep_forest_bytes, gradient_boosting_bytes
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["DeepForestModel", "GradientBoostingModel"]
 
@@ -51,6 +55,7 @@ class _Model(AbstractModel):
     }
     _classifier: ClassVar[type]
     _regressor: ClassVar[type]
+    _fit_bytes: ClassVar[staticmethod[[int, int, int | None, Mapping[str, Any]], int]]
 
     def _make_estimator(self, num_cpus: int | str | None, time_limit: float | None) -> Any:
         estimator_type = self._regressor if self.problem_type == _REGRESSION else self._classifier
@@ -62,7 +67,7 @@ class _Model(AbstractModel):
             parameters.setdefault("time_limit", max(1.0, 0.9 * time_limit))
         return estimator_type(**parameters)
 
-    def _predict_proba(self, X: Any, **kwargs: Any) -> np.ndarray:
+    def _predict_proba(self, X: pd.DataFrame, **kwargs: Any) -> np.ndarray:
         X = self.preprocess(X, **kwargs)
         if self.problem_type == _REGRESSION:
             return np.asarray(self.model.predict(X))
@@ -75,6 +80,18 @@ class _Model(AbstractModel):
             full = np.zeros((len(probabilities), self.num_classes))
             full[:, self.model.classes_.astype(int)] = probabilities
         return np.asarray(self._convert_proba_to_unified_form(full))
+
+    @classmethod
+    def _estimate_memory_usage_static(
+        cls,
+        *,
+        X: pd.DataFrame,
+        hyperparameters: dict[str, Any] | None = None,
+        num_classes: int | None = 1,
+        **kwargs: Any,
+    ) -> int:
+        n_rows, n_columns = X.shape
+        return cls._fit_bytes(n_rows, n_columns, num_classes, hyperparameters or {})
 
     def _get_maximum_resources(self) -> dict[str, int | float]:
         return {"num_gpus": 0}
@@ -102,22 +119,26 @@ class DeepForestModel(_Model):
     ag_priority = 95  # fitted first: it takes seconds, and is often the best single model
     _classifier = DeepForestClassifier
     _regressor = DeepForestRegressor
+    _fit_bytes = staticmethod(deep_forest_bytes)
     _default_ag_args_ensemble_extra: ClassVar[dict[str, Any]] = {"use_child_oof": True}
 
     def _fit(
         self,
-        X: Any,
-        y: Any,
+        X: pd.DataFrame,
+        y: pd.Series,
+        *,
         time_limit: float | None = None,
-        num_cpus: Any = None,
-        sample_weight: Any = None,
+        num_cpus: int | str | None = None,
+        sample_weight: pd.Series | None = None,
         **kwargs: Any,
     ) -> None:
         X = self.preprocess(X, y=y)
         self.model = self._make_estimator(num_cpus, time_limit)
         self.model.fit(X, y, sample_weight=sample_weight)
 
-    def predict_proba_oof(self, X: Any, normalize: Any = None, **kwargs: Any) -> np.ndarray:
+    def predict_proba_oof(
+        self, X: pd.DataFrame, normalize: bool | None = None, **kwargs: Any
+    ) -> np.ndarray:
         """Out-of-fold predictions for the training rows.
 
         Parameters
@@ -146,18 +167,6 @@ class DeepForestModel(_Model):
     def _get_default_ag_args(cls) -> dict[str, Any]:
         return super()._get_default_ag_args() | {"valid_stacker": False}
 
-    @classmethod
-    def _estimate_memory_usage_static(
-        cls,
-        *,
-        X: Any,
-        hyperparameters: dict[str, Any] | None = None,
-        num_classes: int | None = 1,
-        **kwargs: Any,
-    ) -> int:
-        n_rows, n_columns = X.shape
-        return deep_forest_bytes(n_rows, n_columns, num_classes, hyperparameters or {})
-
 
 class GradientBoostingModel(_Model):
     """`GradientBoostingClassifier` or `GradientBoostingRegressor` as a model of AutoGluon.
@@ -170,17 +179,19 @@ class GradientBoostingModel(_Model):
     ag_priority = 92
     _classifier = GradientBoostingClassifier
     _regressor = GradientBoostingRegressor
+    _fit_bytes = staticmethod(gradient_boosting_bytes)
 
     def _fit(
         self,
-        X: Any,
-        y: Any,
-        X_val: Any = None,
-        y_val: Any = None,
+        X: pd.DataFrame,
+        y: pd.Series,
+        *,
+        X_val: pd.DataFrame | None = None,
+        y_val: pd.Series | None = None,
         time_limit: float | None = None,
-        num_cpus: Any = None,
-        sample_weight: Any = None,
-        sample_weight_val: Any = None,
+        num_cpus: int | str | None = None,
+        sample_weight: pd.Series | None = None,
+        sample_weight_val: pd.Series | None = None,
         **kwargs: Any,
     ) -> None:
         X = self.preprocess(X, y=y)
@@ -193,15 +204,3 @@ class GradientBoostingModel(_Model):
                 held_out["sample_weight_val"] = sample_weight_val
         self.model = model.fit(X, y, sample_weight=sample_weight, **held_out)
         self.params_trained |= {"max_iter": max(1, self.model.n_iter_), "early_stopping": False}
-
-    @classmethod
-    def _estimate_memory_usage_static(
-        cls,
-        *,
-        X: Any,
-        hyperparameters: dict[str, Any] | None = None,
-        num_classes: int | None = 1,
-        **kwargs: Any,
-    ) -> int:
-        n_rows, n_columns = X.shape
-        return gradient_boosting_bytes(n_rows, n_columns, num_classes, hyperparameters or {})

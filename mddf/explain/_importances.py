@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier, is_regressor
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import column_or_1d
@@ -29,30 +30,25 @@ from mddf._targets.target_validation import all_weights, known_labels
 
 from ._checks import check_choice, check_whole
 from ._paths import own_class_contributions, path_contributions
-from ._permutation import make_scorer, permutation_importances
+from ._permutation import Scoring, make_scorer, permutation_importances
 
 KINDS = ("auto", "held-out", "permutation", "impurity")
-_MEASURES = {
-    "held-out": "mean gain of the right class's probability",
-    "permutation": "fall of the score if shuffled",
-    "impurity": "mean decrease of impurity in training (biased)",
-}
 
 
 def importances(
-    model: Any,
-    X: Any = None,
-    y: Any = None,
+    model: BaseEstimator,
+    X: npt.ArrayLike | None = None,
+    y: npt.ArrayLike | None = None,
     *,
     kind: str = "auto",
-    scoring: Any = None,
+    scoring: Scoring = None,
     n_repeats: int = 5,
     max_samples: int | float = 1000,
-    sample_weight: Any = None,
+    sample_weight: npt.ArrayLike | None = None,
     n_jobs: int | None = None,
-    random_state: Any = None,
+    random_state: int | np.random.RandomState | None = None,
     verbose: int = 0,
-) -> Any:
+) -> Bunch | dict[str, Bunch]:
     """Importances of the features.
 
     Parameters
@@ -131,58 +127,18 @@ def importances(
         raise ValueError(
             f"sample_weight needs kind='permutation', the only kind with weights, got {kind!r}"
         )
-    spread = None
-    measure = _MEASURES[kind]
     if kind == "impurity":
-        mean = np.array(_impurity_importances(model))
-    elif kind == "permutation":
-        check_whole("n_repeats", n_repeats, 1)
-        with naming("random_state"):
-            check_random_state(random_state)
-        if not hasattr(model, "predict"):
-            raise TypeError(f"model must be a fitted classifier or regressor, got {short(model)}")
-        n_rows = len(_read_targets(model, X, y))
-        if sample_weight is not None:
-            sample_weight = all_weights(sample_weight, n_rows)
-        scorer, measure = make_scorer(model, scoring, weighted=sample_weight is not None)
-        shuffled = permutation_importances(
-            model,
-            X,
-            y,
-            scorer,
-            max_samples=max_samples,
-            n_repeats=n_repeats,
-            sample_weight=sample_weight,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        if not hasattr(shuffled, "importances_mean"):  # a dict of several scores
-            return {
-                name: _result(
-                    model,
-                    kind,
-                    f"fall of {name} if shuffled",
-                    mean=of_score.importances_mean,
-                    spread=of_score.importances_std,
-                )
-                for name, of_score in shuffled.items()
-            }
-        mean = shuffled.importances_mean
-        spread = shuffled.importances_std
-    else:
-        rows = _gains_of_rows(model, X, y)
-        if is_regressor(model):
-            measure = "share of the targets' variance"
-        elif fitted_stages(model).link is not None:
-            measure = "gain of the scores' covariance with the classes"
-        mean = rows.mean(axis=0)
-        spread = rows.std(axis=0) / np.sqrt(len(rows))
-    return _result(model, kind, measure, mean=mean, spread=spread)
+        return _impurity_result(model)
+    if kind == "held-out":
+        return _held_out_result(model, X, y)
+    return _permutation_result(
+        model, X, y, scoring, n_repeats=n_repeats, max_samples=max_samples,
+        sample_weight=sample_weight, n_jobs=n_jobs, random_state=random_state, verbose=verbose,
+    )  # fmt: skip
 
 
 def _result(
-    model: Any, kind: str, measure: str, *, mean: np.ndarray, spread: np.ndarray | None
+    model: BaseEstimator, kind: str, measure: str, *, mean: np.ndarray, spread: np.ndarray | None
 ) -> Bunch:
     return Bunch(
         importances_mean=mean,
@@ -193,19 +149,68 @@ def _result(
     )
 
 
-def _impurity_importances(model: Any) -> np.ndarray:
+def _impurity_result(model: BaseEstimator) -> Bunch:
     try:
-        return model.feature_importances_
+        mean = np.array(model.feature_importances_)
     except NotFittedError:
         raise
     except AttributeError as error:
         raise TypeError(
             "model must have feature_importances_ for kind='impurity', got " + short(model)
         ) from error
+    measure = "mean decrease of impurity in training (biased)"
+    return _result(model, "impurity", measure, mean=mean, spread=None)
 
 
-def _read_targets(model: Any, X: Any, y: Any) -> np.ndarray:
-    """Codes of classes, or numbers of shape (n_rows, n_outputs); y if the model has neither."""
+def _held_out_result(model: BaseEstimator, X: Any, y: Any) -> Bunch:
+    gains = _gains_of_rows(model, X, y)
+    if is_regressor(model):
+        measure = "share of the targets' variance"
+    elif fitted_stages(model).link is not None:
+        measure = "gain of the scores' covariance with the classes"
+    else:
+        measure = "mean gain of the right class's probability"
+    spread = gains.std(axis=0) / np.sqrt(len(gains))
+    return _result(model, "held-out", measure, mean=gains.mean(axis=0), spread=spread)
+
+
+def _permutation_result(
+    model: BaseEstimator,
+    X: Any,
+    y: Any,
+    scoring: Scoring,
+    *,
+    n_repeats: int,
+    sample_weight: npt.ArrayLike | None,
+    random_state: int | np.random.RandomState | None,
+    **options: Any,
+) -> Bunch | dict[str, Bunch]:
+    check_whole("n_repeats", n_repeats, 1)
+    with naming("random_state"):
+        check_random_state(random_state)
+    if not hasattr(model, "predict"):
+        raise TypeError(f"model must be a fitted classifier or regressor, got {short(model)}")
+    n_rows = len(_read_targets(model, X, y))
+    if sample_weight is not None:
+        sample_weight = all_weights(sample_weight, n_rows)
+    scorer, measure = make_scorer(model, scoring, weighted=sample_weight is not None)
+    shuffled = permutation_importances(
+        model, X, y, scorer, n_repeats=n_repeats, sample_weight=sample_weight,
+        random_state=random_state, **options,
+    )  # fmt: skip
+
+    def result(measure: str, scores: Bunch) -> Bunch:
+        mean = scores.importances_mean
+        spread = scores.importances_std
+        return _result(model, "permutation", measure, mean=mean, spread=spread)
+
+    if isinstance(shuffled, Bunch):
+        return result(measure, shuffled)
+    return {name: result(f"fall of {name} if shuffled", s) for name, s in shuffled.items()}
+
+
+def _read_targets(model: BaseEstimator, X: Any, y: Any) -> np.ndarray:
+    """Class codes, or targets of shape (n_rows, n_outputs); y if the model has neither."""
     check_lengths(whole_frame(X), y=y)
     if is_regressor(model):
         values = finite_values(y)
@@ -222,21 +227,13 @@ def _read_targets(model: Any, X: Any, y: Any) -> np.ndarray:
     return np.asarray(y)
 
 
-def _gains_of_rows(model: Any, X: Any, y: Any) -> np.ndarray:
+def _gains_of_rows(model: BaseEstimator, X: Any, y: Any) -> np.ndarray:
     """Gain of the probability of each row's own class by each feature.
 
     A split without information about the classes of these rows, which did not choose it, has gains
     of mean 0. This is the impurity decrease measured with both the leaves' distributions, which
-    come from training, and the classes of the rows [1]_.
-
-    References
-    ----------
-    .. [1] X. Li et al., "A debiased MDI feature importance measure
-       for random forests", NeurIPS 2019.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_features)
+    come from training, and the classes of the rows (X. Li et al., "A debiased MDI feature
+    importance measure for random forests", NeurIPS 2019).
     """
     refuse_untraceable(model, "kind='permutation'")
     fitted = fitted_stages(model)

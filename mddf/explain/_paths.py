@@ -16,17 +16,8 @@ from ._decoding import decode, leaf_indices
 def node_values(nodes: Nodes, reached: np.ndarray) -> np.ndarray:
     """Mean distribution of the leaves below each node, weighted by the rows that reach them.
 
-    All leaves have equal weight below a node that no row reaches.
-
-    Parameters
-    ----------
-    nodes : Nodes
-    reached : ndarray of shape (n_nodes,)
-        Rows at each leaf: see `Nodes.reached`.
-
-    Returns
-    -------
-    ndarray of shape (n_nodes, n_classes)
+    `reached` has the number of rows at each leaf. All leaves have equal weight below a node that
+    no row reaches.
     """
     leaf = nodes.left == LEAF
     value = np.where(leaf[:, None], nodes.value, 0)
@@ -69,27 +60,13 @@ def path_contributions(
     """Contributions of the columns to the mean class distribution over trees, by their paths.
 
     At every step down a tree, the mean class distribution changes from a node's to its child's.
-    The change is attributed to the column that the node splits by.
+    The change is attributed to the column that the node splits by, or to its entry in
+    `shap_groups`: columns with the same entry are known or unknown together. The means of nodes
+    are taken over the background codes, or over the training rows if there are none and the trees
+    store their weight.
 
-    Parameters
-    ----------
-    blocks : sequence of Trees, ValueTrees or BoostedTrees
-    codes : ndarray of uint8 of shape (n_rows, n_columns)
-        Rows to be explained.
-    background : ndarray of uint8 of shape (n_background, n_columns) or None
-        Rows over which the means of nodes are taken. None takes the training rows, whose weight
-        the trees then have to store.
-    shap_groups : ndarray of int of shape (n_columns,) or None, default=None
-        The column to which each column's contribution is attributed. Columns with the same entry
-        are known or unknown together. None: each by itself.
-    n_jobs : int, default=None
-
-    Returns
-    -------
-    contributions : ndarray of shape (n_rows, n_columns, n_classes)
-    bias : ndarray of shape (n_classes,)
-        The bias plus the sum of contributions over columns is the mean class distribution of a
-        row.
+    Returns contributions of shape (n_rows, n_columns, n_classes) and a bias of shape (n_classes,),
+    which add up to the mean class distributions of the rows.
     """
     contributions, bias = zero_contributions(blocks, codes)
     for block in blocks:
@@ -107,19 +84,9 @@ def path_contributions(
 def own_class_contributions(
     blocks: Sequence[Trees], codes: np.ndarray, labels: np.ndarray, *, n_jobs: int | None = None
 ) -> np.ndarray:
-    """Path contributions to the probability of each row's own class, over the rows themselves.
+    """Path contributions to the probability of each row's own class, shape (n_rows, n_columns).
 
-    Parameters
-    ----------
-    blocks : sequence of Trees
-    codes : ndarray of uint8 of shape (n_rows, n_columns)
-        Rows to be explained, which are also the background.
-    labels : ndarray of int of shape (n_rows,)
-    n_jobs : int, default=None
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_columns)
+    The rows are also the background.
     """
     contributions = np.zeros(codes.shape)
     for block in blocks:
@@ -134,12 +101,9 @@ def own_class_contributions(
 def _steps(
     nodes: Nodes, block: TreeBlock | BoostedTrees, codes: np.ndarray, n_jobs: int | None
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """All steps of the rows down the trees, for many rows at once.
+    """Walk from the leaves up to the roots, all rows at once.
 
-    Yields
-    ------
-    row, node, column : ndarray of int
-        Rows, without duplicates, the node that each reaches, and the column split by its parent.
+    Yields rows without duplicates, the node of each, and the column that its parent splits by.
     """
     parent = nodes.parent
     column = nodes.column[parent]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from inspect import Parameter, signature
-from typing import Any
+from typing import Any, TypeAlias
 
 import joblib
 import narwhals.stable.v1 as nw
 import numpy as np
 from scipy import sparse
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.metrics import check_scoring, get_scorer_names, log_loss
-from sklearn.utils import check_random_state
+from sklearn.utils import Bunch, check_random_state
 from tqdm import tqdm
 
 from mddf._base.messages import nearest, short
@@ -22,6 +22,8 @@ from mddf._input.table import Table
 
 from ._checks import check_whole
 
+# As scikit-learn's `check_scoring` takes it.
+Scoring: TypeAlias = "str | Scorer | Collection[str] | Mapping[str, str | Scorer] | None"
 # Called as scorer(model, X, y) or scorer(model, X, y, sample_weight=...). Greater is better.
 # A scorer of several scores returns them in a dict.
 Scorer = Callable[..., Any]
@@ -36,19 +38,8 @@ def rows_to_score(
 ) -> np.ndarray | None:
     """Draw the rows on which the model is scored, without replacement and in order.
 
-    Parameters
-    ----------
-    max_samples : int or float
-        Number of rows, or their share of all rows in (0, 1].
-    n_rows : int
-    sample_weight : ndarray of shape (n_rows,) or None
-        Rows of weight 0 are not drawn.
-    random : RandomState
-
-    Returns
-    -------
-    ndarray of int or None
-        None if all rows are scored.
+    `max_samples` is their number, or their share of all rows in (0, 1]. Rows of weight 0 are not
+    drawn. The result is None if all rows are scored.
     """
     if isinstance(max_samples, float):
         if not 0 < max_samples <= 1:
@@ -65,17 +56,8 @@ def rows_to_score(
     return np.sort(random.choice(candidates, n_drawn, replace=False))
 
 
-def make_scorer(model: Any, scoring: Any, *, weighted: bool) -> tuple[Scorer, str]:
-    """Make the scorer of a model, and the text that describes a fall of its score.
-
-    Parameters
-    ----------
-    model : estimator
-    scoring : str, callable, list, tuple, dict or None
-        As for `mddf.explain.importances`.
-    weighted : bool
-        Whether the scorer has to take `sample_weight`.
-    """
+def make_scorer(model: BaseEstimator, scoring: Scoring, *, weighted: bool) -> tuple[Scorer, str]:
+    """Make the scorer of a model, and the text that describes a fall of its score."""
     if scoring is None and is_classifier(model) and hasattr(model, "predict_proba"):
         return _negative_log_loss, "rise of the log-loss if shuffled"
     try:
@@ -106,7 +88,7 @@ def _takes_weights(scorer: Scorer) -> bool:
 
 
 def _negative_log_loss(
-    model: Any, X: Any, y: Any, sample_weight: np.ndarray | None = None
+    model: BaseEstimator, X: Any, y: Any, sample_weight: np.ndarray | None = None
 ) -> float:
     """Minus the log-loss; of several outputs, minus the mean of their log-losses."""
     probabilities = model.predict_proba(X)
@@ -129,7 +111,7 @@ def _log_loss(
 
 
 def permutation_importances(
-    model: Any,
+    model: BaseEstimator,
     X: Any,
     y: Any,
     scorer: Scorer,
@@ -138,19 +120,16 @@ def permutation_importances(
     n_repeats: int,
     sample_weight: np.ndarray | None,
     n_jobs: int | None,
-    random_state: Any,
+    random_state: int | np.random.RandomState | None,
     verbose: int,
-) -> Any:
+) -> Bunch | dict[str, Bunch]:
     """Permutation importances of the columns of X, whatever type X has.
 
-    The rows are drawn here, and scikit-learn's `permutation_importance` gets these alone: with its
+    The rows are drawn here, and scikit-learn's `permutation_importance` gets only these: with its
     own `max_samples` it takes the baseline score on all rows and the other scores on the drawn
     ones, so that the importances of all features are shifted by the same amount.
 
-    Returns
-    -------
-    sklearn.utils.Bunch
-        As scikit-learn returns it; a dict of them by name if the scorer has several scores.
+    Returns scikit-learn's result, or a dict of results if the scorer has several scores.
     """
     from sklearn.inspection import permutation_importance  # takes a second to import
 
@@ -171,7 +150,7 @@ def permutation_importances(
     n_scores = 1 + n_repeats * np.shape(X)[1]
     with tqdm(total=n_scores, desc="shuffling features", disable=not verbose, leave=False) as bar:
 
-        def counted(model: Any, X: Any, y: Any, **weights: Any) -> Any:
+        def counted(model: BaseEstimator, X: Any, y: Any, **weights: Any) -> Any:
             score = scorer(model, X, y, **weights)
             bar.update()
             return score
@@ -206,7 +185,7 @@ def _by_row_numbers(frame: nw.DataFrame[Any], scorer: Scorer) -> tuple[np.ndarra
     scikit-learn would turn a frame that is not of pandas into an array, without its types.
     """
 
-    def score_frame(model: Any, row_numbers: np.ndarray, y: Any, **weights: Any) -> Any:
+    def score_frame(model: BaseEstimator, row_numbers: np.ndarray, y: Any, **weights: Any) -> Any:
         columns = [frame[:, c][row_numbers[:, c]] for c in range(frame.shape[1])]
         shuffled = frame[row_numbers[:, 0]].with_columns(*columns)
         return scorer(model, shuffled.to_native(), y, **weights)

@@ -269,16 +269,8 @@ def _stage_contributions(
 def _pass_back(contributions: np.ndarray, n_raw: int, before: np.ndarray) -> np.ndarray:
     """Distribute the contributions of columns that the layer before added over the features.
 
-    Parameters
-    ----------
-    contributions : ndarray of shape (n_rows, n_raw + n_added, n_classes)
-    n_raw : int
-    before : ndarray of shape (n_rows, n_raw, n_added)
-        Contributions of the features to the added columns; empty at the first layer.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_raw, n_classes)
+    `before` has the contributions of the features to the added columns, shape (n_rows, n_raw,
+    n_added); it is empty at the first layer. The result has shape (n_rows, n_raw, n_classes).
     """
     raw = contributions[:, :n_raw]
     if not before.size:

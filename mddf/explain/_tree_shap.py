@@ -71,30 +71,18 @@ class _Factors:
     """Factors of the edges into nodes, at each t of the integral.
 
     If several edges on a path split by one group of columns, the last of them multiplies by the
-    factor of all of them and divides by the factor of the edges before it. Tables have an entry
-    for each of three cases: the row's values lead along all of these edges, along all but the
-    last, or leave the path before.
-
-    Attributes
-    ----------
-    weights : ndarray of shape (n_steps,)
-        Weights of the quadrature.
-    before : ndarray of int of shape (n_nodes,)
-        The nearest edge above that splits by the same group; LEAF if there is none.
-    ratio : ndarray of shape (3, n_nodes, n_steps)
-        The factor f divided by the factor of the edge before.
-    slope : ndarray of shape (3, n_nodes, n_steps)
-        ``(o - z) / f`` minus the same term of the edge before.
+    factor of all of them and divides by the factor of the edges before it. The tables `ratio` and
+    `slope` of shape (3, n_nodes, n_steps) have an entry for each of three cases: the row's values
+    lead along all of these edges, along all but the last, or leave the path before.
     """
 
-    weights: np.ndarray
-    before: np.ndarray
-    ratio: np.ndarray
-    slope: np.ndarray
+    weights: np.ndarray  # of the quadrature
+    before: np.ndarray  # the nearest edge above that splits by the same group, LEAF if none
+    ratio: np.ndarray  # f divided by the factor of the edge before
+    slope: np.ndarray  # (o - z) / f minus the same term of the edge before
 
     @classmethod
     def from_nodes(cls, nodes: Nodes, reached: np.ndarray, group: np.ndarray) -> _Factors:
-        """Compute the factors, given the background rows at each leaf and each node's group."""
         share = _shares(nodes, reached)
         before = _edges_before(nodes, group)
         joint_share = np.ones(len(share))  # z: the product over the edges of the same group

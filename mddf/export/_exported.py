@@ -18,21 +18,11 @@ from ._statistics import LevelsInput
 
 
 class ExportedModel(Protocol):
-    """A fitted model that can append itself to a graph.
-
-    Attributes
-    ----------
-    binner : Binner
-        Binner of the features.
-    columns_of_levels : list of int
-        Columns of categories that also have target statistics.
-    n_outputs : int
-        Columns of a prediction: classes, or outputs.
-    """
+    """A fitted model that can append itself to a graph."""
 
     binner: Binner
-    columns_of_levels: list[int]
-    n_outputs: int
+    columns_of_levels: list[int]  # columns of categories that also have target statistics
+    n_outputs: int  # columns of a prediction: classes, or outputs
 
     def lossy_columns(self) -> NDArray[np.bool_]:
         """Mark the columns used by the model whose training values single precision rounds."""
@@ -42,7 +32,7 @@ class ExportedModel(Protocol):
 
 
 def exported_model(model: BaseEstimator) -> ExportedModel:
-    """Describe a fitted model for `to_onnx`; a TypeError refuses models that it does not take.
+    """Describe a fitted model for `to_onnx`, or refuse it by a TypeError.
 
     Boosting baselines describe themselves by a method `_exported`. A subclass that overrides
     `predict_proba` outside mddf is refused, since the graph would not follow its predictions.
@@ -54,8 +44,6 @@ def exported_model(model: BaseEstimator) -> ExportedModel:
 
 
 class _ExportedStages:
-    """A model that consists of stages."""
-
     def __init__(self, model: BaseEstimator) -> None:
         self.fitted = fitted_stages(model)
         self.is_regressor = is_regressor(model)

@@ -51,29 +51,11 @@ def add_external_classifier(
     n_classes: int,
     category_codes: CategoryCodes | None = None,
 ) -> str:
-    """Append the class probabilities of a fitted classifier, which may be a pipeline.
+    """Append the class probabilities of a fitted classifier, shape (n_rows, n_classes).
 
-    Parameters
-    ----------
-    graph : Graph
-    X : str
-        Value of shape (n_rows, n_columns), in double precision.
-    classifier : fitted classifier
-        Its classes are numbers below `n_classes`. Classes that were absent in its training rows
-        get probability 0.
-    n_classes : int
-    category_codes : mapping or None, default=None
-        Codes of the categories in `X`, if the classifier was fitted on a data frame with some.
-
-    Returns
-    -------
-    str
-        Value of shape (n_rows, n_classes).
-
-    Raises
-    ------
-    TypeError
-        If the classifier, or a step before it, cannot be converted.
+    The classes of the classifier, which may be a pipeline, are numbers below `n_classes`. Classes
+    that were absent in its training rows get probability 0. `category_codes` has the codes of the
+    categories in `X` if the classifier was fitted on a data frame with categories.
     """
     if isinstance(classifier, SomeClassesClassifier):
         known_classes = add_external_classifier(
@@ -116,15 +98,7 @@ def add_external_regressor(
     *,
     category_codes: CategoryCodes | None = None,
 ) -> str:
-    """Append the predictions of a fitted regressor, which may be a pipeline.
-
-    Parameters and errors are as for `add_external_classifier`.
-
-    Returns
-    -------
-    str
-        Value of shape (n_rows, n_outputs).
-    """
+    """Append the predictions of a fitted regressor or pipeline, shape (n_rows, n_outputs)."""
     if isinstance(regressor, OnePerOutput):
         return graph.concat(
             [

@@ -28,15 +28,8 @@ IR_VERSION_OF_SETS = 11
 class Graph:
     """Operators, constants, inputs and outputs of a graph that grows.
 
-    Parameters
-    ----------
-    inputs : sequence of str
-        Names of all inputs that will be declared. Values inside the graph get other names.
-
-    Attributes
-    ----------
-    ir_version : int
-        Version of the file format. A runtime refuses graphs of a later version than it supports.
+    `inputs` are the names of all inputs that will be declared: values inside the graph get other
+    names.
     """
 
     def __init__(self, inputs: Sequence[str] = ()) -> None:
@@ -48,6 +41,7 @@ class Graph:
         self._constants: list[onnx.TensorProto] = []
         self._inputs: list[onnx.ValueInfoProto] = []
         self._outputs: list[onnx.ValueInfoProto] = []
+        # Version of the file format. A runtime refuses graphs of a later version than it supports.
         self.ir_version = IR_VERSION
 
     def input(self, name: str, dtype: npt.DTypeLike, shape: Sequence[int | None]) -> str:

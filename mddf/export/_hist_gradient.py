@@ -27,21 +27,10 @@ def add_hist_gradient_boosting(
     model: HistGradientBoostingClassifier | HistGradientBoostingRegressor,
     category_codes: CategoryCodes | None,
 ) -> str:
-    """Append the raw predictions of a fitted model.
+    """Append the raw predictions of a fitted model, shape (n_rows, n_scores).
 
-    Parameters
-    ----------
-    graph : Graph
-    X : str
-        Value of shape (n_rows, n_columns), in double precision.
-    model : HistGradientBoostingClassifier or HistGradientBoostingRegressor
-    category_codes : mapping or None
-        Codes of the categories in `X`; None if the model was fitted on the codes themselves.
-
-    Returns
-    -------
-    str
-        Value of shape (n_rows, n_scores).
+    `category_codes` has the codes of the categories in `X`. It is None if the model was fitted on
+    the codes themselves.
     """
     order = np.arange(model.n_features_in_)
     codes: list[np.ndarray] = []
@@ -76,20 +65,9 @@ def _decode(
 ) -> tuple[Nodes, np.ndarray]:
     """Convert a tree to nodes, children side by side behind their parents, and thresholds.
 
-    Parameters
-    ----------
-    predictor : TreePredictor
-    order : ndarray of int of shape (n_features,)
-        Columns of X in the order in which the trees number them.
-    codes : list of ndarray of int
-        Codes of each column of categories; these columns are the first in `order`.
-
-    Returns
-    -------
-    nodes : Nodes
-        With the raw predictions of leaves as `value`, of shape (n_nodes,).
-    threshold : ndarray of float of shape (n_nodes,)
-        Values up to it go left; NaN at leaves and at splits of categories.
+    `order` has the columns of X in the order in which the trees number them. The first of them are
+    columns of categories, whose codes are in `codes`. The value of leaves is their raw prediction.
+    Values up to a threshold go left; it is NaN at leaves and at splits of categories.
     """
     places = [0]
     left = []

@@ -150,24 +150,12 @@ def is_utf8(text: str) -> bool:
 
 @dataclass(frozen=True)
 class _CategoryInput:
-    """An input of a graph that holds a column of categories.
-
-    Attributes
-    ----------
-    graph : Graph
-    value : str
-        Value of shape (n_rows, 1).
-    name : str
-        Name of the feature.
-    is_text : bool
-        Whether the categories are text; else they are numbers of the type `dtype`.
-    dtype : dtype
-    """
+    """An input of a graph that holds a column of categories."""
 
     graph: Graph
-    value: str
-    name: str
-    is_text: bool
+    value: str  # of shape (n_rows, 1)
+    name: str  # of the feature
+    is_text: bool  # else the categories are numbers of type `dtype`
     dtype: np.dtype
 
     def add_codes(self, categories: Sequence[CategoryOfCode]) -> str:

@@ -1,7 +1,7 @@
 """The stages of a fitted model as operators.
 
 Each function here repeats a computation of a fitted model, in the same order of additions where
-results are the same to the last bit. `FittedStages.ask` and `FittedStages.outcomes` are the
+results are the same to the last bit. `FittedStages.run` and `FittedStages.finish` are the
 originals of `add_stages`; the functions for members are copies of their `vectors` methods.
 """
 
@@ -35,24 +35,12 @@ from ._trees import add_trees
 
 @dataclass(frozen=True)
 class _StageInput:
-    """Rows as the members of a stage take them.
+    """Rows as the members of a stage take them."""
 
-    Attributes
-    ----------
-    codes : str
-        Features, and columns added by the stage before, for trees.
-    bins : Bins
-        Bins of these columns.
-    numbers : str
-        Columns for members without trees.
-    levels : dict of int to LevelsInput
-        Categories of the columns that have target statistics.
-    """
-
-    codes: str
-    bins: Bins
-    numbers: str
-    levels: dict[int, LevelsInput]
+    codes: str  # features, and columns added by the stage before, for trees
+    bins: Bins  # of these columns
+    numbers: str  # columns for members without trees
+    levels: dict[int, LevelsInput]  # categories of the columns that have target statistics
 
 
 def add_stages(

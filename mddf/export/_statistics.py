@@ -14,18 +14,11 @@ from ._graph import ML, Graph
 
 @dataclass(frozen=True)
 class LevelsInput:
-    """The categories of a column that has target statistics.
+    """The categories of a column that has target statistics."""
 
-    Attributes
-    ----------
-    value : str
-        Value of int64 of shape (n_rows,): the categories by their numbers, as
-        `CategoryEncoder.levels` gives them.
-    n_levels : int
-        Number of categories seen in fit. The next two numbers are for missing and new cells.
-    """
-
+    # Value of int64 of shape (n_rows,): the numbers that `CategoryEncoder.levels` gives.
     value: str
+    # Number of categories in fit. The next two numbers are for missing and new cells.
     n_levels: int
 
 

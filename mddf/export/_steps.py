@@ -31,25 +31,7 @@ def split_steps(model: BaseEstimator) -> tuple[list[TransformerMixin], BaseEstim
 
 
 def add_steps(graph: Graph, X: str, steps: Sequence[TransformerMixin]) -> str:
-    """Append transformers, one after the other.
-
-    Parameters
-    ----------
-    graph : Graph
-    X : str
-        Value of shape (n_rows, n_columns), in double precision.
-    steps : sequence of fitted transformers
-
-    Returns
-    -------
-    str
-        Value of shape (n_rows, n_columns_out).
-
-    Raises
-    ------
-    TypeError
-        If a transformer is not one of `SUPPORTED_STEPS`.
-    """
+    """Append fitted transformers, one after the other, or refuse them by a TypeError."""
     for step in steps:
         X = _add_step(graph, X, step)
     return X

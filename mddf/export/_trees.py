@@ -28,24 +28,10 @@ _UNUSED_CODE = 1000.0
 def add_trees(graph: Graph, X: str, blocks: Sequence[TreeBlock | BoostedTrees], bins: Bins) -> str:
     """Append an operator that sums the class distributions, or the means, of trees.
 
-    A leaf of the operator has the probability of one class. A tree whose leaves have several
-    classes is therefore written several times: first with the first class of each leaf, then with
-    the second, and so on, without the branches in which no leaf has that many.
-
-    Parameters
-    ----------
-    graph : Graph
-    X : str
-        Value of shape (n_rows, n_columns), in double precision: numbers, codes of categories, NaN
-        where missing.
-    blocks : sequence of Trees, ValueTrees or BoostedTrees
-    bins : Bins
-        Bins of the columns.
-
-    Returns
-    -------
-    str
-        Value of shape (n_rows, n_classes) or (n_rows, n_outputs).
+    `X` has numbers, codes of categories, and NaN where missing. A leaf of the operator has the
+    probability of one class. A tree whose leaves have several classes is therefore written several
+    times: first with the first class of each leaf, then with the second, and so on, without the
+    branches in which no leaf has that many.
     """
     table = TreeTable()
     for block in blocks:
@@ -58,20 +44,12 @@ def add_trees(graph: Graph, X: str, blocks: Sequence[TreeBlock | BoostedTrees], 
 
 
 class TreeTable:
-    """The operator's attributes: columns of inner nodes and of leaves, for all trees.
-
-    Attributes
-    ----------
-    parts : list of dict of str to ndarray
-        Consecutive parts of the columns, by the attributes' names.
-    members : list of ndarray
-        The operator's column of set members: for each set its codes and a final NaN.
-    n_inner, n_leaves : int
-        Numbers of inner nodes and of leaves so far.
-    """
+    """The operator's attributes: columns of inner nodes and of leaves, for all trees."""
 
     def __init__(self) -> None:
+        # Consecutive parts of the columns, by the attributes' names.
         self.parts: list[dict[str, np.ndarray]] = []
+        # The operator's column of set members: for each set its codes and a final NaN.
         self.members: list[np.ndarray] = []
         self.n_inner = 0
         self.n_leaves = 0
@@ -99,15 +77,8 @@ class TreeTable:
     ) -> None:
         """Append the trees of a block, without the branches whose leaves all add 0.
 
-        Parameters
-        ----------
-        nodes : Nodes
-        threshold : ndarray of float of shape (n_nodes,)
-            Values up to it go left; NaN at splits of categories and where nothing goes left.
-        target : ndarray of int of shape (n_nodes,)
-            The column of the result that a leaf adds to.
-        weight : ndarray of float of shape (n_nodes,)
-            The amount that a leaf adds.
+        Values up to `threshold` go left; it is NaN at splits of categories and where nothing goes
+        left. Each leaf adds its `weight` to the column `target` of the result.
         """
         leaf = nodes.left == LEAF
         needed = nodes.gather((leaf & (weight != 0)).astype(int)) > 0

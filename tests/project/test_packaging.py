@@ -146,5 +146,5 @@ def test_other_distributions_named_datasets_or_baselines_stay_whole(wheel, tmp_p
 def test_wheel_holds_no_sources_of_the_kernel(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     assert not [name for name in names if name.endswith((".cpp", ".hpp", "CMakeLists.txt"))]
-    assert "mddf/py.typed" in names
+    assert {"mddf/py.typed", "mddf/_command/templates/report.html"} <= {*names}
     assert {name.split("/")[0] for name in names} == {"mddf", f"mddf-{mddf.__version__}.dist-info"}
