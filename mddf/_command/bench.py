@@ -79,19 +79,12 @@ def run(options: argparse.Namespace) -> None:
 
 def _summary(results: Any, main_score: str) -> str:
     """Means and standard deviations over folds, the best model first."""
-    means = results.groupby("model", sort=False).mean().sort_values(main_score)
-    deviations = results.groupby("model").std().loc[means.index]
-    summary = means.copy()
-    for name in means:
-        if name.endswith("_seconds"):
-            summary[name] = means[name].map("{:.3f}".format)
-        else:
-            summary[name] = means[name].map("{:.4g}".format) + deviations[name].map(
-                " ± {:.2g}".format
-            )
-    return summary.rename(
-        columns={"fit_seconds": "fit, s", "predict_seconds": "predict, s"}
-    ).to_string()
+    by_model = results.groupby("model", sort=False)
+    means = by_model.mean().sort_values(main_score)
+    deviations = by_model.std().loc[means.index]
+    summary = means.map("{:.4g}".format) + deviations.map(" ± {:.2g}".format)
+    summary = summary.rename(columns={"fit_seconds": "fit, s", "predict_seconds": "predict, s"})
+    return summary.to_string()
 
 
 def _folds(options: argparse.Namespace, X: Any, y: np.ndarray, task: str) -> list[Fold]:
@@ -117,29 +110,18 @@ def _folds(options: argparse.Namespace, X: Any, y: np.ndarray, task: str) -> lis
 
 def _models(task: str, options: argparse.Namespace, X: Any) -> dict[str, BaseEstimator]:
     """Models by their names in the table."""
-    is_classification = task == "classification"
     seed = options.seed
     n_jobs = options.n_jobs
-    category_columns = list(X.select_dtypes("category"))
-    number_columns = [name for name in X if name not in category_columns]
-    codes = make_column_transformer(
-        (
-            OrdinalEncoder(
-                handle_unknown="use_encoded_value", unknown_value=np.nan,
-                max_categories=_MAX_CATEGORIES,
-            ),
-            category_columns,
-        ),
-        ("passthrough", number_columns),
-    )  # fmt: skip
-    one_hot = make_column_transformer(
-        (OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=2), category_columns),
-        (
-            make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler()),
-            number_columns,
-        ),
+    categories = list(X.select_dtypes("category"))
+    encoder = OrdinalEncoder(
+        handle_unknown="use_encoded_value", unknown_value=np.nan, max_categories=_MAX_CATEGORIES
     )
-    if is_classification:
+    codes = make_column_transformer((encoder, categories), remainder="passthrough")
+    one_hot = make_column_transformer(
+        (OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=2), categories),
+        remainder=make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler()),
+    )
+    if task == "classification":
         forest_class = RandomForestClassifier
         boosting_class = HistGradientBoostingClassifier
         linear = LogisticRegression(max_iter=1000)
@@ -147,9 +129,7 @@ def _models(task: str, options: argparse.Namespace, X: Any) -> dict[str, BaseEst
         forest_class = RandomForestRegressor
         boosting_class = HistGradientBoostingRegressor
         linear = RidgeCV(_PENALTIES)
-    boosting = boosting_class(
-        random_state=seed, categorical_features=list(range(len(category_columns)))
-    )
+    boosting = boosting_class(random_state=seed, categorical_features=list(range(len(categories))))
     models = {
         f"mddf {name}": estimators.make(
             name, task, seed=seed, n_jobs=n_jobs,

@@ -69,11 +69,8 @@ def _mark(text: str) -> str:
     """Parse a single character, or a backslash and t for a tab."""
     text = "\t" if text == "\\t" else text
     if len(text) != 1:
-        raise ValueError
+        raise argparse.ArgumentTypeError(f"must be a single character, got {text!r}")
     return text
-
-
-_mark.__name__ = "character"  # for the error messages of argparse
 
 
 def _encoding(text: str) -> str:
@@ -81,11 +78,8 @@ def _encoding(text: str) -> str:
     try:
         name = codecs.lookup(text).name
     except LookupError:
-        raise ValueError from None
+        raise argparse.ArgumentTypeError(f"must be an encoding, got {text!r}") from None
     return "utf-8" if name == "utf-8-sig" else name
-
-
-_encoding.__name__ = "encoding"
 
 
 def format_from(options: argparse.Namespace, base: Format = PLAIN) -> Format:
