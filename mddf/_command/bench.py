@@ -7,7 +7,7 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
@@ -29,6 +29,9 @@ from tqdm import tqdm
 from . import estimators, files, rows, scores
 from .extras import need
 from .table_options import format_from
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 DESCRIPTION = """\
 Compare models of mddf with models of scikit-learn on a table. All models keep their
@@ -77,7 +80,7 @@ def run(options: argparse.Namespace) -> None:
     print(_summary(results, "log-loss" if table.task == "classification" else "RMSE"))
 
 
-def _summary(results: Any, main_score: str) -> str:
+def _summary(results: pd.DataFrame, main_score: str) -> str:
     """Means and standard deviations over folds, the best model first."""
     by_model = results.groupby("model", sort=False)
     means = by_model.mean().sort_values(main_score)
@@ -87,7 +90,7 @@ def _summary(results: Any, main_score: str) -> str:
     return summary.to_string()
 
 
-def _folds(options: argparse.Namespace, X: Any, y: np.ndarray, task: str) -> list[Fold]:
+def _folds(options: argparse.Namespace, X: pd.DataFrame, y: np.ndarray, task: str) -> list[Fold]:
     for name, value, minimum in [("folds", options.folds, 2), ("repeats", options.repeats, 1)]:
         if value < minimum:
             raise SystemExit(f"--{name} must be at least {minimum}, got {value}")
@@ -108,7 +111,7 @@ def _folds(options: argparse.Namespace, X: Any, y: np.ndarray, task: str) -> lis
         raise SystemExit(f"--folds: {error}") from None
 
 
-def _models(task: str, options: argparse.Namespace, X: Any) -> dict[str, BaseEstimator]:
+def _models(task: str, options: argparse.Namespace, X: pd.DataFrame) -> dict[str, BaseEstimator]:
     """Models by their names in the table."""
     seed = options.seed
     n_jobs = options.n_jobs
@@ -147,8 +150,8 @@ def _models(task: str, options: argparse.Namespace, X: Any) -> dict[str, BaseEst
 
 
 def _cross_validate(
-    models: Mapping[str, BaseEstimator], X: Any, y: np.ndarray, folds: Sequence[Fold]
-) -> Any:
+    models: Mapping[str, BaseEstimator], X: pd.DataFrame, y: np.ndarray, folds: Sequence[Fold]
+) -> pd.DataFrame:
     """Data frame with scores and times of each model on each fold.
 
     Models that fail are left out with a warning.
@@ -168,17 +171,17 @@ def _cross_validate(
             failures[name] = " ".join(str(error).split()) or type(error).__name__
     for name, reason in failures.items():
         warnings.warn(f"{name} is left out, since it failed: {reason}", UserWarning, stacklevel=3)
-    pd = need("pandas", "data")
-    return pd.DataFrame([result for result in results if result["model"] not in failures])
+    complete = [result for result in results if result["model"] not in failures]
+    return need("pandas", "data").DataFrame(complete)
 
 
 def _fit_and_score(
-    model: BaseEstimator, X: Any, y: np.ndarray, train: np.ndarray, test: np.ndarray
+    model: BaseEstimator, X: pd.DataFrame, y: np.ndarray, train: np.ndarray, test: np.ndarray
 ) -> dict[str, float]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # unknown categories and the like, in every fold
         start = time.perf_counter()
-        fitted: Any = clone(model).fit(X.iloc[train], y[train])
+        fitted = clone(model).fit(X.iloc[train], y[train])
         fit_end = time.perf_counter()
         predict = fitted.predict_proba if is_classifier(fitted) else fitted.predict
         predictions = predict(X.iloc[test])

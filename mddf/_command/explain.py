@@ -5,15 +5,19 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 
 from mddf.explain import shap_values
 
 from . import files, pages, rows, table_options
 from .extras import need
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from markupsafe import Markup
 
 DESCRIPTION = """\
 Explain predictions of single rows: what each feature adds to the probability of
@@ -76,12 +80,11 @@ def run(options: argparse.Namespace) -> None:
     print(f"{options.out}: {len(X)} rows of {options.table}, compared with {n_background}")
 
 
-def contributions(model: Any, X: Any, background: Any) -> Any:
+def contributions(model: BaseEstimator, X: pd.DataFrame, background: pd.DataFrame) -> pd.DataFrame:
     """Data frame with the prediction, the base and the contributions for each row of X.
 
     Contributions to a classifier are to the probability of the predicted class.
     """
-    pd = need("pandas", "data")
     explanation = shap_values(model, X, background=background)
     values = explanation.values
     base = np.asarray(explanation.base_values)
@@ -98,11 +101,19 @@ def contributions(model: Any, X: Any, background: Any) -> Any:
             base = base[row_index, class_index]
     else:
         predicted = model.predict(X)
-    summary = {"predicted": predicted, "explained": base + values.sum(axis=1), "base": base}
-    return pd.DataFrame(summary | dict(zip(map(str, X), values.T, strict=True)))
+    columns = {"predicted": predicted, "explained": base + values.sum(axis=1), "base": base}
+    columns |= dict(zip(map(str, X), values.T, strict=True))
+    return need("pandas", "data").DataFrame(columns)
 
 
-def _page(model: Any, X: Any, explanation: Any, *, target: str, n_background: int) -> str:
+def _page(
+    model: BaseEstimator,
+    X: pd.DataFrame,
+    explanation: pd.DataFrame,
+    *,
+    target: str,
+    n_background: int,
+) -> str:
     features = list(map(str, X))
     mean_sizes = explanation[features].abs().mean().sort_values(ascending=False)
     return pages.render(
@@ -127,11 +138,11 @@ def _page(model: Any, X: Any, explanation: Any, *, target: str, n_background: in
     )
 
 
-def _cell_text(cell: Any) -> str:
+def _cell_text(cell: object) -> str:
     return f"{cell:.6g}" if isinstance(cell, float | np.floating) else str(cell)
 
 
-def _bars(cells: Any, values: Any) -> Any:
+def _bars(cells: pd.Series, values: pd.Series) -> Markup:
     """Draw the largest contributions of a row, and the sum of all others."""
     from matplotlib import pyplot
 

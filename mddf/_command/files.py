@@ -9,9 +9,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import joblib
+from sklearn.base import BaseEstimator
 
 from mddf._schema.source import PARQUET
 from mddf.export._skops import skops_types
@@ -20,6 +21,8 @@ from .extras import need, need_tables
 from .rows import visible
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from mddf._schema.schema import Schema
 
 MODELS = (".skops", ".joblib")
@@ -78,7 +81,7 @@ def _exit_on_signals() -> Iterator[None]:
         yield
         return
 
-    def exit_on(number: int, _: Any) -> None:
+    def exit_on(number: int, _: object) -> None:
         raise SystemExit(128 + number)  # as shells report it
 
     numbers = {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}  # Windows has no SIGHUP
@@ -99,7 +102,7 @@ def write_text(path: Path, text: str) -> None:
         new_path.write_text(text, encoding="utf-8")
 
 
-def write_table(path: Path, table: Any) -> None:
+def write_table(path: Path, table: pd.DataFrame) -> None:
     """Write a data frame as CSV or Parquet."""
     with replacing(path) as new_path:
         if path.suffix.lower() in PARQUET:
@@ -108,7 +111,7 @@ def write_table(path: Path, table: Any) -> None:
             table.to_csv(new_path, index=False)
 
 
-def write_model(path: Path, model: Any, schema: Schema) -> None:
+def write_model(path: Path, model: BaseEstimator, schema: Schema) -> None:
     """Write a fitted model and the description of its columns."""
     stored = {"model": model, "schema": schema.to_json()}
     is_skops = path.suffix.lower() == ".skops"
@@ -117,7 +120,7 @@ def write_model(path: Path, model: Any, schema: Schema) -> None:
         dump(stored, new_path)
 
 
-def read_model(path: Path) -> tuple[Any, Schema]:
+def read_model(path: Path) -> tuple[BaseEstimator, Schema]:
     """Read a model and the description of its columns; files of skops run no code."""
     suffix = path.suffix.lower()
     if suffix not in MODELS:

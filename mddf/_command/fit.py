@@ -133,10 +133,10 @@ def held_out(
     is_classification = table.task == "classification"
     if options.test is not None:
         classes = np.unique(y) if is_classification else None
-        test = rows.read_test(options.test, table.schema, classes)
-        if test.y is None:
+        X_test, y_test = rows.read_test(options.test, table.schema, classes)
+        if y_test is None:
             raise SystemExit(f"--test: {options.test} must have labels in {options.target!r}")
-        return LabelledRows(X, y), test
+        return LabelledRows(X, y), LabelledRows(X_test, y_test)
     strata = y if is_classification else np.zeros(len(y))
     _, stratum_of_row, counts = np.unique(strata, return_inverse=True, return_counts=True)
     is_single = counts[stratum_of_row] == 1

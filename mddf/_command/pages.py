@@ -5,11 +5,14 @@ from __future__ import annotations
 import io
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .extras import need
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 _TEMPLATES = Path(__file__).with_name("templates")
 
@@ -20,7 +23,7 @@ def check_libraries() -> None:
     need("matplotlib", "commands").use("agg")
 
 
-def render(template: str, **content: Any) -> str:
+def render(template: str, **content: object) -> str:
     """Fill a template; all text is escaped."""
     import jinja2
 
@@ -34,7 +37,7 @@ def render(template: str, **content: Any) -> str:
     return environment.get_template(template).render(content)
 
 
-def svg(figure: Any) -> Any:
+def svg(figure: Any) -> Markup:
     """Markup of a matplotlib figure, which is closed; the same figure gives the same text."""
     from markupsafe import Markup
     from matplotlib import pyplot
@@ -48,7 +51,7 @@ def svg(figure: Any) -> Any:
     return Markup(re.sub(r"^.*?(?=<svg )", "", file.getvalue(), flags=re.DOTALL))
 
 
-def _rounded(cell: Any) -> Any:
+def _rounded(cell: object) -> object:
     if isinstance(cell, float | np.floating):
         return "" if np.isnan(cell) else f"{cell:.4g}"
     return cell

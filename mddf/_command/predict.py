@@ -6,13 +6,16 @@ import argparse
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 
 from . import estimators, files, rows, table_options
 from .extras import need
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 DESCRIPTION = """\
 Predict the rows of a table by a model of `mddf fit`.
@@ -50,10 +53,10 @@ def run(options: argparse.Namespace) -> None:
     X, source = rows.read_features(options.table, schema, options.keep)
     rows.check_names(f"--keep must be a column of {options.table}:", options.keep, source.names)
     table = predictions(model, X, schema.target.name, options.interval)
-    pd = need("pandas", "data")
+    pandas = need("pandas", "data")
     for position, name in enumerate(options.keep):
         cells = source.cells[name]  # as they are in the file, not as the model reads them
-        kept = pd.Series(cells, dtype=pd.ArrowDtype(cells.type))
+        kept = pandas.Series(cells, dtype=pandas.ArrowDtype(cells.type))
         table.insert(position, name, kept, allow_duplicates=True)
     if options.out is None:
         table.to_csv(sys.stdout, index=False)
@@ -62,20 +65,22 @@ def run(options: argparse.Namespace) -> None:
         print(f"{options.out}: {len(table)} predictions of {schema.target.name!r}")
 
 
-def predictions(model: Any, X: Any, target: str, coverage: float | None = None) -> Any:
+def predictions(
+    model: BaseEstimator, X: pd.DataFrame, target: str, coverage: float | None = None
+) -> pd.DataFrame:
     """Data frame of predictions, with probabilities or intervals."""
-    pd = need("pandas", "data")
+    pandas = need("pandas", "data")
     if is_classifier(model):
         if coverage is not None:
             raise SystemExit("--interval is for regressions, and the model predicts classes")
         probabilities = model.predict_proba(X)
         columns = {f"predicted {target}": model.classes_[probabilities.argmax(axis=1)]}
         columns |= {f"p({label})": probabilities[:, k] for k, label in enumerate(model.classes_)}
-        return pd.DataFrame(columns)
+        return pandas.DataFrame(columns)
     columns = {f"predicted {target}": model.predict(X)}
     if coverage is not None:
         if not hasattr(model, "predict_interval"):
             raise SystemExit(f"--interval: {type(model).__name__} gives no intervals")
         low, high = np.asarray(model.predict_interval(X, coverage=coverage)).T
         columns |= {"low": low, "high": high}
-    return pd.DataFrame(columns)
+    return pandas.DataFrame(columns)

@@ -6,17 +6,23 @@ import platform
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import sklearn
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 
 import mddf
 from mddf.explain import ImportancesDisplay
 
 from . import pages, scores
 from .rows import LabelledRows
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from markupsafe import Markup
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # With more classes, a confusion matrix cannot be read.
 _MAX_CLASSES_OF_CONFUSION = 30
@@ -44,8 +50,8 @@ class EvaluatedFit:
     table_name: str
     target: str
     task: str
-    X: Any
-    model: Any
+    X: pd.DataFrame
+    model: BaseEstimator
     train: LabelledRows
     test: LabelledRows
     seconds: float
@@ -75,7 +81,7 @@ class EvaluatedFit:
 
 @dataclass(frozen=True)
 class _Chart:
-    svg: Any
+    svg: Markup
     caption: str
     heading: str = ""
 
@@ -104,7 +110,7 @@ def render(fit: EvaluatedFit) -> str:
     )
 
 
-def _score_rows(fit: EvaluatedFit) -> list[dict[str, Any]]:
+def _score_rows(fit: EvaluatedFit) -> list[dict[str, object]]:
     y = fit.test.y
     intervals = scores.intervals(y, fit.predictions, fit.classes)
     without_features = scores.baseline_predictions(fit.train.y, len(y), fit.classes)
@@ -121,7 +127,7 @@ def _score_rows(fit: EvaluatedFit) -> list[dict[str, Any]]:
     ]
 
 
-def _axes(width: float = 5, height: float = 4) -> tuple[Any, Any]:
+def _axes(width: float = 5, height: float = 4) -> tuple[Figure, Axes]:
     from matplotlib import pyplot
 
     return pyplot.subplots(figsize=(width, height), layout="constrained")
@@ -203,7 +209,7 @@ def _importances(fit: EvaluatedFit) -> _Chart:
     return _Chart(pages.svg(display.figure_), caption)
 
 
-def _member_rows(model: Any) -> list[dict[str, Any]]:
+def _member_rows(model: BaseEstimator) -> list[dict[str, object]]:
     """Losses and weights of the members of a deep forest; other models have none."""
     return [
         {name.replace("_", " "): cell for name, cell in row.items() if name != "bytes"}
@@ -211,7 +217,7 @@ def _member_rows(model: Any) -> list[dict[str, Any]]:
     ]
 
 
-def _column_rows(X: Any) -> list[dict[str, str]]:
+def _column_rows(X: pd.DataFrame) -> list[dict[str, str]]:
     return [
         {
             "column": name,
@@ -223,7 +229,7 @@ def _column_rows(X: Any) -> list[dict[str, str]]:
     ]
 
 
-def _content(column: Any) -> str:
+def _content(column: pd.Series) -> str:
     if str(column.dtype) == "category":
         most_frequent = column.value_counts().head(3).index.astype(str)
         return f"{column.nunique()} values: {', '.join(most_frequent)}"

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from mddf._schema.source import Source, read_source
 from .extras import need_tables
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from mddf._schema.schema import Schema
 
 # Longer lists hide the name that is wrong.
@@ -29,17 +31,17 @@ _MAX_CLASSES = 20
 class TrainingTable:
     """Features and labels of a table, the description of its columns, and the task."""
 
-    X: Any
+    X: pd.DataFrame
     y: np.ndarray
     schema: Schema
     task: str
 
 
 class LabelledRows(NamedTuple):
-    """Features and labels; labels are None if the table has none."""
+    """Features and complete labels."""
 
-    X: Any
-    y: Any
+    X: pd.DataFrame
+    y: np.ndarray
 
 
 def check_names(rule: str, names: Collection[str], allowed: Collection[str]) -> None:
@@ -51,7 +53,7 @@ def check_names(rule: str, names: Collection[str], allowed: Collection[str]) -> 
         raise SystemExit(f"{rule} {text}; got {wrong[0]!r}{nearest(wrong[0], allowed)}")
 
 
-def visible(name: Any) -> str:
+def visible(name: object) -> str:
     """Return a name, in quotes if it has blanks or other characters that cannot be seen."""
     text = str(name)
     return text if text and text == text.strip() and text.isprintable() else repr(name)
@@ -167,20 +169,27 @@ def task_of(y: np.ndarray) -> str:
     return "classification" if are_classes else "regression"
 
 
-def read_features(path: Path, schema: Schema, keep: Collection[str] = ()) -> tuple[Any, Source]:
+def read_features(
+    path: Path, schema: Schema, keep: Collection[str] = ()
+) -> tuple[pd.DataFrame, Source]:
     """Read the features of rows to predict, and the cells of these and the kept columns."""
     source = read(path, schema.format, {*schema.names, *keep})
     return _features(source, schema), source
 
 
-def read_test(path: Path, schema: Schema, classes: np.ndarray | None) -> LabelledRows:
-    """Read held-out rows, whose labels must be among the classes if these are not None."""
+def read_test(
+    path: Path, schema: Schema, classes: np.ndarray | None
+) -> tuple[pd.DataFrame, np.ndarray | None]:
+    """Read the features of held-out rows, and the labels if the table has some.
+
+    Labels must be among the classes, unless these are None.
+    """
     target = schema.target.name
     source = read(path, schema.format, {*schema.names, target})
     X = _features(source, schema)
     with _exit_on_table_errors():
         if target not in source.names or schema.target_cells(source).null_count == source.n_rows:
-            return LabelledRows(X, None)
+            return X, None
         y = _complete_labels(source, schema)
     if classes is not None:
         is_unknown = ~np.isin(y, classes)
@@ -191,10 +200,10 @@ def read_test(path: Path, schema: Schema, classes: np.ndarray | None) -> Labelle
                 f"{place_in_file(source, is_unknown.argmax())} first"
             )
         y = y.astype(classes.dtype)
-    return LabelledRows(X, y)
+    return X, y
 
 
-def _features(source: Source, schema: Schema) -> Any:
+def _features(source: Source, schema: Schema) -> pd.DataFrame:
     if missing := [name for name in schema.names if name not in source.names]:
         listed = ", ".join(map(visible, source.names))
         raise SystemExit(
