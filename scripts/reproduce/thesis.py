@@ -1,4 +1,4 @@
-"""Test the thesis of mdDF: does reweighting by margins lower their ratio, and does that help?
+"""Test the thesis of mdDF: reweighting lowers the ratio of the margins, and thereby the errors.
 
     python scripts/reproduce/thesis.py --quick
     python scripts/reproduce/thesis.py --rows 600 --seeds 2
