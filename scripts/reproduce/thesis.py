@@ -25,11 +25,10 @@ replaced by another class; and 100 training rows. Test rows always have their tr
 from itertools import product
 
 import numpy as np
-from _lab import data, need, tables
+from _lab import data, stats, tables
+from _lab.conditions import margins_of, split_under
 from _lab.study import Study
-from scipy.stats import wilcoxon
 from sklearn.model_selection import ParameterSampler
-from sklearn.utils import _safe_indexing
 
 from mddf import MDDFClassifier
 
@@ -41,8 +40,6 @@ DATASETS = [
     "tictactoe", "vote", "wine", "yeast",
 ]  # fmt: skip
 CONDITIONS = ("clean", "flipped", "small")
-FLIPPED_SHARE = 0.2
-SMALL_ROWS = 100
 # Grids of the paper.
 GRIDS = {
     "target_margin": [0.7, 0.75, 0.8, 0.85, 0.9, 0.95],
@@ -85,28 +82,9 @@ def prepare(options, parser):
     options.sources = data.sources(options, options.datasets)
 
 
-def flip_labels(y, share, seed):
-    """Replace a share of the labels by another class, drawn at random."""
-    random = np.random.default_rng(seed)
-    classes = np.unique(y)
-    codes = np.searchsorted(classes, y)
-    chosen = random.random(len(y)) < share
-    steps = random.integers(1, len(classes), size=len(y))
-    return classes[np.where(chosen, (codes + steps) % len(classes), codes)]
-
-
-def split_for(options, name, condition, seed):
-    """Training and test rows of a set under a condition."""
-    rows = SMALL_ROWS if condition == "small" else options.rows
-    split = data.split(options.sources[name], seed, rows)
-    y = flip_labels(split.y, FLIPPED_SHARE, seed) if condition == "flipped" else split.y
-    known = np.flatnonzero(np.isin(split.y_test, y))
-    return split.X, y, _safe_indexing(split.X_test, known), split.y_test[known]
-
-
 def cell(options, set, condition, seed, reweighting, combination):
     """Grow a cascade for each draw of the options, and describe the best by layers."""
-    X, y, X_test, y_test = split_for(options, set, condition, seed)
+    split = split_under(options.sources[set], condition, seed, options.rows)
     cascades = []
     for draw in ParameterSampler(GRIDS, options.n_iter, random_state=seed):
         cascade = MDDFClassifier(
@@ -120,29 +98,19 @@ def cell(options, set, condition, seed, reweighting, combination):
             **REWEIGHTINGS[reweighting],
             **draw,
         )
-        cascades.append((cascade.fit(X, y), draw))
+        cascades.append((cascade.fit(split.X, split.y), draw))
     cascade, draw = max(cascades, key=lambda pair: pair[0].history_["accuracy"].max())
-    return {"draw": draw, "layers": describe_layers(cascade, X, y, X_test, y_test)}
+    return {"draw": draw, "layers": describe_layers(cascade, split)}
 
 
-def margins_of(probabilities, labels, classes):
-    """Probability of the own class minus the largest one of another class."""
-    own = np.searchsorted(classes, labels)
-    rows = np.arange(len(labels))
-    others = probabilities.copy()
-    others[rows, own] = -np.inf
-    return probabilities[rows, own] - others.max(axis=1)
-
-
-def describe_layers(cascade, X, y, X_test, y_test):
+def describe_layers(cascade, split):
     """Accuracy and margin ratio on training, out-of-fold and test rows after each layer."""
     rows = []
-    stages = zip(
-        cascade.staged_predict_proba(X), cascade.staged_predict_proba(X_test), strict=True
-    )
-    for layer, (train, test) in enumerate(stages):
-        train_margins = margins_of(train, y, cascade.classes_)
-        test_margins = margins_of(test, y_test, cascade.classes_)
+    train_stages = cascade.staged_predict_proba(split.X)
+    test_stages = cascade.staged_predict_proba(split.X_test)
+    for layer, (train, test) in enumerate(zip(train_stages, test_stages, strict=True)):
+        train_margins = margins_of(train, split.y, cascade.classes_)
+        test_margins = margins_of(test, split.y_test, cascade.classes_)
         rows.append(
             {
                 "layer": layer + 1,
@@ -152,8 +120,8 @@ def describe_layers(cascade, X, y, X_test, y_test):
                 "test_ratio": test_margins.std() / test_margins.mean(),
                 "test_mean": test_margins.mean(),
                 "test_std": test_margins.std(),
-                "test_accuracy": np.mean(cascade.classes_[test.argmax(axis=1)] == y_test),
-                "effective_share": cascade.history_["effective_samples"][layer] / len(y),
+                "test_accuracy": np.mean(cascade.classes_[test.argmax(axis=1)] == split.y_test),
+                "effective_share": cascade.history_["effective_samples"][layer] / len(split.y),
             }
         )
     return rows
@@ -171,34 +139,6 @@ def apply_stopping_rules(long):
     return tables.pd.concat(parts, ignore_index=True)
 
 
-def compare_with(values, base, smaller_is_better):
-    """Compare each column of a table of sets with a base column by Wilcoxon's signed ranks.
-
-    Holm's correction takes all columns as one family.
-    """
-    rows = []
-    for name in values.columns.drop(base):
-        pair = values[[name, base]].dropna()
-        change = (pair[name] - pair[base]).round(9)
-        better = change < 0 if smaller_is_better else change > 0
-        p = wilcoxon(change).pvalue if change.any() else 1.0
-        rows.append(
-            {
-                "column": name,
-                "sets": len(pair),
-                "better": int(better.sum()),
-                "worse": int((change != 0).sum() - better.sum()),
-                "mean": pair[name].mean(),
-                "mean_of_base": pair[base].mean(),
-                "median_change": change.median(),
-                "p": p,
-            }
-        )
-    frame = tables.pd.DataFrame(rows)
-    multipletests = need("statsmodels.stats.multitest", "stats").multipletests
-    return frame.assign(holm_p=multipletests(frame["p"], method="holm")[1])
-
-
 def compare_ratios(last):
     """The margin ratio with each reweighting against that without, for the same combination."""
     parts = []
@@ -210,7 +150,7 @@ def compare_ratios(last):
             values = chosen.pivot_table(
                 f"{rows_of}_ratio", "set", "reweighting", aggfunc="mean", sort=False
             )
-            found = compare_with(values, "none", smaller_is_better=True)
+            found = stats.compare_with(values, "none", greater=False)
             parts.append(found.assign(rows=rows_of, condition=condition, combination=combination))
     return tables.pd.concat(parts, ignore_index=True) if parts else None
 
@@ -225,7 +165,7 @@ def compare_accuracies(kept):
         chosen = kept[kept["condition"] == condition]
         values = chosen.pivot_table("test_accuracy", "set", "name", aggfunc="mean", sort=False)
         if base in values and values.shape[1] > 1:
-            found = compare_with(values, base, smaller_is_better=False)
+            found = stats.compare_with(values, base)
             parts.append(found.assign(condition=condition))
     if not parts:
         return None
@@ -272,7 +212,8 @@ def report(frame, options):
 
 study = Study(
     globals(), "thesis",
-    "set=sources condition=conditions seed=seeds combination=combinations reweighting=reweightings",
+    "set=sources condition=conditions seed=seeds combination=combinations "
+    "reweighting=reweightings",
     common=("n_estimators", "n_layers", "rows", "n_iter"),
     datasets=DATASETS, conditions=CONDITIONS, combinations=COMBINATIONS,
     reweightings=REWEIGHTINGS, seeds=2, rows=600, n_iter=4, n_estimators=25, n_layers=5,
