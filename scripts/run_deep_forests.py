@@ -1,4 +1,4 @@
-"""A common benchmark of deep forests: the same folds, forests, trees and seeds for all.
+r"""A common benchmark of deep forests: the same folds, forests, trees and seeds for all.
 
     python scripts/run_deep_forests.py --quick
     python scripts/run_deep_forests.py --rows 2000 --seeds 3

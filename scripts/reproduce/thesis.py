@@ -164,6 +164,21 @@ def compare_ratios(last):
     return tables.pd.concat(parts, ignore_index=True) if parts else None
 
 
+def compare_reweightings(kept):
+    """Test accuracy with each reweighting against that without, stopped by accuracy."""
+    kept = kept[kept["stopping"] == "accuracy"]
+    parts = []
+    for condition, combination in product(CONDITIONS, COMBINATIONS):
+        chosen = kept[(kept["condition"] == condition) & (kept["combination"] == combination)]
+        values = chosen.pivot_table(
+            "test_accuracy", "set", "reweighting", aggfunc="mean", sort=False
+        )
+        if "none" in values and values.shape[1] > 1:
+            found = stats.compare_with(values, "none")
+            parts.append(found.assign(condition=condition, combination=combination))
+    return tables.pd.concat(parts, ignore_index=True) if parts else None
+
+
 def compare_accuracies(kept):
     """Test accuracy of each cascade and stopping rule against gcForest's with the same folds."""
     names = kept["reweighting"] + " | " + kept["combination"] + " | " + kept["stopping"]
@@ -193,6 +208,10 @@ RATIOS = """
 condition combination rows reweighting=column sets lower=better higher=worse
 median_ratio=ratio:.3f without=ratio_without:.3f Holm_p=holm_p:.2g
 """
+EFFECTS = """
+condition combination reweighting=column sets better worse mean=mean:.2%
+without=mean_of_base:.2% median_change:+.2% Holm_p=holm_p:.2g
+"""
 ACCURACIES = """
 condition reweighting combination stopping sets better worse mean=mean:.2%
 gcForest=mean_of_base:.2% median_change:+.2% Holm_p=holm_p:.2g
@@ -218,7 +237,12 @@ def report(frame, options):
     if ratios is not None:
         title = "margin ratio of all layers, against no reweighting"
         tabs.append(tables.columns("thesis-ratios", title, ratios, RATIOS, 4))
-    accuracies = compare_accuracies(apply_stopping_rules(long))
+    kept = apply_stopping_rules(long)
+    effects = compare_reweightings(kept)
+    if effects is not None:
+        title = "test accuracy, against no reweighting, stopped by accuracy"
+        tabs.append(tables.columns("thesis-reweighting", title, effects, EFFECTS, 3))
+    accuracies = compare_accuracies(kept)
     if accuracies is not None:
         title = "test accuracy, against gcForest stopped by accuracy"
         tabs.append(tables.columns("thesis-accuracies", title, accuracies, ACCURACIES, 4))
