@@ -94,7 +94,9 @@ def _shared_leaves(leaves: np.ndarray, others: np.ndarray, *, by_size: bool) -> 
         values = 1.0 / np.asarray(right.sum(axis=0)).ravel()
     left = columns.one_hot(leaves, values)
     left.eliminate_zeros()
-    return (left @ right.T).tocsr() / columns.n_trees
+    shared = left @ right.T.tocsr()
+    shared.data /= columns.n_trees
+    return shared
 
 
 def _bag_proximities(
