@@ -4,14 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from os import PathLike
-from typing import Any
+from typing import Any, Self
 
 import numpy.typing as npt
 from numpy.random import RandomState
 
 from mddf._cascade.estimator import BaseCascade
+from mddf._cascade.named import resolve_named
 from mddf._cascade.plan import CascadeKind
+from mddf._cascade.rules import (
+    AccuracyScreening,
+    BinnedScreening,
+    LayerRules,
+    OwnClassReweighting,
+    trees_by_rows,
+)
 from mddf._ensemble.coefficients import LastLayer
+
+# The rules of the relatives of gcForest.
+RELATIVES: dict[str, dict[str, Any]] = {
+    "gcForest": {"rules": None},
+    "gcForestCS": {"rules": LayerRules(screening=AccuracyScreening(), n_estimators=trees_by_rows)},
+    "DBC-Forest": {"rules": LayerRules(screening=BinnedScreening(), n_estimators=trees_by_rows)},
+    "AWDF": {"rules": LayerRules(reweighting=OwnClassReweighting())},
+}
 
 
 class GCForestClassifier(BaseCascade):
@@ -60,6 +76,10 @@ class GCForestClassifier(BaseCascade):
         Groups of features that the layers use in turn, such as ``grains_`` of a
         `MultiGrainedScanner`. With None, every layer uses all features. Early stopping waits until
         each group has been used.
+    rules : LayerRules, default=None
+        Rules that are called after each layer: which rows leave the cascade, weights of the
+        samples, columns and numbers of trees of the next layer, and when to stop. See
+        `mddf.rules`.
     class_weight : dict, "balanced" or None, default=None
         Factors of the sample weights by class.
     n_jobs : int, default=None
@@ -126,6 +146,7 @@ class GCForestClassifier(BaseCascade):
         transform_layers: str | npt.ArrayLike = "last",
         transform_forests: str = "mean",
         grains: list[Any] | None = None,
+        rules: LayerRules | None = None,
         class_weight: dict[Any, float] | str | None = None,
         n_jobs: int | None = None,
         random_state: int | RandomState | None = None,
@@ -148,6 +169,7 @@ class GCForestClassifier(BaseCascade):
         self.transform_layers = transform_layers
         self.transform_forests = transform_forests
         self.grains = grains
+        self.rules = rules
         self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -155,6 +177,37 @@ class GCForestClassifier(BaseCascade):
         self.max_bins = max_bins
         self.categorical_features = categorical_features
         self.checkpoint = checkpoint
+
+    @classmethod
+    def named(cls, name: str, **params: Any) -> Self:
+        """Make a relative of gcForest, which has the same layers and a rule of its own.
+
+        Parameters
+        ----------
+        name : str
+            "gcForest"; "gcForestCS" (confident rows leave the cascade, `mddf.rules.
+            AccuracyScreening`); "DBC-Forest" (`mddf.rules.BinnedScreening`); "AWDF" (weights that
+            fall with the probability of a sample's own class, `mddf.rules.OwnClassReweighting`).
+        **params
+            Parameters other than `rules`.
+
+        Returns
+        -------
+        GCForestClassifier
+            Not fitted.
+
+        Raises
+        ------
+        ValueError
+            If there is no such name, or a parameter contradicts it.
+
+        Examples
+        --------
+        >>> from mddf.baselines import GCForestClassifier
+        >>> GCForestClassifier.named("gcForestCS").rules.screening
+        AccuracyScreening(error_reduction=3.0)
+        """
+        return cls(**resolve_named(name, RELATIVES, {}, params))
 
     def _kind(self) -> CascadeKind:
         forests = ("random",) * 4 + ("completely-random",) * 4

@@ -45,6 +45,14 @@ publish(globals())
 
 def __getattr__(name: str) -> ModuleType:
     """The packages of mddf, imported when they are first used."""
-    if name in ("analysis", "baselines", "datasets", "explain", "export"):
+    if name in (
+        "analysis",
+        "baselines",
+        "datasets",
+        "explain",
+        "export",
+        "representation",
+        "rules",
+    ):
         return import_module(f"mddf.{name}")
     raise AttributeError(f"module 'mddf' has no attribute {name!r}")

@@ -26,3 +26,11 @@ class EncodedRows:
     codes: np.ndarray
     numbers: np.ndarray | None = None
     levels: CategoryLevels | None = None
+
+    def take(self, rows: np.ndarray) -> EncodedRows:
+        """Some of the rows, as copies."""
+        return EncodedRows(
+            self.codes[rows],
+            None if self.numbers is None else self.numbers[rows],
+            None if self.levels is None else self.levels.take(rows),
+        )

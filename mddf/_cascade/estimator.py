@@ -21,6 +21,7 @@ from mddf._base.validation import Within, finite, naming, refuse_class
 from mddf._cascade.forests import OUT_OF_BAG, resolve_forests
 from mddf._cascade.plan import CascadeKind, CascadePlan, LayerFolds, resolve_grains
 from mddf._cascade.policy import CascadePolicy
+from mddf._cascade.rules import LayerRules
 from mddf._cascade.stopping import Stopper
 from mddf._ensemble.blending import calibration
 from mddf._ensemble.scoring import MARGIN_RATIO, OneSEStopper, needed_gain, out_of_fold_score
@@ -75,6 +76,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         "transform_forests": [StrOptions({"mean", "each"})],
         "grains": ["array-like", None],
         "class_weight": [StrOptions({"balanced"}), dict, None],
+        "rules": [LayerRules, None],
     }
 
     def _kind(self) -> CascadeKind:
@@ -95,6 +97,8 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         target = Classes.read(y)
         classes = target.classes
         refuse_class("scoring", self.scoring)
+        if self.rules is not None:
+            self.rules.check()
         kind = self._kind()
         members = self._resolve_forests(kind, inputs.sample_weight)
         self._check_transform_layers()
@@ -116,7 +120,9 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
 
         # 4. Build the layers, and calibrate their average.
         plan = CascadePlan(kind, members, folds, self.refit, grains, layout)
-        policy = self._make_policy(trainer, plan, score, stopper, keep_vectors=with_features)
+        policy = self._make_policy(
+            trainer, plan, score, stopper, keep_vectors=with_features, X=inputs.X
+        )
         build_layers(policy, stopper.n_layers, checkpoint)
         policy.keep_best_layers()
         self._calibrate(policy)
@@ -213,6 +219,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         stopper: Stopper,
         *,
         keep_vectors: bool,
+        X: Any,
     ) -> CascadePolicy:
         return CascadePolicy(
             trainer,
@@ -222,6 +229,8 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
             plan.layer_folds.seeds,
             verbose=self.verbose > 0,
             keep_vectors=keep_vectors,
+            rules=self.rules,
+            X=X,
         )
 
     def _calibrate(self, policy: CascadePolicy) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from sklearn.utils._param_validation import StrOptions
 
 from mddf._base.messages import short
 from mddf._base.validation import Within, refuse_class
 from mddf._cascade.estimator import BaseCascade
+from mddf._cascade.named import NAMED_MDDF, NAMED_MDDF_DEFAULTS, resolve_named
 from mddf._cascade.plan import CascadeKind
+from mddf._cascade.rules import LayerRules
 from mddf._ensemble.coefficients import (
     CoefficientRule,
     MeanMargin,
@@ -132,6 +134,10 @@ class MDDFClassifier(BaseCascade):
         Groups of features that the layers see in turn, such as the ``grains_`` of a multi-grained
         scanner. None: all layers see all features. Early stopping waits until each group had a
         turn.
+    rules : LayerRules, default=None
+        Rules that are called after each layer: which rows leave the cascade, weights of the
+        samples, columns and numbers of trees of the next layer, and when to stop. See
+        `mddf.rules`.
     class_weight : dict, "balanced" or None, default=None
         Factors of the sample weights by class.
     n_jobs : int, default=None
@@ -253,6 +259,7 @@ class MDDFClassifier(BaseCascade):
         transform_layers: Any = "last",
         transform_forests: str = "mean",
         grains: Any = None,
+        rules: LayerRules | None = None,
         class_weight: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -283,6 +290,7 @@ class MDDFClassifier(BaseCascade):
         self.transform_layers = transform_layers
         self.transform_forests = transform_forests
         self.grains = grains
+        self.rules = rules
         self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -290,6 +298,51 @@ class MDDFClassifier(BaseCascade):
         self.max_bins = max_bins
         self.categorical_features = categorical_features
         self.checkpoint = checkpoint
+
+    @classmethod
+    def named(cls, name: str, **params: Any) -> Self:
+        """Make an mdDF of the paper, or one of its ablations.
+
+        The defaults of this class differ from the paper: only a quarter of a sample's weight
+        depends on its loss, forests have no depth limit, and a layer may pass on the vectors of
+        each forest. All named cascades undo this: they have ``strength=1``,
+        ``augmentation="mean"``, ``reweighting="resample"`` and ``depth_step=8``, and stop by
+        out-of-fold accuracy (``scoring=None``, ``tol=0.0``).
+
+        The paper leaves three choices open. The literal descent over the last coefficient gives
+        later layers coefficients near 0, so that "paper" descends over all coefficients. The paper
+        has no values but grids for three parameters, from which cross-validation on training rows
+        should choose: `target_margin` from 0.7 to 0.95 in steps of 0.05; `mu` of 0.01, 0.05 and
+        0.1; `depth_step` of 2, 4, 8 and 16. It has no stopping rule.
+
+        Parameters
+        ----------
+        name : str
+            "paper" (coefficients on the simplex, as in the theory), "paper-stagewise" (the literal
+            line 6 of Algorithm 2), "paper-mean-margin" (the rule of code that the authors
+            released), and of Table 3 "SF" (four random forests), "ST" (stacking: later layers see
+            only class vectors) and "NP" (no preconc: later layers see only the features).
+        **params
+            Other parameters. They replace `depth_step`, `scoring` and `tol`, but not the settings
+            that make a cascade the named one.
+
+        Returns
+        -------
+        MDDFClassifier
+            Not fitted.
+
+        Raises
+        ------
+        ValueError
+            If there is no such name, or a parameter contradicts it.
+
+        Examples
+        --------
+        >>> from mddf import MDDFClassifier
+        >>> MDDFClassifier.named("NP", random_state=0).structure
+        'no-preconc'
+        """
+        return cls(**resolve_named(name, NAMED_MDDF, NAMED_MDDF_DEFAULTS, params))
 
     def _kind(self) -> CascadeKind:
         loss: Any = {"target_margin": self.target_margin, "mu": self.mu}

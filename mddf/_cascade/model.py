@@ -59,12 +59,15 @@ class Layer:
     importances : ndarray of shape (n_columns,) or None
         Mean decrease of impurity over the forests, of sum 1 or all zero; None if not all forests
         are of this package.
+    gate : float or None
+        Confidence from which rows leave after the layer; None if no row leaves.
     """
 
     members: list[list[Any]]
     bins: Bins
     columns: np.ndarray
     importances: np.ndarray | None
+    gate: float | None = None
 
     def stage_members(self, n_classes: int) -> list[StageMember]:
         """Members of a stage; forests have the trees of all folds."""
@@ -111,6 +114,7 @@ class CascadeModel:
                 inputs=list(range(layout.n_forests)),
                 average_weights=layout.average_weights,
                 columns=layer.columns,
+                gate=layer.gate,
             )
             for layer, alphas in zip(self.layers, self.alphas, strict=True)
         ]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils import _safe_indexing
 
 from mddf._base.messages import short
 from mddf._base.validation import is_list
@@ -115,6 +116,22 @@ class LayerFolds:
         seed = self.seeds.integer(Purpose.FOLDS, number)
         return make_folds(self.cv, self.X, self.y, self.labels, seed, groups=self.groups)
 
+    def for_active_rows(self, number: int, active: np.ndarray) -> Folds | None:
+        """Folds of the rows that did not leave; None for out-of-bag predictions.
+
+        A number of folds is drawn among these rows. Folds that the user gives lose the other rows.
+        """
+        if isinstance(self.cv, str):
+            return None
+        rows = np.flatnonzero(active).astype(np.int32)
+        if self.fixed is not None:
+            folds = [(train[active[train]], test[active[test]]) for train, test in self.fixed]
+            return [(train, test) for train, test in folds if len(train) and len(test)]
+        seed = self.seeds.integer(Purpose.FOLDS, number)
+        groups = None if self.groups is None else _safe_indexing(self.groups, rows)
+        folds = make_folds(self.cv, None, None, self.labels[rows], seed, groups=groups)
+        return [(rows[train], rows[test]) for train, test in folds]
+
 
 @dataclass(frozen=True)
 class CascadePlan:
@@ -140,18 +157,22 @@ class CascadePlan:
     grains: Sequence[np.ndarray]
     layout: VectorLayout
 
-    def members(self, number: int) -> list[MemberSpec]:
-        """Members of a layer; the first layer is number 0."""
+    def members(self, number: int, tree_factor: float = 1.0) -> list[MemberSpec]:
+        """Members of a layer, with more trees by a factor; the first layer is number 0."""
         depth = self.kind.depth(number)
-        return [forest.limited(depth) for forest in self.forests]
+        return [forest.limited(depth).with_more_trees(tree_factor) for forest in self.forests]
 
-    def folds(self, number: int) -> Folds | None:
-        """Folds of a layer; None for out-of-bag predictions."""
-        return self.layer_folds.for_layer(number)
+    def folds(self, number: int, active: np.ndarray | None = None) -> Folds | None:
+        """Folds of a layer, of the active rows if others left; None for out-of-bag predictions."""
+        if active is None:
+            return self.layer_folds.for_layer(number)
+        return self.layer_folds.for_active_rows(number, active)
 
-    def columns(self, number: int, n_features: int) -> np.ndarray:
+    def columns(
+        self, number: int, n_features: int, raw_columns: np.ndarray | None = None
+    ) -> np.ndarray:
         """Columns that a layer sees of the features and of those that the layer before adds."""
-        raw = self.grains[number % len(self.grains)]
+        raw = self.grains[number % len(self.grains)] if raw_columns is None else raw_columns
         if number == 0 or not self.kind.sees_augmented:
             return raw
         augmented = np.arange(n_features, n_features + self.layout.n_columns, dtype=np.int32)

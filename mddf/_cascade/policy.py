@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from mddf._base.memmap import put_aside
+from mddf._base.memmap import mean_of, put_aside
 from mddf._cascade.history import CascadeHistory
 from mddf._cascade.layer import grow_layer, layer_splits
 from mddf._cascade.model import CascadeModel, Layer
 from mddf._cascade.plan import CascadePlan
+from mddf._cascade.rules import LayerRules, LayerView
 from mddf._cascade.stopping import Stopper
 from mddf._ensemble.margin_loss import (
     class_margins,
@@ -26,6 +27,8 @@ from mddf._training.layer_builder import LayerPolicy, Stop
 from mddf._training.layer_trainer import LayerInput, LayerJob, LayerTrainer, Split
 from mddf._training.seeds import Purpose, Seeds
 
+# With fewer rows that did not leave, no layer is trained: two folds need two rows each.
+_MIN_ACTIVE_ROWS = 4
 # Figures of each layer, in this order.
 HISTORY = (
     "layer",
@@ -37,6 +40,7 @@ HISTORY = (
     "margin_std",
     "margin_ratio",
     "effective_samples",
+    "active_samples",
     "time",
 )
 
@@ -124,6 +128,9 @@ class CascadePolicy(LayerPolicy[LayerProposal, TrainedLayer, LayerEvaluation]):
         Whether a line is printed for each layer.
     keep_vectors : bool, default=False
         Whether the out-of-fold class vectors are kept in the trace.
+    rules : LayerRules, default=None
+    X : array or data frame, default=None
+        The features for the rules.
 
     Attributes
     ----------
@@ -142,6 +149,8 @@ class CascadePolicy(LayerPolicy[LayerProposal, TrainedLayer, LayerEvaluation]):
         *,
         verbose: bool = False,
         keep_vectors: bool = False,
+        rules: LayerRules | None = None,
+        X: Any = None,
     ) -> None:
         self.trainer = trainer
         self.plan = plan
@@ -150,16 +159,33 @@ class CascadePolicy(LayerPolicy[LayerProposal, TrainedLayer, LayerEvaluation]):
         self.seeds = seeds
         self.verbose = verbose
         self.keep_vectors = keep_vectors
+        self.rules = rules
+        self.X = X
+        # Rows that did not leave; None while no row has left.
+        self.active: np.ndarray | None = None
+        self._vectors: list[np.ndarray] = []
+        self._next_columns: np.ndarray | None = None
+        self._tree_factor = 1.0
+        self._n_folds = 1
         self.history = CascadeHistory(trainer, plan)
         self.model = CascadeModel([], [], plan.layout, trainer.n_features)
         self.trace = Trace()
 
     def propose(self, number: int) -> LayerProposal | Stop:
-        """Members and columns of a layer, from the plan."""
+        """Members and columns of a layer, from the plan and the rules."""
+        if self.active is not None and self.active.sum() < _MIN_ACTIVE_ROWS:
+            return Stop(f"{int(self.active.sum())} rows did not leave")
+        folds = self.plan.folds(number, self.active)
+        self._n_folds = 1 if folds is None else len(folds)
+        all_rows = self.trainer.all_rows
         return LayerProposal(
-            self.plan.members(number),
-            self.plan.columns(number, self.trainer.n_features),
-            layer_splits(self.plan.folds(number), self.trainer.all_rows, refit=self.plan.refit),
+            self.plan.members(number, self._tree_factor),
+            self.plan.columns(number, self.trainer.n_features, self._next_columns),
+            layer_splits(
+                folds,
+                all_rows if self.active is None else all_rows[self.active],
+                refit=self.plan.refit,
+            ),
         )
 
     def train(self, number: int, proposal: LayerProposal) -> TrainedLayer:
@@ -170,9 +196,7 @@ class CascadePolicy(LayerPolicy[LayerProposal, TrainedLayer, LayerEvaluation]):
             self.trainer.append_features(self.history.augmented_features())
             if self.trainer.numbers is not None:
                 added = np.hstack(list(self.history.augmented_features()))
-        layer_input = LayerInput(
-            proposal.columns, self.history.reweighting, self.plan.kind.redraw, added
-        )
+        layer_input = LayerInput(proposal.columns, self.history.reweighting, self._redraw(), added)
         job = LayerJob(
             layer_input,
             proposal.splits,
@@ -180,12 +204,20 @@ class CascadePolicy(LayerPolicy[LayerProposal, TrainedLayer, LayerEvaluation]):
             f"layer {number + 1}",
         )
         layer, vectors = grow_layer(self.trainer, proposal.members, job)
+        if self.active is not None:
+            vectors = [
+                put_aside(np.where(self.active[:, None], new, last))
+                for new, last in zip(vectors, self._vectors, strict=True)
+            ]
         return TrainedLayer(layer, vectors, perf_counter() - start)
 
     def evaluate(self, number: int, layer: TrainedLayer) -> LayerEvaluation:
         """Find the coefficients of the layers so far, and score them together."""
         start = perf_counter()
         distribution = self.history.sample_distribution()
+        if self.active is not None:
+            distribution = np.where(self.active, distribution, 0.0)
+            distribution /= distribution.sum()
         self.trace.weights.append(put_aside(distribution))
         self.trace.member_scores.append(np.array([*map(self.score, layer.vectors)]))
         entropy = self.seeds.entropy_for(Purpose.COEFFICIENTS, number)
@@ -195,9 +227,20 @@ class CascadePolicy(LayerPolicy[LayerProposal, TrainedLayer, LayerEvaluation]):
             "layer": number + 1,
             "layer_score": layer_score,
             "effective_samples": effective_sample_size(distribution),
+            "active_samples": self._n_active(),
         }
         record["time"] = layer.seconds + perf_counter() - start
         return LayerEvaluation(record, probabilities)
+
+    def _redraw(self) -> bool:
+        """Whether samples are drawn in proportion to their factors rather than weighted."""
+        if self.rules is not None and self.rules.reweighting is not None:
+            return self.rules.redraw
+        return self.plan.kind.redraw
+
+    def _n_active(self) -> int:
+        """Number of rows that did not leave."""
+        return self.trainer.n_samples if self.active is None else int(self.active.sum())
 
     def _figures(self, probabilities: np.ndarray) -> dict[str, float]:
         """Figures of the layers so far together."""
@@ -224,9 +267,47 @@ class CascadePolicy(LayerPolicy[LayerProposal, TrainedLayer, LayerEvaluation]):
             self.trace.vectors.append(layer.vectors)
         if self.verbose:
             print(_line_for_layer(evaluation.record))
+        if self.rules is not None and self._apply_rules(number, layer, evaluation):
+            self.stopper.is_over(evaluation.record, evaluation.probabilities)
+            return Stop("the rule `stop` ended the cascade")
         if self.stopper.is_over(evaluation.record, evaluation.probabilities):
             return Stop("the score does not improve")
         return None
+
+    def _apply_rules(self, number: int, layer: TrainedLayer, evaluation: LayerEvaluation) -> bool:
+        """Apply the user's rules to the next layer; return whether one stops the cascade."""
+        assert self.rules is not None
+        trainer = self.trainer
+        history = self.history
+        active = np.ones(trainer.n_samples, bool) if self.active is None else self.active
+        weight = trainer.weights.row
+        view = LayerView(
+            number=number + 1,
+            X=self.X,
+            y=trainer.task.target,
+            sample_weight=np.ones(trainer.n_samples) if weight is None else weight,
+            class_vectors=np.stack(layer.vectors),
+            probabilities=evaluation.probabilities,
+            margins=history.margins,
+            alphas=history.alphas,
+            active=active,
+            history=[*self.stopper.records, evaluation.record],
+            n_folds=self._n_folds,
+            n_added=self.plan.layout.n_columns,
+        )
+        gate = self.rules.gate(view)
+        if gate is not None:
+            layer.layer.gate = gate
+            active = active & ~(mean_of(layer.vectors).max(axis=1) >= gate)
+            self.active = active
+            self._vectors = layer.vectors
+            view = replace(view, active=active)
+        if active.any():
+            if (factors := self.rules.factors(view)) is not None:
+                history.reweighting = factors
+            self._next_columns = self.rules.raw_columns(view, trainer.n_features)
+            self._tree_factor = self.rules.tree_factor(view)
+        return self.rules.is_over(view)
 
     def keep_best_layers(self) -> None:
         """Drop the layers after the last one that is kept, and complete the trace."""

@@ -140,6 +140,9 @@ class Stage:
         Weights of their mean; None puts them side by side.
     columns : ndarray of int or None
         Columns that members see that are not forests; None: all features, as they are.
+    gate : float or None
+        Rows whose mean vector has a probability of at least the gate leave: they keep the vectors
+        of this stage, and later stages do not see them. None: no row leaves.
     """
 
     raw: Bins
@@ -149,6 +152,7 @@ class Stage:
     inputs: list[int]
     average_weights: np.ndarray | None
     columns: np.ndarray | None = None
+    gate: float | None = None
 
     @cached_property
     def bins(self) -> Bins:
@@ -181,6 +185,13 @@ class Stage:
         if self.average_weights is not None:
             return columns
         return columns.reshape(len(columns), len(self.inputs), -1).mean(axis=1)
+
+    def leaving(self, columns: np.ndarray) -> np.ndarray:
+        """Mask of the rows that leave after this stage, from the columns that it adds."""
+        if self.gate is None:
+            return np.zeros(len(columns), bool)
+        leaving: np.ndarray = self.mean(columns).max(axis=1) >= self.gate
+        return leaving
 
 
 @dataclass(frozen=True)
@@ -312,9 +323,18 @@ class FittedStages:
             rows = replace(rows, numbers=bounded(rows.numbers, self.largest))
         columns: list[np.ndarray] = []
         added = np.empty((len(rows.codes), 0))
+        vectors = np.empty((0, 0, 0))
+        left = np.zeros(len(rows.codes), bool)
         for number, stage in enumerate(self.stages):
             stage_rows = stage.rows_for_members(rows, added)
-            vectors = np.stack([member.vectors(stage_rows, n_jobs) for member in stage.members])
+            if number and self.stages[number - 1].gate is not None:
+                left |= self.stages[number - 1].leaving(columns[-1])
+            if left.any():
+                vectors = _vectors_of_the_rest(stage, stage_rows, vectors, left, n_jobs)
+            else:
+                vectors = np.stack(
+                    [member.vectors(stage_rows, n_jobs) for member in stage.members]
+                )
             if stage.inputs:
                 columns.append(stage.own_columns(vectors))
                 added = combine(columns, stage.alphas)
@@ -405,6 +425,19 @@ class FittedStages:
             results.put(first, end, [join([output.vectors for output in outputs])])
         (features,) = results.arrays
         return features
+
+
+def _vectors_of_the_rest(
+    stage: Stage, rows: EncodedRows, before: np.ndarray, left: np.ndarray, n_jobs: int | None
+) -> np.ndarray:
+    """Vectors of a stage, where rows that left keep the vectors of the stage before."""
+    vectors = before.copy()
+    remaining = np.flatnonzero(~left)
+    if len(remaining):
+        subset = rows.take(remaining)
+        for number, member in enumerate(stage.members):
+            vectors[number, remaining] = member.vectors(subset, n_jobs)
+    return vectors
 
 
 class _RunningAverage:

@@ -48,6 +48,11 @@ def fitted_stages(model: BaseEstimator) -> FittedStages:
 def refuse_untraceable(model: BaseEstimator, remedy: str) -> None:
     """Raise a TypeError unless predictions are sums over trees; `remedy` ends the message."""
     fitted = fitted_stages(model)
+    if any(stage.gate is not None for stage in fitted.stages):
+        raise TypeError(
+            f"rows leave the layers of the {type(model).__name__} early, so that contributions "
+            f"cannot be passed back through its layers; use {remedy}"
+        )
     if fitted.weighs_members:
         raise TypeError(
             f"the average of a {type(model).__name__} is not a sum over trees, so that "

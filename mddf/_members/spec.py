@@ -63,6 +63,14 @@ class MemberSpec:
         model = clone(self.model)
         return replace(self, model=model.set_params(n_estimators=times * model.n_estimators))
 
+    def with_more_trees(self, factor: float) -> MemberSpec:
+        """Copy with more trees by a factor, if it is a forest."""
+        if factor == 1 or not self.is_forest:
+            return self
+        model = clone(self.model)
+        n_estimators = max(1, round(factor * model.n_estimators))
+        return replace(self, model=model.set_params(n_estimators=n_estimators))
+
     def limited(self, max_depth: int | None) -> MemberSpec:
         """Copy with a depth limit, if it is a random forest without a limit of its own."""
         forest = self.model

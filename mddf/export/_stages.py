@@ -59,6 +59,7 @@ def add_stages(
     added = ""
     columns: list[str] = []
     vectors_of_all: list[str] = []
+    left = ""
     for stage in fitted.stages:
         numbers = bounded
         if stage.columns is not None and not all(member.has_trees for member in stage.members):
@@ -71,6 +72,9 @@ def add_stages(
         vectors_of_all += vectors
         if stage.inputs:
             columns.append(_add_columns(graph, [vectors[i] for i in stage.inputs], stage))
+            if left:
+                columns[-1] = graph.add("Where", left, columns[-2], columns[-1])
+            left = _add_left_rows(graph, columns[-1], stage, left)
             used = np.flatnonzero(stage.alphas)
             shares = stage.alphas[used] / stage.alphas.sum()
             added = _add_sum(graph, [columns[i] for i in used], shares)
@@ -85,6 +89,17 @@ def add_stages(
     if fitted.units is not None:
         return _add_restored_units(graph, average, fitted.units)
     return _add_calibrated(graph, average, fitted.calibration, stage.members[0].n_columns)
+
+
+def _add_left_rows(graph: Graph, columns: str, stage: Stage, left: str) -> str:
+    """Append the mask of the rows that left up to a stage: see `Stage.leaving`."""
+    if stage.gate is None:
+        return left
+    confidence = graph.reduce(
+        "ReduceMax", _add_mean_of_columns(graph, columns, stage), axis=1, keepdims=True
+    )
+    leaving = graph.add("GreaterOrEqual", confidence, stage.gate)
+    return graph.add("Or", left, leaving) if left else leaving
 
 
 def _add_member(

@@ -63,6 +63,34 @@ def compare(values, greater=True, test="nemenyi", level=0.05):
     )  # fmt: skip
 
 
+def compare_with(values, base, greater=True):
+    """Compare each column of a table of sets with a base column by Wilcoxon's signed ranks.
+
+    Holm's correction takes all columns as one family.
+    """
+    rows = []
+    for name in values.columns.drop(base):
+        pair = values[[name, base]].dropna()
+        change = (pair[name] - pair[base]).round(9)
+        better = change > 0 if greater else change < 0
+        p = stats.wilcoxon(change).pvalue if change.any() else 1.0
+        rows.append(
+            {
+                "column": name,
+                "sets": len(pair),
+                "better": int(better.sum()),
+                "worse": int((change != 0).sum() - better.sum()),
+                "mean": pair[name].mean(),
+                "mean_of_base": pair[base].mean(),
+                "median_change": change.median(),
+                "p": p,
+            }
+        )
+    frame = pd.DataFrame(rows)
+    multipletests = need("statsmodels.stats.multitest", "stats").multipletests
+    return frame.assign(holm_p=multipletests(frame["p"], method="holm")[1])
+
+
 def bayes(first, second, rope=0.01, seed=0) -> tuple[float, float, float]:
     """Bayesian signed-rank test; more is better.
 

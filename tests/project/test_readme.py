@@ -21,7 +21,7 @@ PAGES = [
     if "```python" in (ROOT / name).read_text() and name not in ELSEWHERE
 ]
 # Their blocks go on from one another.
-WHOLE = ("docs/boosting.md", "docs/few-rows.md", "docs/tutorial.md")
+WHOLE = ("docs/boosting.md", "docs/few-rows.md", "docs/rules.md", "docs/tutorial.md")
 BLOCKS = {
     page: re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
     for page in PAGES

@@ -70,7 +70,15 @@ STUDIES = {
         "--models forest --train 100 --trees 2 --scanner-trees 1",
         "accuracy scanner",
     ),
+    "reproduce.thesis": (
+        "--datasets iris --conditions clean --combinations equal --n-estimators 2 --n-layers 2",
+        "thesis-layers thesis-ratios thesis-reweighting",
+    ),
     "reproduce.tsne": ("--datasets iris --n-estimators 1 --rows 30", "ratios"),
+    "run_deep_forests": (
+        "--datasets iris --conditions clean --methods gcForest gcForestCS --n-estimators 2",
+        "deep-forests deep-forests-by-set",
+    ),
     "run_uci": (
         "--datasets iris --n-estimators 1 --methods rf mddf gcforest --fractions .1 1",
         "accuracy ahead costs",

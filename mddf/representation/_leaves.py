@@ -1,0 +1,139 @@
+"""Leaves that rows end in, and their one-hot columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+from mddf._base.messages import short
+from mddf._base.serialization import register_serializable
+from mddf._forest.base import Forest
+from mddf._inspection.stages import coded_stages, fitted_stages
+from mddf._trees import predictor
+
+
+def leaf_indices(
+    model: BaseEstimator,
+    X: npt.ArrayLike,
+    *,
+    layer: int | None = None,
+    forest: int | None = None,
+) -> np.ndarray:
+    """Return the leaf of every tree that each row ends in.
+
+    Parameters
+    ----------
+    model : forest, cascade or deep forest of mddf
+        Fitted. Members of a layer that have no trees are left out.
+    X : array, sparse matrix or data frame of shape (n_samples, n_features)
+    layer : int, default=None
+        Position of a cascade's layer: 0 is the first layer and -1 the last one; None is the last
+        one. Must be None for a forest.
+    forest : int, default=None
+        Position of the forest in the layer; None means all forests, one after the other.
+
+    Returns
+    -------
+    ndarray of int64 of shape (n_samples, n_trees)
+        Numbers that are distinct within a tree.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mddf import RandomForestClassifier
+    >>> from mddf.representation import leaf_indices
+    >>> X, y = load_iris(return_X_y=True)
+    >>> leaf_indices(RandomForestClassifier(5, random_state=0).fit(X, y), X).shape
+    (150, 5)
+    """
+    fitted = fitted_stages(model)
+    if not fitted.has_layers and layer is not None:
+        raise ValueError(f"layer must be None for a forest, got {short(layer)}")
+    if isinstance(model, Forest):
+        return model.apply(X)
+    n_layers = len(fitted.stages)
+    position = n_layers - 1 if layer is None else layer
+    if not -n_layers <= position < n_layers:
+        raise ValueError(f"layer must be from {-n_layers} to {n_layers - 1}, got {short(layer)}")
+    position %= n_layers
+    stage = fitted.stages[position]
+    if forest is not None and not -len(stage.members) <= forest < len(stage.members):
+        raise ValueError(
+            f"forest must be from {-len(stage.members)} to {len(stage.members) - 1}, "
+            f"got {short(forest)}"
+        )
+    members = stage.members if forest is None else [stage.members[forest]]
+    with_trees = [member for member in members if member.has_trees]
+    if not with_trees:
+        raise ValueError(f"layer {position} must have a member with trees, got none")
+    rows = next(islice(coded_stages(model, X), position, None))
+    leaves = [
+        predictor.leaf_indices(member.models, member.seen_codes(rows), n_jobs=model.n_jobs)
+        for member in with_trees
+    ]
+    return np.concatenate(leaves, axis=1).astype(np.int64)
+
+
+@register_serializable("leaf columns")
+@dataclass
+class LeafColumns:
+    """Numbers of the leaves of each tree as columns of a table.
+
+    Attributes
+    ----------
+    leaves : list of ndarray of int64
+        The leaves of each tree that training rows ended in, ascending.
+    """
+
+    leaves: list[np.ndarray]
+
+    @classmethod
+    def from_leaves(cls, leaves: np.ndarray) -> LeafColumns:
+        """Columns for the leaves of some rows, of shape (n_samples, n_trees)."""
+        # Leaves of a tree have small numbers close together, so that counting beats sorting.
+        by_tree = np.ascontiguousarray(leaves.T)
+        return cls(
+            [tree.min() + np.flatnonzero(np.bincount(tree - tree.min())) for tree in by_tree]
+        )
+
+    @property
+    def n_trees(self) -> int:
+        return len(self.leaves)
+
+    @property
+    def starts(self) -> np.ndarray:
+        """First column of each tree, and the number of all columns."""
+        return np.concatenate([[0], np.cumsum([len(tree) for tree in self.leaves])])
+
+    def numbers(self, leaves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Columns of leaves, and a mask of leaves that no training row ended in."""
+        by_tree = np.ascontiguousarray(leaves.T)
+        columns = np.empty(by_tree.shape, np.int32)
+        is_new = np.zeros(by_tree.shape, bool)
+        for tree, (known, start) in enumerate(zip(self.leaves, self.starts, strict=False)):
+            # A table of places by leaf, whose last entry is for leaves beyond the known ones.
+            table = np.full(known[-1] - known[0] + 2, -1, np.int32)
+            table[known - known[0]] = start + np.arange(len(known), dtype=np.int32)
+            shifted = by_tree[tree] - known[0]
+            shifted[(shifted < 0) | (shifted >= len(table))] = len(table) - 1
+            columns[tree] = table[shifted]
+            is_new[tree] = columns[tree] < 0
+        columns[is_new] = 0
+        return np.ascontiguousarray(columns.T), np.ascontiguousarray(is_new.T)
+
+    def one_hot(self, leaves: np.ndarray, values: np.ndarray | None = None) -> sparse.csr_matrix:
+        """Sparse rows with a one, or a value by column, in the column of each tree's leaf."""
+        columns, is_new = self.numbers(leaves)
+        n_rows = len(leaves)
+        data = np.ones(columns.size) if values is None else values[columns.ravel()]
+        if is_new.any():
+            data[is_new.ravel()] = 0.0
+        index_type = np.int32 if columns.size <= np.iinfo(np.int32).max else np.int64
+        row_starts = np.arange(n_rows + 1, dtype=index_type) * self.n_trees
+        shape = (n_rows, int(self.starts[-1]))
+        return sparse.csr_matrix((data, columns.ravel(), row_starts), shape=shape)

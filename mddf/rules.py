@@ -1,0 +1,22 @@
+"""Rules of cascades: rows that leave, weights, columns, trees and stopping, layer by layer."""
+
+from mddf._base.serialization import publish
+from mddf._cascade.rules import (
+    AccuracyScreening,
+    BinnedScreening,
+    LayerRules,
+    LayerView,
+    OwnClassReweighting,
+    trees_by_rows,
+)
+
+__all__ = [
+    "AccuracyScreening",
+    "BinnedScreening",
+    "LayerRules",
+    "LayerView",
+    "OwnClassReweighting",
+    "trees_by_rows",
+]
+
+publish(globals())

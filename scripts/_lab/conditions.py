@@ -1,0 +1,61 @@
+"""Conditions of a study: all rows, flipped labels, few rows, and images seen through windows."""
+
+import numpy as np
+from mddf.baselines import MultiGrainedScanner
+from sklearn.utils import _safe_indexing
+
+from . import data
+
+CONDITIONS = ("clean", "flipped", "small", "scanned")
+FLIPPED_SHARE = 0.2
+SMALL_ROWS = 100
+# Sides of the images of sets that can be scanned.
+IMAGES = {"digits": (8, 8), "optdigits": (8, 8), "mnist": (28, 28)}
+# Trees of each forest of a scanner.
+SCANNER_TREES = 30
+
+
+def flip_labels(y, share, seed):
+    """Replace a share of the labels by another class, drawn at random."""
+    random = np.random.default_rng(seed)
+    classes = np.unique(y)
+    codes = np.searchsorted(classes, y)
+    chosen = random.random(len(y)) < share
+    steps = random.integers(1, max(len(classes), 2), size=len(y))
+    return classes[np.where(chosen, (codes + steps) % len(classes), codes)]
+
+
+def split_under(source, condition, seed, max_rows):
+    """Training and test rows of a set under a condition, as a `data.Split`.
+
+    Test rows have their true labels. Test rows of classes without a training row are left out.
+    """
+    rows = SMALL_ROWS if condition == "small" else max_rows
+    split = data.split(source, seed, rows)
+    y = flip_labels(split.y, FLIPPED_SHARE, seed) if condition == "flipped" else split.y
+    known = np.flatnonzero(np.isin(split.y_test, y))
+    X, X_test, y_test = split.X, _safe_indexing(split.X_test, known), split.y_test[known]
+    if condition == "scanned":
+        scanner = MultiGrainedScanner(
+            shape=IMAGES[source.name], n_estimators=SCANNER_TREES, random_state=seed
+        )
+        X = scanner.fit_transform(X, y)
+        X_test = scanner.transform(X_test)
+    return data.Split(X, y, X_test, y_test)
+
+
+def all_cells(sets, conditions, **parts):
+    """Keys of all combinations; images are scanned, and other sets are not."""
+    keys = [{}]
+    for name, values in {"set": sets, "condition": conditions, **parts}.items():
+        keys = [{**key, name: value} for key in keys for value in values]
+    return [key for key in keys if key["condition"] != "scanned" or key["set"] in IMAGES]
+
+
+def margins_of(probabilities, labels, classes):
+    """Probability of the own class minus the largest one of another class."""
+    own = np.searchsorted(classes, labels)
+    rows = np.arange(len(labels))
+    others = probabilities.copy()
+    others[rows, own] = -np.inf
+    return probabilities[rows, own] - others.max(axis=1)

@@ -1,0 +1,214 @@
+r"""A common benchmark of deep forests: the same folds, forests, trees and seeds for all.
+
+    python scripts/run_deep_forests.py --quick
+    python scripts/run_deep_forests.py --rows 2000 --seeds 3
+    python scripts/run_deep_forests.py --methods gcForest gcForestCS mine \
+        --method mine=mddf.baselines:GCForestClassifier n_iter_no_change=1
+
+Every cascade has layers of two random and two completely-random forests with --n-estimators trees
+on each of five folds, at most --n-layers layers, and stops after two layers without a better
+out-of-fold score. Otherwise each method has its own rule: which rows, weights and layers count.
+"random-forest" is one forest with as many trees as a layer has on a fold, and "deep-forest" the
+default of this package, whose members differ. DF21 takes part if its package is installed.
+
+Conditions: at most --rows training rows ("clean"); the same with one label in five replaced by
+another class ("flipped"); 100 training rows ("small"); and images through the windows of a
+multi-grained scanner ("scanned"). Test rows have their true labels and choose nothing.
+"""
+
+import pickle
+from importlib import import_module
+from importlib.util import find_spec
+
+import numpy as np
+from _lab import data, models, stats, tables
+from _lab.bench import cost
+from _lab.conditions import CONDITIONS, all_cells, margins_of, split_under
+from _lab.study import Study
+from mddf.baselines import GCForestClassifier
+from sklearn.metrics import log_loss
+from sklearn.preprocessing import OrdinalEncoder
+
+from mddf import DeepForestClassifier, MDDFClassifier, RandomForestClassifier
+
+FORESTS = ["random", "random", "completely-random", "completely-random"]
+PATIENCE = 2
+DATASETS = [
+    "adult", "australian", "balance", "breast-ljubljana", "breastcancer", "bupa", "car", "cmc",
+    "credit", "german", "glass", "heart", "ionosphere", "letter", "optdigits", "pima", "satimage",
+    "tictactoe", "vote", "wine", "yeast",
+]  # fmt: skip
+
+
+def relative(name):
+    """A relative of gcForest, by its name."""
+
+    def make(**shared):
+        return GCForestClassifier.named(name, forests=FORESTS, scoring=None, **shared)
+
+    return make
+
+
+def mddf(name=None):
+    """The mdDF of this package at its defaults, or the one of the paper with this name."""
+
+    def make(**shared):
+        return MDDFClassifier(**shared) if name is None else MDDFClassifier.named(name, **shared)
+
+    return make
+
+
+def random_forest(n_estimators, random_state, n_jobs, **_):
+    """One forest with as many trees as a layer."""
+    return RandomForestClassifier(
+        len(FORESTS) * n_estimators, random_state=random_state, n_jobs=n_jobs
+    )
+
+
+def deep_forest(random_state, n_jobs, **_):
+    """The default of this package."""
+    return DeepForestClassifier(random_state=random_state, n_jobs=n_jobs)
+
+
+class DF21:
+    """The package deep-forest, which takes numbers only; categories become codes."""
+
+    def __init__(self, n_layers, n_estimators, random_state, n_jobs, **_):
+        package = import_module("deepforest")
+        self.model = package.CascadeForestClassifier(
+            max_layers=n_layers, n_estimators=2, n_trees=n_estimators,
+            n_tolerant_rounds=PATIENCE, random_state=random_state, n_jobs=n_jobs, verbose=0,
+        )  # fmt: skip
+
+    def _numbers(self, X):
+        return np.asarray(self.encoder.transform(X), float)
+
+    def fit(self, X, y):
+        """Fit the cascade on codes."""
+        self.encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1).fit(X)
+        self.classes_ = np.unique(y)
+        self.model.fit(self._numbers(X), np.searchsorted(self.classes_, y))
+        self.n_layers_ = len(self.model)
+        return self
+
+    def predict_proba(self, X):
+        """Probabilities of the classes."""
+        return self.model.predict_proba(self._numbers(X))
+
+
+METHODS = {
+    "gcForest": relative("gcForest"),
+    "gcForestCS": relative("gcForestCS"),
+    "DBC-Forest": relative("DBC-Forest"),
+    "AWDF": relative("AWDF"),
+    "mdDF": mddf(),
+    "mdDF-paper": mddf("paper"),
+    "mdDF-mean-margin": mddf("paper-mean-margin"),
+    "random-forest": random_forest,
+    "deep-forest": deep_forest,
+}
+if find_spec("deepforest"):
+    METHODS["DF21"] = DF21
+
+
+def prepare(options, parser):
+    options.own_methods = models.own_methods(options)
+    options.methods = options.methods or [*METHODS, *options.own_methods]
+    known = [*METHODS, *options.own_methods]
+    if wrong := [name for name in options.methods if name not in known]:
+        parser.error(f"argument --methods: must be among {', '.join(known)}, got {wrong[0]!r}")
+    options.sources = data.sources(options, options.datasets)
+
+
+def keys(options):
+    return all_cells(
+        options.sources, options.conditions, seed=range(options.seeds), method=options.methods
+    )
+
+
+def cell(options, set, condition, seed, method):
+    """Fit a method, and measure its test rows and its costs."""
+    split = split_under(options.sources[set], condition, seed, options.rows)
+    if method in options.own_methods:
+        model = models.build(options.own_methods[method], seed, n_jobs=options.n_jobs)
+    else:
+        model = METHODS[method](
+            n_layers=options.n_layers,
+            n_estimators=options.n_estimators,
+            cv=5,
+            n_iter_no_change=PATIENCE,
+            random_state=seed,
+            n_jobs=options.n_jobs,
+        )
+    fit_seconds, _, _ = cost(model.fit, split.X, split.y)
+    predict_seconds, _, probabilities = cost(model.predict_proba, split.X_test, least=0.02)
+    margins = margins_of(probabilities, split.y_test, model.classes_)
+    predicted = model.classes_[probabilities.argmax(axis=1)]
+    return {
+        "accuracy": float(np.mean(predicted == split.y_test)),
+        "log_loss": log_loss(split.y_test, probabilities, labels=model.classes_),
+        "ratio": float(margins.std() / margins.mean()),
+        "layers": getattr(model, "n_layers_", 1),
+        "fit_s": fit_seconds,
+        "predict_us": 1e6 * predict_seconds / len(split.y_test),
+        "megabytes": len(pickle.dumps(model, protocol=5)) / 1e6,
+    }
+
+
+OVERVIEW = """
+condition method sets rank_of_accuracy=accuracy_rank:.2f accuracy=accuracy:.2%
+rank_of_log-loss=log_loss_rank:.2f log-loss=log_loss:.3f margin_ratio=ratio:.3f layers=layers:.1f
+fit_s=fit_s:.2f prediction_µs_a_row=predict_us:.0f megabytes=megabytes:.2f
+Holm_p_against_gcForest=p:.2g
+"""
+BY_SET = """
+condition set method accuracy=accuracy:.2%± log-loss=log_loss:.3f± layers=layers:.1f
+seeds=n_seeds
+"""
+
+
+def overview(frame, condition):
+    """Mean ranks and figures of the methods under a condition, over sets that all have."""
+    rows = frame[frame["condition"] == condition]
+    accuracies = stats.by_set(rows, "accuracy")
+    losses = stats.by_set(rows, "log_loss")
+    rows = rows[rows["set"].isin(accuracies.index)]
+    means = rows.groupby(["method", "set"], sort=False).mean(numeric_only=True)
+    found = means.groupby("method", sort=False).mean()
+    found["accuracy_rank"] = stats.ranks(accuracies).mean()
+    found["log_loss_rank"] = stats.ranks(losses, greater=False).mean()
+    found["sets"] = len(accuracies)
+    if "gcForest" in accuracies and accuracies.shape[1] > 1 and len(accuracies) > 1:
+        compared = stats.compare_with(accuracies, "gcForest").set_index("column")
+        found["p"] = compared["holm_p"]
+    return found.assign(condition=condition).sort_values("accuracy_rank").reset_index()
+
+
+def report(frame, options):
+    conditions = [name for name in CONDITIONS if name in set(frame["condition"])]
+    parts = [overview(frame, condition) for condition in conditions]
+    by_set = tables.means(frame, ["condition", "set", "method"])
+    title = "means over sets; p by Wilcoxon's signed ranks of accuracies over sets"
+    return [
+        tables.columns("deep-forests", title, tables.pd.concat(parts), OVERVIEW, 2),
+        tables.columns("deep-forests-by-set", "mean over seeds", by_set, BY_SET, 3),
+    ]
+
+
+def settings(options):
+    """What all results must have in common."""
+    shared = ("n_estimators", "n_layers", "rows")
+    return {name: getattr(options, name) for name in shared}
+
+
+study = Study(
+    globals(), "deep-forests", keys, own="as they are", known={"methods": list(METHODS)},
+    datasets=[*DATASETS, "digits"], methods=[], conditions=CONDITIONS, seeds=3, rows=2000,
+    n_estimators=50, n_layers=8,
+    quick={"datasets": ["digits"], "seeds": 1, "rows": 200, "n_estimators": 5, "n_layers": 2,
+           "conditions": ["clean", "scanned"]},
+)  # fmt: skip
+parse, main = study.parse, study.main
+
+if __name__ == "__main__":
+    raise SystemExit(main())

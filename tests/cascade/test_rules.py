@@ -1,0 +1,300 @@
+"""Rules that are called after each layer: screening, weights, columns, trees and stopping."""
+
+import pickle
+
+import numpy as np
+import pytest
+from forest_cases import three_classes
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mddf.baselines import GCForestClassifier
+from sklearn.base import clone
+
+from mddf import MDDFClassifier
+from mddf.explain import shap_values
+from mddf.rules import (
+    AccuracyScreening,
+    BinnedScreening,
+    LayerRules,
+    LayerView,
+    OwnClassReweighting,
+    trees_by_rows,
+)
+
+OPTIONS = {"n_layers": 3, "n_estimators": 4, "cv": 3, "early_stopping": False, "random_state": 0}
+
+
+def fit(rules, kind=GCForestClassifier, **parameters):
+    X, y = three_classes()
+    return kind(**(OPTIONS | parameters), rules=rules).fit(X, y)
+
+
+def view_of(confidence, is_correct, n_folds=2, labels=None):
+    """A view of two classes in which a sample has this confidence and is right or wrong."""
+    confidence = np.asarray(confidence, float)
+    is_correct = np.asarray(is_correct, bool)
+    y = np.zeros(len(confidence), int) if labels is None else np.asarray(labels)
+    own = np.where(is_correct, confidence, 1 - confidence)
+    vectors = np.empty((1, len(y), 2))
+    vectors[0, np.arange(len(y)), y] = own
+    vectors[0, np.arange(len(y)), 1 - y] = 1 - own
+    return LayerView(
+        number=1,
+        X=np.zeros((len(y), 3)),
+        y=y,
+        sample_weight=np.ones(len(y)),
+        class_vectors=vectors,
+        probabilities=vectors[0],
+        margins=(2 * own - 1)[:, None],
+        alphas=np.ones(1),
+        active=np.ones(len(y), bool),
+        history=[],
+        n_folds=n_folds,
+        n_added=2,
+    )
+
+
+def first_rows(view, n_leaving):
+    """How many of the rows by confidence may leave if each class keeps `n_folds`: one by one."""
+    order = sorted(range(len(view.y)), key=lambda row: (-view.confidence[row], row))
+    while n_leaving:
+        staying = order[n_leaving:]
+        needed = {c: min(view.n_folds, int((view.y == c).sum())) for c in set(view.y.tolist())}
+        enough = all((view.y[staying] == c).sum() >= n for c, n in needed.items())
+        ends_at_a_step = (
+            n_leaving == len(order)
+            or view.confidence[order[n_leaving - 1]] > view.confidence[order[n_leaving]]
+        )
+        if enough and ends_at_a_step:
+            return set(order[:n_leaving])
+        n_leaving -= 1
+    return set()
+
+
+def rows_that_leave(view, gate):
+    return set(np.flatnonzero(view.confidence >= gate).tolist()) if not np.isnan(gate) else set()
+
+
+@st.composite
+def views(draw):
+    n_samples = draw(st.integers(2, 25))
+    levels = st.sampled_from([0.55, 0.6, 0.7, 0.8, 0.9, 0.95])
+    confidence = draw(st.lists(levels, min_size=n_samples, max_size=n_samples))
+    bits = st.lists(st.booleans(), min_size=n_samples, max_size=n_samples)
+    labels = np.array(draw(bits), int)
+    return view_of(confidence, draw(bits), draw(st.integers(1, 3)), labels)
+
+
+@settings(deadline=None, max_examples=80)
+@given(views(), st.sampled_from([1.5, 3.0, 10.0]))
+def test_accuracy_screening_row_by_row(view, error_reduction):
+    order = sorted(range(len(view.y)), key=lambda row: (-view.confidence[row], row))
+    needed = 1 - (1 - view.is_correct.mean()) / error_reduction
+    n_leaving = 0
+    for n in range(1, len(order) + 1):
+        if sum(view.is_correct[row] for row in order[:n]) / n > needed:
+            n_leaving = n
+    gate = AccuracyScreening(error_reduction)(view)
+    assert rows_that_leave(view, gate) == first_rows(view, n_leaving)
+
+
+@settings(deadline=None, max_examples=80)
+@given(views(), st.integers(1, 7))
+def test_binned_screening_bin_by_bin(view, bin_size):
+    order = sorted(range(len(view.y)), key=lambda row: (-view.confidence[row], row))
+    needed = 1 - (1 - view.is_correct.mean()) / 3
+    n_leaving = 0
+    for first in range(0, len(order), bin_size):
+        rows = order[first : first + bin_size]
+        if np.mean([view.is_correct[row] for row in rows]) < needed:
+            break
+        n_leaving = min(first + bin_size, len(order))
+    gate = BinnedScreening(3.0, bin_size)(view)
+    assert rows_that_leave(view, gate) == first_rows(view, n_leaving)
+
+
+def test_a_gate_by_hand():
+    # Four of five are right: rows leave while more than 1 - 0.2 / 3 of them are right. The wrong
+    # row is the third by confidence, and two rows of the class stay for two folds.
+    view = view_of([0.9, 0.95, 0.7, 0.6, 0.8], [True, True, True, True, False])
+    assert AccuracyScreening(3.0)(view) == 0.9
+    assert np.isnan(AccuracyScreening(3.0)(view_of([0.9, 0.8], [False, True], n_folds=1)))
+    with pytest.raises(ValueError, match=r"bin_size must be an int of at least 1, got 0"):
+        BinnedScreening(bin_size=0)(view)
+
+
+def test_own_class_weights_and_trees_by_rows():
+    view = view_of([0.9, 0.6], [True, False])
+    np.testing.assert_allclose(OwnClassReweighting()(view), [0.1, 0.6])
+    np.testing.assert_allclose(OwnClassReweighting(0.3)(view), [0.3, 0.6])
+    assert OwnClassReweighting()(view_of([1, 1], [True, True])).tolist() == [1, 1]
+    assert trees_by_rows(view) == 1
+    # A quarter of the rows is left, and 3 columns became 5.
+    few = view_of([0.9] * 4, [True] * 4)
+    few.active[1:] = False
+    assert trees_by_rows(few) == pytest.approx(1 / (0.25 * 5 / 3))
+
+
+@pytest.mark.parametrize("kind", [GCForestClassifier, MDDFClassifier])
+def test_rows_that_left_keep_their_vectors(kind):
+    X = three_classes()[0] + 0.01
+    model = fit(LayerRules(screening=lambda view: 0.8), kind)
+    first, *_, last = model.staged_predict_proba(X)
+    vectors = kind.transform(clone(model).set_params(n_layers=1).fit(*three_classes()), X)
+    left = vectors.max(axis=1) >= 0.8
+    assert 0 < left.sum() < len(X)
+    np.testing.assert_allclose(last[left], first[left], rtol=0, atol=1e-12)
+    assert not np.array_equal(last[~left], first[~left])
+    # Rows are predicted alike one by one and together.
+    singles = np.concatenate([model.predict_proba(X[i : i + 1]) for i in range(40)])
+    np.testing.assert_array_equal(singles, model.predict_proba(X)[:40])
+
+
+def test_rows_that_left_are_not_trained_on():
+    model = fit(LayerRules(screening=lambda view: 0.8))
+    n_active = model.history_["active_samples"]
+    assert n_active[0] == 300 > n_active[1] >= n_active[2]
+    np.testing.assert_array_equal((model.weights_ > 0).sum(axis=1), n_active)
+    # The labels of these rows do not matter for the second layer: their out-of-fold margins stay.
+    stay = model.weights_[1] == 0
+    np.testing.assert_array_equal(model.margins_[1][stay], model.margins_[0][stay])
+
+
+def test_gates_that_no_row_or_every_row_passes():
+    X, _ = three_classes()
+    plain = fit(None)
+    for gate in (None, np.nan, 1.5):
+        model = fit(LayerRules(screening=lambda view, gate=gate: gate))
+        np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
+    model = fit(LayerRules(screening=lambda view: 0.0))
+    assert model.n_layers_ == 1
+    first = next(iter(plain.staged_predict_proba(X)))
+    np.testing.assert_array_equal(model.predict_proba(X), first)
+
+
+def test_the_same_bits_for_threads_and_after_storing(tmp_path):
+    X, _ = three_classes()
+    rules = LayerRules(screening=AccuracyScreening(), n_estimators=trees_by_rows)
+    model = fit(rules)
+    other = fit(rules, n_jobs=2)
+    np.testing.assert_array_equal(model.predict_proba(X), other.predict_proba(X))
+    restored = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(model.predict_proba(X), restored.predict_proba(X))
+    folder = tmp_path / "layers"
+    saved = fit(rules, checkpoint=folder)
+    again = fit(rules, checkpoint=folder)
+    np.testing.assert_array_equal(saved.predict_proba(X), again.predict_proba(X))
+    np.testing.assert_array_equal(model.predict_proba(X), again.predict_proba(X))
+
+
+def test_folds_of_the_user_and_groups_lose_rows_that_left():
+    X, y = three_classes()
+    rules = LayerRules(screening=lambda view: 0.7)
+    folds = [(np.arange(100, 300), np.arange(100)), (np.arange(100), np.arange(100, 300))]
+    model = fit(rules, cv=folds)
+    assert model.history_["active_samples"][1] < 300
+    groups = np.arange(300) // 3
+    grouped = GCForestClassifier(**OPTIONS, rules=rules).fit(X, y, groups=groups)
+    assert grouped.history_["active_samples"][1] < 300
+    assert fit(rules, cv="oob").history_["active_samples"][1] < 300
+
+
+def test_columns_trees_and_stop():
+    model = fit(
+        LayerRules(
+            columns=lambda view: [0, 1],
+            n_estimators=lambda view: 2,
+            stop=lambda view: view.number == 2,
+        )
+    )
+    first, second = model._cascade.layers
+    assert model.n_layers_ == 2
+    n_features = model.n_features_in_
+    assert second.columns[:2].tolist() == [0, 1]
+    assert (second.columns[2:] >= n_features).all()
+    assert sum(trees.n_trees for trees in second.members[0][0]) == 8
+    assert sum(trees.n_trees for trees in first.members[0][0]) == 4
+    assert "stop" in model.stop_reason_ or model.n_layers_ == 2
+
+
+def test_weights_of_a_rule_equal_weights_of_a_callable():
+    def factors(margins, alphas, sample_weight):
+        return 1 - margins[:, -1]
+
+    own = fit(None, MDDFClassifier, reweighting=("weights", factors))
+    rules = LayerRules(reweighting=lambda view: 1 - view.margins[:, -1])
+    by_rule = fit(rules, MDDFClassifier, reweighting=None)
+    np.testing.assert_allclose(own.weights_, by_rule.weights_, rtol=1e-6)
+    drawn = fit(LayerRules(reweighting=rules.reweighting, redraw=True), MDDFClassifier)
+    resampled = fit(None, MDDFClassifier, reweighting=("resample", factors))
+    np.testing.assert_allclose(drawn.margins_, resampled.margins_, atol=0.2)
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ({"screening": lambda view: "high"}, "screening of rules must return a number or None"),
+        ({"reweighting": lambda view: [1.0]}, "reweighting of rules must return 300 factors"),
+        ({"reweighting": lambda view: "a"}, "reweighting of rules must return numbers, got 'a'"),
+        ({"columns": lambda view: [99]}, "columns of rules must return a mask of"),
+        ({"n_estimators": lambda view: 0}, "n_estimators of rules must return a factor above 0"),
+        ({"stop": 3}, "stop of rules must be a callable or None, got 3"),
+        ({"redraw": 1}, "redraw of rules must be a bool, got 1"),
+    ],
+)
+def test_refused_rules(rules, message):
+    with pytest.raises(ValueError, match=message):
+        fit(LayerRules(**rules))
+
+
+def test_explanations_of_screened_cascades():
+    X, _ = three_classes()
+    model = fit(LayerRules(screening=lambda view: 0.8))
+    with pytest.raises(TypeError, match="rows leave the layers of the GCForestClassifier early"):
+        shap_values(model, X[:2], background=X[::30], method="tree")
+    found = shap_values(model, X[:2], background=X[::30])
+    sums = found.values.sum(axis=1) + found.base_values
+    np.testing.assert_allclose(sums, model.predict_proba(X[:2]), atol=1e-9)
+
+
+def test_onnx_of_screened_cascades():
+    onnxruntime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnx")
+    from mddf.export import to_onnx
+
+    X = three_classes()[0] + 0.01
+    model = fit(LayerRules(screening=lambda view: 0.8 if view.number < 3 else None))
+    graph = to_onnx(model, dtype=np.float64)
+    session = onnxruntime.InferenceSession(graph.SerializeToString())
+    inputs = {session.get_inputs()[0].name: X}
+    probabilities = session.run(["probabilities"], inputs)[0]
+    np.testing.assert_allclose(probabilities, model.predict_proba(X), atol=1e-9)
+
+
+def test_named_relatives():
+    model = GCForestClassifier.named("gcForestCS", n_layers=2)
+    assert model.rules.screening == AccuracyScreening(3.0)
+    assert clone(model).rules == model.rules
+    assert GCForestClassifier.named("DBC-Forest").rules.screening == BinnedScreening(3.0, 100)
+    assert GCForestClassifier.named("AWDF").rules.reweighting == OwnClassReweighting()
+    assert GCForestClassifier.named("gcForest").rules is None
+    with pytest.raises(ValueError, match=r"name must be one of .*AWDF.*, got 'none'"):
+        GCForestClassifier.named("none")
+    with pytest.raises(ValueError, match="AWDF means rules="):
+        GCForestClassifier.named("AWDF", rules=None)
+
+
+def test_named_mddf():
+    paper = MDDFClassifier.named("paper", n_layers=2, depth_step=4)
+    assert (paper.strength, paper.augmentation, paper.alpha) == (1.0, "mean", "simplex")
+    assert (paper.depth_step, paper.scoring, paper.n_layers) == (4, None, 2)
+    assert MDDFClassifier.named("ST").structure == "stacking"
+    assert MDDFClassifier.named("NP").structure == "no-preconc"
+    assert MDDFClassifier.named("SF").forests == ["random"] * 4
+    assert MDDFClassifier.named("paper-stagewise").alpha == "stagewise"
+    assert MDDFClassifier.named("paper-mean-margin").alpha == "mean-margin"
+    with pytest.raises(ValueError, match=r"paper means strength=1\.0, got 0\.25"):
+        MDDFClassifier.named("paper", strength=0.25)
+    X, y = three_classes()
+    model = MDDFClassifier.named("SF", n_layers=2, n_estimators=3, random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.9

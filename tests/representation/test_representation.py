@@ -1,0 +1,279 @@
+"""Leaf embeddings, proximities, forest kernels and eForest, beside slow twins."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mddf.baselines import GCForestClassifier
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_digits, load_iris, make_blobs
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn_checks import sklearn_checks
+
+from mddf import (
+    CompletelyRandomForestClassifier,
+    DeepForestClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from mddf.representation import (
+    EForest,
+    ForestKernelEmbedding,
+    LeafEmbedding,
+    leaf_indices,
+    nearest_rows,
+    outlier_scores,
+    proximities,
+)
+
+X, Y = load_iris(return_X_y=True)
+NEW = X[::3] + 0.05
+ESTIMATORS = [
+    LeafEmbedding(n_estimators=5, random_state=0),
+    LeafEmbedding(RandomForestRegressor(4, random_state=0), sparse_output=False),
+    ForestKernelEmbedding(n_estimators=5, n_components=1, random_state=0),
+    EForest(n_estimators=5, random_state=0),
+]
+
+
+@pytest.fixture(scope="module")
+def forest():
+    return RandomForestClassifier(12, random_state=0).fit(X, Y)
+
+
+@sklearn_checks(ESTIMATORS)
+def test_sklearn_checks(estimator, check):
+    check(estimator)
+
+
+def slow_proximities(leaves, others, n_trees=None):
+    near = np.zeros((len(leaves), len(others)))
+    for i, row in enumerate(leaves):
+        for j, other in enumerate(others):
+            near[i, j] = np.mean(row == other)
+    return near
+
+
+def test_leaf_embedding_one_by_one(forest):
+    embedding = LeafEmbedding(clone(forest)).fit(X, Y)
+    encoded = embedding.transform(NEW)
+    leaves = forest.apply(NEW)
+    names = embedding.get_feature_names_out()
+    assert sparse.isspmatrix_csr(encoded)
+    assert encoded.shape == (len(NEW), len(names))
+    assert (encoded.sum(axis=1) == 12).all()
+    train = forest.apply(X)
+    for tree in range(12):
+        known = sorted(set(train[:, tree]))
+        mine = [i for i, name in enumerate(names) if name.startswith(f"tree{tree}_")]
+        assert len(mine) == len(known)
+        part = encoded[:, mine].toarray()
+        assert [known[i] for i in part.argmax(axis=1)] == leaves[:, tree].tolist()
+    np.testing.assert_array_equal(embedding.fit_transform(X, Y).toarray()[::3], encoded_rows(X))
+
+
+def encoded_rows(rows):
+    model = RandomForestClassifier(12, random_state=0)
+    return LeafEmbedding(model, sparse_output=False).fit(X, Y).transform(rows)[::3]
+
+
+def test_unsupervised_embedding_sees_no_target_and_has_the_same_bits_for_threads():
+    first = LeafEmbedding(random_state=0, n_estimators=20).fit_transform(X)
+    second = LeafEmbedding(random_state=0, n_estimators=20, n_jobs=2).fit_transform(X, Y[::-1])
+    assert (first != second).nnz == 0
+    assert first.shape[1] > 100
+    model = make_pipeline(LeafEmbedding(random_state=0), LogisticRegression()).fit(X, Y)
+    assert model.score(X, Y) > 0.9
+    assert (pickle.loads(pickle.dumps(model)).predict(NEW) == model.predict(NEW)).all()
+
+
+def test_embedding_of_frames_with_categories_and_of_layers():
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame["kind"] = pd.Categorical(np.where(X[:, 0] > 5.8, "long", "short"))
+    model = GCForestClassifier(2, n_estimators=3, early_stopping=False, random_state=0)
+    embedding = LeafEmbedding(model, layer=0, forest=1).fit(frame, Y)
+    # Three folds of three trees.
+    assert (embedding.transform(frame[::2]).sum(axis=1) == 9).all()
+    last = LeafEmbedding(model).fit(frame, Y).transform(frame[::2])
+    assert last.shape[0] == 75
+    deep = DeepForestClassifier(2, n_estimators=5, random_state=0).fit(frame, Y)
+    assert leaf_indices(deep, frame[::2], layer=0).shape[0] == 75
+
+
+@pytest.mark.parametrize("weighting", ["all", "leaf-size"])
+def test_proximities_pair_by_pair(forest, weighting):
+    leaves, others = forest.apply(NEW[:9]), forest.apply(X)
+    expected = np.zeros((9, len(X)))
+    for tree in range(12):
+        for i in range(9):
+            together = others[:, tree] == leaves[i, tree]
+            expected[i] += together / (together.sum() if weighting == "leaf-size" else 1) / 12
+    near = proximities(forest, NEW[:9], X, weighting=weighting)
+    np.testing.assert_allclose(near, expected, atol=1e-12)
+    again = proximities(forest, NEW[:9], X, weighting=weighting, sparse_output=True)
+    np.testing.assert_array_equal(again.toarray(), near)
+    if weighting == "leaf-size":
+        np.testing.assert_allclose(near.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("weighting", ["out-of-bag", "in-bag"])
+def test_proximities_of_bags(forest, weighting):
+    leaves = forest.apply(X)
+    drawn = np.stack([np.bincount(rows, minlength=150) > 0 for rows in forest.estimators_samples_])
+    counted = drawn if weighting == "in-bag" else ~drawn
+    near = proximities(forest, X, weighting=weighting)
+    for i in range(0, 150, 11):
+        for j in range(0, 150, 7):
+            trees = np.flatnonzero(counted[:, i] & counted[:, j])
+            share = np.mean(leaves[i, trees] == leaves[j, trees]) if len(trees) else 0
+            assert near[i, j] == pytest.approx(share)
+
+
+def test_nearest_rows_and_outliers(forest):
+    near = slow_proximities(forest.apply(NEW), forest.apply(X))
+    rows, shares = nearest_rows(forest, NEW, X, n_neighbors=4)
+    np.testing.assert_array_equal(rows, np.argsort(-near, axis=1, kind="stable")[:, :4])
+    np.testing.assert_allclose(shares, np.take_along_axis(near, rows, axis=1))
+    scores = outlier_scores(forest, X, Y)
+    near = slow_proximities(forest.apply(X), forest.apply(X))
+    for label in range(3):
+        mine = np.flatnonzero(label == Y)
+        squares = np.square(near[np.ix_(mine, mine)]).sum(axis=1) - 1
+        raw = len(X) / squares
+        centre = np.median(raw)
+        expected = (raw - centre) / (np.median(np.abs(raw - centre)) or 1)
+        np.testing.assert_allclose(scores[mine], expected, rtol=1e-9)
+
+
+def test_a_row_far_from_its_class_is_an_outlier():
+    points, labels = make_blobs([40, 40], centers=[[0, 0], [9, 9]], random_state=0)
+    labels[np.flatnonzero(labels == 0)[0]] = 1
+    forest = CompletelyRandomForestClassifier(100, random_state=0).fit(points, labels)
+    scores = outlier_scores(forest, points, labels)
+    wrong = np.flatnonzero((labels == 1) & (points[:, 0] < 5))
+    assert scores.argmax() == wrong[0]
+
+
+def test_kernel_embedding_against_dense_eigenvectors():
+    embedding = ForestKernelEmbedding(
+        RandomForestClassifier(12, random_state=0), n_components=3, steps=0.5
+    ).fit(X, Y)
+    kernel = proximities(embedding.estimator_, X, weighting="leaf-size")
+    np.testing.assert_allclose(kernel, kernel.T, atol=1e-12)
+    # No tree joins setosa with the others: 1 is an eigenvalue twice.
+    np.testing.assert_allclose(np.linalg.eigvalsh(kernel)[-2:], 1)
+    values, vectors = np.linalg.eigh(kernel - 1 / 150)
+    np.testing.assert_allclose(embedding.eigenvalues_, values[-1:-4:-1], atol=1e-9)
+    scaled = vectors[:, -1:-4:-1] * np.sqrt(150) * values[-1:-4:-1] ** 0.5
+    # Inner products do not depend on signs or on the basis of equal eigenvalues.
+    mine = embedding.embedding_
+    np.testing.assert_allclose(mine @ mine.T, scaled @ scaled.T, atol=1e-6)
+    # Nyström's formula of a new row: its kernel times the eigenvectors divided by the eigenvalues.
+    np.testing.assert_allclose(embedding.transform(X), mine, atol=1e-8)
+    new = proximities(embedding.estimator_, NEW, X, weighting="leaf-size")
+    expected = new @ (mine / embedding.eigenvalues_)
+    np.testing.assert_allclose(embedding.transform(NEW), expected, atol=1e-8)
+    again = clone(embedding).fit(X, Y)
+    np.testing.assert_array_equal(again.embedding_, mine)
+
+
+def test_kernel_embedding_separates_blobs():
+    points, labels = make_blobs([30, 30, 30], n_features=4, cluster_std=0.5, random_state=1)
+    columns = ForestKernelEmbedding(random_state=0).fit_transform(points)
+    assert LogisticRegression().fit(columns, labels).score(columns, labels) == 1
+
+
+def slow_box(forest, rows, codes):
+    """Boxes of rows: all trees' splits on the way down."""
+    lower = np.tile(rows.min(axis=0), (len(codes), 1))
+    upper = np.tile(rows.max(axis=0), (len(codes), 1))
+    for tree in forest.estimators_:
+        arrays = tree.tree_
+        for i, row in enumerate(codes):
+            node = 0
+            while arrays.children_left[node] >= 0:
+                f, t = arrays.feature[node], arrays.threshold[node]
+                if row[f] <= t:
+                    upper[i, f] = min(upper[i, f], t)
+                    node = arrays.children_left[node]
+                else:
+                    lower[i, f] = max(lower[i, f], t)
+                    node = arrays.children_right[node]
+    return lower, upper
+
+
+@pytest.mark.parametrize("supervised", [False, True])
+def test_boxes_of_eforest_split_by_split(supervised):
+    estimator = RandomForestClassifier(7, random_state=0) if supervised else None
+    coder = EForest(estimator, n_estimators=7, random_state=0).fit(X, Y)
+    codes = coder.transform(NEW)
+    lower, upper = coder.decoded_boxes(codes)
+    inside = np.clip(NEW, coder.lower_, coder.upper_)
+    expected = slow_box(coder.estimator_, X, NEW)
+    np.testing.assert_allclose(lower, np.minimum(*expected))
+    np.testing.assert_allclose(upper, np.maximum(*expected))
+    assert ((lower <= inside + 1e-12) & (inside <= upper + 1e-12)).all()
+    np.testing.assert_allclose(coder.inverse_transform(codes), (lower + upper) / 2)
+    drawn = clone(coder).set_params(decode="draw").fit(X, Y).inverse_transform(codes)
+    assert ((lower <= drawn) & (drawn <= upper)).all()
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.integers(0, 2**31), st.integers(2, 5), st.integers(10, 60))
+def test_rows_lie_in_their_boxes(seed, n_features, n_rows):
+    rows = np.random.default_rng(seed).normal(size=(n_rows, n_features)).round(1)
+    coder = EForest(n_estimators=10, random_state=seed).fit(rows)
+    lower, upper = coder.decoded_boxes(coder.transform(rows))
+    assert ((lower <= rows) & (rows <= upper)).all()
+
+
+def test_reconstruction_improves_with_trees_and_bears_damage():
+    digits = load_digits().data[:300]
+    errors = []
+    for n_estimators in (10, 100):
+        coder = EForest(n_estimators=n_estimators, random_state=0).fit(digits[:200])
+        codes = coder.transform(digits[200:])
+        errors.append(np.square(coder.inverse_transform(codes) - digits[200:]).mean())
+    assert errors[1] < 0.8 * errors[0]
+    codes[:, ::2] = -1
+    damaged = np.square(coder.inverse_transform(codes) - digits[200:]).mean()
+    assert errors[1] < damaged < errors[0]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda f: proximities(f, X, weighting="b"), "weighting must be one of .*, got 'b'"),
+        (lambda f: proximities(f, X, X, weighting="in-bag"), "training rows of a forest"),
+        (lambda f: proximities(f, NEW, weighting="in-bag"), "must have the 150 training rows"),
+        (lambda f: leaf_indices(f, X, layer=0), "layer must be None for a forest, got 0"),
+        (lambda f: nearest_rows(f, X, X, n_neighbors=0), "n_neighbors must be from 1 to the 150"),
+        (lambda f: outlier_scores(f, X, Y[:5]), "one class for each of 150 rows"),
+        (
+            lambda f: ForestKernelEmbedding(n_components=149).fit(X),
+            "at least n_components . 2 = 151 rows, got n_samples=150",
+        ),
+        (lambda f: EForest(n_estimators=2).fit(X).inverse_transform([[0]]), "codes of 2 trees"),
+        (
+            lambda f: EForest(n_estimators=1, random_state=0).fit(X).inverse_transform([[999]]),
+            "codes below",
+        ),
+    ],
+)
+def test_refusals(forest, call, message):
+    with pytest.raises(ValueError, match=message):
+        call(forest)
+
+
+def test_layers_that_do_not_exist():
+    model = GCForestClassifier(2, n_estimators=2, early_stopping=False, random_state=0).fit(X, Y)
+    with pytest.raises(ValueError, match="layer must be from -2 to 1, got 2"):
+        leaf_indices(model, NEW, layer=2)
+    with pytest.raises(ValueError, match="forest must be from -8 to 7, got 8"):
+        leaf_indices(model, NEW, forest=8)
+    assert leaf_indices(model, NEW, layer=-1, forest=0).shape == (50, 6)
