@@ -47,10 +47,7 @@ def own_probabilities(vectors: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def log_losses(vectors: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Minus the logarithm of the probability of each sample's own class, at least ``FLOOR``.
-
-    For several outputs, it is the mean over the outputs.
-    """
+    """Minus the logarithm of each sample's own probability, at least `FLOOR`; mean over outputs."""
     losses = -log(np.maximum(own_probabilities(vectors, labels), FLOOR))
     return losses.mean(axis=-1) if labels.ndim == 2 else losses
 
@@ -73,10 +70,9 @@ def map_outputs(
 
 
 def sharpened(probabilities: np.ndarray, exponent: float, widths: Widths = None) -> np.ndarray:
-    """Probabilities to the power of an exponent, scaled to sum 1: temperature scaling.
+    """Probabilities to the power of an exponent, scaled to sum 1 within each output.
 
-    The order of the classes stays; C. Guo et al., ICML 2017, with 1 / temperature as exponent.
-    With `widths`, the probabilities of each output are scaled to sum 1.
+    This is temperature scaling (C. Guo et al., ICML 2017), with 1 / temperature as exponent.
     """
     if exponent == 1:
         return probabilities
@@ -102,24 +98,10 @@ def fit_exponent(
     shrinkage: int = 0,
     widths: Widths = None,
 ) -> float:
-    """Exponent whose :func:`sharpened` probabilities have the least mean log-loss.
+    """Exponent whose `sharpened` probabilities have the least mean log-loss, or 1.
 
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n_samples, n_classes)
-        Probabilities of samples that the model was not trained on.
-    labels : ndarray of int of shape (n_samples,), or (n_samples, n_outputs)
-        As in `own_probabilities`.
-    weight : ndarray of shape (n_samples,) or None, default=None
-    shrinkage : int, default=0
-        The logarithm of the exponent is multiplied by n / (n + shrinkage) for n samples.
-    widths : sequence of int, default=None
-        Number of classes of each of several outputs.
-
-    Returns
-    -------
-    float
-        Rounded to four digits; 1 if no other exponent has a smaller loss.
+    The probabilities are of samples that the model was not trained on; labels as in
+    `own_probabilities`. The exponent's logarithm is multiplied by n / (n + shrinkage).
     """
     if probabilities.shape[1] < 2:
         return 1.0
@@ -141,22 +123,13 @@ def fit_exponent(
 @register_serializable("calibration")
 @dataclass(frozen=True)
 class Calibration:
-    """Calibration of averaged probabilities: their exponent and label smoothing.
-
-    Attributes
-    ----------
-    exponent : float
-    label_smoothing : float
-        Share of the probabilities that is spread evenly over the classes: the share of half a
-        sample. If there are few samples, and they are easily separated, the exponent of least
-        out-of-fold loss alone would leave the other classes no probability.
-    widths : sequence of int or None
-        Number of classes of each of several outputs.
-    """
+    """Calibration of averaged probabilities: their exponent and label smoothing."""
 
     exponent: float = 1.0
+    # Share of the probabilities that is spread evenly over the classes. With few samples that are
+    # easily separated, the exponent alone would leave the other classes no probability.
     label_smoothing: float = 0.0
-    widths: Widths = None
+    widths: Widths = None  # number of classes of each of several outputs
 
     def __call__(self, probabilities: np.ndarray) -> np.ndarray:
         """Calibrated probabilities, whose order is the same."""
@@ -186,7 +159,7 @@ def greedy_weights(
     weight: np.ndarray | None = None,
     n_steps: int = _N_STEPS,
 ) -> np.ndarray:
-    """Weights of forecasts by greedy selection with replacement.
+    """Weights of forecasts, with sum 1, by greedy selection with replacement.
 
     R. Caruana et al., ICML 2004: starting from nothing, each step adds the forecast whose addition
     gives the best mean. The best of all means on the way is kept. If scores are equal, forecasts
@@ -202,11 +175,6 @@ def greedy_weights(
         From probabilities to a number, larger if better; None means log-loss.
     weight : ndarray of shape (n_samples,) or None, default=None
     n_steps : int, default=25
-
-    Returns
-    -------
-    ndarray of shape (n_forecasts,)
-        Not negative, with sum 1.
     """
     if score is None:
         # The log-loss depends only on the probabilities of the samples' own classes.
@@ -234,20 +202,9 @@ def error_weights(
     weight: np.ndarray | None = None,
     n_steps: int = _N_STEPS,
 ) -> np.ndarray:
-    """Weights of forecasts of numbers by greedy selection; see :func:`greedy_weights`.
+    """Weights of forecasts of targets (n_samples, n_outputs) by the squared error.
 
-    Parameters
-    ----------
-    forecasts : sequence of ndarray of shape (n_samples, n_outputs)
-        Forecasts of samples on which no model was trained.
-    y : ndarray of shape (n_samples, n_outputs)
-    weight : ndarray of shape (n_samples,) or None, default=None
-    n_steps : int, default=25
-
-    Returns
-    -------
-    ndarray of shape (n_forecasts,)
-        Not negative, with sum 1.
+    See `greedy_weights`.
     """
     errors = [forecast - y for forecast in forecasts]
 

@@ -24,27 +24,13 @@ from mddf._ensemble.margin_loss import (
 
 @dataclass(frozen=True)
 class MarginHistory:
-    """Out-of-fold margins from which coefficients are found.
+    """Out-of-fold margins from which coefficients are computed."""
 
-    Attributes
-    ----------
-    margins : ndarray of shape (n_samples, n_layers)
-        Out-of-fold margins of each layer so far alone.
-    before : ndarray of shape (n_layers - 1,)
-        Coefficients after the layer before.
-    weight : ndarray of shape (n_samples,) or None
-        Weights of the rows.
-    order : ndarray of int of shape (n_samples,)
-        The rows in their canonical order.
-    entropy : tuple of int
-        Entropy of the random stream of this layer.
-    """
-
-    margins: np.ndarray
-    before: np.ndarray
-    weight: np.ndarray | None
-    order: np.ndarray
-    entropy: tuple[int, ...]
+    margins: np.ndarray  # out-of-fold, of each layer alone: (n_samples, n_layers)
+    before: np.ndarray  # coefficients after the layer before: (n_layers - 1,)
+    weight: np.ndarray | None  # weights of the rows
+    order: np.ndarray  # the rows in their canonical order
+    entropy: tuple[int, ...]  # of the random stream of this layer
 
     def draw_batches(self, n_steps: int = N_STEPS) -> np.ndarray:
         """Draw the samples of each step of a descent, in proportion to their weights."""
@@ -125,13 +111,7 @@ class LastLayer:
 
 @dataclass(frozen=True)
 class OwnRule:
-    """Coefficients from a function of the user.
-
-    Attributes
-    ----------
-    function : callable
-        From the margins, the coefficients before and the samples' weights.
-    """
+    """Coefficients from a user's function of margins, earlier coefficients and weights."""
 
     function: Callable[..., Any]
 
@@ -150,22 +130,12 @@ def _not_all_zero(alphas: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Reweighting:
-    """Factors of the samples' weights in the next layer, by the losses of their margins.
-
-    Attributes
-    ----------
-    target_margin, mu : float
-        Parameters of the loss.
-    strength : float
-        Share of the losses in the factors.
-    normalise : bool
-        Divide the margins by the sum of the coefficients first.
-    """
+    """Factors of the samples' weights in the next layer, by the losses of their margins."""
 
     target_margin: float
     mu: float
-    strength: float
-    normalise: bool = False
+    strength: float  # share of the losses in the factors
+    normalise: bool = False  # divide the margins by the sum of the coefficients first
 
     def __call__(self, history: MarginHistory, alphas: np.ndarray) -> np.ndarray:
         """Factors, shape (n_samples,), of mean about 1."""
@@ -177,13 +147,7 @@ class Reweighting:
 
 @dataclass(frozen=True)
 class OwnReweighting:
-    """Factors of the samples' weights from a function of the user.
-
-    Attributes
-    ----------
-    function : callable
-        From the margins, the coefficients and the samples' weights.
-    """
+    """Factors of weights from a user's function of margins, coefficients and weights."""
 
     function: Callable[..., Any]
 

@@ -33,17 +33,10 @@ def counted(n_rows: int, weight: np.ndarray | None) -> np.ndarray:
 @register_serializable("conformal scores")
 @dataclass(frozen=True)
 class Scores:
-    """Scores of rows with known targets, in ascending order; large scores are unusual.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n_rows,)
-    weights : ndarray of shape (n_rows,)
-        Number of samples that each row stands for.
-    """
+    """Scores of rows with known targets, in ascending order; large scores are unusual."""
 
     values: np.ndarray
-    weights: np.ndarray
+    weights: np.ndarray  # number of samples that each row stands for
 
     @classmethod
     def from_values(cls, values: np.ndarray, weights: np.ndarray) -> Scores:

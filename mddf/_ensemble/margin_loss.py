@@ -29,15 +29,7 @@ _MAX_MEAN_MARGIN = 1 - 1e-6
 def class_margins(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Score of each sample's own class minus the largest score of another class.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_samples, n_classes)
-    labels : ndarray of int of shape (n_samples,)
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        With one class, the score itself.
+    With one class, the score itself.
     """
     margins = np.empty(len(scores), scores.dtype)
     for first in range(0, len(scores), _ROWS_AT_ONCE):
@@ -66,16 +58,8 @@ def margin_ratio(margins: np.ndarray, weights: np.ndarray | None = None) -> floa
 def margin_loss(z: np.ndarray, target_margin: float, mu: float) -> np.ndarray:
     """The loss l_md: squared distance to the target margin, counted `mu`-fold above it.
 
-    ``(z - r)^2 / r^2`` up to the target margin r, ``mu (z - r)^2 / (1 - r)^2`` above it.
-
-    Parameters
-    ----------
-    z : ndarray
-        Margins.
-    target_margin : float
-        r, between 0 and 1.
-    mu : float
-        Not negative.
+    ``(z - r)^2 / r^2`` up to the target margin r, ``mu (z - r)^2 / (1 - r)^2`` above it; r lies
+    between 0 and 1.
     """
     loss = z - target_margin
     np.square(loss, out=loss)
@@ -227,12 +211,8 @@ def simplex_alphas(
     batches : ndarray of int of shape (n_steps, batch_size)
         Samples of each step, drawn in proportion to their weights.
     target_margin, mu : float
-        As in :func:`margin_loss`.
+        As in `margin_loss`.
     sample_weight : ndarray of shape (n_samples,) or None, default=None
-
-    Returns
-    -------
-    ndarray of shape (n_layers,)
     """
     n_layers = margins.shape[1]
     start = np.full(n_layers, 1 / n_layers)
@@ -262,14 +242,8 @@ def stagewise_alpha(
 ) -> float:
     """Coefficient of the last layer, not negative, the earlier ones being fixed.
 
-    Parameters
-    ----------
-    margins : ndarray of shape (n_samples,)
-        Margins of the last layer.
-    before : ndarray of shape (n_samples,)
-        Sum of the earlier layers' margins times their coefficients.
-    batches, target_margin, mu, sample_weight
-        As in :func:`simplex_alphas`.
+    `before` is the sum of the earlier layers' margins times their coefficients. The other
+    parameters are as in `simplex_alphas`.
     """
     objective = _Objective(
         columns=margins[:, None],
@@ -294,17 +268,9 @@ def reweight(
 ) -> np.ndarray:
     """Factors of the samples' weights at the next layer, with a mean of about 1.
 
-    They are rounded to multiples of 2^-20, so that their sums are exact in any order and a weight
-    of k remains the same as k rows.
-
-    Parameters
-    ----------
-    losses : ndarray of shape (n_samples,)
-        Loss of each sample's margin.
-    strength : float
-        From 0, which weighs all samples alike, to 1, which weighs them by their losses.
-    sample_weight : ndarray of shape (n_samples,) or None, default=None
-        Weights of the mean.
+    A `strength` of 0 weighs all samples alike, and 1 weighs them by their losses. Factors are
+    multiples of 2^-20: their sums are exact in any order, so that a weight of k is the same as k
+    rows.
     """
     mean = np.average(losses, weights=sample_weight)
     if mean <= 0:

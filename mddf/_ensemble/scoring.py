@@ -59,13 +59,8 @@ class OutOfFold(ClassifierMixin, BaseEstimator):
 def needed_gain(tol: Any, scoring: Any) -> Callable[[float], float]:
     """Function from the best score so far to the gain that the next one needs.
 
-    Parameters
-    ----------
-    tol : float or "auto"
-        A number is the gain. "auto" depends on the scale: 0.01 for the margin ratio, and for other
-        scores a hundredth of the distance from the best score to 1, or to 0 if it is not between 0
-        and 1.
-    scoring : str, callable or None
+    A number `tol` is the gain. "auto" is 0.01 for the margin ratio, and for other scores a
+    hundredth of the distance from the best score to 1, or to 0 if it is not between 0 and 1.
     """
     if tol != "auto":
         return lambda best: tol
@@ -79,16 +74,8 @@ def out_of_fold_score(
 ) -> Callable[..., float]:
     """Function that scores out-of-fold probabilities, larger if better.
 
-    Its optional second argument is the rows of the probabilities.
-
-    Parameters
-    ----------
-    scoring : str, callable or None
-        "margin-ratio", a scorer of scikit-learn, or None for accuracy.
-    classes : ndarray of shape (n_classes,), or a list of these
-        A list if there are several outputs.
-    labels : ndarray of int of shape (n_samples,) or (n_samples, n_outputs)
-    sample_weight : ndarray of shape (n_samples,) or None
+    Its optional second argument is the rows of the probabilities. `scoring` is "margin-ratio", a
+    scorer of scikit-learn, or None for accuracy; `classes` is a list if there are several outputs.
     """
 
     def weights(rows: Any) -> Any:
@@ -144,14 +131,7 @@ class OneSEStopper:
     The error of a difference of two scores is estimated by a jackknife: samples are cut into
     blocks, and each block in turn is counted twice. Nothing is left out, so that no class is ever
     missing, whatever the scorer. If scores are means, this is the usual standard error between
-    blocks.
-
-    Parameters
-    ----------
-    score : callable
-        From `out_of_fold_score`.
-    units : ndarray of int of shape (n_samples,)
-        Samples of the same number, such as those of a group, are in the same block.
+    blocks. Samples with the same number in `units`, such as samples of a group, share a block.
     """
 
     def __init__(self, score: Callable[..., float], units: np.ndarray) -> None:

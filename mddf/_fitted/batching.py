@@ -18,17 +18,11 @@ _MIN_ROWS_SENT = 2**17
 
 
 def row_blocks(n_rows: int, row_bytes: int) -> list[tuple[int, int]]:
-    """First rows and ends of blocks.
+    """First rows and ends of blocks, from the memory that the prediction of a row takes.
 
-    Members of other packages multiply matrices by BLAS, where the last bits of a row may depend
-    on the number of rows and on its position. Therefore blocks begin at round numbers, and none of
+    Members of other packages multiply matrices by BLAS, where the last bits of a row may depend on
+    the number of rows and on its position. Therefore blocks begin at round numbers, and none of
     them is short.
-
-    Parameters
-    ----------
-    n_rows : int
-    row_bytes : int
-        Memory that the prediction of a row takes.
     """
     min_rows = _MIN_ROWS if shares_memory() else _MIN_ROWS_SENT
     size = max(1, _BLOCK_BYTES // row_bytes // min_rows) * min_rows
@@ -38,17 +32,7 @@ def row_blocks(n_rows: int, row_bytes: int) -> list[tuple[int, int]]:
 
 
 class BlockResults:
-    """Arrays of all rows that are filled block by block.
-
-    Parameters
-    ----------
-    n_rows : int
-
-    Attributes
-    ----------
-    arrays : list of ndarray
-        Each with one entry for each row.
-    """
+    """Arrays with one entry for each row, which are filled block by block."""
 
     def __init__(self, n_rows: int) -> None:
         self.n_rows = n_rows
@@ -68,16 +52,7 @@ class BlockResults:
 def by_blocks(
     predict: Callable[[int, int], Sequence[np.ndarray]], n_rows: int, row_bytes: int
 ) -> list[np.ndarray]:
-    """Arrays of all rows, from a function that returns the arrays of the rows of a block.
-
-    Parameters
-    ----------
-    predict : callable
-        From the first row and the end of a block to arrays with one entry for each row.
-    n_rows : int
-    row_bytes : int
-        Memory that `predict` takes for a row.
-    """
+    """Arrays of all rows, from a function of the first row and the end of a block."""
     results = BlockResults(n_rows)
     for first, end in row_blocks(n_rows, row_bytes):
         results.put(first, end, predict(first, end))

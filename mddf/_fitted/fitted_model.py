@@ -37,31 +37,15 @@ class Link(Protocol):
 
 @dataclass(frozen=True)
 class StageMember:
-    """A forest of this package as a member of a stage; subclasses describe other members.
+    """A forest of this package as a member of a stage; subclasses describe other members."""
 
-    Attributes
-    ----------
-    models : list
-        Blocks of trees, or fitted estimators.
-    n_columns : int
-        Numbers of a prediction: classes or outputs.
-    unit : float or ndarray of shape (n_outputs,)
-        Unit of the numbers in the leaves.
-    is_rounded : bool
-        Whether vectors are rounded to multiples of `GRAIN`.
-    weight, exponent : float
-        Weight in the average of members, and exponent of its probabilities there.
-    name : str
-        Name in error messages.
-    """
-
-    models: list[Any]
-    n_columns: int
-    unit: float | np.ndarray = 1.0
-    is_rounded: bool = True
-    weight: float = 0.0
-    exponent: float = 1.0
-    name: str = ""
+    models: list[Any]  # blocks of trees, or fitted estimators
+    n_columns: int  # length of a prediction: number of classes or outputs
+    unit: float | np.ndarray = 1.0  # unit of the values in the leaves, or one for each output
+    is_rounded: bool = True  # whether vectors are rounded to multiples of `GRAIN`
+    weight: float = 0.0  # in the average of all members
+    exponent: float = 1.0  # of the probabilities in that average
+    name: str = ""  # for error messages
 
     @property
     def has_trees(self) -> bool:
@@ -123,35 +107,18 @@ class StageMember:
 
 @dataclass(frozen=True)
 class Stage:
-    """A forest, or a layer.
+    """A forest, or a layer of a cascade or deep forest."""
 
-    Attributes
-    ----------
-    raw : Bins
-        Bins of the features.
-    added : Bins
-        Bins of the columns that the stage before adds to them.
-    members : list of StageMember
-    alphas : ndarray of shape (n_stages,)
-        Coefficients of the columns of the stages so far, whose weighted mean the next stage sees.
-    inputs : list of int
-        Members whose vectors make this stage's columns.
-    average_weights : ndarray or None
-        Weights of their mean; None puts them side by side.
-    columns : ndarray of int or None
-        Columns that members see that are not forests; None: all features, as they are.
-    gate : float or None
-        Rows whose mean vector has a probability of at least the gate leave: they keep the vectors
-        of this stage, and later stages do not see them. None: no row leaves.
-    """
-
-    raw: Bins
-    added: Bins
+    raw: Bins  # bins of the features
+    added: Bins  # bins of the columns that the stage before adds
     members: list[StageMember]
+    # Coefficients of the stages so far: the next stage reads the weighted mean of their columns.
     alphas: np.ndarray
-    inputs: list[int]
-    average_weights: np.ndarray | None
-    columns: np.ndarray | None = None
+    inputs: list[int]  # members whose vectors make this stage's columns
+    average_weights: np.ndarray | None  # weights of their mean; None puts them side by side
+    columns: np.ndarray | None = None  # Features that members other than forests read; None: all.
+    # Rows whose mean vector has a probability of at least the gate leave: they keep the vectors of
+    # this stage, and later stages do not see them. None: no row leaves.
     gate: float | None = None
 
     @cached_property
@@ -196,51 +163,29 @@ class Stage:
 
 @dataclass(frozen=True)
 class StageOutput:
-    """Predictions of one stage.
-
-    Attributes
-    ----------
-    stage : Stage
-    vectors : ndarray of shape (n_members, n_rows, n_columns)
-    added : ndarray of shape (n_rows, n_added)
-        Columns that the next stage sees of the stages so far; empty if there are none.
-    """
+    """Predictions of one stage."""
 
     stage: Stage
-    vectors: np.ndarray
+    vectors: np.ndarray  # (n_members, n_rows, n_columns)
+    # Columns of the stages so far that the next stage reads, (n_rows, n_added); may be empty.
     added: np.ndarray
 
 
 @dataclass(frozen=True)
 class FittedStages:
-    """A fitted model.
-
-    Attributes
-    ----------
-    binner : Binner
-    stages : list of Stage
-    n_added : int
-        Columns after the features for the columns that a stage adds.
-    weighs_members : bool
-        Whether predictions are the average of all members by their weights and exponents. If not,
-        they are the mean of the last stage's columns.
-    calibration : Calibration
-        Calibration of the average, with the number of classes of each of several outputs.
-    units : Units or None
-        Units of the targets, if predictions are numbers that were standardised.
-    link : Link or None
-        In gradient boosting, turns raw predictions into probabilities or numbers.
-    largest : float or None
-        Members that are not forests see numbers up to this one.
-    """
+    """A fitted model."""
 
     binner: Binner
     stages: list[Stage]
-    n_added: int = 0
+    n_added: int = 0  # number of columns after the features for what a stage adds
+    # Whether predictions are the average of all members by their weights and exponents. If not,
+    # they are the mean of the last stage's columns.
     weighs_members: bool = False
     calibration: Calibration = UNCALIBRATED
-    units: Units | None = None
+    units: Units | None = None  # of standardised targets
+    # In gradient boosting, turns raw predictions into probabilities or numbers.
     link: Link | None = None
+    # Largest absolute value in the input of members other than forests.
     largest: float | None = None
 
     @property
@@ -293,11 +238,7 @@ class FittedStages:
     def encode(self, table: Table, *, all_columns: bool = False) -> NewRows:
         """Rows of a table as members read them, made block by block.
 
-        Parameters
-        ----------
-        table : Table
-        all_columns : bool, default=False
-            Encode also features that no tree reads.
+        Features that no tree reads are left out, unless `all_columns` is true.
         """
         return NewRows(
             self.binner,
@@ -311,13 +252,9 @@ class FittedStages:
     def run(self, rows: EncodedRows, n_jobs: int | None = None) -> Iterator[StageOutput]:
         """Run the stages one after the other.
 
-        Parameters
-        ----------
-        rows : EncodedRows
-            The `n_added` columns of codes on the right are overwritten: after each stage, they
-            hold the columns that the next one sees. Numbers are needed unless `sees_codes_only`,
-            and levels of `columns_of_levels`.
-        n_jobs : int, default=None
+        The `n_added` columns of codes on the right are overwritten: after each stage, they hold
+        the columns that the next one reads. The rows need numbers unless `sees_codes_only` is
+        true, and levels of `columns_of_levels`.
         """
         if rows.numbers is not None and self.largest is not None:
             rows = replace(rows, numbers=bounded(rows.numbers, self.largest))
@@ -370,17 +307,10 @@ class FittedStages:
         finish: bool = True,
         convert: Conversion | None = None,
     ) -> np.ndarray:
-        """Predictions for all rows.
+        """Predictions for all rows from `encode`.
 
-        Parameters
-        ----------
-        rows : NewRows
-            From `encode`.
-        n_jobs : int or None
-        finish : bool, default=True
-            Whether averages are finished; see `finish`.
-        convert : callable, default=None
-            Applied to the predictions of each block.
+        Averages are finished (see `finish`) unless `finish` is false; `convert` is applied to the
+        predictions of each block.
         """
         results = BlockResults(rows.n_rows)
         for first, end in row_blocks(rows.n_rows, self.row_bytes):

@@ -45,10 +45,7 @@ def select_columns(
 
 
 def bounded(numbers: np.ndarray, largest: float) -> np.ndarray:
-    """Numbers in double precision, with absolute values up to `largest`.
-
-    Most tables have no larger ones, and are not copied.
-    """
+    """Numbers in double precision, clipped to absolute values up to `largest` where needed."""
     numbers = np.asarray(numbers, np.float64)
     smallest_number = np.fmin.reduce(numbers, axis=None, initial=0)
     largest_number = np.fmax.reduce(numbers, axis=None, initial=0)

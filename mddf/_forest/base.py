@@ -438,21 +438,11 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
     def _row_blocks(
         self, table: Table, row_bytes: int, *, coded: bool = False
     ) -> Iterator[tuple[slice, Any]]:
-        """Yield the rows of a table in blocks, as the trees evaluate them.
+        """Yield the rows of a table in blocks, as slices and cells that the trees evaluate.
 
-        Parameters
-        ----------
-        table : Table
-        row_bytes : int
-            Memory that a prediction takes for a row, in addition to its codes.
-        coded : bool, default=False
-            Whether only codes will do. If not, numeric rows stay as they are when comparing them
-            in the trees is faster than coding them.
-
-        Yields
-        ------
-        rows : slice
-        cells : ndarray of uint8 of shape (n_block_rows, n_features) or RawRows
+        `row_bytes` is the memory that a prediction takes for a row, in addition to its codes.
+        Unless `coded` is true, numeric rows stay as they are if comparing them in the trees is
+        faster than coding them.
         """
         n_rows, n_columns = table.shape
         used = predictor.columns_used(self._trees, n_columns)

@@ -117,17 +117,9 @@ class TreeEnsemble:
     ) -> np.ndarray:
         """Average predictions over all features but some, which have the values of a grid.
 
-        scikit-learn calls this method by its name. Nodes that split other features average their
-        children by the weight of the training samples.
-
-        Parameters
-        ----------
-        grid : array of shape (n_points, n_known)
-        features : array of int of shape (n_known,)
-
-        Returns
-        -------
-        ndarray of shape (n_points,), or (n_outputs, n_points) if there are several outputs
+        scikit-learn calls this method by its name, with a grid of shape (n_points, n_known). Nodes
+        that split other features average their children by the weight of the training samples. The
+        result has shape (n_points,), or (n_outputs, n_points) if there are several outputs.
         """
         points = np.asarray(grid, dtype=object)
         numbers = np.full((len(points), self._binner.bins_.n_columns), np.nan)

@@ -22,68 +22,35 @@ TargetT = TypeVar("TargetT", bound=Target)
 
 @dataclass(frozen=True)
 class TrainingRows(Generic[TargetT]):
-    """Rows that a forest is fitted on.
-
-    Attributes
-    ----------
-    table : BinnedTable
-    target : Classes, ClassOutputs or Values
-    sample_weight : ndarray of shape (n_samples,) or None
-    groups : ndarray of int of shape (n_samples,) or None
-        Numbers of the groups that bootstraps draw as a whole.
-    """
+    """Rows that a forest is fitted on."""
 
     table: BinnedTable
     target: TargetT
     sample_weight: np.ndarray | None
-    groups: np.ndarray | None
+    groups: np.ndarray | None  # numbers of the groups that bootstraps draw as a whole
 
 
 @dataclass(frozen=True)
 class DrawnTrees:
-    """Rows that the trees of one fit drew.
+    """Rows that the trees of one fit drew."""
 
-    Attributes
-    ----------
-    sampling : Sampling or None
-        None without a bootstrap: every tree is grown on all rows.
-    n_rows : int
-        Number of training rows.
-    n_trees : int
-    """
-
-    sampling: Sampling | None
-    n_rows: int
+    sampling: Sampling | None  # None without a bootstrap: every tree is grown on all rows
+    n_rows: int  # number of training rows
     n_trees: int
 
 
 @dataclass
 class ForestState:
-    """Trees that have been grown so far, and all that growing more of them needs.
-
-    Attributes
-    ----------
-    binner : Binner
-    entropy : list of int
-        Entropy of the trees' seeds.
-    trees : list of TreeBlock
-        A block for each call of the kernel.
-    importances : ndarray of shape (n_features,)
-        Sum of the trees' importances.
-    out_of_bag : OutOfBagSums or None
-        None if the trees grew without out-of-bag sums.
-    fingerprints : DrawFingerprints or None
-        Of the rows and draws of all trees; None unless all fits had the same.
-    draws : list of DrawnTrees or None
-        An entry for each fit. None if the forest comes from a file, which does not store them.
-    """
+    """Trees that have been grown so far, and all that growing more of them needs."""
 
     binner: Binner
-    entropy: list[int]
-    trees: list[TreeBlock]
-    importances: np.ndarray
-    out_of_bag: OutOfBagSums | None = None
+    entropy: list[int]  # of the trees' seeds
+    trees: list[TreeBlock]  # one block for each call of the kernel
+    importances: np.ndarray  # sum of the trees' importances: (n_features,)
+    out_of_bag: OutOfBagSums | None = None  # None if trees grew without it
+    # None unless all fits had the same rows and draws.
     fingerprints: DrawFingerprints | None = None
+    # One entry for each fit. None if the forest comes from a file, which does not store them.
     draws: list[DrawnTrees] | None = None
 
     @property

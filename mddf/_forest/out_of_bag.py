@@ -25,21 +25,11 @@ OTHER_ROWS = (
 
 @dataclass(frozen=True)
 class OutOfBagSums:
-    """Predictions of every training row by the trees that did not draw it.
+    """Predictions of every training row by the trees that did not draw it."""
 
-    Attributes
-    ----------
-    sums : ndarray of shape (n_rows, n_values)
-        Sum over these trees; see `GrowthResult.sums`.
-    n_trees : ndarray of int64 of shape (n_rows,)
-        Number of these trees.
-    fingerprint : str or None
-        Of the rows, codes and targets; None until a warm start may need it.
-    """
-
-    sums: np.ndarray
-    n_trees: np.ndarray
-    fingerprint: str | None = None
+    sums: np.ndarray  # sum over these trees, (n_rows, n_values); see `GrowthResult.sums`
+    n_trees: np.ndarray  # number of these trees, (n_rows,)
+    fingerprint: str | None = None  # of codes and targets; None until a warm start may need it
 
     def as_tuple(self) -> tuple[np.ndarray, np.ndarray, str | None]:
         """Return the fields as plain data."""
@@ -56,18 +46,10 @@ class OutOfBagSums:
 
 @dataclass(frozen=True)
 class DrawFingerprints:
-    """Fingerprints that tell whether trees of the same seeds leave out the same rows.
+    """Fingerprints that tell whether trees of the same seeds leave out the same rows."""
 
-    Attributes
-    ----------
-    rows : str
-        Of the rows, codes and targets.
-    draws : str
-        Of the way in which they are drawn.
-    """
-
-    rows: str
-    draws: str
+    rows: str  # of codes and targets
+    draws: str  # of the way in which rows are drawn
 
     def as_tuple(self) -> tuple[str, str]:
         """Return the fields as plain data."""
@@ -111,22 +93,10 @@ def predict_out_of_bag(
     trees: Sequence[TreeBlock],
     n_jobs: int | None = None,
 ) -> GrowthResult:
-    """Compute the out-of-bag sums of trees that grew without them.
+    """Compute the out-of-bag sums of trees that grew without them on the table.
 
-    Parameters
-    ----------
-    table : BinnedTable
-        Table that the trees were grown on.
-    target : ClassTarget or ValueTarget
-    job : TreeJob
-        Seeds and sampling of the trees, as they were grown.
-    trees : sequence of Trees or of ValueTrees
-    n_jobs : int, default=None
-
-    Returns
-    -------
-    GrowthResult
-        Sums and numbers of trees as from `grow` with ``held_out=OUT_OF_BAG``.
+    The job has the seeds and sampling of the trees. The result is as from `grow` with
+    ``held_out=OUT_OF_BAG``.
     """
     rows = job.sampling.rows
     has_parts = not isinstance(trees[0], Trees)

@@ -83,15 +83,10 @@ _NATS_PER_BIT = 0.6931471805599453
 def _impurity_in_kernel_unit(
     impurity: float, criterion: str, values: Values | ClassOutputs | None
 ) -> float:
-    """Convert an impurity of the user to the kernel's unit.
+    """Convert an impurity of the user, the mean over the outputs, to the kernel's unit.
 
-    Parameters
-    ----------
-    impurity : float
-        Mean over the outputs. Entropies are in bits, errors in the unit of y or its square.
-    criterion : str
-    values : Values, ClassOutputs or None
-        Targets; None for the classes of one output.
+    The user's entropies are in bits, errors in the unit of y or its square. `values` is None for
+    the classes of one output.
     """
     if not isinstance(values, Values):
         n_outputs = 1 if values is None else len(values.classes)
@@ -130,15 +125,7 @@ def tree_options(
 ) -> TreeOptions:
     """Convert a forest's parameters to the kernel's options.
 
-    Parameters
-    ----------
-    forest : Forest
-    n_samples, n_features : int
-        The shape of the table.
-    values : Values or ClassOutputs, default=None
-        Targets; None for the classes of one output.
-    monotonic : ndarray of int8 of shape (n_columns,), default=None
-        Signs of constraints.
+    `values` is None for the classes of one output; `monotonic` has a sign for each column.
     """
     min_decrease = _impurity_in_kernel_unit(
         float(forest.min_impurity_decrease), forest.criterion, values

@@ -50,18 +50,13 @@ def jackknife(values: np.ndarray, counts: Iterable[np.ndarray]) -> np.ndarray:
     The variance of the forest's prediction is estimated by a sum over the training rows. Its terms
     are squared covariances, over the trees, of the number of times that a tree drew the row and of
     the tree's prediction. A finite number of trees makes this sum too large on average; the
-    expected excess is subtracted.
+    expected excess is subtracted, down to 0 at least.
 
     Parameters
     ----------
     values : ndarray of shape (n_rows, n_trees, n_outputs)
     counts : iterable of ndarray of shape (n_training_rows,)
         For each tree, the number of times that it drew each row.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_outputs)
-        0 where the correction is larger than the sum.
     """
     n_trees = values.shape[1]
     deviations = (values - values.mean(axis=1, keepdims=True)).transpose(0, 2, 1)

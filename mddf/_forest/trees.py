@@ -45,19 +45,10 @@ _UNDEFINED = -2
 
 @dataclass(frozen=True)
 class _ForestData:
-    """Parts of the forest that its trees need for predictions.
-
-    Attributes
-    ----------
-    binner : Binner
-    unit : float or ndarray of shape (n_outputs,)
-        Leaves hold multiples of it.
-    categorical_features : array, "from_dtype" or None
-        The forest's parameter.
-    """
+    """Parts of the forest that its trees need for predictions."""
 
     binner: Binner
-    unit: float | np.ndarray
+    unit: float | np.ndarray  # leaves hold multiples of it
     categorical_features: npt.ArrayLike | None
 
 
@@ -198,18 +189,7 @@ class ForestTree:
         }
 
     def apply(self, X: Any, check_input: bool = True) -> np.ndarray:
-        """Return the leaf that each sample ends in, as a node of `tree_`.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-        check_input : bool, default=True
-            Ignored.
-
-        Returns
-        -------
-        ndarray of int64 of shape (n_samples,)
-        """
+        """Return the leaf of each sample, as a node of `tree_`; `check_input` is ignored."""
         table = read_table(
             self, X, reset=False, categorical_features=self._forest.categorical_features
         )
@@ -217,19 +197,7 @@ class ForestTree:
         return self._nodes.leaves(predictor.leaf_indices([self._block], codes))[:, 0]
 
     def decision_path(self, X: Any, check_input: bool = True) -> sparse.csr_matrix:
-        """Mark the nodes that each sample passes.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-        check_input : bool, default=True
-            Ignored.
-
-        Returns
-        -------
-        csr_matrix of shape (n_samples, n_nodes)
-            1 where a sample passes a node.
-        """
+        """Mark the nodes that each sample passes; `check_input` is ignored."""
         parent = self._nodes.parent
         # From the leaves upwards; paths that have reached the root go on with LEAF.
         steps = [self.apply(X)]

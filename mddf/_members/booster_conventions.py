@@ -54,8 +54,7 @@ def package_of(model: Any) -> str | None:
 def category_learners(model: Any) -> list[Any]:
     """Estimators inside a model that get its columns as they are and can learn categories.
 
-    An estimator behind other steps of a pipeline is not among them: it gets what these steps make
-    of the columns.
+    Estimators behind other steps of a pipeline get the results of these steps, and are left out.
     """
     if _is_category_learner(model):
         return [model]
@@ -93,17 +92,7 @@ def _inner_estimators(model: Any) -> list[Any]:
 
 
 def apply_conventions(model: Any, names: Sequence[Any], categorical: Iterable[int]) -> None:
-    """Set parameters of the boosting estimators inside a model, except those that users have set.
-
-    Parameters
-    ----------
-    model : estimator
-        Not fitted. Changed in place.
-    names : sequence
-        Of the columns.
-    categorical : iterable of int
-        Columns that hold categories.
-    """
+    """Set parameters of the boosting estimators inside a model that users have not set."""
     parts = [model]
     if hasattr(model, "get_params"):
         parts += model.get_params(deep=True).values()
@@ -162,20 +151,12 @@ def _column_numbers(parameter: str, columns: Any, names: list[Any]) -> set[int]:
 
 @dataclass(frozen=True)
 class FrameLayout:
-    """Data frames as the estimators inside a model take them.
+    """Data frames as the estimators inside a model take them."""
 
-    Attributes
-    ----------
-    text_categories : frozenset of int
-        Columns of categories that are text and never missing, as CatBoost needs them.
-    text : frozenset of int
-        Columns of plain text, CatBoost's `text_features`.
-    plain : bool
-        Whether names of columns have no special characters, and categories are text or integers.
-    """
-
+    # Columns of categories that are text and never missing, as CatBoost needs them.
     text_categories: frozenset[int]
-    text: frozenset[int]
+    text: frozenset[int]  # columns of plain text, CatBoost's `text_features`
+    # Whether names of columns have no special characters, and categories are text or integers.
     plain: bool
 
     @classmethod

@@ -134,10 +134,7 @@ def _clone_member(member: Any) -> Any:
 def split_names(
     parameter: str, members: Sequence[Any], own_parameters: Sequence[str]
 ) -> list[tuple[str | None, Any]]:
-    """Names (None for members without one) and members; refuses names as scikit-learn does.
-
-    Names must not be among the `own_parameters` of the estimator.
-    """
+    """Names (None for members without one) and members; refuses names as scikit-learn does."""
     split = [member if is_named(member) else (None, member) for member in members]
     names = [name for name, _ in split if name is not None]
     repeated = [name for name, times in Counter(names).items() if times > 1]

@@ -18,19 +18,11 @@ from mddf._members.booster_conventions import FrameLayout, learns_categories, pl
 @register_serializable("frame columns")
 @dataclass(frozen=True)
 class FrameColumns:
-    """Columns of the table passed to fit.
-
-    Attributes
-    ----------
-    names : list
-    whole : dict of int to str
-        NumPy types of the columns of integers and booleans.
-    of_array : bool
-        Whether X was an array. Only estimators that learn categories then get data frames.
-    """
+    """Columns of the table passed to fit."""
 
     names: list[Any]
-    whole: dict[int, str]
+    whole: dict[int, str]  # NumPy types of the columns of integers and booleans
+    # Whether X was an array. Only estimators that learn categories then get data frames.
     of_array: bool = False
 
     @classmethod
@@ -45,17 +37,10 @@ class FrameColumns:
 
 @dataclass(frozen=True)
 class FrameMaker:
-    """Makes pandas data frames from rows of numbers, with the columns of the table passed to fit.
-
-    Attributes
-    ----------
-    columns : FrameColumns
-    encoders : dict of int to CategoryEncoder
-        By the columns that hold categories.
-    """
+    """Makes pandas data frames of numeric rows, with the columns of the table passed to fit."""
 
     columns: FrameColumns
-    encoders: dict[int, CategoryEncoder]
+    encoders: dict[int, CategoryEncoder]  # by the columns that hold categories
 
     @property
     def codes_of(self) -> dict[int, dict[Any, float]]:
@@ -72,10 +57,9 @@ class FrameMaker:
         return bool(layout.text_categories or layout.text)
 
     def frame(self, numbers: np.ndarray, layout: FrameLayout) -> Any:
-        """Make a data frame of rows of numbers, an ndarray of shape (n_rows, n_columns).
+        """Make a data frame from an array of shape (n_rows, n_columns).
 
-        Categories have their values and the dtype of categories. Missing categories, and
-        categories that are not in the training data, are missing. If there were more categories
+        Categories that are not in the training data are missing. If there were more categories
         than `max_bins`, one of the rarest stands for all that share a code.
         """
         import pandas as pd
@@ -143,14 +127,7 @@ def _name_of_missing(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class ModelInputs:
-    """Rows in the form in which each of several models takes them.
-
-    Attributes
-    ----------
-    numbers : ndarray of shape (n_rows, n_columns)
-    frames : FrameMaker or None
-        None if all models take the array.
-    """
+    """Rows as each of several models takes them: an array, or a data frame for some models."""
 
     numbers: np.ndarray
     frames: FrameMaker | None = None

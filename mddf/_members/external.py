@@ -48,7 +48,7 @@ _ENCODE_FIRST = (
 def kind_of(model: Any) -> str:
     """Type of an estimator by its tags: "classifier", "regressor" or another.
 
-    An estimator without tags is a classifier if it can give probabilities.
+    An estimator without tags is a classifier if it has `predict_proba`.
     """
     if isinstance(model, ClassifierMixin):
         return "classifier"
@@ -73,15 +73,7 @@ def _defines(model: Any, method: str) -> bool:
 def check_external(parameter: str, model: Any, kind: str, n_features: int) -> None:
     """Refuse an object that cannot be a member, before any work is done.
 
-    Parameters
-    ----------
-    parameter : str
-        Name of the parameter that holds it.
-    model : object
-    kind : {"classifier", "regressor"}
-        Required type of estimator.
-    n_features : int
-        Number of columns of its input.
+    `parameter` holds it, `kind` is "classifier" or "regressor", and its input has `n_features`.
     """
     method = METHODS[kind]
     expected = f"{parameter} must hold names or {kind}s with fit and {method}, got"
@@ -101,8 +93,8 @@ def check_external(parameter: str, model: Any, kind: str, n_features: int) -> No
 def _appears_with_fit(model: Any, method: str, n_features: int) -> bool:
     """Whether a method appears when the model is fitted, tried on a few random rows.
 
-    A stack, for instance, has the methods of its final estimator, which fit makes. If the trial
-    fails, the answer is unknown and taken as yes: the fit of the layer shows it.
+    A stack, for instance, has the methods of its final estimator, which fit makes. A failing trial
+    counts as yes: the layer's fit will then raise the error.
     """
     if not hasattr(type(model), method):
         return False
@@ -129,8 +121,7 @@ def _why_missing(model: Any, method: str) -> str:
 def unfitted(model: Any) -> Any:
     """Clone an estimator, or copy it if scikit-learn refuses to clone it.
 
-    scikit-learn refuses estimators of CatBoost 1.2.10 whose parameters are lists, such as
-    `cat_features`: CatBoost copies the list, so that the clone does not hold the same object.
+    CatBoost 1.2.10 copies parameters that are lists, such as `cat_features`, which is refused.
     """
     try:
         return clone(model)
@@ -143,7 +134,7 @@ def unfitted(model: Any) -> Any:
 def weight_parameter(model: Any) -> str | None:
     """Parameter of fit that passes sample weights to every estimator inside; None if none does.
 
-    scikit-learn's metadata routing is off where members are fitted, and does not count here.
+    scikit-learn's metadata routing is off where members are fitted.
     """
     parameter, _ = _weight_route(model)
     return parameter
@@ -193,18 +184,9 @@ def _weighted_estimators(model: Any) -> list[Any]:
 
 @contextmanager
 def blaming(name: str, failure: str, *, model: Any = None, X: Any = None) -> Iterator[None]:
-    """Make errors name the member and its failure, and give a remedy if there is one.
+    """Make errors name the member and its failure, such as "be fitted".
 
-    Parameters
-    ----------
-    name : str
-        The member's name.
-    failure : str
-        Such as "be fitted".
-    model : estimator, default=None
-        That fails.
-    X : array or DataFrame, default=None
-        Its input.
+    With the failing model and its input X, the message includes a remedy if there is one.
     """
     try:
         yield

@@ -19,14 +19,9 @@ class ExternalMember(StageMember):
     """Fitted estimators, which predict from numbers or data frames.
 
     Vectors that are rounded are scaled to sum 1 first.
-
-    Attributes
-    ----------
-    frames : FrameMaker or None
-        None if all of the models take arrays.
     """
 
-    frames: FrameMaker | None = None
+    frames: FrameMaker | None = None  # None if all of the models take arrays
 
     @property
     def has_trees(self) -> bool:

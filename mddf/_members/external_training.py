@@ -39,28 +39,16 @@ _FEW_CELLS = 2**19
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Data on which an external member is trained.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-    target : ndarray of uint16 of shape (n_samples,) or (n_samples, n_outputs), or float64
-        Codes of classes, or numbers of shape (n_samples, n_columns).
-    n_columns : int
-        Number of classes, or of outputs of a regression.
-    sample_weight : ndarray of shape (n_samples,) or None
-    n_classes_per_output : sequence of int or None, default=None
-        For classes of several outputs.
-    frames : FrameMaker or None, default=None
-        Makes data frames of rows of X, for estimators that take them.
-    """
+    """Data on which an external member is trained."""
 
     X: np.ndarray
+    # uint16 codes of classes, (n_samples,) or (n_samples, n_outputs); or float64, (n_samples,
+    # n_columns)
     target: np.ndarray
-    n_columns: int
+    n_columns: int  # number of classes, or of outputs of a regression
     sample_weight: np.ndarray | None
-    n_classes_per_output: Sequence[int] | None = None
-    frames: FrameMaker | None = None
+    n_classes_per_output: Sequence[int] | None = None  # for classes of several outputs
+    frames: FrameMaker | None = None  # for estimators that take data frames
 
     @property
     def is_regression(self) -> bool:
@@ -82,16 +70,8 @@ class TrainingData:
 def external_vectors(model: Any, inputs: ModelInputs, n_columns: int, name: str) -> np.ndarray:
     """Predictions of a fitted external model, of shape (n_rows, n_columns).
 
-    A classifier may have been trained on some of the classes; the others get probability 0.
-
-    Parameters
-    ----------
-    model : estimator, OnePerOutput or SomeClassesClassifier
-    inputs : ModelInputs
-    n_columns : int
-        Number of classes, or of outputs of a regression.
-    name : str
-        The member's name in errors; if empty, the name of the model's class.
+    A classifier may have been trained on some of the classes; the others get probability 0. `name`
+    is the member's name in errors, by default the name of its class.
     """
     if isinstance(model, OnePerOutput):
         outputs = zip(model.models, model.widths, strict=True)
@@ -130,16 +110,7 @@ def _checked(name: str, predictions: Any, shape: tuple[int, int], *, least: floa
 
 
 def n_fits(estimator: Any, n_classes_per_output: Sequence[int] | None, n_targets: int = 1) -> int:
-    """Number of models that are fitted on a part: one, or one for each output.
-
-    Parameters
-    ----------
-    estimator : estimator
-    n_classes_per_output : sequence of int or None
-        For classes of several outputs.
-    n_targets : int, default=1
-        Number of outputs of a regression.
-    """
+    """Number of models that are fitted on a part: one, or one for each output."""
     if n_classes_per_output is not None:
         return 1 if _learns_class_outputs(estimator) else len(n_classes_per_output)
     return 1 if n_targets == 1 or _learns_targets(estimator) else n_targets
@@ -275,12 +246,14 @@ def fit_external(
     n_jobs: int | None,
     name: str = "",
 ) -> list[Any]:
-    """Fit clones of a classifier or regressor on parts of the rows.
+    """Fit clones of a classifier or regressor on parts of the rows, and predict the other rows.
+
+    An estimator whose fit takes no weights gets rows that are drawn in proportion to them. A part
+    without any row to train on that has a weight is refused with a ValueError.
 
     Parameters
     ----------
     estimator : estimator
-        If its fit takes no weights, it gets rows that are drawn in proportion to them.
     data : TrainingData
     parts : sequence of (train, held out)
         Rows. Nothing is predicted where the rows held out are None.
@@ -288,16 +261,11 @@ def fit_external(
         For the random states.
     n_jobs : int or None
     name : str, default=""
-        The estimator's name in errors, by default that of its class.
+        The estimator's name in errors, by default the name of its class.
 
     Returns
     -------
     list of (model, ndarray of shape (n_held_out, n_columns) or None)
-
-    Raises
-    ------
-    ValueError
-        If a part has no row with a weight to train on.
     """
     weights = data.sample_weight
     if weights is not None:

@@ -64,20 +64,11 @@ _MANY_LEVELS = 16
 @register_serializable("normal scores")
 @dataclass
 class NormalScores:
-    """Encoding of numbers by the normal variable's quantiles, and of categories by indicators.
+    """Encoding of columns by normal quantiles of the numbers, and by indicators of categories."""
 
-    Attributes
-    ----------
-    encoding : FeatureEncoding
-        Encoding of the categories.
-    values, scores : list of ndarray
-        Knots of each numeric column in ascending order, and the scores at the knots, between which
-        scores are interpolated.
-    """
-
-    encoding: FeatureEncoding
-    values: list[np.ndarray]
-    scores: list[np.ndarray]
+    encoding: FeatureEncoding  # of the categories
+    values: list[np.ndarray]  # knots of each numeric column, in ascending order
+    scores: list[np.ndarray]  # at the knots, interpolated between them
 
     @classmethod
     def from_rows(cls, X: np.ndarray, encoding: FeatureEncoding) -> NormalScores:
@@ -121,18 +112,11 @@ class NormalScores:
     def distances(
         self, X: np.ndarray, landmarks: np.ndarray, encoded: np.ndarray | None = None
     ) -> np.ndarray:
-        """Sums of absolute differences between rows and landmarks.
+        """Sums of absolute differences between rows and landmarks, which `dense` has encoded.
 
         Terms are added one after the other, numbers first. If columns have many levels, different
-        categories are counted by column, as there are far fewer columns than indicators.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_rows, n_features)
-        landmarks : ndarray of shape (n_landmarks, n_encoded)
-            Training rows, encoded by `dense`.
-        encoded : ndarray of shape (n_rows, n_encoded), default=None
-            The rows of X, encoded by `dense`, if they are known.
+        categories are counted by column, as there are far fewer columns than indicators. `encoded`
+        are the rows of X, encoded by `dense`, if they are known.
         """
         encoding = self.encoding
         n_numbers = len(self.values)
@@ -164,8 +148,8 @@ def _choose_knots(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _n_different(places: np.ndarray, indicators: np.ndarray) -> np.ndarray:
     """Number of indicators that differ between rows and landmarks.
 
-    A landmark has an indicator of 1 in each categorical column. A row has none, and -1 as the
-    place, if its category is not among the training rows.
+    A landmark has one indicator of 1 in each categorical column. A row has none, and the place -1,
+    if its category is not among the training rows.
     """
     landmark_places = np.nonzero(indicators)[1].reshape(len(indicators), places.shape[1])
     n_different = np.zeros((len(places), len(indicators)), np.int16)
@@ -243,10 +227,10 @@ class KernelRidge(BaseEstimator):
     def _learn(
         self, X: np.ndarray, values: np.ndarray, sample_weight: np.ndarray | None
     ) -> HeldOut:
-        """Fit values of shape (n_samples, n_outputs).
+        """Fit values (n_samples, n_outputs), and predict some of the rows by leave-one-out.
 
-        The predictions of the result are the values themselves if neither the choice of a penalty
-        nor calibration needs leave-one-out predictions.
+        The predictions are the values themselves if neither the penalty nor calibration needs
+        them.
         """
         # 1. Draw rows.
         self.n_features_in_ = X.shape[1]
@@ -360,8 +344,7 @@ class KernelRidge(BaseEstimator):
 
         Numbers for a Gaussian kernel are rounded, so that distances are exact in whatever order
         they are added. Normal scores are not: terms of Laplace kernels are added one after the
-        other, and scores halfway between two knots would be ties, which exported graphs round
-        differently.
+        other, and exported graphs would round scores halfway between two knots differently.
         """
         encoded = self.encoding_.dense(X)
         return encoded if isinstance(self.encoding_, NormalScores) else _round_to_grain(encoded)

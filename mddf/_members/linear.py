@@ -51,21 +51,13 @@ def sums_in_turn(terms: np.ndarray) -> np.ndarray:
 @register_serializable("feature encoding")
 @dataclass
 class FeatureEncoding:
-    """Encoding of tables for linear models: scaled numbers and one column for each category.
-
-    Attributes
-    ----------
-    categorical : ndarray of bool of shape (n_features,)
-    means, scales : ndarray of shape (n_numbers,)
-        Means replace missing numbers.
-    places : ndarray of int32 of shape (n_categorical, 257)
-        Columns of missing values, of code 0, of code 1, and so on; -1 for codes that are not in
-        the training rows.
-    """
+    """Encoding of tables for linear models: scaled numbers and one column for each category."""
 
     categorical: np.ndarray
-    means: np.ndarray
+    means: np.ndarray  # of the numeric columns; they replace missing numbers
     scales: np.ndarray
+    # Columns of missing values, of code 0, of code 1 and so on: (n_categorical, 257). -1 for codes
+    # that are not in the training rows.
     places: np.ndarray
 
     @classmethod

@@ -129,11 +129,8 @@ def resolve_members(
     auto : sequence of str
         Names of the members of "auto".
     kind : {"classifier", "regressor"}
-        Required type of the members.
-    n_features : int
-        Number of columns of the members' input.
-    max_bins : int
-        Most bins of a column of the layer's table.
+    n_features, max_bins : int
+        Columns of the layer's table, and most bins of a column.
     own_parameters : sequence of str
         Parameters of the estimator, which must not be names of members.
     """
@@ -204,9 +201,8 @@ def _check_parameters(model: Any) -> None:
 def grows_on_codes(model: Any, max_bins: int) -> bool:
     """Whether a model is gradient boosting that can grow on a layer's binned table.
 
-    The layer chooses the rounds on its folds, or grows all. A model with another loss, other rows
-    or another score for early stopping, or other bins or categories is fitted as an external
-    estimator.
+    The layer chooses the rounds on its folds, or grows all. Models with another loss, early
+    stopping, bins or categories are fitted as external estimators.
     """
     if not isinstance(model, GradientBoosting):
         return False

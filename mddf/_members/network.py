@@ -171,9 +171,9 @@ class Network(BaseEstimator):
 def _drop_light_rows(
     X: np.ndarray, targets: np.ndarray, weight: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Drop rows with a negligible share of the largest weight, and scale weights by the largest.
+    """Drop rows of negligible weight, and scale weights by the largest.
 
-    Their targets could be too large for single precision once all targets are scaled.
+    Scaled targets of such rows could be too large for single precision.
     """
     if weight is None:
         return X, targets, None

@@ -13,33 +13,19 @@ from mddf._base.serialization import register_serializable
 @register_serializable("classifiers by output")
 @dataclass(frozen=True)
 class OnePerOutput:
-    """Fitted classifiers or regressors, one for each output.
-
-    Attributes
-    ----------
-    models : list of estimator
-    widths : list of int
-        Number of columns of each output's predictions: of its classes, or 1.
-    """
+    """Fitted classifiers or regressors, one for each output."""
 
     models: list[Any]
-    widths: list[int]
+    widths: list[int]  # number of columns of each output's predictions: of its classes, or 1
 
 
 @register_serializable("classifier of some classes")
 @dataclass(frozen=True)
 class SomeClassesClassifier:
-    """A fitted classifier of another package that was trained on rows without some of the classes.
+    """A fitted classifier that was trained on rows without some of the classes.
 
     XGBoost requires that the labels of n classes are 0 to n - 1.
-
-    Attributes
-    ----------
-    model : estimator
-        Its labels are positions in `classes`.
-    classes : ndarray of int64
-        Codes of the classes of the training rows, in order.
     """
 
-    model: Any
-    classes: np.ndarray
+    model: Any  # its labels are positions in `classes`
+    classes: np.ndarray  # codes of the classes of the training rows, in order

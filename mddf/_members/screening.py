@@ -34,20 +34,9 @@ def screened(
     A tree takes the best of many columns for each split. Where columns outnumber rows by much, a
     column that splits badly at the root is hardly ever worth its time further down.
 
-    Parameters
-    ----------
-    X : ndarray of float64 of shape (n_rows, n_columns)
-        Codes of categories are taken as numbers. Missing values lie above all other values.
-    targets : ndarray of float64 of shape (n_rows, n_targets)
-        Indicators of classes, or numbers.
-    weight : ndarray of shape (n_rows,) or None
-    min_samples_leaf : int
-        Rows that a split leaves on either side, at least.
-
-    Returns
-    -------
-    ndarray of int
-        In ascending order.
+    Codes of categories in X are taken as numbers, and missing values lie above all other values.
+    `targets` of shape (n_rows, n_targets) are indicators of classes, or numbers. A split leaves at
+    least `min_samples_leaf` rows on either side.
     """
     n_rows, n_columns = X.shape
     if not is_wide(n_rows, n_columns):
@@ -67,17 +56,8 @@ def split_gains(
 ) -> list[np.ndarray]:
     """Decrease of the sum of squared errors by the best split of each column.
 
-    Parameters
-    ----------
-    X, targets, weight
-        Same as for `screened`. X may hold codes of one byte, which are sorted much faster.
-    leaf_sizes : sequence of int
-        Rows that a split leaves on either side, at least.
-
-    Returns
-    -------
-    list of ndarray of shape (n_columns,)
-        One array for each of `leaf_sizes`.
+    The parameters are as in `screened`. X may hold codes of one byte, which are sorted much
+    faster. The result has an array of shape (n_columns,) for each of `leaf_sizes`.
     """
     n_rows, n_columns = X.shape
     n_block_columns = max(1, _BLOCK_CELLS // (n_rows * targets.shape[1]))

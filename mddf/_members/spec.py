@@ -13,31 +13,19 @@ from mddf._trees.grower import GrowsTrees
 
 @dataclass(frozen=True)
 class MemberSpec:
-    """Untrained forest, or another classifier or regressor, for a layer.
+    """Untrained forest, or another classifier or regressor, for a layer."""
 
-    Attributes
-    ----------
-    name : str
-        Name in tables.
-    model : estimator
-        Not fitted.
-    kind : str or None
-        Kind of a forest or boosting that is a member by its name: "random", "completely-random",
-        "boosted" or "boosted-leaf-wise".
-    is_boosted : bool, default=False
-        Whether it is gradient boosting that grows on the binned table. The models of all folds are
-        kept, as their mean is better than one model fitted on all rows.
-    is_external : bool, default=False
-        Whether it is a user's estimator, which gets the columns of a data frame as they are.
-    chosen : dict or None, default=None
-        Parameters of the model that its fit on the first fold has chosen for the other folds.
-    """
-
-    name: str
-    model: Any
+    name: str  # in tables
+    model: Any  # not fitted
+    # Kind of a forest or boosting that is a member by its name: "random", "completely-random",
+    # "boosted" or "boosted-leaf-wise".
     kind: str | None
+    # Whether it is gradient boosting that grows on the binned table. The models of all folds are
+    # kept, as their mean is better than one model fitted on all rows.
     is_boosted: bool = False
+    # Whether it is a user's estimator, which gets the columns of a data frame as they are.
     is_external: bool = False
+    # Parameters of the model that its fit on the first fold has chosen for the other folds.
     chosen: dict[str, Any] | None = None
 
     def with_chosen(self, chosen: dict[str, Any] | None) -> MemberSpec:
