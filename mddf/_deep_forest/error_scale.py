@@ -69,10 +69,10 @@ def fit_error_scale(
     """Fit forests to absolute errors of shape (n_samples, n_outputs)."""
     weight = trainer.task.weight
     n_samples = len(errors)
-    target = Values.of(errors, weight)
+    target = Values.from_targets(errors, weight)
     growth = grower.grow(
         trainer.feature_table,
-        target.cells,
+        target.kernel_target,
         _tree_jobs(trainer, n_samples, entropy),
         n_jobs=trainer.n_jobs,
         **trainer.growing_limits,

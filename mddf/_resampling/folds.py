@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from mddf._base.messages import short
 from mddf._base.validation import naming
-from mddf._targets.target_validation import numbered, plain_array
+from mddf._targets.target_validation import encode_groups, plain_array
 
 Folds = list[tuple[np.ndarray, np.ndarray]]
 # Number of folds of cv=None, as in scikit-learn.
@@ -142,7 +142,7 @@ def check_groups(groups: Any, labels: np.ndarray) -> Groups:
             # The check adds the values up, among which may be infinities.
             with np.errstate(invalid="ignore"):
                 assert_all_finite(values, input_name="groups")
-        numbers, in_order = numbered(values)
+        numbers, in_order = encode_groups(values)
         # Splitters find equal groups by sorting: groups that cannot be sorted become numbers.
         return Groups(values=values if in_order else numbers, numbers=numbers)
 
