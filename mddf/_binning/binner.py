@@ -30,7 +30,7 @@ from mddf._input.subjects import (
     looks_like_subjects,
     warn_of_subjects,
 )
-from mddf._input.table import ArrayTable, Column, Table, TogetherCells
+from mddf._input.table import ArrayTable, Column, ObjectBlock, Table
 
 # Expected share of unknown categories for stored models that do not hold one. A warning needs
 # twice the expected share: these models warned if half of the rows had an unknown category.
@@ -308,7 +308,7 @@ class Binner:
         self.encoders_: dict[int, CategoryEncoder] = {}
         self.unknown_limits_: dict[int, float] = {}
         self.kinds_: list[str | None] = [NUMBER] * table.shape[1]
-        compared = self.categorical_ | (~table.hold_numbers & (table.names is not None))
+        compared = self.categorical_ | (~table.numeric_types & (table.names is not None))
         for c in np.flatnonzero(compared).tolist():
             column = table.column(c)
             self.kinds_[c] = column.kind
@@ -396,9 +396,9 @@ class Binner:
             return table.numbers(columns)
         block = np.full((table.shape[0], len(columns)), np.nan)
         not_numeric = np.flatnonzero(~numeric).tolist()
-        if table.together is not None:
+        if table.object_block is not None:
             not_numeric = self._look_up(
-                table.together, columns, not_numeric, out=block, unknown=unknown, levels=levels
+                table.object_block, columns, not_numeric, out=block, unknown=unknown, levels=levels
             )
         for i in not_numeric:
             column = table.column(columns[i])
@@ -423,7 +423,7 @@ class Binner:
 
     def _look_up(
         self,
-        together: TogetherCells,
+        object_block: ObjectBlock,
         columns: range,
         places: list[int],
         *,
@@ -434,7 +434,7 @@ class Binner:
         """Write the codes of a small table's categories to `out`, and return the places left."""
         known = () if levels is None else levels.columns
         kinds = {c: self.kinds_[c] for i in places if (c := columns[i]) not in known}
-        coded = look_up_all(together, self.encoders_, kinds)
+        coded = look_up_all(object_block, self.encoders_, kinds)
         out[:, [c - columns.start for c in coded.columns]] = coded.codes.T
         if unknown is not None and coded.unknown.any():
             counts = np.count_nonzero(coded.unknown, axis=1).tolist()
@@ -448,7 +448,7 @@ class Binner:
         if table.names is None:
             return ~self.categorical_[part]
         as_in_fit = np.array([kind in (NUMBER, None) for kind in self.kinds_[part]])
-        return ~self.categorical_[part] & as_in_fit & table.hold_numbers[part]
+        return ~self.categorical_[part] & as_in_fit & table.numeric_types[part]
 
     def unknown_counts(self, table: Table) -> dict[int, int]:
         """Count the rows with an unknown category, for each categorical column."""

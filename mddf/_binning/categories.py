@@ -13,7 +13,7 @@ from sklearn.preprocessing import OrdinalEncoder
 
 from mddf._base.messages import warn
 from mddf._input.cell_values import missing_cells
-from mddf._input.table import Column, Factors, TogetherCells
+from mddf._input.table import Column, Factors, ObjectBlock
 from mddf._targets.weights import summed_weights
 
 # A warning that a column has nearly as many categories as rows needs this many rows and this share
@@ -108,7 +108,7 @@ class CategoryEncoder:
         """Codes of a column's cells as float64; NaN for missing and unknown ones."""
         cells = column.cells
         if isinstance(cells, Factors):
-            return self.look_up(cells.different)[cells.numbers]
+            return self.look_up(cells.distinct)[cells.indices]
         return self.look_up(cells.values)
 
     def look_up(self, values: np.ndarray) -> np.ndarray:
@@ -128,7 +128,7 @@ class CategoryEncoder:
         """
         n = len(self.categories)
         cells = column.cells
-        values = cells.different if isinstance(cells, Factors) else cells.values
+        values = cells.distinct if isinstance(cells, Factors) else cells.values
         if n and values.dtype.kind != "O" and self.categories.dtype.kind != "O":
             levels = np.searchsorted(self.categories, values)
             is_known = self.categories[np.minimum(levels, n - 1)] == values
@@ -137,7 +137,7 @@ class CategoryEncoder:
             listed = map(self._levels.get, values.astype(object).tolist(), repeat(n + 1))
             levels = np.fromiter(listed, np.int64, len(values))
         if isinstance(cells, Factors):
-            levels = levels[cells.numbers]
+            levels = levels[cells.indices]
         return np.where(column.missing, n, levels).astype(np.int64)
 
     def codes_of_levels(self, levels: np.ndarray) -> np.ndarray:
@@ -182,8 +182,8 @@ class CategoryEncoder:
 def _fitted_encoder(column: Column, weights: np.ndarray | None, max_codes: int) -> OrdinalEncoder:
     counted = slice(None) if weights is None else weights > 0
     cells = column.cells
-    if isinstance(cells, Factors) and len(cells.different) <= max_codes:  # each gets a code
-        values = cells.different[np.unique(cells.numbers[counted])]
+    if isinstance(cells, Factors) and len(cells.distinct) <= max_codes:  # each gets a code
+        values = cells.distinct[np.unique(cells.indices[counted])]
     else:
         values = cells.values[counted]
     if any(issubclass(kind, _NO_CATEGORIES) for kind in set(map(type, values))):
@@ -215,7 +215,7 @@ def _is_number(text: str) -> bool:
 
 
 def look_up_all(
-    together: TogetherCells,
+    object_block: ObjectBlock,
     encoders: Mapping[int, CategoryEncoder],
     kinds: Mapping[int, str | None],
 ) -> CodedColumns:
@@ -223,17 +223,17 @@ def look_up_all(
     columns: list[int] = []
     places: list[int] = []
     for c, kind in kinds.items():
-        place = together.places.get(c)
+        place = object_block.places.get(c)
         encoder = encoders.get(c)
         if place is None or encoder is None or kind is None or not encoder.knows_objects:
             continue
-        if together.kinds[place] == kind:
+        if object_block.kinds[place] == kind:
             columns.append(c)
             places.append(place)
     get_codes = [encoders[c].codes_by_category.get for c in columns]
-    cells = together.values[places].tolist()
+    cells = object_block.values[places].tolist()
     # One iterator over all cells: nothing is called per column except the lookups themselves.
     flat = chain.from_iterable(map(map, get_codes, cells, repeat(repeat(np.nan))))
-    shape = (len(columns), together.values.shape[1])
+    shape = (len(columns), object_block.values.shape[1])
     codes = np.fromiter(flat, np.float64, shape[0] * shape[1]).reshape(shape)
-    return CodedColumns(columns, codes, np.isnan(codes) & ~together.missing[places])
+    return CodedColumns(columns, codes, np.isnan(codes) & ~object_block.missing[places])
