@@ -97,18 +97,18 @@ class ShownWarnings:
     keys: set[tuple[str, str, int]] = field(default_factory=set)
 
 
-# So many places are remembered: nested contexts that record, and those before them.
+# Eight places are remembered: nested contexts that record warnings, and earlier ones.
 _shown: deque[ShownWarnings] = deque(maxlen=8)
 
 
-def _shown_there() -> set[tuple[str, str, int]]:
-    """Warnings that were shown where the next one will be."""
+def _keys_of_current_sink() -> set[tuple[str, str, int]]:
+    """Keys of the warnings that were shown in the same place as the next one will be."""
     # `catch_warnings(record=True)` puts the method of a new list there.
     show = getattr(warnings, "_showwarnmsg_impl", None)
     sink = getattr(show, "__self__", show)
-    for shown in _shown:
-        if shown.sink is sink:
-            return shown.keys
+    for warnings_of_sink in _shown:
+        if warnings_of_sink.sink is sink:
+            return warnings_of_sink.keys
     _shown.append(ShownWarnings(sink))
     return _shown[-1].keys
 
@@ -128,13 +128,14 @@ def warn(message: str, category: type[Warning] = UserWarning, *, kind: str | Non
     while frame.f_back and _module(frame).partition(".")[0] in _SKIPPED_MODULES:
         frame = frame.f_back
     filename = frame.f_code.co_filename
-    shown = _shown_there()
+    shown_keys = _keys_of_current_sink()
     key = (f"{category.__name__}: {kind}", filename, frame.f_lineno)
-    if kind is not None and key in shown:
+    if kind is not None and key in shown_keys:
         return
     registry = frame.f_globals.setdefault("__warningregistry__", {})
     warnings.warn_explicit(message, category, filename, frame.f_lineno, _module(frame), registry)
-    shown.add(key)  # after it: a warning that is an error is raised each time
+    # Afterwards, since a warning that filters turn into an error is raised each time.
+    shown_keys.add(key)
 
 
 class Renamed:
