@@ -18,13 +18,10 @@ _MIN_CPU_SECONDS = 1e-3
 class Clock:
     """Remaining time of a fit.
 
-    Parameters
-    ----------
-    limit : float or None
-        Seconds from now on; None for no limit.
-
     Attributes
     ----------
+    limit : float or None
+        Seconds from the beginning; None for no limit.
     end : float
         When work is cut off, by the clock `monotonic`; infinite without a limit.
     whole : bool

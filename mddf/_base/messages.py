@@ -79,18 +79,12 @@ def _letters(name: object) -> str:
 
 @dataclass(frozen=True)
 class ShownWarnings:
-    """Warnings that went to the same place: a screen, or the list of a test.
+    """Kind, file and line of each warning that went to the same place: a screen, or a test's list.
 
     Python has a registry of its own, but forgets it whenever filters change, which scikit-learn's
     cross-validation does for every fold. A test that records warnings has a list of its own, and
-    gets those that were shown before.
-
-    Attributes
-    ----------
-    sink : object
-        Held, so that no other one gets its identity.
-    keys : set of tuple
-        Kind, file and line of each warning.
+    also gets warnings that were shown before. The `sink` is stored so that no other object gets
+    its identity.
     """
 
     sink: Any
@@ -116,13 +110,8 @@ def _keys_of_current_sink() -> set[tuple[str, str, int]]:
 def warn(message: str, category: type[Warning] = UserWarning, *, kind: str | None = None) -> None:
     """Warn about the user's line that called this package, directly or through other packages.
 
-    Parameters
-    ----------
-    message : str
-    category : type, default=UserWarning
-    kind : str, default=None
-        Of messages of a kind, whose numbers may differ, one is shown for each line of the user's
-        code, so that a cross-validation does not repeat it for each fold. None shows all.
+    Of messages of the same `kind`, whose numbers may differ, one is shown for each line of the
+    user's code, so that a cross-validation does not repeat it for each fold. None shows all.
     """
     frame = sys._getframe(1)
     while frame.f_back and _module(frame).partition(".")[0] in _SKIPPED_MODULES:
@@ -141,12 +130,7 @@ def warn(message: str, category: type[Warning] = UserWarning, *, kind: str | Non
 class Renamed:
     """Descriptor for a fitted attribute under its former name, with a FutureWarning.
 
-    Parameters
-    ----------
-    name : str
-        The present name.
-    former : callable, optional
-        Function from the present value to the value under the former name.
+    `name` is the present name; `former` converts the present value to the former one.
     """
 
     def __init__(self, name: str, former: Callable[[Any], Any] = lambda value: value) -> None:

@@ -154,12 +154,8 @@ def in_threads(
 ) -> list[Any]:
     """Call ``function(first, last, cancel)`` for every range, in parallel threads.
 
-    These are always threads of this process, so that the function may write to arrays.
-
-    Returns
-    -------
-    list
-        The results, in the order of the ranges.
+    Returns the results in the order of the ranges. These are always threads of this process, so
+    that the function may write to arrays.
     """
     # A single range takes no thread.
     if len(ranges) == 1:

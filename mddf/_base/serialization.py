@@ -28,12 +28,8 @@ def publish(namespace: dict[str, Any]) -> None:
     """Set ``__module__`` of the objects that a package exports to the package.
 
     pickle and skops store a class or a function by its name and ``__module__``. ``dir`` of the
-    package leaves out names that the package itself imports, such as this function.
-
-    Parameters
-    ----------
-    namespace : dict
-        The package's ``globals()``.
+    package leaves out names that the package itself imports, such as this function. `namespace` is
+    the result of the package's ``globals()``.
     """
     package = namespace["__name__"]
     for name in namespace["__all__"]:
@@ -79,16 +75,8 @@ def from_state(state: dict[str, Any]) -> Any:
     """Restore a part of a model from its stored state.
 
     Pickles of parts, such as the trees of a forest, call this function by its name, so that they
-    do not depend on the module of the part's class.
-
-    Parameters
-    ----------
-    state : dict
-        Arrays, dicts, lists, numbers and strings, with the number of the format.
-
-    Returns
-    -------
-    object
+    do not depend on the module of the part's class. The state is plain data with the number of the
+    format.
     """
     return from_plain(_unstamped(state, "part of a model"))
 

@@ -135,13 +135,7 @@ def check_lengths(X: Any, **arrays: npt.ArrayLike | None) -> None:
 def monotonic_signs(estimator: Any, categorical: np.ndarray, n_scores: int) -> np.ndarray | None:
     """Convert `monotonic_cst` to a sign for each feature; None if all are 0.
 
-    Parameters
-    ----------
-    estimator : object
-        With `monotonic_cst`, `n_features_in_` and perhaps `feature_names_in_`.
-    categorical : ndarray of bool of shape (n_features,)
-    n_scores : int
-        Number of outputs, or of scores of classes. Constraints are only allowed for one.
+    Constraints are only allowed if `n_scores`, the number of outputs or scores of classes, is 1.
     """
     constraints = estimator.monotonic_cst
     refuse_booleans("monotonic_cst", constraints)

@@ -116,16 +116,9 @@ class Binner:
     ) -> BinnedTable:
         """Learn the bins of a table and code it for growing trees.
 
-        Parameters
-        ----------
-        table : Table
-        sample_weight : ndarray of shape (n_rows,), default=None
-            A row of weight k counts as k rows. Rows of weight 0 are ignored.
-        n_spare : int, default=0
-            Number of columns to add on the right. They are constant until they are replaced.
-        has_groups : bool, default=False
-            Whether the user passed groups. If not, there is a warning of columns that look like
-            identifiers of repeated subjects.
+        A row of weight k counts as k rows. The coded table gets `n_spare` constant columns on the
+        right, to be replaced later. Unless the user passed groups (`has_groups`), there is a
+        warning of columns that look like identifiers of repeated subjects.
         """
         if sample_weight is not None and np.all(sample_weight == sample_weight[0]):
             sample_weight = None
@@ -178,14 +171,9 @@ class Binner:
         numbers : ndarray of float64 of shape (n_rows, n_columns), default=None
             Output array for the result of :meth:`numbers`, so that the table is read only once.
         wanted : ndarray of bool of shape (n_columns,), default=None
-            Columns whose codes are needed; those of other columns may be 0. None for all.
+            Columns whose codes are needed; other columns may be 0. None for all.
         levels : CategoryLevels or None, default=None
-            Levels of some columns that are known already, so that their cells are not looked up
-            again.
-
-        Returns
-        -------
-        ndarray of uint8 of shape (n_rows, n_columns + n_spare)
+            Levels of some columns that are known already, whose cells are not looked up again.
         """
         codes = np.zeros((table.shape[0], table.shape[1] + n_spare), np.uint8)
         unknown: dict[int, int] = {}
@@ -207,7 +195,7 @@ class Binner:
         return codes
 
     def is_plain(self, table: Table) -> bool:
-        """Whether a table is an array of numbers without categories."""
+        """Whether a table is a numeric array without categories."""
         return isinstance(table, ArrayTable) and table.are_numbers and not self.encoders_
 
     def plain_numbers(self, table: Table) -> np.ndarray | None:
@@ -281,12 +269,8 @@ class Binner:
     def is_missing(self, column: Column, c: int) -> bool:
         """Whether all cells of column `c` of a new table count as missing, so that none is read.
 
-        A column without values has no kind. It is missing if it has one in the other table.
-
-        Raises
-        ------
-        TypeError
-            If the kind of the values differs from the kind at fit.
+        This holds for a column that had values only in fit, or has values only now. A TypeError
+        refuses values of another kind than in fit.
         """
         kind_at_fit = self.kinds_[c]
         kind = column.kind
@@ -386,10 +370,10 @@ class Binner:
         unknown: dict[int, int] | None = None,
         levels: CategoryLevels | None = None,
     ) -> np.ndarray:
-        """Convert some columns to numbers; their kinds must be those of the fit.
+        """Convert some columns to numbers; a TypeError refuses kinds that differ from the fit.
 
-        For each column with unknown categories, the number of their rows is written to `unknown`.
-        `levels` are the levels of some columns, if they are known already.
+        The number of rows with an unknown category is written to `unknown`, for each column that
+        has any. `levels` are the levels of some columns, if they are known already.
         """
         numeric = self._surely_numeric(table, columns)
         if numeric.all():
@@ -515,20 +499,8 @@ class NewRows:
     """Rows of a table to predict, encoded in blocks as codes and, on request, as numbers.
 
     Arrays of numbers are encoded block by block. Other tables are coded as a whole, since the kind
-    of a column and its share of unknown categories depend on all rows.
-
-    Parameters
-    ----------
-    binner : Binner
-    table : Table
-    n_spare : int, default=0
-        Number of columns to add on the right of the codes.
-    wanted : ndarray of bool of shape (n_columns,), default=None
-        Columns whose codes are needed; those of other columns may be 0. None for all.
-    numbers : bool, default=False
-        Whether to return numbers in addition to codes.
-    levels : sequence of int, default=()
-        Columns whose levels are returned.
+    of a column and its share of unknown categories depend on all rows. `n_spare` and `wanted` are
+    the parameters of `Binner.transform`; `levels` are the columns whose levels are returned.
     """
 
     def __init__(

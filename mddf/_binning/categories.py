@@ -39,10 +39,7 @@ class CodedColumns:
 class CategoryEncoder:
     """Codes of a column's categories: 0, 1, ... in sorted order; the rarest may share the last.
 
-    Parameters
-    ----------
-    encoder : OrdinalEncoder
-        Fitted encoder, the only part that is stored. Missing and unknown values become NaN.
+    Only the fitted `encoder` is stored. Missing and unknown values become NaN.
     """
 
     def __init__(self, encoder: OrdinalEncoder) -> None:
@@ -52,8 +49,8 @@ class CategoryEncoder:
     def learn(cls, column: Column, weights: np.ndarray | None, max_codes: int) -> CategoryEncoder:
         """Learn the codes of a column, ignoring rows of weight 0.
 
-        If there are more than `max_codes` categories, those of the least weight share a code.
-        Categories without an order raise a TypeError.
+        If there are more than `max_codes` categories, the ones with the least weight share a code.
+        A TypeError refuses categories without an order.
         """
         kind = column.kind
         try:

@@ -51,7 +51,7 @@ class ErrorScale:
 
     def predict(self, codes: np.ndarray, n_jobs: int | None) -> np.ndarray:
         """Sizes of the errors of new rows, shape (n_rows, n_outputs)."""
-        means = predictor.mean_vectors(self.trees, codes, len(self.floor), n_jobs=n_jobs)
+        means = predictor.mean_vectors(self.trees, codes, n_jobs=n_jobs)
         return self.scales_from_means(means)
 
 

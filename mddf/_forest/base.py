@@ -407,9 +407,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
         means = np.empty((table.shape[0], self._width))
         # Three arrays of doubles: sums, means, and an intermediate result.
         for rows, cells in self._row_blocks(table, 24 * self._width):
-            means[rows] = predictor.mean_vectors(
-                self._trees, cells, self._width, n_jobs=self.n_jobs
-            )
+            means[rows] = predictor.mean_vectors(self._trees, cells, n_jobs=self.n_jobs)
         return means
 
     def apply(self, X: Any) -> np.ndarray:

@@ -107,12 +107,11 @@ class FrameTable(Table):
 
     @property
     def types(self) -> list[ColumnType]:
-        """Types of the columns."""
         return [type_.column for type_ in self._types]
 
     @cached_property
     def numeric_types(self) -> np.ndarray:
-        return np.array([type_.column.kind == NUMBER for type_ in self._types])
+        return np.array([type_.kind == NUMBER for type_ in self.types])
 
     @property
     def whole_types(self) -> dict[int, str]:

@@ -41,15 +41,9 @@ def read_table(
 ) -> Table:
     """Convert X to a table; cells are converted at once only if they are numbers.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Its ``n_features_in_`` and ``feature_names_in_`` are set or, without `reset`, compared.
-    X : array, sparse matrix or data frame of shape (n_rows, n_columns)
-    reset : bool
-        True in fit.
-    categorical_features : None, "from_dtype", or array of bool, int or str
-        Columns that are categories by this parameter may hold any objects.
+    In fit (`reset`), ``n_features_in_`` and ``feature_names_in_`` of the estimator are set, and
+    otherwise compared. Columns of arrays that are categories by `categorical_features` may hold
+    any objects.
     """
     if isinstance(X, Table):
         _refuse_empty(X)

@@ -52,9 +52,9 @@ class Cells(NamedTuple):
 
 
 class Factors(NamedTuple):
-    """Cells of a column as indices of its distinct values, -1 where missing.
+    """Cells of a column as indices of its distinct values, of which the last is NaN.
 
-    The last of the distinct values is NaN.
+    Missing cells have index -1.
     """
 
     indices: np.ndarray
@@ -62,12 +62,10 @@ class Factors(NamedTuple):
 
     @property
     def values(self) -> np.ndarray:
-        """The cells, NaN where missing."""
         return self.distinct[self.indices]
 
     @property
     def missing(self) -> np.ndarray:
-        """Mask of the missing cells."""
         return self.indices < 0
 
 
@@ -75,15 +73,9 @@ class Factors(NamedTuple):
 class ObjectBlock:
     """Columns of a small data frame whose types are not numeric, read together.
 
-    Attributes
-    ----------
-    places : dict of int to int
-        Row of `values` for each of these columns.
-    values : ndarray of object of shape (n_block_columns, n_rows)
-        NaN where a cell is missing.
-    missing : ndarray of bool of shape (n_block_columns, n_rows)
-    kinds : list of str or None
-        Kind of the values of each column; None without values.
+    `values`, with NaN for missing cells, and `missing` have the shape (n_block_columns, n_rows).
+    `places` maps the number of a column in the table to its row in them. `kinds` holds the kind of
+    each column's values, None without values.
     """
 
     places: dict[int, int]
@@ -106,14 +98,9 @@ class ObjectBlock:
 class ColumnType(NamedTuple):
     """Facts about a column that its type implies; None where only the values can tell.
 
-    Attributes
-    ----------
-    kind : str or None
-        Kind of the values: "number", or the name of a type of times.
-    is_categorical : bool or None
-        Whether the column holds categories, strings or the like rather than numbers.
-    is_plain_text : bool
-        Whether the column holds text or objects rather than values of a categorical type.
+    `kind` is "number" or the name of a type of times. `is_categorical` tells whether the column
+    holds categories, strings or the like rather than numbers. `is_plain_text` tells whether it
+    holds text or objects rather than values of a categorical type.
     """
 
     kind: str | None = None
@@ -129,15 +116,8 @@ TEXT = ColumnType(None, True, True)
 class Column:
     """A column whose cells are read when they are first used.
 
-    Parameters
-    ----------
-    place : str
-        Name of the column in messages.
-    read : callable
-        Returns the cells, or their factors if that is faster.
-    type_ : ColumnType
-    kind : str, default=None
-        Kind of the values, if it is known already.
+    `place` is its name in messages. `read` returns the cells, or their factors if that is faster.
+    `kind` is the kind of the values, if it is known already.
     """
 
     def __init__(
@@ -155,7 +135,6 @@ class Column:
 
     @property
     def cells(self) -> Cells | Factors:
-        """The cells."""
         if self._cells is None:
             self._cells = self._read()
         return self._cells
@@ -167,12 +146,10 @@ class Column:
 
     @property
     def missing(self) -> np.ndarray:
-        """Mask of the missing cells: bool of shape (n_rows,)."""
         return self.cells.missing
 
     @property
     def is_empty(self) -> bool:
-        """Whether all cells are missing."""
         return bool(self.missing.all())
 
     @property
@@ -198,10 +175,7 @@ class Column:
 
 
 class Columns:
-    """Columns of a table by number, made by `make` when they are first used.
-
-    Unless `keep` is true, only the column that was used last keeps its cells.
-    """
+    """Columns of a table by number; without `keep`, only the last one used keeps its cells."""
 
     def __init__(self, make: Callable[[int], Column], *, keep: bool) -> None:
         self._make = make

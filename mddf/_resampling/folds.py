@@ -27,12 +27,7 @@ _DEFAULT_N_FOLDS = 5
 class Groups:
     """Checked groups of the samples.
 
-    Attributes
-    ----------
-    values : ndarray of shape (n_samples,)
-        Groups that a splitter can sort.
-    numbers : ndarray of int of shape (n_samples,)
-        The same groups as numbers from 0 on.
+    A splitter can sort `values`; `numbers` are the same groups as numbers from 0 on.
     """
 
     values: np.ndarray
@@ -53,12 +48,11 @@ def make_folds(
     Parameters
     ----------
     cv : int, splitter, iterable of (train, test) or None
-        A number means shuffled folds, stratified as far as the sizes of the classes allow; None
+        A number means shuffled folds, stratified by `labels` as far as their counts allow; None
         means 5 folds.
     X, y : array or data frame of n_samples rows
         Arguments of a splitter.
     labels : ndarray of int of shape (n_samples,)
-        Strata, if `cv` is a number or None.
     seed : int
         Seed of the shuffling, if `cv` is a number or None.
     groups : array of shape (n_samples,), default=None
@@ -68,13 +62,7 @@ def make_folds(
     Returns
     -------
     list of (ndarray of int32, ndarray of int32)
-        Each sample is held out at least once.
-
-    Raises
-    ------
-    ValueError
-        If there are too few samples; if a sample is never held out; if a fold has no training
-        rows, or trains on rows that it holds out; or if `cv` does not use the groups.
+        Each sample is held out at least once; a ValueError refuses other folds.
     """
     n_samples = len(labels)
     if n_samples < 2:
@@ -225,13 +213,9 @@ def _check_fold(fold: Any, number: int, n_samples: int) -> tuple[np.ndarray, np.
 
 
 def ask_for_groups(request: Any, cv: Any) -> Any:
-    """Add the request of a splitter `cv` for groups to the metadata request of an estimator.
+    """Add the request of a splitter `cv` for groups to an estimator's metadata request.
 
-    Parameters
-    ----------
-    request : MetadataRequest
-        A request for groups that the user has set takes precedence.
-    cv : int, splitter, iterable of (train, test), str or None
+    A request for groups that the user has set takes precedence.
     """
     if hasattr(cv, "get_metadata_routing") and request.fit.requests["groups"] is None:
         splitter_request = cv.get_metadata_routing().split.requests.get("groups")

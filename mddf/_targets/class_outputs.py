@@ -55,7 +55,6 @@ class ClassOutputs:
 
     @property
     def n_classes(self) -> list[int]:
-        """Number of classes of each output."""
         return [len(classes) for classes in self.classes]
 
     @cached_property

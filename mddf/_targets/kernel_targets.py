@@ -31,12 +31,8 @@ _MIN_EXPONENT = -1073
 class Classes:
     """Classes and encoded labels of a single output.
 
-    Attributes
-    ----------
-    classes : ndarray of shape (n_classes,)
-        In ascending order.
-    key : ndarray of uint16 of shape (n_samples,)
-        Position of each sample's class, which is also the key of the canonical order of rows.
+    `key` holds the position of each sample's class as uint16, which is also the key of the
+    canonical order of rows.
     """
 
     classes: np.ndarray
@@ -125,13 +121,8 @@ def in_units_of_y(means: np.ndarray, exponents: np.ndarray) -> np.ndarray:
 class Units:
     """Mean and standard deviation of each output, for targets of any size.
 
-    Attributes
-    ----------
-    exponents : ndarray of int of shape (n_outputs,)
-        Targets are first divided by two to this power, so that squares do not vanish or overflow.
-    mean, spread : ndarray of float64 of shape (n_outputs,)
-        Mean and standard deviation of the divided targets. The deviation of a constant output is
-        taken as 1.
+    Targets are first divided by two to the power of `exponents`, so that squares do not vanish or
+    overflow. The `spread` is the standard deviation, taken as 1 for a constant output.
     """
 
     exponents: np.ndarray

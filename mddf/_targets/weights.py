@@ -15,12 +15,7 @@ _BITS_KEPT = 30
 class RowWeights:
     """Weights of the rows of a table; None if all are equal.
 
-    Attributes
-    ----------
-    sample : ndarray of float64 of shape (n_rows,) or None
-        Sample weights of the user.
-    row : ndarray of float64 of shape (n_rows,) or None
-        Sample weights times the factors of the classes.
+    `sample` holds the user's sample weights, `row` these times the factors of the classes.
     """
 
     sample: np.ndarray | None = None

@@ -73,7 +73,6 @@ class LeafTargets:
 
     @property
     def n_trees(self) -> int:
-        """Number of trees."""
         return len(self.tree_start) - 1
 
     @cached_property
@@ -119,20 +118,10 @@ class LeafTargets:
         seeds: np.ndarray,
         max_per_leaf: int,
     ) -> LeafTargets:
-        """Store up to `max_per_leaf` samples of each leaf.
+        """Store up to `max_per_leaf` samples of each leaf, among the samples with weight.
 
-        Parameters
-        ----------
-        trees : iterable of ValueTrees
-        codes : ndarray of uint8 of shape (n_samples, n_columns)
-        y : ndarray of float64 of shape (n_samples, n_outputs)
-        weights : ndarray of float64 of shape (n_samples,)
-            Samples without weight are not stored.
-        hashes : ndarray of uint64 of shape (n_samples,)
-            Hashes of the samples' contents. With the tree's seed, they decide which samples are
-            stored, so that the order of the samples does not matter.
-        seeds : ndarray of uint64 of shape (n_trees,)
-        max_per_leaf : int
+        `hashes`, of the samples' contents, and the `seeds` of the trees decide which samples are
+        stored, so that the order of the samples does not matter.
         """
         leaves = []
         rows = []
@@ -234,16 +223,8 @@ def predict_quantiles(
 ) -> np.ndarray:
     """Compute quantiles of the training targets that share leaves with each row.
 
-    Parameters
-    ----------
-    fits : sequence of (LeafTargets, sequence of ValueTrees)
-        Several after a warm start.
-    codes : ndarray of uint8 of shape (n_rows, n_columns)
-    quantiles : ndarray of shape (n_quantiles,)
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_outputs, n_quantiles)
+    There are several `fits` after a warm start. The result has the shape (n_rows, n_outputs,
+    n_quantiles).
     """
     for leaf_targets, trees in fits:
         n_trees = sum(block.n_trees for block in trees)
