@@ -52,7 +52,7 @@ class _ShortRepr(Repr):
 _SHORT = _ShortRepr()
 
 
-def short(value: Any) -> str:
+def short(value: object) -> str:
     """Return the repr of a value in one line, cut if it is long."""
     try:
         text = " ".join(_SHORT.repr(value).split())
@@ -62,7 +62,7 @@ def short(value: Any) -> str:
     return text if len(text) <= 2 * _MAX_LENGTH else f"{text[: 2 * _MAX_LENGTH - 4]} ..."
 
 
-def nearest(name: str, known_names: Iterable[Any]) -> str:
+def nearest(name: str, known_names: Iterable[object]) -> str:
     """Return a hint at the known name that is probably meant, or an empty text."""
     by_letters = {_letters(known): known for known in known_names}
     letters = _letters(name)
@@ -87,7 +87,7 @@ class ShownWarnings:
     its identity.
     """
 
-    sink: Any
+    sink: object
     keys: set[tuple[str, str, int]] = field(default_factory=set)
 
 
@@ -110,8 +110,8 @@ def _keys_of_current_sink() -> set[tuple[str, str, int]]:
 def warn(message: str, category: type[Warning] = UserWarning, *, kind: str | None = None) -> None:
     """Warn about the user's line that called this package, directly or through other packages.
 
-    Of messages of the same `kind`, whose numbers may differ, one is shown for each line of the
-    user's code, so that a cross-validation does not repeat it for each fold. None shows all.
+    Messages of the same `kind`, whose numbers may differ, are shown once for each line of the
+    user's code, so that a cross-validation does not repeat them for each fold. None shows all.
     """
     frame = sys._getframe(1)
     while frame.f_back and _module(frame).partition(".")[0] in _SKIPPED_MODULES:
@@ -140,7 +140,7 @@ class Renamed:
     def __set_name__(self, owner: type, name: str) -> None:
         self.former_name = name
 
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
         """Return the attribute of a fitted estimator."""
         if instance is None:
             return self

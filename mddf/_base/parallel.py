@@ -62,7 +62,9 @@ def useful_jobs(n_cells: int, n_jobs: int | None) -> int:
 
 
 @contextmanager
-def progress_bar(total: int, description: str, unit: str, *, shown: bool | int) -> Iterator[Any]:
+def progress_bar(
+    total: int, description: str, unit: str, *, shown: bool | int
+) -> Iterator[tqdm | SimpleNamespace]:
     """Show a progress bar, or return an object without effect.
 
     Even hidden bars of tqdm wait for a lock that forked processes share, and that a killed process

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from mddf._base.serialization import register_serializable
@@ -86,7 +87,7 @@ class Binner:
 
     def __init__(
         self,
-        categorical_features: Any = None,
+        categorical_features: npt.ArrayLike | None = None,
         max_bins: int = 255,
         n_jobs: int | None = None,
         many_levels: int | None = None,
@@ -482,7 +483,7 @@ class Binner:
         counts: UnknownCounts = self.__dict__.setdefault("_unknown_counts", UnknownCounts())
         return counts
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         state = {name: value for name, value in vars(self).items() if name != "_unknown_counts"}
         if "encoders_" in state:
             state["encoders_"] = {c: encoder.encoder for c, encoder in self.encoders_.items()}

@@ -188,7 +188,7 @@ def narrowed(
     if X.strides[1] != X.itemsize:
         return X
 
-    def write(first: int, last: int, cancel: Any = None) -> bool:
+    def write(first: int, last: int, cancel: _core.Cancel | None = None) -> bool:
         return _core.to_bytes(X, first, last, out, first_column, cancel)
 
     # The first row of most tables holds another value already.
@@ -259,7 +259,9 @@ def bin_by_rank(
 
 
 def _by_columns(
-    find: Callable[[int, int, Any], Any], X: np.ndarray | sparse.csc_matrix, n_jobs: int | None
+    find: Callable[[int, int, _core.Cancel], Any],
+    X: np.ndarray | sparse.csc_matrix,
+    n_jobs: int | None,
 ) -> Bins:
     """Bins of numeric columns, from a function that finds the bins of a range of columns."""
     ranges = chunks(X.shape[1], useful_jobs(X.size, n_jobs), _COLUMNS_PER_THREAD)
@@ -324,7 +326,7 @@ def apply_bins(
         return out
     X = np.require(X, requirements="A")
 
-    def code(first: int, last: int, cancel: Any) -> None:
+    def code(first: int, last: int, cancel: _core.Cancel) -> None:
         _core.apply_bins(
             X,
             bins.edges,

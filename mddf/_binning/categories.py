@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Hashable, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, repeat
-from typing import Any
 
 import numpy as np
 from sklearn.preprocessing import OrdinalEncoder
@@ -78,7 +77,7 @@ class CategoryEncoder:
         return len(self.categories) - (0 if self.rare is None else len(self.rare) - 1)
 
     @cached_property
-    def codes_by_category(self) -> dict[Any, float]:
+    def codes_by_category(self) -> dict[Hashable, float]:
         """Code of each category; NaN for missing cells."""
         categories = self.encoder.categories_[0]
         codes = self.encoder.transform(categories.astype(object).reshape(-1, 1)).ravel()
@@ -90,12 +89,12 @@ class CategoryEncoder:
         return self.encoder.categories_[0].dtype.kind not in "mM"
 
     @cached_property
-    def _levels(self) -> dict[Any, int]:
+    def _levels(self) -> dict[Hashable, int]:
         return {category: i for i, category in enumerate(self.categories.astype(object).tolist())}
 
-    def first_categories(self) -> list[Any]:
+    def first_categories(self) -> list[Hashable]:
         """First category of each code; only the last code may have more than one."""
-        categories: dict[int, Any] = {}
+        categories: dict[int, Hashable] = {}
         for category, code in self.codes_by_category.items():
             if code == code:
                 categories.setdefault(int(code), category)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils import assert_all_finite
+from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import check_consistent_length
 
 from mddf._base.messages import short
@@ -36,12 +37,12 @@ class Groups:
 
 def make_folds(
     cv: Any,
-    X: Any,
-    y: Any,
+    X: object,
+    y: object,
     labels: np.ndarray,
     seed: int,
     *,
-    groups: Any = None,
+    groups: npt.ArrayLike | None = None,
 ) -> Folds:
     """Make training and held-out rows of each fold.
 
@@ -93,22 +94,22 @@ def make_folds(
     return folds
 
 
-def gives_folds(cv: Any) -> bool:
+def gives_folds(cv: object) -> bool:
     """Whether `cv` defines its folds itself: a splitter, or an iterable of splits."""
     return not (cv is None or isinstance(cv, Integral | str))
 
 
-def is_splitter(cv: Any) -> bool:
+def is_splitter(cv: object) -> bool:
     """Whether `cv` makes splits by a method `split`; strings, which also have one, do not."""
     return hasattr(cv, "split") and not isinstance(cv, str)
 
 
-def group_numbers(groups: Any, labels: np.ndarray, cv: Any) -> np.ndarray:
+def group_numbers(groups: npt.ArrayLike, labels: np.ndarray, cv: object) -> np.ndarray:
     """Convert groups to numbers from 0 on; ValueError if they are invalid or `cv` ignores them."""
     return _groups_for_cv(groups, labels, cv).numbers
 
 
-def _groups_for_cv(groups: Any, labels: np.ndarray, cv: Any) -> Groups:
+def _groups_for_cv(groups: npt.ArrayLike, labels: np.ndarray, cv: object) -> Groups:
     if not (cv is None or isinstance(cv, Integral) or is_splitter(cv)):
         raise ValueError(
             "groups are for a number of folds or a splitter, which hold them out together, got "
@@ -117,7 +118,7 @@ def _groups_for_cv(groups: Any, labels: np.ndarray, cv: Any) -> Groups:
     return check_groups(groups, labels)
 
 
-def check_groups(groups: Any, labels: np.ndarray) -> Groups:
+def check_groups(groups: npt.ArrayLike, labels: np.ndarray) -> Groups:
     """Check that there is a valid group for every label."""
     with naming("groups"):
         values = plain_array(groups, "groups")
@@ -212,7 +213,7 @@ def _check_fold(fold: Any, number: int, n_samples: int) -> tuple[np.ndarray, np.
     return np.unique(train_rows), np.unique(test_rows)
 
 
-def ask_for_groups(request: Any, cv: Any) -> Any:
+def ask_for_groups(request: MetadataRequest, cv: Any) -> MetadataRequest:
     """Add the request of a splitter `cv` for groups to an estimator's metadata request.
 
     A request for groups that the user has set takes precedence.

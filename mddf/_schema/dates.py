@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from mddf._schema import cells
+
+if TYPE_CHECKING:
+    import pandas
 
 # Day and month or the other way round, one mark between the parts, and the year.
 SHORT_DATE = r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d\d)(?!\d)"
@@ -37,7 +40,7 @@ def looks_like_date(text: str) -> bool:
     return bool(re.match(rf"\s*(?:{SHORT_DATE}|\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}(?!\d))", text))
 
 
-def as_times(values: pa.Array, *, day_first: bool) -> Any:
+def as_times(values: pa.Array, *, day_first: bool) -> pandas.Series:
     """Convert cells to times in UTC, a pandas Series with NaT for cells without a date.
 
     3.4.2024 is in April. Each cell is parsed by itself: pandas guesses the order of day and month
@@ -72,7 +75,7 @@ def as_times(values: pa.Array, *, day_first: bool) -> Any:
     return pd.Series(pd.DatetimeIndex(times).take(codes, fill_value=pd.NaT, allow_fill=True))
 
 
-def calendar(name: str, times: Any) -> dict[str, np.ndarray]:
+def calendar(name: str, times: pandas.Series) -> dict[str, np.ndarray]:
     """Numeric columns by name: days since 1970, month, weekday (Monday is 0), hour."""
     import pandas as pd
 

@@ -1,4 +1,4 @@
-"""How a file is written, and columns whose content the user declares."""
+"""Format of a file, and columns whose content the user declares."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class TableError(ValueError):
 
 @dataclass(frozen=True)
 class Format:
-    """How a file is written, and columns whose content the user declares.
+    """Format of a file, and columns whose content the user declares.
 
     Parameters
     ----------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +14,9 @@ import pyarrow.compute as pc
 from mddf._schema import cells, dates
 from mddf._schema.format import Format, TableError
 from mddf._schema.source import Source
+
+if TYPE_CHECKING:
+    import pandas
 
 Kind = Literal["number", "boolean", "category", "date", "empty"]
 # Increased whenever schemas are written that earlier versions would misread.
@@ -83,14 +86,14 @@ class Schema:
         former = replace(_format_from_state(form), encoding=form["encoding"].removesuffix("-sig"))
         return cls(columns, Column(like["target"], "category"), former)
 
-    def features(self, source: Source) -> Any:
+    def features(self, source: Source) -> pandas.DataFrame:
         """Make a data frame of the features: categories, and doubles for all other columns.
 
         A TableError names the place of a missing column or unusable cell.
         """
         import pandas as pd
 
-        features: dict[str, Any] = {}
+        features: dict[str, np.ndarray | pandas.Categorical] = {}
         for column in self.columns:
             if column.kind == "date":
                 new = _calendar_cells(source, column, self.format)
@@ -215,7 +218,7 @@ def _number_cells(source: Source, column: Column, form: Format) -> np.ndarray:
     return doubles
 
 
-def _category_cells(source: Source, column: Column, form: Format) -> Any:
+def _category_cells(source: Source, column: Column, form: Format) -> pandas.Categorical:
     """Categorical array of pandas, with the sorted categories of these rows."""
     import pandas as pd
 

@@ -14,11 +14,14 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from mddf._schema.format import PLAIN, Format, TableError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 PARQUET = (".parquet", ".pq")
 _PARQUET_MAGIC = b"PAR1"
@@ -50,7 +53,7 @@ class Source:
 
     path: Path
     names: list[str]
-    cells: dict[str, Any]
+    cells: dict[str, pa.Array]
     n_rows: int
     index_names: tuple[str, ...] = ()
     layout: _Layout | None = None
@@ -134,7 +137,7 @@ def _read_parquet(path: Path, columns: Collection[str] | None) -> Source:
     return Source(path, names, cells, n_rows, index_names=tuple(set(index) - unnamed))
 
 
-def _one_array(column: Any) -> Any:
+def _one_array(column: pa.ChunkedArray) -> pa.Array:
     import pyarrow as pa
 
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
@@ -264,14 +267,14 @@ def _read_csv(path: Path, form: Format, columns: Collection[str] | None) -> Sour
     return Source(path, names, cells, table.num_rows, layout=layout)
 
 
-def _is_all_blank(column: Any) -> bool:
+def _is_all_blank(column: pa.ChunkedArray) -> bool:
     import pyarrow.compute as pc
 
     trimmed = pc.utf8_trim_whitespace(column)
     return not pc.any(pc.not_equal(trimmed, "")).as_py()
 
 
-def _read_text(layout: _Layout, places: Collection[int]) -> Any:
+def _read_text(layout: _Layout, places: Collection[int]) -> pa.Table:
     """Read columns of a CSV file as text; their names are their places."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
@@ -319,7 +322,7 @@ def _refuse_ragged(layout: _Layout) -> None:
             )
 
 
-def _refuse_open_quotes(layout: _Layout, table: Any) -> None:
+def _refuse_open_quotes(layout: _Layout, table: pa.Table) -> None:
     """Raise an error if a quote that is never closed swallows the end of the file."""
     last = [column[-1].as_py() for column in table.columns] if table.num_rows else []
     if not any("\n" in cell for cell in last):

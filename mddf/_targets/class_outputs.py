@@ -21,21 +21,15 @@ _ONE = 2**61
 
 @dataclass(frozen=True)
 class ClassOutputs:
-    """Classes and encoded labels of several outputs.
+    """Sorted classes and encoded labels of several outputs.
 
     Trees learn indicator columns, which are 1 where a sample has a class and 0 elsewhere. Their
     squared error is the Gini impurity, and the means in the leaves are shares of the classes. If
-    an output has two classes, the indicator of the second one is enough.
+    an output has two classes, the indicator of the second one is enough. With `every_class`, both
+    have an indicator: the entropy criterion and the outputs of layers need this.
 
-    Attributes
-    ----------
-    classes : list of ndarray
-        Sorted classes of each output.
-    labels : ndarray of uint16 of shape (n_samples, n_outputs)
-        Position of each sample's class among the classes of the output.
-    every_class : bool
-        Whether all classes have an indicator, also if there are only two. The entropy criterion
-        and the outputs of layers need this.
+    `labels`, uint16 of shape (n_samples, n_outputs), are positions among the classes of each
+    output.
     """
 
     classes: list[np.ndarray]

@@ -53,17 +53,13 @@ class Classes:
 class Values:
     """Numeric targets as whole multiples of a power of two, whose sums are exact in any order.
 
-    The unit of an output is 2^-61 of the smallest power of two above the absolute values of all
-    its targets. Rounding changes a target by less than 2^-52 of its size if the target is at least
-    2^-9 of the largest one, and by at most 2^-62 of the largest one otherwise.
+    The unit of an output is 2^-61 of the smallest power of two, given by `exponents`, above the
+    absolute values of all its targets. Rounding changes a target by less than 2^-52 of its size if
+    the target is at least 2^-9 of the largest one, and by at most 2^-62 of the largest one
+    otherwise.
 
-    Attributes
-    ----------
-    y : ndarray of float64 of shape (n_samples, n_outputs)
-    exponents : ndarray of int of shape (n_outputs,)
-        Exponents of these powers of two.
-    key : ndarray of int64 of shape (n_samples, n_outputs)
-        Targets in this unit, which are also the key of the canonical order of rows.
+    `y` holds the targets, and `key` the targets in this unit as int64, both of shape (n_samples,
+    n_outputs). The key also determines the canonical order of rows.
     """
 
     y: np.ndarray

@@ -96,11 +96,11 @@ class TreeBlock:
         """Refuse arrays that lead out of bounds, if they were mapped and not checked yet."""
         self._reader.check()
 
-    def parts(self) -> tuple[Any, ...]:
+    def parts(self) -> tuple[int | np.ndarray, ...]:
         """Return the constructor's arguments that make this block."""
         return tuple(self.__getstate__().values())
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, int | np.ndarray]:
         return {name: getattr(self, name) for name in (*self._sizes, *self._dtypes)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

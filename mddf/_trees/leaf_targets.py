@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -60,10 +59,10 @@ class LeafTargets:
     rows: np.ndarray
     leaf_start: np.ndarray
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, np.ndarray]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, np.ndarray]) -> None:
         try:
             self.__init__(**state)  # type: ignore[misc]
         except TypeError as error:
