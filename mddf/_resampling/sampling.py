@@ -101,8 +101,7 @@ def _cumulative_or_none(weights: np.ndarray | None, rows: np.ndarray) -> np.ndar
 class RowGroups:
     """Groups of rows that a bootstrap draws as a whole.
 
-    `numbers` are the groups of the rows. `hashes`, of the rows' contents, determine the order of
-    the groups; see `row_hashes`.
+    `hashes`, of the rows' contents, determine the order of the groups; see `row_hashes`.
     """
 
     numbers: np.ndarray
