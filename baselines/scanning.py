@@ -379,7 +379,7 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
         for spec, forests, spec_bounds in zip(self._specs, self._trees, bounds, strict=True):
             windows = spec.rows(codes)
             for trees, (first, last) in zip(forests, spec_bounds, strict=True):
-                vectors = mean_vectors(trees, windows, n_classes, n_jobs=self.n_jobs)
+                vectors = mean_vectors(trees, windows, n_jobs=self.n_jobs)
                 features[:, first:last] = spec.pool_positions(vectors, self.pooling)
 
     @property

@@ -16,19 +16,10 @@ _MIN_CPU_SECONDS = 1e-3
 
 
 class Clock:
-    """Remaining time of a fit.
+    """Remaining time of a fit with a limit in seconds from now on; None for no limit.
 
-    Parameters
-    ----------
-    limit : float or None
-        Seconds from now on; None for no limit.
-
-    Attributes
-    ----------
-    end : float
-        When work is cut off, by the clock `monotonic`; infinite without a limit.
-    whole : bool
-        Whether work that is cut off is useless in part: it then raises `TimeIsUp`.
+    Work is cut off at `end`, by the clock `monotonic`, which is infinite without a limit. If it is
+    useless in part (`whole`), it then raises `TimeIsUp`.
     """
 
     def __init__(self, limit: float | None = None) -> None:

@@ -52,7 +52,7 @@ class _ShortRepr(Repr):
 _SHORT = _ShortRepr()
 
 
-def short(value: Any) -> str:
+def short(value: object) -> str:
     """Return the repr of a value in one line, cut if it is long."""
     try:
         text = " ".join(_SHORT.repr(value).split())
@@ -62,7 +62,7 @@ def short(value: Any) -> str:
     return text if len(text) <= 2 * _MAX_LENGTH else f"{text[: 2 * _MAX_LENGTH - 4]} ..."
 
 
-def nearest(name: str, known_names: Iterable[Any]) -> str:
+def nearest(name: str, known_names: Iterable[object]) -> str:
     """Return a hint at the known name that is probably meant, or an empty text."""
     by_letters = {_letters(known): known for known in known_names}
     letters = _letters(name)
@@ -79,36 +79,30 @@ def _letters(name: object) -> str:
 
 @dataclass(frozen=True)
 class ShownWarnings:
-    """Warnings that went to the same place: a screen, or the list of a test.
+    """Kind, file and line of each warning that went to the same place: a screen, or a test's list.
 
     Python has a registry of its own, but forgets it whenever filters change, which scikit-learn's
     cross-validation does for every fold. A test that records warnings has a list of its own, and
-    gets those that were shown before.
-
-    Attributes
-    ----------
-    sink : object
-        Held, so that no other one gets its identity.
-    keys : set of tuple
-        Kind, file and line of each warning.
+    also gets warnings that were shown before. The `sink` is stored so that no other object gets
+    its identity.
     """
 
-    sink: Any
+    sink: object
     keys: set[tuple[str, str, int]] = field(default_factory=set)
 
 
-# So many places are remembered: nested contexts that record, and those before them.
+# Eight places are remembered: nested contexts that record warnings, and earlier ones.
 _shown: deque[ShownWarnings] = deque(maxlen=8)
 
 
-def _shown_there() -> set[tuple[str, str, int]]:
-    """Warnings that were shown where the next one will be."""
+def _keys_of_current_sink() -> set[tuple[str, str, int]]:
+    """Keys of the warnings that were shown in the same place as the next one will be."""
     # `catch_warnings(record=True)` puts the method of a new list there.
     show = getattr(warnings, "_showwarnmsg_impl", None)
     sink = getattr(show, "__self__", show)
-    for shown in _shown:
-        if shown.sink is sink:
-            return shown.keys
+    for warnings_of_sink in _shown:
+        if warnings_of_sink.sink is sink:
+            return warnings_of_sink.keys
     _shown.append(ShownWarnings(sink))
     return _shown[-1].keys
 
@@ -116,36 +110,27 @@ def _shown_there() -> set[tuple[str, str, int]]:
 def warn(message: str, category: type[Warning] = UserWarning, *, kind: str | None = None) -> None:
     """Warn about the user's line that called this package, directly or through other packages.
 
-    Parameters
-    ----------
-    message : str
-    category : type, default=UserWarning
-    kind : str, default=None
-        Of messages of a kind, whose numbers may differ, one is shown for each line of the user's
-        code, so that a cross-validation does not repeat it for each fold. None shows all.
+    Messages of the same `kind`, whose numbers may differ, are shown once for each line of the
+    user's code, so that a cross-validation does not repeat them for each fold. None shows all.
     """
     frame = sys._getframe(1)
     while frame.f_back and _module(frame).partition(".")[0] in _SKIPPED_MODULES:
         frame = frame.f_back
     filename = frame.f_code.co_filename
-    shown = _shown_there()
+    shown_keys = _keys_of_current_sink()
     key = (f"{category.__name__}: {kind}", filename, frame.f_lineno)
-    if kind is not None and key in shown:
+    if kind is not None and key in shown_keys:
         return
     registry = frame.f_globals.setdefault("__warningregistry__", {})
     warnings.warn_explicit(message, category, filename, frame.f_lineno, _module(frame), registry)
-    shown.add(key)  # after it: a warning that is an error is raised each time
+    # Afterwards, since a warning that filters turn into an error is raised each time.
+    shown_keys.add(key)
 
 
 class Renamed:
     """Descriptor for a fitted attribute under its former name, with a FutureWarning.
 
-    Parameters
-    ----------
-    name : str
-        The present name.
-    former : callable, optional
-        Function from the present value to the value under the former name.
+    `name` is the present name; `former` converts the present value to the former one.
     """
 
     def __init__(self, name: str, former: Callable[[Any], Any] = lambda value: value) -> None:
@@ -155,7 +140,7 @@ class Renamed:
     def __set_name__(self, owner: type, name: str) -> None:
         self.former_name = name
 
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
         """Return the attribute of a fitted estimator."""
         if instance is None:
             return self

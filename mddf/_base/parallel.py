@@ -62,7 +62,9 @@ def useful_jobs(n_cells: int, n_jobs: int | None) -> int:
 
 
 @contextmanager
-def progress_bar(total: int, description: str, unit: str, *, shown: bool | int) -> Iterator[Any]:
+def progress_bar(
+    total: int, description: str, unit: str, *, shown: bool | int
+) -> Iterator[tqdm | SimpleNamespace]:
     """Show a progress bar, or return an object without effect.
 
     Even hidden bars of tqdm wait for a lock that forked processes share, and that a killed process
@@ -154,12 +156,8 @@ def in_threads(
 ) -> list[Any]:
     """Call ``function(first, last, cancel)`` for every range, in parallel threads.
 
-    These are always threads of this process, so that the function may write to arrays.
-
-    Returns
-    -------
-    list
-        The results, in the order of the ranges.
+    Returns the results in the order of the ranges. These are always threads of this process, so
+    that the function may write to arrays.
     """
     # A single range takes no thread.
     if len(ranges) == 1:

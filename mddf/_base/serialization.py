@@ -28,12 +28,8 @@ def publish(namespace: dict[str, Any]) -> None:
     """Set ``__module__`` of the objects that a package exports to the package.
 
     pickle and skops store a class or a function by its name and ``__module__``. ``dir`` of the
-    package leaves out names that the package itself imports, such as this function.
-
-    Parameters
-    ----------
-    namespace : dict
-        The package's ``globals()``.
+    package leaves out names that the package itself imports, such as this function. `namespace` is
+    the result of the package's ``globals()``.
     """
     package = namespace["__name__"]
     for name in namespace["__all__"]:
@@ -71,29 +67,21 @@ def register_serializable(name: str) -> Callable[[Kind], Kind]:
     return register
 
 
-def _reduced(value: Any) -> tuple[Callable[[dict[str, Any]], Any], tuple[dict[str, Any]]]:
+def _reduced(value: object) -> tuple[Callable[..., object], tuple[dict[str, object]]]:
     return from_state, (_stamped(to_plain(value)),)
 
 
-def from_state(state: dict[str, Any]) -> Any:
+def from_state(state: dict[str, object]) -> Any:
     """Restore a part of a model from its stored state.
 
     Pickles of parts, such as the trees of a forest, call this function by its name, so that they
-    do not depend on the module of the part's class.
-
-    Parameters
-    ----------
-    state : dict
-        Arrays, dicts, lists, numbers and strings, with the number of the format.
-
-    Returns
-    -------
-    object
+    do not depend on the module of the part's class. The state is plain data with the number of the
+    format.
     """
     return from_plain(_unstamped(state, "part of a model"))
 
 
-def is_serializable(value: Any) -> bool:
+def is_serializable(value: object) -> bool:
     """Whether a value is an instance of a registered class."""
     return type(value) in _names
 
@@ -138,22 +126,21 @@ def _version() -> str:
     return import_module("mddf").__version__
 
 
-def _stamped(plain: dict[str, Any]) -> dict[str, Any]:
+def _stamped(plain: dict[str, object]) -> dict[str, object]:
     """Add the number of the format and this release."""
     return {_FORMAT: FORMAT, _RELEASE: _version(), **plain}
 
 
-def _unstamped(state: dict[str, Any], kind: str) -> dict[str, Any]:
+def _unstamped(state: dict[str, object], kind: str) -> dict[str, object]:
     """Remove the format and release from a state; ValueError if this release cannot read it."""
     state = dict(state)
     number = state.pop(_FORMAT, None)
     release = state.pop(_RELEASE, None)
-    is_number = type(number) is int
-    if is_number and number == FORMAT:
+    if type(number) is int and number == FORMAT:
         return state
     writer = f"mddf {release}" if release else "an unknown version of mddf"
     remedy = "fit the model again and save it with this version"
-    if is_number and number > FORMAT:
+    if type(number) is int and number > FORMAT:
         remedy = f"install {writer} or later"
     raise ValueError(
         f"this {kind} was saved by {writer} in format {number!r}; mddf {_version()} reads format "
@@ -170,10 +157,10 @@ class Saved:
     Estimators name this class before scikit-learn's classes among their bases.
     """
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return _stamped(to_plain(super().__getstate__()))
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         state = _unstamped(state, type(self).__name__)
         parameters = signature(type(self)).parameters.values()
         absent = {p.name: p.default for p in parameters if p.default is not Parameter.empty}

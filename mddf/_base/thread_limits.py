@@ -7,15 +7,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING
 
 from threadpoolctl import ThreadpoolController
+
+if TYPE_CHECKING:
+    from threadpoolctl import LibController
 
 _lock = Lock()
 # Number of contexts of `one_thread` that are open.
 _n_inside = 0
 # Libraries that are limited to one thread, by file, with their former limits.
-_limited: dict[str, tuple[Any, int]] = {}
+_limited: dict[str, tuple[LibController, int]] = {}
 
 
 @lru_cache(maxsize=1)
@@ -62,7 +65,7 @@ def _leave() -> None:
             _limited.clear()
 
 
-def _set(library: Any, n_threads: int) -> None:
+def _set(library: LibController, n_threads: int) -> None:
     """Set a limit such that other threads can also set it, which threadpoolctl would prevent."""
     library.set_num_threads(n_threads)
     # threadpoolctl 3.8 and later.

@@ -26,7 +26,7 @@ def refuse_class(parameter: str, value: object) -> None:
         raise ValueError(f"{parameter} must not be a class, got {short(value)}")
 
 
-def is_boolean(value: Any) -> bool:
+def is_boolean(value: object) -> bool:
     """Whether a value is True or False, of Python or numpy."""
     return isinstance(value, bool | np.bool_)
 
@@ -52,7 +52,7 @@ COUNT = Within(Integral, 1, MOST, closed="both")
 JOBS = [COUNT, Within(Integral, -MOST, -1, closed="both"), None]
 
 
-def max_features_among(*words: str) -> list[Any]:
+def max_features_among(*words: str) -> list[Interval | StrOptions | None]:
     """Constraints of `max_features`: a number, a share, one of some words, or None for all."""
     return [
         Within(Integral, 1, None, closed="left"),
@@ -89,7 +89,7 @@ def naming(parameter: str) -> Iterator[None]:
 
 
 @contextmanager
-def unchanged_on_failure(estimator: Any) -> Iterator[None]:
+def unchanged_on_failure(estimator: object) -> Iterator[None]:
     """Restore all attributes of an estimator if the context fails.
 
     A failed fit leaves the estimator as the fit before had left it, names of features included.
@@ -104,7 +104,7 @@ def unchanged_on_failure(estimator: Any) -> Iterator[None]:
         raise
 
 
-def refuse_booleans(parameter: str, value: Any) -> None:
+def refuse_booleans(parameter: str, value: object) -> None:
     """Refuse True and False as numbers within a parameter: a list, a dict, or lists of lists."""
     if isinstance(value, np.ndarray):
         value = value.ravel().tolist()
@@ -125,7 +125,7 @@ def is_list(value: Any) -> bool:
         return False
 
 
-def check_lengths(X: Any, **arrays: npt.ArrayLike | None) -> None:
+def check_lengths(X: object, **arrays: npt.ArrayLike | None) -> None:
     """Refuse arrays that do not have an entry for each row of X, by name; None is allowed."""
     for name, values in arrays.items():
         with naming(name):
@@ -135,13 +135,7 @@ def check_lengths(X: Any, **arrays: npt.ArrayLike | None) -> None:
 def monotonic_signs(estimator: Any, categorical: np.ndarray, n_scores: int) -> np.ndarray | None:
     """Convert `monotonic_cst` to a sign for each feature; None if all are 0.
 
-    Parameters
-    ----------
-    estimator : object
-        With `monotonic_cst`, `n_features_in_` and perhaps `feature_names_in_`.
-    categorical : ndarray of bool of shape (n_features,)
-    n_scores : int
-        Number of outputs, or of scores of classes. Constraints are only allowed for one.
+    Constraints are only allowed if `n_scores`, the number of outputs or scores of classes, is 1.
     """
     constraints = estimator.monotonic_cst
     refuse_booleans("monotonic_cst", constraints)

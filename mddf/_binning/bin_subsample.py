@@ -17,25 +17,11 @@ _SECOND_MULTIPLIER = np.uint64(0x94D049BB133111EB)
 def drawn_rows(
     blocks: Iterable[np.ndarray], n_rows: int, n_enough: int | None, weight: np.ndarray | None
 ) -> np.ndarray | None:
-    """Draw the rows of a table that bins are found on.
+    """Draw `n_enough` rows to find bins on, in ascending order; None for all rows.
 
-    Rows are drawn by a hash of their contents, so that the same rows are drawn whatever their
-    order and the parts that a table comes in. Equal rows are distinguished by their rank.
-
-    Parameters
-    ----------
-    blocks : iterable of ndarray of shape (n_rows, n_block_columns)
-        The numeric columns in blocks; their values are hashed.
-    n_rows : int
-    n_enough : int or None
-        Number of rows to draw; None for all.
-    weight : ndarray of shape (n_rows,) or None
-        Rows of weight 0 are not drawn.
-
-    Returns
-    -------
-    ndarray of int64 or None
-        Drawn rows in ascending order; None for all rows.
+    `blocks` are the numeric columns. Rows are drawn by a hash of their contents, so that the same
+    rows are drawn whatever their order and the parts that a table comes in. Equal rows are
+    distinguished by their rank. Rows of weight 0 are not drawn.
     """
     rows = np.arange(n_rows) if weight is None else np.flatnonzero(weight)
     if n_enough is None or len(rows) <= n_enough:

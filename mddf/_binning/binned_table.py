@@ -21,19 +21,13 @@ _CACHE_BYTES = 2**19
 class BinnedTable:
     """A coded table that trees are grown on.
 
-    Parameters
-    ----------
-    bins : Bins
-    codes : ndarray of uint8 of shape (n_rows, n_columns)
-        Must not be written afterwards: the codes are checked only once, here.
-    by_column : ndarray of uint8 of shape (n_columns, n_rows) or None
-        Transposed copy of the codes, if the table is large.
-
     Attributes
     ----------
     bins : Bins
-    codes, by_column : ndarray
-        The parameters, read-only.
+    codes : ndarray of uint8 of shape (n_rows, n_columns)
+        Read-only, since the codes are checked only once, here.
+    by_column : ndarray of uint8 of shape (n_columns, n_rows) or None
+        Transposed copy of the codes, if the table is large.
     cells : _core.BinnedTable
         The table as the kernel reads it.
     n_fixed : int

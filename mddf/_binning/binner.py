@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from mddf._base.serialization import register_serializable
@@ -30,7 +31,7 @@ from mddf._input.subjects import (
     looks_like_subjects,
     warn_of_subjects,
 )
-from mddf._input.table import ArrayTable, Column, Table, TogetherCells
+from mddf._input.table import ArrayTable, Column, ObjectBlock, Table
 
 # Expected share of unknown categories for stored models that do not hold one. A warning needs
 # twice the expected share: these models warned if half of the rows had an unknown category.
@@ -86,7 +87,7 @@ class Binner:
 
     def __init__(
         self,
-        categorical_features: Any = None,
+        categorical_features: npt.ArrayLike | None = None,
         max_bins: int = 255,
         n_jobs: int | None = None,
         many_levels: int | None = None,
@@ -116,16 +117,9 @@ class Binner:
     ) -> BinnedTable:
         """Learn the bins of a table and code it for growing trees.
 
-        Parameters
-        ----------
-        table : Table
-        sample_weight : ndarray of shape (n_rows,), default=None
-            A row of weight k counts as k rows. Rows of weight 0 are ignored.
-        n_spare : int, default=0
-            Number of columns to add on the right. They are constant until they are replaced.
-        has_groups : bool, default=False
-            Whether the user passed groups. If not, there is a warning of columns that look like
-            identifiers of repeated subjects.
+        A row of weight k counts as k rows. The coded table gets `n_spare` constant columns on the
+        right, to be replaced later. Unless the user passed groups (`has_groups`), there is a
+        warning of columns that look like identifiers of repeated subjects.
         """
         if sample_weight is not None and np.all(sample_weight == sample_weight[0]):
             sample_weight = None
@@ -178,14 +172,9 @@ class Binner:
         numbers : ndarray of float64 of shape (n_rows, n_columns), default=None
             Output array for the result of :meth:`numbers`, so that the table is read only once.
         wanted : ndarray of bool of shape (n_columns,), default=None
-            Columns whose codes are needed; those of other columns may be 0. None for all.
+            Columns whose codes are needed; other columns may be 0. None for all.
         levels : CategoryLevels or None, default=None
-            Levels of some columns that are known already, so that their cells are not looked up
-            again.
-
-        Returns
-        -------
-        ndarray of uint8 of shape (n_rows, n_columns + n_spare)
+            Levels of some columns that are known already, whose cells are not looked up again.
         """
         codes = np.zeros((table.shape[0], table.shape[1] + n_spare), np.uint8)
         unknown: dict[int, int] = {}
@@ -207,7 +196,7 @@ class Binner:
         return codes
 
     def is_plain(self, table: Table) -> bool:
-        """Whether a table is an array of numbers without categories."""
+        """Whether a table is a numeric array without categories."""
         return isinstance(table, ArrayTable) and table.are_numbers and not self.encoders_
 
     def plain_numbers(self, table: Table) -> np.ndarray | None:
@@ -281,12 +270,8 @@ class Binner:
     def is_missing(self, column: Column, c: int) -> bool:
         """Whether all cells of column `c` of a new table count as missing, so that none is read.
 
-        A column without values has no kind. It is missing if it has one in the other table.
-
-        Raises
-        ------
-        TypeError
-            If the kind of the values differs from the kind at fit.
+        This holds for a column that had values only in fit, or has values only now. A TypeError
+        refuses values of another kind than in fit.
         """
         kind_at_fit = self.kinds_[c]
         kind = column.kind
@@ -308,7 +293,7 @@ class Binner:
         self.encoders_: dict[int, CategoryEncoder] = {}
         self.unknown_limits_: dict[int, float] = {}
         self.kinds_: list[str | None] = [NUMBER] * table.shape[1]
-        compared = self.categorical_ | (~table.hold_numbers & (table.names is not None))
+        compared = self.categorical_ | (~table.numeric_types & (table.names is not None))
         for c in np.flatnonzero(compared).tolist():
             column = table.column(c)
             self.kinds_[c] = column.kind
@@ -386,19 +371,19 @@ class Binner:
         unknown: dict[int, int] | None = None,
         levels: CategoryLevels | None = None,
     ) -> np.ndarray:
-        """Convert some columns to numbers; their kinds must be those of the fit.
+        """Convert some columns to numbers; a TypeError refuses kinds that differ from the fit.
 
-        For each column with unknown categories, the number of their rows is written to `unknown`.
-        `levels` are the levels of some columns, if they are known already.
+        The number of rows with an unknown category is written to `unknown`, for each column that
+        has any. `levels` are the levels of some columns, if they are known already.
         """
         numeric = self._surely_numeric(table, columns)
         if numeric.all():
             return table.numbers(columns)
         block = np.full((table.shape[0], len(columns)), np.nan)
         not_numeric = np.flatnonzero(~numeric).tolist()
-        if table.together is not None:
+        if table.object_block is not None:
             not_numeric = self._look_up(
-                table.together, columns, not_numeric, out=block, unknown=unknown, levels=levels
+                table.object_block, columns, not_numeric, out=block, unknown=unknown, levels=levels
             )
         for i in not_numeric:
             column = table.column(columns[i])
@@ -423,7 +408,7 @@ class Binner:
 
     def _look_up(
         self,
-        together: TogetherCells,
+        object_block: ObjectBlock,
         columns: range,
         places: list[int],
         *,
@@ -434,7 +419,7 @@ class Binner:
         """Write the codes of a small table's categories to `out`, and return the places left."""
         known = () if levels is None else levels.columns
         kinds = {c: self.kinds_[c] for i in places if (c := columns[i]) not in known}
-        coded = look_up_all(together, self.encoders_, kinds)
+        coded = look_up_all(object_block, self.encoders_, kinds)
         out[:, [c - columns.start for c in coded.columns]] = coded.codes.T
         if unknown is not None and coded.unknown.any():
             counts = np.count_nonzero(coded.unknown, axis=1).tolist()
@@ -448,7 +433,7 @@ class Binner:
         if table.names is None:
             return ~self.categorical_[part]
         as_in_fit = np.array([kind in (NUMBER, None) for kind in self.kinds_[part]])
-        return ~self.categorical_[part] & as_in_fit & table.hold_numbers[part]
+        return ~self.categorical_[part] & as_in_fit & table.numeric_types[part]
 
     def unknown_counts(self, table: Table) -> dict[int, int]:
         """Count the rows with an unknown category, for each categorical column."""
@@ -498,7 +483,7 @@ class Binner:
         counts: UnknownCounts = self.__dict__.setdefault("_unknown_counts", UnknownCounts())
         return counts
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         state = {name: value for name, value in vars(self).items() if name != "_unknown_counts"}
         if "encoders_" in state:
             state["encoders_"] = {c: encoder.encoder for c, encoder in self.encoders_.items()}
@@ -515,20 +500,8 @@ class NewRows:
     """Rows of a table to predict, encoded in blocks as codes and, on request, as numbers.
 
     Arrays of numbers are encoded block by block. Other tables are coded as a whole, since the kind
-    of a column and its share of unknown categories depend on all rows.
-
-    Parameters
-    ----------
-    binner : Binner
-    table : Table
-    n_spare : int, default=0
-        Number of columns to add on the right of the codes.
-    wanted : ndarray of bool of shape (n_columns,), default=None
-        Columns whose codes are needed; those of other columns may be 0. None for all.
-    numbers : bool, default=False
-        Whether to return numbers in addition to codes.
-    levels : sequence of int, default=()
-        Columns whose levels are returned.
+    of a column and its share of unknown categories depend on all rows. `n_spare` and `wanted` are
+    the parameters of `Binner.transform`; `levels` are the columns whose levels are returned.
     """
 
     def __init__(

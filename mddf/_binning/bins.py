@@ -1,4 +1,4 @@
-"""Tables of numbers coded in one byte per cell."""
+"""Bins of numeric columns, and codes of one byte per cell."""
 
 from __future__ import annotations
 
@@ -83,7 +83,6 @@ def _starts(counts: np.ndarray) -> np.ndarray:
 def find_bins(
     X: np.ndarray | sparse.csc_matrix,
     *,
-    categorical: npt.ArrayLike | None = None,
     n_categories: npt.ArrayLike | None = None,
     sample_weight: npt.ArrayLike | None = None,
     max_bins: int = 255,
@@ -99,22 +98,16 @@ def find_bins(
     X : ndarray or csc_matrix of shape (n_rows, n_columns)
         One of `NUMERIC_DTYPES`, any strides; NaN is missing. A sparse matrix must hold floats,
         each cell once, and no categories.
-    categorical : array of bool of shape (n_columns,), default=None
-        Columns that hold codes 0, 1, ... of categories.
     n_categories : array of int of shape (n_columns,), default=None
-        Number of categories of each column; ignored for numeric columns.
+        Number of categories of each column, and -1 for numeric ones. Cells of categorical columns
+        are codes 0, 1, ... None if all columns are numeric.
     sample_weight : array of shape (n_rows,), default=None
         A row of weight k counts as k rows. Rows of weight 0 are ignored.
     max_bins : int, default=255
         From 2 to 255.
     n_jobs : int, default=None
         Number of threads; does not change the result.
-
-    Returns
-    -------
-    Bins
     """
-    n_columns = X.shape[1]
     if sparse.issparse(X):
         if sample_weight is None:
             return _bins_of_sparse(X, max_bins, n_jobs)
@@ -131,13 +124,11 @@ def find_bins(
         X,
         n_jobs,
     )
-    if categorical is None or n_categories is None or not np.any(categorical):
+    if n_categories is None:
         return bins
-    is_categorical = np.asarray(categorical)
-    n_codes = np.asarray(n_categories)
     column_bins = [
-        _category_bins(n_codes[c]) if is_categorical[c] else bins.columns(c, c + 1)
-        for c in range(n_columns)
+        _category_bins(n_codes) if n_codes >= 0 else bins.columns(c, c + 1)
+        for c, n_codes in enumerate(np.asarray(n_categories).tolist())
     ]
     return join_bins(*column_bins)
 
@@ -187,21 +178,9 @@ def narrowed(
 ) -> np.ndarray | sparse.csc_matrix:
     """Convert a large table of whole numbers from 0 to 255 to bytes, whose bins are found faster.
 
-    Parameters
-    ----------
-    X : ndarray or csc_matrix of shape (n_rows, n_columns)
-        One of `NUMERIC_DTYPES`.
-    out : ndarray of uint8 of shape (n_rows, n_all)
-        Receives the bytes from column `first_column` on. `apply_bins` may then overwrite them by
-        codes.
-    n_jobs : int, default=None
-        Number of threads.
-
-    Returns
-    -------
-    ndarray or csc_matrix
-        A part of `out`. If `X` is small, holds other values, or its rows are not contiguous, `X`
-        itself; some bytes of `out` may have been written.
+    The bytes are written to `out`, from column `first_column` on, and that part of `out` is
+    returned. `apply_bins` may then overwrite it by codes. If `X` is small, holds other values, or
+    its rows are not contiguous, `X` itself is returned; some of `out` may have been overwritten.
     """
     if sparse.issparse(X) or X.dtype == np.uint8 or X.size < _WORTH_BYTES:
         return X
@@ -209,7 +188,7 @@ def narrowed(
     if X.strides[1] != X.itemsize:
         return X
 
-    def write(first: int, last: int, cancel: Any = None) -> bool:
+    def write(first: int, last: int, cancel: _core.Cancel | None = None) -> bool:
         return _core.to_bytes(X, first, last, out, first_column, cancel)
 
     # The first row of most tables holds another value already.
@@ -232,16 +211,10 @@ def learn_bins(
     by_column: np.ndarray | None,
     n_jobs: int | None,
 ) -> Bins:
-    """Find the bins of some columns of a table and code them, in the fastest way.
+    """Find the bins of some columns and code them, in the fastest way.
 
-    Parameters
-    ----------
-    n_categories : array of int of shape (n_columns,) or None
-        Number of categories of each column, and -1 for numeric ones; None if all are numeric.
-    rows : array of int or None
-        Rows to find the bins on; None for all.
-    X, sample_weight, max_bins, out, first_column, by_column, n_jobs
-        As in `find_bins` and `apply_bins`.
+    `rows` are the rows to find the bins on, None for all. The other parameters are explained in
+    `find_bins` and `apply_bins`.
     """
     if sample_weight is None:
         can_rank = X.shape[0] <= max_bins and rows is None and n_categories is None
@@ -254,7 +227,6 @@ def learn_bins(
         sample_weight = sample_weight[rows]
     bins = find_bins(
         X if rows is None else X[rows],
-        categorical=None if n_categories is None else n_categories >= 0,
         n_categories=n_categories,
         sample_weight=sample_weight,
         max_bins=max_bins,
@@ -274,7 +246,7 @@ def bin_by_rank(
 ) -> Bins:
     """Find the bins of a table of at most 255 rows, one for each value, and code it.
 
-    The result is that of `find_bins` and `apply_bins`. No column may be categorical.
+    This is a faster `find_bins` and `apply_bins`. No column may be categorical.
     """
     X = np.require(X, requirements="A")
     return _by_columns(
@@ -287,7 +259,9 @@ def bin_by_rank(
 
 
 def _by_columns(
-    find: Callable[[int, int, Any], Any], X: np.ndarray | sparse.csc_matrix, n_jobs: int | None
+    find: Callable[[int, int, _core.Cancel], Any],
+    X: np.ndarray | sparse.csc_matrix,
+    n_jobs: int | None,
 ) -> Bins:
     """Bins of numeric columns, from a function that finds the bins of a range of columns."""
     ranges = chunks(X.shape[1], useful_jobs(X.size, n_jobs), _COLUMNS_PER_THREAD)
@@ -300,7 +274,7 @@ def _by_columns(
 
 
 def _category_bins(n_categories: int) -> Bins:
-    n = max(int(n_categories), 1)
+    n = max(n_categories, 1)
     codes = np.arange(n, dtype=np.float64)
     edges = np.append(codes[:-1] + 0.5, np.inf)
     return Bins(edges, codes, np.array([0, n]), np.ones(1, np.uint8))
@@ -316,27 +290,19 @@ def apply_bins(
     wanted: np.ndarray | None = None,
     n_jobs: int | None = None,
 ) -> np.ndarray:
-    """Code a table.
+    """Code a table; see `find_bins` for `X`.
 
     Parameters
     ----------
-    X : ndarray or csc_matrix of shape (n_rows, n_columns)
-        As in `find_bins`.
-    bins : Bins
     out : ndarray of uint8 of shape (n_rows, n_all), default=None
-        Receives the codes from column `first_column` on; a new array if None. `X` may be these
-        very columns of bytes.
+        Receives the codes from column `first_column` on, and is returned; a new array if None. `X`
+        may be these very columns of bytes.
     by_column : ndarray of uint8 of shape (n_all, n_rows), default=None
         Also receives the codes, transposed.
     wanted : ndarray of bool of shape (n_columns,), default=None
-        Columns whose codes are needed; `out` may stay as it is in other columns. None for all.
+        Columns whose codes are needed; others may stay as they are in `out`. None for all.
     n_jobs : int, default=None
-        Number of threads.
-
-    Returns
-    -------
-    ndarray of uint8
-        `out`.
+        Number of threads; does not change the result.
     """
     if out is None:
         out = np.empty((X.shape[0], bins.n_columns), np.uint8)
@@ -360,7 +326,7 @@ def apply_bins(
         return out
     X = np.require(X, requirements="A")
 
-    def code(first: int, last: int, cancel: Any) -> None:
+    def code(first: int, last: int, cancel: _core.Cancel) -> None:
         _core.apply_bins(
             X,
             bins.edges,

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Hashable, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, repeat
-from typing import Any
 
 import numpy as np
 from sklearn.preprocessing import OrdinalEncoder
 
 from mddf._base.messages import warn
 from mddf._input.cell_values import missing_cells
-from mddf._input.table import Column, Factors, TogetherCells
+from mddf._input.table import Column, Factors, ObjectBlock
 from mddf._targets.weights import summed_weights
 
 # A warning that a column has nearly as many categories as rows needs this many rows and this share
@@ -39,10 +38,7 @@ class CodedColumns:
 class CategoryEncoder:
     """Codes of a column's categories: 0, 1, ... in sorted order; the rarest may share the last.
 
-    Parameters
-    ----------
-    encoder : OrdinalEncoder
-        Fitted encoder, the only part that is stored. Missing and unknown values become NaN.
+    Only the fitted `encoder` is stored. Missing and unknown values become NaN.
     """
 
     def __init__(self, encoder: OrdinalEncoder) -> None:
@@ -52,8 +48,8 @@ class CategoryEncoder:
     def learn(cls, column: Column, weights: np.ndarray | None, max_codes: int) -> CategoryEncoder:
         """Learn the codes of a column, ignoring rows of weight 0.
 
-        If there are more than `max_codes` categories, those of the least weight share a code.
-        Categories without an order raise a TypeError.
+        If there are more than `max_codes` categories, the ones with the least weight share a code.
+        A TypeError refuses categories without an order.
         """
         kind = column.kind
         try:
@@ -81,7 +77,7 @@ class CategoryEncoder:
         return len(self.categories) - (0 if self.rare is None else len(self.rare) - 1)
 
     @cached_property
-    def codes_by_category(self) -> dict[Any, float]:
+    def codes_by_category(self) -> dict[Hashable, float]:
         """Code of each category; NaN for missing cells."""
         categories = self.encoder.categories_[0]
         codes = self.encoder.transform(categories.astype(object).reshape(-1, 1)).ravel()
@@ -93,12 +89,12 @@ class CategoryEncoder:
         return self.encoder.categories_[0].dtype.kind not in "mM"
 
     @cached_property
-    def _levels(self) -> dict[Any, int]:
+    def _levels(self) -> dict[Hashable, int]:
         return {category: i for i, category in enumerate(self.categories.astype(object).tolist())}
 
-    def first_categories(self) -> list[Any]:
+    def first_categories(self) -> list[Hashable]:
         """First category of each code; only the last code may have more than one."""
-        categories: dict[int, Any] = {}
+        categories: dict[int, Hashable] = {}
         for category, code in self.codes_by_category.items():
             if code == code:
                 categories.setdefault(int(code), category)
@@ -108,7 +104,7 @@ class CategoryEncoder:
         """Codes of a column's cells as float64; NaN for missing and unknown ones."""
         cells = column.cells
         if isinstance(cells, Factors):
-            return self.look_up(cells.different)[cells.numbers]
+            return self.look_up(cells.distinct)[cells.indices]
         return self.look_up(cells.values)
 
     def look_up(self, values: np.ndarray) -> np.ndarray:
@@ -128,7 +124,7 @@ class CategoryEncoder:
         """
         n = len(self.categories)
         cells = column.cells
-        values = cells.different if isinstance(cells, Factors) else cells.values
+        values = cells.distinct if isinstance(cells, Factors) else cells.values
         if n and values.dtype.kind != "O" and self.categories.dtype.kind != "O":
             levels = np.searchsorted(self.categories, values)
             is_known = self.categories[np.minimum(levels, n - 1)] == values
@@ -137,7 +133,7 @@ class CategoryEncoder:
             listed = map(self._levels.get, values.astype(object).tolist(), repeat(n + 1))
             levels = np.fromiter(listed, np.int64, len(values))
         if isinstance(cells, Factors):
-            levels = levels[cells.numbers]
+            levels = levels[cells.indices]
         return np.where(column.missing, n, levels).astype(np.int64)
 
     def codes_of_levels(self, levels: np.ndarray) -> np.ndarray:
@@ -182,8 +178,8 @@ class CategoryEncoder:
 def _fitted_encoder(column: Column, weights: np.ndarray | None, max_codes: int) -> OrdinalEncoder:
     counted = slice(None) if weights is None else weights > 0
     cells = column.cells
-    if isinstance(cells, Factors) and len(cells.different) <= max_codes:  # each gets a code
-        values = cells.different[np.unique(cells.numbers[counted])]
+    if isinstance(cells, Factors) and len(cells.distinct) <= max_codes:  # each gets a code
+        values = cells.distinct[np.unique(cells.indices[counted])]
     else:
         values = cells.values[counted]
     if any(issubclass(kind, _NO_CATEGORIES) for kind in set(map(type, values))):
@@ -215,7 +211,7 @@ def _is_number(text: str) -> bool:
 
 
 def look_up_all(
-    together: TogetherCells,
+    object_block: ObjectBlock,
     encoders: Mapping[int, CategoryEncoder],
     kinds: Mapping[int, str | None],
 ) -> CodedColumns:
@@ -223,17 +219,17 @@ def look_up_all(
     columns: list[int] = []
     places: list[int] = []
     for c, kind in kinds.items():
-        place = together.places.get(c)
+        place = object_block.places.get(c)
         encoder = encoders.get(c)
         if place is None or encoder is None or kind is None or not encoder.knows_objects:
             continue
-        if together.kinds[place] == kind:
+        if object_block.kinds[place] == kind:
             columns.append(c)
             places.append(place)
     get_codes = [encoders[c].codes_by_category.get for c in columns]
-    cells = together.values[places].tolist()
+    cells = object_block.values[places].tolist()
     # One iterator over all cells: nothing is called per column except the lookups themselves.
     flat = chain.from_iterable(map(map, get_codes, cells, repeat(repeat(np.nan))))
-    shape = (len(columns), together.values.shape[1])
+    shape = (len(columns), object_block.values.shape[1])
     codes = np.fromiter(flat, np.float64, shape[0] * shape[1]).reshape(shape)
-    return CodedColumns(columns, codes, np.isnan(codes) & ~together.missing[places])
+    return CodedColumns(columns, codes, np.isnan(codes) & ~object_block.missing[places])

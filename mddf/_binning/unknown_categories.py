@@ -23,18 +23,7 @@ _N_EXAMPLES = 3
 
 @dataclass(frozen=True)
 class UnknownColumn:
-    """A column of new rows with more unknown categories than expected.
-
-    Attributes
-    ----------
-    place : str
-        Name of the column in messages.
-    share : float
-        Share of rows with an unknown category.
-    expected : float
-        Largest share that is expected of rows like the training rows.
-    examples : sequence of object
-    """
+    """A column of new rows with a larger share of unknown categories than expected."""
 
     place: str
     share: float
@@ -47,13 +36,8 @@ def expected_share(levels: np.ndarray, n_levels: int) -> float:
 
     If one training row is left out, its category is unknown if no other row has it. The share of
     such rows estimates the share of new rows (Good, 1953). Two standard errors and one row are
-    added, since a share of 0 in a few rows does not exclude unknown categories.
-
-    Parameters
-    ----------
-    levels : ndarray of int
-        Category of each training row; numbers from `n_levels` on mark missing values.
-    n_levels : int
+    added, since a share of 0 in a few rows does not exclude unknown categories. Levels from
+    `n_levels` on mark missing values.
     """
     counts = np.bincount(levels, minlength=n_levels)[:n_levels]
     n_alone = np.count_nonzero(counts == 1)

@@ -94,7 +94,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
     ) -> list[np.ndarray]:
         # 1. Read the inputs, and make the members of a layer.
         inputs = self._read_inputs(X, y, sample_weight, groups)
-        target = Classes.read(y)
+        target = Classes.from_y(y)
         classes = target.classes
         refuse_class("scoring", self.scoring)
         if self.rules is not None:

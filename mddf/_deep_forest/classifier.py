@@ -19,7 +19,7 @@ from mddf._ensemble.scoring import MARGIN_RATIO, out_of_fold_score
 from mddf._fitted.base_estimators import LayeredClassifier, takes_outputs
 from mddf._members.members import AUTO, named_classifiers, resolve_members
 from mddf._members.spec import MemberSpec
-from mddf._targets.class_outputs import ClassOutputs, named_classes, several_outputs
+from mddf._targets.class_outputs import ClassOutputs, decode_labels, several_outputs
 from mddf._targets.target_validation import class_factors, encode_labels
 from mddf._targets.weights import row_weights
 from mddf._training.class_outputs_task import ClassOutputsTask
@@ -285,7 +285,7 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
         refuse_class("scoring", self.scoring)
         y_of_outputs = several_outputs(y)
         if y_of_outputs is not None:
-            outputs = ClassOutputs.read(y_of_outputs, every_class=True)
+            outputs = ClassOutputs.from_y(y_of_outputs, every_class=True)
             return self._target_of_outputs(outputs, sample_weight)
         if isinstance(self.class_weight, list):
             raise ValueError("class_weight can be a list only for several outputs of y")
@@ -314,7 +314,7 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
             score=self._score(outputs.classes, outputs.labels, sample_weight),
             score_name=self._score_name,
         )
-        y = named_classes(outputs.classes, outputs.labels.T)
+        y = decode_labels(outputs.classes, outputs.labels.T)
         return Target(task, weights, {"classes_": outputs.classes}, y)
 
     def _score(

@@ -51,7 +51,7 @@ class ErrorScale:
 
     def predict(self, codes: np.ndarray, n_jobs: int | None) -> np.ndarray:
         """Sizes of the errors of new rows, shape (n_rows, n_outputs)."""
-        means = predictor.mean_vectors(self.trees, codes, len(self.floor), n_jobs=n_jobs)
+        means = predictor.mean_vectors(self.trees, codes, n_jobs=n_jobs)
         return self.scales_from_means(means)
 
 
@@ -69,10 +69,10 @@ def fit_error_scale(
     """Fit forests to absolute errors of shape (n_samples, n_outputs)."""
     weight = trainer.task.weight
     n_samples = len(errors)
-    target = Values.of(errors, weight)
+    target = Values.from_targets(errors, weight)
     growth = grower.grow(
         trainer.feature_table,
-        target.cells,
+        target.kernel_target,
         _tree_jobs(trainer, n_samples, entropy),
         n_jobs=trainer.n_jobs,
         **trainer.growing_limits,

@@ -182,9 +182,9 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
 
     def _read_target(self, y: Any, sample_weight: np.ndarray | None) -> Target:
         y = read_values(y)
-        Values.of(y, sample_weight).warn_of_lost(sample_weight)
-        units = Units.of(y, sample_weight)
-        task = RegressionTask(units.standard(y), sample_weight)
+        Values.from_targets(y, sample_weight).warn_of_underflow(sample_weight)
+        units = Units.from_targets(y, sample_weight)
+        task = RegressionTask(units.standardize(y), sample_weight)
         return Target(
             task,
             weights=row_weights(sample_weight, None, task.order_key),

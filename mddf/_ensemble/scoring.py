@@ -16,7 +16,7 @@ from mddf._base.messages import short
 from mddf._base.validation import naming
 from mddf._ensemble.blending import by_output
 from mddf._ensemble.margin_loss import class_margins, margin_ratio
-from mddf._targets.class_outputs import named_classes, subset_accuracy
+from mddf._targets.class_outputs import decode_labels, subset_accuracy
 
 MARGIN_RATIO = "margin-ratio"
 _ALL = slice(None)
@@ -53,7 +53,7 @@ class OutOfFold(ClassifierMixin, BaseEstimator):
         if not isinstance(self.classes, list):
             return self.classes[X.argmax(axis=1)]
         numbers = [probabilities.argmax(axis=1) for probabilities in self.predict_proba(X)]
-        return named_classes(self.classes, numbers)
+        return decode_labels(self.classes, numbers)
 
 
 def needed_gain(tol: Any, scoring: Any) -> Callable[[float], float]:
@@ -94,7 +94,7 @@ def out_of_fold_score(
             np.average(probabilities.argmax(axis=1) == labels[rows], weights=weights(rows))
         )
     if scoring in (None, "accuracy"):
-        named = named_classes(classes, labels.T)
+        named = decode_labels(classes, labels.T)
         return lambda probabilities, rows=_ALL: subset_accuracy(
             named[rows], OutOfFold(classes).predict(probabilities), weights(rows)
         )
@@ -106,7 +106,7 @@ def out_of_fold_score(
         )
     weighed = sample_weight is not None and "sample_weight" in inspect.signature(scorer).parameters
     stand_in = OutOfFold(classes)
-    y = named_classes(classes, labels.T) if several else classes[labels]
+    y = decode_labels(classes, labels.T) if several else classes[labels]
 
     def score(probabilities: Any, rows: Any = _ALL) -> Any:
         options = {"sample_weight": weights(rows)} if weighed else {}

@@ -20,7 +20,7 @@ from mddf._base.validation import check_lengths
 from mddf._binning.binner import Binner, NewRows
 from mddf._fitted.fitted_model import Conversion, FittedStages
 from mddf._input.reading import read_table
-from mddf._targets.class_outputs import named_classes, several_outputs, subset_accuracy
+from mddf._targets.class_outputs import decode_labels, several_outputs, subset_accuracy
 
 
 class CountsUnknownCategories:
@@ -216,7 +216,7 @@ class ProbabilityClassifier(ClassifierMixin, TableEstimator):
         by_output = self._by_output(probabilities)
         if isinstance(by_output, list):
             numbers = [of_output.argmax(axis=1) for of_output in by_output]
-            return named_classes(self.classes_, numbers)
+            return decode_labels(self.classes_, numbers)
         return self.classes_[by_output.argmax(axis=1)]
 
 

@@ -100,7 +100,7 @@ class StageMember:
 
     def vectors(self, rows: EncodedRows, n_jobs: int | None) -> np.ndarray:
         """Class probabilities of rows, or numbers: shape (n_rows, n_columns)."""
-        means = predictor.mean_vectors(self.models, rows.codes, self.n_columns, n_jobs=n_jobs)
+        means = predictor.mean_vectors(self.models, rows.codes, n_jobs=n_jobs)
         means = means * self.unit
         return rounded(means) if self.is_rounded else means
 

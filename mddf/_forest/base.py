@@ -331,7 +331,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
             out_of_bag.check_unchanged(state.fingerprints, fingerprints, n_before, self.oob_score)
             earlier_job = replace(job, seeds=job.seeds[:n_before])
             earlier_sums = out_of_bag.predict_out_of_bag(
-                rows.table, rows.target.cells, earlier_job, state.trees, self.n_jobs
+                rows.table, rows.target.kernel_target, earlier_job, state.trees, self.n_jobs
             )
             state.out_of_bag = out_of_bag.add_to_rows(
                 earlier_sums, job.sampling.rows, rows.table.n_rows
@@ -354,7 +354,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
             return {}
         (grown,) = grower.grow(
             rows.table,
-            rows.target.cells,
+            rows.target.kernel_target,
             [new_job],
             n_jobs=self.n_jobs,
             verbose=self.verbose,
@@ -407,9 +407,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
         means = np.empty((table.shape[0], self._width))
         # Three arrays of doubles: sums, means, and an intermediate result.
         for rows, cells in self._row_blocks(table, 24 * self._width):
-            means[rows] = predictor.mean_vectors(
-                self._trees, cells, self._width, n_jobs=self.n_jobs
-            )
+            means[rows] = predictor.mean_vectors(self._trees, cells, n_jobs=self.n_jobs)
         return means
 
     def apply(self, X: Any) -> np.ndarray:

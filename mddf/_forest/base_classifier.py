@@ -17,7 +17,7 @@ from mddf._forest.out_of_bag import OutOfBagSums
 from mddf._forest.parameters import CLASS_CRITERIA, CONSTRAINTS, ENTROPIES
 from mddf._targets.class_outputs import (
     ClassOutputs,
-    named_classes,
+    decode_labels,
     several_outputs,
     shares_by_output,
 )
@@ -56,13 +56,13 @@ class BaseForest(Forest[ClassTargets], ProbabilityClassifier):
     def _read_target(self, y: Any, sample_weight: np.ndarray | None) -> ClassTargets:
         outputs = several_outputs(y)
         if outputs is None:
-            return Classes.read(y)
+            return Classes.from_y(y)
         if self.bootstrap == "balanced":
             raise ValueError(
                 "bootstrap='balanced' is for the classes of one output, got y of shape "
                 f"{outputs.shape}"
             )
-        return ClassOutputs.read(outputs, self.criterion in ENTROPIES)
+        return ClassOutputs.from_y(outputs, self.criterion in ENTROPIES)
 
     def _n_scores(self, target: ClassTargets) -> int:
         if isinstance(target, ClassOutputs):
@@ -133,8 +133,8 @@ class BaseForest(Forest[ClassTargets], ProbabilityClassifier):
         for j, output_probabilities in enumerate(probabilities):
             decision[:, : output_probabilities.shape[1], j] = output_probabilities
         decision[~known] = np.nan
-        y_true = named_classes(target.classes, target.labels[known].T)
-        y_pred = named_classes(target.classes, [p[known].argmax(axis=1) for p in probabilities])
+        y_true = decode_labels(target.classes, target.labels[known].T)
+        y_pred = decode_labels(target.classes, [p[known].argmax(axis=1) for p in probabilities])
         score = self._score_predictions(_share_of_exact_matches, y_true, y_pred)
         return {"oob_decision_function_": decision, "oob_score_": score}
 

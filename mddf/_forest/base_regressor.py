@@ -60,8 +60,8 @@ class BaseForestRegressor(Forest[Values], TableRegressor):
                 f"with warm_start=True, keep_targets must be {self._most_targets}, as in the fit "
                 f"before, got {self.keep_targets}"
             )
-        values = Values.of(y, sample_weight, self._exponents if continues else None)
-        values.warn_of_lost(sample_weight)
+        values = Values.from_targets(y, sample_weight, self._exponents if continues else None)
+        values.warn_of_underflow(sample_weight)
         return values
 
     def _n_scores(self, target: Values) -> int:

@@ -20,7 +20,7 @@ from sklearn.tree._tree import Tree
 from mddf._base.elementary import log
 from mddf._base.validation import resolve_max_features
 from mddf._input.reading import read_table
-from mddf._targets.class_outputs import named_classes, shares_by_output
+from mddf._targets.class_outputs import decode_labels, shares_by_output
 from mddf._trees import predictor
 from mddf._trees.arrays import TreeBlock
 from mddf._trees.decoding import decode_forest, thresholds
@@ -279,7 +279,7 @@ class _ClassificationTree(ForestTree):
         """Return the class with the largest share in each sample's leaf."""
         probabilities = self.predict_proba(X)
         if isinstance(self.classes_, list):
-            return named_classes(self.classes_, [p.argmax(axis=1) for p in probabilities])
+            return decode_labels(self.classes_, [p.argmax(axis=1) for p in probabilities])
         return self.classes_[probabilities.argmax(axis=1)]
 
 

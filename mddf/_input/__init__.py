@@ -1,1 +1,1 @@
-"""From what users pass as X to tables of typed columns."""
+"""Conversion of the user's X to tables of typed columns."""

@@ -1,26 +1,18 @@
-"""Which columns are categories, by the parameter `categorical_features`."""
+"""The categorical columns of a table, according to the parameter `categorical_features`."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 
 from mddf._base.messages import short
 from mddf._input.table import Table
 
 
-def category_mask(table: Table, categorical_features: Any) -> np.ndarray:
-    """Which columns are categories, from the parameter `categorical_features`.
+def category_mask(table: Table, categorical_features: npt.ArrayLike | None) -> np.ndarray:
+    """Mark the categorical columns of a table: bool of shape (n_columns,).
 
-    Parameters
-    ----------
-    table : Table
-    categorical_features : None, "from_dtype", or array of bool, int or str
-
-    Returns
-    -------
-    ndarray of bool of shape (n_columns,)
+    `categorical_features` is None, "from_dtype", or an array of bool, column numbers or names.
     """
     n_columns = table.shape[1]
     mask = np.zeros(n_columns, dtype=bool)
@@ -32,47 +24,47 @@ def category_mask(table: Table, categorical_features: Any) -> np.ndarray:
                 "categorical_features must be None, 'from_dtype', or an array of bool, column "
                 f"numbers or column names, got {short(categorical_features)}"
             )
-        for c in np.flatnonzero(~table.hold_numbers).tolist():
+        for c in np.flatnonzero(~table.numeric_types).tolist():
             mask[c] = table.column(c).is_categorical
         return mask
     try:
-        given = np.asarray(categorical_features)
+        chosen = np.asarray(categorical_features)
     except ValueError as error:
         raise ValueError(
             f"categorical_features must be a flat list, got {short(categorical_features)}"
         ) from error
-    if given.ndim != 1:
+    if chosen.ndim != 1:
         raise ValueError(
-            f"categorical_features must have one dimension, got an array of shape {given.shape}"
+            f"categorical_features must have one dimension, got an array of shape {chosen.shape}"
         )
-    if given.size == 0:
+    if chosen.size == 0:
         return mask
-    if given.dtype.kind == "b":
-        if len(given) != n_columns:
+    if chosen.dtype.kind == "b":
+        if len(chosen) != n_columns:
             raise ValueError(
                 f"categorical_features as a mask must have one entry for each of the {n_columns} "
-                f"columns of X, got {len(given)}"
+                f"columns of X, got {len(chosen)}"
             )
-        return given.copy()
-    if given.dtype.kind in "iu":
-        if given.min() < -n_columns or given.max() >= n_columns:
+        return chosen.copy()
+    if chosen.dtype.kind in "iu":
+        if chosen.min() < -n_columns or chosen.max() >= n_columns:
             raise ValueError(
                 f"categorical_features as column numbers must lie below {n_columns}, the number "
-                f"of columns of X, got {short(given.tolist())}"
+                f"of columns of X, got {short(chosen.tolist())}"
             )
-        mask[given] = True
+        mask[chosen] = True
         return mask
     if table.names is None:
         raise ValueError(
             "categorical_features can only name columns if X is a data frame, got "
-            f"{short(given.tolist())} with an array"
+            f"{short(chosen.tolist())} with an array"
         )
     names = [str(name) for name in table.names]
-    for name in given:
-        if str(name) not in names:
+    for name in map(str, chosen):
+        if name not in names:
             raise ValueError(
-                f"categorical_features names {str(name)!r}, which is not a column of X; its "
-                f"columns are {short(names)}"
+                f"categorical_features names {name!r}, which is not a column of X; its columns "
+                f"are {short(names)}"
             )
-        mask[names.index(str(name))] = True
+        mask[names.index(name)] = True
     return mask

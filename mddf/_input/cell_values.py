@@ -1,4 +1,4 @@
-"""Cells of columns: which are missing, what they hold, and numbers from objects."""
+"""Values of cells: missing ones, their kinds, and conversion of objects to numbers."""
 
 from __future__ import annotations
 
@@ -10,22 +10,38 @@ from numbers import Complex, Real
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils.validation import assert_all_finite
 
 from mddf._base.messages import short
 
-# What the kernel reads without a copy.
+# Types that the kernel reads without a copy.
 NUMERIC_DTYPES = (np.float64, np.float32, np.int64, np.int32, np.uint8)
 NUMBER = "number"
-NO_TIMES = "dates and times are no numbers; turn them into some first"
+NO_TIMES = "dates and times are not numbers, convert them to numbers first"
+ENCODE = "; encode text first, for example with OneHotEncoder"
 TIMES = (date, time, timedelta, np.datetime64, np.timedelta64)
-_PLAIN = {int, float, bool, type(None), np.float64, np.float32, np.int64, np.bool_}
+# Types that NumPy converts to doubles without help, with None as NaN.
+_CONVERTED_BY_NUMPY = {int, float, bool, type(None), np.float64, np.float32, np.int64, np.bool_}
+# Types none of whose values is missing, and names of types whose only value is.
+_NEVER_MISSING = frozenset({str, int, bool, np.bool_})
+_ALWAYS_MISSING = frozenset({"NoneType", "NAType", "NaTType"})
+_NO_CATEGORIES = (
+    "; an array has no columns of categories unless categorical_features gives their numbers: do "
+    "so, or let X be a data frame (the transformer before gives one after "
+    'set_output(transform="pandas"))'
+)
+_RESHAPE = (
+    "Reshape your data by array.reshape(-1, 1) if it is a single feature, or by "
+    "array.reshape(1, -1) if it is a single sample"
+)
 
 
-def is_missing(value: Any) -> bool:
-    """Whether a cell is None, NaN, NaT or pandas' NA."""
+def is_missing(value: object) -> bool:
+    """Whether a cell is None, NaN, NaT or NA of pandas."""
     if value is None:
         return True
     if isinstance(value, str | int):
@@ -37,82 +53,82 @@ def is_missing(value: Any) -> bool:
     return is_scalar_nan(value) or is_pandas_na(value) or type(value).__name__ == "NaTType"
 
 
-def is_time(value: Any) -> bool:
+def is_time(value: object) -> bool:
     """Whether a value is a date, a time, a period or a difference of times."""
     return isinstance(value, TIMES) or type(value).__name__ == "Period"
 
 
-def filled(X: np.ma.MaskedArray) -> np.ndarray:
-    """An array in which what is masked has become NaN, or None among objects."""
-    cells, masked = X.data, np.ma.getmaskarray(X)
-    if masked.any():
-        dtypes: dict[str, Any] = {"b": float, "i": float, "u": float, "f": X.dtype, "c": X.dtype}
+def fill_masked(X: np.ma.MaskedArray) -> np.ndarray:
+    """Convert a masked array, with NaN in masked cells, or None if cells are objects."""
+    cells = X.data
+    is_masked = np.ma.getmaskarray(X)
+    if is_masked.any():
+        dtypes: dict[str, npt.DTypeLike] = {"b": float, "i": float, "u": float}
+        dtypes |= {"f": X.dtype, "c": X.dtype}
         cells = cells.astype(dtypes.get(X.dtype.kind, object))  # a copy
-        cells[masked] = None if cells.dtype.kind == "O" else np.nan
+        cells[is_masked] = None if cells.dtype.kind == "O" else np.nan
     return cells
 
 
-_ALWAYS_THERE = frozenset({str, int, bool, np.bool_})
-_NOTHING = frozenset({"NoneType", "NAType", "NaTType"})  # types whose only value is missing
-
-
 def missing_cells(values: np.ndarray) -> np.ndarray:
-    """Which cells of a column are None, NaN, NaT or pandas' NA."""
+    """Mark the cells of a column that are None, NaN, NaT or NA of pandas."""
     if values.dtype.kind != "O":
         return values != values if values.dtype.kind in "fmM" else np.zeros(len(values), bool)
-    kinds = set(map(type, values)) - _ALWAYS_THERE
-    nothing = {kind for kind in kinds if kind.__name__ in _NOTHING}
-    if not all(issubclass(kind, float | np.floating) for kind in kinds - nothing):
+    # A test of each value is slow. Most columns hold only types whose values need no test, and
+    # floats, which can be tested together.
+    kinds = set(map(type, values)) - _NEVER_MISSING
+    missing_kinds = {kind for kind in kinds if kind.__name__ in _ALWAYS_MISSING}
+    if not all(issubclass(kind, float | np.floating) for kind in kinds - missing_kinds):
         return np.fromiter(map(is_missing, values), bool, len(values))
     missing = np.zeros(len(values), bool)
-    if nothing:
-        missing = np.fromiter(map(nothing.__contains__, map(type, values)), bool, len(values))
-    if kinds != nothing:
-        there = ~missing
-        missing[there] = values[there] != values[there]
+    if missing_kinds:
+        missing = np.fromiter(
+            map(missing_kinds.__contains__, map(type, values)), bool, len(values)
+        )
+    if kinds != missing_kinds:
+        present = ~missing
+        missing[present] = values[present] != values[present]
     return missing
 
 
 def with_nan(values: np.ndarray) -> np.ndarray:
-    """A column of objects in which all that is missing has become NaN."""
+    """Replace all missing cells of a column of objects by NaN."""
     missing = missing_cells(values)
     return np.where(missing, np.nan, values) if missing.any() else values
 
 
 def kind_of_values(values: np.ndarray) -> str | None:
-    """What the cells of a column are, None if nothing is there; several kinds are all named."""
+    """Kind of a column's values, such as "number" or "number and text"; None without values."""
     if values.dtype.kind in "biuf":
         return NUMBER
     if values.dtype.kind in "mM":
         return str(values.dtype)
-    kinds = set(map(type, values))
-    if kinds == {str}:
+    types = set(map(type, values))
+    if types == {str}:
         return "text"
-    if not kinds <= _ALWAYS_THERE:  # NaN has a type, too
-        kinds = set(map(type, values[~missing_cells(values)]))
-    named = {
-        "text"
-        if issubclass(kind, str)
-        else NUMBER
-        if issubclass(kind, Real | Decimal | np.bool_)
-        else kind.__name__
-        for kind in kinds
-    }
-    return " and ".join(sorted(named)) or None
+    if not types <= _NEVER_MISSING:
+        types = set(map(type, values[~missing_cells(values)]))
+    return " and ".join(sorted(set(map(_kind_of_type, types)))) or None
+
+
+def _kind_of_type(type_: type) -> str:
+    if issubclass(type_, str):
+        return "text"
+    return NUMBER if issubclass(type_, Real | Decimal | np.bool_) else type_.__name__
 
 
 def are_times(values: np.ndarray) -> bool:
-    """Whether something is there in a column, and all that is are dates, times or the like."""
-    there = values[~missing_cells(values)]
-    return len(there) > 0 and all(map(is_time, there))
+    """Whether a column has values, and all of them are dates, times or the like."""
+    present = values[~missing_cells(values)]
+    return len(present) > 0 and all(map(is_time, present))
 
 
 def parsed_numbers(values: np.ndarray, place: str) -> np.ndarray:
-    """Numbers from a column of any objects; `place` is how the column is called in errors."""
-    numbers = np.full(len(values), np.nan)
-    if set(map(type, values)) <= _PLAIN:
+    """Convert a column of objects to doubles; `place` is the column's name in errors."""
+    if set(map(type, values)) <= _CONVERTED_BY_NUMPY:
         with suppress(OverflowError):
             return values.astype(np.float64)
+    numbers = np.full(len(values), np.nan)
     for row in np.flatnonzero(~missing_cells(values)):
         value = values[row]
         try:
@@ -126,8 +142,8 @@ def parsed_numbers(values: np.ndarray, place: str) -> np.ndarray:
     return numbers
 
 
-def no_number(value: Any, row: int | np.integer, place: str, error: Exception) -> Exception:
-    """The error about a cell that is no number, of the kind of the one that says why."""
+def no_number(value: object, row: int | np.integer, place: str, error: Exception) -> Exception:
+    """Make the error about a cell that is no number: a TypeError if `error` is one."""
     kind = TypeError if isinstance(error, TypeError) else ValueError
     value = value.item() if isinstance(value, np.generic) else value
     return kind(
@@ -137,7 +153,10 @@ def no_number(value: Any, row: int | np.integer, place: str, error: Exception) -
 
 
 def checked_numbers(block: np.ndarray, place: Callable[[int], str]) -> np.ndarray:
-    """The block as numbers without infinities; errors name the cell, and `place` its column."""
+    """Convert a block of columns to numbers without infinities.
+
+    `place` returns the name of a column of the block, for errors.
+    """
     if block.dtype.kind not in "biuf":
         block = block.astype(object, copy=False)
         block = np.column_stack(
@@ -146,7 +165,8 @@ def checked_numbers(block: np.ndarray, place: Callable[[int], str]) -> np.ndarra
     elif block.dtype not in NUMERIC_DTYPES:
         block = block.astype(np.float64)
     try:
-        with np.errstate(invalid="ignore"):  # of sums of infinities
+        # The check adds the cells up, among which may be infinities.
+        with np.errstate(invalid="ignore"):
             assert_all_finite(block, allow_nan=True, input_name="X")
     except ValueError as error:
         row, c = np.argwhere(np.isinf(block))[0]
@@ -154,17 +174,8 @@ def checked_numbers(block: np.ndarray, place: Callable[[int], str]) -> np.ndarra
     return block
 
 
-_NO_CATEGORIES = (
-    "; an array has no columns of categories unless categorical_features gives their numbers: do "
-    "so, or let X be a data frame (the transformer before gives one after "
-    'set_output(transform="pandas"))'
-)
-ENCODE = "; encode text first, for example with OneHotEncoder"
-
-
-def array_of_numbers(estimator: Any, X: Any) -> np.ndarray:
-    """What is no data frame and no sparse matrix as numbers, NaN where missing."""
-    hint = _NO_CATEGORIES if hasattr(estimator, "categorical_features") else ENCODE
+def read_numeric_array(estimator: BaseEstimator, X: Any) -> np.ndarray:
+    """Convert X to numbers, NaN where missing, unless it is a data frame or a sparse matrix."""
     cells = X
     try:
         if isinstance(X, list | tuple):
@@ -174,7 +185,8 @@ def array_of_numbers(estimator: Any, X: Any) -> np.ndarray:
                 raise TypeError(f"X must hold numbers, got {cells.dtype}: {NO_TIMES}")
             if cells.dtype.kind not in "biufc":
                 return checked_numbers(cells, str)
-        with np.errstate(invalid="ignore"):  # of sums of infinities
+        # The check adds the cells up, among which may be infinities.
+        with np.errstate(invalid="ignore"):
             return check_array(
                 cells,
                 dtype=list(NUMERIC_DTYPES),
@@ -183,12 +195,14 @@ def array_of_numbers(estimator: Any, X: Any) -> np.ndarray:
                 input_name="X",
             )
     except (OverflowError, TypeError, ValueError) as error:
-        named = _named_refusal(cells, error)
-        raise (type(named)(f"{named}{hint}") if has_text(cells) else named) from error
+        refusal = _refusal_of_array(cells, error)
+        if not _has_text(cells):
+            raise refusal from error
+        hint = _NO_CATEGORIES if hasattr(estimator, "categorical_features") else ENCODE
+        raise type(refusal)(f"{refusal}{hint}") from error
 
 
-def has_text(cells: Any) -> bool:
-    """Whether some cells of an array are text."""
+def _has_text(cells: Any) -> bool:
     if not isinstance(cells, np.ndarray):
         return False
     return cells.dtype.kind in "US" or (
@@ -196,27 +210,21 @@ def has_text(cells: Any) -> bool:
     )
 
 
-def _named_refusal(X: Any, error: Exception) -> Exception:
-    """An error of scikit-learn's about X in one line, with the cell that it means."""
+def _refusal_of_array(X: npt.ArrayLike, error: Exception) -> Exception:
+    """Convert scikit-learn's error about X to an error of one line, which names the cell."""
     kind = TypeError if isinstance(error, TypeError) else ValueError
     try:
         cells = np.asarray(X)
     except ValueError:
         return kind(f"X must be a 2D array: {error}")
     if cells.ndim < 2:
-        what = short(X) if cells.ndim == 0 else f"an array of shape {cells.shape}"
-        return kind(f"X must be a 2D array, got {what}. {_RESHAPE}")
+        got = short(X) if cells.ndim == 0 else f"an array of shape {cells.shape}"
+        return kind(f"X must be a 2D array, got {got}. {_RESHAPE}")
     if cells.dtype.kind == "c":
         return kind(f"Complex data not supported: X must hold real numbers, got {cells.dtype}")
     if cells.ndim == 2 and cells.size:
         try:
             checked_numbers(cells, str)
-        except (TypeError, ValueError) as named:
-            return named
+        except (TypeError, ValueError) as refusal:
+            return refusal
     return error
-
-
-_RESHAPE = (
-    "Reshape your data by array.reshape(-1, 1) if it is a single feature, or by "
-    "array.reshape(1, -1) if it is a single sample"
-)

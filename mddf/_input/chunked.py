@@ -1,4 +1,4 @@
-"""Tables that are never in memory as a whole: their columns are read some at a time."""
+"""Tables that are never in memory as a whole: columns are read a few at a time."""
 
 from __future__ import annotations
 
@@ -11,19 +11,13 @@ import numpy as np
 from sklearn.utils import check_array
 
 from mddf._base.messages import short
-from mddf._input.cell_values import NUMBER, NUMERIC_DTYPES, checked_numbers, filled
+from mddf._input.cell_values import NUMBER, NUMERIC_DTYPES, checked_numbers, fill_masked
 from mddf._input.frame import frame_table
 from mddf._input.table import ArrayTable, Column, Table
 
 
 class SourceTable(Table):
-    """A table that users make by `by_columns`; pickled as that call, which names nothing private.
-
-    Attributes
-    ----------
-    source
-        What `by_columns` was given.
-    """
+    """A table that users make by `by_columns`, pickled as that call with its `source`."""
 
     source: Any
 
@@ -32,22 +26,22 @@ class SourceTable(Table):
 
 
 class ChunkedFrame(SourceTable):
-    """Columns with names and types of their own."""
+    """Columns with names and types; `fetch` reads the columns of some names."""
 
     is_read_whole = True
 
     def __init__(self, head: Any, n_rows: int, fetch: Callable[[list[Any]], Any]) -> None:
-        self.head, self._fetch = head, fetch
-        types = frame_table(head)
-        self.names = names = list(types.names or ())
+        self.head = head
+        self._fetch = fetch
+        empty_table = frame_table(head)
+        self.names = names = list(empty_table.names or ())
         if len(set(names)) < len(names):
             raise ValueError(f"by_columns needs different names for all columns, got {names}")
-        self.shape = n_rows, len(names)
-        self._types = types.types
+        self.shape = (n_rows, len(names))
+        self._types = empty_table.types
 
     @cached_property
-    def hold_numbers(self) -> np.ndarray:
-        """See Table."""
+    def numeric_types(self) -> np.ndarray:
         return np.array([type_.kind == NUMBER for type_ in self._types])
 
     def _read(self, columns: Sequence[int]) -> Table:
@@ -55,7 +49,7 @@ class ChunkedFrame(SourceTable):
         part = frame_table(self._fetch([self.names[c] for c in columns]), columns)
         if part.shape[0] != self.shape[0]:
             raise ValueError(
-                f"by_columns: the source had {self.shape[0]} rows, and now has {part.shape[0]}"
+                f"the source of by_columns had {self.shape[0]} rows, and now has {part.shape[0]}"
             )
         return part
 
@@ -65,12 +59,11 @@ class ChunkedFrame(SourceTable):
         return Column(self.place(c), lambda: self._read([c]).column(0).cells, self._types[c])
 
     def numbers(self, columns: Sequence[int]) -> np.ndarray:
-        """See Table."""
         return self._read(columns).numbers(range(len(columns)))
 
 
 class ChunkedArray(SourceTable):
-    """Columns of numbers."""
+    """Numeric columns of an array from which some columns can be read."""
 
     def __init__(self, array: Any) -> None:
         self._array = array
@@ -78,13 +71,12 @@ class ChunkedArray(SourceTable):
         self.head = np.empty((0, self.shape[1]))
 
     def numbers(self, columns: Sequence[int]) -> np.ndarray:
-        """See Table."""
         part = np.asarray(self._array[:, list(columns)])
         return checked_numbers(part, lambda i: self.place(columns[i]))
 
 
 class WholeArray(SourceTable, ArrayTable):
-    """Columns of an array that is read where it is."""
+    """Numeric columns of an array in memory, or mapped into memory, which is not copied."""
 
     def __init__(self, cells: np.ndarray) -> None:
         super().__init__(cells)
@@ -92,30 +84,29 @@ class WholeArray(SourceTable, ArrayTable):
 
 
 def by_columns(source: Any, *, bin_rows: int | None = None) -> Table:
-    """A table on disk or on a cluster as X: never in memory as a whole, except one byte a cell.
+    """Use a table on disk or on a cluster as X, without reading it into memory as a whole.
 
-    Its columns are read one after the other, or some at a time, as many as take 64 MB as double
-    precision. The result is that of the whole table in memory, to the last bit, unless `bin_rows`
-    asks for less.
+    Columns are read in blocks of up to 64 MB in double precision, and stored in one byte per cell.
+    Unless `bin_rows` is set, the fitted model is bit for bit that of the same table in memory.
 
     Parameters
     ----------
     source : str, path, pyarrow.dataset.Dataset, dask.dataframe.DataFrame, dask.array.Array or \
             ndarray
-        A Parquet file or a folder of them (needs pyarrow), where folders that are called
-        key=value within it give a column each; or partitions of Dask's, which are
-        computed again for each part: persist them, or read them from Parquet. An array of
-        numbers, mapped into memory or not, is read where it is.
+        A Parquet file or a folder of Parquet files (needs pyarrow). Folders within it with names
+        such as key=value add a column. Collections of Dask are computed again for each block of
+        columns: persist them, or read them from Parquet. An array of numbers, which may be mapped
+        into memory, is not copied.
     bin_rows : int, default=None
-        If there are more rows, `fit` finds the bins of numbers on about so many, drawn by a hash
-        of all their numbers: the same rows in whatever order and parts they come. A column with
-        at most `max_bins` different values may then lose rare ones, which share a bin with the
-        next. Everything else sees all rows. The source is read once more. None looks at all rows.
+        Number of rows on which `fit` finds the bins of numeric columns, if there are more rows.
+        They are drawn by a hash of their numbers, so that the order of the rows does not matter.
+        Rare values of a column with at most `max_bins` distinct values may then share a bin with
+        the next value. The source is read once more. None uses all rows.
 
     Returns
     -------
     object
-        To be passed as X to `fit`, `predict` and the like, of forests, cascades and deep forests.
+        Table that forests, cascades and deep forests accept as X.
 
     Examples
     --------
@@ -130,8 +121,8 @@ def by_columns(source: Any, *, bin_rows: int | None = None) -> Table:
     ...     forest.score(X, x > 0)
     1.0
     """
-    whole = isinstance(bin_rows, int | np.integer) and not isinstance(bin_rows, bool)
-    if not (bin_rows is None or (whole and bin_rows > 0)):
+    is_whole = isinstance(bin_rows, int | np.integer) and not isinstance(bin_rows, bool)
+    if not (bin_rows is None or (is_whole and bin_rows > 0)):
         raise ValueError(f"bin_rows must be None or a whole number above 0, got {short(bin_rows)}")
     table = _table(source)
     table.source = source
@@ -141,11 +132,13 @@ def by_columns(source: Any, *, bin_rows: int | None = None) -> Table:
 
 def _table(source: Any) -> SourceTable:
     if isinstance(source, np.ma.MaskedArray):
-        source = filled(source)
+        source = fill_masked(source)
     if isinstance(source, np.ndarray):
         if source.ndim == 2 and source.dtype.kind in "biuf" and source.dtype not in NUMERIC_DTYPES:
-            return ChunkedArray(source)  # of a table of double precision there is but a part
-        with np.errstate(invalid="ignore"):  # of sums of infinities
+            # Only a block of columns at a time is converted to double precision.
+            return ChunkedArray(source)
+        # The check adds the cells up, among which may be infinities.
+        with np.errstate(invalid="ignore"):
             cells = check_array(
                 source,
                 dtype=list(NUMERIC_DTYPES),
@@ -169,7 +162,7 @@ def _table(source: Any) -> SourceTable:
     if ("dask", "Array") in kinds and source.ndim == 2:
         if np.isnan(source.shape).any():
             raise ValueError(
-                "by_columns needs an array that knows how many rows and columns it has: call its "
+                "by_columns needs an array with known numbers of rows and columns: call its "
                 "compute_chunk_sizes() first"
             )
         if source.dtype.kind == "c":
@@ -177,5 +170,5 @@ def _table(source: Any) -> SourceTable:
         return ChunkedArray(source)
     raise TypeError(
         "by_columns needs the path of a Parquet file or folder, a pyarrow Dataset, a DataFrame or "
-        f"two-dimensional Array of Dask's, or an array of numbers, got {type(source).__name__}"
+        f"two-dimensional Array of Dask, or an array of numbers, got {type(source).__name__}"
     )

@@ -1,9 +1,10 @@
-"""Data frames of pandas, polars, pyarrow and others that narwhals knows, read column by column."""
+"""Data frames of pandas, polars, pyarrow and others that narwhals supports."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -20,26 +21,42 @@ from mddf._input.table import (
     Columns,
     ColumnType,
     Factors,
+    ObjectBlock,
     Table,
-    TogetherCells,
 )
 
-# Frames of so few cells are read as a whole, where the types of columns are simple: of a few rows,
-# reading column after column takes far longer.
+# Frames with at most this many cells are read as a whole, as far as the types of columns allow it:
+# with few rows, reading column after column takes far longer. A round figure that was not tuned.
 _FEW_CELLS = 2**17
-_SIMPLE = (nw.Boolean, nw.String, nw.Categorical, nw.Enum, nw.Object)
+# Types whose cells are the same objects whether they are read by columns or by rows.
+_SIMPLE_TYPES = (nw.Boolean, nw.String, nw.Categorical, nw.Enum, nw.Object)
 
 
 def is_frame(X: Any) -> bool:
-    """Whether X is a data frame: pandas', polars', pyarrow's or another that narwhals knows."""
+    """Whether X is a data frame that narwhals supports, such as one of pandas or polars."""
     return not isinstance(X, np.ndarray) and bool(nw.dependencies.is_into_dataframe(X))
 
 
-def frame_table(X: Any, numbered: Sequence[int] | None = None) -> FrameTable:
-    """The table of a data frame, whose columns may be called by others' numbers in messages."""
+def frame_table(X: Any, column_numbers: Sequence[int] | None = None) -> FrameTable:
+    """Make the table of a data frame.
+
+    If the frame is a part of a larger one, `column_numbers` are the places of its columns there,
+    by which messages name them.
+    """
     table = PandasTable(X) if nw.dependencies.is_pandas_dataframe(X) else FrameTable(X)
-    table.numbered = numbered
+    table.column_numbers = column_numbers
     return table
+
+
+@dataclass(frozen=True)
+class _ReadType:
+    """The type of a column, and how its cells can be read.
+
+    `is_simple` tells whether cells are the same objects if all columns are read together.
+    """
+
+    column: ColumnType
+    is_simple: bool
 
 
 class FrameTable(Table):
@@ -47,7 +64,7 @@ class FrameTable(Table):
 
     has_rows = True
     is_read_whole = True
-    numbered: Sequence[int] | None = None
+    column_numbers: Sequence[int] | None = None
 
     def __init__(self, X: Any) -> None:
         self.names = list(X.column_names if hasattr(X, "column_names") else X.columns)
@@ -55,9 +72,9 @@ class FrameTable(Table):
         self.shape = self._frame.shape
 
     def place(self, c: int) -> str:
-        """See Table."""
         assert self.names is not None
-        return f"{c if self.numbered is None else self.numbered[c]}, {self.names[c]!r}"
+        number = c if self.column_numbers is None else self.column_numbers[c]
+        return f"{number}, {self.names[c]!r}"
 
     @cached_property
     def _frame(self) -> nw.DataFrame[Any]:
@@ -76,83 +93,76 @@ class FrameTable(Table):
         return list(self._frame.schema.values())
 
     @cached_property
-    def _types(self) -> list[tuple[ColumnType, bool]]:
-        """Of each column, and whether all cells read at once are the same objects."""
-        known: dict[int, tuple[ColumnType, bool]] = {}  # types of narwhals compare slowly
-        found = []
+    def _types(self) -> list[_ReadType]:
+        known: dict[int, _ReadType] = {}  # by identity, since types of narwhals compare slowly
+        types = []
         for c, dtype in enumerate(self._schema):
             if id(dtype) in known:
-                found.append(known[id(dtype)])
+                types.append(known[id(dtype)])
             elif dtype == nw.Unknown:
-                found.append(_type_of(dtype, getattr(self._native(c), "dtype", None)))
+                types.append(_type_of(dtype, getattr(self._native(c), "dtype", None)))
             else:
-                found.append(known.setdefault(id(dtype), _type_of(dtype)))
-        return found
+                types.append(known.setdefault(id(dtype), _type_of(dtype)))
+        return types
 
     @property
     def types(self) -> list[ColumnType]:
-        """What the type of each column says."""
-        return [type_ for type_, _ in self._types]
+        return [type_.column for type_ in self._types]
 
     @cached_property
-    def hold_numbers(self) -> np.ndarray:
-        """See Table."""
-        return np.array([type_.kind == NUMBER for type_, _ in self._types])
+    def numeric_types(self) -> np.ndarray:
+        return np.array([type_.kind == NUMBER for type_ in self.types])
 
     @property
     def whole_types(self) -> dict[int, str]:
-        """See Table."""
-        return {
-            c: "bool"
-            if dtype == nw.Boolean
-            else "uint64"
-            if dtype.is_unsigned_integer()
-            else "int64"
-            for c, dtype in enumerate(self._schema)
-            if dtype == nw.Boolean or dtype.is_integer()
-        }
+        names = {}
+        for c, dtype in enumerate(self._schema):
+            if dtype == nw.Boolean:
+                names[c] = "bool"
+            elif dtype.is_integer():
+                names[c] = "uint64" if dtype.is_unsigned_integer() else "int64"
+        return names
 
     def _column(self, c: int) -> Column:
-        type_ = self._types[c][0]
-        at = None if self.together is None else self.together.places.get(c)
-        if self.together is None or at is None:
+        type_ = self._types[c].column
+        block = self.object_block
+        place = None if block is None else block.places.get(c)
+        if block is None or place is None:
             return Column(self.place(c), lambda: self._read(c), type_)
-        cells = Cells(self.together.values[at], self.together.missing[at])
-        return Column(self.place(c), lambda: cells, type_, self.together.kinds[at])
+        cells = Cells(block.values[place], block.missing[place])
+        return Column(self.place(c), lambda: cells, type_, block.kinds[place])
 
     def _native(self, c: int) -> Any:
         return self._frame[:, c].to_native()
 
     def _read(self, c: int) -> Cells | Factors:
-        return Cells.of(np.fromiter(self._frame[:, c].to_list(), object, self.shape[0]))
+        return Cells.from_values(np.fromiter(self._frame[:, c].to_list(), object, self.shape[0]))
 
     @cached_property
-    def together(self) -> TogetherCells | None:
-        """See Table."""
+    def object_block(self) -> ObjectBlock | None:
         if not self._is_small:
             return None
         chosen = [
-            c for c, (type_, at_once) in enumerate(self._types) if type_ != NUMBERS and at_once
+            c for c, type_ in enumerate(self._types) if type_.is_simple and type_.column != NUMBERS
         ]
-        return TogetherCells.of(chosen, self._objects(chosen)) if chosen else None
+        return ObjectBlock.from_objects(chosen, self._objects(chosen)) if chosen else None
 
     def _objects(self, columns: list[int]) -> np.ndarray:
-        """Some columns as rows of an array of objects."""
+        """Read some columns as rows of an array of objects."""
         return np.array(self._frame.rows(), dtype=object).T[columns]
 
     def rows(self, first: int, end: int) -> FrameTable:
-        """See Table."""
         part = copy(self)
-        for name in ("_columns", "together", "_arrays"):
+        for name in ("_columns", "object_block", "_arrays"):
             part.__dict__.pop(name, None)
         part._frame = self._frame[first:end]
-        part.native, part.shape = part._frame.to_native(), part._frame.shape
+        part.native = part._frame.to_native()
+        part.shape = part._frame.shape
         return part
 
     def numbers(self, columns: Sequence[int]) -> np.ndarray:
-        """See Table."""
-        by_polars = self._is_small and self._frame.implementation.is_polars()
-        if by_polars and all(self._schema[c].is_numeric() for c in columns):
+        is_small_polars = self._is_small and self._frame.implementation.is_polars()
+        if is_small_polars and all(self._schema[c].is_numeric() for c in columns):
             block = self._frame.select(nw.nth(*columns).cast(nw.Float64)).to_numpy()
         else:
             block = np.empty((self.shape[0], len(columns)), order="F")
@@ -170,7 +180,7 @@ class FrameTable(Table):
         series = self._frame[:, c]
         dtype = series.dtype
         if dtype.is_integer() and self._frame.implementation.is_pyarrow():
-            # pyarrow casts no integer that would be rounded unless it is set to.
+            # By default, pyarrow refuses to cast integers that doubles would round.
             return np.asarray(series.to_native().cast("double", safe=False).to_numpy())
         if dtype != nw.Unknown:
             return series.cast(nw.Float64).to_numpy()
@@ -181,81 +191,81 @@ class FrameTable(Table):
 
 
 class PandasTable(FrameTable):
-    """A data frame of pandas, whose numbers are read together, and few rows by their arrays."""
+    """A data frame of pandas, whose arrays are read directly, which is faster than narwhals."""
 
     def __init__(self, X: Any) -> None:
         self.names = X.columns.tolist()
         if len(set(self.names)) < len(self.names):
             X = X.set_axis(range(len(self.names)), axis=1)
-        self.native, self.shape = X, X.shape
+        self.native = X
+        self.shape = X.shape
 
     @cached_property
     def _dtypes(self) -> list[Any]:
         return self.native.dtypes.tolist()
 
     @cached_property
-    def _types(self) -> list[tuple[ColumnType, bool]]:
-        types: list[tuple[ColumnType, bool]] = []
-        others: dict[Any, tuple[ColumnType, bool]] = {}
-        for c, (dtype, known) in enumerate(zip(self._dtypes, self._known, strict=True)):
-            found = known or others.get(dtype)
-            if found is None:  # narwhals is asked once for each type: it takes long to say
+    def _types(self) -> list[_ReadType]:
+        types = []
+        slow: dict[Any, _ReadType] = {}  # narwhals takes long: it gets each type once
+        for c, (dtype, type_) in enumerate(zip(self._dtypes, self._fast_types, strict=True)):
+            if type_ is None and dtype not in slow:
                 series = nw.from_native(self._native(c), series_only=True)
-                found = others[dtype] = _type_of(series.dtype, dtype)
-            types.append(found)
+                slow[dtype] = _type_of(series.dtype, dtype)
+            types.append(slow[dtype] if type_ is None else type_)
         return types
 
     @cached_property
-    def _known(self) -> list[tuple[ColumnType, bool] | None]:
-        """Types of pandas', None where narwhals has to be asked."""
-        known: dict[Any, tuple[ColumnType, bool] | None] = {}
-        found = []
+    def _fast_types(self) -> list[_ReadType | None]:
+        """Types that are known without narwhals; None for others."""
+        known: dict[Any, _ReadType | None] = {}
+        types = []
         for dtype in self._dtypes:
-            # Classes of pandas' own types say enough, and have a hash that takes no time.
+            # For extension types of pandas the class is enough, and has a faster hash.
             key = dtype if isinstance(dtype, np.dtype) else type(dtype)
             if key not in known:
-                known[key] = _known_type(dtype)
-            found.append(known[key])
-        return found
+                known[key] = _fast_type(dtype)
+            types.append(known[key])
+        return types
 
     @cached_property
     def _are_plain(self) -> np.ndarray:
-        """Which columns pandas makes numbers of as narwhals does."""
-        return np.array([known is not None and known[0] is NUMBERS for known in self._known])
+        """Mask of the columns whose arrays convert to numbers as narwhals does."""
+        return np.array([type_ is _PLAIN_NUMBERS for type_ in self._fast_types])
 
     def _native(self, c: int) -> Any:
         return self.native.iloc[:, c]
 
     @cached_property
     def _arrays(self) -> list[Any]:
-        """The array of each column."""
-        # pandas' own iterator takes a tenth of the time of `items`, which makes a Series of each.
-        own = getattr(self.native, "_iter_column_arrays", None)
-        if own is not None:
-            return list(own())
-        numbered = self.native.set_axis(range(self.shape[1]), axis=1)
-        return [series.array for _, series in numbered.items()]
+        # This iterator takes a tenth of the time of `items`, which makes a Series of each column.
+        iterate = getattr(self.native, "_iter_column_arrays", None)
+        if iterate is not None:
+            return list(iterate())
+        frame = self.native.set_axis(range(self.shape[1]), axis=1)
+        return [series.array for _, series in frame.items()]
 
     def _objects(self, columns: list[int]) -> np.ndarray:
-        found = np.empty((len(columns), self.shape[0]), object)
+        objects = np.empty((len(columns), self.shape[0]), object)
         if self.shape[0] == 1:
-            found[:, 0] = np.fromiter((self._arrays[c][0] for c in columns), object, len(columns))
+            cells = (self._arrays[c][0] for c in columns)
+            objects[:, 0] = np.fromiter(cells, object, len(columns))
         else:
-            for at, c in enumerate(columns):
-                found[at] = _objects_of(self._arrays[c])
-        return found
+            for place, c in enumerate(columns):
+                objects[place] = _array_of_objects(self._arrays[c])
+        return objects
 
     def _read(self, c: int) -> Cells | Factors:
         if self._is_small:
             return super()._read(c)
         try:
-            numbers, different = self._native(c).factorize()
-        except (TypeError, ArithmeticError):  # something that has no hash, or signals
+            indices, distinct = self._native(c).factorize()
+        # Some values have no hash, or are signalling NaN.
+        except (TypeError, ArithmeticError):
             return super()._read(c)
-        return Factors(numbers, np.append(np.asarray(different, dtype=object), np.nan))
+        return Factors(indices, np.append(np.asarray(distinct, dtype=object), np.nan))
 
     def numbers(self, columns: Sequence[int]) -> np.ndarray:
-        """See Table."""
         chosen = np.asarray(columns)
         plain = self._are_plain[chosen]
         if not plain.any():
@@ -266,50 +276,59 @@ class PandasTable(FrameTable):
         else:
             block = np.empty((self.shape[0], len(chosen)), order="F")
             for i, c in enumerate(chosen.tolist()):
-                block[:, i] = _numbers_of(self._arrays[c]) if plain[i] else self._numbers(c)
+                block[:, i] = _array_of_numbers(self._arrays[c]) if plain[i] else self._numbers(c)
         return checked_numbers(block, lambda i: self.place(columns[i]))
 
 
-def _known_type(dtype: Any) -> tuple[ColumnType, bool] | None:
-    """What a type of pandas' says, None if narwhals has to be asked, which takes longer."""
+# The object itself marks columns of pandas whose arrays are converted without narwhals.
+_PLAIN_NUMBERS = _ReadType(NUMBERS, True)
+_TYPES_BY_CLASS = {
+    "CategoricalDtype": _ReadType(ColumnType(None, True), True),
+    "StringDtype": _ReadType(TEXT, True),
+}
+
+
+def _fast_type(dtype: Any) -> _ReadType | None:
+    """Type of a column of pandas; None if narwhals, which takes longer, has to find it."""
     if isinstance(dtype, np.dtype):
         if dtype.kind in "biuf":
-            return NUMBERS, True
-        return (OBJECTS, True) if dtype.kind == "O" else None
+            return _PLAIN_NUMBERS
+        return _ReadType(OBJECTS, True) if dtype.kind == "O" else None
     if hasattr(dtype, "pyarrow_dtype"):
         return None
     if hasattr(dtype, "numpy_dtype"):
-        return (NUMBERS, True) if dtype.kind in "biuf" else None
-    known = {"CategoricalDtype": ColumnType(None, True), "StringDtype": TEXT}
-    found = known.get(type(dtype).__name__)
-    return None if found is None else (found, True)
+        return _PLAIN_NUMBERS if dtype.kind in "biuf" else None
+    return _TYPES_BY_CLASS.get(type(dtype).__name__)
 
 
-def _numbers_of(array: Any) -> Any:
-    """Numbers of an array of pandas', NaN where one is missing."""
+def _array_of_numbers(array: Any) -> Any:
+    """Numbers of an array of pandas, NaN where missing."""
     if isinstance(array.dtype, np.dtype):
         return array
-    if len(array) == 1:  # a cell takes less than an array of one
+    if len(array) == 1:
+        # A single cell is read faster than an array.
         cell = array[0]
         return np.nan if cell is array.dtype.na_value else cell
     return array.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
-def _objects_of(array: Any) -> np.ndarray:
-    """Cells of an array of pandas'; categories are read once, which takes less than each cell."""
+def _array_of_objects(array: Any) -> np.ndarray:
+    """Cells of an array of pandas; each category is converted once, not in every cell."""
     if getattr(array.dtype, "name", "") != "category":
         return np.asarray(array, dtype=object)
     return np.append(np.asarray(array.categories, dtype=object), np.nan)[array.codes]
 
 
-def _type_of(dtype: Any, native: Any = None) -> tuple[ColumnType, bool]:
-    """What a type of narwhals' says of a column, and of pandas' where it has none of its own."""
+def _type_of(dtype: Any, native: Any = None) -> _ReadType:
+    """Type of a column from its type in narwhals, and the native type if that is unknown."""
     if dtype.is_numeric() or dtype == nw.Boolean:
-        return NUMBERS, True
-    if dtype == nw.Unknown:  # as pandas' sparse columns are
-        return NUMBERS if getattr(native, "kind", "O") in "biufc" else ColumnType(), False
+        return _ReadType(NUMBERS, True)
+    if dtype == nw.Unknown:
+        # Sparse columns of pandas, for example.
+        is_numeric = getattr(native, "kind", "O") in "biufc"
+        return _ReadType(NUMBERS if is_numeric else ColumnType(), False)
     if dtype.is_temporal():
-        return ColumnType(str(dtype), False), False
+        return _ReadType(ColumnType(str(dtype), False), False)
     if dtype == nw.Object:
-        return OBJECTS, True
-    return ColumnType(None, True, dtype == nw.String), dtype in _SIMPLE
+        return _ReadType(OBJECTS, True)
+    return _ReadType(ColumnType(None, True, dtype == nw.String), dtype in _SIMPLE_TYPES)

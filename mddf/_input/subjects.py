@@ -1,4 +1,4 @@
-"""Columns that look like repeated subjects: identifiers with a handful of rows for each value."""
+"""Detection of identifiers of repeated subjects: columns with a handful of rows per value."""
 
 from __future__ import annotations
 
@@ -7,50 +7,56 @@ from scipy.special import chdtr
 
 from mddf._base.messages import warn
 
-# Fewer rows or values are too few to tell.
-_FEWEST_ROWS, _FEWEST_SUBJECTS = 40, 10
-# Rows of a subject in the mean: one is a plain identifier, and more than a handful are a category.
-_FEWEST_REPEATS, _MOST_REPEATS = 2.0, 10.0
-# A measured number has values whose counts vary at least as counts of random events do. Those of
-# subjects who were measured equally often vary less. This is the probability of counts that vary
-# so little by chance. With 0.001, none of 64 data sets of the benchmark has such a column.
-_PROBABILITY = 1e-3
-# Whole numbers in this range are taken as years: a few rows for each are no subjects.
+# With fewer rows or values, subjects cannot be distinguished from measured numbers.
+_MIN_ROWS = 40
+_MIN_SUBJECTS = 10
+# Mean number of rows of a subject. A column with about one row per value is an identifier of rows;
+# a column with more than a handful is an ordinary category.
+_MIN_REPEATS = 2.0
+_MAX_REPEATS = 10.0
+# Counts of the values of a measured number vary at least as much as counts of random events.
+# Counts of subjects who were measured equally often vary less. This is the largest probability
+# that counts vary so little by chance. With 0.001, none of 64 benchmark data sets has a column
+# that is reported.
+_MAX_PROBABILITY = 1e-3
+# Whole numbers in this range are taken as years, which may also have a few rows each.
 _YEARS = (1900, 2100)
 
 
 def looks_like_subjects(counts: np.ndarray) -> bool:
-    """Whether values with these numbers of rows look like subjects measured a few times each."""
+    """Whether values with these counts look like subjects that were measured a few times each."""
     n_rows = int(counts.sum())
-    if n_rows < _FEWEST_ROWS or len(counts) < _FEWEST_SUBJECTS:
+    if n_rows < _MIN_ROWS or len(counts) < _MIN_SUBJECTS:
         return False
     mean = n_rows / len(counts)
-    if not _FEWEST_REPEATS <= mean <= _MOST_REPEATS:
+    if not _MIN_REPEATS <= mean <= _MAX_REPEATS:
         return False
     squares = float(np.square(counts - mean).sum())
-    return bool(chdtr(len(counts) - 1, squares / _random_variance(mean)) < _PROBABILITY)
+    return bool(chdtr(len(counts) - 1, squares / _random_variance(mean)) < _MAX_PROBABILITY)
 
 
 def _random_variance(mean: float) -> float:
-    """Variance of how often random values come, of those that come at all.
+    """Variance of the counts of values of random events, without values that never occur.
 
-    Their numbers are Poisson ones without the zeros, whose mean is rate / (1 - exp(-rate)).
+    The counts have a Poisson distribution without zeros, whose mean is rate / (1 - exp(-rate)).
     """
     rate = mean
-    for _ in range(50):  # converges for means from 2 on within a few rounds
+    # For means from 2 on, this converges within a few rounds.
+    for _ in range(50):
         rate = mean * -np.expm1(-rate)
     return float(mean * (1 + rate - mean))
 
 
 def counts_of_whole_numbers(column: np.ndarray) -> np.ndarray | None:
-    """How often each value comes; None for columns that can be no identifiers of subjects."""
+    """Count the rows of each value; None for columns that cannot identify subjects."""
     n_rows = len(column)
-    if n_rows < _FEWEST_ROWS or column[0] != np.rint(column[0]):
+    if n_rows < _MIN_ROWS or column[0] != np.rint(column[0]):
         return None
     least = float(column.min())
-    largest = float(column.max())  # of Python, whose arithmetic overflows without a warning
-    # Whole numbers have at most so many different values. NaN fails the comparison.
-    if not (largest - least + 1) * _MOST_REPEATS >= n_rows:
+    # As float of Python, whose arithmetic overflows without a warning.
+    largest = float(column.max())
+    # The range bounds the number of distinct whole numbers. NaN fails the comparison.
+    if not (largest - least + 1) * _MAX_REPEATS >= n_rows:
         return None
     if _YEARS[0] <= least and largest <= _YEARS[1]:
         return None
@@ -64,7 +70,7 @@ def warn_of_subjects(place: str, counts: np.ndarray) -> None:
     mean = counts.sum() / len(counts)
     warn(
         f"column {place} looks like an identifier of subjects: {len(counts)} values with about "
-        f"{mean:.0f} rows each. If rows of a value belong together, leave the column out and pass "
-        "it as groups, here or to a GroupKFold, so that they are held out together",
+        f"{mean:.0f} rows each. If the rows of a value belong together, leave the column out and "
+        "pass it as groups, here or to a GroupKFold, so that these rows are held out together",
         kind=f"subjects in column {place}",
     )

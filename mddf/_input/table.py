@@ -6,6 +6,7 @@ Cells of a column may be text, times or other objects.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -22,64 +23,59 @@ from mddf._input.cell_values import (
     missing_cells,
 )
 
-# What a block of columns that are turned into numbers together may take.
+# Size of a block of columns that are converted to numbers together, as double precision. It bounds
+# the memory for a table that is never in memory as a whole. Not tuned.
 _BLOCK_BYTES = 2**26
-# The share of cells that a sparse matrix stores at most where it is not better made dense.
-_SPARSE = 0.25
+# Blocks of sparse matrices that store a larger share of their cells are made dense: they then save
+# little memory, and dense columns are binned faster. A round figure that was not tuned.
+_MAX_SPARSE_SHARE = 0.25
 
 
 class Cells(NamedTuple):
-    """The cells of a column, NaN where one is missing, and where that is."""
+    """Cells of a column, NaN where missing, and a mask of the missing ones."""
 
     values: np.ndarray
     missing: np.ndarray
 
     @classmethod
-    def of(cls, values: np.ndarray) -> Cells:
-        """Of numbers, times or objects; shape does not matter."""
+    def from_values(cls, values: np.ndarray) -> Cells:
+        """Find the missing ones among numbers, times or objects, in an array of any shape."""
         missing = missing_cells(values.ravel()).reshape(values.shape)
         if values.dtype.kind == "O" and missing.any():
             values = np.where(missing, np.nan, values)
         return cls(values, missing)
 
     @property
-    def different(self) -> np.ndarray:
-        """Values of which there is at least one of each."""
+    def distinct(self) -> np.ndarray:
+        """All values of the column, each at least once."""
         return self.values
 
 
 class Factors(NamedTuple):
-    """The cells of a column as numbers of its different values, -1 where one is missing.
+    """Cells of a column as indices of its distinct values, of which the last is NaN.
 
-    The last of the different values is NaN.
+    Missing cells have index -1.
     """
 
-    numbers: np.ndarray
-    different: np.ndarray
+    indices: np.ndarray
+    distinct: np.ndarray
 
     @property
     def values(self) -> np.ndarray:
-        """The cells, NaN where one is missing."""
-        return self.different[self.numbers]
+        return self.distinct[self.indices]
 
     @property
     def missing(self) -> np.ndarray:
-        """Which cells are missing."""
-        return self.numbers < 0
+        return self.indices < 0
 
 
-class TogetherCells(NamedTuple):
-    """Cells of some columns of a small table, which are no numbers by their types.
+@dataclass(frozen=True)
+class ObjectBlock:
+    """Columns of a small data frame whose types are not numeric, read together.
 
-    Attributes
-    ----------
-    places : dict of int to int
-        From the number of a column to its place among these.
-    values : ndarray of object of shape (n_chosen, n_rows)
-        NaN where a cell is missing.
-    missing : ndarray of bool of shape (n_chosen, n_rows)
-    kinds : list of str or None
-        What each column holds, None if nothing is there.
+    `values`, with NaN for missing cells, and `missing` have the shape (n_block_columns, n_rows).
+    `places` maps the number of a column in the table to its row in them. `kinds` holds the kind of
+    each column's values, None without values.
     """
 
     places: dict[int, int]
@@ -88,29 +84,23 @@ class TogetherCells(NamedTuple):
     kinds: list[str | None]
 
     @classmethod
-    def of(cls, columns: Sequence[int], objects: np.ndarray) -> TogetherCells:
-        """Of the objects of some columns, None or the like where one is missing."""
-        values, missing = Cells.of(objects)
-        is_text = set(map(type, values[~missing])) <= {str}
+    def from_objects(cls, columns: Sequence[int], objects: np.ndarray) -> ObjectBlock:
+        """Find the missing cells and the kinds of some columns."""
+        values, missing = Cells.from_values(objects)
         kinds: list[str | None] = ["text"] * len(columns)
-        if not is_text:
+        if not set(map(type, values[~missing])) <= {str}:
             kinds = [*map(kind_of_values, values)]
-        for at in np.flatnonzero(missing.all(axis=1)).tolist():
-            kinds[at] = None
-        return cls(dict(zip(columns, range(len(columns)), strict=True)), values, missing, kinds)
+        for place in np.flatnonzero(missing.all(axis=1)).tolist():
+            kinds[place] = None
+        return cls({c: place for place, c in enumerate(columns)}, values, missing, kinds)
 
 
 class ColumnType(NamedTuple):
-    """What the type of a column says of it; None where that takes a look at its values.
+    """Facts about a column that its type implies; None where only the values can tell.
 
-    Attributes
-    ----------
-    kind : str or None
-        What the column holds: "number", or what its times are called.
-    is_categorical : bool or None
-        Whether it holds categories, strings or the like rather than numbers.
-    is_plain_text : bool
-        Whether it is text, or objects, rather than categories.
+    `kind` is "number" or the name of a type of times. `is_categorical` tells whether the column
+    holds categories, strings or the like rather than numbers. `is_plain_text` tells whether it
+    holds text or objects rather than values of a categorical type.
     """
 
     kind: str | None = None
@@ -124,17 +114,10 @@ TEXT = ColumnType(None, True, True)
 
 
 class Column:
-    """A column that is read when it is first looked at.
+    """A column whose cells are read when they are first used.
 
-    Parameters
-    ----------
-    place : str
-        How it is called in messages.
-    read : callable
-        Gives the cells, or their factors if that is quicker.
-    type_ : ColumnType
-    kind : str, default=None
-        What it holds, where that is known.
+    `place` is its name in messages. `read` returns the cells, or their factors if that is faster.
+    `kind` is the kind of the values, if it is known already.
     """
 
     def __init__(
@@ -144,67 +127,59 @@ class Column:
         type_: ColumnType,
         kind: str | None = None,
     ) -> None:
-        self.place, self.type, self._read = place, type_, read
+        self.place = place
+        self.type = type_
+        self._read = read
         self._cells: Cells | Factors | None = None
         self._kind = kind or type_.kind
 
     @property
     def cells(self) -> Cells | Factors:
-        """What is read."""
         if self._cells is None:
             self._cells = self._read()
         return self._cells
 
     @property
     def values(self) -> np.ndarray:
-        """The cells, NaN where something is missing: shape (n_rows,)."""
+        """The cells, NaN where missing: shape (n_rows,)."""
         return self.cells.values
 
     @property
     def missing(self) -> np.ndarray:
-        """Which cells are missing: bool of shape (n_rows,)."""
         return self.cells.missing
 
     @property
     def is_empty(self) -> bool:
-        """Whether all cells are missing, whatever the type."""
         return bool(self.missing.all())
 
     @property
     def kind(self) -> str | None:
-        """What the column holds by its type or values: "number", "text", ...; None if nothing."""
+        """Kind by the type or else the values: "number", "text", ...; None without values."""
         if self._kind is None:
-            self._kind = kind_of_values(self.cells.different)
+            self._kind = kind_of_values(self.cells.distinct)
         return self._kind
 
     @cached_property
     def is_categorical(self) -> bool:
-        """Whether it holds categories, strings or the like rather than numbers.
+        """Whether the column holds categories, strings or the like rather than numbers.
 
-        One of objects holds numbers, or times, if something is there and all that is there are.
+        A column of objects is not categorical if all its values are numbers, or all are times.
         """
         if self.type.is_categorical is not None:
             return self.type.is_categorical
-        return self.kind != NUMBER and not are_times(self.cells.different)
+        return self.kind != NUMBER and not are_times(self.cells.distinct)
 
     def release(self) -> None:
-        """Let go of the cells, which may be large; they are read again if need be."""
+        """Free the memory of the cells; they are read again if they are used again."""
         self._cells = None
 
 
 class Columns:
-    """Columns of a table by number: of those made so far, perhaps only the last has its cells.
-
-    Parameters
-    ----------
-    make : callable
-        From the number of a column to the column.
-    keep : bool
-        Whether all columns may keep their cells.
-    """
+    """Columns of a table by number; without `keep`, only the last one used keeps its cells."""
 
     def __init__(self, make: Callable[[int], Column], *, keep: bool) -> None:
-        self._make, self._keep = make, keep
+        self._make = make
+        self._keep = keep
         self._made: dict[int, Column] = {}
         self._last: Column | None = None
 
@@ -220,21 +195,21 @@ class Columns:
 
 
 class Table:
-    """X by columns; made by `read_table`.
+    """X by columns, as made by `read_table`.
 
     Attributes
     ----------
     shape : tuple of (int, int)
     names : list or None
-        Of the columns, if X is a data frame.
+        Names of the columns, if X is a data frame.
     head : data frame or ndarray
-        No rows, but the columns, of tables that users make themselves, by `mddf.by_columns`.
+        The columns without rows, for tables that users make by `mddf.by_columns`.
     bin_rows : int or None
-        So many rows are enough to find the bins of numbers.
+        Number of rows that are enough to find the bins of numbers.
     has_rows : bool
-        Whether `rows` gives some of them without reading all.
+        Whether `rows` returns some rows without reading all.
     is_read_whole : bool
-        Whether columns are read whole, so that they are better not read twice.
+        Whether columns are read as a whole, so that reading them twice is slow.
     """
 
     shape: tuple[int, int]
@@ -245,11 +220,11 @@ class Table:
     is_read_whole = False
 
     def place(self, c: int) -> str:
-        """How column `c` is called in messages."""
+        """Name of column `c` in messages."""
         return f"{c}" if self.names is None else f"{c}, {self.names[c]!r}"
 
     def column(self, c: int) -> Column:
-        """Column `c`, to be looked at before the next one is asked for."""
+        """Column `c`, to be used before the next one is requested."""
         return self._columns[c]
 
     @cached_property
@@ -257,44 +232,44 @@ class Table:
         return Columns(self._column, keep=False)
 
     def _column(self, c: int) -> Column:
-        return Column(self.place(c), lambda: Cells.of(self.numbers([c])[:, 0]), NUMBERS)
+        return Column(self.place(c), lambda: Cells.from_values(self.numbers([c])[:, 0]), NUMBERS)
 
     @property
-    def together(self) -> TogetherCells | None:
-        """Columns that are no numbers, of a small data frame that has some."""
+    def object_block(self) -> ObjectBlock | None:
+        """Columns of a small data frame whose types are not numeric; None for other tables."""
         return None
 
     @cached_property
-    def hold_numbers(self) -> np.ndarray:
-        """Which columns hold numbers by their type: bool of shape (n_columns,)."""
+    def numeric_types(self) -> np.ndarray:
+        """Mask of the columns whose type is numeric: bool of shape (n_columns,)."""
         return np.ones(self.shape[1], bool)
 
     @property
     def whole_types(self) -> dict[int, str]:
-        """What numpy calls the types of a data frame's columns of whole numbers or booleans."""
+        """NumPy's names for the types of a data frame's columns of integers or booleans."""
         return {}
 
     def numbers(self, columns: Sequence[int]) -> np.ndarray:
-        """Some columns as numbers, NaN where missing: shape (n_rows, n_chosen)."""
+        """Convert some columns to numbers, NaN where missing: shape (n_rows, n_chosen)."""
         raise NotImplementedError
 
     def stored(self, columns: range) -> sparse.csc_matrix | None:
-        """Some columns that lie side by side, sparse; None where that would not save much."""
+        """Adjacent columns as a sparse matrix; None if that would save little."""
         return None
 
     def rows(self, first: int, end: int) -> Table:
-        """Rows of a table that `has_rows`, not copied where that can be."""
+        """Rows of a table that `has_rows`, as a view if possible."""
         raise NotImplementedError
 
     def blocks(self) -> list[range]:
-        """Columns that are best read together."""
+        """Ranges of columns that are best read together."""
         n_rows, n_columns = self.shape
         size = max(1, _BLOCK_BYTES // (8 * n_rows))
         return [range(i, min(i + size, n_columns)) for i in range(0, n_columns, size)]
 
 
 class ArrayTable(Table):
-    """An array: numbers that are checked already, or objects some of which are categories."""
+    """An array of checked numbers, or of objects in which some columns are categories."""
 
     has_rows = True
 
@@ -304,45 +279,44 @@ class ArrayTable(Table):
 
     @property
     def are_numbers(self) -> bool:
-        """Whether the cells are numbers that the kernel reads."""
+        """Whether the kernel can read the cells as they are."""
         return self.cells.dtype in NUMERIC_DTYPES
 
     def _column(self, c: int) -> Column:
         type_ = ColumnType(is_categorical=False)
-        return Column(self.place(c), lambda: Cells.of(self.cells[:, c]), type_)
+        return Column(self.place(c), lambda: Cells.from_values(self.cells[:, c]), type_)
 
     @cached_property
-    def hold_numbers(self) -> np.ndarray:
-        """See Table."""
+    def numeric_types(self) -> np.ndarray:
         return np.full(self.shape[1], self.cells.dtype.kind in "biuf")
 
     def numbers(self, columns: Sequence[int]) -> np.ndarray:
-        """See Table."""
         if self.are_numbers:
-            # All of them are not copied.
+            # All columns together are not copied.
             return self.cells if len(columns) == self.shape[1] else self.cells[:, list(columns)]
         return checked_numbers(self.cells[:, list(columns)], lambda i: self.place(columns[i]))
 
     def rows(self, first: int, end: int) -> ArrayTable:
-        """See Table."""
         return ArrayTable(self.cells[first:end])
 
     def blocks(self) -> list[range]:
-        """See Table."""
         return [range(self.shape[1])]
 
 
 class SparseTable(Table):
-    """A sparse matrix; what it does not store is 0."""
+    """A sparse matrix, whose cells are 0 where it stores nothing."""
 
     has_rows = True
 
     def __init__(self, X: sparse.csc_matrix | sparse.csr_matrix) -> None:
         X = X.tocsc()
-        X = sparse.csc_matrix((X.data, X.indices, X.indptr), X.shape)  # not the user's: it changes
+        # A matrix of our own, since `sum_duplicates` changes it in place.
+        X = sparse.csc_matrix((X.data, X.indices, X.indptr), X.shape)
         X.check_format(full_check=True)
-        if not X.has_canonical_format:  # some cells are there twice: they count as their sum
-            X = X.tocsr().tocsc()  # a copy, in the order in which they stand
+        if not X.has_canonical_format:
+            # Cells that are stored several times count as their sum. The two conversions make a
+            # copy with the cells in a fixed order.
+            X = X.tocsr().tocsc()
             X.sum_duplicates()
             assert_all_finite(X.data, allow_nan=True, input_name="X")
         self.cells = X
@@ -353,18 +327,15 @@ class SparseTable(Table):
         return self.cells.tocsr()
 
     def rows(self, first: int, end: int) -> SparseTable:
-        """See Table."""
         return SparseTable(self._by_row[first:end])
 
     def stored(self, columns: range) -> sparse.csc_matrix | None:
-        """See Table."""
-        start, stop = columns.start, columns.stop
-        n_stored = self.cells.indptr[stop] - self.cells.indptr[start]
-        few = n_stored / (self.shape[0] * len(columns)) <= _SPARSE
-        return self.cells[:, start:stop] if few else None
+        n_stored = self.cells.indptr[columns.stop] - self.cells.indptr[columns.start]
+        if n_stored / (self.shape[0] * len(columns)) > _MAX_SPARSE_SHARE:
+            return None
+        return self.cells[:, columns.start : columns.stop]
 
     def numbers(self, columns: Sequence[int]) -> np.ndarray:
-        """See Table."""
         if isinstance(columns, range):
             return self.cells[:, columns.start : columns.stop].toarray()
         return self.cells[:, columns].toarray()

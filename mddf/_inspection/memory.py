@@ -26,20 +26,9 @@ _DEEPEST_SYMMETRIC = 16
 def deep_forest_bytes(
     n_rows: int, n_columns: int, n_classes: int | None, parameters: Mapping[str, Any]
 ) -> int:
-    """Estimate the memory that a fit of a deep forest adds to its process.
+    """Estimate the memory in bytes that a fit of a deep forest adds to its process.
 
-    Parameters
-    ----------
-    n_rows, n_columns : int
-    n_classes : int or None
-        None for regression.
-    parameters : mapping
-        Parameters of the estimator. Those that are absent have their defaults.
-
-    Returns
-    -------
-    int
-        Bytes.
+    `n_classes` is None for regression. Absent `parameters` of the estimator have their defaults.
     """
     preset = preset_named(parameters.get("preset", "default"))
     n_trees = _whole_number(parameters.get("n_estimators")) or preset.n_estimators
@@ -53,9 +42,9 @@ def deep_forest_bytes(
 def gradient_boosting_bytes(
     n_rows: int, n_columns: int, n_classes: int | None, parameters: Mapping[str, Any]
 ) -> int:
-    """Estimate the memory that a fit of gradient boosting adds to its process.
+    """Estimate the memory in bytes that a fit of gradient boosting adds to its process.
 
-    The parameters are those of `deep_forest_bytes`.
+    The parameters have the same meaning as in `deep_forest_bytes`.
     """
     defaults = GradientBoostingClassifier().get_params()
     n_rounds = _whole_number(parameters.get("max_iter")) or defaults["max_iter"]

@@ -76,12 +76,9 @@ def is_sum_of_trees(model: BaseEstimator) -> bool:
 
 
 def coded_stages(model: BaseEstimator, X: npt.ArrayLike) -> Iterator[EncodedRows]:
-    """Encode rows for each stage in turn.
+    """Encode rows for each stage in turn, and yield the input of the stage.
 
-    Yields
-    ------
-    rows : EncodedRows
-        The input of the stage. The next stage overwrites it.
+    The next stage overwrites it.
     """
     fitted = fitted_stages(model)
     table = read_table(model, X, reset=False, categorical_features=model.categorical_features)
@@ -109,11 +106,8 @@ def predict_numbers(
 ) -> np.ndarray:
     """Predict rows in the form that `numbers_of` returns.
 
-    Returns
-    -------
-    ndarray of shape (n_rows, n_classes) or (n_rows, n_outputs)
-        Probabilities, or predictions of a regressor. If not `finished`, the average over stages
-        or members before the calibration or the link.
+    The result has a column for each class or output. It holds probabilities or predictions of a
+    regressor; if not `finished`, the average over stages or members before calibration or link.
     """
     fitted = fitted_stages(model)
     rows = fitted.binner.encode_numbers(numbers, fitted.columns_of_levels, fitted.n_added)

@@ -20,7 +20,7 @@ from mddf._base.elementary import exp, softmax
 from mddf._base.serialization import register_serializable
 from mddf._ensemble.blending import fit_exponent, map_outputs
 from mddf._members.linear import FeatureEncoding, product
-from mddf._targets.class_outputs import places_of
+from mddf._targets.class_outputs import joint_labels
 
 # Bounds of the time and memory of a fit, which grow with n_rows * n_landmarks**2. Set by hand.
 _LANDMARKS = 1000
@@ -462,7 +462,7 @@ class KernelClassifier(ClassifierMixin, KernelRidge):
             is_class = labels[:, None] == np.arange(len(self.classes_))
         else:
             self.classes_ = np.arange(sum(self.n_classes))
-            labels = places_of(y, self.n_classes)
+            labels = joint_labels(y, self.n_classes)
             is_class = np.zeros((len(y), len(self.classes_)), bool)
             np.put_along_axis(is_class, labels, True, axis=1)
         held_out = self._learn(X, np.where(is_class, 1.0, -1.0), sample_weight)

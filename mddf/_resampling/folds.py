@@ -12,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils import assert_all_finite
+from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import check_consistent_length
 
 from mddf._base.messages import short
 from mddf._base.validation import naming
-from mddf._targets.target_validation import numbered, plain_array
+from mddf._targets.target_validation import encode_groups, plain_array
 
 Folds = list[tuple[np.ndarray, np.ndarray]]
 # Number of folds of cv=None, as in scikit-learn.
@@ -27,12 +28,7 @@ _DEFAULT_N_FOLDS = 5
 class Groups:
     """Checked groups of the samples.
 
-    Attributes
-    ----------
-    values : ndarray of shape (n_samples,)
-        Groups that a splitter can sort.
-    numbers : ndarray of int of shape (n_samples,)
-        The same groups as numbers from 0 on.
+    A splitter can sort `values`; `numbers` are the same groups as numbers from 0 on.
     """
 
     values: np.ndarray
@@ -41,24 +37,23 @@ class Groups:
 
 def make_folds(
     cv: Any,
-    X: Any,
-    y: Any,
+    X: object,
+    y: object,
     labels: np.ndarray,
     seed: int,
     *,
-    groups: Any = None,
+    groups: npt.ArrayLike | None = None,
 ) -> Folds:
     """Make training and held-out rows of each fold.
 
     Parameters
     ----------
     cv : int, splitter, iterable of (train, test) or None
-        A number means shuffled folds, stratified as far as the sizes of the classes allow; None
+        A number means shuffled folds, stratified by `labels` as far as their counts allow; None
         means 5 folds.
     X, y : array or data frame of n_samples rows
         Arguments of a splitter.
     labels : ndarray of int of shape (n_samples,)
-        Strata, if `cv` is a number or None.
     seed : int
         Seed of the shuffling, if `cv` is a number or None.
     groups : array of shape (n_samples,), default=None
@@ -68,13 +63,7 @@ def make_folds(
     Returns
     -------
     list of (ndarray of int32, ndarray of int32)
-        Each sample is held out at least once.
-
-    Raises
-    ------
-    ValueError
-        If there are too few samples; if a sample is never held out; if a fold has no training
-        rows, or trains on rows that it holds out; or if `cv` does not use the groups.
+        Each sample is held out at least once; a ValueError refuses other folds.
     """
     n_samples = len(labels)
     if n_samples < 2:
@@ -105,22 +94,22 @@ def make_folds(
     return folds
 
 
-def gives_folds(cv: Any) -> bool:
+def gives_folds(cv: object) -> bool:
     """Whether `cv` defines its folds itself: a splitter, or an iterable of splits."""
     return not (cv is None or isinstance(cv, Integral | str))
 
 
-def is_splitter(cv: Any) -> bool:
+def is_splitter(cv: object) -> bool:
     """Whether `cv` makes splits by a method `split`; strings, which also have one, do not."""
     return hasattr(cv, "split") and not isinstance(cv, str)
 
 
-def group_numbers(groups: Any, labels: np.ndarray, cv: Any) -> np.ndarray:
+def group_numbers(groups: npt.ArrayLike, labels: np.ndarray, cv: object) -> np.ndarray:
     """Convert groups to numbers from 0 on; ValueError if they are invalid or `cv` ignores them."""
     return _groups_for_cv(groups, labels, cv).numbers
 
 
-def _groups_for_cv(groups: Any, labels: np.ndarray, cv: Any) -> Groups:
+def _groups_for_cv(groups: npt.ArrayLike, labels: np.ndarray, cv: object) -> Groups:
     if not (cv is None or isinstance(cv, Integral) or is_splitter(cv)):
         raise ValueError(
             "groups are for a number of folds or a splitter, which hold them out together, got "
@@ -129,7 +118,7 @@ def _groups_for_cv(groups: Any, labels: np.ndarray, cv: Any) -> Groups:
     return check_groups(groups, labels)
 
 
-def check_groups(groups: Any, labels: np.ndarray) -> Groups:
+def check_groups(groups: npt.ArrayLike, labels: np.ndarray) -> Groups:
     """Check that there is a valid group for every label."""
     with naming("groups"):
         values = plain_array(groups, "groups")
@@ -142,7 +131,7 @@ def check_groups(groups: Any, labels: np.ndarray) -> Groups:
             # The check adds the values up, among which may be infinities.
             with np.errstate(invalid="ignore"):
                 assert_all_finite(values, input_name="groups")
-        numbers, in_order = numbered(values)
+        numbers, in_order = encode_groups(values)
         # Splitters find equal groups by sorting: groups that cannot be sorted become numbers.
         return Groups(values=values if in_order else numbers, numbers=numbers)
 
@@ -224,14 +213,10 @@ def _check_fold(fold: Any, number: int, n_samples: int) -> tuple[np.ndarray, np.
     return np.unique(train_rows), np.unique(test_rows)
 
 
-def ask_for_groups(request: Any, cv: Any) -> Any:
-    """Add the request of a splitter `cv` for groups to the metadata request of an estimator.
+def ask_for_groups(request: MetadataRequest, cv: Any) -> MetadataRequest:
+    """Add the request of a splitter `cv` for groups to an estimator's metadata request.
 
-    Parameters
-    ----------
-    request : MetadataRequest
-        A request for groups that the user has set takes precedence.
-    cv : int, splitter, iterable of (train, test), str or None
+    A request for groups that the user has set takes precedence.
     """
     if hasattr(cv, "get_metadata_routing") and request.fit.requests["groups"] is None:
         splitter_request = cv.get_metadata_routing().split.requests.get("groups")

@@ -32,22 +32,12 @@ _HASH_MULTIPLIER = np.uint64(0xBF58476D1CE4E5B9)
 def canonical_order(
     codes: np.ndarray, target: np.ndarray, weights: np.ndarray | None = None
 ) -> np.ndarray:
-    """Order all rows by their contents, independent of their order in the table.
+    """Order all rows by their contents, independent of their order in the table: int32.
 
     A bootstrap that draws positions in this order grows the same trees however the table is
-    sorted. If weights count as rows, a row of weight k is drawn as k equal rows would be.
-
-    Parameters
-    ----------
-    codes : ndarray of uint8 of shape (n_rows, n_columns)
-    target : ndarray of uint16 of shape (n_rows,), or of int64 of shape (n_rows, n_outputs)
-        Classes, or targets as whole numbers.
-    weights : ndarray of shape (n_rows,), default=None
-        Rows with equal contents are ordered by these.
-
-    Returns
-    -------
-    ndarray of int32
+    sorted. Rows with equal contents are ordered by `weights`, which count as rows: a row of weight
+    k is drawn as k equal rows would be. `target` holds classes as uint16 of shape (n_rows,), or
+    whole numbers as int64 of shape (n_rows, n_outputs).
     """
     hashes = row_hashes(codes, target)
     if weights is None:
@@ -71,17 +61,10 @@ def hashes_with(hashes: np.ndarray, target: np.ndarray) -> np.ndarray:
 
 
 def n_draws(max_samples: float | None, n_rows: int, sample_weight: np.ndarray | None) -> int:
-    """Convert `max_samples` to the number of rows drawn for each tree.
+    """Convert `max_samples` to the number of rows drawn for each tree, from `n_rows` with weight.
 
-    Parameters
-    ----------
-    max_samples : int, float or None
-        An int is the number itself. A float is a share of the rows or, if all weights are whole
-        numbers, of their sum: with 1.0, a weight of k counts as k rows. None means `n_rows`.
-    n_rows : int
-        Number of rows with weight.
-    sample_weight : ndarray or None
-        Weights of these rows.
+    A float is a share of the rows or, if all weights are whole numbers, of their sum: with 1.0, a
+    weight of k counts as k rows. None means `n_rows`.
     """
     if max_samples is None:
         return n_rows
@@ -118,12 +101,7 @@ def _cumulative_or_none(weights: np.ndarray | None, rows: np.ndarray) -> np.ndar
 class RowGroups:
     """Groups of rows that a bootstrap draws as a whole.
 
-    Attributes
-    ----------
-    numbers : ndarray of int of shape (n_rows,)
-        Group of each row.
-    hashes : ndarray of uint64 of shape (n_rows,)
-        Hashes of the rows' contents, by which groups are ordered; see `row_hashes`.
+    `hashes`, of the rows' contents, determine the order of the groups; see `row_hashes`.
     """
 
     numbers: np.ndarray

@@ -1,10 +1,9 @@
-"""Cells of a column, as text or typed by Arrow: which are missing, and their numbers and texts."""
+"""Cells of a column, as text or typed by Arrow: missing ones, numbers and texts."""
 
 from __future__ import annotations
 
 import re
 from contextlib import suppress
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,16 +11,16 @@ import pyarrow.compute as pc
 
 from mddf._schema.format import Format
 
-# Texts that pandas reads as missing, too, so that files keep their meaning between the two.
+# Texts that pandas also reads as missing, so that a file means the same to both.
 MISSING = (
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
     "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
 )  # fmt: skip
 _BOOLEANS = ("true", "false")
-# Numbers without leading zeros, which codes have.
+# Numbers without leading zeros: with them, a text is a code such as 007.
 _PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _MIDNIGHT = re.compile(r"(\d{4}-\d\d-\d\d)[ T]00:00(?::00(?:\.0+)?)?")
-# Beyond it, not all whole numbers are floats, and equal floats may stand for different numbers.
+# Above this number, different whole numbers may have the same float.
 _LARGEST_EXACT = 2**53
 
 
@@ -37,9 +36,9 @@ def is_number(values: pa.Array) -> bool:
 
 
 def unpacked(values: pa.Array) -> pa.Array | None:
-    """Cells in a type that the other functions know, or None for lists and the like.
+    """Convert cells to a type that the other functions know; None for lists and the like.
 
-    Dictionaries become their values, and floats of 16 and 32 bits the double that has the same
+    Dictionaries become their values. Floats of 16 and 32 bits become the double with the same
     shortest text, so that 0.1 is 0.1 in every file.
     """
     kind = values.type
@@ -64,9 +63,9 @@ def unpacked(values: pa.Array) -> pa.Array | None:
 
 
 def without_missing(values: pa.Array, form: Format) -> pa.Array:
-    """Cells with null for all that count as missing.
+    """Replace cells that count as missing by null.
 
-    Text counts with blanks around it or without. Numbers are compared as numbers.
+    Text is compared with and without surrounding blanks, numbers as numbers.
     """
     if is_number(values):
         marks = [number for text in form.missing for number in _numbers_equal_to(text, values)]
@@ -86,15 +85,15 @@ def without_missing(values: pa.Array, form: Format) -> pa.Array:
     return pc.if_else(is_mark, pa.scalar(None, values.type), values)
 
 
-def _numbers_equal_to(text: str, values: pa.Array) -> list[Any]:
-    """The number of a mark for missing cells, if values of the type can be equal to it."""
+def _numbers_equal_to(text: str, values: pa.Array) -> list[float]:
+    """Number of a mark for missing cells, in a list; empty if no cell can be equal to it."""
     with suppress(ValueError, OverflowError, pa.ArrowInvalid):
-        number: Any = float(text)
+        number = float(text)
         if pa.types.is_integer(values.type):
             if number % 1 != 0:
                 return []
             number = int(text) if text.strip().lstrip("+-").isdigit() else int(number)
-            pa.array([number], values.type)  # beyond the type's range
+            pa.array([number], values.type)  # raises if the type cannot hold the number
         return [number]
     return []
 
@@ -109,9 +108,9 @@ def as_doubles(values: pa.Array) -> pa.Array:
 def as_numbers(
     values: pa.Array, form: Format, *, allow_booleans: bool = False
 ) -> tuple[pa.Array, pa.Array]:
-    """Cells as doubles, and which of those that are not missing are no numbers.
+    """Convert cells to doubles, and mark the present cells that are not numbers.
 
-    True and false are 1 and 0. As text, they are numbers only if this is allowed.
+    True and false are 1 and 0. Text with these words is a number only with `allow_booleans`.
     """
     nothing_wrong = pa.array(np.zeros(len(values), bool))
     if is_number(values):
@@ -122,7 +121,8 @@ def as_numbers(
         return pa.nulls(len(values), pa.float64()), values.is_valid()
     texts = pc.utf8_trim_whitespace(values)
     if form.decimal == "." and not form.thousands:
-        with suppress(pa.ArrowInvalid):  # some text is no number
+        # This fails if some text is not a number.
+        with suppress(pa.ArrowInvalid):
             return texts.cast(pa.float64()), nothing_wrong
     nothing = pa.scalar(None, pa.string())
     fits = pc.match_substring_regex(texts, pattern=_number_pattern(form))
@@ -139,7 +139,7 @@ def as_numbers(
 
 
 def _number_pattern(form: Format) -> str:
-    """A pattern of numbers by their marks; the groups of Indian numbers have two digits."""
+    """Regular expression of numbers; Indian groups of digits have two digits."""
     decimal = re.escape(form.decimal)
     patterns = [
         rf"(\d+({decimal}\d*)?|{decimal}\d+)([eE][+-]?\d+)?",
@@ -163,11 +163,12 @@ def are_booleans(values: pa.Array) -> bool:
         lower = pc.utf8_lower(pc.utf8_trim_whitespace(texts))
         return bool(pc.all(pc.is_in(lower, value_set=pa.array(_BOOLEANS))).as_py())
 
-    return are_words(texts.slice(0, 1)) and are_words(texts)  # nearly always the first decides
+    # The first cell nearly always decides.
+    return are_words(texts.slice(0, 1)) and are_words(texts)
 
 
 def as_integers(values: pa.Array, form: Format) -> pa.Array | None:
-    """Complete cells as whole numbers, or None if some are written with decimals."""
+    """Convert complete cells to whole numbers; None if some are written with decimals."""
     if pa.types.is_integer(values.type):
         return values
     if not is_text(values):
@@ -179,11 +180,12 @@ def as_integers(values: pa.Array, form: Format) -> pa.Array | None:
         return None
     with suppress(pa.ArrowInvalid):
         return pc.replace_substring_regex(texts, pattern=r"^\+", replacement="").cast(pa.int64())
-    return None  # beyond 64 bits
+    # A number needs more than 64 bits.
+    return None
 
 
 def as_texts(values: pa.Array) -> pa.Array:
-    """Cells as the text that stands for them in a CSV file."""
+    """Convert cells to the texts that stand for them in a CSV file."""
     if is_text(values):
         return values
     encoded = values.dictionary_encode()
@@ -192,10 +194,10 @@ def as_texts(values: pa.Array) -> pa.Array:
 
 
 def canonical(text: str) -> str:
-    """One spelling for texts that different files have of the same value.
+    """One spelling for texts by which different files represent the same value.
 
-    Whole numbers are written with ".0" where a column has gaps, booleans in several cases, and
-    days with a time of midnight or without. Codes such as 007 are not numbers and stay.
+    Whole numbers are written with ".0" in columns with gaps, booleans in several cases, and days
+    with or without a time of midnight. Codes such as 007 are not numbers and stay as they are.
     """
     if text.lower() in _BOOLEANS:
         return text.lower().capitalize()

@@ -1,14 +1,17 @@
-"""Dates of cells, and the numbers that a model learns from them."""
+"""Dates in cells, and the numeric features that are made of them."""
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from mddf._schema import cells
+
+if TYPE_CHECKING:
+    import pandas
 
 # Day and month or the other way round, one mark between the parts, and the year.
 SHORT_DATE = r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d\d)(?!\d)"
@@ -17,8 +20,8 @@ _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 _YEAR = r"(?:\d{4}|'?\d\d)"
 _TIME = r"[T\s,]+(?:at\s+)?\d{1,2}(?::?\d\d){0,2}(?:[.,]\d+)?\s*(?:[ap]\.?m\.?)?"
 _ZONE = r"\s*(?:Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?"
-# Readers of dates complete "12:30" or "March" by the current day. A cell must name a day with its
-# year, or a whole month or year, which begin with their first day.
+# Parsers of dates complete "12:30" or "March" by the current day. A cell must name a day with its
+# year, or a whole month or year, for which its first day stands.
 _FULL_DATE = re.compile(
     rf"""\s*(?:
         (?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,?\s+)?
@@ -37,11 +40,11 @@ def looks_like_date(text: str) -> bool:
     return bool(re.match(rf"\s*(?:{SHORT_DATE}|\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}(?!\d))", text))
 
 
-def as_times(values: pa.Array, *, day_first: bool) -> Any:
-    """Times in UTC as a pandas Series, NaT for cells that name no date. 3.4.2024 is in April.
+def as_times(values: pa.Array, *, day_first: bool) -> pandas.Series:
+    """Convert cells to times in UTC, a pandas Series with NaT for cells without a date.
 
-    Every cell is read by itself: pandas guesses the order of day and month from the first one, and
-    swaps them where it does not do.
+    3.4.2024 is in April. Each cell is parsed by itself: pandas guesses the order of day and month
+    from the first cell, and swaps them where this order is impossible.
     """
     import pandas as pd
 
@@ -52,7 +55,7 @@ def as_times(values: pa.Array, *, day_first: bool) -> Any:
         return pd.to_datetime(times.to_pandas(), utc=True)
     encoded = cells.as_texts(values).dictionary_encode()
     distinct = pd.Series(encoded.dictionary.to_pylist(), dtype=object)
-    # Years and 20240304 are written as 2024.0 where the column has gaps.
+    # Years and days such as 20240304 are written with ".0" in columns with gaps.
     distinct = distinct.str.replace(r"^(\d{4}|\d{8})\.0$", r"\1", regex=True)
     is_date = [bool(_FULL_DATE.fullmatch(text)) for text in distinct]
     times = pd.to_datetime(
@@ -72,8 +75,8 @@ def as_times(values: pa.Array, *, day_first: bool) -> Any:
     return pd.Series(pd.DatetimeIndex(times).take(codes, fill_value=pd.NaT, allow_fill=True))
 
 
-def calendar(name: str, times: Any) -> dict[str, np.ndarray]:
-    """Columns of numbers by their names: days since 1970, month, weekday (Monday is 0), hour."""
+def calendar(name: str, times: pandas.Series) -> dict[str, np.ndarray]:
+    """Numeric columns by name: days since 1970, month, weekday (Monday is 0), hour."""
     import pandas as pd
 
     days = (times - pd.Timestamp("1970-01-01", tz="UTC")) / pd.Timedelta(days=1)

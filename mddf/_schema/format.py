@@ -1,4 +1,4 @@
-"""Marks of a file, and columns whose content the user declares."""
+"""Format of a file, and columns whose content the user declares."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from dataclasses import dataclass
 
 
 class TableError(ValueError):
-    """A table that cannot be used; the message names the file and the place in it."""
+    """Error about an unusable table; its message names the file and the place in it."""
 
 
 @dataclass(frozen=True)
 class Format:
-    """Marks of a file, and columns whose content the user declares.
+    """Format of a file, and columns whose content the user declares.
 
     Parameters
     ----------
     sep : str
-        Character between the cells of a CSV file; it is detected if this is empty.
+        Character between the cells of a CSV file; detected if empty.
     decimal, thousands : str
         Marks within numbers that are written as text.
     missing : tuple of str
-        Cells that count as missing, in addition to those of `cells.MISSING`.
+        Texts of missing cells, in addition to `cells.MISSING`.
     text, numbers, dates : tuple of str
         Names of columns that hold categories, numbers or dates.
     encoding : str

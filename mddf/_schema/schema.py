@@ -1,11 +1,11 @@
-"""The description of a table's columns: made at fit, stored, and applied to later tables."""
+"""Description of a table's columns: made at fit, stored, and applied to later tables."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -15,16 +15,19 @@ from mddf._schema import cells, dates
 from mddf._schema.format import Format, TableError
 from mddf._schema.source import Source
 
+if TYPE_CHECKING:
+    import pandas
+
 Kind = Literal["number", "boolean", "category", "date", "empty"]
-# Raised whenever schemas are written that earlier versions would read wrongly.
+# Increased whenever schemas are written that earlier versions would misread.
 _VERSION = 1
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its name, what it holds, and the texts of its categories in training.
+    """Name and kind of a column, and the texts of its categories in training.
 
-    Columns that were empty in training stay so, whatever they hold later.
+    A column that was empty in training stays empty, whatever it holds later.
     """
 
     name: str
@@ -34,7 +37,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Schema:
-    """The features and the target of a table, and how its files are written."""
+    """Features and target of a table, and how its files are written."""
 
     columns: tuple[Column, ...]
     target: Column
@@ -42,22 +45,16 @@ class Schema:
 
     @property
     def names(self) -> list[str]:
-        """Names of the columns that features are made of."""
+        """Names of the columns from which features are made."""
         return [column.name for column in self.columns]
 
     def to_json(self) -> str:
-        """The schema as text that `from_json` reads."""
+        """Convert the schema to text that `from_json` reads."""
         return json.dumps({"version": _VERSION, **asdict(self)})
 
     @classmethod
     def from_json(cls, text: str) -> Schema:
-        """Read a schema that `to_json` wrote.
-
-        Raises
-        ------
-        ValueError
-            If a later version of mddf wrote it.
-        """
+        """Read the text of `to_json`; a ValueError refuses text of a later version of mddf."""
         state = json.loads(text)
         if state["version"] > _VERSION:
             raise ValueError(
@@ -72,14 +69,10 @@ class Schema:
 
     @classmethod
     def from_former(cls, like: Mapping[str, Any], form: Mapping[str, Any]) -> Schema:
-        """The schema of a model from before there were schemas.
+        """Make the schema of a model from before there were schemas.
 
-        Parameters
-        ----------
-        like : mapping
-            Names of the features, after dates became numbers, and of categories and dates.
-        form : mapping
-            How the table was written.
+        `like` names the features, after dates became numbers, and the categories and dates. `form`
+        describes the file.
         """
         source_of = {
             f"{date}.{part}": date
@@ -93,17 +86,14 @@ class Schema:
         former = replace(_format_from_state(form), encoding=form["encoding"].removesuffix("-sig"))
         return cls(columns, Column(like["target"], "category"), former)
 
-    def features(self, source: Source) -> Any:
-        """A data frame of the features: categories as such, all others as doubles.
+    def features(self, source: Source) -> pandas.DataFrame:
+        """Make a data frame of the features: categories, and doubles for all other columns.
 
-        Raises
-        ------
-        TableError
-            If a column is not there, or a cell does not do; the message has its place.
+        A TableError names the place of a missing column or unusable cell.
         """
         import pandas as pd
 
-        features: dict[str, Any] = {}
+        features: dict[str, np.ndarray | pandas.Categorical] = {}
         for column in self.columns:
             if column.kind == "date":
                 new = _calendar_cells(source, column, self.format)
@@ -113,8 +103,8 @@ class Schema:
                 new = {column.name: _number_cells(source, column, self.format)}
             if equal := new.keys() & features.keys() | new.keys() & {*self.names} - {column.name}:
                 raise TableError(
-                    f"{source.path} must have no column {min(equal)!r} beside the dates of that "
-                    f"name, which are features made of {column.name!r}"
+                    f"{source.path} must not have a column {min(equal)!r}, which is the name of a "
+                    f"feature that is made of the dates in {column.name!r}"
                 )
             features |= new
         return pd.DataFrame(features)
@@ -124,7 +114,7 @@ class Schema:
         return _typed_cells(source, self.target.name, self.format)
 
     def labels(self, source: Source) -> np.ndarray:
-        """The complete labels of a table: whole numbers, doubles, booleans or text."""
+        """Labels of a table without missing ones: whole numbers, doubles, booleans or text."""
         values = self.target_cells(source)
         if self.target.kind == "category":
             texts = _known_texts(cells.as_texts(values), self.target.levels)
@@ -149,15 +139,13 @@ def _format_from_state(state: Mapping[str, Any]) -> Format:
 
 
 def describe(source: Source, features: Sequence[str], target: str, form: Format) -> Schema:
-    """Describe the columns of a table to learn from.
+    """Describe the columns of a training table.
 
-    Raises
-    ------
-    TableError
-        If a column holds nothing that a model could learn from, or not what `form` says of it.
+    A TableError refuses columns that cannot be used, or do not hold what `form` declares.
     """
     columns = tuple(_describe_column(source, name, form) for name in features)
-    without_dates = replace(form, dates=())  # a date is no label, but its text may be
+    # The target may be a column of dates: their texts are then the labels.
+    without_dates = replace(form, dates=())
     return Schema(columns, _describe_column(source, target, without_dates), form)
 
 
@@ -181,7 +169,7 @@ def _describe_column(source: Source, name: str, form: Format) -> Column:
 
 
 def _typed_cells(source: Source, name: str, form: Format) -> pa.Array:
-    """Cells of a column with null where missing, refused if they hold lists or the like."""
+    """Cells of a column with null where missing; a TableError refuses lists and the like."""
     values = cells.unpacked(source.cells[name])
     if values is None:
         raise TableError(
@@ -204,8 +192,8 @@ def first_true(mask: pa.Array) -> int | None:
 def _no_number(source: Source, name: str, row: int) -> TableError:
     return TableError(
         f"{source.place(row)}: column {name!r} must hold numbers, got "
-        f"{source.cells[name][row].as_py()!r}: name missing cells by --missing and the marks by "
-        "--decimal and --thousands"
+        f"{source.cells[name][row].as_py()!r}: declare missing cells by --missing, and the marks "
+        "of numbers by --decimal and --thousands"
     )
 
 
@@ -218,7 +206,8 @@ def _number_cells(source: Source, column: Column, form: Format) -> np.ndarray:
     row = first_true(is_wrong)
     if row is not None:
         raise _no_number(source, column.name, row)
-    if form.missing and cells.is_text(values):  # "-999.0" where the mark is "-999"
+    if form.missing and cells.is_text(values):
+        # A cell may be "-999.0" where the mark is "-999".
         numbers = cells.without_missing(numbers, form)
     doubles = numbers.to_numpy(zero_copy_only=False).astype(float)
     if np.isinf(doubles).any():
@@ -229,8 +218,8 @@ def _number_cells(source: Source, column: Column, form: Format) -> np.ndarray:
     return doubles
 
 
-def _category_cells(source: Source, column: Column, form: Format) -> Any:
-    """A categorical array of pandas; its categories are those of these rows, in order."""
+def _category_cells(source: Source, column: Column, form: Format) -> pandas.Categorical:
+    """Categorical array of pandas, with the sorted categories of these rows."""
     import pandas as pd
 
     texts = cells.as_texts(_typed_cells(source, column.name, form))
@@ -244,13 +233,14 @@ def _category_cells(source: Source, column: Column, form: Format) -> Any:
 
 
 def _known_texts(texts: pa.Array, levels: Collection[str] | None) -> pa.Array:
-    """Texts with the spelling of training, where they are that but for the kind of the file."""
+    """Replace texts by the spelling in training, if the same value was written differently."""
     if levels is None:
         return texts
     spellings: dict[str, str | None] = {}
     for level in levels:
         key = cells.canonical(level)
-        spellings[key] = None if key in spellings else level  # two levels: neither is meant
+        # With two levels of the same value, neither is the obvious spelling.
+        spellings[key] = None if key in spellings else level
     known = set(levels)
     encoded = texts.dictionary_encode()
     distinct = [
@@ -269,7 +259,7 @@ def _calendar_cells(source: Source, column: Column, form: Format) -> dict[str, n
         other = dates.as_times(values.slice(row, 1), day_first=not form.day_first)
         hint = ""
         if other.notna().all():
-            hint = ": leave out --day-first" if form.day_first else ": say --day-first"
+            hint = ": leave out --day-first" if form.day_first else ": use --day-first"
         order = ", the month first" if hint and not form.day_first else ""
         raise TableError(
             f"{source.place(row)}: column {column.name!r} must hold dates{order}, got "

@@ -1,4 +1,4 @@
-"""Files of tables: the cells as they stand there, and the place of each row."""
+"""Tables in files: their cells as written, and the place of each row."""
 
 from __future__ import annotations
 
@@ -14,17 +14,20 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from mddf._schema.format import PLAIN, Format, TableError
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 PARQUET = (".parquet", ".pq")
 _PARQUET_MAGIC = b"PAR1"
 _SHEETS = (".xlsx", ".xls", ".xlsm", ".ods")
 _DELIMITERS = ",;\t|"
-# Detecting a delimiter takes 50 ms for so many characters, and longer samples decide no better.
+# Detecting a delimiter takes 50 ms for this many characters, and longer samples are not better.
 _SAMPLE = 20_000
 # pyarrow needs whole rows within a block. Rows of thousands of cells exceed its default of 1 MB.
 _BLOCK_BYTES = 2**24
@@ -32,7 +35,7 @@ _BLOCK_BYTES = 2**24
 
 @dataclass(frozen=True)
 class Source:
-    """A table of a file.
+    """A table that was read from a file.
 
     Parameters
     ----------
@@ -40,23 +43,23 @@ class Source:
     names : list of str
         Names of all columns of the file.
     cells : dict of str to pyarrow.Array
-        The columns that were read. Those of a CSV file are text without changes.
+        The columns that were read; unchanged text if the file is CSV.
     n_rows : int
     index_names : tuple of str
         Columns that pandas wrote as the row labels of a Parquet file.
     layout : _Layout or None
-        Where the cells of a CSV file are; None for Parquet.
+        Layout of a CSV file; None for Parquet.
     """
 
     path: Path
     names: list[str]
-    cells: dict[str, Any]
+    cells: dict[str, pa.Array]
     n_rows: int
     index_names: tuple[str, ...] = ()
     layout: _Layout | None = None
 
     def place(self, row: int | np.integer) -> str:
-        """The file and the line where a row begins; Parquet has numbers of rows from 1."""
+        """File and first line of a row; for Parquet, the number of the row from 1 on."""
         if self.layout is None:
             return f"{self.path}, row {row + 1}"
         line, _ = next(islice(self.layout.rows(), int(row), None))
@@ -64,7 +67,7 @@ class Source:
 
 
 def is_parquet(path: Path) -> bool:
-    """Whether a file is Parquet by its name or its first bytes."""
+    """Whether a file is Parquet, by its name or its first bytes."""
     if path.suffix.lower() in PARQUET:
         return True
     with path.open("rb") as file:
@@ -74,22 +77,12 @@ def is_parquet(path: Path) -> bool:
 def read_source(
     path: Path, form: Format = PLAIN, columns: Collection[str] | None = None
 ) -> Source:
-    """Read a table with a header from a CSV file, perhaps compressed, or a Parquet file.
+    """Read a table with a header from a Parquet file or a CSV file, which may be compressed.
 
-    Rows of a CSV file that all have one cell more than the header begin with row names, as R
-    writes them, or end with a delimiter; these cells are left out.
-
-    Parameters
-    ----------
-    path : Path
-    form : Format
-    columns : collection of str, optional
-        Columns that are wanted, of which the file may lack some.
-
-    Raises
-    ------
-    TableError
-        If the file is no table, or rows have more or fewer cells than the header.
+    If all rows of a CSV file have one cell more than the header, the first cells are row names, as
+    R writes them, or the last cells are empty; they are left out. If `columns` are given, only
+    these are read, as far as the file has them. A TableError refuses files that are not tables, or
+    whose rows have more or fewer cells than the header.
     """
     path = Path(path)
     if path.suffix.lower() in _SHEETS:
@@ -100,7 +93,8 @@ def read_source(
         return _read_csv(path, form, columns)
     except TableError:
         raise
-    except Exception as error:  # of the operating system, a compression, an encoding, pyarrow
+    # Errors of the operating system, of a compression, of an encoding or of pyarrow.
+    except Exception as error:
         reason = _reason(path, form, error)
         raise TableError(f"{path} cannot be read as a table: {reason}") from error
 
@@ -112,7 +106,7 @@ def _reason(path: Path, form: Format, error: Exception) -> str:
         with path.open("rb") as file:
             has_mark = file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
         other = "utf-16" if has_mark else "cp1252 (Windows, Western Europe) or another one"
-        return f"its text is not {form.encoding}: say --encoding {other}"
+        return f"its text is not {form.encoding}: use --encoding {other}"
     return " ".join(str(error).split()) or type(error).__name__
 
 
@@ -143,7 +137,7 @@ def _read_parquet(path: Path, columns: Collection[str] | None) -> Source:
     return Source(path, names, cells, n_rows, index_names=tuple(set(index) - unnamed))
 
 
-def _one_array(column: Any) -> Any:
+def _one_array(column: pa.ChunkedArray) -> pa.Array:
     import pyarrow as pa
 
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
@@ -151,17 +145,10 @@ def _one_array(column: Any) -> Any:
 
 @dataclass(frozen=True)
 class _Layout:
-    """Where the cells of a CSV file are.
+    """Layout of a CSV file.
 
-    Parameters
-    ----------
-    path, encoding, sep
-    header : list of str
-    n_skipped : int
-        Records up to the header, with blank lines.
-    width : int
-        Number of cells of the first row, or of the header if there are no rows.
-    has_rows : bool
+    `n_skipped` is the number of records up to the header, with blank lines. `width` is the number
+    of cells of the first row, or of the header if there are no rows.
     """
 
     path: Path
@@ -173,7 +160,7 @@ class _Layout:
     has_rows: bool
 
     def rows(self, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
-        """The line where each row begins, and its cells."""
+        """Yield the line where each row begins, and its cells."""
         with _open_text(self.path, self.encoding) as text:
             reader = csv.reader(text, delimiter=self.sep, strict=strict)
             for _ in range(self.n_skipped):
@@ -207,7 +194,8 @@ def _open_bytes(path: Path) -> IO[bytes]:
 
 
 def _open_text(path: Path, encoding: str) -> IO[str]:
-    encoding = "utf-8-sig" if encoding == "utf-8" else encoding  # skips a byte order mark
+    # This codec skips a byte order mark.
+    encoding = "utf-8-sig" if encoding == "utf-8" else encoding
     return io.TextIOWrapper(_open_bytes(path), encoding=encoding, newline="")
 
 
@@ -227,7 +215,7 @@ def _find_layout(path: Path, form: Format, sep: str) -> _Layout:
 
 
 def _detect_layout(path: Path, form: Format) -> _Layout:
-    """The layout by the delimiter of `form`, or by a detected one if that does not split rows."""
+    """Find the layout by the delimiter of `form`, or detect one if that does not split rows."""
     layout = _find_layout(path, form, form.sep or ",")
     if len(layout.header) > 1:
         return layout
@@ -243,11 +231,12 @@ def _detect_layout(path: Path, form: Format) -> _Layout:
     if not sep or sep == layout.sep:
         return layout
     detected = _find_layout(path, form, sep)
-    if len(detected.header) == 1 or detected.width == 1:  # a mark within the name of one column
+    if len(detected.header) == 1 or detected.width == 1:
+        # The file has one column, with this character in its name.
         return layout
     if form.sep:
         raise TableError(
-            f"{path} must have {form.sep!r} between columns, got {layout.header[0]!r}: say "
+            f"{path} must have {form.sep!r} between columns, got {layout.header[0]!r}: use "
             f"--sep {sep!r}"
         )
     return detected
@@ -269,22 +258,24 @@ def _read_csv(path: Path, form: Format, columns: Collection[str] | None) -> Sour
     last = table.column(str(layout.width - 1))
     shift = 0
     if has_more_cells and not _is_all_blank(last):
-        shift = 1  # the first cell of each row is its name
+        # The first cell of each row is its name.
+        shift = 1
     elif n > 1 and not has_more_cells and not layout.header[-1].strip() and _is_all_blank(last):
-        names.pop()  # every line ends with a delimiter
+        # Every line ends with a delimiter.
+        names.pop()
     cells = {names[i]: _one_array(table.column(str(i + shift))) for i in chosen if i < len(names)}
     return Source(path, names, cells, table.num_rows, layout=layout)
 
 
-def _is_all_blank(column: Any) -> bool:
+def _is_all_blank(column: pa.ChunkedArray) -> bool:
     import pyarrow.compute as pc
 
     trimmed = pc.utf8_trim_whitespace(column)
     return not pc.any(pc.not_equal(trimmed, "")).as_py()
 
 
-def _read_text(layout: _Layout, places: Collection[int]) -> Any:
-    """Columns of a CSV file as text, named by their places."""
+def _read_text(layout: _Layout, places: Collection[int]) -> pa.Table:
+    """Read columns of a CSV file as text; their names are their places."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
@@ -331,7 +322,7 @@ def _refuse_ragged(layout: _Layout) -> None:
             )
 
 
-def _refuse_open_quotes(layout: _Layout, table: Any) -> None:
+def _refuse_open_quotes(layout: _Layout, table: pa.Table) -> None:
     """Raise an error if a quote that is never closed swallows the end of the file."""
     last = [column[-1].as_py() for column in table.columns] if table.num_rows else []
     if not any("\n" in cell for cell in last):
@@ -342,7 +333,8 @@ def _refuse_open_quotes(layout: _Layout, table: Any) -> None:
             pass
     except csv.Error as error:
         if "unexpected end" not in str(error):
-            return  # text after a closing quote, which pyarrow reads as csv does
+            # Text after a closing quote, which pyarrow reads as `csv` does.
+            return
         start = f"after line {line}" if line else "in the first row"
         raise TableError(
             f"{layout.path} cannot be read as a table: a quote {start} is not closed"

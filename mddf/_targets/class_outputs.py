@@ -1,13 +1,13 @@
-"""Classes of several outputs, such as several labels of a sample: trees learn who has which."""
+"""Classification targets with several outputs, such as several labels per sample."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from mddf._base.messages import short
@@ -15,24 +15,21 @@ from mddf._base.validation import naming
 from mddf._core import ValueTarget
 from mddf._targets.target_validation import class_factors, encode_labels, plain_array
 
-_ONE = 2**61  # as the kernel has it
+# The kernel's fixed-point number for 1.
+_ONE = 2**61
 
 
 @dataclass(frozen=True)
 class ClassOutputs:
-    """Classes in order, and the class of every sample, of each output.
+    """Sorted classes and encoded labels of several outputs.
 
-    Trees learn numbers, which are 1 where a sample has a class and else 0: the squared error of
-    these is the Gini impurity, and what leaves hold, their means, are shares of classes. Of two
-    classes the second is enough for that.
+    Trees learn indicator columns, which are 1 where a sample has a class and 0 elsewhere. Their
+    squared error is the Gini impurity, and the means in the leaves are shares of the classes. If
+    an output has two classes, the indicator of the second one is enough. With `every_class`, both
+    have an indicator: the entropy criterion and the outputs of layers need this.
 
-    Attributes
-    ----------
-    classes : list of ndarray
-        Of each output.
-    labels : ndarray of uint16 of shape (n_samples, n_outputs)
-    every_class : bool
-        Whether there is a number for each class, which entropy needs, and vectors of layers have.
+    `labels`, uint16 of shape (n_samples, n_outputs), are positions among the classes of each
+    output.
     """
 
     classes: list[np.ndarray]
@@ -40,49 +37,55 @@ class ClassOutputs:
     every_class: bool
 
     @classmethod
-    def read(cls, y: np.ndarray, every_class: bool) -> ClassOutputs:
-        """From an array of shape (n_samples, n_outputs) that a user passed as y."""
-        read = [encode_labels(column) for column in y.T]
-        labels = np.stack([labels for _, labels in read], axis=1)
-        return cls([classes for classes, _ in read], labels, every_class)
+    def from_y(cls, y: np.ndarray, every_class: bool) -> ClassOutputs:
+        """Encode an array of shape (n_samples, n_outputs) that a user passed as y."""
+        encoded = [encode_labels(column) for column in y.T]
+        labels = np.stack([column_labels for _, column_labels in encoded], axis=1)
+        return cls([classes for classes, _ in encoded], labels, every_class)
 
-    def of_rows(self, rows: np.ndarray) -> ClassOutputs:
-        """The same of some samples."""
+    def take(self, rows: np.ndarray) -> ClassOutputs:
+        """Targets of some samples."""
         return replace(self, labels=self.labels[rows])
 
     @property
     def n_classes(self) -> list[int]:
-        """Of each output."""
         return [len(classes) for classes in self.classes]
 
     @cached_property
     def key(self) -> np.ndarray:
-        """What the order of rows goes by: int64 of shape (n_samples, n_outputs)."""
+        """Key of the canonical order of rows: int64 of shape (n_samples, n_outputs)."""
         return self.labels.astype(np.int64)
 
     @cached_property
     def n_columns(self) -> list[int]:
-        """Numbers that stand for each output."""
+        """Number of indicator columns of each output."""
         return [n if self.every_class or n > 2 else 1 for n in self.n_classes]
 
     @cached_property
-    def places(self) -> np.ndarray:
-        """Of the samples' classes among those of all outputs side by side, as `labels`."""
-        return places_of(self.labels, self.n_classes)
+    def joint_labels(self) -> np.ndarray:
+        """Labels as positions among the concatenated classes of all outputs."""
+        return joint_labels(self.labels, self.n_classes)
 
     @cached_property
-    def cells(self) -> ValueTarget:
-        """What the kernel grows on."""
-        found, scale = [], []
-        for labels, classes, n in zip(self.labels.T, self.classes, self.n_columns, strict=True):
-            shown = np.arange(len(classes)) if n > 1 else np.array([len(classes) - 1])
-            found.append(labels[:, None] == shown)
-            # The impurity of two classes is twice the variance of either.
-            scale += [1.0 if n == 1 or self.every_class else 0.5] * n
-        return ValueTarget(np.hstack(found).astype(np.int64) * _ONE, np.array(scale))
+    def kernel_target(self) -> ValueTarget:
+        """The indicator columns, in the form that the kernel grows trees on."""
+        indicators = []
+        scale: list[float] = []
+        for labels, n_classes, width in zip(
+            self.labels.T, self.n_classes, self.n_columns, strict=True
+        ):
+            indicated = np.arange(n_classes) if width > 1 else np.array([n_classes - 1])
+            indicators.append(labels[:, None] == indicated)
+            # The Gini impurity of two classes is twice the variance of either indicator.
+            scale += [1.0 if width == 1 or self.every_class else 0.5] * width
+        return ValueTarget(np.hstack(indicators).astype(np.int64) * _ONE, np.array(scale))
 
-    def factors(self, class_weight: Any, weights: np.ndarray | None) -> np.ndarray | None:
-        """Factors of the rows' weights: the product of those of their classes."""
+    def factors(
+        self,
+        class_weight: dict[Hashable, float] | list[dict[Hashable, float]] | str | None,
+        weights: np.ndarray | None,
+    ) -> np.ndarray | None:
+        """Factors of the rows' weights: products of the factors of their classes."""
         if class_weight is None:
             return None
         if class_weight == "balanced_subsample" or isinstance(class_weight, dict):
@@ -91,58 +94,68 @@ class ClassOutputs:
                 f"each, got {short(class_weight)}"
             )
         n_outputs = len(self.classes)
-        each = [class_weight] * n_outputs if isinstance(class_weight, str) else class_weight
-        if len(each) != n_outputs:
+        output_weights: Sequence[dict[Hashable, float] | str] = (
+            [class_weight] * n_outputs if isinstance(class_weight, str) else class_weight
+        )
+        if len(output_weights) != n_outputs:
             raise ValueError(
                 f"class_weight must have a dict for each of the {n_outputs} outputs, got "
-                f"{len(each)} of them"
+                f"{len(output_weights)} of them"
             )
         product = np.ones(len(self.labels))
-        for of_output, classes, labels in zip(each, self.classes, self.labels.T, strict=True):
+        for output_weight, classes, labels in zip(
+            output_weights, self.classes, self.labels.T, strict=True
+        ):
             with naming("class_weight"):
-                factors = class_factors(of_output, classes, labels, weights)
+                factors = class_factors(output_weight, classes, labels, weights)
             if factors is not None:
                 product *= factors[labels]
         return product
 
 
-def several_outputs(y: Any) -> np.ndarray | None:
-    """A user's y as an array of two columns or more; None if it has classes of one output."""
+def several_outputs(y: npt.ArrayLike | None) -> np.ndarray | None:
+    """Convert y to an array with at least two columns; None if y has a single output."""
     if sparse.issparse(y):
         raise ValueError("y must be dense: sparse multilabel-indicator for y is not supported")
     if y is None:
         return None
     with naming("y"):
-        given = plain_array(y, "y")
-    return given if given.ndim == 2 and given.shape[1] > 1 else None
+        array = plain_array(y, "y")
+    return array if array.ndim == 2 and array.shape[1] > 1 else None
 
 
 def shares_by_output(
     means: np.ndarray, n_classes: Sequence[int], n_columns: Sequence[int]
 ) -> list[np.ndarray]:
-    """Class shares of each output, of shape (n_rows, n_classes), from what leaves hold."""
-    found, first = [], 0
+    """Class shares of each output, shape (n_rows, n_classes), from means of indicator columns."""
+    shares = []
+    first = 0
     for n, width in zip(n_classes, n_columns, strict=True):
-        part = np.clip(means[:, first : first + width], 0, 1)
+        indicators = np.clip(means[:, first : first + width], 0, 1)
         first += width
-        found.append(np.hstack([1 - part, part]) if n == 2 and width == 1 else part)
-    return found
+        is_second_of_two = n == 2 and width == 1
+        shares.append(np.hstack([1 - indicators, indicators]) if is_second_of_two else indicators)
+    return shares
 
 
-def places_of(labels: np.ndarray, n_classes: Sequence[int]) -> np.ndarray:
-    """Of the classes of each output among those of all side by side."""
+def joint_labels(labels: np.ndarray, n_classes: Sequence[int]) -> np.ndarray:
+    """Convert labels of each output to positions among the concatenated classes of all outputs."""
     return labels + np.cumsum([0, *n_classes[:-1]])
 
 
-def named_classes(classes: list[np.ndarray], numbers: Any) -> np.ndarray:
-    """Classes by their numbers in each output, of shape (n_samples, n_outputs)."""
-    columns = [names[column] for names, column in zip(classes, numbers, strict=True)]
+def decode_labels(
+    classes: list[np.ndarray], labels: np.ndarray | Sequence[np.ndarray]
+) -> np.ndarray:
+    """Classes of shape (n_samples, n_outputs) from an array of encoded labels for each output."""
+    columns = [names[codes] for names, codes in zip(classes, labels, strict=True)]
     if len({column.dtype.kind for column in columns}) > 1:
         columns = [column.astype(object) for column in columns]
     return np.stack(columns, axis=1)
 
 
-def subset_accuracy(y: np.ndarray, predicted: np.ndarray, weights: Any = None) -> float:
-    """The share of samples for which the classes of all outputs are right."""
-    right = np.all([a == b for a, b in zip(y.T, predicted.T, strict=True)], axis=0)
-    return float(np.average(right, weights=weights))
+def subset_accuracy(
+    y: np.ndarray, predicted: np.ndarray, weights: np.ndarray | None = None
+) -> float:
+    """Share of the samples for which the classes of all outputs are right."""
+    is_right = np.all([a == b for a, b in zip(y.T, predicted.T, strict=True)], axis=0)
+    return float(np.average(is_right, weights=weights))

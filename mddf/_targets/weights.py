@@ -1,38 +1,37 @@
-"""Weights of the samples, and sums and means by them."""
+"""Weights of samples, and weighted sums and means."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-# Bits that are kept of weights that were divided by a rounded number.
+# Significant bits of weights that were divided by a rounded number: far fewer than the 53 of a
+# double, so that rounding errors are dropped, and more than any real weights have. Not tuned.
 _BITS_KEPT = 30
 
 
 @dataclass(frozen=True)
 class RowWeights:
-    """How much the rows of a table count; None where all count alike.
+    """Weights of the rows of a table; None if all are equal.
 
-    Attributes
-    ----------
-    sample : ndarray of float64 of shape (n_rows,) or None
-        The user's `sample_weight`.
-    row : ndarray of float64 of shape (n_rows,) or None
-        The same times the factor of the row's class.
+    `sample` holds the user's sample weights, `row` these times the factors of the classes.
     """
 
     sample: np.ndarray | None = None
     row: np.ndarray | None = None
 
 
-def row_weights(sample_weight: Any, class_factors: Any, labels: np.ndarray) -> RowWeights:
-    """Weights of the rows from those of samples and classes, either of which may be None."""
+def row_weights(
+    sample_weight: np.ndarray | None, class_factors: np.ndarray | None, labels: np.ndarray
+) -> RowWeights:
+    """Combine sample weights with the factors of classes; either may be None."""
     row = sample_weight
     if class_factors is not None:
-        with np.errstate(over="ignore", under="ignore"):
-            row = class_factors[labels] * (1 if sample_weight is None else sample_weight)
+        row = class_factors[labels]
+        if sample_weight is not None:
+            with np.errstate(over="ignore", under="ignore"):
+                row = row * sample_weight
         if not np.isfinite(row).all():
             raise ValueError(
                 "class_weight times sample_weight must be finite, got factors up to "
@@ -58,22 +57,23 @@ def rows_with_weight(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def whole_weights(weights: np.ndarray) -> bool:
-    """Whether all weights are whole numbers whose sum is one too."""
+    """Whether all weights are whole numbers, with a sum that doubles hold exactly."""
     with np.errstate(over="ignore"):
         return bool(np.all(weights == np.rint(weights)) and weights.sum() <= 2**53)
 
 
 def n_counted(n_rows: int, weights: np.ndarray | None) -> int:
-    """Samples that rows stand for: the sum of whole weights, else the rows that have some."""
+    """Number of samples: the sum of whole weights, else the number of rows with weight."""
     if weights is None:
         return n_rows
     return int(weights.sum() if whole_weights(weights) else np.count_nonzero(weights))
 
 
 def scale_weights(weights: np.ndarray) -> np.ndarray:
-    """Weights times a power of two, which changes no tree, unless they are whole numbers.
+    """Scale weights to a largest one between 0.5 and 1, unless they are whole numbers.
 
-    The largest is then between 1/2 and 1, so that squares and sums neither vanish nor overflow.
+    Squares and sums then neither vanish nor overflow. The factor is a power of two, which does not
+    change any tree.
     """
     if whole_weights(weights):
         return weights
@@ -81,17 +81,18 @@ def scale_weights(weights: np.ndarray) -> np.ndarray:
 
 
 def rounded_weights(weights: np.ndarray) -> np.ndarray:
-    """Weights with 30 significant bits.
+    """Round weights to 30 significant bits.
 
-    What weights are divided by to have no unit is rounded itself, so that the last bits would
-    depend on the unit, and with them what is chosen between equal alternatives.
+    Weights are divided by their mean or the like, which is rounded itself. Without this function,
+    the last bits would depend on the unit of the weights, and with them choices between equal
+    alternatives.
     """
     mantissas, exponents = np.frexp(weights)
     return np.ldexp(np.rint(np.ldexp(mantissas, _BITS_KEPT)), exponents - _BITS_KEPT)
 
 
 def summed_weights(numbers: np.ndarray, weights: np.ndarray, n: int) -> np.ndarray:
-    """The weight of each number below `n`, rounded alike whatever the order of the rows."""
+    """Sum the weights of each number below `n`, with the same rounding for any order of rows."""
     order = np.argsort(weights)
     return np.bincount(numbers[order], weights[order], minlength=n)
 
@@ -99,16 +100,9 @@ def summed_weights(numbers: np.ndarray, weights: np.ndarray, n: int) -> np.ndarr
 def mean_error(
     values: np.ndarray, weights: np.ndarray | None, n: int, units: np.ndarray | None = None
 ) -> float:
-    """Compute the standard error of a weighted mean.
+    """Compute the standard error of the weighted mean of `n` samples; see `n_counted`.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows,)
-    weights : ndarray of shape (n_rows,) or None
-    n : int
-        Number of samples that the rows stand for; see `n_counted`.
-    units : ndarray of int of shape (n_rows,), default=None
-        Group of each row: rows of a group are not independent. None for independent rows.
+    `units` are groups of rows that depend on each other; None for independent rows.
     """
     deviations = values - np.average(values, weights=weights)
     if units is None:

@@ -44,7 +44,7 @@ class ClassOutputsTask(ClassificationTask):
         score_name: str = "log-loss",
     ) -> None:
         super().__init__(
-            outputs.places,
+            outputs.joint_labels,
             sum(outputs.n_classes),
             weight,
             calibrate=calibrate,
@@ -56,11 +56,11 @@ class ClassOutputsTask(ClassificationTask):
 
     @cached_property
     def kernel_target(self) -> ClassTarget | ValueTarget:
-        return self.leaf_values.cells
+        return self.leaf_values.kernel_target
 
     def for_rows(self, rows: np.ndarray) -> ClassOutputsTask:
         weight = weights_for_rows(rows, self.weight)
-        outputs = self.leaf_values.of_rows(rows)
+        outputs = self.leaf_values.take(rows)
         return ClassOutputsTask(outputs, weight, calibrate=self.calibrate)
 
     @property

@@ -387,7 +387,7 @@ class RegressionTask:
         self.target = y
         self.n_columns = y.shape[1]
         self.weight = weight
-        self.leaf_values = Values.of(y, weight)
+        self.leaf_values = Values.from_targets(y, weight)
         self.leaf_scale: float | np.ndarray = np.ldexp(1.0, self.leaf_values.exponents)
 
     def for_rows(self, rows: np.ndarray) -> RegressionTask:
@@ -395,7 +395,7 @@ class RegressionTask:
 
     @property
     def kernel_target(self) -> ClassTarget | ValueTarget:
-        return self.leaf_values.cells
+        return self.leaf_values.kernel_target
 
     @property
     def estimator_target(self) -> np.ndarray:

@@ -20,12 +20,8 @@ from mddf._binning.bins import Bins
 class RawRows:
     """Numeric rows that the trees compare with thresholds, without coding them first.
 
-    Attributes
-    ----------
-    cells : ndarray of float64 or float32 of shape (n_rows, n_columns)
-        NaN is missing; there are no infinities.
-    bins : Bins
-        Bins of the table that the trees were grown on, without categorical columns.
+    `cells`, of shape (n_rows, n_columns), are float64 or float32 without infinities; NaN is
+    missing. `bins` belong to the table that the trees were grown on, without categorical columns.
     """
 
     cells: np.ndarray
@@ -100,11 +96,11 @@ class TreeBlock:
         """Refuse arrays that lead out of bounds, if they were mapped and not checked yet."""
         self._reader.check()
 
-    def parts(self) -> tuple[Any, ...]:
+    def parts(self) -> tuple[int | np.ndarray, ...]:
         """Return the constructor's arguments that make this block."""
         return tuple(self.__getstate__().values())
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, int | np.ndarray]:
         return {name: getattr(self, name) for name in (*self._sizes, *self._dtypes)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -120,12 +116,11 @@ class TreeBlock:
 
     @property
     def width(self) -> int:
-        """Values in a leaf: the number of classes or outputs."""
+        """Number of values in a leaf: of classes, or of outputs."""
         raise NotImplementedError
 
     @property
     def n_trees(self) -> int:
-        """Number of trees."""
         return len(self.tree_start) - 1
 
     def single_trees(self) -> Iterator[Self]:
@@ -159,15 +154,7 @@ class TreeBlock:
     ) -> None:
         """Add the sum over the trees of the values in the leaves of rows [first, last) to `out`.
 
-        Parameters
-        ----------
-        rows : ndarray of uint8 of shape (n_rows, n_columns) or RawRows
-            Codes, or numbers.
-        first, last : int
-        out : ndarray of float64 of shape (n_rows, width)
-            Only rows of the range change.
-        cancel : _core.Cancel, default=None
-            Flag that stops the work.
+        `out` is float64 of shape (n_rows, width), of which other rows do not change.
         """
         raise NotImplementedError
 
@@ -223,7 +210,6 @@ class Trees(TreeBlock):
 
     @property
     def width(self) -> int:
-        """Number of classes."""
         return self.n_classes
 
     def add_leaf_values(
@@ -234,7 +220,6 @@ class Trees(TreeBlock):
         out: np.ndarray,
         cancel: _core.Cancel | None = None,
     ) -> None:
-        """Add the sum over the trees of the class distributions of rows [first, last)."""
         if isinstance(rows, RawRows):
             self._reader.add_probabilities_of_numbers(
                 rows.cells, rows.bins.edges, rows.bins.start, first, last, out, cancel
@@ -272,7 +257,6 @@ class ValueTrees(TreeBlock):
 
     @property
     def width(self) -> int:
-        """Number of outputs."""
         return self.n_outputs
 
     def add_leaf_values(
@@ -283,7 +267,6 @@ class ValueTrees(TreeBlock):
         out: np.ndarray,
         cancel: _core.Cancel | None = None,
     ) -> None:
-        """Add the sum over the trees of the mean targets of rows [first, last)."""
         if isinstance(rows, RawRows):
             self._reader.add_values_of_numbers(
                 rows.cells, rows.bins.edges, rows.bins.start, first, last, out, cancel

@@ -307,25 +307,19 @@ def growing(
     ----------
     table : BinnedTable
     target : ClassTarget or ValueTarget
-        Of every row of the table.
+        Targets of all rows of the table.
     jobs : sequence of TreeJob
+        They grow on while a result is used: close the generator if that fails.
     n_jobs : int, default=None
         Number of threads, or of workers of the joblib backend in force. It does not change the
         result.
     verbose : bool, default=False
-        Whether to show a progress bar that counts trees.
-    description : str
-        Text of the bar.
+        Whether to show a progress bar that counts trees, with the text `description`.
     until : float, default=inf
         Deadline by the clock `monotonic`. With a deadline there is no bar.
     whole : bool, default=False
         Whether a part of the trees is of no use. If so, `TimeIsUp` is raised at the deadline; if
         not, each job grows at least one tree, however long this takes.
-
-    Yields
-    ------
-    GrowthResult
-        One for each job. Jobs grow on while a result is used: close the generator if that fails.
     """
     if until < np.inf:
         yield from _grow_until(table, target, jobs, until=until, whole=whole, n_jobs=n_jobs)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -60,10 +59,10 @@ class LeafTargets:
     rows: np.ndarray
     leaf_start: np.ndarray
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, np.ndarray]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, np.ndarray]) -> None:
         try:
             self.__init__(**state)  # type: ignore[misc]
         except TypeError as error:
@@ -73,7 +72,6 @@ class LeafTargets:
 
     @property
     def n_trees(self) -> int:
-        """Number of trees."""
         return len(self.tree_start) - 1
 
     @cached_property
@@ -119,20 +117,10 @@ class LeafTargets:
         seeds: np.ndarray,
         max_per_leaf: int,
     ) -> LeafTargets:
-        """Store up to `max_per_leaf` samples of each leaf.
+        """Store up to `max_per_leaf` samples of each leaf, among the samples with weight.
 
-        Parameters
-        ----------
-        trees : iterable of ValueTrees
-        codes : ndarray of uint8 of shape (n_samples, n_columns)
-        y : ndarray of float64 of shape (n_samples, n_outputs)
-        weights : ndarray of float64 of shape (n_samples,)
-            Samples without weight are not stored.
-        hashes : ndarray of uint64 of shape (n_samples,)
-            Hashes of the samples' contents. With the tree's seed, they decide which samples are
-            stored, so that the order of the samples does not matter.
-        seeds : ndarray of uint64 of shape (n_trees,)
-        max_per_leaf : int
+        `hashes`, of the samples' contents, and the `seeds` of the trees decide which samples are
+        stored, so that the order of the samples does not matter.
         """
         leaves = []
         rows = []
@@ -234,16 +222,8 @@ def predict_quantiles(
 ) -> np.ndarray:
     """Compute quantiles of the training targets that share leaves with each row.
 
-    Parameters
-    ----------
-    fits : sequence of (LeafTargets, sequence of ValueTrees)
-        Several after a warm start.
-    codes : ndarray of uint8 of shape (n_rows, n_columns)
-    quantiles : ndarray of shape (n_quantiles,)
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_outputs, n_quantiles)
+    There are several `fits` after a warm start. The result has the shape (n_rows, n_outputs,
+    n_quantiles).
     """
     for leaf_targets, trees in fits:
         n_trees = sum(block.n_trees for block in trees)

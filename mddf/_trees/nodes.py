@@ -55,7 +55,6 @@ class Nodes:
 
     @property
     def n_trees(self) -> int:
-        """Number of trees."""
         return len(self.start) - 1
 
     @cached_property

@@ -54,19 +54,9 @@ def _row_ranges(
 
 
 def leaf_sums(trees: Sequence[TreeBlock], rows: Rows, *, n_jobs: int | None = None) -> np.ndarray:
-    """Sum over the trees of the values in the leaves of the rows.
+    """Sum over the trees of the values in the leaves of the rows, of shape (n_rows, width).
 
-    Parameters
-    ----------
-    trees : sequence of Trees or of ValueTrees
-        At least one block.
-    rows : ndarray of uint8 of shape (n_rows, n_columns) or RawRows
-    n_jobs : int, default=None
-        Number of jobs; each takes a part of the rows. It does not change the result.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_classes) or (n_rows, n_outputs)
+    Each of the `n_jobs` takes a part of the rows. Their number does not change the result.
     """
     n_rows = len(rows)
     n_walks = n_rows * _count_trees(trees)
@@ -106,17 +96,8 @@ def _leaf_sums_in_one_thread(trees: Sequence[TreeBlock], codes: np.ndarray) -> n
 def columns_used(trees: Iterable[SplitsColumns], n_columns: int) -> np.ndarray | None:
     """Mark the columns that some tree splits: predictions need no codes of the others.
 
-    Parameters
-    ----------
-    trees : iterable of Trees, ValueTrees or BoostedTrees
-        They may have more columns than the table: later layers add some on the right.
-    n_columns : int
-        Number of columns of the table.
-
-    Returns
-    -------
-    ndarray of bool of shape (n_columns,) or None
-        None if the table is not wide: nearly all columns are then used.
+    The trees may have more than these `n_columns` columns: later layers add some on the right.
+    None means all columns, if the table is not wide: nearly all columns are then used.
     """
     if n_columns < _MIN_COLUMNS_TO_SELECT:
         return None
@@ -145,25 +126,10 @@ def prefers_raw_numbers(trees: Sequence[TreeBlock], numbers: np.ndarray, used: n
 
 
 def mean_vectors(
-    trees: Sequence[TreeBlock], rows: Rows, n_columns: int, *, n_jobs: int | None = None
+    trees: Sequence[TreeBlock], rows: Rows, *, n_jobs: int | None = None
 ) -> np.ndarray:
-    """Mean over the trees of the values in the leaves of the rows.
-
-    Parameters
-    ----------
-    trees : sequence of Trees or of ValueTrees
-        At least one block.
-    rows : ndarray of uint8 of shape (n_rows, n_features) or RawRows
-    n_columns : int
-        Number of classes or outputs.
-    n_jobs : int, default=None
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_columns)
-    """
+    """Mean over the trees of the values in the leaves of the rows, shape (n_rows, width)."""
     sums = leaf_sums(trees, rows, n_jobs=n_jobs)
-    assert sums.shape[1] == n_columns
     return shares(sums) if isinstance(trees[0], Trees) else sums / _count_trees(trees)
 
 

@@ -94,7 +94,10 @@ def test_names_that_go_are_told_where_they_are_imported(name):
 @pytest.mark.parametrize("model", REGRESSORS, ids=named)
 def test_targets_that_are_too_small_are_told(model):
     y = np.where(Y, 1e300, 1e-300)
-    message = "60 of 120 targets are taken as 0, being too small beside the largest of all, 1e+300"
+    message = (
+        "60 of 120 targets are rounded to 0, since they are too small compared with the largest "
+        "one, 1e+300"
+    )
     assert message in told(model.fit, FEW, y)
     model.fit(FEW, y, sample_weight=Y)  # what has no weight does not count
     model.fit(FEW, np.where(Y, 1.0, 1e-9))

@@ -353,7 +353,7 @@ def test_categories():
     for n in (40, 600):
         x = rng.integers(0, 9, (n, 3)).astype(float)
         x[rng.random((n, 3)) < 0.2] = np.nan
-        bins = find_bins(x, categorical=[False, True, True], n_categories=[0, 9, 6])
+        bins = find_bins(x, n_categories=[-1, 9, 6])
         assert bins.categorical.tolist() == [0, 1, 1]
         assert np.diff(bins.start)[1:].tolist() == [9, 6]
         x[:5, 1:] = [[-1, 99], [2.5, 6], [1e300, -1e300], [np.inf, -np.inf], [8, 5]]

@@ -52,7 +52,7 @@ def test_tables(tmp_path):
         (
             "size;kind\n1;a\n",
             {"sep": ","},
-            "t.csv must have ',' between columns, got 'size;kind': say --sep ';'",
+            "t.csv must have ',' between columns, got 'size;kind': use --sep ';'",
         ),
         ("size,kind\n1,a\n2,a\n", {}, "labels of .* must be of two classes .* got 'a' only"),
         ("size,kind\n1,0.5\n2,1\n", {}, "column 'kind' of .* must hold classes, got numbers"),
@@ -78,7 +78,7 @@ def test_tables(tmp_path):
         (
             "day,day.hour,kind\n2020-01-01,1,a\n2020-01-02,2,b\n",
             {"dates": ("day",)},
-            "no column 'day.hour' beside the dates",
+            "not have a column 'day.hour', which",
         ),
     ],
 )

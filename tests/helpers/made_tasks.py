@@ -15,7 +15,7 @@ def classification_task(labels, weight=None, *, calibrate=True):
 
 def outputs_task(labels, weight=None, *, calibrate=True):
     """Of a column of labels for each output."""
-    outputs = ClassOutputs.read(labels, every_class=True)
+    outputs = ClassOutputs.from_y(labels, every_class=True)
     return ClassOutputsTask(outputs, weight, calibrate=calibrate)
 
 

@@ -184,7 +184,7 @@ def test_arrays_of_dask_that_are_refused():
     with pytest.raises(ValueError, match="Complex data not supported"):
         by_columns(arrays.ones((4, 2), dtype=complex))
     some = arrays.ones((4, 2))[:, arrays.from_array(np.array([True, False]))]
-    with pytest.raises(ValueError, match="how many rows and columns"):
+    with pytest.raises(ValueError, match="known numbers of rows and columns"):
         by_columns(some)
 
 

@@ -103,7 +103,7 @@ def test_batches_of_pyarrow_have_words():
 def test_lazy_frames_are_refused(model):
     X = pl.DataFrame({"a": [1.0, 2.0], "b": [2.0, 3.0]})
     for lazy in (X.lazy(), nw.from_native(X.lazy())):
-        with pytest.raises(TypeError, match=r"X must be there .* LazyFrame: .*X\.collect\(\)"):
+        with pytest.raises(TypeError, match=r"X must be in memory .* LazyFrame: .*X\.collect\(\)"):
             model.fit(lazy, [0, 1])
 
 

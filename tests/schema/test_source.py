@@ -80,9 +80,9 @@ def test_a_quote_that_is_never_closed_is_refused(write):
     ("encoding", "options", "message"),
     [
         ("utf-8-sig", {}, None),
-        ("cp1252", {}, "not utf-8: say --encoding cp1252"),
+        ("cp1252", {}, "not utf-8: use --encoding cp1252"),
         ("cp1252", {"encoding": "cp1252"}, None),
-        ("utf-16", {}, "not utf-8: say --encoding utf-16"),
+        ("utf-16", {}, "not utf-8: use --encoding utf-16"),
         ("utf-16", {"encoding": "utf-16"}, None),
         ("cp1252", {"encoding": "utf-16"}, "not utf-16"),
     ],
@@ -105,7 +105,7 @@ def test_encodings(tmp_path, encoding, options, message):
 def test_text_of_another_encoding_far_below_the_header(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(b"a,b\n" + b"1,x\n" * 200_000 + b"1,\xe4\n")
-    with pytest.raises(TableError, match="not utf-8: say --encoding cp1252"):
+    with pytest.raises(TableError, match="not utf-8: use --encoding cp1252"):
         read_source(path, columns=["b"])
 
 
@@ -139,7 +139,7 @@ def test_delimiters_are_detected_unless_the_user_gives_one(tmp_path, text, sep):
     path = tmp_path / "t.csv"
     path.write_text(text)
     assert read_source(path).names == ["a", "b"]
-    with pytest.raises(TableError, match=r"must have '.' between columns, got 'a.*b': say --sep"):
+    with pytest.raises(TableError, match=r"must have '.' between columns, got 'a.*b': use --sep"):
         read_source(path, Format(sep=sep))
 
 

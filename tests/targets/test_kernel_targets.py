@@ -9,7 +9,7 @@ def test_resolution():
     """What the docstring says of the unit of targets."""
     rng = np.random.default_rng(0)
     y = np.concatenate([rng.normal(size=900), [1000.0, -3.0, 0.0]])[:, None]
-    target = Values.of(y, None)
+    target = Values.from_targets(y, None)
     assert target.exponents.tolist() == [10]
     back = np.ldexp(target.key.astype(np.float64), target.exponents - 61)
     near = np.abs(y) >= 2.0
@@ -19,12 +19,12 @@ def test_resolution():
 
 def test_units():
     y = np.array([[1e-300, 5.0, 3], [2e-300, 5.0, 1e300], [4e-300, 5.0, -1e300]])
-    units = Units.of(y, None)
-    standard = units.standard(y)
+    units = Units.from_targets(y, None)
+    standard = units.standardize(y)
     np.testing.assert_allclose(standard.mean(axis=0), 0, atol=1e-15)
     np.testing.assert_allclose(standard.std(axis=0), [1, 0, 1])
     np.testing.assert_allclose(units.restore(standard), y, rtol=1e-15, atol=1e285)
     weights = np.array([2.0, 1, 0])
-    repeated = Units.of(y[[0, 0, 1]], None)
-    np.testing.assert_allclose(Units.of(y, weights).mean, repeated.mean)
-    np.testing.assert_allclose(Units.of(y, weights).spread, repeated.spread)
+    repeated = Units.from_targets(y[[0, 0, 1]], None)
+    np.testing.assert_allclose(Units.from_targets(y, weights).mean, repeated.mean)
+    np.testing.assert_allclose(Units.from_targets(y, weights).spread, repeated.spread)

@@ -25,7 +25,7 @@ from mddf import (
 )
 from mddf._input.cell_values import is_missing
 from mddf._resampling.folds import make_folds
-from mddf._targets.target_validation import encode_labels, known_labels, numbered, plain_array
+from mddf._targets.target_validation import encode_groups, encode_labels, known_labels, plain_array
 
 CLASSIFIERS = [
     RandomForestClassifier(3, random_state=0),
@@ -281,7 +281,7 @@ def as_objects(values):
 def test_groups_are_what_is_equal(values):
     at = np.random.default_rng(0).permutation(np.arange(64) % 8)
     groups = as_objects([pickle.loads(pickle.dumps(values[k])) for k in at])
-    numbers = numbered(groups)[0]
+    numbers = encode_groups(groups)[0]
     assert len(np.unique(numbers)) == 8
     assert all(len(np.unique(at[numbers == k])) == 1 for k in range(8))
     labels = np.arange(64) % 2
