@@ -20,33 +20,19 @@ from mddf._training.seeds import Purpose, Seeds
 
 @dataclass(frozen=True)
 class CascadeKind:
-    """Choices by which one kind of cascade differs from another.
+    """Choices by which one kind of cascade differs from another."""
 
-    Attributes
-    ----------
-    forests : tuple of str
-        Names of a layer's forests by default.
-    rule : CoefficientRule
-        From margins to the layers' coefficients.
-    reweighting : Reweighting, OwnReweighting or None
-        From margins to factors of the samples' weights in the next layer.
-    redraw : bool
-        Draw samples in proportion to these factors rather than weight them.
-    sees_raw, sees_augmented : bool
-        Whether layers after the first see the features of the table, and of the layer before.
-    augmentation : {"auto", "mean", "per-forest"}
-        Class vectors that a layer passes on.
-    depth_step : int or None
-        c in c (t + 1), the depth limit of the random forests of layer t, counted from 1.
-    """
-
-    forests: tuple[str, ...]
-    rule: CoefficientRule
+    forests: tuple[str, ...]  # names of a layer's forests by default
+    rule: CoefficientRule  # from margins to the layers' coefficients
+    # From margins to factors of the samples' weights in the next layer
     reweighting: Reweighting | OwnReweighting | None = None
-    redraw: bool = False
+    redraw: bool = False  # draw samples in proportion to these factors rather than weight them
+    # Whether layers after the first see the features of the table, and of the layer before
     sees_raw: bool = True
     sees_augmented: bool = True
+    # {"auto", "mean", "per-forest"}: Class vectors that a layer passes on
     augmentation: str = "per-forest"
+    # c in c (t + 1), the depth limit of the random forests of layer t, counted from 1
     depth_step: int | None = None
 
     def layout(self, n_forests: int, n_classes: int, n_seen: int) -> VectorLayout:
@@ -70,27 +56,16 @@ class LayerFolds:
 
     A number of folds is drawn anew for each layer, so that no layer can rely on the errors of one
     split. Splits that the user gives are the same for all layers.
-
-    Attributes
-    ----------
-    cv : int, splitter, iterable of (train, test), "oob" or None
-    X, y, labels, groups
-        As in :func:`mddf._resampling.folds.make_folds`.
-    group_of_row : ndarray of int of shape (n_samples,) or None
-        Groups as numbers.
-    seeds : Seeds
-    fixed : list of (train, held out) or None
-        Folds of all layers, if `cv` gives them.
     """
 
     cv: Any
-    X: Any
+    X: Any  # as in `make_folds`, like y, labels and groups
     y: np.ndarray
     labels: np.ndarray
     groups: npt.ArrayLike | None
-    group_of_row: np.ndarray | None
+    group_of_row: np.ndarray | None  # (n_samples,): groups as numbers
     seeds: Seeds
-    fixed: Folds | None
+    fixed: Folds | None  # folds of all layers, if `cv` gives them
 
     @classmethod
     def from_cv(
@@ -118,26 +93,13 @@ class LayerFolds:
 
 @dataclass(frozen=True)
 class CascadePlan:
-    """The layers of a cascade.
-
-    Attributes
-    ----------
-    kind : CascadeKind
-    forests : list of MemberSpec
-        Members of each layer, before the kind limits their depth.
-    layer_folds : LayerFolds
-    refit : bool
-        Keep forests of all samples rather than forests of the folds.
-    grains : sequence of ndarray of int32
-        Features that the layers see, in turn.
-    layout : VectorLayout
-    """
+    """The layers of a cascade."""
 
     kind: CascadeKind
-    forests: list[MemberSpec]
+    forests: list[MemberSpec]  # members of each layer, before the kind limits their depth
     layer_folds: LayerFolds
-    refit: bool
-    grains: Sequence[np.ndarray]
+    refit: bool  # keep forests of all samples rather than forests of the folds
+    grains: Sequence[np.ndarray]  # features that the layers see, in turn
     layout: VectorLayout
 
     def members(self, number: int) -> list[MemberSpec]:

@@ -64,22 +64,12 @@ _MIN_ROUNDS = 100
 
 @dataclass(frozen=True)
 class Target:
-    """A user's target as a task.
-
-    Attributes
-    ----------
-    task : Task
-    weights : RowWeights
-    attributes : dict
-        Fitted attributes that describe the target.
-    y : ndarray
-        The target as splitters see it.
-    """
+    """A user's target as a task."""
 
     task: Task
     weights: RowWeights
-    attributes: dict[str, Any]
-    y: np.ndarray
+    attributes: dict[str, Any]  # fitted attributes that describe the target
+    y: np.ndarray  # the target as splitters see it
 
 
 class BaseDeepForest(HoldsMembers, Layered):

@@ -47,25 +47,16 @@ def train_first_layer(
     trainer: FoldTrainer,
     seeds: Seeds,
     report: FitReport,
+    # Choices for boosted trees, by their numbers. With vectors of the first fold, they take part
+    # in the race, which they may only lose if their loss is settled. Other boosted trees do not
+    # race, since their folds grow side by side.
     boosting_choices: Mapping[int, BoostingChoice],
     *,
+    # Whether the models of the folds predict, not models of all samples. Boosted trees keep them in
+    # any case.
     keep_fold_models: bool,
 ) -> OutOfFoldLayer:
-    """Train the members of the first layer: all on one fold, the winners of the race on all.
-
-    Parameters
-    ----------
-    members : list of MemberSpec
-    trainer : FoldTrainer
-    seeds : Seeds
-    report : FitReport
-    boosting_choices : dict of int to BoostingChoice
-        Choices for boosted trees, by their numbers. With vectors of the first fold, they take
-        part in the race, which they may only lose if their loss is settled. Other boosted trees
-        do not race, since their folds grow side by side.
-    keep_fold_models : bool
-        Whether the models of folds are those that predict. Boosted trees keep them in any case.
-    """
+    """Train the members of the first layer: all on one fold, the winners of the race on all."""
     training = _FirstLayerTraining(members, trainer, seeds, keep_fold_models)
     losers = _race(training, boosting_choices, report)
     survivors = [i for i in range(len(members)) if i not in losers]
@@ -159,15 +150,7 @@ def _counted(n: int, noun: str) -> str:
 
 
 class _FirstLayerTraining:
-    """Members on folds: models and vectors so far, and the seconds they took.
-
-    Attributes
-    ----------
-    trained : dict of int to TrainedMember
-    seconds : dict of int to float
-    out_of_time : set of int
-        Members that were left out because of the limit of time.
-    """
+    """Members on folds: models and vectors so far, and the seconds they took."""
 
     def __init__(
         self,
@@ -184,6 +167,7 @@ class _FirstLayerTraining:
         self.aggregator = MeanOfFolds.from_folds(trainer.task, trainer.folds)
         self.trained: dict[int, TrainedMember] = {}
         self.seconds: dict[int, float] = {}
+        # Members that were left out because of the limit of time
         self.out_of_time: set[int] = set()
         self._rounds_in_time: dict[int, str] = {}
 

@@ -32,24 +32,14 @@ class Candidate:
 
 
 class FitReport:
-    """List of the decisions of a fit.
-
-    Parameters
-    ----------
-    verbose : bool
-        Whether decisions are printed as they are made.
-
-    Attributes
-    ----------
-    rows : list of dict
-        "step"; "member" whose options are decided, or ""; "candidate"; its "loss", log-loss or
-        squared error, NaN if unknown; number of "rows" and "folds" of the evidence, 0 folds for
-        out-of-bag samples; "decision"; "cpu_seconds" of the process since the decision before, in
-        equal shares.
-    """
+    """List of the decisions of a fit."""
 
     def __init__(self, verbose: bool = False) -> None:
         self.verbose = verbose
+        # "step"; "member" whose options are decided, or ""; "candidate"; its "loss", log-loss or
+        # squared error, NaN if unknown; number of "rows" and "folds" of the evidence, 0 folds
+        # for out-of-bag samples; "decision"; "cpu_seconds" of the process since the decision
+        # before, in equal shares
         self.rows: list[dict[str, Any]] = []
         self._time_of_last_decision = process_time()
 

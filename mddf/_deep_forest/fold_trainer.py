@@ -59,39 +59,25 @@ class Features:
 
 @dataclass(frozen=True, kw_only=True)
 class FoldTrainer(LayerTrainer):
-    """Trains the members of a deep forest, with folds and a limit of time.
-
-    Attributes
-    ----------
-    folds : list of (train, held out)
-        Folds of the out-of-fold vectors.
-    outer_folds : list of (train, held out)
-        Folds on which later layers are evaluated; see :mod:`mddf._deep_forest.nested_cv`.
-    clock : Clock
-        Without a limit by default.
-    uses_out_of_bag : bool, default=True
-        Whether rows that a tree did not draw may evaluate it. They may not if groups, a splitter
-        or splits say what is held out together, since other rows of the same group may have been
-        drawn, nor in wide tables, whose columns are chosen by all rows that a forest trains on.
-    groups : ndarray of int of shape (n_samples,), default=None
-        Rows of the same group are not independent of each other; None: all rows are independent.
-    levels : CategoryLevels or None, default=None
-        Levels of the columns with many categories, for boosted trees.
-    boosting_folds : list of (train, held_out) or None, default=None
-        Folds of the named boosted trees, if they differ. The models of all folds are kept, so
-        that more folds give more data to each model, and more models.
-    frames : FrameMaker or None, default=None
-        Makes the data frames that users' estimators see.
-    """
+    """Trains the members of a deep forest, with folds and a limit of time."""
 
     folds: Folds
+    # Folds on which later layers are evaluated; see :mod:`mddf._deep_forest.nested_cv`
     outer_folds: Folds
-    clock: Clock = field(default_factory=Clock)
+    clock: Clock = field(default_factory=Clock)  # without a limit by default
+    # Whether rows that a tree did not draw may evaluate it. They may not if groups, a splitter
+    # or splits say what is held out together, since other rows of the same group may have been
+    # drawn, nor in wide tables, whose columns are chosen by all rows that a forest trains on.
     uses_out_of_bag: bool = True
+    # (n_samples,): rows of the same group are not independent of each other; None: all rows are
+    # independent
     groups: np.ndarray | None = None
+    # Levels of the columns with many categories, for boosted trees
     levels: CategoryLevels | None = None
+    # Folds of the named boosted trees, if they differ. The models of all folds are kept, so that
+    # more folds give more data to each model, and more models.
     boosting_folds: Folds | None = None
-    frames: FrameMaker | None = None
+    frames: FrameMaker | None = None  # makes the data frames that users' estimators see
 
     @cached_property
     def feature_table(self) -> BinnedTable:
@@ -173,24 +159,14 @@ class FoldTrainer(LayerTrainer):
         splits: Sequence[Split],
         entropy: Sequence[int],
         *,
+        # Number of rounds for each output; by default, the number of least loss over all splits
         n_rounds: Sequence[int] | None = None,
+        # Share of the remaining time after which no further rounds are grown
         time_share: float = 1.0,
+        # Raise TimeIsUp if the time does not suffice to start and to grow some rounds
         may_skip: bool = False,
     ) -> list[tuple[BoostedModel, np.ndarray]]:
-        """Boosted trees on splits of the rows, and their predictions of the held-out rows.
-
-        Parameters
-        ----------
-        member : MemberSpec
-        splits : sequence of Split
-        entropy : sequence of int
-        n_rounds : sequence of int, default=None
-            Number of rounds for each output; by default, the number of least loss over all splits.
-        time_share : float, default=1.0
-            Share of the remaining time after which no further rounds are grown.
-        may_skip : bool, default=False
-            Raise TimeIsUp if the time does not suffice to start and to grow some rounds.
-        """
+        """Boosted trees on splits of the rows, and their predictions of the held-out rows."""
         weights = boosting_weights(self.weights.row, self.weights.sample)
         data = BoostingData(self.feature_table, self.task, weights, self.row_keys, self.levels)
         start_by = np.inf

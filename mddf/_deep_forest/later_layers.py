@@ -28,15 +28,6 @@ class LaterLayers:
     A trial has three steps, of which the cheap ones come first: on the first outer fold with
     out-of-fold vectors as inputs, which make the layer look too good; on this fold with nested
     vectors; and on all outer folds. A layer that does not help in one step is given up.
-
-    Parameters
-    ----------
-    trainer : FoldTrainer
-    stack : Stack
-    seeds : Seeds
-    report : FitReport
-    keep_fold_models : bool
-        Whether the models of folds are those that predict.
     """
 
     def __init__(
@@ -46,7 +37,7 @@ class LaterLayers:
         seeds: Seeds,
         report: FitReport,
         *,
-        keep_fold_models: bool,
+        keep_fold_models: bool,  # whether they predict, not models of all samples
     ) -> None:
         self.trainer = trainer
         self.stack = stack

@@ -20,22 +20,11 @@ def leaderboard_row(
 
 
 class Leaderboard:
-    """Metrics of members and layers.
-
-    Parameters
-    ----------
-    verbose : bool
-        Whether lines are printed.
-
-    Attributes
-    ----------
-    rows : list of dict
-        One for each member of each layer.
-    """
+    """Metrics of members and layers."""
 
     def __init__(self, verbose: bool) -> None:
         self.verbose = verbose
-        self.rows: list[dict[str, Any]] = []
+        self.rows: list[dict[str, Any]] = []  # one for each member of each layer
         self._pruned_rows: list[dict[str, Any]] = []  # members that were left out after one fold
         self._layer_records: list[dict[str, Any]] = []
 

@@ -32,22 +32,11 @@ def can_race(n_samples: int, n_held_out: int) -> bool:
 
 
 def race_weights(
-    task: Task, forecasts: Sequence[np.ndarray], entropy: Sequence[int]
+    task: Task,
+    forecasts: Sequence[np.ndarray],
+    entropy: Sequence[int],  # entropy of the draws
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Mean weights of members in votes of halves of the held-out samples, and their losses.
-
-    Parameters
-    ----------
-    task : Task
-        Task of the held-out samples.
-    forecasts : list of ndarray of shape (n_samples, n_columns)
-    entropy : sequence of int
-        Entropy of the draws.
-
-    Returns
-    -------
-    weights, losses : ndarray of shape (n_members,)
-    """
+    """Mean weights of members in votes of halves of the held-out samples, and their losses."""
     votes = [task.sharpened(forecast, task.member_exponent(forecast)) for forecast in forecasts]
     rng = np.random.default_rng(np.random.SeedSequence(tuple(entropy)))
     n_samples = len(votes[0])

@@ -35,29 +35,15 @@ _MIN_OUTER_FOLDS = 3
 
 def make_outer_folds(
     cv: Any,
-    folds: Folds,
+    folds: Folds,  # folds that `cv` gives
     *,
-    X: Any,
+    X: Any,  # as in `make_folds`, like y, labels and groups
     y: np.ndarray,
     strata: np.ndarray,
     seed: int,
     groups: npt.ArrayLike | None,
 ) -> Folds:
-    """Folds on which later layers are evaluated: four, or the folds of `cv`, merged to four.
-
-    Parameters
-    ----------
-    cv : int, splitter, iterable of (train, test) or None
-    folds : list of (train, held out)
-        Folds that `cv` gives.
-    X, y, strata, seed, groups
-        As in :func:`mddf._resampling.folds.make_folds`.
-
-    Returns
-    -------
-    list of (train, held out)
-        Each row is held out once.
-    """
+    """Folds on which later layers are evaluated: four, or the folds of `cv`, merged to four."""
     if not gives_folds(cv):
         return make_folds(_N_OUTER_FOLDS, X, y, strata, seed, groups=groups)
     is_held_out = np.zeros(len(strata), bool)
@@ -77,28 +63,14 @@ def make_outer_folds(
 
 
 class NestedFolds:
-    """Input of a later layer for each outer fold.
-
-    Parameters
-    ----------
-    trainer : FoldTrainer
-    stack : Stack
-        The layers so far.
-    seeds : Seeds
-
-    Attributes
-    ----------
-    folds : list of (train, held out)
-        The outer folds.
-    layer : int or None
-        Number of the layer whose input is held, from 1; None at the beginning.
-    """
+    """Input of a later layer for each outer fold."""
 
     def __init__(self, trainer: FoldTrainer, stack: Stack, seeds: Seeds) -> None:
         self.trainer = trainer
         self.stack = stack
         self.seeds = seeds
         self.folds = trainer.outer_folds
+        # Number of the layer whose input is held, from 1; None at the beginning
         self.layer: int | None = None
         self._aggregator = MeanOfFolds.from_folds(trainer.task, self.folds)
         # For each outer fold, the codes that the layer adds to the features, and margins of the

@@ -15,29 +15,18 @@ from mddf._trees.grower import GrowthResult
 
 @dataclass(frozen=True)
 class OutOfFoldLayer:
-    """Members that were trained on all folds, with their predictions of the held-out rows.
-
-    Attributes
-    ----------
-    members : list of MemberSpec
-    vectors : ndarray of shape (n_members, n_samples, n_columns)
-    models : list of list
-        For each member, the models of the folds, if they are kept; growth results of forests.
-    seconds : ndarray of shape (n_members,)
-    pruned : list of dict
-        Rows of the leaderboard of members that were left out after the first fold.
-    strength : float, default=0.0
-        Strength with which losses of margins reweighted the samples of a later layer.
-    pruned_importances : tuple of ndarray
-        Importances of the forests among the members that were left out.
-    """
+    """Members that were trained on all folds, with their predictions of the held-out rows."""
 
     members: list[MemberSpec]
-    vectors: np.ndarray
+    vectors: np.ndarray  # (n_members, n_samples, n_columns)
+    # For each member, the models of the folds, if they are kept; growth results of forests
     models: list[Any]
-    seconds: np.ndarray
+    seconds: np.ndarray  # (n_members,)
+    # Rows of the leaderboard of members that were left out after the first fold
     pruned: list[dict[str, Any]]
+    # Strength with which losses of margins reweighted the samples of a later layer
     strength: float = 0.0
+    # Importances of the forests among the members that were left out
     pruned_importances: tuple[np.ndarray, ...] = ()
 
     def to_store(self) -> tuple[Any, ...]:

@@ -70,37 +70,17 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
 
     All members of the first layer are trained, on one fold or on all. A later layer has the best
     forests of the first one, and is kept if it lowers the loss by more than the error of the gain.
-
-    Parameters
-    ----------
-    trainer : FoldTrainer
-    members : list of MemberSpec
-        Members of the first layer. Options of named ones are chosen by `choose_options`.
-    seeds : Seeds
-    depths : tuple of int
-        Depths of the named boosted trees that are compared.
-    keep_fold_models : bool
-        Whether the models of folds are those that predict.
-    verbose : bool
-
-    Attributes
-    ----------
-    stack : Stack
-        The layers that are kept.
-    leaderboard : Leaderboard
-    report : FitReport
-    forest_options : dict of str to dict
-        Options that are chosen for each kind of named forests.
     """
 
     def __init__(
         self,
         trainer: FoldTrainer,
+        # Members of the first layer. Options of named ones are chosen by `choose_options`.
         members: list[MemberSpec],
         seeds: Seeds,
         *,
-        depths: tuple[int, ...],
-        keep_fold_models: bool,
+        depths: tuple[int, ...],  # depths of the named boosted trees that are compared
+        keep_fold_models: bool,  # whether they predict, not models of all samples
         verbose: bool,
     ) -> None:
         self.trainer = trainer
@@ -114,6 +94,7 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
         self.later_layers = LaterLayers(
             trainer, self.stack, seeds, self.report, keep_fold_models=keep_fold_models
         )
+        # Options that are chosen for each kind of named forests
         self.forest_options: dict[str, dict[str, int]] = {}
         self._boosting_choices: dict[int, BoostingChoice] = {}
         self._start = perf_counter()  # of the layer that is being built

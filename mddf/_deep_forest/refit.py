@@ -34,22 +34,11 @@ def keep_layers(
     stack: Stack,
     seeds: Seeds,
     report: FitReport,
-    leaderboard: Leaderboard,
+    leaderboard: Leaderboard,  # the "bytes" of its rows are set
     *,
-    refit: bool,
+    refit: bool,  # whether members are trained once more on all samples
 ) -> KeptLayers:
-    """Keep the layers up to the last one with a weight, and the members that are needed.
-
-    Parameters
-    ----------
-    stack : Stack
-    seeds : Seeds
-    report : FitReport
-    leaderboard : Leaderboard
-        The "bytes" of its rows are set.
-    refit : bool
-        Whether members are trained once more on all samples.
-    """
+    """Keep the layers up to the last one with a weight, and the members that are needed."""
     weights = stack.weights_by_layer()
     while len(weights) > 1 and not weights[-1].any():
         weights.pop()

@@ -27,43 +27,22 @@ _N_LATER_FORESTS = 2
 
 @dataclass
 class GrownLayer:
-    """A layer with its out-of-fold vectors.
-
-    Attributes
-    ----------
-    members : list of MemberSpec
-    vectors : ndarray of shape (n_members, n_samples, n_columns)
-    votes : ndarray of shape (n_members, n_samples, n_columns)
-        Vectors raised to the members' exponents.
-    exponents : list of float
-    models : list of list
-        Models of the folds for each member.
-    seconds : ndarray of shape (n_members,)
-    strength : float
-        Strength of the reweighting of its samples.
-    reweighting : ndarray of shape (n_samples,) or None
-        Factors of the samples' weights.
-    inputs : list of int
-        Members whose vectors the next layer sees.
-    average_weights : ndarray or None
-        Weights of the mean of these vectors, if the next layer sees only the mean.
-    features : Features or None
-        What the next layer sees.
-    pruned_importances : tuple of ndarray
-        Importances of forests that were left out after the first fold.
-    """
+    """A layer with its out-of-fold vectors."""
 
     members: list[MemberSpec]
-    vectors: np.ndarray
+    vectors: np.ndarray  # (n_members, n_samples, n_columns)
+    # (n_members, n_samples, n_columns): vectors raised to the members' exponents
     votes: np.ndarray
     exponents: list[float]
-    models: list[Any]
-    seconds: np.ndarray
-    strength: float = 0.0
-    reweighting: np.ndarray | None = None
-    inputs: list[int] = field(default_factory=list)
+    models: list[Any]  # models of the folds for each member
+    seconds: np.ndarray  # (n_members,)
+    strength: float = 0.0  # strength of the reweighting of its samples
+    reweighting: np.ndarray | None = None  # (n_samples,): factors of the samples' weights
+    inputs: list[int] = field(default_factory=list)  # members whose vectors the next layer sees
+    # Weights of the mean of these vectors, if the next layer sees only the mean
     average_weights: np.ndarray | None = None
-    features: Features | None = None
+    features: Features | None = None  # what the next layer sees
+    # Importances of forests that were left out after the first fold
     pruned_importances: tuple[np.ndarray, ...] = ()
 
     @classmethod
@@ -98,23 +77,12 @@ class GrownLayer:
 
 @dataclass(frozen=True)
 class Average:
-    """Out-of-fold weighted average of the members of some layers.
+    """Out-of-fold weighted average of the members of some layers."""
 
-    Attributes
-    ----------
-    weights : ndarray of shape (n_members,)
-        Weights of the members of all layers.
-    mean : ndarray of shape (n_samples, n_columns)
-        Weighted mean of the votes.
-    calibration : Calibration
-    forecast : ndarray of shape (n_samples, n_columns)
-        Calibrated mean.
-    """
-
-    weights: np.ndarray
-    mean: np.ndarray
+    weights: np.ndarray  # (n_members,): weights of the members of all layers
+    mean: np.ndarray  # (n_samples, n_columns): weighted mean of the votes
     calibration: Calibration
-    forecast: np.ndarray
+    forecast: np.ndarray  # (n_samples, n_columns): calibrated mean
 
     @classmethod
     def from_layers(cls, task: Task, layers: Sequence[GrownLayer]) -> Average:
@@ -134,20 +102,9 @@ def weighted_mean(
 
 
 class Stack:
-    """The layers so far.
+    """The layers so far."""
 
-    Parameters
-    ----------
-    trainer : FoldTrainer
-
-    Attributes
-    ----------
-    layers : list of GrownLayer
-    average : Average
-        As soon as there is a layer.
-    """
-
-    average: Average
+    average: Average  # as soon as there is a layer
 
     def __init__(self, trainer: FoldTrainer) -> None:
         self.trainer = trainer

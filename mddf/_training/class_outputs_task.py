@@ -21,13 +21,6 @@ class ClassOutputsTask(ClassificationTask):
 
     Forecasts hold the probabilities of the classes of all outputs side by side. The target holds
     the positions of a sample's classes among these, of shape (n_samples, n_outputs).
-
-    Parameters
-    ----------
-    outputs : ClassOutputs
-        With ``every_class=True``.
-    weight, calibrate, score, score_name
-        As in `ClassificationTask`. All outputs have the same exponents.
     """
 
     printed_metrics = ("log_loss", "accuracy")
@@ -36,7 +29,8 @@ class ClassOutputsTask(ClassificationTask):
 
     def __init__(
         self,
-        outputs: ClassOutputs,
+        outputs: ClassOutputs,  # with ``every_class=True``
+        # As in `ClassificationTask`. All outputs have the same exponents.
         weight: np.ndarray | None,
         *,
         calibrate: bool,

@@ -47,23 +47,12 @@ CONSTRAINTS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class FitInputs:
-    """Checked inputs of fit, except for the target.
+    """Checked inputs of fit, except for the target."""
 
-    Attributes
-    ----------
-    X
-        As the user passed it.
-    table : Table
-        The same as typed columns.
-    sample_weight : ndarray of shape (n_samples,) or None
-    groups : array of shape (n_samples,) or None
-        As the user passed them.
-    """
-
-    X: Any
-    table: Table
-    sample_weight: np.ndarray | None
-    groups: npt.ArrayLike | None
+    X: Any  # as the user passed it
+    table: Table  # the same as typed columns
+    sample_weight: np.ndarray | None  # (n_samples,)
+    groups: npt.ArrayLike | None  # (n_samples,): as the user passed them
 
     @property
     def n_features(self) -> int:
