@@ -9,8 +9,7 @@ import numpy as np
 from mddf._deep_forest.fit_report import FitReport
 from mddf._deep_forest.fold_trainer import FoldTrainer
 from mddf._deep_forest.nested_cv import NestedFolds
-from mddf._deep_forest.out_of_fold_layer import OutOfFoldLayer
-from mddf._deep_forest.stack import Stack
+from mddf._deep_forest.stack import OutOfFoldLayer, Stack
 from mddf._deep_forest.tuning import (
     STRENGTHS,
     choose_strength,

@@ -18,8 +18,7 @@ import numpy.typing as npt
 
 from mddf._binning.bins import Bins
 from mddf._deep_forest.fold_trainer import Features, FoldTrainer
-from mddf._deep_forest.out_of_fold_layer import OutOfFoldLayer
-from mddf._deep_forest.stack import Stack
+from mddf._deep_forest.stack import OutOfFoldLayer, Stack
 from mddf._members.spec import MemberSpec
 from mddf._resampling.folds import Folds, gives_folds, make_folds
 from mddf._training.layer_trainer import LayerInput, LayerJob, MeanOfFolds, splits_from_folds
@@ -157,8 +156,8 @@ class NestedFolds:
     def _pair_vectors(self, folds: Folds, *, seed: int) -> list[list[np.ndarray]]:
         """Vectors of the held-out rows, for each input of the second layer, for each pair."""
         first_layer = self.stack.layers[0]
-        members = [first_layer.members[i] for i in first_layer.inputs]
-        models = [first_layer.models[i] for i in first_layer.inputs]
+        members = [first_layer.trained.members[i] for i in first_layer.inputs]
+        models = [first_layer.trained.models[i] for i in first_layer.inputs]
         forests = [i for i, member in enumerate(members) if member.is_forest]
         growth = self._grow(
             [members[i] for i in forests],
@@ -184,7 +183,7 @@ class NestedFolds:
         """Go on from the input of a layer to the input of the next one."""
         layer = self.stack.layers[number]
         features = self.stack.features_for(number + 1)
-        members = [layer.members[i] for i in layer.inputs]
+        members = [layer.trained.members[i] for i in layer.inputs]
         next_codes = []
         for outer, (train, _) in enumerate(self.folds):
             inner_folds = [

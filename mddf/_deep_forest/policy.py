@@ -11,12 +11,10 @@ import numpy as np
 
 from mddf._base.deadline import TimeIsUp
 from mddf._deep_forest.first_layer import train_first_layer
-from mddf._deep_forest.fit_report import Candidate, FitReport
+from mddf._deep_forest.fit_report import Candidate, FitReport, Leaderboard
 from mddf._deep_forest.fold_trainer import FoldTrainer
 from mddf._deep_forest.later_layers import LaterLayers
-from mddf._deep_forest.leaderboard import Leaderboard
-from mddf._deep_forest.out_of_fold_layer import OutOfFoldLayer
-from mddf._deep_forest.stack import Average, GrownLayer, Stack, weighted_mean
+from mddf._deep_forest.stack import Average, GrownLayer, OutOfFoldLayer, Stack, weighted_mean
 from mddf._deep_forest.time_budget import fit_into_time
 from mddf._deep_forest.tuning import (
     BoostingChoice,
@@ -103,7 +101,7 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
     @property
     def strength(self) -> float:
         """Strength with which the second layer reweights samples; 0 if it is not kept."""
-        return self.stack.layers[1].strength if len(self.stack.layers) > 1 else 0.0
+        return self.stack.layers[1].trained.strength if len(self.stack.layers) > 1 else 0.0
 
     def choose_options(self) -> None:
         """Reduce the members to the limit of time, and choose options of the named ones."""
@@ -209,7 +207,7 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
             self.stack.features_for(number)
         grown = GrownLayer.from_out_of_fold(self.trainer.task, layer)
         if number:
-            n_members = len(grown.members)
+            n_members = len(layer.members)
             grown.seconds = np.full(n_members, (perf_counter() - self._start) / n_members)
         return Evaluation(grown, self.stack.average_with(grown))
 
@@ -255,8 +253,8 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
     def _set_reweighting(self, number: int, layer: GrownLayer) -> None:
         """Set the factors by which a refit of the second layer reweights all samples."""
         margins = self.stack.margins()
-        if number == 1 and layer.strength and margins is not None:
-            layer.reweighting = reweighting_factors(margins, self.trainer, layer.strength)
+        if number == 1 and layer.trained.strength and margins is not None:
+            layer.reweighting = reweighting_factors(margins, self.trainer, layer.trained.strength)
 
     def _report_weights(self, layer: OutOfFoldLayer, average: Average) -> None:
         """Report losses and weights of the first layer's members."""
