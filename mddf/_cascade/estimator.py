@@ -219,7 +219,6 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
             plan,
             score,
             stopper,
-            plan.layer_folds.seeds,
             verbose=self.verbose > 0,
             keep_vectors=keep_vectors,
         )

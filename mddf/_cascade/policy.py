@@ -24,7 +24,7 @@ from mddf._ensemble.margin_loss import (
 from mddf._members.spec import MemberSpec
 from mddf._training.layer_builder import LayerPolicy, Stop
 from mddf._training.layer_trainer import LayerInput, LayerJob, LayerTrainer, Split
-from mddf._training.seeds import Purpose, Seeds
+from mddf._training.seeds import Purpose
 
 # Figures of each layer, in this order.
 HISTORY = (
@@ -99,7 +99,6 @@ class CascadePolicy(LayerPolicy[LayerProposal, TrainedLayer, LayerEvaluation]):
         # From out-of-fold probabilities to a number, larger if better
         score: Callable[..., float],
         stopper: Stopper,
-        seeds: Seeds,
         *,
         verbose: bool = False,  # whether a line is printed for each layer
         keep_vectors: bool = False,  # whether the out-of-fold class vectors are kept in the trace
@@ -108,7 +107,7 @@ class CascadePolicy(LayerPolicy[LayerProposal, TrainedLayer, LayerEvaluation]):
         self.plan = plan
         self.score = score
         self.stopper = stopper
-        self.seeds = seeds
+        self.seeds = plan.layer_folds.seeds
         self.verbose = verbose
         self.keep_vectors = keep_vectors
         self.history = CascadeHistory(trainer, plan)

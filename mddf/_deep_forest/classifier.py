@@ -17,8 +17,7 @@ from mddf._deep_forest.policy import DeepForestPolicy
 from mddf._ensemble.blending import Calibration, by_output
 from mddf._ensemble.scoring import MARGIN_RATIO, out_of_fold_score
 from mddf._fitted.base_estimators import LayeredClassifier, takes_outputs
-from mddf._members.members import AUTO, named_classifiers, resolve_members
-from mddf._members.spec import MemberSpec
+from mddf._members.members import AUTO, Makers, named_classifiers
 from mddf._targets.class_outputs import ClassOutputs, named_classes, several_outputs
 from mddf._targets.target_validation import class_factors, encode_labels
 from mddf._targets.weights import row_weights
@@ -220,6 +219,8 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
         "class_weight": [StrOptions({"balanced"}), dict, list, None],
     }
 
+    _auto_members = AUTO
+
     def __init__(
         self,
         n_layers: int | str = "auto",
@@ -264,9 +265,6 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
         self.exponent_ = average.calibration.exponent
         self.label_smoothing_ = average.calibration.label_smoothing
         self.strength_ = policy.strength
-        self.min_samples_leaf_ = {
-            kind: options["min_samples_leaf"] for kind, options in policy.forest_options.items()
-        }
         self.oof_probabilities_ = self._by_output(average.forecast)
         labels = policy.trainer.task.estimator_target
         weights = policy.trainer.weights.sample
@@ -329,29 +327,9 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
     def _score_name(self) -> str:
         return str(getattr(self.scoring, "__name__", self.scoring))
 
-    def _resolve_members(self, task: Task, categorical: np.ndarray) -> list[MemberSpec]:
-        n_classes_per_output = task.n_classes_per_output
-        makers = named_classifiers(
-            self._resolved_preset().n_estimators, categorical, n_classes_per_output
-        )
-        members = resolve_members(
-            self._member_list_for(AUTO),
-            makers,
-            AUTO,
-            "classifier",
-            n_features=len(categorical),
-            max_bins=self.max_bins,
-            own_parameters=self._own_parameters(),
-        )
-        if n_classes_per_output is None:
-            return members
-        for member in members:
-            if getattr(member.model, "bootstrap", None) == "balanced":
-                raise ValueError(
-                    "bootstrap='balanced' is for the classes of one output, got the member "
-                    f"{member.name!r} and {len(n_classes_per_output)} outputs"
-                )
-        return members
+    def _member_makers(self, categorical: np.ndarray, task: Task) -> Makers:
+        n_estimators = self._resolved_preset().n_estimators
+        return named_classifiers(n_estimators, categorical, task.n_classes_per_output)
 
     @property
     def _n_classes_per_output(self) -> list[int] | None:

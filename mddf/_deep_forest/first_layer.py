@@ -24,7 +24,7 @@ from mddf._training.layer_trainer import (
     TrainedMember,
     splits_from_folds,
 )
-from mddf._training.seeds import Purpose, Seeds
+from mddf._training.seeds import Purpose
 from mddf._training.tasks import Task
 
 # Shares of the remaining time of a limit: for the race, for forests, for boosted trees, and for a
@@ -57,7 +57,6 @@ _MIN_WEIGHT = 0.03
 def train_first_layer(
     members: list[MemberSpec],
     trainer: FoldTrainer,
-    seeds: Seeds,
     report: FitReport,
     # Choices for boosted trees, by their numbers. With vectors of the first fold, they take part
     # in the race, which they may only lose if their loss is settled. Other boosted trees do not
@@ -69,7 +68,7 @@ def train_first_layer(
     keep_fold_models: bool,
 ) -> OutOfFoldLayer:
     """Train the members of the first layer: all on one fold, the winners of the race on all."""
-    training = _FirstLayerTraining(members, trainer, seeds, keep_fold_models)
+    training = _FirstLayerTraining(members, trainer, keep_fold_models)
     losers = _race(training, boosting_choices, report)
     survivors = [i for i in range(len(members)) if i not in losers]
     _train_survivors(training, survivors)
@@ -106,7 +105,7 @@ def _race(
         for i in racing
     ]
     task = trainer.task.for_rows(held_out)
-    weights, losses = race_weights(task, forecasts, training.seeds.entropy_for(Purpose.RACE))
+    weights, losses = race_weights(task, forecasts, trainer.seeds.entropy_for(Purpose.RACE))
     losers = []
     candidates = []
     for i, loss, weight, survives in zip(
@@ -200,12 +199,10 @@ class _FirstLayerTraining:
         self,
         members: list[MemberSpec],
         trainer: FoldTrainer,
-        seeds: Seeds,
         keep_fold_models: bool,
     ) -> None:
         self.members = [*members]
         self.trainer = trainer
-        self.seeds = seeds
         self.keep_fold_models = keep_fold_models
         self.splits = splits_from_folds(trainer.folds, keep=keep_fold_models)
         self.aggregator = MeanOfFolds.from_folds(trainer.task, trainer.folds)
@@ -255,7 +252,7 @@ class _FirstLayerTraining:
         job = LayerJob(
             LayerInput(self.trainer.feature_columns),
             splits,
-            self.seeds.entropy_for(Purpose.FORESTS, first),
+            self.trainer.seeds.entropy_for(Purpose.FORESTS, first),
             "layer 1",
         )
         trained = self.trainer.train_forests(
@@ -268,7 +265,7 @@ class _FirstLayerTraining:
     def _fit_estimator(self, i: int, splits: Sequence[Split], first: int) -> None:
         """Fit an estimator; the first fold chooses the options of a kernel for the others."""
         if first == 0:
-            entropy = self.seeds.entropy_for(Purpose.ESTIMATORS, i)
+            entropy = self.trainer.seeds.entropy_for(Purpose.ESTIMATORS, i)
             fits = self.trainer.fit_member(self.members[i], splits[:1], entropy)
             model, _ = fits[0]
             if isinstance(model, KernelRidge):
@@ -276,7 +273,7 @@ class _FirstLayerTraining:
             self._add_fits(i, fits, splits[:1])
             splits = splits[1:]
         if splits:
-            entropy = self.seeds.entropy_for(Purpose.ESTIMATORS, i, 1)
+            entropy = self.trainer.seeds.entropy_for(Purpose.ESTIMATORS, i, 1)
             fits = self.trainer.fit_member(self.members[i], splits, entropy)
             self._add_fits(i, fits, splits)
 
@@ -295,7 +292,7 @@ class _FirstLayerTraining:
             fits = trainer.boost(
                 member,
                 splits,
-                self.seeds.entropy_for(Purpose.ESTIMATORS, i),
+                self.trainer.seeds.entropy_for(Purpose.ESTIMATORS, i),
                 time_share=_BOOSTING_SHARE,
                 # A layer needs a member: the only one is trained in any case.
                 may_skip=bool(self.trained),

@@ -59,8 +59,9 @@ class Features:
 
 @dataclass(frozen=True, kw_only=True)
 class FoldTrainer(LayerTrainer):
-    """Trains the members of a deep forest, with folds and a limit of time."""
+    """Trains the members of a deep forest, with folds, seeds and a limit of time."""
 
+    seeds: Seeds
     folds: Folds
     # Folds on which later layers are evaluated; see :mod:`mddf._deep_forest.nested_cv`
     outer_folds: Folds
@@ -104,11 +105,11 @@ class FoldTrainer(LayerTrainer):
     def growing_limits(self) -> dict[str, Any]:
         return {"until": self.clock.end, "whole": self.clock.whole} if self.clock.runs else {}
 
-    def check_members(self, members: Sequence[MemberSpec], seeds: Seeds) -> None:
+    def check_members(self, members: Sequence[MemberSpec]) -> None:
         """Refuse members that cannot be trained on these rows, before any work is done."""
         for number, member in enumerate(members):
             if member.is_external:
-                self._check_external(member, seeds.entropy_for(Purpose.MEMBER_CHECK, number))
+                self._check_external(member, self.seeds.entropy_for(Purpose.MEMBER_CHECK, number))
             if member.is_boosted:
                 warn_of_ignored(member.model)
                 with blaming(member.name, "be fitted"):

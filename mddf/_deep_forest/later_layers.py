@@ -17,7 +17,7 @@ from mddf._deep_forest.tuning import (
     reweighting_trial_member,
 )
 from mddf._members.spec import MemberSpec
-from mddf._training.seeds import Purpose, Seeds
+from mddf._training.seeds import Purpose
 from mddf._trees.grower import GrowthResult
 
 
@@ -33,17 +33,15 @@ class LaterLayers:
         self,
         trainer: FoldTrainer,
         stack: Stack,
-        seeds: Seeds,
         report: FitReport,
         *,
         keep_fold_models: bool,  # whether they predict, not models of all samples
     ) -> None:
         self.trainer = trainer
         self.stack = stack
-        self.seeds = seeds
         self.report = report
         self.keep_fold_models = keep_fold_models
-        self.nested = NestedFolds(trainer, stack, seeds)
+        self.nested = NestedFolds(trainer, stack)
         self._strength = 0.0
         self._results: list[list[GrowthResult]] = []  # for each outer fold, for each member
 
@@ -54,7 +52,7 @@ class LaterLayers:
 
     def optimistic_layer(self, number: int, members: list[MemberSpec]) -> OutOfFoldLayer:
         """First step: the first outer fold, with inputs that know labels of the held-out rows."""
-        entropy = self.seeds.entropy_for(Purpose.OPTIMISTIC_LAYER, number)
+        entropy = self.trainer.seeds.entropy_for(Purpose.OPTIMISTIC_LAYER, number)
         return self.nested.grow_optimistic(members, self.stack.features_for(number), entropy)
 
     def layer_of_first_fold(self, number: int, members: list[MemberSpec]) -> OutOfFoldLayer:
@@ -76,7 +74,7 @@ class LaterLayers:
         """Strength of reweighting with the least loss of a small forest on the first fold."""
         trial = [reweighting_trial_member(members)]
         task = self.trainer.task.for_rows(self.first_fold_rows)
-        entropy = self.seeds.entropy_for(Purpose.REWEIGHTING, 1, 0)
+        entropy = self.trainer.seeds.entropy_for(Purpose.REWEIGHTING, 1, 0)
         losses = []
         for strength in STRENGTHS:
             results = self.nested.grow(0, trial, self._factors(0, strength), entropy)
@@ -88,7 +86,7 @@ class LaterLayers:
         """Grow the forests of a layer without an outer fold."""
         # Only the second layer reweights samples: margins are those of the first layer.
         factors = self._factors(outer, self._strength) if number == 1 else None
-        entropy = self.seeds.entropy_for(Purpose.NESTED_LAYER, number, outer)
+        entropy = self.trainer.seeds.entropy_for(Purpose.NESTED_LAYER, number, outer)
         return self.nested.grow(outer, members, factors, entropy, keep=self.keep_fold_models)
 
     def _factors(self, outer: int, strength: float) -> np.ndarray | None:

@@ -22,7 +22,7 @@ from mddf._deep_forest.stack import OutOfFoldLayer, Stack
 from mddf._members.spec import MemberSpec
 from mddf._resampling.folds import Folds, gives_folds, make_folds
 from mddf._training.layer_trainer import LayerInput, LayerJob, MeanOfFolds, splits_from_folds
-from mddf._training.seeds import Purpose, Seeds
+from mddf._training.seeds import Purpose
 from mddf._trees.grower import GrowthResult
 
 # Outer folds. The first layer is fitted without each pair of them: six times for four folds, ten
@@ -64,10 +64,9 @@ def make_outer_folds(
 class NestedFolds:
     """Input of a later layer for each outer fold."""
 
-    def __init__(self, trainer: FoldTrainer, stack: Stack, seeds: Seeds) -> None:
+    def __init__(self, trainer: FoldTrainer, stack: Stack) -> None:
         self.trainer = trainer
         self.stack = stack
-        self.seeds = seeds
         self.folds = trainer.outer_folds
         # Number of the layer whose input is held, from 1; None at the beginning
         self.layer: int | None = None
@@ -163,14 +162,14 @@ class NestedFolds:
             [members[i] for i in forests],
             LayerInput(self.trainer.feature_columns),
             folds,
-            self.seeds.entropy_for(Purpose.PAIR_FORESTS, seed),
+            self.trainer.seeds.entropy_for(Purpose.PAIR_FORESTS, seed),
         )
         vectors = dict(zip(forests, map(self._held_out_vectors, growth), strict=True))
         splits = splits_from_folds(folds)
         for i, (member, models_of_folds) in enumerate(zip(members, models, strict=True)):
             if member.is_forest:
                 continue
-            entropy = self.seeds.entropy_for(Purpose.PAIR_ESTIMATORS, i, seed)
+            entropy = self.trainer.seeds.entropy_for(Purpose.PAIR_ESTIMATORS, i, seed)
             if member.is_boosted:
                 n_rounds = models_of_folds[0].rounds
                 fits: Any = self.trainer.boost(member, splits, entropy, n_rounds=n_rounds)
@@ -195,7 +194,7 @@ class NestedFolds:
                 members,
                 LayerInput(self._put_into_table(outer)),
                 inner_folds,
-                self.seeds.entropy_for(Purpose.NESTED_VECTORS, number, outer),
+                self.trainer.seeds.entropy_for(Purpose.NESTED_VECTORS, number, outer),
             )
             codes = features.codes.copy()
             vectors_by_fold = zip(*map(self._held_out_vectors, growth), strict=True)

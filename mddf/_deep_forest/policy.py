@@ -25,7 +25,7 @@ from mddf._deep_forest.tuning import (
 from mddf._members.spec import MemberSpec
 from mddf._targets.weights import mean_error, n_counted
 from mddf._training.layer_builder import LayerPolicy, Stop
-from mddf._training.seeds import Purpose, Seeds
+from mddf._training.seeds import Purpose
 from mddf._training.tasks import Task
 
 # Time to weight the members, for each number that a member forecasts. It is kept back from the
@@ -75,7 +75,6 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
         trainer: FoldTrainer,
         # Members of the first layer. Options of named ones are chosen by `choose_options`.
         members: list[MemberSpec],
-        seeds: Seeds,
         *,
         depths: tuple[int, ...],  # depths of the named boosted trees that are compared
         keep_fold_models: bool,  # whether they predict, not models of all samples
@@ -83,14 +82,13 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
     ) -> None:
         self.trainer = trainer
         self.members = members
-        self.seeds = seeds
         self.depths = depths
         self.keep_fold_models = keep_fold_models
         self.stack = Stack(trainer)
         self.report = FitReport(verbose)
         self.leaderboard = Leaderboard(verbose)
         self.later_layers = LaterLayers(
-            trainer, self.stack, seeds, self.report, keep_fold_models=keep_fold_models
+            trainer, self.stack, self.report, keep_fold_models=keep_fold_models
         )
         # Options that are chosen for each kind of named forests
         self.forest_options: dict[str, dict[str, int]] = {}
@@ -106,7 +104,7 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
     def choose_options(self) -> None:
         """Reduce the members to the limit of time, and choose options of the named ones."""
         with self._time_for_weights():
-            budget = fit_into_time(self.members, self.trainer, self.seeds, self.report)
+            budget = fit_into_time(self.members, self.trainer, self.report)
             self.members = budget.members
             self._choose_forest_options(budget.allows_trials)
             if budget.allows_trials:
@@ -121,9 +119,7 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
             trials = options if allows_trials else options[:1]
             try:
                 with clock.cut(_OPTIONS_SHARE, whole=True):
-                    chosen = choose_forest_options(
-                        forests[0], trials, self.trainer, self.seeds, self.report
-                    )
+                    chosen = choose_forest_options(forests[0], trials, self.trainer, self.report)
             except TimeIsUp:
                 chosen = trials[0]
                 n_rows = self.trainer.n_samples
@@ -136,7 +132,7 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
     def _choose_boosting_options(self) -> None:
         for number, member in enumerate(self.members):
             if member.kind == "boosted":
-                entropy = self.seeds.entropy_for(Purpose.BOOSTING_OPTIONS, number)
+                entropy = self.trainer.seeds.entropy_for(Purpose.BOOSTING_OPTIONS, number)
                 choice = choose_boosting_options(
                     member, self.depths, self.trainer, entropy, self.report
                 )
@@ -184,7 +180,6 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
             return train_first_layer(
                 proposal,
                 self.trainer,
-                self.seeds,
                 self.report,
                 self._boosting_choices,
                 keep_fold_models=self.keep_fold_models,

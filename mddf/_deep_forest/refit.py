@@ -14,7 +14,7 @@ from mddf._deep_forest.fit_report import FitReport, Leaderboard
 from mddf._deep_forest.layers import DeepLayer, FittedMember
 from mddf._deep_forest.stack import GrownLayer, OutOfFoldLayer, Stack
 from mddf._training.layer_trainer import LayerInput, LayerJob, Split
-from mddf._training.seeds import Purpose, Seeds
+from mddf._training.seeds import Purpose
 
 # Share of the remaining time for a refit on all samples. Set by hand.
 _REFIT_SHARE = 0.85
@@ -30,7 +30,6 @@ class KeptLayers:
 
 def keep_layers(
     stack: Stack,
-    seeds: Seeds,
     report: FitReport,
     leaderboard: Leaderboard,  # the "bytes" of its rows are set
     *,
@@ -51,7 +50,7 @@ def keep_layers(
         kept = [i for i, weight in enumerate(layer_weights) if weight > 0 or i in inputs]
         models = {i: trained.models[i] for i in kept}
         if refit:
-            models |= _refitted_in_time(stack, number, kept, seeds, report)
+            models |= _refitted_in_time(stack, number, kept, report)
         leaf_scale = stack.trainer.task.leaf_scale
         members = [
             _fitted_member(layer, i, models[i], float(layer_weights[i]), leaf_scale) for i in kept
@@ -108,12 +107,12 @@ def _importances_without_forests(
 
 
 def _refitted_in_time(
-    stack: Stack, number: int, kept: list[int], seeds: Seeds, report: FitReport
+    stack: Stack, number: int, kept: list[int], report: FitReport
 ) -> dict[int, list[Any]]:
     """Refitted models by the members' numbers; none if the time does not suffice."""
     try:
         with stack.trainer.clock.cut(_REFIT_SHARE, whole=True):
-            return _refitted(stack, number, kept, seeds)
+            return _refitted(stack, number, kept)
     except TimeIsUp:
         report.add_cut(
             f"layer {number + 1}",
@@ -123,7 +122,7 @@ def _refitted_in_time(
         return {}
 
 
-def _refitted(stack: Stack, number: int, kept: list[int], seeds: Seeds) -> dict[int, list[Any]]:
+def _refitted(stack: Stack, number: int, kept: list[int]) -> dict[int, list[Any]]:
     """Models of all samples. Boosted trees keep the models of the folds."""
     trainer = stack.trainer
     layer = stack.layers[number]
@@ -138,7 +137,7 @@ def _refitted(stack: Stack, number: int, kept: list[int], seeds: Seeds) -> dict[
         job = LayerJob(
             LayerInput(columns, layer.reweighting),
             splits,
-            seeds.entropy_for(Purpose.REFITTED_FORESTS, number),
+            trainer.seeds.entropy_for(Purpose.REFITTED_FORESTS, number),
             f"layer {number + 1} on all samples",
         )
         factor = trainer.task.refit_tree_factor
@@ -147,7 +146,7 @@ def _refitted(stack: Stack, number: int, kept: list[int], seeds: Seeds) -> dict[
     for i in kept:
         spec = members[i]
         if not (spec.is_forest or spec.is_boosted):
-            entropy = seeds.entropy_for(Purpose.REFITTED_ESTIMATORS, i)
+            entropy = trainer.seeds.entropy_for(Purpose.REFITTED_ESTIMATORS, i)
             fits = trainer.fit_member(spec, splits, entropy)
             models[i] = [model for model, _ in fits]
     return models

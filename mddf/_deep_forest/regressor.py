@@ -17,8 +17,7 @@ from mddf._ensemble.conformal import Scores, check_coverage, counted, warn_of_fe
 from mddf._fitted.base_estimators import TableRegressor
 from mddf._fitted.batching import BlockResults, row_blocks
 from mddf._input.reading import read_table
-from mddf._members.members import AUTO_REGRESSORS, named_regressors, resolve_members
-from mddf._members.spec import MemberSpec
+from mddf._members.members import AUTO_REGRESSORS, Makers, named_regressors
 from mddf._targets.kernel_targets import Units, Values, read_values
 from mddf._targets.weights import row_weights
 from mddf._training.seeds import Purpose
@@ -161,18 +160,16 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         "min_samples_leaf_", lambda leaves: {k: {"min_samples_leaf": n} for k, n in leaves.items()}
     )
 
+    _auto_members = AUTO_REGRESSORS
     _units: Units
 
     def _store_outcome(self, policy: DeepForestPolicy) -> None:
         task = policy.trainer.task
         forecast = policy.stack.average.forecast
-        self.min_samples_leaf_ = {
-            kind: options["min_samples_leaf"] for kind, options in policy.forest_options.items()
-        }
         self.oof_prediction_ = self._in_shape(self._units.restore(forecast))
         errors = np.abs(forecast - task.target)
         fit = fit_error_scale(
-            policy.trainer, errors, policy.seeds.entropy_for(Purpose.ERROR_SCALE)
+            policy.trainer, errors, policy.trainer.seeds.entropy_for(Purpose.ERROR_SCALE)
         )
         self._error_scale = fit.error_scale
         relative_errors = errors / fit.out_of_fold_scales
@@ -192,17 +189,8 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
             y=y[:, 0] if y.shape[1] == 1 else y,
         )
 
-    def _resolve_members(self, task: Task, categorical: np.ndarray) -> list[MemberSpec]:
-        makers = named_regressors(self._resolved_preset().n_estimators, categorical)
-        return resolve_members(
-            self._member_list_for(AUTO_REGRESSORS),
-            makers,
-            AUTO_REGRESSORS,
-            "regressor",
-            n_features=len(categorical),
-            max_bins=self.max_bins,
-            own_parameters=self._own_parameters(),
-        )
+    def _member_makers(self, categorical: np.ndarray, task: Task) -> Makers:
+        return named_regressors(self._resolved_preset().n_estimators, categorical)
 
     @property
     def _n_columns(self) -> int:

@@ -18,7 +18,7 @@ from mddf._members.screening import is_wide
 from mddf._members.spec import MemberSpec
 from mddf._targets.weights import mean_error, n_counted
 from mddf._training.layer_trainer import LayerInput, LayerJob, Split, splits_from_folds
-from mddf._training.seeds import Purpose, Seeds
+from mddf._training.seeds import Purpose
 from mddf._training.tasks import Task
 from mddf._trees import grower
 
@@ -56,7 +56,6 @@ def choose_forest_options(
     member: MemberSpec,
     options: list[dict[str, int]],
     trainer: FoldTrainer,
-    seeds: Seeds,
     report: FitReport,
 ) -> dict[str, int]:
     """Options of a forest with the least loss on rows that its trees did not see.
@@ -65,7 +64,7 @@ def choose_forest_options(
     """
     if trainer.n_samples < _MIN_ROWS:
         return options[0]
-    entropy = seeds.entropy_for(Purpose.FOREST_OPTIONS)
+    entropy = trainer.seeds.entropy_for(Purpose.FOREST_OPTIONS)
     losses = [
         _trial_losses(clone(member.model).set_params(**trial), trainer, entropy)
         for trial in options
