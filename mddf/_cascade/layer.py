@@ -41,10 +41,15 @@ def grow_layer(
         importances = _importances(trainer, trained, job)
     for i, member in enumerate(members):
         if i not in forests:
-            estimator_job = LayerJob(
-                job.layer_input, job.splits, (*job.entropy, i), job.description
+            fits = trainer.fit_estimator(
+                member.model,
+                job.splits,
+                (*job.entropy, i),
+                name=member.name,
+                layer_input=job.layer_input,
             )
-            trained[i] = trainer.train_estimator(member, estimator_job, aggregator)
+            vectors = trainer.out_of_fold_vectors(fits, job.splits, aggregator)
+            trained[i] = TrainedMember([model for model, _ in fits], vectors)
     kept_models = []
     for i in range(len(members)):
         models = _kept_models(trained[i], job)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from mddf._base.validation import is_list
 from mddf._cascade.model import VectorLayout
 from mddf._ensemble.coefficients import CoefficientRule, OwnReweighting, Reweighting
 from mddf._members.spec import MemberSpec
-from mddf._resampling.folds import Folds, gives_folds, make_folds
+from mddf._resampling.folds import Folds, gives_folds, group_numbers, make_folds
 from mddf._training.seeds import Purpose, Seeds
 
 
@@ -50,7 +50,7 @@ class CascadeKind:
         return None if self.depth_step is None else int(self.depth_step) * (number + 2)
 
 
-@dataclass(frozen=True)
+@dataclass
 class LayerFolds:
     """Folds of the layers of a cascade.
 
@@ -58,36 +58,27 @@ class LayerFolds:
     split. Splits that the user gives are the same for all layers.
     """
 
-    cv: Any
+    cv: Any  # int, splitter, iterable of (train, test), "oob" or None
     X: Any  # as in `make_folds`, like y, labels and groups
     y: np.ndarray
     labels: np.ndarray
     groups: npt.ArrayLike | None
-    group_of_row: np.ndarray | None  # (n_samples,): groups as numbers
     seeds: Seeds
-    fixed: Folds | None  # folds of all layers, if `cv` gives them
+    group_of_row: np.ndarray | None = field(init=False)  # (n_samples,): groups as numbers
+    fixed: Folds | None = field(init=False)  # folds of all layers, if `cv` gives them
 
-    @classmethod
-    def from_cv(
-        cls,
-        cv: Any,
-        X: Any,
-        y: np.ndarray,
-        *,
-        labels: np.ndarray,
-        groups: npt.ArrayLike | None,
-        group_of_row: np.ndarray | None,
-        seeds: Seeds,
-    ) -> LayerFolds:
-        """Ask a splitter for its folds once."""
-        fixed = make_folds(cv, X, y, labels, 0, groups=groups) if gives_folds(cv) else None
-        return cls(cv, X, y, labels, groups, group_of_row, seeds, fixed)
+    def __post_init__(self) -> None:
+        groups = self.groups
+        self.group_of_row = None if groups is None else group_numbers(groups, self.labels, self.cv)
+        self.fixed = self._draw(0) if gives_folds(self.cv) else None
 
     def for_layer(self, number: int) -> Folds | None:
         """Folds of a layer; None for out-of-bag predictions."""
         if self.fixed is not None or isinstance(self.cv, str):
             return self.fixed
-        seed = self.seeds.integer(Purpose.FOLDS, number)
+        return self._draw(self.seeds.integer(Purpose.FOLDS, number))
+
+    def _draw(self, seed: int) -> Folds:
         return make_folds(self.cv, self.X, self.y, self.labels, seed, groups=self.groups)
 
 
@@ -106,10 +97,6 @@ class CascadePlan:
         """Members of a layer; the first layer is number 0."""
         depth = self.kind.depth(number)
         return [forest.limited(depth) for forest in self.forests]
-
-    def folds(self, number: int) -> Folds | None:
-        """Folds of a layer; None for out-of-bag predictions."""
-        return self.layer_folds.for_layer(number)
 
     def columns(self, number: int, n_features: int) -> np.ndarray:
         """Columns that a layer sees of the features and of those that the layer before adds."""

@@ -15,6 +15,7 @@ from mddf._cascade.layer import grow_layer, layer_splits
 from mddf._cascade.model import CascadeModel, Layer
 from mddf._cascade.plan import CascadePlan
 from mddf._cascade.stopping import Stopper
+from mddf._ensemble.blending import calibration
 from mddf._ensemble.margin_loss import (
     class_margins,
     effective_sample_size,
@@ -116,10 +117,11 @@ class CascadePolicy(LayerPolicy[LayerProposal, TrainedLayer, LayerEvaluation]):
 
     def propose(self, number: int) -> LayerProposal | Stop:
         """Members and columns of a layer, from the plan."""
+        folds = self.plan.layer_folds.for_layer(number)
         return LayerProposal(
             self.plan.members(number),
             self.plan.columns(number, self.trainer.n_features),
-            layer_splits(self.plan.folds(number), self.trainer.all_rows, refit=self.plan.refit),
+            layer_splits(folds, self.trainer.all_rows, refit=self.plan.refit),
         )
 
     def train(self, number: int, proposal: LayerProposal) -> TrainedLayer:
@@ -202,6 +204,12 @@ class CascadePolicy(LayerPolicy[LayerProposal, TrainedLayer, LayerEvaluation]):
         del self.model.layers[n_kept:]
         del self.model.alphas[n_kept:]
         del self.trace.vectors[n_kept:]
+
+    def calibrate(self) -> None:
+        """Calibrate the average of the kept layers by their out-of-fold probabilities."""
+        labels = self.trainer.task.target
+        weight = self.trainer.weights.row
+        self.model.calibration = calibration(self.trace.probabilities, labels, weight)
 
     def to_store(self, layer: TrainedLayer) -> tuple[Any, ...]:
         return layer.layer, layer.vectors, layer.seconds

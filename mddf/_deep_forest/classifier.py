@@ -21,9 +21,8 @@ from mddf._members.members import AUTO, Makers, named_classifiers
 from mddf._targets.class_outputs import ClassOutputs, named_classes, several_outputs
 from mddf._targets.target_validation import class_factors, encode_labels
 from mddf._targets.weights import row_weights
-from mddf._training.class_outputs_task import ClassOutputsTask
 from mddf._training.layered_estimator import column_names
-from mddf._training.tasks import ClassificationTask, Score, Task
+from mddf._training.tasks import ClassificationTask, ClassOutputsTask, Score, Task
 
 
 class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):

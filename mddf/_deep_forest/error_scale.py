@@ -66,7 +66,8 @@ def fit_error_scale(
         target.cells,
         _tree_jobs(trainer, n_samples, entropy),
         n_jobs=trainer.n_jobs,
-        **trainer.growing_limits,
+        until=trainer.clock.end,
+        whole=trainer.clock.whole,
     )
     sums = np.zeros_like(errors)
     n_trees = np.zeros(n_samples)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Any
 
 import numpy as np
 
-from mddf._base.deadline import Clock, TimeIsUp
+from mddf._base.deadline import TimeIsUp
 from mddf._base.parallel import job_count
 from mddf._binning.binned_table import BinnedTable
 from mddf._binning.bins import Bins, apply_bins, find_bins
@@ -65,7 +64,6 @@ class FoldTrainer(LayerTrainer):
     folds: Folds
     # Folds on which later layers are evaluated; see :mod:`mddf._deep_forest.nested_cv`
     outer_folds: Folds
-    clock: Clock = field(default_factory=Clock)  # without a limit by default
     # Whether rows that a tree did not draw may evaluate it. They may not if groups, a splitter
     # or splits say what is held out together, since other rows of the same group may have been
     # drawn, nor in wide tables, whose columns are chosen by all rows that a forest trains on.
@@ -100,10 +98,6 @@ class FoldTrainer(LayerTrainer):
     def feature_columns(self) -> np.ndarray:
         """Columns of the features."""
         return np.arange(self.n_features, dtype=np.int32)
-
-    @property
-    def growing_limits(self) -> dict[str, Any]:
-        return {"until": self.clock.end, "whole": self.clock.whole} if self.clock.runs else {}
 
     def check_members(self, members: Sequence[MemberSpec]) -> None:
         """Refuse members that cannot be trained on these rows, before any work is done."""

@@ -10,10 +10,12 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from mddf._base.deadline import Clock
 from mddf._base.memmap import put_aside
 from mddf._binning.binned_table import BinnedTable
 from mddf._core import HeldOut, Sampling
 from mddf._fitted.vector_layout import GRAIN, rounded, select_columns
+from mddf._forest.base import Forest
 from mddf._members.dataframes import FrameMaker
 from mddf._members.external_training import TrainingData, fit_external
 from mddf._members.spec import MemberSpec
@@ -153,12 +155,8 @@ class LayerTrainer:
     # (n_samples,): all rows in their canonical order, from which bootstraps draw
     order: np.ndarray
     n_jobs: int | None = None
+    clock: Clock = field(default_factory=Clock)  # without a limit by default
     show_progress: bool = False  # whether a progress bar counts trees
-
-    @property
-    def growing_limits(self) -> dict[str, Any]:
-        """Arguments `until` and `whole` of `grower.growing`, if there is a limit of time."""
-        return {}
 
     @property
     def n_samples(self) -> int:
@@ -186,14 +184,12 @@ class LayerTrainer:
         return columns
 
     def grow_forests(
-        # Whether importances of forests that are not kept are also returned
-        self,
-        members: Mapping[int, MemberSpec],
-        job: LayerJob,
-        *,
-        importances: bool = False,
+        self, members: Mapping[int, MemberSpec], job: LayerJob, *, importances: bool = False
     ) -> Generator[tuple[grower.TreeJob, grower.GrowthResult]]:
-        """Grow forests; yields the results for each member, for each split."""
+        """Grow forests; yields the results for each member, for each split.
+
+        `importances` asks for the importances of forests that are not kept.
+        """
         tree_jobs = self._tree_jobs(members, job, importances)
         growing = grower.growing(
             self.table,
@@ -202,7 +198,8 @@ class LayerTrainer:
             n_jobs=self.n_jobs,
             verbose=self.show_progress,
             description=job.description,
-            **self.growing_limits,
+            until=self.clock.end,
+            whole=self.clock.whole,
         )
         with closing(growing):
             yield from zip(tree_jobs, growing, strict=True)
@@ -238,7 +235,7 @@ class LayerTrainer:
         return tree_jobs
 
     def _sampling(
-        self, forest: Any, max_samples: Any, split: Split, layer_input: LayerInput
+        self, forest: Forest[Any], max_samples: float | None, split: Split, layer_input: LayerInput
     ) -> Sampling:
         return plan_sampling(
             self.order,
@@ -320,23 +317,6 @@ class LayerTrainer:
         )
         rows = [(split.train, split.held_out_rows()) for split in splits]
         return fit_external(model, data, rows, entropy=entropy, n_jobs=self.n_jobs, name=name)
-
-    def train_estimator(
-        self,
-        member: MemberSpec,
-        job: LayerJob,
-        aggregator: OutOfFoldAggregator,
-    ) -> TrainedMember:
-        """Fit a member that is not a forest, with the out-of-fold vectors of all rows."""
-        fits = self.fit_estimator(
-            member.model,
-            job.splits,
-            job.entropy,
-            name=member.name,
-            layer_input=job.layer_input,
-        )
-        vectors = self.out_of_fold_vectors(fits, job.splits, aggregator)
-        return TrainedMember([model for model, _ in fits], vectors)
 
     def out_of_fold_vectors(
         self,
