@@ -20,10 +20,10 @@ class CascadeHistory:
     def __init__(self, trainer: LayerTrainer, plan: CascadePlan) -> None:
         self.trainer = trainer
         self.plan = plan
-        # (n_samples, n_layers): margins of each layer alone
+        # (n_samples, n_layers): margins of each layer alone.
         self.margins = np.empty((trainer.n_samples, 0))
         self.alphas = np.empty(0)  # (n_layers,): coefficients of the layers
-        # (n_samples,): factors of the samples' weights in the next layer
+        # (n_samples,): factors of the samples' weights in the next layer.
         self.reweighting: np.ndarray | None = None
         # For each layer, its vectors in parts that lie side by side in the table: one for each
         # forest, or their mean. Nothing is kept of a layer that is not used again.

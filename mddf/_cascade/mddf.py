@@ -26,11 +26,11 @@ from mddf._ensemble.coefficients import (
 class MDDFClassifier(BaseCascade):
     """Margin distribution deep forest, mdDF.
 
-    A cascade of layers of random and completely-random forests. A layer sees the features and the
-    class vectors (predicted class probabilities) of the layers before, which come from
-    cross-validation. The out-of-fold margins of the layers determine their coefficients in the
-    weighted average, and the samples' weights in the next layer, so that the margins gather near a
-    target value [1]_.
+    A cascade of layers of random and completely-random forests. The input of a layer is the
+    features and the class vectors (predicted class probabilities) of the layers before, which come
+    from cross-validation. The out-of-fold margins of the layers determine their coefficients in
+    the weighted average, and the samples' weights in the next layer, so that the margins gather
+    near a target value [1]_.
 
     Parameters
     ----------
@@ -129,8 +129,8 @@ class MDDFClassifier(BaseCascade):
     transform_forests : {"mean", "each"}, default="mean"
         Whether the features are the mean class vector of a layer's forests or all of them.
     grains : list of slices or arrays of int, default=None
-        Groups of features that the layers see in turn, such as the ``grains_`` of a multi-grained
-        scanner. None: all layers see all features. Early stopping waits until each group had a
+        Groups of features that the layers get in turn, such as the ``grains_`` of a multi-grained
+        scanner. None: all layers get all features. Early stopping waits until each group had a
         turn.
     class_weight : dict, "balanced" or None, default=None
         Factors of the sample weights by class.

@@ -18,11 +18,11 @@ from mddf._members.external_member import ExternalMember
 @register_serializable("class vector layout")
 @dataclass(frozen=True)
 class VectorLayout:
-    """Layout of a layer's class vectors in the columns that the next layer sees."""
+    """Layout of a layer's class vectors in the input columns of the next layer."""
 
     n_forests: int
     n_classes: int
-    # Whether the forests' vectors lie side by side; if not, the next layer sees their mean
+    # Whether the forests' vectors lie side by side; if not, the next layer gets their mean.
     per_forest: bool
 
     @property
@@ -45,9 +45,9 @@ class Layer:
     # there is one for all samples.
     members: list[list[Any]]
     bins: Bins  # bins of the features that the layer before adds
-    columns: np.ndarray  # columns that the layer sees
+    columns: np.ndarray  # input columns of the layer
     # (n_columns,): mean decrease of impurity over the forests, of sum 1 or all zero; None if not
-    # all forests are of this package
+    # all forests are of this package.
     importances: np.ndarray | None
 
     def stage_members(self, n_classes: int) -> list[StageMember]:
@@ -69,7 +69,7 @@ class CascadeModel:
     alphas: list[np.ndarray]  # for each layer, the coefficients of the layers up to it
     layout: VectorLayout
     n_raw: int
-    # Calibration of the probabilities of the layers together
+    # Calibration of the probabilities of the layers together.
     calibration: Calibration = UNCALIBRATED
 
     def stages(self, binner: Binner) -> FittedStages:

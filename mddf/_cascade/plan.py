@@ -24,19 +24,19 @@ class CascadeKind:
 
     forests: tuple[str, ...]  # names of a layer's forests by default
     rule: CoefficientRule  # from margins to the layers' coefficients
-    # From margins to factors of the samples' weights in the next layer
+    # From margins to factors of the samples' weights in the next layer.
     reweighting: Reweighting | OwnReweighting | None = None
     redraw: bool = False  # draw samples in proportion to these factors rather than weight them
-    # Whether layers after the first see the features of the table, and of the layer before
+    # Whether layers after the first get the features of the table, and of the layer before.
     sees_raw: bool = True
     sees_augmented: bool = True
-    # {"auto", "mean", "per-forest"}: Class vectors that a layer passes on
+    # {"auto", "mean", "per-forest"}: Class vectors that a layer passes on.
     augmentation: str = "per-forest"
     # c in c (t + 1), the depth limit of the random forests of layer t, counted from 1
     depth_step: int | None = None
 
     def layout(self, n_forests: int, n_classes: int, n_seen: int) -> VectorLayout:
-        """Layout of the class vectors, if every layer sees at least `n_seen` features.
+        """Layout of the class vectors, if the input of every layer has `n_seen` features or more.
 
         "auto" passes on the vectors of all forests unless they would outnumber the features.
         """
@@ -90,7 +90,7 @@ class CascadePlan:
     forests: list[MemberSpec]  # members of each layer, before the kind limits their depth
     layer_folds: LayerFolds
     refit: bool  # keep forests of all samples rather than forests of the folds
-    grains: Sequence[np.ndarray]  # features that the layers see, in turn
+    grains: Sequence[np.ndarray]  # features of the layers, in turn
     layout: VectorLayout
 
     def members(self, number: int) -> list[MemberSpec]:
@@ -99,7 +99,7 @@ class CascadePlan:
         return [forest.limited(depth) for forest in self.forests]
 
     def columns(self, number: int, n_features: int) -> np.ndarray:
-        """Columns that a layer sees of the features and of those that the layer before adds."""
+        """Input columns of a layer: raw features, and columns that the layer before adds."""
         raw = self.grains[number % len(self.grains)]
         if number == 0 or not self.kind.sees_augmented:
             return raw

@@ -1,4 +1,4 @@
-"""Policy of mdDF and gcForest: what a layer sees, how layers are combined, when to stop."""
+"""Policy of mdDF and gcForest: inputs of a layer, coefficients of layers, early stopping."""
 
 from __future__ import annotations
 
@@ -47,23 +47,23 @@ class Trace:
     """Record of how a cascade was built, for all layers that were trained."""
 
     history: dict[str, np.ndarray] = field(default_factory=dict)  # (n_trained,)
-    # (n_samples,): out-of-fold margins of the layers so far together
+    # (n_samples,): out-of-fold margins of the layers so far together.
     margins: list[np.ndarray] = field(default_factory=list)
-    # (n_samples,): weights of the samples, of sum 1
+    # (n_samples,): weights of the samples, of sum 1.
     weights: list[np.ndarray] = field(default_factory=list)
-    # (n_forests,): out-of-fold scores of a layer's forests alone
+    # (n_forests,): out-of-fold scores of a layer's forests alone.
     member_scores: list[np.ndarray] = field(default_factory=list)
     # (n_samples, n_classes): out-of-fold class vectors of the kept layers' forests, if they are
-    # needed
+    # needed.
     vectors: list[list[np.ndarray]] = field(default_factory=list)
-    # (n_samples, n_classes): out-of-fold probabilities of the kept layers together
+    # (n_samples, n_classes): out-of-fold probabilities of the kept layers together.
     probabilities: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     stop_reason: str = ""  # why no more layers were trained, and how many are kept
 
 
 @dataclass(frozen=True)
 class LayerProposal:
-    """Members of a layer, the columns that they see, and the splits on which they are trained."""
+    """Members of a layer, their input columns, and the splits on which they are trained."""
 
     members: list[MemberSpec]
     columns: np.ndarray
@@ -97,7 +97,7 @@ class CascadePolicy(LayerPolicy[LayerProposal, TrainedLayer, LayerEvaluation]):
         self,
         trainer: LayerTrainer,  # the spare columns of its table are overwritten
         plan: CascadePlan,
-        # From out-of-fold probabilities to a number, larger if better
+        # From out-of-fold probabilities to a number, larger if better.
         score: Callable[..., float],
         stopper: Stopper,
         *,

@@ -30,10 +30,10 @@ class Stopper:
     """Early stopping by out-of-fold scores."""
 
     n_layers: int
-    # Layers without a better score before the cascade stops; None trains all and keeps all
+    # Layers without a better score before the cascade stops; None trains all and keeps all.
     patience: int | None
     tol: Callable[[float], float]  # from the best score so far to the gain that the next one needs
-    # Finds fewer layers whose score is within the error of the best score
+    # Finds fewer layers whose score is within the error of the best score.
     one_se: OneSEStopper | None
     min_layers: int = 1  # layers that are trained in any case
     records: list[dict[str, float]] = field(default_factory=list)  # figures of all layers

@@ -156,8 +156,8 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
     All models of boosted trees have the same number of rounds, the number of least out-of-fold
     loss. If ``cv="auto"`` and there are no groups, named boosted trees use ten folds on tables of
     up to 1 million cells, divided by n_classes / 2. If there are more than 100 columns, and more
-    than twice as many as rows, each split of boosted trees looks at as many columns as there are
-    rows, and at least 50. A `GradientBoostingClassifier` as a member keeps its parameters and
+    than twice as many as rows, each split of boosted trees is chosen from as many columns as there
+    are rows, and at least 50. A `GradientBoostingClassifier` as a member keeps its parameters and
     shares the binned table. It is fitted like a model of another package if it has another loss,
     `max_bins`, categories or class weights than the deep forest, constraints by names, a scorer,
     or ``early_stopping=True``.
@@ -166,20 +166,20 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
     for ``("lr", LogisticRegression())``, and ``members__0__max_features`` for a first member
     without a name.
 
-    **Later layers.** Out-of-fold vectors as inputs make a layer look too good. The vector of a
-    training sample is made from the labels of its neighbours but not from its own. Among copies
-    and near copies, vector and features together therefore reveal the sample's label, and the
-    label of a sample on which the layer is then evaluated. A layer is evaluated on four outer
-    folds instead. The vectors of its training samples come from models that were fitted without
-    the fold, and the vectors of the fold from models that saw all other samples, as at prediction
-    time. The first outer fold decides whether the others are worth their time: a layer that is not
-    kept takes about a tenth of the fit, a layer that is kept a third to a half. Splits that `cv`
-    gives are merged to four; with fewer than three splits there is one layer.
+    **Later layers.** With out-of-fold vectors as inputs, the loss of a layer would be too small.
+    The vector of a training sample is made from the labels of its neighbours but not from its own.
+    Among copies and near copies, vector and features together therefore reveal the sample's label,
+    and the label of a sample on which the layer is then evaluated. A layer is evaluated on four
+    outer folds instead. The vectors of its training samples come from models that were fitted
+    without the fold, and the vectors of the fold from models that saw all other samples, as at
+    prediction time. The first outer fold decides whether the others are worth their time: a layer
+    that is not kept takes about a tenth of the fit, a layer that is kept a third to a half. Splits
+    that `cv` gives are merged to four; with fewer than three splits there is one layer.
 
-    **Several outputs.** `y` has a column for each output, and layers see the class vectors of all
-    of them. Forests and kernel models learn all outputs at once; other members are fitted to one
-    at a time. Log-losses are means over the outputs, exponents are common to them, and a sample
-    counts as correct if all its outputs are.
+    **Several outputs.** `y` has a column for each output, and layers pass on the class vectors of
+    all of them. Forests and kernel models learn all outputs at once; other members are fitted to
+    one at a time. Log-losses are means over the outputs, exponents are common to them, and a
+    sample counts as correct if all its outputs are.
 
     **Networks.** Each network has two hidden layers of 64 units. Inputs are normal scores of the
     numbers, with indicators of categories and of missing values. It is fitted by log-loss in 40

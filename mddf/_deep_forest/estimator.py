@@ -57,7 +57,7 @@ from mddf._training.layered_estimator import (
 from mddf._training.seeds import Purpose, Seeds
 from mddf._training.tasks import Task
 
-# Members that are not forests see numbers up to this one, whose squares add up without overflow.
+# Members that are not forests get numbers up to this one; sums of their squares are finite.
 LARGEST = 1e100
 # Boosted trees with many classes or outputs have fewer rounds, since a round costs more, but at
 # least this number. Set by hand.
@@ -71,7 +71,7 @@ class Target:
     task: Task
     weights: RowWeights
     attributes: dict[str, Any]  # fitted attributes that describe the target
-    y: np.ndarray  # the target as splitters see it
+    y: np.ndarray  # the target for splitters
 
 
 class BaseDeepForest(HoldsMembers, Layered):
@@ -388,7 +388,7 @@ class BaseDeepForest(HoldsMembers, Layered):
                 self._binner.bins_,
                 layer.bins,
                 [member.as_stage_member(self._n_columns, frames) for member in layer.members],
-                # The next layer sees only the layer before it.
+                # Only the layer before it is the input of a layer.
                 alphas=np.append(np.zeros(number), 1.0),
                 inputs=layer.inputs,
                 average_weights=layer.average_weights,

@@ -208,7 +208,7 @@ class _FirstLayerTraining:
         self.aggregator = MeanOfFolds.from_folds(trainer.task, trainer.folds)
         self.trained: dict[int, TrainedMember] = {}
         self.seconds: dict[int, float] = {}
-        # Members that were left out because of the limit of time
+        # Members that were left out because of the limit of time.
         self.out_of_time: set[int] = set()
         self._rounds_in_time: dict[int, str] = {}
 

@@ -129,7 +129,7 @@ class Leaderboard:
             print_line(f"layer {number + 1}: {figures}, {elapsed:.1f} s")
 
     def print_weights(self, number: int, weights: np.ndarray) -> None:
-        """Print the members by weight, and those of a layer that have no weight."""
+        """Print the members by weight, then the members of a layer without weight."""
         if not self.verbose:
             return
         weighted = [

@@ -62,21 +62,21 @@ class FoldTrainer(LayerTrainer):
 
     seeds: Seeds
     folds: Folds
-    # Folds on which later layers are evaluated; see :mod:`mddf._deep_forest.nested_cv`
+    # Folds on which later layers are evaluated; see :mod:`mddf._deep_forest.nested_cv`.
     outer_folds: Folds
     # Whether rows that a tree did not draw may evaluate it. They may not if groups, a splitter
     # or splits say what is held out together, since other rows of the same group may have been
     # drawn, nor in wide tables, whose columns are chosen by all rows that a forest trains on.
     uses_out_of_bag: bool = True
     # (n_samples,): rows of the same group are not independent of each other; None: all rows are
-    # independent
+    # independent.
     groups: np.ndarray | None = None
-    # Levels of the columns with many categories, for boosted trees
+    # Levels of the columns with many categories, for boosted trees.
     levels: CategoryLevels | None = None
     # Folds of the named boosted trees, if they differ. The models of all folds are kept, so that
     # more folds give more data to each model, and more models.
     boosting_folds: Folds | None = None
-    frames: FrameMaker | None = None  # makes the data frames that users' estimators see
+    frames: FrameMaker | None = None  # makes data frames for users' estimators
 
     @cached_property
     def feature_table(self) -> BinnedTable:
@@ -91,7 +91,7 @@ class FoldTrainer(LayerTrainer):
 
     @cached_property
     def row_keys(self) -> np.ndarray:
-        """Hashes of what rows hold, by which boosting draws them."""
+        """Hashes of the rows' contents, by which boosting draws them."""
         return row_hashes(self.feature_table.codes, self.task.order_key)
 
     @property
@@ -154,11 +154,11 @@ class FoldTrainer(LayerTrainer):
         splits: Sequence[Split],
         entropy: Sequence[int],
         *,
-        # Number of rounds for each output; by default, the number of least loss over all splits
+        # Number of rounds for each output; by default, the number of least loss over all splits.
         n_rounds: Sequence[int] | None = None,
-        # Share of the remaining time after which no further rounds are grown
+        # Share of the remaining time after which no further rounds are grown.
         time_share: float = 1.0,
-        # Raise TimeIsUp if the time does not suffice to start and to grow some rounds
+        # Raise TimeIsUp if the time does not suffice to start and to grow some rounds.
         may_skip: bool = False,
     ) -> list[tuple[BoostedModel, np.ndarray]]:
         """Boosted trees on splits of the rows, and their predictions of the held-out rows."""
@@ -194,7 +194,7 @@ class FoldTrainer(LayerTrainer):
     def columns_for(
         self, member: MemberSpec, columns: np.ndarray, train: np.ndarray
     ) -> np.ndarray:
-        """Columns that a forest sees: in wide tables, named regressors see the best ones.
+        """Input columns of a forest: in wide tables, named regressors get the best ones.
 
         They look at all columns for each split, which takes long if these outnumber the rows.
         """

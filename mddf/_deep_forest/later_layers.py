@@ -25,7 +25,7 @@ class LaterLayers:
     """Grows a layer on more and more of the samples.
 
     A trial has three steps, of which the cheap ones come first: on the first outer fold with
-    out-of-fold vectors as inputs, which make the layer look too good; on this fold with nested
+    out-of-fold vectors as inputs, which make the loss too small; on this fold with nested
     vectors; and on all outer folds. A layer that does not help in one step is given up.
     """
 

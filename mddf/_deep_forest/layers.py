@@ -27,10 +27,10 @@ class FittedMember:
     is_forest: bool
     importances: np.ndarray | None = None
     unit: float | np.ndarray = 1.0  # (n_outputs,): unit of the numbers in the leaves of its trees
-    is_external: bool = False  # whether it sees the columns of a data frame as they are
+    is_external: bool = False  # whether it gets the columns of a data frame as they are
 
     def as_stage_member(self, n_columns: int, frames: FrameMaker | None) -> StageMember:
-        """The member of a stage; `frames` makes the data frames that users' estimators see."""
+        """The member of a stage; `frames` makes data frames for users' estimators."""
         fields: dict[str, Any] = {
             "models": self.models,
             "n_columns": n_columns,
@@ -53,9 +53,9 @@ class DeepLayer:
     """A fitted layer."""
 
     members: list[FittedMember]
-    inputs: list[int]  # members whose vectors the next layer sees
-    # Weights of the mean of these vectors, if the next layer sees only the mean
+    inputs: list[int]  # members whose vectors are passed on
+    # Weights of the mean of these vectors, if only the mean is passed on.
     average_weights: np.ndarray | None
-    bins: Bins  # bins of the columns that this layer sees of the one before
-    # If the first layer keeps no forest, importances to the forests that were trained
+    bins: Bins  # bins of the columns from the layer before
+    # If the first layer keeps no forest, importances to the forests that were trained.
     tried: list[np.ndarray] | None = None

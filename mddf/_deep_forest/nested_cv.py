@@ -68,7 +68,7 @@ class NestedFolds:
         self.trainer = trainer
         self.stack = stack
         self.folds = trainer.outer_folds
-        # Number of the layer whose input is held, from 1; None at the beginning
+        # Number of the layer whose input is held, from 1; None at the beginning.
         self.layer: int | None = None
         self._aggregator = MeanOfFolds.from_folds(trainer.task, self.folds)
         # For each outer fold, the codes that the layer adds to the features, and margins of the
@@ -140,7 +140,7 @@ class NestedFolds:
                     self._margins[outer][rows[is_inner]] = margins[is_inner]
 
     def _new_pairs(self, outer_folds: Sequence[int]) -> list[tuple[int, int]]:
-        """Pairs with these folds, in order, without those that were fitted before."""
+        """Pairs with these folds, in order, except for pairs that were fitted before."""
         pairs = {
             (min(i, j), max(i, j)) for i in outer_folds for j in range(len(self.folds)) if i != j
         }

@@ -90,7 +90,7 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
         self.later_layers = LaterLayers(
             trainer, self.stack, self.report, keep_fold_models=keep_fold_models
         )
-        # Options that are chosen for each kind of named forests
+        # Options that are chosen for each kind of named forests.
         self.forest_options: dict[str, dict[str, int]] = {}
         self._boosting_choices: dict[int, BoostingChoice] = {}
         self._start = perf_counter()  # of the layer that is being built

@@ -44,7 +44,7 @@ def keep_layers(
     for number, layer_weights in enumerate(weights):
         layer = stack.layers[number]
         trained = layer.trained
-        # Members without a weight are kept if the next layer sees their vectors.
+        # Members without a weight are kept if their vectors are passed on to the next layer.
         has_next = number + 1 < len(weights)
         inputs = layer.inputs if has_next else []
         kept = [i for i, weight in enumerate(layer_weights) if weight > 0 or i in inputs]

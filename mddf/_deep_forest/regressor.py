@@ -133,9 +133,9 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
     without a weight there are left out. Later layers are evaluated on nested folds, as the notes
     of `DeepForestClassifier` describe.
 
-    Networks are those of `DeepForestClassifier`, but with 32 units and without dropout. They are
-    fitted to all outputs at once by squared error, in at most 200 epochs, and predict within the
-    range of the targets.
+    Networks are built as in `DeepForestClassifier`, but with 32 units and without dropout. They
+    are fitted to all outputs at once by squared error, in at most 200 epochs, and predict within
+    the range of the targets.
 
     References
     ----------

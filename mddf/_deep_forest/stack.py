@@ -17,7 +17,7 @@ from mddf._members.spec import MemberSpec
 from mddf._training.tasks import Task
 from mddf._trees.grower import GrowthResult
 
-# If vectors have more columns in all, the next layer sees their weighted mean. This bounds the
+# If vectors have more columns in all, the next layer gets their weighted mean. This bounds the
 # spare columns of the table, and the time that their splits take. Set by hand.
 MOST_COLUMNS = 300
 # Later layers have the two kinds of forests with the least losses in the first layer. More kinds
@@ -31,14 +31,14 @@ class OutOfFoldLayer:
 
     members: list[MemberSpec]
     vectors: np.ndarray  # (n_members, n_samples, n_columns)
-    # For each member, the models of the folds, if they are kept; growth results of forests
+    # For each member, the models of the folds, if they are kept; growth results of forests.
     models: list[Any]
     seconds: np.ndarray  # (n_members,)
-    # Rows of the leaderboard of members that were left out after the first fold
+    # Rows of the leaderboard of members that were left out after the first fold.
     pruned: list[dict[str, Any]]
-    # Strength with which losses of margins reweighted the samples of a later layer
+    # Strength with which losses of margins reweighted the samples of a later layer.
     strength: float = 0.0
-    # Importances of the forests among the members that were left out
+    # Importances of the forests among the members that were left out.
     pruned_importances: tuple[np.ndarray, ...] = ()
 
     def to_store(self) -> tuple[Any, ...]:
@@ -93,7 +93,7 @@ class OutOfFoldLayer:
 
 @dataclass
 class GrownLayer:
-    """A trained layer in the stack, and what the next layer takes from it."""
+    """A trained layer in the stack, with the input that it gives the next layer."""
 
     trained: OutOfFoldLayer
     votes: np.ndarray  # like the vectors, raised to the members' exponents
@@ -185,7 +185,7 @@ class Stack:
         )
 
     def features_for(self, number: int) -> Features:
-        """Out-of-fold features that layer `number` sees of the one before."""
+        """Out-of-fold features that the layer before passes on to layer `number`."""
         before = self.layers[number - 1]
         if before.features is None:
             self._choose_inputs(number - 1)
@@ -194,7 +194,7 @@ class Stack:
         return before.features
 
     def _choose_inputs(self, number: int) -> None:
-        """Choose the members whose vectors are passed on: those with a weight, or all."""
+        """Choose the members whose vectors are passed on: members with a weight, or all."""
         layer = self.layers[number]
         weights = self.weights_by_layer()[number]
         layer.inputs = np.flatnonzero(weights if weights.any() else weights + 1).tolist()
@@ -202,7 +202,7 @@ class Stack:
             layer.average_weights = weights[layer.inputs] / weights.sum()
 
     def codes_for(self, number: int, vectors: np.ndarray) -> np.ndarray:
-        """Codes that layer `number` sees of the inputs' vectors (n_inputs, n_rows, n_columns)."""
+        """Input codes of layer `number` from vectors (n_inputs, n_rows, n_columns)."""
         average_weights = self.layers[number - 1].average_weights
         return apply_bins(columns_of(vectors, average_weights), self.features_for(number).bins)
 

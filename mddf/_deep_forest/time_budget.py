@@ -55,7 +55,7 @@ def seconds_per_tree(forest: MemberSpec, trainer: FoldTrainer) -> float:
 def fit_into_time(
     members: list[MemberSpec], trainer: FoldTrainer, report: FitReport
 ) -> TimeBudget:
-    """Reduce forests to those that fit into the time.
+    """Reduce the forests and their trees to the number that fits into the time.
 
     Warns if the time suffices for less than a few trees of one forest.
     """

@@ -183,7 +183,7 @@ class BoostingChoice:
     """Options that are chosen for boosted trees."""
 
     options: dict[str, float]
-    # Predictions of the rows that the first fold holds out; None without a comparison
+    # Predictions of the rows that the first fold holds out; None without a comparison.
     first_fold_vectors: np.ndarray | None = None
     # Whether more rounds would not lower the loss. Unknown if the time may have ended them.
     is_settled: bool = False

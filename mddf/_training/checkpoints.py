@@ -181,9 +181,9 @@ def fit_inputs(
     *,
     # Folds that `cv` gives. The name of a splitter does not determine its folds.
     folds: Folds | None = None,
-    # (n_samples, n_features): features as numbers, for members that are not forests
+    # (n_samples, n_features): features as numbers, for members that are not forests.
     numbers: np.ndarray | None = None,
-    # Levels of columns with many categories, for boosted trees
+    # Levels of columns with many categories, for boosted trees.
     levels: CategoryLevels | None = None,
 ) -> dict[str, list[np.ndarray]]:
     """Arrays of a fit's inputs by name. X comes last, since its bins depend on the others."""

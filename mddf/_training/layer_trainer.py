@@ -49,13 +49,13 @@ def splits_from_folds(folds: Folds, *, keep: bool = False) -> list[Split]:
 
 @dataclass(frozen=True)
 class LayerInput:
-    """Columns that a layer sees, and weights by which it samples."""
+    """Input columns of a layer, and factors of its samples' weights."""
 
     columns: np.ndarray
     reweighting: np.ndarray | None = None  # (n_samples,): factors of the samples' weights
     redraw: bool = True  # draw samples in proportion to these factors rather than weight them
     # (n_samples, n_added): last columns of the table as numbers, for members that are not
-    # forests
+    # forests.
     added: np.ndarray | None = None
 
 
@@ -135,9 +135,9 @@ class MeanOfFolds:
 class TrainedMember:
     """A member that was trained on all splits."""
 
-    # One for each split: a `GrowthResult` without its sums, or a fitted estimator
+    # One for each split: a `GrowthResult` without its sums, or a fitted estimator.
     models: list[Any] = field(default_factory=list)
-    # (n_samples, n_columns): predictions of the held-out rows
+    # (n_samples, n_columns): predictions of the held-out rows.
     vectors: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
 
 
@@ -145,14 +145,14 @@ class TrainedMember:
 class LayerTrainer:
     """Trains members of layers on a binned table."""
 
-    # The features, followed by spare columns for the features that a layer adds
+    # The features, followed by spare columns for the features that a layer adds.
     table: BinnedTable
     n_features: int
-    # (n_samples, n_features): the features as numbers, for members that are not forests
+    # (n_samples, n_features): the features as numbers, for members that are not forests.
     numbers: np.ndarray | None
     task: Task
     weights: RowWeights
-    # (n_samples,): all rows in their canonical order, from which bootstraps draw
+    # (n_samples,): all rows in their canonical order, from which bootstraps draw.
     order: np.ndarray
     n_jobs: int | None = None
     clock: Clock = field(default_factory=Clock)  # without a limit by default
@@ -180,7 +180,7 @@ class LayerTrainer:
     def columns_for(
         self, member: MemberSpec, columns: np.ndarray, train: np.ndarray
     ) -> np.ndarray:
-        """Columns that a forest sees of those that its layer sees: here all."""
+        """Input columns of a forest, out of the columns of its layer: here all."""
         return columns
 
     def grow_forests(
@@ -294,9 +294,9 @@ class LayerTrainer:
         entropy: Sequence[int],  # entropy of the random states
         *,
         name: str = "",  # name of the estimator in error messages
-        # By default, the estimator sees all features and no reweighting
+        # By default, all features are the input, without reweighting.
         layer_input: LayerInput | None = None,
-        # Makes data frames of numbers, if the estimator is to see these
+        # Makes the data frames on which the estimator is fitted; None: it is fitted on arrays.
         frames: FrameMaker | None = None,
     ) -> list[EstimatorFit]:
         """Fit clones of an estimator on splits of the rows, and predict the held-out rows."""

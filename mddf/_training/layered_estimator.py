@@ -107,10 +107,10 @@ class Layered(PredictsByStages, TransformerMixin):
         y : array of shape (n_samples,), or (n_samples, n_outputs) of a regressor
             Classes, which are numbers, strings or booleans; a regressor's are numbers.
         sample_weight : array of shape (n_samples,), default=None
-            Not negative. Bootstraps draw in proportion to it as many rows as have weight, unless
-            the forests say otherwise by `max_samples`; other trees count weight k as k equal rows.
-            To deep forests, whole numbers count copies of a sample, which decides how sure the
-            model is of what it learns: divide weights that are no counts by their mean.
+            Not negative. Bootstraps draw in proportion to it, as many rows as have weight or as
+            `max_samples` of the forests gives; other trees count weight k as k equal rows. Deep
+            forests count a whole weight k as k samples when they decide between models: divide
+            weights that are no counts by their mean.
         groups : array of shape (n_samples,), default=None
             Samples of one group are held out together, by a number of folds and by splitters
             that look at groups. With scikit-learn's metadata routing they are asked for if `cv`

@@ -196,7 +196,7 @@ class ClassificationTask(Task):
         weight: np.ndarray | None,  # (n_samples,)
         *,
         calibrate: bool,  # whether forecasts get exponents
-        # From probabilities to a number, larger if better; None for the log-loss
+        # From probabilities to a number, larger if better; None for the log-loss.
         score: Score | None = None,
         score_name: str = "log-loss",
     ) -> None:
