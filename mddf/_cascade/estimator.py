@@ -83,7 +83,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
     def _fit(
         self,
         X: Any,
-        y: Any,
+        y: npt.ArrayLike,
         sample_weight: npt.ArrayLike | None,
         groups: npt.ArrayLike | None,
         *,

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any, ClassVar
 
+import numpy as np
+import numpy.typing as npt
 from sklearn.utils._param_validation import StrOptions
 
 from mddf._base.messages import short
@@ -233,33 +236,33 @@ class MDDFClassifier(BaseCascade):
         n_layers: int = 10,
         *,
         n_estimators: int = 100,
-        forests: Any = None,
+        forests: list[Any] | None = None,
         cv: Any = 5,
         structure: str = "preconc",
         augmentation: str = "auto",
-        alpha: Any = "simplex",
+        alpha: str | Callable[..., Any] = "simplex",
         target_margin: float = 0.9,
         mu: float = 0.1,
-        reweighting: Any = "resample",
+        reweighting: str | Callable[..., Any] | tuple[str, Callable[..., Any]] | None = "resample",
         strength: float = 0.25,
         depth_step: int | None = None,
         early_stopping: bool = True,
         n_iter_no_change: int = 2,
-        tol: Any = "auto",
+        tol: float | str = "auto",
         keep_layers: str = "best",
         refit: bool = False,
         calibrate: bool = False,
-        scoring: Any = "margin-ratio",
-        transform_layers: Any = "last",
+        scoring: str | Callable[..., float] | None = "margin-ratio",
+        transform_layers: str | npt.ArrayLike = "last",
         transform_forests: str = "mean",
-        grains: Any = None,
-        class_weight: Any = None,
+        grains: list[Any] | None = None,
+        class_weight: dict[Any, float] | str | None = None,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
         max_bins: int = 255,
-        categorical_features: Any = "from_dtype",
-        checkpoint: Any = None,
+        categorical_features: npt.ArrayLike | None = "from_dtype",
+        checkpoint: str | PathLike[str] | None = None,
     ) -> None:
         self.n_layers = n_layers
         self.n_estimators = n_estimators
@@ -298,18 +301,18 @@ class MDDFClassifier(BaseCascade):
             "stagewise": Stagewise(**loss),
             "mean-margin": MeanMargin(),
         }
-        is_own = callable(self.alpha)
         refuse_class("alpha", self.alpha)
+        rule = OwnRule(self.alpha) if callable(self.alpha) else rules[self.alpha]
         method, function = self._reweighting()
         reweighting: Reweighting | OwnReweighting | None = None
         if function is not None:
             reweighting = OwnReweighting(function)
         elif method is not None:
-            normalise = is_own or self.alpha == "mean-margin"
+            normalise = isinstance(rule, OwnRule | MeanMargin)
             reweighting = Reweighting(**loss, strength=self.strength, normalise=normalise)
         return CascadeKind(
             forests=("random", "random", "completely-random", "completely-random"),
-            rule=OwnRule(self.alpha) if is_own else rules[self.alpha],
+            rule=rule,
             reweighting=reweighting,
             redraw=method == "resample",
             sees_raw=self.structure != "stacking",

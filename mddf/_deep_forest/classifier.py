@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.metrics import get_scorer_names
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
@@ -227,18 +230,18 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
         preset: str = "default",
         time_limit: float | None = None,
         n_estimators: int | str = "auto",
-        members: Any = "auto",
+        members: str | Sequence[Any] = "auto",
         cv: Any = "auto",
         refit: bool = True,
         calibrate: bool = True,
-        scoring: Any = "log-loss",
-        class_weight: Any = None,
-        categorical_features: Any = "from_dtype",
+        scoring: str | Callable[..., float] = "log-loss",
+        class_weight: dict[Any, float] | list[dict[Any, float]] | str | None = None,
+        categorical_features: npt.ArrayLike | None = "from_dtype",
         max_bins: int = 255,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
-        checkpoint: Any = None,
+        checkpoint: str | PathLike[str] | None = None,
     ) -> None:
         super().__init__(
             n_layers,
@@ -278,7 +281,7 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
                 )
             ]
 
-    def _read_target(self, y: Any, sample_weight: np.ndarray | None) -> Target:
+    def _read_target(self, y: npt.ArrayLike, sample_weight: np.ndarray | None) -> Target:
         refuse_class("scoring", self.scoring)
         y_of_outputs = several_outputs(y)
         if y_of_outputs is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
+from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,7 +24,6 @@ from mddf._deep_forest.fold_trainer import (
     FoldTrainer,
     is_small_table,
     make_boosting_folds,
-    needs_boosting_folds,
 )
 from mddf._deep_forest.layers import DeepLayer
 from mddf._deep_forest.nested_cv import make_outer_folds
@@ -106,15 +106,15 @@ class BaseDeepForest(HoldsMembers, Layered):
         preset: str = "default",
         time_limit: float | None = None,
         n_estimators: int | str = "auto",
-        members: Any = "auto",
+        members: str | Sequence[Any] = "auto",
         cv: Any = "auto",
         refit: bool = True,
-        categorical_features: Any = "from_dtype",
+        categorical_features: npt.ArrayLike | None = "from_dtype",
         max_bins: int = 255,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
-        checkpoint: Any = None,
+        checkpoint: str | PathLike[str] | None = None,
     ) -> None:
         self.n_layers = n_layers
         self.preset = preset
@@ -130,7 +130,7 @@ class BaseDeepForest(HoldsMembers, Layered):
         self.verbose = verbose
         self.checkpoint = checkpoint
 
-    def _read_target(self, y: Any, sample_weight: np.ndarray | None) -> Target:
+    def _read_target(self, y: npt.ArrayLike, sample_weight: np.ndarray | None) -> Target:
         """Check a user's target and weights, and make the task."""
         raise NotImplementedError
 
@@ -172,7 +172,7 @@ class BaseDeepForest(HoldsMembers, Layered):
     def _fit(
         self,
         X: Any,
-        y: Any,
+        y: npt.ArrayLike,
         sample_weight: npt.ArrayLike | None,
         groups: npt.ArrayLike | None,
         *,
@@ -186,8 +186,9 @@ class BaseDeepForest(HoldsMembers, Layered):
         target = self._read_target(y, inputs.sample_weight)
         members = self._make_members(inputs, target)
 
-        # 2. Bin the table, with spare columns for the vectors that a layer adds.
-        n_spare = _n_spare_columns(len(members), target.task.n_columns)
+        # 2. Bin the table, with spare columns for the vectors of all members, or for their mean.
+        n_columns = target.task.n_columns
+        n_spare = min(len(members) * n_columns, max(MOST_COLUMNS, n_columns))
         boosts = any(member.is_boosted for member in members)
         binned = self._bin(inputs, n_spare, FEWEST_LEVELS if boosts else None)
 
@@ -325,10 +326,9 @@ class BaseDeepForest(HoldsMembers, Layered):
             return None
         preset = self._resolved_preset()
         n_repeats = preset.repeats if task.has_margins else preset.number_repeats
-        is_small = is_small_table(task, inputs.n_features, levels)
-        if not (is_small and needs_boosting_folds(n_folds, n_repeats)):
+        if not is_small_table(task, inputs.n_features, levels):
             return None
-        return make_boosting_folds(task, seeds, n_repeats)
+        return make_boosting_folds(task, seeds, n_layer_folds=n_folds, n_repeats=n_repeats)
 
     def _checkpoint_of(
         self, trainer: FoldTrainer, members: list[MemberSpec], inputs: FitInputs
@@ -506,11 +506,6 @@ class BaseDeepForest(HoldsMembers, Layered):
         yield "n_layers_", self.n_layers_, len(self._layers)
         for block in trees:
             yield "width of trees", block.width, n_columns
-
-
-def _n_spare_columns(n_members: int, n_columns: int) -> int:
-    """Spare columns of the table: for the vectors of all members, or for their mean."""
-    return min(n_members * n_columns, max(MOST_COLUMNS, n_columns))
 
 
 def _set_boosting_parameters(

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 
 import numpy as np
 
@@ -251,17 +250,14 @@ def is_small_table(task: Task, n_features: int, levels: CategoryLevels | None) -
     return n_cells * task.boosting_cost <= _MAX_CELLS_OF_SMALL_TABLE
 
 
-def make_boosting_folds(task: Task, seeds: Seeds, n_repeats: int) -> Folds:
-    """Draw the folds of the named boosted trees of small tables."""
-    strata = task.strata
-    return list(
-        chain.from_iterable(
-            make_folds(_N_BOOSTING_FOLDS, None, None, strata, seed)
-            for seed in seeds.integers(Purpose.BOOSTING_FOLDS, size=n_repeats)
-        )
-    )
-
-
-def needs_boosting_folds(n_folds: int, n_repeats: int) -> bool:
-    """Whether boosted trees of small tables have more folds than the layer."""
-    return n_folds < n_repeats * _N_BOOSTING_FOLDS
+def make_boosting_folds(
+    task: Task, seeds: Seeds, *, n_layer_folds: int, n_repeats: int
+) -> Folds | None:
+    """Folds of the named boosted trees of small tables; None if the layer has as many."""
+    if n_layer_folds >= n_repeats * _N_BOOSTING_FOLDS:
+        return None
+    return [
+        fold
+        for seed in seeds.integers(Purpose.BOOSTING_FOLDS, size=n_repeats)
+        for fold in make_folds(_N_BOOSTING_FOLDS, None, None, task.strata, seed)
+    ]

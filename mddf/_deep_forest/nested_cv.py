@@ -119,7 +119,9 @@ class NestedFolds:
 
     def _fit_pairs(self, outer_folds: Sequence[int]) -> None:
         """Fit the first layer without each pair of folds that includes one of these folds."""
-        pairs = self._new_pairs(outer_folds)
+        n_folds = len(self.folds)
+        needed = {(min(i, j), max(i, j)) for i in outer_folds for j in range(n_folds) if i != j}
+        pairs = sorted(needed - self._fitted_pairs)
         if not pairs:
             return
         self._fitted_pairs.update(pairs)
@@ -129,22 +131,14 @@ class NestedFolds:
         with_margins = bool(self._margins) and len(self.stack.layers) == 1
         for number, ((i, j), (_, rows)) in enumerate(zip(pairs, splits, strict=True)):
             input_vectors = np.stack([of_member[number] for of_member in vectors])
-            codes = self.stack.codes_for(1, input_vectors)
-            for outer, inner in ((i, j), (j, i)):
-                is_inner = np.isin(rows, self.folds[inner][1], assume_unique=True)
-                self._codes[outer][rows[is_inner]] = codes[is_inner]
+            replacements = [(self._codes, self.stack.codes_for(1, input_vectors))]
             if with_margins:
                 margins = self.stack.first_layer_margins(input_vectors, rows)
-                for outer, inner in ((i, j), (j, i)):
-                    is_inner = np.isin(rows, self.folds[inner][1], assume_unique=True)
-                    self._margins[outer][rows[is_inner]] = margins[is_inner]
-
-    def _new_pairs(self, outer_folds: Sequence[int]) -> list[tuple[int, int]]:
-        """Pairs with these folds, in order, except for pairs that were fitted before."""
-        pairs = {
-            (min(i, j), max(i, j)) for i in outer_folds for j in range(len(self.folds)) if i != j
-        }
-        return sorted(pairs - self._fitted_pairs)
+                replacements.append((self._margins, margins))
+            for outer, inner in ((i, j), (j, i)):
+                is_inner = np.isin(rows, self.folds[inner][1], assume_unique=True)
+                for arrays, values in replacements:
+                    arrays[outer][rows[is_inner]] = values[is_inner]
 
     def _without_pair(self, i: int, j: int) -> tuple[np.ndarray, np.ndarray]:
         """Rows to train on without two folds, and the rows that the two hold out."""

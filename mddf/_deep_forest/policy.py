@@ -184,14 +184,11 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
                 self._boosting_choices,
                 keep_fold_models=self.keep_fold_models,
             )
-        layer = self.later_layers.optimistic_layer(number, proposal)
-        stop = self._stop_on_first_fold(number, layer)
-        if stop is not None:
-            return stop
-        layer = self.later_layers.layer_of_first_fold(number, proposal)
-        stop = self._stop_on_first_fold(number, layer)
-        if stop is not None:
-            return stop
+        later = self.later_layers
+        for train_on_first_fold in (later.optimistic_layer, later.layer_of_first_fold):
+            stop = self._stop_on_first_fold(number, train_on_first_fold(number, proposal))
+            if stop is not None:
+                return stop
         return self.later_layers.layer_of_all_folds(number, proposal)
 
     def evaluate(self, number: int, layer: OutOfFoldLayer) -> Evaluation:
@@ -217,7 +214,11 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
             if not gain.is_significant:
                 self._add_to_leaderboard(number, task, layer, average.forecast)
                 return Stop(gain.reason)
-            self._set_reweighting(number, evaluation.layer)
+            margins = self.stack.margins() if number == 1 and layer.strength else None
+            if margins is not None:
+                # A refit of the second layer reweights all samples by these factors.
+                factors = reweighting_factors(margins, self.trainer, layer.strength)
+                evaluation.layer.reweighting = factors
         self.stack.add(evaluation.layer, average)
         self._add_to_leaderboard(number, task, layer, average.forecast)
         self.leaderboard.print_weights(number, average.weights)
@@ -244,12 +245,6 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
             decision = "not fitted again on all samples"
             self.report.add_cut("members", decision, n_rows=trainer.n_samples)
         return has_time
-
-    def _set_reweighting(self, number: int, layer: GrownLayer) -> None:
-        """Set the factors by which a refit of the second layer reweights all samples."""
-        margins = self.stack.margins()
-        if number == 1 and layer.trained.strength and margins is not None:
-            layer.reweighting = reweighting_factors(margins, self.trainer, layer.trained.strength)
 
     def _report_weights(self, layer: OutOfFoldLayer, average: Average) -> None:
         """Report losses and weights of the first layer's members."""
@@ -342,17 +337,13 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
         decision = "not kept"
         if gain.is_significant:
             decision = "kept" if rows is None else "goes on"
+        losses = [
+            task.mean_loss(forecast) if task.score is None else -float(task.score(forecast))
+            for forecast in (before, after)
+        ]
         self.report.add(
             f"layer {number + 1}",
-            [
-                Candidate("without it", _deciding_loss(task, before)),
-                Candidate("with it", _deciding_loss(task, after), decision),
-            ],
+            [Candidate("without it", losses[0]), Candidate("with it", losses[1], decision)],
             n_rows=self.trainer.n_samples if rows is None else len(rows),
             n_folds=len(self.later_layers.nested.folds) if rows is None else 1,
         )
-
-
-def _deciding_loss(task: Task, forecast: np.ndarray) -> float:
-    """Mean loss, or minus the user's score."""
-    return task.mean_loss(forecast) if task.score is None else -float(task.score(forecast))

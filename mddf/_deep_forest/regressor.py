@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.messages import Renamed
@@ -177,7 +178,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         self._errors = [Scores.from_values(column, weights) for column in errors.T]
         self._ratios = [Scores.from_values(column, weights) for column in relative_errors.T]
 
-    def _read_target(self, y: Any, sample_weight: np.ndarray | None) -> Target:
+    def _read_target(self, y: npt.ArrayLike, sample_weight: np.ndarray | None) -> Target:
         y = read_values(y)
         Values.of(y, sample_weight).warn_of_lost(sample_weight)
         units = Units.of(y, sample_weight)

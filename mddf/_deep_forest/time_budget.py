@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
 
@@ -88,22 +87,13 @@ def fit_into_time(
                 f"time_limit={clock.limit:g} is too short for this table: there is one forest, of "
                 f"{n_trees} trees or fewer for each fold, which may take longer"
             )
-    return TimeBudget(
-        _with_forests(members, forests),
-        allows_trials=_TRIAL_SHARE * n_trees_in_time > _TREES_OF_TRIALS,
-    )
-
-
-def _with_forests(
-    members: Sequence[MemberSpec], forests: Sequence[MemberSpec]
-) -> list[MemberSpec]:
-    """The members with these forests in place of their own."""
     by_name = {forest.name: forest for forest in forests}
-    return [
+    members_in_time = [
         by_name.get(member.name, member)
         for member in members
         if not member.is_forest or member.name in by_name
     ]
+    return TimeBudget(members_in_time, _TRIAL_SHARE * n_trees_in_time > _TREES_OF_TRIALS)
 
 
 def _with_share_of_trees(forest: MemberSpec, share: float) -> MemberSpec:

@@ -49,7 +49,7 @@ class Checkpoint:
     Errors of the file system (OSError) name the parameter.
     """
 
-    def __init__(self, folder: Any, fit: dict[str, str]) -> None:
+    def __init__(self, folder: str | os.PathLike[str], fit: dict[str, str]) -> None:
         self.folder = Path(folder)
         self.fit = fit  # what the fit depends on, from `description`
         with self._named():
@@ -154,7 +154,7 @@ def _unreadable(path: Path, why: str) -> str:
     )
 
 
-def description(estimator: Any, **inputs: Any) -> dict[str, str]:
+def description(estimator: BaseEstimator, **inputs: list[np.ndarray]) -> dict[str, str]:
     """Everything on which a fit depends: parameters, release, format, and hashes of the inputs."""
     seed = estimator.random_state
     if not isinstance(seed, int | np.integer):
@@ -249,7 +249,7 @@ def _outline(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     raise TypeError(f"a checkpoint holds arrays, numbers and text, got {short(value)}")
 
 
-def _filled(outline: Any, arrays: Any) -> Any:
+def _filled(outline: Any, arrays: dict[str, np.ndarray]) -> Any:
     """Undo `_outline`; tuples have become lists."""
     if isinstance(outline, list):
         return [_filled(item, arrays) for item in outline]

@@ -85,15 +85,15 @@ class Layered(PredictsByStages, TransformerMixin):
     categorical_features: Any
     max_bins: int
     n_jobs: int | None
-    random_state: Any
-    checkpoint: Any
+    random_state: int | np.random.RandomState | None
+    checkpoint: str | PathLike[str] | None
     _seen: str  # fingerprint of the table of the fit
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: npt.ArrayLike,
         sample_weight: npt.ArrayLike | None = None,
         groups: npt.ArrayLike | None = None,
     ) -> Self:
@@ -128,7 +128,7 @@ class Layered(PredictsByStages, TransformerMixin):
     def fit_transform(
         self,
         X: Any,
-        y: Any,
+        y: npt.ArrayLike,
         sample_weight: npt.ArrayLike | None = None,
         groups: npt.ArrayLike | None = None,
     ) -> np.ndarray:
@@ -156,7 +156,7 @@ class Layered(PredictsByStages, TransformerMixin):
     def _fit(
         self,
         X: Any,
-        y: Any,
+        y: npt.ArrayLike,
         sample_weight: npt.ArrayLike | None,
         groups: npt.ArrayLike | None,
         *,
@@ -170,7 +170,11 @@ class Layered(PredictsByStages, TransformerMixin):
         raise NotImplementedError
 
     def _read_inputs(
-        self, X: Any, y: Any, sample_weight: npt.ArrayLike | None, groups: npt.ArrayLike | None
+        self,
+        X: Any,
+        y: npt.ArrayLike,
+        sample_weight: npt.ArrayLike | None,
+        groups: npt.ArrayLike | None,
     ) -> FitInputs:
         table = read_table(self, X, reset=True, categorical_features=self.categorical_features)
         check_lengths(X, y=y, groups=groups)
@@ -191,6 +195,7 @@ class Layered(PredictsByStages, TransformerMixin):
 
     def _open_checkpoint(self, inputs: dict[str, list[np.ndarray]]) -> Checkpoint:
         """Checkpoint of a fit on these inputs."""
+        assert self.checkpoint is not None
         with naming("checkpoint"):
             return Checkpoint(self.checkpoint, description(self, **inputs))
 
