@@ -23,14 +23,13 @@ from mddf._cascade.plan import CascadeKind, CascadePlan, LayerFolds, resolve_gra
 from mddf._cascade.policy import CascadePolicy
 from mddf._cascade.rules import LayerRules
 from mddf._cascade.stopping import Stopper
-from mddf._ensemble.blending import calibration
 from mddf._ensemble.scoring import MARGIN_RATIO, OneSEStopper, needed_gain, out_of_fold_score
 from mddf._fitted.base_estimators import LayeredClassifier
 from mddf._fitted.fitted_model import FittedStages
 from mddf._fitted.vector_layout import columns_of
 from mddf._members.composition import HoldsMembers
 from mddf._members.spec import MemberSpec
-from mddf._resampling.folds import gives_folds, group_numbers, is_splitter, make_folds
+from mddf._resampling.folds import gives_folds, is_splitter, make_folds
 from mddf._resampling.sampling import canonical_order
 from mddf._targets.kernel_targets import Classes
 from mddf._targets.target_validation import class_factors
@@ -86,7 +85,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
     def _fit(
         self,
         X: Any,
-        y: Any,
+        y: npt.ArrayLike,
         sample_weight: npt.ArrayLike | None,
         groups: npt.ArrayLike | None,
         *,
@@ -101,7 +100,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
             self.rules.check()
         kind = self._kind()
         members = self._resolve_forests(kind, inputs.sample_weight)
-        self._check_transform_layers()
+        self._chosen_layers(self.n_layers)  # refuses layers that the cascade cannot have
         grains = resolve_grains(self.grains, inputs.n_features)
         layout = kind.layout(len(members), len(classes), min(map(len, grains)))
 
@@ -125,7 +124,8 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         )
         build_layers(policy, stopper.n_layers, checkpoint)
         policy.keep_best_layers()
-        self._calibrate(policy)
+        if self.calibrate:
+            policy.calibrate()
 
         # 5. Store the model and how it was built.
         self.classes_ = classes
@@ -174,18 +174,10 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         )
 
     def _make_folds(self, inputs: FitInputs, target: Classes, binned: BinnedInputs) -> LayerFolds:
-        groups = None
-        if inputs.groups is not None:
-            groups = group_numbers(inputs.groups, target.key, self.cv)
-        return LayerFolds.from_cv(
-            self.cv,
-            inputs.X_for_splitter(binned.binner, self.cv),
-            target.classes[target.key],
-            labels=target.key,
-            groups=inputs.groups,
-            group_of_row=groups,
-            seeds=binned.seeds,
-        )
+        labels = target.key
+        X = inputs.X_for_splitter(binned.binner, self.cv)
+        y = target.classes[labels]
+        return LayerFolds(self.cv, X, y, labels=labels, groups=inputs.groups, seeds=binned.seeds)
 
     def _make_stopper(
         self,
@@ -226,19 +218,11 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
             plan,
             score,
             stopper,
-            plan.layer_folds.seeds,
             verbose=self.verbose > 0,
             keep_vectors=keep_vectors,
             rules=self.rules,
             X=X,
         )
-
-    def _calibrate(self, policy: CascadePolicy) -> None:
-        """Calibrate the average of the layers that are kept by their out-of-fold probabilities."""
-        if self.calibrate:
-            labels = policy.trainer.task.target
-            row_weight = policy.trainer.weights.row
-            policy.model.calibration = calibration(policy.trace.probabilities, labels, row_weight)
 
     def _layers_by_held_out(
         self, inputs: FitInputs, target: Classes, seeds: Seeds
@@ -354,10 +338,6 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         """
         scores = self._average(X) * self.alphas_.sum()
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
-    def _check_transform_layers(self) -> None:
-        """Refuse layers that the cascade cannot have."""
-        self._chosen_layers(self.n_layers)
 
     def _chosen_layers(self, n_layers: int) -> list[int]:
         """Layers of `transform_layers`, numbered from 0, if there are `n_layers`."""

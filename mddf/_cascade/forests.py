@@ -25,31 +25,15 @@ def named_forest(name: str, n_estimators: int, out_of_bag: bool) -> BaseForest:
 
 
 def resolve_forests(
-    forests: Any,
+    forests: Any,  # names and classifiers
     *,
-    n_estimators: int,
-    out_of_bag: bool,
-    weighted: bool,
+    n_estimators: int,  # trees of named forests
+    out_of_bag: bool,  # whether forests have to predict the rows that their trees did not draw
+    weighted: bool,  # whether samples have weights, which all members must take
     n_features: int,
-    own_parameters: Sequence[str],
+    own_parameters: Sequence[str],  # parameters of the cascade, which are no names of members
 ) -> list[MemberSpec]:
-    """Members of a layer, from the parameter `forests`.
-
-    Parameters
-    ----------
-    forests : list
-        Names and classifiers.
-    n_estimators : int
-        Trees of named forests.
-    out_of_bag : bool
-        Whether forests have to predict the rows that their trees did not draw.
-    weighted : bool
-        Whether samples have weights, which all members must take.
-    n_features : int
-        Number of features.
-    own_parameters : iterable of str
-        Parameters of the cascade, which are no names of members.
-    """
+    """Members of a layer, from the parameter `forests`."""
     if not is_list(forests) or len(forests) == 0:
         raise ValueError(f"forests must be a list of at least one, got {short(forests)}")
     resolved = []

@@ -15,29 +15,15 @@ from mddf._training.layer_trainer import LayerTrainer
 
 
 class CascadeHistory:
-    """Out-of-fold results of the layers so far, which decide about the next one.
-
-    Parameters
-    ----------
-    trainer : LayerTrainer
-    plan : CascadePlan
-
-    Attributes
-    ----------
-    n_layers : int
-    margins : ndarray of shape (n_samples, n_layers)
-        Margins of each layer alone.
-    alphas : ndarray of shape (n_layers,)
-        Coefficients of the layers.
-    reweighting : ndarray of shape (n_samples,) or None
-        Factors of the samples' weights in the next layer.
-    """
+    """Out-of-fold results of the layers so far, which decide about the next one."""
 
     def __init__(self, trainer: LayerTrainer, plan: CascadePlan) -> None:
         self.trainer = trainer
         self.plan = plan
+        # (n_samples, n_layers): margins of each layer alone.
         self.margins = np.empty((trainer.n_samples, 0))
-        self.alphas = np.empty(0)
+        self.alphas = np.empty(0)  # (n_layers,): coefficients of the layers
+        # (n_samples,): factors of the samples' weights in the next layer.
         self.reweighting: np.ndarray | None = None
         # For each layer, its vectors in parts that lie side by side in the table: one for each
         # forest, or their mean. Nothing is kept of a layer that is not used again.

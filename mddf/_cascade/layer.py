@@ -22,16 +22,7 @@ from mddf._trees import grower
 
 
 def layer_splits(folds: Folds | None, all_rows: np.ndarray, *, refit: bool) -> list[Split]:
-    """Rows of each model of a layer.
-
-    Parameters
-    ----------
-    folds : list of (train, held out) or None
-        None for one split that trains on all rows and predicts them out of bag.
-    all_rows : ndarray of int32
-    refit : bool
-        Keep models of all samples rather than models of the folds.
-    """
+    """Rows of each model of a layer."""
     if folds is None:
         return [Split(all_rows, grower.OUT_OF_BAG)]
     splits = splits_from_folds(folds, keep=not refit)
@@ -41,20 +32,7 @@ def layer_splits(folds: Folds | None, all_rows: np.ndarray, *, refit: bool) -> l
 def grow_layer(
     trainer: LayerTrainer, members: Sequence[MemberSpec], job: LayerJob
 ) -> tuple[Layer, list[np.ndarray]]:
-    """Train a layer.
-
-    Parameters
-    ----------
-    trainer : LayerTrainer
-    members : sequence of MemberSpec
-    job : LayerJob
-
-    Returns
-    -------
-    layer : Layer
-    vectors : list of ndarray of shape (n_samples, n_classes)
-        Class distributions of the samples for each member, from the folds that held them out.
-    """
+    """Train a layer."""
     aggregator = SumOfTrees(trainer.task)
     forests = {i: member for i, member in enumerate(members) if member.is_forest}
     trained = trainer.train_forests(forests, job, aggregator)
@@ -63,10 +41,15 @@ def grow_layer(
         importances = _importances(trainer, trained, job)
     for i, member in enumerate(members):
         if i not in forests:
-            estimator_job = LayerJob(
-                job.layer_input, job.splits, (*job.entropy, i), job.description
+            fits = trainer.fit_estimator(
+                member.model,
+                job.splits,
+                (*job.entropy, i),
+                name=member.name,
+                layer_input=job.layer_input,
             )
-            trained[i] = trainer.train_estimator(member, estimator_job, aggregator)
+            vectors = trainer.out_of_fold_vectors(fits, job.splits, aggregator)
+            trained[i] = TrainedMember([model for model, _ in fits], vectors)
     kept_models = []
     for i in range(len(members)):
         models = _kept_models(trained[i], job)

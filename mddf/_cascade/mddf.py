@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any, ClassVar, Self
 
+import numpy as np
+import numpy.typing as npt
 from sklearn.utils._param_validation import StrOptions
 
 from mddf._base.messages import short
@@ -28,11 +31,11 @@ from mddf._ensemble.coefficients import (
 class MDDFClassifier(BaseCascade):
     """Margin distribution deep forest, mdDF.
 
-    A cascade of layers of random and completely-random forests. A layer sees the features and the
-    class vectors (predicted class probabilities) of the layers before, which come from
-    cross-validation. The out-of-fold margins of the layers determine their coefficients in the
-    weighted average, and the samples' weights in the next layer, so that the margins gather near a
-    target value [1]_.
+    A cascade of layers of random and completely-random forests. The input of a layer is the
+    features and the class vectors (predicted class probabilities) of the layers before, which come
+    from cross-validation. The out-of-fold margins of the layers determine their coefficients in
+    the weighted average, and the samples' weights in the next layer, so that the margins gather
+    near a target value [1]_.
 
     Parameters
     ----------
@@ -131,8 +134,8 @@ class MDDFClassifier(BaseCascade):
     transform_forests : {"mean", "each"}, default="mean"
         Whether the features are the mean class vector of a layer's forests or all of them.
     grains : list of slices or arrays of int, default=None
-        Groups of features that the layers see in turn, such as the ``grains_`` of a multi-grained
-        scanner. None: all layers see all features. Early stopping waits until each group had a
+        Groups of features that the layers get in turn, such as the ``grains_`` of a multi-grained
+        scanner. None: all layers get all features. Early stopping waits until each group had a
         turn.
     rules : LayerRules, default=None
         Rules that are called after each layer: which rows leave the cascade, weights of the
@@ -239,34 +242,34 @@ class MDDFClassifier(BaseCascade):
         n_layers: int = 10,
         *,
         n_estimators: int = 100,
-        forests: Any = None,
+        forests: list[Any] | None = None,
         cv: Any = 5,
         structure: str = "preconc",
         augmentation: str = "auto",
-        alpha: Any = "simplex",
+        alpha: str | Callable[..., Any] = "simplex",
         target_margin: float = 0.9,
         mu: float = 0.1,
-        reweighting: Any = "resample",
+        reweighting: str | Callable[..., Any] | tuple[str, Callable[..., Any]] | None = "resample",
         strength: float = 0.25,
         depth_step: int | None = None,
         early_stopping: bool = True,
         n_iter_no_change: int = 2,
-        tol: Any = "auto",
+        tol: float | str = "auto",
         keep_layers: str = "best",
         refit: bool = False,
         calibrate: bool = False,
-        scoring: Any = "margin-ratio",
-        transform_layers: Any = "last",
+        scoring: str | Callable[..., float] | None = "margin-ratio",
+        transform_layers: str | npt.ArrayLike = "last",
         transform_forests: str = "mean",
-        grains: Any = None,
+        grains: list[Any] | None = None,
         rules: LayerRules | None = None,
-        class_weight: Any = None,
+        class_weight: dict[Any, float] | str | None = None,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
         max_bins: int = 255,
-        categorical_features: Any = "from_dtype",
-        checkpoint: Any = None,
+        categorical_features: npt.ArrayLike | None = "from_dtype",
+        checkpoint: str | PathLike[str] | None = None,
     ) -> None:
         self.n_layers = n_layers
         self.n_estimators = n_estimators
@@ -351,18 +354,18 @@ class MDDFClassifier(BaseCascade):
             "stagewise": Stagewise(**loss),
             "mean-margin": MeanMargin(),
         }
-        is_own = callable(self.alpha)
         refuse_class("alpha", self.alpha)
+        rule = OwnRule(self.alpha) if callable(self.alpha) else rules[self.alpha]
         method, function = self._reweighting()
         reweighting: Reweighting | OwnReweighting | None = None
         if function is not None:
             reweighting = OwnReweighting(function)
         elif method is not None:
-            normalise = is_own or self.alpha == "mean-margin"
+            normalise = isinstance(rule, OwnRule | MeanMargin)
             reweighting = Reweighting(**loss, strength=self.strength, normalise=normalise)
         return CascadeKind(
             forests=("random", "random", "completely-random", "completely-random"),
-            rule=OwnRule(self.alpha) if is_own else rules[self.alpha],
+            rule=rule,
             reweighting=reweighting,
             redraw=method == "resample",
             sees_raw=self.structure != "stacking",

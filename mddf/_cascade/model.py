@@ -18,17 +18,11 @@ from mddf._members.external_member import ExternalMember
 @register_serializable("class vector layout")
 @dataclass(frozen=True)
 class VectorLayout:
-    """Layout of a layer's class vectors in the columns that the next layer sees.
-
-    Attributes
-    ----------
-    n_forests, n_classes : int
-    per_forest : bool
-        Whether the forests' vectors lie side by side; if not, the next layer sees their mean.
-    """
+    """Layout of a layer's class vectors in the input columns of the next layer."""
 
     n_forests: int
     n_classes: int
+    # Whether the forests' vectors lie side by side; if not, the next layer gets their mean.
     per_forest: bool
 
     @property
@@ -45,29 +39,17 @@ class VectorLayout:
 @register_serializable("cascade layer")
 @dataclass
 class Layer:
-    """A fitted layer.
+    """A fitted layer."""
 
-    Attributes
-    ----------
-    members : list of list
-        For each forest, for each fold: a list of ``Trees``, or a fitted classifier. After a
-        refit, there is one for all samples.
-    bins : Bins
-        Bins of the features that the layer before adds.
-    columns : ndarray of int32
-        Columns that the layer sees.
-    importances : ndarray of shape (n_columns,) or None
-        Mean decrease of impurity over the forests, of sum 1 or all zero; None if not all forests
-        are of this package.
-    gate : float or None
-        Confidence from which rows leave after the layer; None if no row leaves.
-    """
-
+    # For each forest, for each fold: a list of ``Trees``, or a fitted classifier. After a refit,
+    # there is one for all samples.
     members: list[list[Any]]
-    bins: Bins
-    columns: np.ndarray
+    bins: Bins  # bins of the features that the layer before adds
+    columns: np.ndarray  # input columns of the layer
+    # (n_columns,): mean decrease of impurity over the forests, of sum 1 or all zero; None if not
+    # all forests are of this package.
     importances: np.ndarray | None
-    gate: float | None = None
+    gate: float | None = None  # confidence from which rows leave after the layer; None: no row
 
     def stage_members(self, n_classes: int) -> list[StageMember]:
         """Members of a stage; forests have the trees of all folds."""
@@ -82,24 +64,13 @@ class Layer:
 @register_serializable("cascade")
 @dataclass
 class CascadeModel:
-    """Layers of a fitted cascade, with their coefficients.
-
-    Attributes
-    ----------
-    layers : list of Layer
-    alphas : list of ndarray
-        For each layer, the coefficients of the layers up to it.
-    layout : VectorLayout
-    n_raw : int
-        Number of features.
-    calibration : Calibration
-        Calibration of the probabilities of the layers together.
-    """
+    """Layers of a fitted cascade, with their coefficients."""
 
     layers: list[Layer]
-    alphas: list[np.ndarray]
+    alphas: list[np.ndarray]  # for each layer, the coefficients of the layers up to it
     layout: VectorLayout
     n_raw: int
+    # Calibration of the probabilities of the layers together.
     calibration: Calibration = UNCALIBRATED
 
     def stages(self, binner: Binner) -> FittedStages:

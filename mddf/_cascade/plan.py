@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,43 +15,29 @@ from mddf._base.validation import is_list
 from mddf._cascade.model import VectorLayout
 from mddf._ensemble.coefficients import CoefficientRule, OwnReweighting, Reweighting
 from mddf._members.spec import MemberSpec
-from mddf._resampling.folds import Folds, gives_folds, make_folds
+from mddf._resampling.folds import Folds, gives_folds, group_numbers, make_folds
 from mddf._training.seeds import Purpose, Seeds
 
 
 @dataclass(frozen=True)
 class CascadeKind:
-    """Choices by which one kind of cascade differs from another.
+    """Choices by which one kind of cascade differs from another."""
 
-    Attributes
-    ----------
-    forests : tuple of str
-        Names of a layer's forests by default.
-    rule : CoefficientRule
-        From margins to the layers' coefficients.
-    reweighting : Reweighting, OwnReweighting or None
-        From margins to factors of the samples' weights in the next layer.
-    redraw : bool
-        Draw samples in proportion to these factors rather than weight them.
-    sees_raw, sees_augmented : bool
-        Whether layers after the first see the features of the table, and of the layer before.
-    augmentation : {"auto", "mean", "per-forest"}
-        Class vectors that a layer passes on.
-    depth_step : int or None
-        c in c (t + 1), the depth limit of the random forests of layer t, counted from 1.
-    """
-
-    forests: tuple[str, ...]
-    rule: CoefficientRule
+    forests: tuple[str, ...]  # names of a layer's forests by default
+    rule: CoefficientRule  # from margins to the layers' coefficients
+    # From margins to factors of the samples' weights in the next layer.
     reweighting: Reweighting | OwnReweighting | None = None
-    redraw: bool = False
+    redraw: bool = False  # draw samples in proportion to these factors rather than weight them
+    # Whether layers after the first get the features of the table, and of the layer before.
     sees_raw: bool = True
     sees_augmented: bool = True
+    # {"auto", "mean", "per-forest"}: Class vectors that a layer passes on.
     augmentation: str = "per-forest"
+    # c in c (t + 1), the depth limit of the random forests of layer t, counted from 1
     depth_step: int | None = None
 
     def layout(self, n_forests: int, n_classes: int, n_seen: int) -> VectorLayout:
-        """Layout of the class vectors, if every layer sees at least `n_seen` features.
+        """Layout of the class vectors, if the input of every layer has `n_seen` features or more.
 
         "auto" passes on the vectors of all forests unless they would outnumber the features.
         """
@@ -65,55 +51,35 @@ class CascadeKind:
         return None if self.depth_step is None else int(self.depth_step) * (number + 2)
 
 
-@dataclass(frozen=True)
+@dataclass
 class LayerFolds:
     """Folds of the layers of a cascade.
 
     A number of folds is drawn anew for each layer, so that no layer can rely on the errors of one
     split. Splits that the user gives are the same for all layers.
-
-    Attributes
-    ----------
-    cv : int, splitter, iterable of (train, test), "oob" or None
-    X, y, labels, groups
-        As in :func:`mddf._resampling.folds.make_folds`.
-    group_of_row : ndarray of int of shape (n_samples,) or None
-        Groups as numbers.
-    seeds : Seeds
-    fixed : list of (train, held out) or None
-        Folds of all layers, if `cv` gives them.
     """
 
-    cv: Any
-    X: Any
+    cv: Any  # int, splitter, iterable of (train, test), "oob" or None
+    X: Any  # as in `make_folds`, like y, labels and groups
     y: np.ndarray
     labels: np.ndarray
     groups: npt.ArrayLike | None
-    group_of_row: np.ndarray | None
     seeds: Seeds
-    fixed: Folds | None
+    group_of_row: np.ndarray | None = field(init=False)  # (n_samples,): groups as numbers
+    fixed: Folds | None = field(init=False)  # folds of all layers, if `cv` gives them
 
-    @classmethod
-    def from_cv(
-        cls,
-        cv: Any,
-        X: Any,
-        y: np.ndarray,
-        *,
-        labels: np.ndarray,
-        groups: npt.ArrayLike | None,
-        group_of_row: np.ndarray | None,
-        seeds: Seeds,
-    ) -> LayerFolds:
-        """Ask a splitter for its folds once."""
-        fixed = make_folds(cv, X, y, labels, 0, groups=groups) if gives_folds(cv) else None
-        return cls(cv, X, y, labels, groups, group_of_row, seeds, fixed)
+    def __post_init__(self) -> None:
+        groups = self.groups
+        self.group_of_row = None if groups is None else group_numbers(groups, self.labels, self.cv)
+        self.fixed = self._draw(0) if gives_folds(self.cv) else None
 
     def for_layer(self, number: int) -> Folds | None:
         """Folds of a layer; None for out-of-bag predictions."""
         if self.fixed is not None or isinstance(self.cv, str):
             return self.fixed
-        seed = self.seeds.integer(Purpose.FOLDS, number)
+        return self._draw(self.seeds.integer(Purpose.FOLDS, number))
+
+    def _draw(self, seed: int) -> Folds:
         return make_folds(self.cv, self.X, self.y, self.labels, seed, groups=self.groups)
 
     def for_active_rows(self, number: int, active: np.ndarray) -> Folds | None:
@@ -135,26 +101,13 @@ class LayerFolds:
 
 @dataclass(frozen=True)
 class CascadePlan:
-    """The layers of a cascade.
-
-    Attributes
-    ----------
-    kind : CascadeKind
-    forests : list of MemberSpec
-        Members of each layer, before the kind limits their depth.
-    layer_folds : LayerFolds
-    refit : bool
-        Keep forests of all samples rather than forests of the folds.
-    grains : sequence of ndarray of int32
-        Features that the layers see, in turn.
-    layout : VectorLayout
-    """
+    """The layers of a cascade."""
 
     kind: CascadeKind
-    forests: list[MemberSpec]
+    forests: list[MemberSpec]  # members of each layer, before the kind limits their depth
     layer_folds: LayerFolds
-    refit: bool
-    grains: Sequence[np.ndarray]
+    refit: bool  # keep forests of all samples rather than forests of the folds
+    grains: Sequence[np.ndarray]  # features of the layers, in turn
     layout: VectorLayout
 
     def members(self, number: int, tree_factor: float = 1.0) -> list[MemberSpec]:

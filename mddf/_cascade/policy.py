@@ -1,4 +1,4 @@
-"""Policy of mdDF and gcForest: what a layer sees, how layers are combined, when to stop."""
+"""Policy of mdDF and gcForest: inputs of a layer, coefficients of layers, early stopping."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from mddf._cascade.model import CascadeModel, Layer
 from mddf._cascade.plan import CascadePlan
 from mddf._cascade.rules import LayerRules, LayerView
 from mddf._cascade.stopping import Stopper
+from mddf._ensemble.blending import calibration
 from mddf._ensemble.margin_loss import (
     class_margins,
     effective_sample_size,
@@ -25,7 +26,7 @@ from mddf._ensemble.margin_loss import (
 from mddf._members.spec import MemberSpec
 from mddf._training.layer_builder import LayerPolicy, Stop
 from mddf._training.layer_trainer import LayerInput, LayerJob, LayerTrainer, Split
-from mddf._training.seeds import Purpose, Seeds
+from mddf._training.seeds import Purpose
 
 # With fewer rows that did not leave, no layer is trained: two folds need two rows each.
 _MIN_ACTIVE_ROWS = 4
@@ -47,37 +48,26 @@ HISTORY = (
 
 @dataclass
 class Trace:
-    """Record of how a cascade was built, for all layers that were trained.
+    """Record of how a cascade was built, for all layers that were trained."""
 
-    Attributes
-    ----------
-    history : dict of str to ndarray of shape (n_trained,)
-    margins : list of ndarray of shape (n_samples,)
-        Out-of-fold margins of the layers so far together.
-    weights : list of ndarray of shape (n_samples,)
-        Weights of the samples, of sum 1.
-    member_scores : list of ndarray of shape (n_forests,)
-        Out-of-fold scores of a layer's forests alone.
-    vectors : list of list of ndarray of shape (n_samples, n_classes)
-        Out-of-fold class vectors of the kept layers' forests, if they are needed.
-    probabilities : ndarray of shape (n_samples, n_classes)
-        Out-of-fold probabilities of the kept layers together.
-    stop_reason : str
-        Why no more layers were trained, and how many are kept.
-    """
-
-    history: dict[str, np.ndarray] = field(default_factory=dict)
+    history: dict[str, np.ndarray] = field(default_factory=dict)  # (n_trained,)
+    # (n_samples,): out-of-fold margins of the layers so far together.
     margins: list[np.ndarray] = field(default_factory=list)
+    # (n_samples,): weights of the samples, of sum 1.
     weights: list[np.ndarray] = field(default_factory=list)
+    # (n_forests,): out-of-fold scores of a layer's forests alone.
     member_scores: list[np.ndarray] = field(default_factory=list)
+    # (n_samples, n_classes): out-of-fold class vectors of the kept layers' forests, if they are
+    # needed.
     vectors: list[list[np.ndarray]] = field(default_factory=list)
+    # (n_samples, n_classes): out-of-fold probabilities of the kept layers together.
     probabilities: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
-    stop_reason: str = ""
+    stop_reason: str = ""  # why no more layers were trained, and how many are kept
 
 
 @dataclass(frozen=True)
 class LayerProposal:
-    """Members of a layer, the columns that they see, and the splits on which they are trained."""
+    """Members of a layer, their input columns, and the splits on which they are trained."""
 
     members: list[MemberSpec]
     columns: np.ndarray
@@ -86,20 +76,11 @@ class LayerProposal:
 
 @dataclass(frozen=True)
 class TrainedLayer:
-    """A layer with its out-of-fold vectors.
-
-    Attributes
-    ----------
-    layer : Layer
-    vectors : list of ndarray of shape (n_samples, n_classes)
-        One for each forest.
-    seconds : float
-        Time of the training, perhaps in a fit that was interrupted.
-    """
+    """A layer with its out-of-fold vectors."""
 
     layer: Layer
-    vectors: list[np.ndarray]
-    seconds: float
+    vectors: list[np.ndarray]  # (n_samples, n_classes): one for each forest
+    seconds: float  # time of the training, perhaps in a fit that was interrupted
 
 
 @dataclass(frozen=True)
@@ -114,41 +95,19 @@ class CascadePolicy(LayerPolicy[LayerProposal, TrainedLayer, LayerEvaluation]):
     """Decisions of a cascade, whose kind says what differs between mdDF and gcForest.
 
     Every layer is trained and added to the history. Which of them are kept is decided at the end.
-
-    Parameters
-    ----------
-    trainer : LayerTrainer
-        The spare columns of its table are overwritten.
-    plan : CascadePlan
-    score : callable
-        From out-of-fold probabilities to a number, larger if better.
-    stopper : Stopper
-    seeds : Seeds
-    verbose : bool, default=False
-        Whether a line is printed for each layer.
-    keep_vectors : bool, default=False
-        Whether the out-of-fold class vectors are kept in the trace.
-    rules : LayerRules, default=None
-    X : array or data frame, default=None
-        The features for the rules.
-
-    Attributes
-    ----------
-    history : CascadeHistory
-    model : CascadeModel
-    trace : Trace
     """
 
     def __init__(
         self,
-        trainer: LayerTrainer,
+        trainer: LayerTrainer,  # the spare columns of its table are overwritten
         plan: CascadePlan,
+        # From out-of-fold probabilities to a number, larger if better.
         score: Callable[..., float],
         stopper: Stopper,
-        seeds: Seeds,
         *,
-        verbose: bool = False,
-        keep_vectors: bool = False,
+        verbose: bool = False,  # whether a line is printed for each layer
+        keep_vectors: bool = False,  # whether the out-of-fold class vectors are kept in the trace
+        # Rules of the user, and the features that they see.
         rules: LayerRules | None = None,
         X: Any = None,
     ) -> None:
@@ -156,7 +115,7 @@ class CascadePolicy(LayerPolicy[LayerProposal, TrainedLayer, LayerEvaluation]):
         self.plan = plan
         self.score = score
         self.stopper = stopper
-        self.seeds = seeds
+        self.seeds = plan.layer_folds.seeds
         self.verbose = verbose
         self.keep_vectors = keep_vectors
         self.rules = rules
@@ -323,6 +282,12 @@ class CascadePolicy(LayerPolicy[LayerProposal, TrainedLayer, LayerEvaluation]):
         del self.model.layers[n_kept:]
         del self.model.alphas[n_kept:]
         del self.trace.vectors[n_kept:]
+
+    def calibrate(self) -> None:
+        """Calibrate the average of the kept layers by their out-of-fold probabilities."""
+        labels = self.trainer.task.target
+        weight = self.trainer.weights.row
+        self.model.calibration = calibration(self.trace.probabilities, labels, weight)
 
     def to_store(self, layer: TrainedLayer) -> tuple[Any, ...]:
         return layer.layer, layer.vectors, layer.seconds

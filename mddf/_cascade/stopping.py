@@ -13,21 +13,11 @@ from mddf._ensemble.scoring import OneSEStopper
 
 @dataclass(frozen=True)
 class KeptLayers:
-    """Layers that are kept.
+    """Layers that are kept."""
 
-    Attributes
-    ----------
-    last_layer : int
-        Number of the last one, from 0.
-    probabilities : ndarray of shape (n_samples, n_classes)
-        Out-of-fold probabilities up to it.
-    reason : str
-        Why the cascade stopped, and how many layers are kept.
-    """
-
-    last_layer: int
-    probabilities: np.ndarray
-    reason: str
+    last_layer: int  # from 0
+    probabilities: np.ndarray  # (n_samples, n_classes): out-of-fold probabilities up to it
+    reason: str  # why the cascade stopped, and how many layers are kept
 
 
 def _rank(record: dict[str, float]) -> tuple[float, float]:
@@ -37,33 +27,16 @@ def _rank(record: dict[str, float]) -> tuple[float, float]:
 
 @dataclass
 class Stopper:
-    """Early stopping by out-of-fold scores.
-
-    Parameters
-    ----------
-    n_layers : int
-        Maximum number of layers.
-    patience : int or None
-        Layers without a better score before the cascade stops; None trains all and keeps all.
-    tol : callable
-        From the best score so far to the gain that the next one needs.
-    one_se : OneSEStopper or None
-        Finds fewer layers whose score is within the error of the best score.
-    min_layers : int, default=1
-        Layers that are trained in any case.
-
-    Attributes
-    ----------
-    records : list of dict
-        Figures of all layers.
-    """
+    """Early stopping by out-of-fold scores."""
 
     n_layers: int
+    # Layers without a better score before the cascade stops; None trains all and keeps all.
     patience: int | None
-    tol: Callable[[float], float]
+    tol: Callable[[float], float]  # from the best score so far to the gain that the next one needs
+    # Finds fewer layers whose score is within the error of the best score.
     one_se: OneSEStopper | None
-    min_layers: int = 1
-    records: list[dict[str, float]] = field(default_factory=list)
+    min_layers: int = 1  # layers that are trained in any case
+    records: list[dict[str, float]] = field(default_factory=list)  # figures of all layers
     _best: int = 0
     _improved: int = 0
     # Probabilities up to the layers that may be the last one.

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.metrics import get_scorer_names
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
@@ -17,14 +20,12 @@ from mddf._deep_forest.policy import DeepForestPolicy
 from mddf._ensemble.blending import Calibration, by_output
 from mddf._ensemble.scoring import MARGIN_RATIO, out_of_fold_score
 from mddf._fitted.base_estimators import LayeredClassifier, takes_outputs
-from mddf._members.members import AUTO, named_classifiers, resolve_members
-from mddf._members.spec import MemberSpec
+from mddf._members.members import AUTO, Makers, named_classifiers
 from mddf._targets.class_outputs import ClassOutputs, decode_labels, several_outputs
 from mddf._targets.target_validation import class_factors, encode_labels
 from mddf._targets.weights import row_weights
-from mddf._training.class_outputs_task import ClassOutputsTask
 from mddf._training.layered_estimator import column_names
-from mddf._training.tasks import ClassificationTask, Score, Task
+from mddf._training.tasks import ClassificationTask, ClassOutputsTask, Score, Task
 
 
 class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
@@ -158,8 +159,8 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
     All models of boosted trees have the same number of rounds, the number of least out-of-fold
     loss. If ``cv="auto"`` and there are no groups, named boosted trees use ten folds on tables of
     up to 1 million cells, divided by n_classes / 2. If there are more than 100 columns, and more
-    than twice as many as rows, each split of boosted trees looks at as many columns as there are
-    rows, and at least 50. A `GradientBoostingClassifier` as a member keeps its parameters and
+    than twice as many as rows, each split of boosted trees is chosen from as many columns as there
+    are rows, and at least 50. A `GradientBoostingClassifier` as a member keeps its parameters and
     shares the binned table. It is fitted like a model of another package if it has another loss,
     `max_bins`, categories or class weights than the deep forest, constraints by names, a scorer,
     or ``early_stopping=True``.
@@ -168,20 +169,20 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
     for ``("lr", LogisticRegression())``, and ``members__0__max_features`` for a first member
     without a name.
 
-    **Later layers.** Out-of-fold vectors as inputs make a layer look too good. The vector of a
-    training sample is made from the labels of its neighbours but not from its own. Among copies
-    and near copies, vector and features together therefore reveal the sample's label, and the
-    label of a sample on which the layer is then evaluated. A layer is evaluated on four outer
-    folds instead. The vectors of its training samples come from models that were fitted without
-    the fold, and the vectors of the fold from models that saw all other samples, as at prediction
-    time. The first outer fold decides whether the others are worth their time: a layer that is not
-    kept takes about a tenth of the fit, a layer that is kept a third to a half. Splits that `cv`
-    gives are merged to four; with fewer than three splits there is one layer.
+    **Later layers.** With out-of-fold vectors as inputs, the loss of a layer would be too small.
+    The vector of a training sample is made from the labels of its neighbours but not from its own.
+    Among copies and near copies, vector and features together therefore reveal the sample's label,
+    and the label of a sample on which the layer is then evaluated. A layer is evaluated on four
+    outer folds instead. The vectors of its training samples come from models that were fitted
+    without the fold, and the vectors of the fold from models that saw all other samples, as at
+    prediction time. The first outer fold decides whether the others are worth their time: a layer
+    that is not kept takes about a tenth of the fit, a layer that is kept a third to a half. Splits
+    that `cv` gives are merged to four; with fewer than three splits there is one layer.
 
-    **Several outputs.** `y` has a column for each output, and layers see the class vectors of all
-    of them. Forests and kernel models learn all outputs at once; other members are fitted to one
-    at a time. Log-losses are means over the outputs, exponents are common to them, and a sample
-    counts as correct if all its outputs are.
+    **Several outputs.** `y` has a column for each output, and layers pass on the class vectors of
+    all of them. Forests and kernel models learn all outputs at once; other members are fitted to
+    one at a time. Log-losses are means over the outputs, exponents are common to them, and a
+    sample counts as correct if all its outputs are.
 
     **Networks.** Each network has two hidden layers of 64 units. Inputs are normal scores of the
     numbers, with indicators of categories and of missing values. It is fitted by log-loss in 40
@@ -220,6 +221,8 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
         "class_weight": [StrOptions({"balanced"}), dict, list, None],
     }
 
+    _auto_members = AUTO
+
     def __init__(
         self,
         n_layers: int | str = "auto",
@@ -227,18 +230,18 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
         preset: str = "default",
         time_limit: float | None = None,
         n_estimators: int | str = "auto",
-        members: Any = "auto",
+        members: str | Sequence[Any] = "auto",
         cv: Any = "auto",
         refit: bool = True,
         calibrate: bool = True,
-        scoring: Any = "log-loss",
-        class_weight: Any = None,
-        categorical_features: Any = "from_dtype",
+        scoring: str | Callable[..., float] = "log-loss",
+        class_weight: dict[Any, float] | list[dict[Any, float]] | str | None = None,
+        categorical_features: npt.ArrayLike | None = "from_dtype",
         max_bins: int = 255,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
-        checkpoint: Any = None,
+        checkpoint: str | PathLike[str] | None = None,
     ) -> None:
         super().__init__(
             n_layers,
@@ -264,9 +267,6 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
         self.exponent_ = average.calibration.exponent
         self.label_smoothing_ = average.calibration.label_smoothing
         self.strength_ = policy.strength
-        self.min_samples_leaf_ = {
-            kind: options["min_samples_leaf"] for kind, options in policy.forest_options.items()
-        }
         self.oof_probabilities_ = self._by_output(average.forecast)
         labels = policy.trainer.task.estimator_target
         weights = policy.trainer.weights.sample
@@ -281,7 +281,7 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
                 )
             ]
 
-    def _read_target(self, y: Any, sample_weight: np.ndarray | None) -> Target:
+    def _read_target(self, y: npt.ArrayLike, sample_weight: np.ndarray | None) -> Target:
         refuse_class("scoring", self.scoring)
         y_of_outputs = several_outputs(y)
         if y_of_outputs is not None:
@@ -329,29 +329,9 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
     def _score_name(self) -> str:
         return str(getattr(self.scoring, "__name__", self.scoring))
 
-    def _resolve_members(self, task: Task, categorical: np.ndarray) -> list[MemberSpec]:
-        n_classes_per_output = task.n_classes_per_output
-        makers = named_classifiers(
-            self._resolved_preset().n_estimators, categorical, n_classes_per_output
-        )
-        members = resolve_members(
-            self._member_list_for(AUTO),
-            makers,
-            AUTO,
-            "classifier",
-            n_features=len(categorical),
-            max_bins=self.max_bins,
-            own_parameters=self._own_parameters(),
-        )
-        if n_classes_per_output is None:
-            return members
-        for member in members:
-            if getattr(member.model, "bootstrap", None) == "balanced":
-                raise ValueError(
-                    "bootstrap='balanced' is for the classes of one output, got the member "
-                    f"{member.name!r} and {len(n_classes_per_output)} outputs"
-                )
-        return members
+    def _member_makers(self, categorical: np.ndarray, task: Task) -> Makers:
+        n_estimators = self._resolved_preset().n_estimators
+        return named_classifiers(n_estimators, categorical, task.n_classes_per_output)
 
     @property
     def _n_classes_per_output(self) -> list[int] | None:

@@ -65,7 +65,7 @@ class PredictsSets:
         Sets are not random: equal samples have equal sets. Sets that add up probabilities from the
         largest one (APS, RAPS) cover hard and easy samples more evenly, but they are larger on
         average, or need random numbers to be exact. For calibrated probabilities, the least
-        ambiguous sets are the smallest ones with their coverage [1]_.
+        ambiguous sets are the smallest sets with their coverage [1]_.
 
         As in `DeepForestRegressor.predict_interval`, training samples are evaluated by models that
         did not see them, and new samples need the same distribution as the training samples.

@@ -29,20 +29,11 @@ _FLOOR_SHARE = 0.1
 @register_serializable("error scale")
 @dataclass(frozen=True)
 class ErrorScale:
-    """Forests, one for each fold, that predict absolute out-of-fold errors from the features.
-
-    Attributes
-    ----------
-    trees : list of ValueTrees
-    exponents : ndarray of int of shape (n_outputs,)
-        Leaves hold multiples of 2 to this power.
-    floor : ndarray of shape (n_outputs,)
-        Added to every prediction.
-    """
+    """Forests, one for each fold, that predict absolute out-of-fold errors from the features."""
 
     trees: list[ValueTrees]
-    exponents: np.ndarray
-    floor: np.ndarray
+    exponents: np.ndarray  # (n_outputs,): leaves hold multiples of 2 to this power
+    floor: np.ndarray  # (n_outputs,): added to every prediction
 
     def scales_from_means(self, means: np.ndarray) -> np.ndarray:
         """Sizes of errors, from means over trees; 1 if there are no errors at all."""
@@ -75,7 +66,8 @@ def fit_error_scale(
         target.kernel_target,
         _tree_jobs(trainer, n_samples, entropy),
         n_jobs=trainer.n_jobs,
-        **trainer.growing_limits,
+        until=trainer.clock.end,
+        whole=trainer.clock.whole,
     )
     sums = np.zeros_like(errors)
     n_trees = np.zeros(n_samples)

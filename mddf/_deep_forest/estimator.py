@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
+from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import is_classifier
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,7 +24,6 @@ from mddf._deep_forest.fold_trainer import (
     FoldTrainer,
     is_small_table,
     make_boosting_folds,
-    needs_boosting_folds,
 )
 from mddf._deep_forest.layers import DeepLayer
 from mddf._deep_forest.nested_cv import make_outer_folds
@@ -38,6 +39,7 @@ from mddf._input.category_mask import category_mask
 from mddf._members.composition import HoldsMembers
 from mddf._members.dataframes import FrameColumns, FrameMaker
 from mddf._members.external import check_takes_weights
+from mddf._members.members import Makers, resolve_members
 from mddf._members.screening import is_wide
 from mddf._members.spec import MemberSpec
 from mddf._resampling.folds import Folds, gives_folds, group_numbers, make_folds
@@ -55,7 +57,7 @@ from mddf._training.layered_estimator import (
 from mddf._training.seeds import Purpose, Seeds
 from mddf._training.tasks import Task
 
-# Members that are not forests see numbers up to this one, whose squares add up without overflow.
+# Members that are not forests get numbers up to this one; sums of their squares are finite.
 LARGEST = 1e100
 # Boosted trees with many classes or outputs have fewer rounds, since a round costs more, but at
 # least this number. Set by hand.
@@ -64,22 +66,12 @@ _MIN_ROUNDS = 100
 
 @dataclass(frozen=True)
 class Target:
-    """A user's target as a task.
-
-    Attributes
-    ----------
-    task : Task
-    weights : RowWeights
-    attributes : dict
-        Fitted attributes that describe the target.
-    y : ndarray
-        The target as splitters see it.
-    """
+    """A user's target as a task."""
 
     task: Task
     weights: RowWeights
-    attributes: dict[str, Any]
-    y: np.ndarray
+    attributes: dict[str, Any]  # fitted attributes that describe the target
+    y: np.ndarray  # the target for splitters
 
 
 class BaseDeepForest(HoldsMembers, Layered):
@@ -99,6 +91,7 @@ class BaseDeepForest(HoldsMembers, Layered):
     }
 
     _member_list = "members"
+    _auto_members: ClassVar[Sequence[str]]  # names of the members of "auto"
     _layers: list[DeepLayer]
     history_: dict[str, np.ndarray]
     leaderboard_: list[dict[str, Any]]
@@ -113,15 +106,15 @@ class BaseDeepForest(HoldsMembers, Layered):
         preset: str = "default",
         time_limit: float | None = None,
         n_estimators: int | str = "auto",
-        members: Any = "auto",
+        members: str | Sequence[Any] = "auto",
         cv: Any = "auto",
         refit: bool = True,
-        categorical_features: Any = "from_dtype",
+        categorical_features: npt.ArrayLike | None = "from_dtype",
         max_bins: int = 255,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
-        checkpoint: Any = None,
+        checkpoint: str | PathLike[str] | None = None,
     ) -> None:
         self.n_layers = n_layers
         self.preset = preset
@@ -137,12 +130,12 @@ class BaseDeepForest(HoldsMembers, Layered):
         self.verbose = verbose
         self.checkpoint = checkpoint
 
-    def _read_target(self, y: Any, sample_weight: np.ndarray | None) -> Target:
+    def _read_target(self, y: npt.ArrayLike, sample_weight: np.ndarray | None) -> Target:
         """Check a user's target and weights, and make the task."""
         raise NotImplementedError
 
-    def _resolve_members(self, task: Task, categorical: np.ndarray) -> list[MemberSpec]:
-        """Members of the first layer, from the parameter `members`."""
+    def _member_makers(self, categorical: np.ndarray, task: Task) -> Makers:
+        """Functions that make the named members; categorical columns are True."""
         raise NotImplementedError
 
     @property
@@ -176,17 +169,10 @@ class BaseDeepForest(HoldsMembers, Layered):
         }
         return replace(preset, **explicit)
 
-    def _member_list_for(self, auto: Sequence[str]) -> Any:
-        """The parameter `members`, with the preset's choice of names for "auto"."""
-        if not (isinstance(self.members, str) and self.members == "auto"):
-            return self.members
-        without = self._resolved_preset().without
-        return [name for name in auto if name not in without]
-
     def _fit(
         self,
         X: Any,
-        y: Any,
+        y: npt.ArrayLike,
         sample_weight: npt.ArrayLike | None,
         groups: npt.ArrayLike | None,
         *,
@@ -200,27 +186,27 @@ class BaseDeepForest(HoldsMembers, Layered):
         target = self._read_target(y, inputs.sample_weight)
         members = self._make_members(inputs, target)
 
-        # 2. Bin the table, with spare columns for the vectors that a layer adds.
-        n_spare = _n_spare_columns(len(members), target.task.n_columns)
+        # 2. Bin the table, with spare columns for the vectors of all members, or for their mean.
+        n_columns = target.task.n_columns
+        n_spare = min(len(members) * n_columns, max(MOST_COLUMNS, n_columns))
         boosts = any(member.is_boosted for member in members)
         binned = self._bin(inputs, n_spare, FEWEST_LEVELS if boosts else None)
-        seeds = binned.seeds
 
         # 3. Make the folds, and check that all members can be trained on them.
         trainer = self._make_trainer(inputs, target, members, binned, clock)
         _set_boosting_parameters(members, preset, trainer)
-        trainer.check_members(members, seeds)
+        trainer.check_members(members)
         checkpoint = self._checkpoint_of(trainer, members, inputs)
 
         # 4. Choose the members' options, and build layers as long as they help.
-        policy = self._make_policy(trainer, members, seeds)
+        policy = self._make_policy(trainer, members)
         policy.choose_options()
         stop = build_layers(policy, preset.n_layers, checkpoint)
         policy.leaderboard.finish(policy.stack.average.weights)
 
         # 5. Refit the members that are kept on all samples.
         refit = self.refit and policy.has_time_to_refit()
-        kept = keep_layers(policy.stack, seeds, policy.report, policy.leaderboard, refit=refit)
+        kept = keep_layers(policy.stack, policy.report, policy.leaderboard, refit=refit)
 
         # 6. Store the model and how it was found.
         self.__dict__.update(target.attributes)
@@ -233,22 +219,37 @@ class BaseDeepForest(HoldsMembers, Layered):
         return kept.vectors if with_features else []
 
     def _make_members(self, inputs: FitInputs, target: Target) -> list[MemberSpec]:
-        """Members of the first layer; refuses estimators that cannot take weights."""
-        categorical = category_mask(inputs.table, self.categorical_features)
-        members = self._resolve_members(target.task, categorical)
+        """Members of the first layer; refuses members that the task or the weights exclude."""
+        preset = self._resolved_preset()
+        task = target.task
+        names = self._auto_members
+        members = resolve_members(
+            [name for name in names if name not in preset.without]
+            if isinstance(self.members, str)
+            else self.members,
+            self._member_makers(category_mask(inputs.table, self.categorical_features), task),
+            names,
+            "classifier" if is_classifier(self) else "regressor",
+            n_features=inputs.n_features,
+            max_bins=self.max_bins,
+            own_parameters=self._own_parameters(),
+        )
         for member in members:
             if target.weights.row is not None and member.needs_numbers:
                 check_takes_weights("members", member.name, member.model)
+            is_balanced = getattr(member.model, "bootstrap", None) == "balanced"
+            if is_balanced and task.n_classes_per_output is not None:
+                raise ValueError(
+                    "bootstrap='balanced' is for the classes of one output, got the member "
+                    f"{member.name!r} and {len(task.n_classes_per_output)} outputs"
+                )
         return members
 
-    def _make_policy(
-        self, trainer: FoldTrainer, members: list[MemberSpec], seeds: Seeds
-    ) -> DeepForestPolicy:
+    def _make_policy(self, trainer: FoldTrainer, members: list[MemberSpec]) -> DeepForestPolicy:
         preset = self._resolved_preset()
         return DeepForestPolicy(
             trainer,
             members,
-            seeds,
             depths=preset.depths if trainer.task.has_margins else preset.number_depths,
             # A limit of time may leave no time for a refit.
             keep_fold_models=not self.refit or trainer.clock.runs,
@@ -292,6 +293,7 @@ class BaseDeepForest(HoldsMembers, Layered):
             task=task,
             weights=target.weights,
             order=canonical_order(table.codes, task.order_key),
+            seeds=seeds,
             n_jobs=self.n_jobs,
             show_progress=self.verbose > 1,
             folds=folds,
@@ -324,10 +326,9 @@ class BaseDeepForest(HoldsMembers, Layered):
             return None
         preset = self._resolved_preset()
         n_repeats = preset.repeats if task.has_margins else preset.number_repeats
-        is_small = is_small_table(task, inputs.n_features, levels)
-        if not (is_small and needs_boosting_folds(n_folds, n_repeats)):
+        if not is_small_table(task, inputs.n_features, levels):
             return None
-        return make_boosting_folds(task, seeds, n_repeats)
+        return make_boosting_folds(task, seeds, n_layer_folds=n_folds, n_repeats=n_repeats)
 
     def _checkpoint_of(
         self, trainer: FoldTrainer, members: list[MemberSpec], inputs: FitInputs
@@ -365,6 +366,9 @@ class BaseDeepForest(HoldsMembers, Layered):
             n_rows=trainer.n_samples,
         )
         self.fit_report_ = report.rows
+        self.min_samples_leaf_ = {
+            kind: options["min_samples_leaf"] for kind, options in policy.forest_options.items()
+        }
         self.history_ = policy.leaderboard.history()
         self.leaderboard_ = policy.leaderboard.rows
         self.n_layers_ = len(self._layers)
@@ -384,7 +388,7 @@ class BaseDeepForest(HoldsMembers, Layered):
                 self._binner.bins_,
                 layer.bins,
                 [member.as_stage_member(self._n_columns, frames) for member in layer.members],
-                # The next layer sees only the layer before it.
+                # Only the layer before it is the input of a layer.
                 alphas=np.append(np.zeros(number), 1.0),
                 inputs=layer.inputs,
                 average_weights=layer.average_weights,
@@ -502,11 +506,6 @@ class BaseDeepForest(HoldsMembers, Layered):
         yield "n_layers_", self.n_layers_, len(self._layers)
         for block in trees:
             yield "width of trees", block.width, n_columns
-
-
-def _n_spare_columns(n_members: int, n_columns: int) -> int:
-    """Spare columns of the table: for the vectors of all members, or for their mean."""
-    return min(n_members * n_columns, max(MOST_COLUMNS, n_columns))
 
 
 def _set_boosting_parameters(

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
-from typing import Any
 
 import numpy as np
 
-from mddf._base.deadline import Clock, TimeIsUp
+from mddf._base.deadline import TimeIsUp
 from mddf._base.parallel import job_count
 from mddf._binning.binned_table import BinnedTable
 from mddf._binning.bins import Bins, apply_bins, find_bins
@@ -59,39 +57,25 @@ class Features:
 
 @dataclass(frozen=True, kw_only=True)
 class FoldTrainer(LayerTrainer):
-    """Trains the members of a deep forest, with folds and a limit of time.
+    """Trains the members of a deep forest, with folds, seeds and a limit of time."""
 
-    Attributes
-    ----------
-    folds : list of (train, held out)
-        Folds of the out-of-fold vectors.
-    outer_folds : list of (train, held out)
-        Folds on which later layers are evaluated; see :mod:`mddf._deep_forest.nested_cv`.
-    clock : Clock
-        Without a limit by default.
-    uses_out_of_bag : bool, default=True
-        Whether rows that a tree did not draw may evaluate it. They may not if groups, a splitter
-        or splits say what is held out together, since other rows of the same group may have been
-        drawn, nor in wide tables, whose columns are chosen by all rows that a forest trains on.
-    groups : ndarray of int of shape (n_samples,), default=None
-        Rows of the same group are not independent of each other; None: all rows are independent.
-    levels : CategoryLevels or None, default=None
-        Levels of the columns with many categories, for boosted trees.
-    boosting_folds : list of (train, held_out) or None, default=None
-        Folds of the named boosted trees, if they differ. The models of all folds are kept, so
-        that more folds give more data to each model, and more models.
-    frames : FrameMaker or None, default=None
-        Makes the data frames that users' estimators see.
-    """
-
+    seeds: Seeds
     folds: Folds
+    # Folds on which later layers are evaluated; see :mod:`mddf._deep_forest.nested_cv`.
     outer_folds: Folds
-    clock: Clock = field(default_factory=Clock)
+    # Whether rows that a tree did not draw may evaluate it. They may not if groups, a splitter
+    # or splits say what is held out together, since other rows of the same group may have been
+    # drawn, nor in wide tables, whose columns are chosen by all rows that a forest trains on.
     uses_out_of_bag: bool = True
+    # (n_samples,): rows of the same group are not independent of each other; None: all rows are
+    # independent.
     groups: np.ndarray | None = None
+    # Levels of the columns with many categories, for boosted trees.
     levels: CategoryLevels | None = None
+    # Folds of the named boosted trees, if they differ. The models of all folds are kept, so that
+    # more folds give more data to each model, and more models.
     boosting_folds: Folds | None = None
-    frames: FrameMaker | None = None
+    frames: FrameMaker | None = None  # makes data frames for users' estimators
 
     @cached_property
     def feature_table(self) -> BinnedTable:
@@ -106,7 +90,7 @@ class FoldTrainer(LayerTrainer):
 
     @cached_property
     def row_keys(self) -> np.ndarray:
-        """Hashes of what rows hold, by which boosting draws them."""
+        """Hashes of the rows' contents, by which boosting draws them."""
         return row_hashes(self.feature_table.codes, self.task.order_key)
 
     @property
@@ -114,15 +98,11 @@ class FoldTrainer(LayerTrainer):
         """Columns of the features."""
         return np.arange(self.n_features, dtype=np.int32)
 
-    @property
-    def growing_limits(self) -> dict[str, Any]:
-        return {"until": self.clock.end, "whole": self.clock.whole} if self.clock.runs else {}
-
-    def check_members(self, members: Sequence[MemberSpec], seeds: Seeds) -> None:
+    def check_members(self, members: Sequence[MemberSpec]) -> None:
         """Refuse members that cannot be trained on these rows, before any work is done."""
         for number, member in enumerate(members):
             if member.is_external:
-                self._check_external(member, seeds.entropy_for(Purpose.MEMBER_CHECK, number))
+                self._check_external(member, self.seeds.entropy_for(Purpose.MEMBER_CHECK, number))
             if member.is_boosted:
                 warn_of_ignored(member.model)
                 with blaming(member.name, "be fitted"):
@@ -173,24 +153,14 @@ class FoldTrainer(LayerTrainer):
         splits: Sequence[Split],
         entropy: Sequence[int],
         *,
+        # Number of rounds for each output; by default, the number of least loss over all splits.
         n_rounds: Sequence[int] | None = None,
+        # Share of the remaining time after which no further rounds are grown.
         time_share: float = 1.0,
+        # Raise TimeIsUp if the time does not suffice to start and to grow some rounds.
         may_skip: bool = False,
     ) -> list[tuple[BoostedModel, np.ndarray]]:
-        """Boosted trees on splits of the rows, and their predictions of the held-out rows.
-
-        Parameters
-        ----------
-        member : MemberSpec
-        splits : sequence of Split
-        entropy : sequence of int
-        n_rounds : sequence of int, default=None
-            Number of rounds for each output; by default, the number of least loss over all splits.
-        time_share : float, default=1.0
-            Share of the remaining time after which no further rounds are grown.
-        may_skip : bool, default=False
-            Raise TimeIsUp if the time does not suffice to start and to grow some rounds.
-        """
+        """Boosted trees on splits of the rows, and their predictions of the held-out rows."""
         weights = boosting_weights(self.weights.row, self.weights.sample)
         data = BoostingData(self.feature_table, self.task, weights, self.row_keys, self.levels)
         start_by = np.inf
@@ -223,7 +193,7 @@ class FoldTrainer(LayerTrainer):
     def columns_for(
         self, member: MemberSpec, columns: np.ndarray, train: np.ndarray
     ) -> np.ndarray:
-        """Columns that a forest sees: in wide tables, named regressors see the best ones.
+        """Input columns of a forest: in wide tables, named regressors get the best ones.
 
         They look at all columns for each split, which takes long if these outnumber the rows.
         """
@@ -280,17 +250,14 @@ def is_small_table(task: Task, n_features: int, levels: CategoryLevels | None) -
     return n_cells * task.boosting_cost <= _MAX_CELLS_OF_SMALL_TABLE
 
 
-def make_boosting_folds(task: Task, seeds: Seeds, n_repeats: int) -> Folds:
-    """Draw the folds of the named boosted trees of small tables."""
-    strata = task.strata
-    return list(
-        chain.from_iterable(
-            make_folds(_N_BOOSTING_FOLDS, None, None, strata, seed)
-            for seed in seeds.integers(Purpose.BOOSTING_FOLDS, size=n_repeats)
-        )
-    )
-
-
-def needs_boosting_folds(n_folds: int, n_repeats: int) -> bool:
-    """Whether boosted trees of small tables have more folds than the layer."""
-    return n_folds < n_repeats * _N_BOOSTING_FOLDS
+def make_boosting_folds(
+    task: Task, seeds: Seeds, *, n_layer_folds: int, n_repeats: int
+) -> Folds | None:
+    """Folds of the named boosted trees of small tables; None if the layer has as many."""
+    if n_layer_folds >= n_repeats * _N_BOOSTING_FOLDS:
+        return None
+    return [
+        fold
+        for seed in seeds.integers(Purpose.BOOSTING_FOLDS, size=n_repeats)
+        for fold in make_folds(_N_BOOSTING_FOLDS, None, None, task.strata, seed)
+    ]

@@ -9,8 +9,7 @@ import numpy as np
 from mddf._deep_forest.fit_report import FitReport
 from mddf._deep_forest.fold_trainer import FoldTrainer
 from mddf._deep_forest.nested_cv import NestedFolds
-from mddf._deep_forest.out_of_fold_layer import OutOfFoldLayer
-from mddf._deep_forest.stack import Stack
+from mddf._deep_forest.stack import OutOfFoldLayer, Stack
 from mddf._deep_forest.tuning import (
     STRENGTHS,
     choose_strength,
@@ -18,7 +17,7 @@ from mddf._deep_forest.tuning import (
     reweighting_trial_member,
 )
 from mddf._members.spec import MemberSpec
-from mddf._training.seeds import Purpose, Seeds
+from mddf._training.seeds import Purpose
 from mddf._trees.grower import GrowthResult
 
 
@@ -26,34 +25,23 @@ class LaterLayers:
     """Grows a layer on more and more of the samples.
 
     A trial has three steps, of which the cheap ones come first: on the first outer fold with
-    out-of-fold vectors as inputs, which make the layer look too good; on this fold with nested
+    out-of-fold vectors as inputs, which make the loss too small; on this fold with nested
     vectors; and on all outer folds. A layer that does not help in one step is given up.
-
-    Parameters
-    ----------
-    trainer : FoldTrainer
-    stack : Stack
-    seeds : Seeds
-    report : FitReport
-    keep_fold_models : bool
-        Whether the models of folds are those that predict.
     """
 
     def __init__(
         self,
         trainer: FoldTrainer,
         stack: Stack,
-        seeds: Seeds,
         report: FitReport,
         *,
-        keep_fold_models: bool,
+        keep_fold_models: bool,  # whether they predict, not models of all samples
     ) -> None:
         self.trainer = trainer
         self.stack = stack
-        self.seeds = seeds
         self.report = report
         self.keep_fold_models = keep_fold_models
-        self.nested = NestedFolds(trainer, stack, seeds)
+        self.nested = NestedFolds(trainer, stack)
         self._strength = 0.0
         self._results: list[list[GrowthResult]] = []  # for each outer fold, for each member
 
@@ -64,7 +52,7 @@ class LaterLayers:
 
     def optimistic_layer(self, number: int, members: list[MemberSpec]) -> OutOfFoldLayer:
         """First step: the first outer fold, with inputs that know labels of the held-out rows."""
-        entropy = self.seeds.entropy_for(Purpose.OPTIMISTIC_LAYER, number)
+        entropy = self.trainer.seeds.entropy_for(Purpose.OPTIMISTIC_LAYER, number)
         return self.nested.grow_optimistic(members, self.stack.features_for(number), entropy)
 
     def layer_of_first_fold(self, number: int, members: list[MemberSpec]) -> OutOfFoldLayer:
@@ -86,7 +74,7 @@ class LaterLayers:
         """Strength of reweighting with the least loss of a small forest on the first fold."""
         trial = [reweighting_trial_member(members)]
         task = self.trainer.task.for_rows(self.first_fold_rows)
-        entropy = self.seeds.entropy_for(Purpose.REWEIGHTING, 1, 0)
+        entropy = self.trainer.seeds.entropy_for(Purpose.REWEIGHTING, 1, 0)
         losses = []
         for strength in STRENGTHS:
             results = self.nested.grow(0, trial, self._factors(0, strength), entropy)
@@ -98,7 +86,7 @@ class LaterLayers:
         """Grow the forests of a layer without an outer fold."""
         # Only the second layer reweights samples: margins are those of the first layer.
         factors = self._factors(outer, self._strength) if number == 1 else None
-        entropy = self.seeds.entropy_for(Purpose.NESTED_LAYER, number, outer)
+        entropy = self.trainer.seeds.entropy_for(Purpose.NESTED_LAYER, number, outer)
         return self.nested.grow(outer, members, factors, entropy, keep=self.keep_fold_models)
 
     def _factors(self, outer: int, strength: float) -> np.ndarray | None:

@@ -18,36 +18,19 @@ from mddf._members.external_member import ExternalMember
 @register_serializable("fitted member")
 @dataclass
 class FittedMember:
-    """A fitted member of a layer.
-
-    Attributes
-    ----------
-    name : str
-    weight : float
-        Weight in the average of the members.
-    exponent : float
-        Exponent of its probabilities before they are averaged.
-    models : list
-        Trees, or fitted estimators: one after a refit, else one for each fold.
-    is_forest : bool
-    importances : ndarray or None
-    unit : float or ndarray of shape (n_outputs,)
-        Unit of the numbers in the leaves of its trees.
-    is_external : bool
-        Whether it sees the columns of a data frame as they are.
-    """
+    """A fitted member of a layer."""
 
     name: str
-    weight: float
-    exponent: float
-    models: list[Any]
+    weight: float  # weight in the average of the members
+    exponent: float  # exponent of its probabilities before they are averaged
+    models: list[Any]  # trees, or fitted estimators: one after a refit, else one for each fold
     is_forest: bool
     importances: np.ndarray | None = None
-    unit: float | np.ndarray = 1.0
-    is_external: bool = False
+    unit: float | np.ndarray = 1.0  # (n_outputs,): unit of the numbers in the leaves of its trees
+    is_external: bool = False  # whether it gets the columns of a data frame as they are
 
     def as_stage_member(self, n_columns: int, frames: FrameMaker | None) -> StageMember:
-        """The member of a stage; `frames` makes the data frames that users' estimators see."""
+        """The member of a stage; `frames` makes data frames for users' estimators."""
         fields: dict[str, Any] = {
             "models": self.models,
             "n_columns": n_columns,
@@ -67,23 +50,12 @@ class FittedMember:
 @register_serializable("deep forest layer")
 @dataclass
 class DeepLayer:
-    """A fitted layer.
-
-    Attributes
-    ----------
-    members : list of FittedMember
-    inputs : list of int
-        Members whose vectors the next layer sees.
-    average_weights : ndarray or None
-        Weights of the mean of these vectors, if the next layer sees only the mean.
-    bins : Bins
-        Bins of the columns that this layer sees of the one before.
-    tried : list of ndarray or None
-        If the first layer keeps no forest, importances to the forests that were trained.
-    """
+    """A fitted layer."""
 
     members: list[FittedMember]
-    inputs: list[int]
+    inputs: list[int]  # members whose vectors are passed on
+    # Weights of the mean of these vectors, if only the mean is passed on.
     average_weights: np.ndarray | None
-    bins: Bins
+    bins: Bins  # bins of the columns from the layer before
+    # If the first layer keeps no forest, importances to the forests that were trained.
     tried: list[np.ndarray] | None = None

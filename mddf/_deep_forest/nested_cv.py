@@ -18,12 +18,11 @@ import numpy.typing as npt
 
 from mddf._binning.bins import Bins
 from mddf._deep_forest.fold_trainer import Features, FoldTrainer
-from mddf._deep_forest.out_of_fold_layer import OutOfFoldLayer
-from mddf._deep_forest.stack import Stack
+from mddf._deep_forest.stack import OutOfFoldLayer, Stack
 from mddf._members.spec import MemberSpec
 from mddf._resampling.folds import Folds, gives_folds, make_folds
 from mddf._training.layer_trainer import LayerInput, LayerJob, MeanOfFolds, splits_from_folds
-from mddf._training.seeds import Purpose, Seeds
+from mddf._training.seeds import Purpose
 from mddf._trees.grower import GrowthResult
 
 # Outer folds. The first layer is fitted without each pair of them: six times for four folds, ten
@@ -35,29 +34,15 @@ _MIN_OUTER_FOLDS = 3
 
 def make_outer_folds(
     cv: Any,
-    folds: Folds,
+    folds: Folds,  # folds that `cv` gives
     *,
-    X: Any,
+    X: Any,  # as in `make_folds`, like y, labels and groups
     y: np.ndarray,
     strata: np.ndarray,
     seed: int,
     groups: npt.ArrayLike | None,
 ) -> Folds:
-    """Folds on which later layers are evaluated: four, or the folds of `cv`, merged to four.
-
-    Parameters
-    ----------
-    cv : int, splitter, iterable of (train, test) or None
-    folds : list of (train, held out)
-        Folds that `cv` gives.
-    X, y, strata, seed, groups
-        As in :func:`mddf._resampling.folds.make_folds`.
-
-    Returns
-    -------
-    list of (train, held out)
-        Each row is held out once.
-    """
+    """Folds on which later layers are evaluated: four, or the folds of `cv`, merged to four."""
     if not gives_folds(cv):
         return make_folds(_N_OUTER_FOLDS, X, y, strata, seed, groups=groups)
     is_held_out = np.zeros(len(strata), bool)
@@ -77,28 +62,13 @@ def make_outer_folds(
 
 
 class NestedFolds:
-    """Input of a later layer for each outer fold.
+    """Input of a later layer for each outer fold."""
 
-    Parameters
-    ----------
-    trainer : FoldTrainer
-    stack : Stack
-        The layers so far.
-    seeds : Seeds
-
-    Attributes
-    ----------
-    folds : list of (train, held out)
-        The outer folds.
-    layer : int or None
-        Number of the layer whose input is held, from 1; None at the beginning.
-    """
-
-    def __init__(self, trainer: FoldTrainer, stack: Stack, seeds: Seeds) -> None:
+    def __init__(self, trainer: FoldTrainer, stack: Stack) -> None:
         self.trainer = trainer
         self.stack = stack
-        self.seeds = seeds
         self.folds = trainer.outer_folds
+        # Number of the layer whose input is held, from 1; None at the beginning.
         self.layer: int | None = None
         self._aggregator = MeanOfFolds.from_folds(trainer.task, self.folds)
         # For each outer fold, the codes that the layer adds to the features, and margins of the
@@ -149,7 +119,9 @@ class NestedFolds:
 
     def _fit_pairs(self, outer_folds: Sequence[int]) -> None:
         """Fit the first layer without each pair of folds that includes one of these folds."""
-        pairs = self._new_pairs(outer_folds)
+        n_folds = len(self.folds)
+        needed = {(min(i, j), max(i, j)) for i in outer_folds for j in range(n_folds) if i != j}
+        pairs = sorted(needed - self._fitted_pairs)
         if not pairs:
             return
         self._fitted_pairs.update(pairs)
@@ -159,22 +131,14 @@ class NestedFolds:
         with_margins = bool(self._margins) and len(self.stack.layers) == 1
         for number, ((i, j), (_, rows)) in enumerate(zip(pairs, splits, strict=True)):
             input_vectors = np.stack([of_member[number] for of_member in vectors])
-            codes = self.stack.codes_for(1, input_vectors)
-            for outer, inner in ((i, j), (j, i)):
-                is_inner = np.isin(rows, self.folds[inner][1], assume_unique=True)
-                self._codes[outer][rows[is_inner]] = codes[is_inner]
+            replacements = [(self._codes, self.stack.codes_for(1, input_vectors))]
             if with_margins:
                 margins = self.stack.first_layer_margins(input_vectors, rows)
-                for outer, inner in ((i, j), (j, i)):
-                    is_inner = np.isin(rows, self.folds[inner][1], assume_unique=True)
-                    self._margins[outer][rows[is_inner]] = margins[is_inner]
-
-    def _new_pairs(self, outer_folds: Sequence[int]) -> list[tuple[int, int]]:
-        """Pairs with these folds, in order, without those that were fitted before."""
-        pairs = {
-            (min(i, j), max(i, j)) for i in outer_folds for j in range(len(self.folds)) if i != j
-        }
-        return sorted(pairs - self._fitted_pairs)
+                replacements.append((self._margins, margins))
+            for outer, inner in ((i, j), (j, i)):
+                is_inner = np.isin(rows, self.folds[inner][1], assume_unique=True)
+                for arrays, values in replacements:
+                    arrays[outer][rows[is_inner]] = values[is_inner]
 
     def _without_pair(self, i: int, j: int) -> tuple[np.ndarray, np.ndarray]:
         """Rows to train on without two folds, and the rows that the two hold out."""
@@ -185,21 +149,21 @@ class NestedFolds:
     def _pair_vectors(self, folds: Folds, *, seed: int) -> list[list[np.ndarray]]:
         """Vectors of the held-out rows, for each input of the second layer, for each pair."""
         first_layer = self.stack.layers[0]
-        members = [first_layer.members[i] for i in first_layer.inputs]
-        models = [first_layer.models[i] for i in first_layer.inputs]
+        members = [first_layer.trained.members[i] for i in first_layer.inputs]
+        models = [first_layer.trained.models[i] for i in first_layer.inputs]
         forests = [i for i, member in enumerate(members) if member.is_forest]
         growth = self._grow(
             [members[i] for i in forests],
             LayerInput(self.trainer.feature_columns),
             folds,
-            self.seeds.entropy_for(Purpose.PAIR_FORESTS, seed),
+            self.trainer.seeds.entropy_for(Purpose.PAIR_FORESTS, seed),
         )
         vectors = dict(zip(forests, map(self._held_out_vectors, growth), strict=True))
         splits = splits_from_folds(folds)
         for i, (member, models_of_folds) in enumerate(zip(members, models, strict=True)):
             if member.is_forest:
                 continue
-            entropy = self.seeds.entropy_for(Purpose.PAIR_ESTIMATORS, i, seed)
+            entropy = self.trainer.seeds.entropy_for(Purpose.PAIR_ESTIMATORS, i, seed)
             if member.is_boosted:
                 n_rounds = models_of_folds[0].rounds
                 fits: Any = self.trainer.boost(member, splits, entropy, n_rounds=n_rounds)
@@ -212,7 +176,7 @@ class NestedFolds:
         """Go on from the input of a layer to the input of the next one."""
         layer = self.stack.layers[number]
         features = self.stack.features_for(number + 1)
-        members = [layer.members[i] for i in layer.inputs]
+        members = [layer.trained.members[i] for i in layer.inputs]
         next_codes = []
         for outer, (train, _) in enumerate(self.folds):
             inner_folds = [
@@ -224,7 +188,7 @@ class NestedFolds:
                 members,
                 LayerInput(self._put_into_table(outer)),
                 inner_folds,
-                self.seeds.entropy_for(Purpose.NESTED_VECTORS, number, outer),
+                self.trainer.seeds.entropy_for(Purpose.NESTED_VECTORS, number, outer),
             )
             codes = features.codes.copy()
             vectors_by_fold = zip(*map(self._held_out_vectors, growth), strict=True)

@@ -11,12 +11,10 @@ import numpy as np
 
 from mddf._base.deadline import TimeIsUp
 from mddf._deep_forest.first_layer import train_first_layer
-from mddf._deep_forest.fit_report import Candidate, FitReport
+from mddf._deep_forest.fit_report import Candidate, FitReport, Leaderboard
 from mddf._deep_forest.fold_trainer import FoldTrainer
 from mddf._deep_forest.later_layers import LaterLayers
-from mddf._deep_forest.leaderboard import Leaderboard
-from mddf._deep_forest.out_of_fold_layer import OutOfFoldLayer
-from mddf._deep_forest.stack import Average, GrownLayer, Stack, weighted_mean
+from mddf._deep_forest.stack import Average, GrownLayer, OutOfFoldLayer, Stack, weighted_mean
 from mddf._deep_forest.time_budget import fit_into_time
 from mddf._deep_forest.tuning import (
     BoostingChoice,
@@ -27,7 +25,7 @@ from mddf._deep_forest.tuning import (
 from mddf._members.spec import MemberSpec
 from mddf._targets.weights import mean_error, n_counted
 from mddf._training.layer_builder import LayerPolicy, Stop
-from mddf._training.seeds import Purpose, Seeds
+from mddf._training.seeds import Purpose
 from mddf._training.tasks import Task
 
 # Time to weight the members, for each number that a member forecasts. It is kept back from the
@@ -70,50 +68,29 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
 
     All members of the first layer are trained, on one fold or on all. A later layer has the best
     forests of the first one, and is kept if it lowers the loss by more than the error of the gain.
-
-    Parameters
-    ----------
-    trainer : FoldTrainer
-    members : list of MemberSpec
-        Members of the first layer. Options of named ones are chosen by `choose_options`.
-    seeds : Seeds
-    depths : tuple of int
-        Depths of the named boosted trees that are compared.
-    keep_fold_models : bool
-        Whether the models of folds are those that predict.
-    verbose : bool
-
-    Attributes
-    ----------
-    stack : Stack
-        The layers that are kept.
-    leaderboard : Leaderboard
-    report : FitReport
-    forest_options : dict of str to dict
-        Options that are chosen for each kind of named forests.
     """
 
     def __init__(
         self,
         trainer: FoldTrainer,
+        # Members of the first layer. Options of named ones are chosen by `choose_options`.
         members: list[MemberSpec],
-        seeds: Seeds,
         *,
-        depths: tuple[int, ...],
-        keep_fold_models: bool,
+        depths: tuple[int, ...],  # depths of the named boosted trees that are compared
+        keep_fold_models: bool,  # whether they predict, not models of all samples
         verbose: bool,
     ) -> None:
         self.trainer = trainer
         self.members = members
-        self.seeds = seeds
         self.depths = depths
         self.keep_fold_models = keep_fold_models
         self.stack = Stack(trainer)
         self.report = FitReport(verbose)
         self.leaderboard = Leaderboard(verbose)
         self.later_layers = LaterLayers(
-            trainer, self.stack, seeds, self.report, keep_fold_models=keep_fold_models
+            trainer, self.stack, self.report, keep_fold_models=keep_fold_models
         )
+        # Options that are chosen for each kind of named forests.
         self.forest_options: dict[str, dict[str, int]] = {}
         self._boosting_choices: dict[int, BoostingChoice] = {}
         self._start = perf_counter()  # of the layer that is being built
@@ -122,12 +99,12 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
     @property
     def strength(self) -> float:
         """Strength with which the second layer reweights samples; 0 if it is not kept."""
-        return self.stack.layers[1].strength if len(self.stack.layers) > 1 else 0.0
+        return self.stack.layers[1].trained.strength if len(self.stack.layers) > 1 else 0.0
 
     def choose_options(self) -> None:
         """Reduce the members to the limit of time, and choose options of the named ones."""
         with self._time_for_weights():
-            budget = fit_into_time(self.members, self.trainer, self.seeds, self.report)
+            budget = fit_into_time(self.members, self.trainer, self.report)
             self.members = budget.members
             self._choose_forest_options(budget.allows_trials)
             if budget.allows_trials:
@@ -142,9 +119,7 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
             trials = options if allows_trials else options[:1]
             try:
                 with clock.cut(_OPTIONS_SHARE, whole=True):
-                    chosen = choose_forest_options(
-                        forests[0], trials, self.trainer, self.seeds, self.report
-                    )
+                    chosen = choose_forest_options(forests[0], trials, self.trainer, self.report)
             except TimeIsUp:
                 chosen = trials[0]
                 n_rows = self.trainer.n_samples
@@ -157,7 +132,7 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
     def _choose_boosting_options(self) -> None:
         for number, member in enumerate(self.members):
             if member.kind == "boosted":
-                entropy = self.seeds.entropy_for(Purpose.BOOSTING_OPTIONS, number)
+                entropy = self.trainer.seeds.entropy_for(Purpose.BOOSTING_OPTIONS, number)
                 choice = choose_boosting_options(
                     member, self.depths, self.trainer, entropy, self.report
                 )
@@ -205,19 +180,15 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
             return train_first_layer(
                 proposal,
                 self.trainer,
-                self.seeds,
                 self.report,
                 self._boosting_choices,
                 keep_fold_models=self.keep_fold_models,
             )
-        layer = self.later_layers.optimistic_layer(number, proposal)
-        stop = self._stop_on_first_fold(number, layer)
-        if stop is not None:
-            return stop
-        layer = self.later_layers.layer_of_first_fold(number, proposal)
-        stop = self._stop_on_first_fold(number, layer)
-        if stop is not None:
-            return stop
+        later = self.later_layers
+        for train_on_first_fold in (later.optimistic_layer, later.layer_of_first_fold):
+            stop = self._stop_on_first_fold(number, train_on_first_fold(number, proposal))
+            if stop is not None:
+                return stop
         return self.later_layers.layer_of_all_folds(number, proposal)
 
     def evaluate(self, number: int, layer: OutOfFoldLayer) -> Evaluation:
@@ -228,7 +199,7 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
             self.stack.features_for(number)
         grown = GrownLayer.from_out_of_fold(self.trainer.task, layer)
         if number:
-            n_members = len(grown.members)
+            n_members = len(layer.members)
             grown.seconds = np.full(n_members, (perf_counter() - self._start) / n_members)
         return Evaluation(grown, self.stack.average_with(grown))
 
@@ -243,7 +214,11 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
             if not gain.is_significant:
                 self._add_to_leaderboard(number, task, layer, average.forecast)
                 return Stop(gain.reason)
-            self._set_reweighting(number, evaluation.layer)
+            margins = self.stack.margins() if number == 1 and layer.strength else None
+            if margins is not None:
+                # A refit of the second layer reweights all samples by these factors.
+                factors = reweighting_factors(margins, self.trainer, layer.strength)
+                evaluation.layer.reweighting = factors
         self.stack.add(evaluation.layer, average)
         self._add_to_leaderboard(number, task, layer, average.forecast)
         self.leaderboard.print_weights(number, average.weights)
@@ -270,12 +245,6 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
             decision = "not fitted again on all samples"
             self.report.add_cut("members", decision, n_rows=trainer.n_samples)
         return has_time
-
-    def _set_reweighting(self, number: int, layer: GrownLayer) -> None:
-        """Set the factors by which a refit of the second layer reweights all samples."""
-        margins = self.stack.margins()
-        if number == 1 and layer.strength and margins is not None:
-            layer.reweighting = reweighting_factors(margins, self.trainer, layer.strength)
 
     def _report_weights(self, layer: OutOfFoldLayer, average: Average) -> None:
         """Report losses and weights of the first layer's members."""
@@ -368,17 +337,13 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
         decision = "not kept"
         if gain.is_significant:
             decision = "kept" if rows is None else "goes on"
+        losses = [
+            task.mean_loss(forecast) if task.score is None else -float(task.score(forecast))
+            for forecast in (before, after)
+        ]
         self.report.add(
             f"layer {number + 1}",
-            [
-                Candidate("without it", _deciding_loss(task, before)),
-                Candidate("with it", _deciding_loss(task, after), decision),
-            ],
+            [Candidate("without it", losses[0]), Candidate("with it", losses[1], decision)],
             n_rows=self.trainer.n_samples if rows is None else len(rows),
             n_folds=len(self.later_layers.nested.folds) if rows is None else 1,
         )
-
-
-def _deciding_loss(task: Task, forecast: np.ndarray) -> float:
-    """Mean loss, or minus the user's score."""
-    return task.mean_loss(forecast) if task.score is None else -float(task.score(forecast))

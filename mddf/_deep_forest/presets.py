@@ -10,30 +10,20 @@ from mddf._base.messages import nearest, short
 
 @dataclass(frozen=True)
 class Preset:
-    """Values of parameters that are left at "auto".
-
-    Attributes
-    ----------
-    n_layers, n_estimators : int
-    without : tuple of str
-        Names that "auto" leaves out of the members.
-    boosting : dict
-        Parameters of the named symmetric boosted trees.
-    depths, number_depths : tuple of int
-        Depths of these trees that are compared, for classification and for regression. Depth 8
-        has 0.996 times the loss in regression, and 0.999 times in classification.
-    repeats, number_repeats : int
-        Number of times that ten folds of their own are drawn for the named boosted trees of small
-        tables; 0: they have the folds of the layer. Folds of their own lower the loss in
-        classification by about 1 %, and have no effect in regression.
-    """
+    """Values of parameters that are left at "auto"."""
 
     n_layers: int = 2
     n_estimators: int = 100
-    without: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()  # names that "auto" leaves out of the members
+    # Parameters of the named symmetric boosted trees.
     boosting: dict[str, Any] = field(default_factory=dict)
+    # Depths of these trees that are compared, for classification and for regression. Depth 8 has
+    # 0.996 times the loss in regression, and 0.999 times in classification.
     depths: tuple[int, ...] = (6, 4, 2)
     number_depths: tuple[int, ...] = (8, 6, 4, 2)
+    # Number of times that ten folds of their own are drawn for the named boosted trees of small
+    # tables; 0: they have the folds of the layer. Folds of their own lower the loss in
+    # classification by about 1 %, and have no effect in regression.
     repeats: int = 1
     number_repeats: int = 0
 

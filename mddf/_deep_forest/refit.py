@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +10,11 @@ import numpy as np
 
 from mddf._base.deadline import TimeIsUp
 from mddf._base.serialization import to_plain
-from mddf._deep_forest.fit_report import FitReport
+from mddf._deep_forest.fit_report import FitReport, Leaderboard
 from mddf._deep_forest.layers import DeepLayer, FittedMember
-from mddf._deep_forest.leaderboard import Leaderboard
-from mddf._deep_forest.stack import GrownLayer, Stack
+from mddf._deep_forest.stack import GrownLayer, OutOfFoldLayer, Stack
 from mddf._training.layer_trainer import LayerInput, LayerJob, Split
-from mddf._training.seeds import Purpose, Seeds
+from mddf._training.seeds import Purpose
 
 # Share of the remaining time for a refit on all samples. Set by hand.
 _REFIT_SHARE = 0.85
@@ -32,24 +30,12 @@ class KeptLayers:
 
 def keep_layers(
     stack: Stack,
-    seeds: Seeds,
     report: FitReport,
-    leaderboard: Leaderboard,
+    leaderboard: Leaderboard,  # the "bytes" of its rows are set
     *,
-    refit: bool,
+    refit: bool,  # whether members are trained once more on all samples
 ) -> KeptLayers:
-    """Keep the layers up to the last one with a weight, and the members that are needed.
-
-    Parameters
-    ----------
-    stack : Stack
-    seeds : Seeds
-    report : FitReport
-    leaderboard : Leaderboard
-        The "bytes" of its rows are set.
-    refit : bool
-        Whether members are trained once more on all samples.
-    """
+    """Keep the layers up to the last one with a weight, and the members that are needed."""
     weights = stack.weights_by_layer()
     while len(weights) > 1 and not weights[-1].any():
         weights.pop()
@@ -57,46 +43,39 @@ def keep_layers(
     vectors = []
     for number, layer_weights in enumerate(weights):
         layer = stack.layers[number]
-        # Members without a weight are kept if the next layer sees their vectors.
+        trained = layer.trained
+        # Members without a weight are kept if their vectors are passed on to the next layer.
         has_next = number + 1 < len(weights)
         inputs = layer.inputs if has_next else []
-        kept = [i for i in range(len(layer.members)) if layer_weights[i] > 0 or i in inputs]
-        models = {i: layer.models[i] for i in kept}
+        kept = [i for i, weight in enumerate(layer_weights) if weight > 0 or i in inputs]
+        models = {i: trained.models[i] for i in kept}
         if refit:
-            models |= _refitted_in_time(stack, number, kept, seeds, report)
+            models |= _refitted_in_time(stack, number, kept, report)
         leaf_scale = stack.trainer.task.leaf_scale
         members = [
             _fitted_member(layer, i, models[i], float(layer_weights[i]), leaf_scale) for i in kept
         ]
-        _set_bytes(leaderboard.rows, number, members)
-        vectors.append(layer.vectors[kept])
+        sizes = {member.name: len(pickle.dumps(to_plain(member.models))) for member in members}
+        for row in leaderboard.rows:
+            if row["layer"] == number + 1:
+                row["bytes"] = sizes.get(row["member"], 0)
+        vectors.append(trained.vectors[kept])
         before = stack.layers[number - 1].features if number else None
-        no_columns = stack.trainer.table.bins.columns(0, 0)
         fitted_layer = DeepLayer(
             members,
             inputs=[kept.index(i) for i in inputs],
             average_weights=layer.average_weights if has_next else None,
-            bins=no_columns if before is None else before.bins,
-            tried=None if number else _importances_without_forests(layer, members),
+            bins=stack.trainer.table.bins.columns(0, 0) if before is None else before.bins,
+            tried=None if number else _importances_without_forests(trained, members),
         )
         layers.append(fitted_layer)
     return KeptLayers(layers, vectors)
 
 
-def _set_bytes(
-    rows: Sequence[dict[str, Any]], number: int, members: Sequence[FittedMember]
-) -> None:
-    """Set the size of the models in a layer's rows of the leaderboard."""
-    sizes = {member.name: len(pickle.dumps(to_plain(member.models))) for member in members}
-    for row in rows:
-        if row["layer"] == number + 1:
-            row["bytes"] = sizes.get(row["member"], 0)
-
-
 def _fitted_member(
     layer: GrownLayer, i: int, models: list[Any], weight: float, leaf_scale: float | np.ndarray
 ) -> FittedMember:
-    spec = layer.members[i]
+    spec = layer.trained.members[i]
     importances = None
     if spec.is_forest:
         importances = np.sum([result.importances for result in models], axis=0)
@@ -114,7 +93,7 @@ def _fitted_member(
 
 
 def _importances_without_forests(
-    layer: GrownLayer, members: list[FittedMember]
+    layer: OutOfFoldLayer, members: list[FittedMember]
 ) -> list[np.ndarray] | None:
     """Importances to all forests that were trained, if none is kept."""
     if any(member.is_forest for member in members):
@@ -128,12 +107,12 @@ def _importances_without_forests(
 
 
 def _refitted_in_time(
-    stack: Stack, number: int, kept: list[int], seeds: Seeds, report: FitReport
+    stack: Stack, number: int, kept: list[int], report: FitReport
 ) -> dict[int, list[Any]]:
     """Refitted models by the members' numbers; none if the time does not suffice."""
     try:
         with stack.trainer.clock.cut(_REFIT_SHARE, whole=True):
-            return _refitted(stack, number, kept, seeds)
+            return _refitted(stack, number, kept)
     except TimeIsUp:
         report.add_cut(
             f"layer {number + 1}",
@@ -143,12 +122,13 @@ def _refitted_in_time(
         return {}
 
 
-def _refitted(stack: Stack, number: int, kept: list[int], seeds: Seeds) -> dict[int, list[Any]]:
+def _refitted(stack: Stack, number: int, kept: list[int]) -> dict[int, list[Any]]:
     """Models of all samples. Boosted trees keep the models of the folds."""
     trainer = stack.trainer
     layer = stack.layers[number]
+    members = layer.trained.members
     splits = [Split(trainer.all_rows, None)]
-    forests = [i for i in kept if layer.members[i].is_forest]
+    forests = [i for i in kept if members[i].is_forest]
     models: dict[int, list[Any]] = {}
     if forests:
         columns = trainer.feature_columns
@@ -157,16 +137,16 @@ def _refitted(stack: Stack, number: int, kept: list[int], seeds: Seeds) -> dict[
         job = LayerJob(
             LayerInput(columns, layer.reweighting),
             splits,
-            seeds.entropy_for(Purpose.REFITTED_FORESTS, number),
+            trainer.seeds.entropy_for(Purpose.REFITTED_FORESTS, number),
             f"layer {number + 1} on all samples",
         )
         factor = trainer.task.refit_tree_factor
-        results = trainer.grow_all([layer.members[i].in_full(factor) for i in forests], job)
+        results = trainer.grow_all([members[i].in_full(factor) for i in forests], job)
         models = dict(zip(forests, results, strict=True))
     for i in kept:
-        spec = layer.members[i]
+        spec = members[i]
         if not (spec.is_forest or spec.is_boosted):
-            entropy = seeds.entropy_for(Purpose.REFITTED_ESTIMATORS, i)
+            entropy = trainer.seeds.entropy_for(Purpose.REFITTED_ESTIMATORS, i)
             fits = trainer.fit_member(spec, splits, entropy)
             models[i] = [model for model, _ in fits]
     return models

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.messages import Renamed
@@ -17,8 +18,7 @@ from mddf._ensemble.conformal import Scores, check_coverage, counted, warn_of_fe
 from mddf._fitted.base_estimators import TableRegressor
 from mddf._fitted.batching import BlockResults, row_blocks
 from mddf._input.reading import read_table
-from mddf._members.members import AUTO_REGRESSORS, named_regressors, resolve_members
-from mddf._members.spec import MemberSpec
+from mddf._members.members import AUTO_REGRESSORS, Makers, named_regressors
 from mddf._targets.kernel_targets import Units, Values, read_values
 from mddf._targets.weights import row_weights
 from mddf._training.seeds import Purpose
@@ -134,9 +134,9 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
     without a weight there are left out. Later layers are evaluated on nested folds, as the notes
     of `DeepForestClassifier` describe.
 
-    Networks are those of `DeepForestClassifier`, but with 32 units and without dropout. They are
-    fitted to all outputs at once by squared error, in at most 200 epochs, and predict within the
-    range of the targets.
+    Networks are built as in `DeepForestClassifier`, but with 32 units and without dropout. They
+    are fitted to all outputs at once by squared error, in at most 200 epochs, and predict within
+    the range of the targets.
 
     References
     ----------
@@ -161,18 +161,16 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         "min_samples_leaf_", lambda leaves: {k: {"min_samples_leaf": n} for k, n in leaves.items()}
     )
 
+    _auto_members = AUTO_REGRESSORS
     _units: Units
 
     def _store_outcome(self, policy: DeepForestPolicy) -> None:
         task = policy.trainer.task
         forecast = policy.stack.average.forecast
-        self.min_samples_leaf_ = {
-            kind: options["min_samples_leaf"] for kind, options in policy.forest_options.items()
-        }
         self.oof_prediction_ = self._in_shape(self._units.restore(forecast))
         errors = np.abs(forecast - task.target)
         fit = fit_error_scale(
-            policy.trainer, errors, policy.seeds.entropy_for(Purpose.ERROR_SCALE)
+            policy.trainer, errors, policy.trainer.seeds.entropy_for(Purpose.ERROR_SCALE)
         )
         self._error_scale = fit.error_scale
         relative_errors = errors / fit.out_of_fold_scales
@@ -180,7 +178,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         self._errors = [Scores.from_values(column, weights) for column in errors.T]
         self._ratios = [Scores.from_values(column, weights) for column in relative_errors.T]
 
-    def _read_target(self, y: Any, sample_weight: np.ndarray | None) -> Target:
+    def _read_target(self, y: npt.ArrayLike, sample_weight: np.ndarray | None) -> Target:
         y = read_values(y)
         Values.from_targets(y, sample_weight).warn_of_underflow(sample_weight)
         units = Units.from_targets(y, sample_weight)
@@ -192,17 +190,8 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
             y=y[:, 0] if y.shape[1] == 1 else y,
         )
 
-    def _resolve_members(self, task: Task, categorical: np.ndarray) -> list[MemberSpec]:
-        makers = named_regressors(self._resolved_preset().n_estimators, categorical)
-        return resolve_members(
-            self._member_list_for(AUTO_REGRESSORS),
-            makers,
-            AUTO_REGRESSORS,
-            "regressor",
-            n_features=len(categorical),
-            max_bins=self.max_bins,
-            own_parameters=self._own_parameters(),
-        )
+    def _member_makers(self, categorical: np.ndarray, task: Task) -> Makers:
+        return named_regressors(self._resolved_preset().n_estimators, categorical)
 
     @property
     def _n_columns(self) -> int:

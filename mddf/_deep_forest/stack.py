@@ -10,14 +10,14 @@ import numpy as np
 
 from mddf._binning.bins import apply_bins
 from mddf._deep_forest.fold_trainer import Features, FoldTrainer
-from mddf._deep_forest.out_of_fold_layer import OutOfFoldLayer
 from mddf._ensemble.blending import Calibration
 from mddf._ensemble.margin_loss import class_margins
 from mddf._fitted.vector_layout import columns_of
 from mddf._members.spec import MemberSpec
 from mddf._training.tasks import Task
+from mddf._trees.grower import GrowthResult
 
-# If vectors have more columns in all, the next layer sees their weighted mean. This bounds the
+# If vectors have more columns in all, the next layer gets their weighted mean. This bounds the
 # spare columns of the table, and the time that their splits take. Set by hand.
 MOST_COLUMNS = 300
 # Later layers have the two kinds of forests with the least losses in the first layer. More kinds
@@ -25,96 +25,112 @@ MOST_COLUMNS = 300
 _N_LATER_FORESTS = 2
 
 
-@dataclass
-class GrownLayer:
-    """A layer with its out-of-fold vectors.
-
-    Attributes
-    ----------
-    members : list of MemberSpec
-    vectors : ndarray of shape (n_members, n_samples, n_columns)
-    votes : ndarray of shape (n_members, n_samples, n_columns)
-        Vectors raised to the members' exponents.
-    exponents : list of float
-    models : list of list
-        Models of the folds for each member.
-    seconds : ndarray of shape (n_members,)
-    strength : float
-        Strength of the reweighting of its samples.
-    reweighting : ndarray of shape (n_samples,) or None
-        Factors of the samples' weights.
-    inputs : list of int
-        Members whose vectors the next layer sees.
-    average_weights : ndarray or None
-        Weights of the mean of these vectors, if the next layer sees only the mean.
-    features : Features or None
-        What the next layer sees.
-    pruned_importances : tuple of ndarray
-        Importances of forests that were left out after the first fold.
-    """
+@dataclass(frozen=True)
+class OutOfFoldLayer:
+    """Members that were trained on all folds, with their predictions of the held-out rows."""
 
     members: list[MemberSpec]
-    vectors: np.ndarray
-    votes: np.ndarray
-    exponents: list[float]
+    vectors: np.ndarray  # (n_members, n_samples, n_columns)
+    # For each member, the models of the folds, if they are kept; growth results of forests.
     models: list[Any]
-    seconds: np.ndarray
+    seconds: np.ndarray  # (n_members,)
+    # Rows of the leaderboard of members that were left out after the first fold.
+    pruned: list[dict[str, Any]]
+    # Strength with which losses of margins reweighted the samples of a later layer.
     strength: float = 0.0
-    reweighting: np.ndarray | None = None
-    inputs: list[int] = field(default_factory=list)
-    average_weights: np.ndarray | None = None
-    features: Features | None = None
+    # Importances of the forests among the members that were left out.
     pruned_importances: tuple[np.ndarray, ...] = ()
+
+    def to_store(self) -> tuple[Any, ...]:
+        """Return names, chosen parameters, arrays and plain models, for a checkpoint."""
+        models = [
+            [(result.trees, result.importances) for result in models_of_folds]
+            if member.is_forest
+            else models_of_folds
+            for member, models_of_folds in zip(self.members, self.models, strict=True)
+        ]
+        names = [(member.name, member.chosen) for member in self.members]
+        return (
+            names,
+            self.vectors,
+            models,
+            self.seconds,
+            self.pruned,
+            self.strength,
+            list(self.pruned_importances),
+        )
+
+    @classmethod
+    def from_stored(
+        cls,
+        members: list[MemberSpec],
+        trainer: FoldTrainer,
+        parts: Sequence[Any],
+    ) -> OutOfFoldLayer:
+        """Restore a layer of some of these members from the parts of `to_store`."""
+        names, vectors, models, seconds, pruned, strength, pruned_importances = parts
+        by_name = {member.name: member for member in members}
+        kept_members = [by_name[name].with_chosen(chosen) for name, chosen in names]
+        shape = len(kept_members), trainer.n_samples, trainer.task.n_columns
+        if vectors.shape != shape or seconds.shape != shape[:1]:
+            raise ValueError(f"its vectors must have shape {shape}")
+        models = [
+            [GrowthResult(trees, importances=importances) for trees, importances in of_folds]
+            if member.is_forest
+            else of_folds
+            for member, of_folds in zip(kept_members, models, strict=True)
+        ]
+        return cls(
+            kept_members,
+            vectors,
+            models,
+            seconds,
+            pruned,
+            strength=strength,
+            pruned_importances=tuple(pruned_importances),
+        )
+
+
+@dataclass
+class GrownLayer:
+    """A trained layer in the stack, with the input that it gives the next layer."""
+
+    trained: OutOfFoldLayer
+    votes: np.ndarray  # like the vectors, raised to the members' exponents
+    exponents: list[float]
+    seconds: np.ndarray  # (n_members,)
+    reweighting: np.ndarray | None = None  # (n_samples,): factors of the samples' weights
+    inputs: list[int] = field(default_factory=list)  # members whose vectors are passed on
+    # Weights of the mean of these vectors, if only the mean is passed on.
+    average_weights: np.ndarray | None = None
+    features: Features | None = None  # input of the next layer
 
     @classmethod
     def from_out_of_fold(cls, task: Task, layer: OutOfFoldLayer) -> GrownLayer:
         """Fit the exponents of the members."""
         exponents = [task.member_exponent(vectors) for vectors in layer.vectors]
-        votes = [
-            task.sharpened(vectors, exponent)
-            for vectors, exponent in zip(layer.vectors, exponents, strict=True)
-        ]
-        return cls(
-            layer.members,
-            layer.vectors,
-            np.stack(votes),
-            exponents,
-            layer.models,
-            layer.seconds,
-            strength=layer.strength,
-            pruned_importances=layer.pruned_importances,
-        )
+        votes = map(task.sharpened, layer.vectors, exponents)
+        return cls(layer, np.stack(list(votes)), exponents, layer.seconds)
 
     def best_forests(self, task: Task) -> list[MemberSpec]:
         """Forests of least loss, which are the members of later layers."""
         losses = [
             (task.mean_loss(vote), i)
-            for i, (member, vote) in enumerate(zip(self.members, self.votes, strict=True))
+            for i, (member, vote) in enumerate(zip(self.trained.members, self.votes, strict=True))
             if member.is_forest
         ]
         best = sorted(losses)[:_N_LATER_FORESTS]
-        return [self.members[i] for i in sorted(i for _, i in best)]
+        return [self.trained.members[i] for i in sorted(i for _, i in best)]
 
 
 @dataclass(frozen=True)
 class Average:
-    """Out-of-fold weighted average of the members of some layers.
+    """Out-of-fold weighted average of the members of some layers."""
 
-    Attributes
-    ----------
-    weights : ndarray of shape (n_members,)
-        Weights of the members of all layers.
-    mean : ndarray of shape (n_samples, n_columns)
-        Weighted mean of the votes.
-    calibration : Calibration
-    forecast : ndarray of shape (n_samples, n_columns)
-        Calibrated mean.
-    """
-
-    weights: np.ndarray
-    mean: np.ndarray
+    weights: np.ndarray  # (n_members,): weights of the members of all layers
+    mean: np.ndarray  # (n_samples, n_columns): weighted mean of the votes
     calibration: Calibration
-    forecast: np.ndarray
+    forecast: np.ndarray  # (n_samples, n_columns): calibrated mean
 
     @classmethod
     def from_layers(cls, task: Task, layers: Sequence[GrownLayer]) -> Average:
@@ -134,20 +150,9 @@ def weighted_mean(
 
 
 class Stack:
-    """The layers so far.
+    """The layers so far."""
 
-    Parameters
-    ----------
-    trainer : FoldTrainer
-
-    Attributes
-    ----------
-    layers : list of GrownLayer
-    average : Average
-        As soon as there is a layer.
-    """
-
-    average: Average
+    average: Average  # as soon as there is a layer
 
     def __init__(self, trainer: FoldTrainer) -> None:
         self.trainer = trainer
@@ -168,36 +173,36 @@ class Stack:
 
     def weights_by_layer(self) -> list[np.ndarray]:
         """Weights of the members of each layer."""
-        ends = np.cumsum([len(layer.members) for layer in self.layers])
+        ends = np.cumsum([len(layer.trained.members) for layer in self.layers])
         return np.split(self.average.weights, ends[:-1])
 
     def has_weighted_forest(self) -> bool:
         """Whether a forest has a weight above 0."""
-        members = [member for layer in self.layers for member in layer.members]
+        members = [member for layer in self.layers for member in layer.trained.members]
         return any(
             member.is_forest and weight > 0
             for member, weight in zip(members, self.average.weights, strict=True)
         )
 
     def features_for(self, number: int) -> Features:
-        """Out-of-fold features that layer `number` sees of the one before."""
+        """Out-of-fold features that the layer before passes on to layer `number`."""
         before = self.layers[number - 1]
         if before.features is None:
             self._choose_inputs(number - 1)
-            vectors = columns_of(before.vectors[before.inputs], before.average_weights)
+            vectors = columns_of(before.trained.vectors[before.inputs], before.average_weights)
             before.features = self.trainer.bin_features(vectors)
         return before.features
 
     def _choose_inputs(self, number: int) -> None:
-        """Choose the members whose vectors are passed on: those with a weight, or all."""
+        """Choose the members whose vectors are passed on: members with a weight, or all."""
         layer = self.layers[number]
         weights = self.weights_by_layer()[number]
         layer.inputs = np.flatnonzero(weights if weights.any() else weights + 1).tolist()
-        if len(layer.inputs) > MOST_COLUMNS // layer.vectors.shape[2]:
+        if len(layer.inputs) > MOST_COLUMNS // layer.trained.vectors.shape[2]:
             layer.average_weights = weights[layer.inputs] / weights.sum()
 
     def codes_for(self, number: int, vectors: np.ndarray) -> np.ndarray:
-        """Codes that layer `number` sees of the inputs' vectors (n_inputs, n_rows, n_columns)."""
+        """Input codes of layer `number` from vectors (n_inputs, n_rows, n_columns)."""
         average_weights = self.layers[number - 1].average_weights
         return apply_bins(columns_of(vectors, average_weights), self.features_for(number).bins)
 

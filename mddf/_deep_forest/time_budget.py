@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
 
@@ -14,7 +13,7 @@ from mddf._deep_forest.fit_report import Candidate, FitReport
 from mddf._deep_forest.fold_trainer import FoldTrainer
 from mddf._members.spec import MemberSpec
 from mddf._training.layer_trainer import LayerInput, LayerJob, Split
-from mddf._training.seeds import Purpose, Seeds
+from mddf._training.seeds import Purpose
 
 # Share of the time that forests get: boosted trees, estimators and a refit need the rest.
 _FOREST_SHARE = 0.35
@@ -37,14 +36,14 @@ class TimeBudget:
     allows_trials: bool
 
 
-def seconds_per_tree(forest: MemberSpec, trainer: FoldTrainer, seeds: Seeds) -> float:
+def seconds_per_tree(forest: MemberSpec, trainer: FoldTrainer) -> float:
     """Time that a tree of all rows takes, measured on a few trees."""
     n_trees = 2 * job_count(trainer.n_jobs, forest.model.n_estimators)
     trial = replace(forest, model=clone(forest.model).set_params(n_estimators=n_trees))
     job = LayerJob(
         LayerInput(trainer.feature_columns),
         [Split(trainer.all_rows, None)],
-        seeds.entropy_for(Purpose.TIMED_TREES),
+        trainer.seeds.entropy_for(Purpose.TIMED_TREES),
         "a few trees",
     )
     start = monotonic()
@@ -53,9 +52,9 @@ def seconds_per_tree(forest: MemberSpec, trainer: FoldTrainer, seeds: Seeds) -> 
 
 
 def fit_into_time(
-    members: list[MemberSpec], trainer: FoldTrainer, seeds: Seeds, report: FitReport
+    members: list[MemberSpec], trainer: FoldTrainer, report: FitReport
 ) -> TimeBudget:
-    """Reduce forests to those that fit into the time.
+    """Reduce the forests and their trees to the number that fits into the time.
 
     Warns if the time suffices for less than a few trees of one forest.
     """
@@ -63,7 +62,7 @@ def fit_into_time(
     forests = [member for member in members if member.is_forest]
     if not (clock.runs and forests):
         return TimeBudget(members, allows_trials=True)
-    seconds = seconds_per_tree(forests[0], trainer, seeds)
+    seconds = seconds_per_tree(forests[0], trainer)
     n_trees_in_time = _FOREST_SHARE * max(0.0, clock.left) / seconds
     n_forests_per_member = len(trainer.folds) + trainer.task.refit_tree_factor
     n_trees = sum(forest.model.n_estimators for forest in forests) * n_forests_per_member
@@ -88,22 +87,13 @@ def fit_into_time(
                 f"time_limit={clock.limit:g} is too short for this table: there is one forest, of "
                 f"{n_trees} trees or fewer for each fold, which may take longer"
             )
-    return TimeBudget(
-        _with_forests(members, forests),
-        allows_trials=_TRIAL_SHARE * n_trees_in_time > _TREES_OF_TRIALS,
-    )
-
-
-def _with_forests(
-    members: Sequence[MemberSpec], forests: Sequence[MemberSpec]
-) -> list[MemberSpec]:
-    """The members with these forests in place of their own."""
     by_name = {forest.name: forest for forest in forests}
-    return [
+    members_in_time = [
         by_name.get(member.name, member)
         for member in members
         if not member.is_forest or member.name in by_name
     ]
+    return TimeBudget(members_in_time, _TRIAL_SHARE * n_trees_in_time > _TREES_OF_TRIALS)
 
 
 def _with_share_of_trees(forest: MemberSpec, share: float) -> MemberSpec:

@@ -18,7 +18,7 @@ from mddf._members.screening import is_wide
 from mddf._members.spec import MemberSpec
 from mddf._targets.weights import mean_error, n_counted
 from mddf._training.layer_trainer import LayerInput, LayerJob, Split, splits_from_folds
-from mddf._training.seeds import Purpose, Seeds
+from mddf._training.seeds import Purpose
 from mddf._training.tasks import Task
 from mddf._trees import grower
 
@@ -56,7 +56,6 @@ def choose_forest_options(
     member: MemberSpec,
     options: list[dict[str, int]],
     trainer: FoldTrainer,
-    seeds: Seeds,
     report: FitReport,
 ) -> dict[str, int]:
     """Options of a forest with the least loss on rows that its trees did not see.
@@ -65,7 +64,7 @@ def choose_forest_options(
     """
     if trainer.n_samples < _MIN_ROWS:
         return options[0]
-    entropy = seeds.entropy_for(Purpose.FOREST_OPTIONS)
+    entropy = trainer.seeds.entropy_for(Purpose.FOREST_OPTIONS)
     losses = [
         _trial_losses(clone(member.model).set_params(**trial), trainer, entropy)
         for trial in options
@@ -145,13 +144,7 @@ def reweighting_factors(
     strength: float,
     rows: np.ndarray | None = None,
 ) -> np.ndarray | None:
-    """Factors of the weights of some rows, or of all, by the losses of their margins.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,) or None
-        1 for other rows; None if all rows count alike.
-    """
+    """Factors of the weights of some rows, or of all, by the losses of their margins."""
     if not strength:
         return None
     rows = trainer.all_rows if rows is None else rows
@@ -178,16 +171,7 @@ def reweighting_trial_member(members: Sequence[MemberSpec]) -> MemberSpec:
 
 
 def choose_strength(losses: list[np.ndarray], task: Task, report: FitReport) -> float:
-    """Choose how strongly the second layer reweights samples by the losses of their margins.
-
-    Parameters
-    ----------
-    losses : list of ndarray
-        Calibrated losses on the first outer fold for each of `STRENGTHS`.
-    task : Task
-        Task of these rows.
-    report : FitReport
-    """
+    """Choose how strongly the second layer reweights samples by the losses of their margins."""
     options = [{"strength": strength} for strength in STRENGTHS]
     best, candidates = _choose(options, losses, task.weight)
     report.add("reweighting", candidates, n_rows=len(task.target), n_folds=1)
@@ -196,19 +180,12 @@ def choose_strength(losses: list[np.ndarray], task: Task, report: FitReport) -> 
 
 @dataclass(frozen=True)
 class BoostingChoice:
-    """Options that are chosen for boosted trees.
-
-    Attributes
-    ----------
-    options : dict
-    first_fold_vectors : ndarray or None
-        Predictions of the rows that the first fold holds out; None without a comparison.
-    is_settled : bool
-        Whether more rounds would not lower the loss. Unknown if the time may have ended them.
-    """
+    """Options that are chosen for boosted trees."""
 
     options: dict[str, float]
+    # Predictions of the rows that the first fold holds out; None without a comparison.
     first_fold_vectors: np.ndarray | None = None
+    # Whether more rounds would not lower the loss. Unknown if the time may have ended them.
     is_settled: bool = False
 
 

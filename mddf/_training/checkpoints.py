@@ -47,17 +47,11 @@ class Checkpoint:
     A file appears under its name when it is complete. It holds the number of its layer, and what
     the fit depends on, and ends with a checksum, so that damaged or renamed files are refused.
     Errors of the file system (OSError) name the parameter.
-
-    Parameters
-    ----------
-    folder : str or path
-    fit : dict of str to str
-        What the fit depends on, from `description`.
     """
 
-    def __init__(self, folder: Any, fit: dict[str, str]) -> None:
+    def __init__(self, folder: str | os.PathLike[str], fit: dict[str, str]) -> None:
         self.folder = Path(folder)
-        self.fit = fit
+        self.fit = fit  # what the fit depends on, from `description`
         with self._named():
             self.folder.mkdir(parents=True, exist_ok=True)
             # Whether files can be written is known before a layer has taken its time.
@@ -77,20 +71,7 @@ class Checkpoint:
         return self.folder / f"layer-{number + 1:03}.npz"
 
     def load(self, number: int, read: Callable[..., Layer]) -> Layer | None:
-        """Load a layer; None if there is no file of it.
-
-        Parameters
-        ----------
-        number : int
-            From 0.
-        read : callable
-            Makes a layer from the parts that `save` got, where tuples have become lists.
-
-        Raises
-        ------
-        ValueError
-            If the file is damaged, of another layer or of another fit.
-        """
+        """Load a layer; None if there is no file of it."""
         path = self._path(number)
         if not path.exists():
             return None
@@ -173,16 +154,8 @@ def _unreadable(path: Path, why: str) -> str:
     )
 
 
-def description(estimator: Any, **inputs: Any) -> dict[str, str]:
-    """Everything on which a fit depends: parameters, release, format, and hashes of the inputs.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Its random_state has to be a number.
-    **inputs : list of ndarray
-        From `fit_inputs`.
-    """
+def description(estimator: BaseEstimator, **inputs: list[np.ndarray]) -> dict[str, str]:
+    """Everything on which a fit depends: parameters, release, format, and hashes of the inputs."""
     seed = estimator.random_state
     if not isinstance(seed, int | np.integer):
         raise ValueError(
@@ -201,30 +174,19 @@ def description(estimator: Any, **inputs: Any) -> dict[str, str]:
 
 
 def fit_inputs(
-    table: BinnedTable,
-    y: np.ndarray,
-    sample_weight: np.ndarray | None,
+    table: BinnedTable,  # its bins depend on the weights
+    y: np.ndarray,  # (n_samples,)
+    sample_weight: np.ndarray | None,  # (n_samples,)
     groups: np.ndarray | None,
     *,
+    # Folds that `cv` gives. The name of a splitter does not determine its folds.
     folds: Folds | None = None,
+    # (n_samples, n_features): features as numbers, for members that are not forests.
     numbers: np.ndarray | None = None,
+    # Levels of columns with many categories, for boosted trees.
     levels: CategoryLevels | None = None,
 ) -> dict[str, list[np.ndarray]]:
-    """Arrays of a fit's inputs by name. X comes last, since its bins depend on the others.
-
-    Parameters
-    ----------
-    table : BinnedTable
-        Its bins depend on the weights.
-    y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-    sample_weight, groups : array of shape (n_samples,) or None
-    folds : list of (ndarray, ndarray), default=None
-        Folds that `cv` gives. The name of a splitter does not determine its folds.
-    numbers : ndarray of shape (n_samples, n_features), default=None
-        Features as numbers, for members that are not forests.
-    levels : CategoryLevels or None, default=None
-        Levels of columns with many categories, for boosted trees.
-    """
+    """Arrays of a fit's inputs by name. X comes last, since its bins depend on the others."""
     more = [*([] if numbers is None else [numbers]), *([] if levels is None else [levels.numbers])]
     inputs = {
         "y": [y],
@@ -287,7 +249,7 @@ def _outline(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     raise TypeError(f"a checkpoint holds arrays, numbers and text, got {short(value)}")
 
 
-def _filled(outline: Any, arrays: Any) -> Any:
+def _filled(outline: Any, arrays: dict[str, np.ndarray]) -> Any:
     """Undo `_outline`; tuples have become lists."""
     if isinstance(outline, list):
         return [_filled(item, arrays) for item in outline]

@@ -32,7 +32,7 @@ class LayerPolicy(ABC, Generic[Proposal, Layer, Evaluation]):
 
     @abstractmethod
     def propose(self, number: int) -> Proposal | Stop:
-        """Decide which members the next layer has and what they see."""
+        """Decide about the members of the next layer and their input."""
 
     @abstractmethod
     def train(self, number: int, proposal: Proposal) -> Layer | Stop:

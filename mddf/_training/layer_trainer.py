@@ -10,10 +10,12 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from mddf._base.deadline import Clock
 from mddf._base.memmap import put_aside
 from mddf._binning.binned_table import BinnedTable
 from mddf._core import HeldOut, Sampling
 from mddf._fitted.vector_layout import GRAIN, rounded, select_columns
+from mddf._forest.base import Forest
 from mddf._members.dataframes import FrameMaker
 from mddf._members.external_training import TrainingData, fit_external
 from mddf._members.spec import MemberSpec
@@ -47,44 +49,24 @@ def splits_from_folds(folds: Folds, *, keep: bool = False) -> list[Split]:
 
 @dataclass(frozen=True)
 class LayerInput:
-    """Columns that a layer sees, and weights by which it samples.
-
-    Attributes
-    ----------
-    columns : ndarray of int32
-        Columns of the table.
-    reweighting : ndarray of shape (n_samples,) or None
-        Factors of the samples' weights.
-    redraw : bool
-        Draw samples in proportion to these factors rather than weight them.
-    added : ndarray of shape (n_samples, n_added) or None
-        Last columns of the table as numbers, for members that are not forests.
-    """
+    """Input columns of a layer, and factors of its samples' weights."""
 
     columns: np.ndarray
-    reweighting: np.ndarray | None = None
-    redraw: bool = True
+    reweighting: np.ndarray | None = None  # (n_samples,): factors of the samples' weights
+    redraw: bool = True  # draw samples in proportion to these factors rather than weight them
+    # (n_samples, n_added): last columns of the table as numbers, for members that are not
+    # forests.
     added: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
 class LayerJob:
-    """Input, splits and seeds on which members of a layer are trained.
-
-    Attributes
-    ----------
-    layer_input : LayerInput
-    splits : sequence of Split
-    entropy : sequence of int
-        Entropy of the random streams.
-    description : str
-        Text of the progress bar.
-    """
+    """Input, splits and seeds on which members of a layer are trained."""
 
     layer_input: LayerInput
     splits: Sequence[Split]
-    entropy: Sequence[int]
-    description: str = "layer"
+    entropy: Sequence[int]  # entropy of the random streams
+    description: str = "layer"  # text of the progress bar
 
 
 class OutOfFoldAggregator(Protocol):
@@ -151,54 +133,30 @@ class MeanOfFolds:
 
 @dataclass
 class TrainedMember:
-    """A member that was trained on all splits.
+    """A member that was trained on all splits."""
 
-    Attributes
-    ----------
-    models : list
-        One for each split: a `GrowthResult` without its sums, or a fitted estimator.
-    vectors : ndarray of shape (n_samples, n_columns)
-        Predictions of the held-out rows.
-    """
-
+    # One for each split: a `GrowthResult` without its sums, or a fitted estimator.
     models: list[Any] = field(default_factory=list)
+    # (n_samples, n_columns): predictions of the held-out rows.
     vectors: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class LayerTrainer:
-    """Trains members of layers on a binned table.
+    """Trains members of layers on a binned table."""
 
-    Attributes
-    ----------
-    table : BinnedTable
-        The features, followed by spare columns for the features that a layer adds.
-    n_features : int
-        Number of features.
-    numbers : ndarray of shape (n_samples, n_features) or None
-        The features as numbers, for members that are not forests.
-    task : Task
-    weights : RowWeights
-    order : ndarray of int32 of shape (n_samples,)
-        All rows in their canonical order, from which bootstraps draw.
-    n_jobs : int or None
-    show_progress : bool
-        Whether a progress bar counts trees.
-    """
-
+    # The features, followed by spare columns for the features that a layer adds.
     table: BinnedTable
     n_features: int
+    # (n_samples, n_features): the features as numbers, for members that are not forests.
     numbers: np.ndarray | None
     task: Task
     weights: RowWeights
+    # (n_samples,): all rows in their canonical order, from which bootstraps draw.
     order: np.ndarray
     n_jobs: int | None = None
-    show_progress: bool = False
-
-    @property
-    def growing_limits(self) -> dict[str, Any]:
-        """Arguments `until` and `whole` of `grower.growing`, if there is a limit of time."""
-        return {}
+    clock: Clock = field(default_factory=Clock)  # without a limit by default
+    show_progress: bool = False  # whether a progress bar counts trees
 
     @property
     def n_samples(self) -> int:
@@ -222,7 +180,7 @@ class LayerTrainer:
     def columns_for(
         self, member: MemberSpec, columns: np.ndarray, train: np.ndarray
     ) -> np.ndarray:
-        """Columns that a forest sees of those that its layer sees: here all."""
+        """Input columns of a forest, out of the columns of its layer: here all."""
         return columns
 
     def grow_forests(
@@ -230,13 +188,7 @@ class LayerTrainer:
     ) -> Generator[tuple[grower.TreeJob, grower.GrowthResult]]:
         """Grow forests; yields the results for each member, for each split.
 
-        Parameters
-        ----------
-        members : dict of int to MemberSpec
-            By the numbers on which their seeds depend.
-        job : LayerJob
-        importances : bool, default=False
-            Whether importances of forests that are not kept are also returned.
+        `importances` asks for the importances of forests that are not kept.
         """
         tree_jobs = self._tree_jobs(members, job, importances)
         growing = grower.growing(
@@ -246,7 +198,8 @@ class LayerTrainer:
             n_jobs=self.n_jobs,
             verbose=self.show_progress,
             description=job.description,
-            **self.growing_limits,
+            until=self.clock.end,
+            whole=self.clock.whole,
         )
         with closing(growing):
             yield from zip(tree_jobs, growing, strict=True)
@@ -282,7 +235,7 @@ class LayerTrainer:
         return tree_jobs
 
     def _sampling(
-        self, forest: Any, max_samples: Any, split: Split, layer_input: LayerInput
+        self, forest: Forest[Any], max_samples: float | None, split: Split, layer_input: LayerInput
     ) -> Sampling:
         return plan_sampling(
             self.order,
@@ -338,27 +291,15 @@ class LayerTrainer:
         self,
         model: Any,
         splits: Sequence[Split],
-        entropy: Sequence[int],
+        entropy: Sequence[int],  # entropy of the random states
         *,
-        name: str = "",
+        name: str = "",  # name of the estimator in error messages
+        # By default, all features are the input, without reweighting.
         layer_input: LayerInput | None = None,
+        # Makes the data frames on which the estimator is fitted; None: it is fitted on arrays.
         frames: FrameMaker | None = None,
     ) -> list[EstimatorFit]:
-        """Fit clones of an estimator on splits of the rows, and predict the held-out rows.
-
-        Parameters
-        ----------
-        model : estimator
-        splits : sequence of Split
-        entropy : sequence of int
-            Entropy of the random states.
-        name : str, default=""
-            Name of the estimator in error messages.
-        layer_input : LayerInput, default=None
-            By default, the estimator sees all features and no reweighting.
-        frames : callable, default=None
-            Makes data frames of numbers, if the estimator is to see these.
-        """
+        """Fit clones of an estimator on splits of the rows, and predict the held-out rows."""
         assert self.numbers is not None
         X = self.numbers
         weights = self.weights.row
@@ -376,23 +317,6 @@ class LayerTrainer:
         )
         rows = [(split.train, split.held_out_rows()) for split in splits]
         return fit_external(model, data, rows, entropy=entropy, n_jobs=self.n_jobs, name=name)
-
-    def train_estimator(
-        self,
-        member: MemberSpec,
-        job: LayerJob,
-        aggregator: OutOfFoldAggregator,
-    ) -> TrainedMember:
-        """Fit a member that is not a forest, with the out-of-fold vectors of all rows."""
-        fits = self.fit_estimator(
-            member.model,
-            job.splits,
-            job.entropy,
-            name=member.name,
-            layer_input=job.layer_input,
-        )
-        vectors = self.out_of_fold_vectors(fits, job.splits, aggregator)
-        return TrainedMember([model for model, _ in fits], vectors)
 
     def out_of_fold_vectors(
         self,

@@ -47,23 +47,12 @@ CONSTRAINTS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class FitInputs:
-    """Checked inputs of fit, except for the target.
+    """Checked inputs of fit, except for the target."""
 
-    Attributes
-    ----------
-    X
-        As the user passed it.
-    table : Table
-        The same as typed columns.
-    sample_weight : ndarray of shape (n_samples,) or None
-    groups : array of shape (n_samples,) or None
-        As the user passed them.
-    """
-
-    X: Any
-    table: Table
-    sample_weight: np.ndarray | None
-    groups: npt.ArrayLike | None
+    X: Any  # as the user passed it
+    table: Table  # the same as typed columns
+    sample_weight: np.ndarray | None  # (n_samples,)
+    groups: npt.ArrayLike | None  # (n_samples,): as the user passed them
 
     @property
     def n_features(self) -> int:
@@ -96,15 +85,15 @@ class Layered(PredictsByStages, TransformerMixin):
     categorical_features: Any
     max_bins: int
     n_jobs: int | None
-    random_state: Any
-    checkpoint: Any
+    random_state: int | np.random.RandomState | None
+    checkpoint: str | PathLike[str] | None
     _seen: str  # fingerprint of the table of the fit
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: npt.ArrayLike,
         sample_weight: npt.ArrayLike | None = None,
         groups: npt.ArrayLike | None = None,
     ) -> Self:
@@ -118,10 +107,10 @@ class Layered(PredictsByStages, TransformerMixin):
         y : array of shape (n_samples,), or (n_samples, n_outputs) of a regressor
             Classes, which are numbers, strings or booleans; a regressor's are numbers.
         sample_weight : array of shape (n_samples,), default=None
-            Not negative. Bootstraps draw in proportion to it as many rows as have weight, unless
-            the forests say otherwise by `max_samples`; other trees count weight k as k equal rows.
-            To deep forests, whole numbers count copies of a sample, which decides how sure the
-            model is of what it learns: divide weights that are no counts by their mean.
+            Not negative. Bootstraps draw in proportion to it, as many rows as have weight or as
+            `max_samples` of the forests gives; other trees count weight k as k equal rows. Deep
+            forests count a whole weight k as k samples when they decide between models: divide
+            weights that are no counts by their mean.
         groups : array of shape (n_samples,), default=None
             Samples of one group are held out together, by a number of folds and by splitters
             that look at groups. With scikit-learn's metadata routing they are asked for if `cv`
@@ -139,7 +128,7 @@ class Layered(PredictsByStages, TransformerMixin):
     def fit_transform(
         self,
         X: Any,
-        y: Any,
+        y: npt.ArrayLike,
         sample_weight: npt.ArrayLike | None = None,
         groups: npt.ArrayLike | None = None,
     ) -> np.ndarray:
@@ -167,7 +156,7 @@ class Layered(PredictsByStages, TransformerMixin):
     def _fit(
         self,
         X: Any,
-        y: Any,
+        y: npt.ArrayLike,
         sample_weight: npt.ArrayLike | None,
         groups: npt.ArrayLike | None,
         *,
@@ -181,7 +170,11 @@ class Layered(PredictsByStages, TransformerMixin):
         raise NotImplementedError
 
     def _read_inputs(
-        self, X: Any, y: Any, sample_weight: npt.ArrayLike | None, groups: npt.ArrayLike | None
+        self,
+        X: Any,
+        y: npt.ArrayLike,
+        sample_weight: npt.ArrayLike | None,
+        groups: npt.ArrayLike | None,
     ) -> FitInputs:
         table = read_table(self, X, reset=True, categorical_features=self.categorical_features)
         check_lengths(X, y=y, groups=groups)
@@ -202,6 +195,7 @@ class Layered(PredictsByStages, TransformerMixin):
 
     def _open_checkpoint(self, inputs: dict[str, list[np.ndarray]]) -> Checkpoint:
         """Checkpoint of a fit on these inputs."""
+        assert self.checkpoint is not None
         with naming("checkpoint"):
             return Checkpoint(self.checkpoint, description(self, **inputs))
 

@@ -1,10 +1,11 @@
-"""Learning tasks of layers: a protocol, and the tasks of one output of classes or of numbers."""
+"""Learning tasks of layers: their base class, classification and regression."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from mddf._core import ClassTarget, ValueTarget
 from mddf._ensemble.blending import (
     UNCALIBRATED,
     Calibration,
+    by_output,
     calibration,
     error_weights,
     fit_exponent,
@@ -47,125 +49,110 @@ _SAMPLES_FOR_HALF_EVEN_WEIGHTS = 30
 # Members with a smaller weight are dropped. They hardly change the average, but cost memory and
 # prediction time.
 _MIN_WEIGHT = 0.05
+# Combinations of classes with fewer samples are merged into one stratum: with at most ten folds,
+# they could not be spread evenly.
+_MIN_SAMPLES_OF_STRATUM = 10
 
 
-class Task(Protocol):
+class Task(ABC):
     """Learning task of a layer: targets, and how forecasts of them are evaluated and combined.
 
     A forecast is an array of shape (n_samples, n_columns): class probabilities, or standardised
-    numbers. Its values for one sample are called a vector.
-
-    Attributes
-    ----------
-    target : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Class numbers, or numbers of mean 0 and variance 1.
-    n_columns : int
-        Numbers of a vector: classes or outputs.
-    weight : ndarray of shape (n_samples,) or None
-        Weights of the samples.
-    n_classes_per_output : list of int or None
-        Classes of each output, if there are several outputs of classes.
-    leaf_values : Values, ClassOutputs or None
-        Numbers that the leaves of trees hold; None if they hold class shares.
-    leaf_scale : float or ndarray of shape (n_outputs,)
-        Unit of these numbers.
-    score : callable or None
-        Score by which members are weighted and layers accepted; None for the loss.
-    score_name : str
-        Name of the score or loss.
-    printed_metrics : tuple of str
-        Metrics that `verbose` prints for each layer.
-    forest_options : dict of str to list of dict
-        Options that are compared for each kind of named forest.
-    min_samples_for_five_folds : int
-        With fewer samples, ten folds are used by default.
-    refit_tree_factor : int
-        Trees of a forest that is refitted on all samples, relative to a forest of one fold.
-    has_margins : bool
-        Whether forecasts have margins, by which samples can be reweighted.
-    prior : float or ndarray of shape (n_columns,)
-        Forecast of a sample for which there is no tree.
+    numbers. Its values for one sample are called a vector. The methods that are not abstract suit
+    a task without calibration and margins.
     """
 
-    n_columns: int
-    weight: np.ndarray | None
+    target: np.ndarray  # (n_samples,) or (n_samples, n_outputs): class numbers, or numbers
+    n_columns: int  # length of a vector: classes or outputs
+    weight: np.ndarray | None  # weights of the samples
+    n_classes_per_output: list[int] | None = None  # for classification with several outputs
+    leaf_values: Values | ClassOutputs | None = None  # None if leaves hold class shares
+    leaf_scale: float | np.ndarray = 1.0  # unit of the numbers in the leaves
+    score: Score | None = None  # decides about members and layers; None for the loss
+    score_name: str
+    printed_metrics: tuple[str, ...]  # metrics that `verbose` prints for each layer
+    # Options that are compared for each kind of named forest.
+    forest_options: ClassVar[dict[str, list[dict[str, int]]]] = _FOREST_OPTIONS
+    min_samples_for_five_folds: int  # with fewer samples, ten folds are used by default
+    has_margins = False  # whether margins can reweight the samples
 
     @property
-    def target(self) -> np.ndarray: ...
-    @property
-    def n_classes_per_output(self) -> list[int] | None: ...
-    @property
-    def leaf_values(self) -> Values | ClassOutputs | None: ...
-    @property
-    def leaf_scale(self) -> float | np.ndarray: ...
-    @property
-    def score(self) -> Score | None: ...
-    @property
-    def score_name(self) -> str: ...
-    @property
-    def printed_metrics(self) -> tuple[str, ...]: ...
-    @property
-    def forest_options(self) -> Mapping[str, list[dict[str, int]]]: ...
-    @property
-    def min_samples_for_five_folds(self) -> int: ...
-    @property
-    def refit_tree_factor(self) -> int: ...
-    @property
-    def has_margins(self) -> bool: ...
-    @property
-    def prior(self) -> float | np.ndarray: ...
+    @abstractmethod
+    def prior(self) -> float | np.ndarray:
+        """Forecast of a sample for which there is no tree."""
 
     @property
+    @abstractmethod
     def kernel_target(self) -> ClassTarget | ValueTarget:
         """Target on which the kernel grows trees."""
 
     @property
     def estimator_target(self) -> np.ndarray:
         """Target to which members that are not forests are fitted."""
+        return self.target
 
     @property
+    @abstractmethod
     def outputs(self) -> list[tuple[np.ndarray, int]]:
-        """Target and number of classes of each output, for boosting; 0 classes for numbers."""
+        """Target and number of classes of each output, for boosting; 0 classes in regression."""
 
     @property
+    @abstractmethod
     def order_key(self) -> np.ndarray:
         """Whole numbers of each sample that take part in the canonical order of rows."""
 
     @property
+    @abstractmethod
     def strata(self) -> np.ndarray:
         """Stratum of each sample, of which all folds get equal shares."""
 
     @property
-    def boosting_cost(self) -> float:
-        """Cost of a boosting round relative to one of two classes or of one number."""
+    def refit_tree_factor(self) -> int:
+        """Trees of a forest that is refitted on all samples, relative to a forest of one fold."""
+        return 1
 
+    @property
+    @abstractmethod
+    def boosting_cost(self) -> float:
+        """Cost of a boosting round, relative to two classes or one output of a regression."""
+
+    @abstractmethod
     def for_rows(self, rows: np.ndarray) -> Task:
         """Task of some samples, without the user's score."""
 
+    @abstractmethod
     def forecast_from_sums(self, sums: np.ndarray, n_trees: np.ndarray) -> np.ndarray:
         """Mean over trees from sums over trees; see `grower.GrowthResult`."""
 
+    @abstractmethod
     def losses(self, forecast: np.ndarray) -> np.ndarray:
         """Loss of each sample."""
 
     def mean_loss(self, forecast: np.ndarray) -> float:
         """Weighted mean of the losses."""
+        return float(np.average(self.losses(forecast), weights=self.weight))
 
     def calibrated_losses(self, forecast: np.ndarray) -> np.ndarray:
         """Loss of each sample after the forecast got the exponent of least mean loss."""
+        return self.losses(forecast)
 
     def sharpened(self, forecast: np.ndarray, exponent: float) -> np.ndarray:
         """Forecast raised to the power of an exponent; numbers are returned as they are."""
+        return forecast
 
     def member_exponent(self, forecast: np.ndarray) -> float:
         """Exponent of a member's forecast in the average; near 1 with few samples."""
+        return 1.0
 
     def calibration(self, forecast: np.ndarray) -> Calibration:
         """Calibration of an averaged forecast."""
+        return UNCALIBRATED
 
+    @abstractmethod
     def member_weights(self, forecasts: Sequence[np.ndarray]) -> np.ndarray:
         """Weights of members in the average."""
 
+    @abstractmethod
     def trial_weights(
         self, forecasts: Sequence[np.ndarray], rows: np.ndarray, n_steps: int
     ) -> np.ndarray:
@@ -173,10 +160,13 @@ class Task(Protocol):
 
     def margins(self, forecast: np.ndarray) -> np.ndarray | None:
         """Margins of a forecast; None if the task has none."""
+        return None
 
+    @abstractmethod
     def metrics(self, forecast: np.ndarray) -> dict[str, float]:
         """Metrics of a member's forecast."""
 
+    @abstractmethod
     def ensemble_metrics(self, forecast: np.ndarray) -> dict[str, float]:
         """Metrics of an averaged forecast, with its "score", larger if better."""
 
@@ -191,40 +181,22 @@ def _without_small_weights(weights: np.ndarray) -> np.ndarray:
     return kept / kept.sum()
 
 
-class ClassificationTask:
-    """Classification: forecasts are probabilities, evaluated by their log-loss.
-
-    See `Task` for attributes and methods.
-
-    Parameters
-    ----------
-    labels : ndarray of uint16 of shape (n_samples,)
-    n_columns : int
-        Number of classes.
-    weight : ndarray of shape (n_samples,) or None
-    calibrate : bool
-        Whether forecasts get exponents.
-    score : callable or None
-        From probabilities to a number, larger if better; None for the log-loss.
-    score_name : str, default="log-loss"
-    """
+class ClassificationTask(Task):
+    """Classification: forecasts are probabilities, evaluated by their log-loss."""
 
     printed_metrics: tuple[str, ...] = ("log_loss", "accuracy", "margin_ratio")
-    forest_options: ClassVar[dict[str, list[dict[str, int]]]] = _FOREST_OPTIONS
     # From 50 samples on, ten folds gained nothing over five on 31 data sets.
     min_samples_for_five_folds = 50
-    leaf_scale: float = 1.0
     has_margins = True
-    leaf_values: ClassOutputs | None = None
-    n_classes_per_output: list[int] | None = None
 
     def __init__(
         self,
-        labels: np.ndarray,
+        labels: np.ndarray,  # (n_samples,)
         n_columns: int,
-        weight: np.ndarray | None,
+        weight: np.ndarray | None,  # (n_samples,)
         *,
-        calibrate: bool,
+        calibrate: bool,  # whether forecasts get exponents
+        # From probabilities to a number, larger if better; None for the log-loss.
         score: Score | None = None,
         score_name: str = "log-loss",
     ) -> None:
@@ -248,10 +220,6 @@ class ClassificationTask:
         weight = weights_for_rows(rows, self.weight)
         labels = self.target[rows]
         return ClassificationTask(labels, self.n_columns, weight, calibrate=self.calibrate)
-
-    @property
-    def estimator_target(self) -> np.ndarray:
-        return self.target
 
     @property
     def outputs(self) -> list[tuple[np.ndarray, int]]:
@@ -287,9 +255,6 @@ class ClassificationTask:
 
     def losses(self, forecast: np.ndarray) -> np.ndarray:
         return log_losses(forecast, self.target)
-
-    def mean_loss(self, forecast: np.ndarray) -> float:
-        return float(np.average(self.losses(forecast), weights=self.weight))
 
     def sharpened(self, forecast: np.ndarray, exponent: float) -> np.ndarray:
         return sharpened(forecast, exponent, self.n_classes_per_output)
@@ -360,33 +325,107 @@ class ClassificationTask:
         return metrics
 
 
-class RegressionTask:
-    """Regression: forecasts are means, evaluated by their squared error, summed over outputs.
+class ClassOutputsTask(ClassificationTask):
+    """Classification of several outputs, evaluated by the mean of their log-losses.
 
-    See `Task` for attributes and methods. There is nothing to calibrate: exponents are 1.
-
-    Parameters
-    ----------
-    y : ndarray of float64 of shape (n_samples, n_outputs)
-        Targets of mean 0 and variance 1.
-    weight : ndarray of shape (n_samples,) or None
+    Forecasts hold the probabilities of the classes of all outputs side by side. The target holds
+    the positions of a sample's classes among these, of shape (n_samples, n_outputs).
     """
+
+    printed_metrics = ("log_loss", "accuracy")
+    has_margins = False
+    leaf_values: ClassOutputs
+
+    def __init__(
+        self,
+        outputs: ClassOutputs,  # with ``every_class=True``
+        # As in `ClassificationTask`. All outputs have the same exponents.
+        weight: np.ndarray | None,
+        *,
+        calibrate: bool,
+        score: Score | None = None,
+        score_name: str = "log-loss",
+    ) -> None:
+        super().__init__(
+            outputs.joint_labels,
+            sum(outputs.n_classes),
+            weight,
+            calibrate=calibrate,
+            score=score,
+            score_name=score_name,
+        )
+        self.leaf_values = outputs
+        self.n_classes_per_output = outputs.n_classes
+
+    @cached_property
+    def kernel_target(self) -> ClassTarget | ValueTarget:
+        return self.leaf_values.kernel_target
+
+    def for_rows(self, rows: np.ndarray) -> ClassOutputsTask:
+        weight = weights_for_rows(rows, self.weight)
+        outputs = self.leaf_values.take(rows)
+        return ClassOutputsTask(outputs, weight, calibrate=self.calibrate)
+
+    @property
+    def estimator_target(self) -> np.ndarray:
+        return self.leaf_values.labels
+
+    @property
+    def outputs(self) -> list[tuple[np.ndarray, int]]:
+        return list(zip(self.leaf_values.labels.T, self.leaf_values.n_classes, strict=True))
+
+    @property
+    def order_key(self) -> np.ndarray:
+        return self.leaf_values.key
+
+    @cached_property
+    def strata(self) -> np.ndarray:
+        """A stratum is a combination of classes of all outputs."""
+        _, strata, counts = np.unique(
+            self.leaf_values.labels, axis=0, return_inverse=True, return_counts=True
+        )
+        strata = strata.reshape(-1)
+        return np.where(counts[strata] < _MIN_SAMPLES_OF_STRATUM, 0, strata + 1)
+
+    @property
+    def prior(self) -> float | np.ndarray:
+        return np.repeat(1 / np.array(self.leaf_values.n_classes), self.leaf_values.n_classes)
+
+    @property
+    def refit_tree_factor(self) -> int:
+        return 1
+
+    @property
+    def boosting_cost(self) -> float:
+        """Each output has trees of its own."""
+        return float(sum(max(1.0, n / 2) for n in self.leaf_values.n_classes))
+
+    def forecast_from_sums(self, sums: np.ndarray, n_trees: np.ndarray) -> np.ndarray:
+        return (sums[:, ::2] + sums[:, 1::2]) / n_trees[:, None]
+
+    def _is_correct(self, forecast: np.ndarray) -> np.ndarray:
+        """Whether the most probable classes of all outputs are the sample's own."""
+        predicted = [
+            probabilities.argmax(axis=1)
+            for probabilities in by_output(forecast, self.leaf_values.n_classes)
+        ]
+        return np.all(np.stack(predicted, axis=1) == self.leaf_values.labels, axis=1)
+
+
+class RegressionTask(Task):
+    """Regression: forecasts are means, evaluated by their squared error, summed over outputs."""
 
     score_name = "squared error"
     printed_metrics: tuple[str, ...] = ("rmse", "r2")
-    forest_options: ClassVar[dict[str, list[dict[str, int]]]] = _FOREST_OPTIONS
     # With fewer samples, the additional training rows of ten folds matter. Set by hand.
     min_samples_for_five_folds = 2000
-    score: Score | None = None
-    prior: float | np.ndarray = 0.0
-    refit_tree_factor = 1
-    has_margins = False
-    n_classes_per_output: list[int] | None = None
+    leaf_values: Values
+    prior = 0.0
 
     def __init__(self, y: np.ndarray, weight: np.ndarray | None) -> None:
         self.target = y
         self.n_columns = y.shape[1]
-        self.weight = weight
+        self.weight = weight  # (n_samples,)
         self.leaf_values = Values.from_targets(y, weight)
         self.leaf_scale: float | np.ndarray = np.ldexp(1.0, self.leaf_values.exponents)
 
@@ -396,10 +435,6 @@ class RegressionTask:
     @property
     def kernel_target(self) -> ClassTarget | ValueTarget:
         return self.leaf_values.kernel_target
-
-    @property
-    def estimator_target(self) -> np.ndarray:
-        return self.target
 
     @property
     def outputs(self) -> list[tuple[np.ndarray, int]]:
@@ -425,21 +460,6 @@ class RegressionTask:
     def losses(self, forecast: np.ndarray) -> np.ndarray:
         return squared_errors(forecast, self.target)
 
-    def mean_loss(self, forecast: np.ndarray) -> float:
-        return float(np.average(self.losses(forecast), weights=self.weight))
-
-    def sharpened(self, forecast: np.ndarray, exponent: float) -> np.ndarray:
-        return forecast
-
-    def calibrated_losses(self, forecast: np.ndarray) -> np.ndarray:
-        return self.losses(forecast)
-
-    def member_exponent(self, forecast: np.ndarray) -> float:
-        return 1.0
-
-    def calibration(self, forecast: np.ndarray) -> Calibration:
-        return UNCALIBRATED
-
     def member_weights(self, forecasts: Sequence[np.ndarray]) -> np.ndarray:
         return _without_small_weights(error_weights(forecasts, self.target, self.weight))
 
@@ -452,9 +472,6 @@ class RegressionTask:
             weight=weights_for_rows(rows, self.weight),
             n_steps=n_steps,
         )
-
-    def margins(self, forecast: np.ndarray) -> np.ndarray | None:
-        return None
 
     def metrics(self, forecast: np.ndarray) -> dict[str, float]:
         """Errors are in units of the targets' standard deviation."""

@@ -148,9 +148,9 @@ def test_leaf_wise_trees_of_large_tables_have_fewer_rounds(monkeypatch):
     rates = []
     check = FoldTrainer.check_members
 
-    def watched(self, members, seeds):
+    def watched(self, members):
         rates.append(members[0].model.learning_rate)
-        check(self, members, seeds)
+        check(self, members)
 
     monkeypatch.setattr(FoldTrainer, "check_members", watched)
     model = DeepForestClassifier(1, members=["boosted-leaf-wise"], random_state=0)

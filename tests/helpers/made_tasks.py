@@ -3,8 +3,7 @@
 import numpy as np
 
 from mddf._targets.class_outputs import ClassOutputs
-from mddf._training.class_outputs_task import ClassOutputsTask
-from mddf._training.tasks import ClassificationTask, RegressionTask
+from mddf._training.tasks import ClassificationTask, ClassOutputsTask, RegressionTask
 
 
 def classification_task(labels, weight=None, *, calibrate=True):

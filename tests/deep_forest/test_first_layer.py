@@ -5,7 +5,7 @@ import pytest
 from made_tasks import classification_task, regression_task
 from naive_votes import greedy_weights, log_losses
 
-from mddf._deep_forest.member_pruning import can_race, race_weights, survives_race
+from mddf._deep_forest.first_layer import can_race, race_weights, survives_race
 
 
 def classes(n, noises):
