@@ -82,10 +82,7 @@ def _integers(values: Iterable[Any]) -> np.ndarray:
 
 
 def numeric_array(values: Any, name: str) -> np.ndarray:
-    """Convert the user's parameter `name` to an array with NaN for missing values.
-
-    A TypeError refuses dates and times. Later checks refuse other values that are no numbers.
-    """
+    """Convert the user's parameter `name` to an array, NaN where missing; no dates or times."""
     array = plain_array(values, name)
     if array.dtype.kind in "mM" or (array.dtype.kind == "O" and any(map(is_time, array.ravel()))):
         raise TypeError(f"{name} must hold numbers, got dates or times: {NO_TIMES}")

@@ -72,8 +72,7 @@ def n_counted(n_rows: int, weights: np.ndarray | None) -> int:
 def scale_weights(weights: np.ndarray) -> np.ndarray:
     """Scale weights to a largest one between 0.5 and 1, unless they are whole numbers.
 
-    Squares and sums then neither vanish nor overflow. The factor is a power of two, which does not
-    change any tree.
+    Squares and sums then neither vanish nor overflow. A power of two as factor changes no tree.
     """
     if whole_weights(weights):
         return weights
@@ -100,7 +99,7 @@ def summed_weights(numbers: np.ndarray, weights: np.ndarray, n: int) -> np.ndarr
 def mean_error(
     values: np.ndarray, weights: np.ndarray | None, n: int, units: np.ndarray | None = None
 ) -> float:
-    """Compute the standard error of the weighted mean of `n` samples; see `n_counted`.
+    """Standard error of the weighted mean of `n` samples, as counted by `n_counted`.
 
     `units` are groups of rows that depend on each other; None for independent rows.
     """
