@@ -207,12 +207,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         keep_vectors: bool,
     ) -> CascadePolicy:
         return CascadePolicy(
-            trainer,
-            plan,
-            score,
-            stopper,
-            verbose=self.verbose > 0,
-            keep_vectors=keep_vectors,
+            trainer, plan, score, stopper, verbose=self.verbose > 0, keep_vectors=keep_vectors
         )
 
     def _layers_by_held_out(
@@ -257,8 +252,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
             scores.append(score(of_all_classes))
         best = int(np.argmax(scores)) + 1
         return LayerChoice(
-            best,
-            f"{best} of {len(scores)} layers scored best on {len(held_out)} held-out samples",
+            best, f"{best} of {len(scores)} layers scored best on {len(held_out)} held-out samples"
         )
 
     def _checkpoint_of(
