@@ -266,8 +266,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
             scores.append(score(of_all_classes))
         best = int(np.argmax(scores)) + 1
         return LayerChoice(
-            best,
-            f"{best} of {len(scores)} layers scored best on {len(held_out)} held-out samples",
+            best, f"{best} of {len(scores)} layers scored best on {len(held_out)} held-out samples"
         )
 
     def _checkpoint_of(

@@ -20,9 +20,10 @@ _N_TREES = 100
 # Smallest leaves: single errors vary by more than their mean, which takes some samples to see.
 # Not tuned.
 _MIN_SAMPLES_LEAF = 10
-# Leaves are larger in large tables, which bounds the memory of the trees.
+# Leaves are larger in large tables, which bounds the memory of the trees. Not tuned.
 _MAX_LEAVES = 500
-# Share of the mean error that is added to predictions. Near 0, a ratio of errors says little.
+# Share of the mean error that is added to predictions. Near 0, a ratio of errors
+# would be arbitrary. Not tuned.
 _FLOOR_SHARE = 0.1
 
 

@@ -20,11 +20,7 @@ from mddf._base.validation import COUNT, Within
 from mddf._binning.binner import Binner
 from mddf._binning.high_cardinality import CategoryLevels
 from mddf._deep_forest.fit_report import Candidate, print_line
-from mddf._deep_forest.fold_trainer import (
-    FoldTrainer,
-    is_small_table,
-    make_boosting_folds,
-)
+from mddf._deep_forest.fold_trainer import FoldTrainer, is_small_table, make_boosting_folds
 from mddf._deep_forest.layers import DeepLayer
 from mddf._deep_forest.nested_cv import make_outer_folds
 from mddf._deep_forest.policy import DeepForestPolicy
@@ -48,12 +44,7 @@ from mddf._targets.kernel_targets import Units
 from mddf._targets.weights import RowWeights
 from mddf._training.checkpoints import Checkpoint, fit_inputs
 from mddf._training.layer_builder import Stop, build_layers
-from mddf._training.layered_estimator import (
-    CONSTRAINTS,
-    BinnedInputs,
-    FitInputs,
-    Layered,
-)
+from mddf._training.layered_estimator import CONSTRAINTS, BinnedInputs, FitInputs, Layered
 from mddf._training.seeds import Purpose, Seeds
 from mddf._training.tasks import Task
 

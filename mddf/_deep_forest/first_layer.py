@@ -196,10 +196,7 @@ class _FirstLayerTraining:
     """Members on folds: models and vectors so far, and the seconds they took."""
 
     def __init__(
-        self,
-        members: list[MemberSpec],
-        trainer: FoldTrainer,
-        keep_fold_models: bool,
+        self, members: list[MemberSpec], trainer: FoldTrainer, keep_fold_models: bool
     ) -> None:
         self.members = [*members]
         self.trainer = trainer

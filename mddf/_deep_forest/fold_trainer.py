@@ -41,7 +41,7 @@ _N_BOOSTING_FOLDS = 10
 # A table is small up to about a million cells of two classes. For more classes or outputs, cells
 # are multiplied by the cost of a boosting round. Set by hand.
 _MAX_CELLS_OF_SMALL_TABLE = 2**20
-# Rows on which members of other packages are checked: enough for a few of each class.
+# Rows on which members of other packages are checked: enough for a few of each class. Not tuned.
 _N_CHECK_ROWS = 40
 # Least sizes of leaves that are tried. Screening for all of them takes one sort of each column.
 _SCREENED_LEAF_SIZES = (1, 2, 5)

@@ -31,13 +31,14 @@ from mddf._training.tasks import Task
 # Time to weight the members, for each number that a member forecasts. It is kept back from the
 # first layer. Measured once on one core.
 _SECONDS_PER_FORECAST = 3e-6
-# Share of the remaining time for the comparison of the options of one kind of forest.
+# Share of the remaining time for the comparison of the options of one kind of forest. Not tuned.
 _OPTIONS_SHARE = 0.1
 # Members are refitted if that is expected to fit into this share of the remaining time. The rest
-# is a margin for estimates that are too low.
+# is a margin for estimates that are too low. Not tuned.
 _REFIT_SHARE = 0.7
 # A later layer is tried if three times the seconds of the first layer fit into this share of the
 # remaining time: its nested folds fit the first layer again several times, with fewer members.
+# Not tuned.
 _LATER_FACTOR = 3.0
 _LATER_SHARE = 0.7
 

@@ -62,10 +62,7 @@ class OutOfFoldLayer:
 
     @classmethod
     def from_stored(
-        cls,
-        members: list[MemberSpec],
-        trainer: FoldTrainer,
-        parts: Sequence[Any],
+        cls, members: list[MemberSpec], trainer: FoldTrainer, parts: Sequence[Any]
     ) -> OutOfFoldLayer:
         """Restore a layer of some of these members from the parts of `to_store`."""
         names, vectors, models, seconds, pruned, strength, pruned_importances = parts

@@ -15,16 +15,17 @@ from mddf._members.spec import MemberSpec
 from mddf._training.layer_trainer import LayerInput, LayerJob, Split
 from mddf._training.seeds import Purpose
 
-# Share of the time that forests get: boosted trees, estimators and a refit need the rest.
+# Share of the time that forests get: boosted trees, estimators and a refit need the rest. Not
+# tuned.
 _FOREST_SHARE = 0.35
 # If there would be fewer trees for each fold, only the first kind of forest is grown. More than
 # one kind pays only if each has some trees. Set by hand.
 _MIN_TREES_OF_SEVERAL_KINDS = 20
-# A forest has no fewer trees, however short the time is.
+# A forest has no fewer trees, however short the time is. Not tuned.
 _MIN_TREES = 3
 # Trees of a comparison of options: three leaf sizes of 40 trees, for two kinds of forest.
 _TREES_OF_TRIALS = 240
-# Options are compared if their trees take at most this share of the forests' time.
+# Options are compared if their trees take at most this share of the forests' time. Not tuned.
 _TRIAL_SHARE = 0.5
 
 

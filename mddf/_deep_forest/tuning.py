@@ -26,7 +26,7 @@ from mddf._trees import grower
 # default of `MDDFClassifier`, and that of the paper.
 STRENGTHS = (0.0, 0.25, 1.0)
 # Trees of a comparison of options. Out of bag, about 15 of 40 trees do not draw a given sample, so
-# that a comparison on folds grows 15 on each.
+# that a comparison on folds grows 15 on each. Not tuned.
 _N_TREES = 40
 _N_TREES_OF_FOLD = 15
 # With fewer rows, the first options are taken without a comparison. Set by hand.
@@ -40,23 +40,20 @@ _L2 = 10.0
 # Whether half of the features for each split are better than all is compared at the best depth.
 _HALF_OF_FEATURES: dict[str, float] = {"max_features": 0.5}
 # Depths are compared on two folds, in fewer rounds at a higher rate than in the fit, which takes a
-# fraction of its time.
+# fraction of its time. The numbers were set by hand.
 _N_DEPTH_FOLDS = 2
 _FAST: dict[str, float] = {"learning_rate": 0.15}
 _MAX_ROUNDS = 200
 _MIN_ROUNDS = 50
-# Share of the remaining time for each trial of boosting options.
+# Share of the remaining time for each trial of boosting options. Not tuned.
 _TIME_SHARE = 0.05
 # A trial whose best round comes before this share of its rounds would not improve by more rounds.
-# Its loss then decides whether the member is trained at all.
+# Its loss then decides whether the member is trained at all. Not tuned.
 _SETTLED_SHARE = 0.9
 
 
 def choose_forest_options(
-    member: MemberSpec,
-    options: list[dict[str, int]],
-    trainer: FoldTrainer,
-    report: FitReport,
+    member: MemberSpec, options: list[dict[str, int]], trainer: FoldTrainer, report: FitReport
 ) -> dict[str, int]:
     """Options of a forest with the least loss on rows that its trees did not see.
 
@@ -139,10 +136,7 @@ def _candidates(
 
 
 def reweighting_factors(
-    margins: np.ndarray,
-    trainer: FoldTrainer,
-    strength: float,
-    rows: np.ndarray | None = None,
+    margins: np.ndarray, trainer: FoldTrainer, strength: float, rows: np.ndarray | None = None
 ) -> np.ndarray | None:
     """Factors of the weights of some rows, or of all, by the losses of their margins."""
     if not strength:

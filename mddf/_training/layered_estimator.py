@@ -14,14 +14,7 @@ from sklearn.base import TransformerMixin, _fit_context
 from sklearn.utils._metadata_requests import MetadataRequest
 from sklearn.utils._param_validation import StrOptions
 
-from mddf._base.validation import (
-    COUNT,
-    JOBS,
-    Within,
-    check_lengths,
-    naming,
-    unchanged_on_failure,
-)
+from mddf._base.validation import COUNT, JOBS, Within, check_lengths, naming, unchanged_on_failure
 from mddf._binning.binned_table import BinnedTable
 from mddf._binning.binner import Binner
 from mddf._fitted.base_estimators import PredictsByStages, warn_of_seen

@@ -47,7 +47,7 @@ _MIN_SAMPLES_FOR_ZERO_WEIGHTS = 400
 # falls as 30 / (n + 30). Set by hand.
 _SAMPLES_FOR_HALF_EVEN_WEIGHTS = 30
 # Members with a smaller weight are dropped. They hardly change the average, but cost memory and
-# prediction time.
+# prediction time. Set by hand.
 _MIN_WEIGHT = 0.05
 # Combinations of classes with fewer samples are merged into one stratum: with at most ten folds,
 # they could not be spread evenly.
