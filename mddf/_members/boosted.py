@@ -18,6 +18,7 @@ from mddf._binning.binned_table import BinnedTable
 from mddf._binning.encoded_rows import EncodedRows
 from mddf._binning.high_cardinality import CategoryLevels
 from mddf._fitted.fitted_model import StageMember
+from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.losses import Labels, Numbers
 from mddf._gradient.options import kernel_options
 from mddf._gradient.target_encoding import Encoding, TargetStatistics, with_statistics
@@ -143,7 +144,7 @@ def boosting_options(
     model = clone(model)
     model.n_features_in_ = table.bins.n_columns  # which constraints are checked against
     categorical = table.bins.categorical > 0
-    return kernel_options(model, table, target, categorical, encoding, most_features)
+    return kernel_options(model, table, target, categorical, encoding, most_features=most_features)
 
 
 @dataclass(frozen=True)
@@ -222,12 +223,12 @@ def boost_parts(
             n_rounds = min(n_rounds, _MOST_ROUNDS_OF_WIDE)
         encoding = None
         if data.levels is not None:
-            encoding = Encoding.of(data.levels, y, n_classes, (*entropy, number), model.max_bins)
+            encoding = Encoding.from_targets(
+                data.levels, y, n_classes, (*entropy, number), model.max_bins
+            )
         share = (place + 1) / len(outputs)  # of the time, which all outputs have alike
         grown = boost_folds(
-            table,
-            np.ascontiguousarray(y),
-            weights,
+            BoostingRows.from_table(table, np.ascontiguousarray(y), weights),
             parts,
             boosting_options(model, table, n_classes, encoding, most),
             draw_seeds((*entropy, number), n_rounds),

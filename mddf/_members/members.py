@@ -38,7 +38,7 @@ AUTO = (
 # Leaf-wise trees beside symmetric ones lower log-losses, but not squared errors.
 AUTO_REGRESSORS = ("random", "completely-random", "boosted", "kernel", "linear", "network")
 # Of boosting in a layer, which finds out how many rounds are best.
-_BOOSTING = {
+_BOOSTING: dict[str, Any] = {
     "learning_rate": 0.1,
     "max_iter": 2000,
     "max_depth": 6,
@@ -48,7 +48,7 @@ _BOOSTING = {
 }
 # Small trees of few features for each node, at a low rate: their errors are unlike those of
 # symmetric trees, so that both vote better together.
-_LEAF_WISE = {
+_LEAF_WISE: dict[str, Any] = {
     "grow_policy": "leaf-wise",
     "learning_rate": 0.05,
     "max_iter": 4000,
