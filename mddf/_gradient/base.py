@@ -1,17 +1,18 @@
-"""What gradient boosting of classes and of numbers shares."""
+"""Base class of gradient boosting for classification and regression."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import RealNotInt, StrOptions
 
-from mddf import _core
 from mddf._base.messages import warn
 from mddf._base.validation import (
     COUNT,
@@ -25,8 +26,10 @@ from mddf._base.validation import (
     refuse_class,
     unchanged_on_failure,
 )
+from mddf._binning.binned_table import coded_table
 from mddf._binning.binner import Binner
-from mddf._gradient.dataset import Rows
+from mddf._gradient.dataset import BoostingRows
+from mddf._gradient.losses import BoostingTarget, Target
 from mddf._gradient.options import (
     AUTO,
     LEAF_WISE,
@@ -37,7 +40,7 @@ from mddf._gradient.options import (
     value_of,
     warn_of_ignored,
 )
-from mddf._gradient.prediction import AsksBoostedTrees
+from mddf._gradient.prediction import BoostedPredictions
 from mddf._gradient.target_encoding import FEWEST_LEVELS, Encoding
 from mddf._gradient.training import Boosted, Stopping, boost
 from mddf._gradient.trees import BoostedTrees
@@ -45,25 +48,50 @@ from mddf._gradient.tuning import MANY_ROWS, Trials, chooses
 from mddf._gradient.validation_set import warn_of_no_gain
 from mddf._gradient.weights import boosting_weights, within_range
 from mddf._input.reading import read_table
+from mddf._input.table import Table
 from mddf._targets.target_validation import all_weights
 from mddf._trees.grower import draw_seeds
 
-# By what factor the training loss may rise where few rows are drawn for each tree. If the targets
-# are noise, it rises by some percent.
+if TYPE_CHECKING:
+    from typing import Self
+
+# Factor by which the training loss may rise before fit warns of divergence. Targets that are noise
+# raise it by some percent where few rows are drawn for each tree.
 _DIVERGENCE = 1.5
-# Fewer trees than this are no trend: a single tree on some of a handful of rows can raise the loss
-# of the others that much.
+# Fewest trees for this warning: a single tree on some of a handful of rows can raise the loss of
+# the other rows by more than this factor.
 _FEWEST_TREES_TO_DIVERGE = 10
 
 
-class GradientBoosting(AsksBoostedTrees):
-    """What gradient boosting of classes and of numbers shares.
+@dataclass(frozen=True)
+class Plan:
+    """Decisions before the trees of a fit are grown.
 
-    It comes before scikit-learn's classes among the bases of those, which say what a target is.
+    Attributes
+    ----------
+    model : GradientBoosting
+        With the chosen depth and regularisation.
+    seeds : ndarray of uint64
+        One for each tree.
+    encoding : Encoding or None
+    scores : ndarray or None
+        Scores of the rows held out by which the number of trees was chosen.
     """
 
-    _entropy: list[int]
-    _large_residual: float = np.inf  # of Huber's loss; of fits of earlier releases, not known
+    model: GradientBoosting
+    seeds: np.ndarray
+    encoding: Encoding | None
+    scores: np.ndarray | None
+
+
+class GradientBoosting(BoostedPredictions):
+    """Base class of gradient boosting.
+
+    Subclasses know the kind of target. In their bases, this class stands before scikit-learn's.
+    """
+
+    _entropy: list[int]  # of all random draws
+    _large_residual: float = np.inf  # of Huber's loss; models of earlier releases lack it
     validation_score_: np.ndarray
     train_score_: np.ndarray
 
@@ -96,78 +124,26 @@ class GradientBoosting(AsksBoostedTrees):
         "verbose": ["verbose"],
     }
 
-    def __init__(
-        self,
-        loss: Any,
-        *,
-        learning_rate: Any,
-        max_iter: Any,
-        grow_policy: Any,
-        max_leaf_nodes: Any,
-        max_depth: Any,
-        min_samples_leaf: Any,
-        l2_regularization: Any,
-        max_features: Any,
-        subsample: Any,
-        max_bins: Any,
-        categorical_features: Any,
-        monotonic_cst: Any,
-        interaction_cst: Any,
-        early_stopping: Any,
-        scoring: Any,
-        validation_fraction: Any,
-        n_iter_no_change: Any,
-        tol: Any,
-        warm_start: Any,
-        n_jobs: Any,
-        random_state: Any,
-        verbose: Any,
-    ) -> None:
-        self.loss = loss
-        self.learning_rate = learning_rate
-        self.max_iter = max_iter
-        self.grow_policy = grow_policy
-        self.max_leaf_nodes = max_leaf_nodes
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.l2_regularization = l2_regularization
-        self.max_features = max_features
-        self.subsample = subsample
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.monotonic_cst = monotonic_cst
-        self.interaction_cst = interaction_cst
-        self.early_stopping = early_stopping
-        self.scoring = scoring
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    # Methods of the kind of target
 
-    # What a target is
-
-    def _read(
-        self, y: Any, weights: np.ndarray | None
-    ) -> tuple[Any, np.ndarray, np.ndarray | None]:
-        """What a user passed as y: the target, what is boosted, and weights in the loss."""
+    def _read_target(self, y: npt.ArrayLike, weights: np.ndarray | None) -> BoostingTarget:
         raise NotImplementedError
 
-    def _read_more(self, y: Any, target: Any, weights: np.ndarray | None) -> np.ndarray:
-        """What is boosted of a validation set."""
+    def _read_validation_target(
+        self, y: npt.ArrayLike, target: Target, weights: np.ndarray | None
+    ) -> np.ndarray:
+        """Values that the kernel boosts for a validation set."""
         raise NotImplementedError
 
-    def _check_again(self, target: Any) -> None:
-        """Refuse a target that a fit with warm_start=True cannot go on with."""
+    def _check_continues(self, target: Target) -> None:
+        """Refuse a target that a fit with warm_start=True cannot continue with."""
 
-    def _learnt(self, target: Any) -> dict[str, Any]:
-        """The attributes by which a fitted model knows a target."""
+    def _target_attributes(self, target: Target) -> dict[str, Any]:
+        """Fitted attributes that describe the target."""
         return {}
 
-    def _score(self, rows: Rows, target: Any) -> Callable[[np.ndarray], float] | None:
-        """From raw predictions of the rows held out to `scoring`; None for the loss."""
+    def _scorer(self, rows: BoostingRows, target: Target) -> Callable[[np.ndarray], float] | None:
+        """Function from raw predictions of the rows held out to `scoring`; None for the loss."""
         raise NotImplementedError
 
     # Fitting
@@ -176,22 +152,22 @@ class GradientBoosting(AsksBoostedTrees):
     def fit(
         self,
         X: Any,
-        y: Any,
-        sample_weight: Any = None,
+        y: npt.ArrayLike,
+        sample_weight: npt.ArrayLike | None = None,
         *,
         X_val: Any = None,
-        y_val: Any = None,
-        sample_weight_val: Any = None,
-    ) -> Any:
-        """Boost.
+        y_val: npt.ArrayLike | None = None,
+        sample_weight_val: npt.ArrayLike | None = None,
+    ) -> Self:
+        """Grow the trees.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            Numbers, NaN where missing, and categories as `categorical_features` says. Infinities
-            are refused.
+            Numbers, with NaN for missing values, and categories as given by
+            `categorical_features`. Infinities are refused.
         y : array of shape (n_samples,)
-            Classes: numbers, strings or booleans. Of a regressor: numbers.
+            Classes (numbers, strings or booleans) for a classifier, numbers for a regressor.
         sample_weight : array of shape (n_samples,), default=None
             Not negative. If all weights are whole numbers, a weight of k is the same as k equal
             rows (but `min_samples_leaf` counts rows). Otherwise their scale does not matter: they
@@ -199,10 +175,10 @@ class GradientBoosting(AsksBoostedTrees):
             fewer than a tenth, count at most 16 times as much as all others together; whole
             numbers with a sum up to 65536 stay as they are.
         X_val, y_val, sample_weight_val : default=None
-            Samples to stop by, instead of a share of those that are fitted. The rounds after the
-            best one are dropped, and with early stopping no more are grown after
-            `n_iter_no_change` without a better score. `X_val` must be transformed as `X` is: a
-            pipeline does not do it. A warning says that no round was better than a constant.
+            Validation set, instead of a share of the training samples. The trees after the best
+            round are dropped. With early stopping, growth ends after `n_iter_no_change` rounds
+            without a better score. `X_val` must be transformed like `X`: a pipeline does not do
+            that. A warning is issued if no round is better than a constant.
 
         Returns
         -------
@@ -212,39 +188,51 @@ class GradientBoosting(AsksBoostedTrees):
         warn_of_ignored(self)
         refuse_booleans("interaction_cst", self.interaction_cst)
         with unchanged_on_failure(self):
-            again = self.warm_start and hasattr(self, "_trees")
-            table = read_table(
-                self, X, reset=not again, categorical_features=self.categorical_features
-            )
+            # 1. Read the table, the target and the weights.
+            continues = self.warm_start and hasattr(self, "_trees")
+            table = self._read_table(X, reset=not continues)
             check_lengths(X, y=y)
             if sample_weight is not None:
                 sample_weight = within_range(all_weights(sample_weight, table.shape[0]))
-            target, values, row_weights = self._read(y, sample_weight)
-            weights = boosting_weights(row_weights, sample_weight)
-            if again:
-                self._check_again(target)
-                binner, binned = self._binner, self._binner.recode(table)
+            target = self._read_target(y, sample_weight)
+            weights = boosting_weights(target.weights, sample_weight)
+            # 2. Bin the table. A warm start keeps the bins and the seeds of the fit before.
+            if continues:
+                self._check_continues(target.kind)
+                binner = self._binner
+                binned = binner.recode(table)
             else:
                 binner = Binner(
                     self.categorical_features, self.max_bins, self.n_jobs, FEWEST_LEVELS
                 )
                 binned = binner.fit_transform(table, weights, has_groups=X_val is not None)
-                drawn = check_random_state(self.random_state).randint(0, 2**32, 4, np.uint64)
-                self._entropy = drawn.tolist()
-            rows = Rows.of(binned, values, weights, binner.all_levels(table))
-            validation = X_val, y_val, sample_weight_val
+                entropy = check_random_state(self.random_state).randint(0, 2**32, 4, np.uint64)
+                self._entropy = entropy.tolist()
+            rows = BoostingRows.from_table(
+                binned, target.values, weights, binner.all_levels(table)
+            )
+            # 3. Hold rows out: a validation set, or some training rows, or folds of a trial.
             on_trial = False
-            if any(part is not None for part in validation):
-                rows = rows.with_others(*self._read_validation(*validation, binner, target))
-            elif chooses(self, len(rows.train), target):
+            if not (X_val is None and y_val is None and sample_weight_val is None):
+                validation = self._read_validation(
+                    X_val, y_val, sample_weight_val, binner, target.kind
+                )
+                rows = rows.with_held_out(validation)
+            elif chooses(self, len(rows.train), target.kind):
                 on_trial = True
             elif self._holds_out(len(rows.train)):
-                rows = rows.split(target, self.validation_fraction, self._entropy)
-            fitted = self._boost(rows, target, binner, self._trees if again else None, on_trial)
-            if X_val is not None and not again:
+                rows = rows.split(target.kind, self.validation_fraction, self._entropy)
+            # 4. Choose the depth, the regularisation and the number of trees, and grow them.
+            before = self._trees if continues else None
+            fitted = self._boost(rows, target.kind, binner, before, on_trial=on_trial)
+            if X_val is not None and not continues:
                 warn_of_no_gain(rows, fitted["validation_score_"], fitted["train_score_"], table)
-            self.__dict__.update(fitted, _binner=binner, **self._learnt(target))
+            attributes = self._target_attributes(target.kind)
+            self.__dict__.update(fitted, _binner=binner, **attributes)
         return self
+
+    def _read_table(self, X: Any, *, reset: bool) -> Table:
+        return read_table(self, X, reset=reset, categorical_features=self.categorical_features)
 
     def _holds_out(self, n_rows: int) -> bool:
         if self.early_stopping == "auto":
@@ -252,16 +240,19 @@ class GradientBoosting(AsksBoostedTrees):
         return bool(self.early_stopping)
 
     def _read_validation(
-        self, X: Any, y: Any, sample_weight: Any, binner: Binner, target: Any
-    ) -> Any:
-        """Codes, values and weights of another table."""
-        for name, part, other in (("X_val", X, "y_val"), ("y_val", y, "X_val")):
-            if part is None:
-                raise ValueError(f"{name} must be there with {other}, got None")
+        self,
+        X: Any,
+        y: npt.ArrayLike | None,
+        sample_weight: npt.ArrayLike | None,
+        binner: Binner,
+        target: Target,
+    ) -> BoostingRows:
+        for name, value, other in (("X_val", X, "y_val"), ("y_val", y, "X_val")):
+            if value is None:
+                raise ValueError(f"{name} must be passed with {other}, got None")
+        assert y is not None
         with naming("X_val"):
-            table = read_table(
-                self, X, reset=False, categorical_features=self.categorical_features
-            )
+            table = self._read_table(X, reset=False)
         check_lengths(X, y_val=y)
         weights = None
         if sample_weight is not None:
@@ -269,123 +260,132 @@ class GradientBoosting(AsksBoostedTrees):
                 weights = all_weights(sample_weight, table.shape[0])
                 weights = boosting_weights(weights, weights)
         with naming("y_val"):
-            values = self._read_more(y, target, weights)
+            values = self._read_validation_target(y, target, weights)
         levels = binner.all_levels(table)
-        return binner.transform(table, levels=levels), values, weights, levels
+        codes = binner.transform(table, levels=levels)
+        return BoostingRows.from_table(coded_table(binner.bins_, codes), values, weights, levels)
 
     def _boost(
         self,
-        rows: Rows,
-        target: Any,
+        rows: BoostingRows,
+        target: Target,
         binner: Binner,
         before: BoostedTrees | None,
+        *,
         on_trial: bool,
     ) -> dict[str, Any]:
-        """Attributes, from trees that are grown here after those that there are."""
+        """Grow trees after the trees of the fit before; return the fitted attributes."""
         n_before = before.n_trees if before else 0
         self._check_before(before, n_before)
-        model: Any = self
-        encoding, statistics, chosen, trials = None, None, None, None
-        if rows.levels is not None and target.n_classes != 1:
-            encoding = Encoding.of(
-                rows.levels, rows.y, target.n_classes, self._entropy, self.max_bins
+        plan = self._plan(rows, target, binner.categorical_, n_before, on_trial=on_trial)
+        model = plan.model
+        options = kernel_options(model, rows.table, target, binner.categorical_, plan.encoding)
+        statistics = None
+        if plan.encoding is not None:
+            statistics_before = self._statistics if before else None
+            rows, statistics = rows.ordered(plan.encoding, n_before, statistics_before)
+        stops_early = bool(self.early_stopping) and len(rows.held_out) > 0
+        if target.n_classes == 1:
+            boosted = Boosted.without_trees(rows.table.bins.n_columns, options.symmetric)
+        else:
+            patience = int(self.n_iter_no_change) if stops_early else 0
+            scorer = model._scorer(rows, target) if len(rows.held_out) else None
+            boosted = boost(
+                rows,
+                options,
+                plan.seeds,
+                stopping=Stopping(patience, float(self.tol), scorer),
+                start=before.raw(rows.table.codes, self.n_jobs) if before else None,
+                large_residual=self._large_residual if before else np.inf,
+                watch_training=True,
+                keys=rows.keys if value_of(model, "subsample") < 1 else None,
+                progress_label=type(self).__name__ if self.verbose else None,
+                n_jobs=self.n_jobs,
             )
-        if on_trial:
-            trials = Trials.of(self, rows, target, binner.categorical_, encoding, self._entropy)
-        seeds = draw_seeds(self._entropy, self.max_iter)[n_before:]
-        if trials is not None:
-            model = trials.best(self)
-            chosen = trials.scores(model)
-            seeds = seeds[: trials.best_round(model, chosen)]
-        options = kernel_options(model, rows.table, target, binner.categorical_, encoding)
-        if encoding is not None:
-            rows, statistics = rows.ordered(
-                encoding, n_before, self._statistics if before else None
-            )
-        stops = bool(self.early_stopping) and len(rows.held_out) > 0
-        grown = model._grow(rows, target, options, seeds, before, stops)
-        warn_of_divergence(model, rows, target, grown)
-        trees = before.followed_by(grown.trees) if before else grown.trees
-        held_out_scores = grown.scores if chosen is None else chosen
-        scores = {"validation_score_": held_out_scores, "train_score_": grown.train_scores}
-        if before:  # the first score of each is the last one of the fit before
-            for name, new in scores.items():
-                old = getattr(self, name)[: n_before + 1]
-                scores[name] = np.concatenate([old, new[1:]]) if len(old) else new
+        warn_of_divergence(model, rows, target, boosted)
+        trees = before.followed_by(boosted.trees) if before else boosted.trees
+        scores = {
+            "validation_score_": boosted.scores if plan.scores is None else plan.scores,
+            "train_score_": boosted.train_scores,
+        }
+        if before:  # the first new score is the last one of the fit before
+            for name, new_scores in scores.items():
+                old_scores = getattr(self, name)[: n_before + 1]
+                if len(old_scores):
+                    scores[name] = np.concatenate([old_scores, new_scores[1:]])
         return {
             **scores,
             "_trees": trees,
             "_statistics": statistics,
-            "_large_residual": grown.large_residual,
+            "_large_residual": boosted.large_residual,
             "_target": target,
             "n_iter_": trees.n_trees,
             "n_trees_per_iteration_": 1,
-            "do_early_stopping_": stops or chosen is not None,
+            "do_early_stopping_": stops_early or plan.scores is not None,
             "_chosen": {name: value_of(model, name) for name in PLAIN},
             "is_categorical_": binner.categorical_ if binner.categorical_.any() else None,
         }
 
+    def _plan(
+        self,
+        rows: BoostingRows,
+        target: Target,
+        categorical: np.ndarray,
+        n_before: int,
+        *,
+        on_trial: bool,
+    ) -> Plan:
+        """Choose how trees are grown and how many, by a trial or as the parameters are."""
+        encoding = None
+        if rows.levels is not None and target.n_classes != 1:
+            encoding = Encoding.from_targets(
+                rows.levels, rows.y, target.n_classes, self._entropy, self.max_bins
+            )
+        seeds = draw_seeds(self._entropy, self.max_iter)[n_before:]
+        trials = None
+        if on_trial:
+            trials = Trials.from_rows(
+                rows,
+                target,
+                self,
+                categorical=categorical,
+                encoding=encoding,
+                entropy=self._entropy,
+            )
+        if trials is None:
+            return Plan(self, seeds, encoding, None)
+        model = trials.best(self)
+        scores = trials.scores(model)
+        return Plan(model, seeds[: trials.best_round(model, scores)], encoding, scores)
+
     def _check_before(self, before: BoostedTrees | None, n_before: int) -> None:
-        """Refuse trees that a fit with warm_start=True cannot go on with."""
+        """Refuse trees that a fit with warm_start=True cannot continue."""
         if n_before > self.max_iter:
             raise ValueError(
                 f"with warm_start=True, max_iter must be at least {n_before}, the number of trees "
-                f"there are, got {self.max_iter}"
+                f"of the fit before, got {self.max_iter}"
             )
         if before and before.symmetric != (self.grow_policy == SYMMETRIC):
             raise ValueError(
-                f"with warm_start=True, grow_policy must be that of the trees there are, got "
+                "with warm_start=True, grow_policy must be the same as in the fit before, got "
                 f"{self.grow_policy!r}"
             )
 
-    def _grow(
-        self,
-        rows: Rows,
-        target: Any,
-        options: _core.BoostOptions,
-        seeds: np.ndarray,
-        before: BoostedTrees | None,
-        stops: bool,
-    ) -> Boosted:
-        if target.n_classes == 1:
-            return Boosted.nothing(rows.table.bins.n_columns, options.symmetric)
-        return boost(
-            rows.table,
-            rows.y,
-            rows.weights,
-            rows.train,
-            rows.held_out,
-            options,
-            seeds,
-            stopping=Stopping(
-                int(self.n_iter_no_change) if stops else 0,
-                float(self.tol),
-                self._score(rows, target) if len(rows.held_out) else None,
-            ),
-            start=before.raw(rows.table.codes, self.n_jobs) if before else None,
-            large_residual=self._large_residual if before else np.inf,
-            watch_training=True,
-            keys=rows.keys if value_of(self, "subsample") < 1 else None,
-            shown=type(self).__name__ if self.verbose else None,
-            n_jobs=self.n_jobs,
-        )
 
-    def _quantile(self) -> float:
-        """The quantile of a loss that has one."""
-        return 0.5
-
-
-def warn_of_divergence(model: Any, rows: Rows, target: Any, grown: Boosted) -> None:
-    """Warn if the loss of the training rows ended far above that of a constant.
+def warn_of_divergence(
+    model: GradientBoosting, rows: BoostingRows, target: Target, boosted: Boosted
+) -> None:
+    """Warn if the loss of the training rows ended far above the loss of a constant.
 
     Leaves are shortened so that the loss of the rows that a tree was grown on does not rise. If
-    these were drawn, the loss of the others still can.
+    rows are drawn for each tree, the loss of the other rows still can.
     """
-    if not len(grown.train_scores) or grown.trees.n_trees < _FEWEST_TREES_TO_DIVERGE:
+    n_trees = boosted.trees.n_trees
+    if not len(boosted.train_scores) or n_trees < _FEWEST_TREES_TO_DIVERGE:
         return
     least = target.least_loss(rows.y[rows.train], rows.train_weights)
-    before = -grown.train_scores[0] - least
-    after = -grown.train_scores[grown.trees.n_trees] - least
+    before = -boosted.train_scores[0] - least
+    after = -boosted.train_scores[n_trees] - least
     if not after <= _DIVERGENCE * max(before, 0):
         warn(
             f"boosting diverged: the training loss rose from {before:.3g} to {after:.3g}, counted "

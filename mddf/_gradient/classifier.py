@@ -1,18 +1,20 @@
-"""Gradient boosting of classes."""
+"""Gradient boosting for classification."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils._param_validation import StrOptions
 
 from mddf._ensemble.scoring import out_of_fold_score
 from mddf._fitted.base_estimators import ProbabilityClassifier
 from mddf._fitted.fitted_model import Conversion
 from mddf._gradient.base import GradientBoosting
-from mddf._gradient.losses import CLASSIFICATION, Labels
+from mddf._gradient.dataset import BoostingRows
+from mddf._gradient.losses import CLASSIFICATION, BoostingTarget, Labels, Target
 from mddf._gradient.options import SYMMETRIC
 from mddf._targets.target_validation import class_factors, encode_labels, known_labels
 from mddf._targets.weights import row_weights
@@ -22,8 +24,8 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
     """Gradient-boosted trees for classification.
 
     Each tree is fitted to the gradients and second derivatives of the loss at the predictions of
-    the trees before it [1]_. Of two classes, trees add to the score of the second one; of more,
-    each tree has a value for every class in its leaves [2]_. Trees are symmetric [3]_, which is
+    the trees before it [1]_. With two classes, trees add to the score of the second one. With
+    more, each leaf has a value for every class [2]_. Trees are symmetric [3]_, which is
     fast and regularises, or grow leaf by leaf.
 
     Parameters
@@ -31,45 +33,46 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
     loss : {"log_loss", "exponential"}, default="log_loss"
         "exponential" is for two classes.
     learning_rate : float, default=0.05
-        What the values of leaves are multiplied by.
+        Factor of the leaf values.
     max_iter : int, default=1000
-        Most trees.
+        Largest number of trees.
     grow_policy : {"symmetric", "leaf-wise"}, default="symmetric"
         Whether all leaves of a level are split alike, at the place that improves most in all; or
         the leaf comes next whose split improves most.
     max_leaf_nodes : int or None, default=31
-        Most leaves of a leaf-wise tree. Symmetric trees do not look at it: other values than 31
-        and None cause a warning.
+        Largest number of leaves of a leaf-wise tree. Symmetric trees ignore it: values other
+        than 31 and None cause a warning.
     max_depth : int or None, default=None
-        Most edges from the root to a leaf, at most 16 in symmetric trees. None stands for no limit
-        in others; in these for 6, or what `early_stopping` chooses.
+        Largest number of edges from the root to a leaf, at most 16 in symmetric trees. With None,
+        leaf-wise trees have no limit, and symmetric trees have 6 or the depth chosen by
+        `early_stopping`.
     min_samples_leaf : int, default=1
-        Fewest samples of a leaf. A leaf of a symmetric tree stays as it is where the split of its
-        level would leave fewer on a side.
+        Smallest number of samples in a leaf. A leaf of a symmetric tree stays undivided if the
+        split of its level would leave fewer on a side.
     l2_regularization : float or "auto", default="auto"
-        Added to the sum of second derivatives in a leaf. "auto" stands for 3, or what
-        `early_stopping` chooses.
+        Added to the sum of second derivatives in a leaf. "auto" stands for 3, or the value
+        chosen by `early_stopping`.
     max_features : {"auto", "sqrt", "log2"}, int, float or None, default="auto"
         Features drawn for each level, or for each node of a leaf-wise tree. A float is a share,
-        None means all. "auto" stands for 0.5, or what `early_stopping` chooses.
+        None means all. "auto" stands for 0.5, or the value chosen by `early_stopping`.
     subsample : float or "auto", default="auto"
-        Share of the samples that each tree is grown on. "auto" stands for 0.8, or what
-        `early_stopping` chooses.
+        Share of the samples that each tree is grown on. "auto" stands for 0.8, or the value
+        chosen by `early_stopping`.
     max_bins : int, default=255
-        Most bins of a numeric feature.
+        Largest number of bins of a numeric feature.
     categorical_features : "from_dtype", array of bool, int or str, or None, \
             default="from_dtype"
         Which features are categories, which are split by sets and not by order: a mask, column
         numbers or names. "from_dtype" takes a DataFrame's columns of categories or strings.
         Features of 32 categories or more are coded by target statistics, see the notes. Others'
-        categories beyond `max_bins`, the rarest, share a bin; those that fit did not see count as
+        categories beyond `max_bins`, the rarest, share a bin; categories unknown to fit count as
         missing.
     monotonic_cst : array of int of shape (n_features,), dict or None, default=None
         1 for features with which the score of the second class must not fall, -1 where it must
         not rise, 0 for others; a dict has the names of features. For two classes only.
     interaction_cst : {"pairwise", "no_interactions"}, list of lists of int or None, default=None
-        Groups of features; a path from the root to a leaf asks for features of one group only.
-        Features in no group are one more.
+        Groups of features; a path from the root to a leaf uses features of one group only.
+        Features in no group form a further group.
     early_stopping : "auto" or bool, default="auto"
         Whether some samples are held out, and no more trees grown when their score has not become
         better for a while; the trees after the best score are dropped. "auto" does so above 10000
@@ -80,7 +83,7 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         nothing is chosen that way. If `fit` is given an `X_val`, that is scored, and False only
         keeps the best round.
     scoring : str, callable or None, default="loss"
-        What held-out samples are scored by: the loss, a scorer of scikit-learn's, or None for
+        Score of held-out samples: the loss, a scorer of scikit-learn, or None for
         accuracy. Other scores than the loss take more time.
     validation_fraction : float, int or None, default=0.1
         Share or number of samples that are held out. Samples with the same features are held out
@@ -88,16 +91,16 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
     n_iter_no_change : int, default=50
         Trees without a better score before fit stops.
     tol : float, default=0.0
-        By how much a score must be better.
+        Smallest improvement of a score that counts.
     class_weight : dict, "balanced" or None, default=None
         Factors of the sample weights by class. "balanced" gives all classes the same weight.
     warm_start : bool, default=False
-        Whether fit keeps the trees that there are and grows those that are missing.
+        Whether fit keeps the trees of the fit before and adds trees up to `max_iter`.
     n_jobs : int, default=None
         Number of threads: None is one (or what `joblib.parallel_config` says), -1 all cores.
         The result does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of what is drawn: samples, features, and those held out.
+        Seed of the draws of samples, features and held-out samples.
     verbose : int, default=0
         Whether to show a progress bar.
 
@@ -111,9 +114,9 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
     n_iter_ : int
         Number of trees that are kept.
     max_depth_ : int or None
-        CategoryLevels of the deepest symmetric tree; None of others.
+        Depth of the deepest symmetric tree; None for leaf-wise trees.
     chosen_ : dict
-        `max_features`, `l2_regularization` and `subsample` by which trees were grown.
+        `max_features`, `l2_regularization` and `subsample` that trees were grown with.
     n_trees_per_iteration_ : int
         1, whatever the number of classes.
     do_early_stopping_ : bool
@@ -124,7 +127,7 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
     is_categorical_ : ndarray of bool of shape (n_features,) or None
         Which features are categories; None without any.
     feature_importances_ : ndarray of shape (n_features,)
-        What the splits of each feature improved, which sums to 1.
+        Gain of the splits of each feature, scaled to sum 1.
 
     Notes
     -----
@@ -140,7 +143,7 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
     little of the number of trees: to the sum of their losses comes half of the squared logarithm
     of trees times the learning rate over 7.5.
 
-    Of a feature of 32 categories or more, each category becomes the mean of its samples' targets,
+    Each category of a feature with 32 categories or more becomes the mean of its samples' targets,
     with the mean of all as one more sample; of several classes, the share of each one, of the 8
     most frequent at most. So do pairs of such features, of the 10 with the most categories. A
     training sample's mean comes from samples before it in a random order, of which there are four,
@@ -175,60 +178,58 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
 
     def __init__(
         self,
-        loss: Any = "log_loss",
+        loss: str = "log_loss",
         *,
-        learning_rate: Any = 0.05,
-        max_iter: Any = 1000,
-        grow_policy: Any = SYMMETRIC,
-        max_leaf_nodes: Any = 31,
-        max_depth: Any = None,
-        min_samples_leaf: Any = 1,
-        l2_regularization: Any = "auto",
-        max_features: Any = "auto",
-        subsample: Any = "auto",
-        max_bins: Any = 255,
-        categorical_features: Any = "from_dtype",
-        monotonic_cst: Any = None,
-        interaction_cst: Any = None,
-        early_stopping: Any = "auto",
-        scoring: Any = "loss",
-        validation_fraction: Any = 0.1,
-        n_iter_no_change: Any = 50,
-        tol: Any = 0.0,
-        class_weight: Any = None,
-        warm_start: Any = False,
-        n_jobs: Any = None,
-        random_state: Any = None,
-        verbose: Any = 0,
+        learning_rate: float = 0.05,
+        max_iter: int = 1000,
+        grow_policy: str = SYMMETRIC,
+        max_leaf_nodes: int | None = 31,
+        max_depth: int | None = None,
+        min_samples_leaf: int = 1,
+        l2_regularization: float | str = "auto",
+        max_features: float | str | None = "auto",
+        subsample: float | str = "auto",
+        max_bins: int = 255,
+        categorical_features: npt.ArrayLike | None = "from_dtype",
+        monotonic_cst: npt.ArrayLike | dict[str, int] | None = None,
+        interaction_cst: str | Sequence[Iterable[int]] | None = None,
+        early_stopping: bool | str = "auto",
+        scoring: str | Callable[..., float] | None = "loss",
+        validation_fraction: float | None = 0.1,
+        n_iter_no_change: int = 50,
+        tol: float = 0.0,
+        class_weight: str | dict[Any, float] | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
     ) -> None:
-        super().__init__(
-            loss,
-            learning_rate=learning_rate,
-            max_iter=max_iter,
-            grow_policy=grow_policy,
-            max_leaf_nodes=max_leaf_nodes,
-            max_depth=max_depth,
-            min_samples_leaf=min_samples_leaf,
-            l2_regularization=l2_regularization,
-            max_features=max_features,
-            subsample=subsample,
-            max_bins=max_bins,
-            categorical_features=categorical_features,
-            monotonic_cst=monotonic_cst,
-            interaction_cst=interaction_cst,
-            early_stopping=early_stopping,
-            scoring=scoring,
-            validation_fraction=validation_fraction,
-            n_iter_no_change=n_iter_no_change,
-            tol=tol,
-            warm_start=warm_start,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
+        self.loss = loss
+        self.learning_rate = learning_rate
+        self.max_iter = max_iter
+        self.grow_policy = grow_policy
+        self.max_leaf_nodes = max_leaf_nodes
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.l2_regularization = l2_regularization
+        self.max_features = max_features
+        self.subsample = subsample
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
+        self.early_stopping = early_stopping
+        self.scoring = scoring
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
         self.class_weight = class_weight
 
-    def _read(self, y: Any, weights: np.ndarray | None) -> Any:
+    def _read_target(self, y: npt.ArrayLike, weights: np.ndarray | None) -> BoostingTarget:
         classes, labels = encode_labels(y)
         if self.loss == "exponential" and len(classes) > 2:
             raise ValueError(
@@ -237,32 +238,37 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         factors = class_factors(self.class_weight, classes, labels, weights)
         if factors is not None:
             weights = row_weights(weights, factors, labels).row
-        target = Labels(self.loss, classes)
-        return target, labels.astype(float), weights
+        return BoostingTarget(Labels(self.loss, classes), labels.astype(float), weights)
 
-    def _read_more(self, y: Any, target: Any, weights: np.ndarray | None) -> Any:
-        return known_labels(y, target.classes, len(y)).astype(float)
+    def _read_validation_target(
+        self, y: npt.ArrayLike, target: Target, weights: np.ndarray | None
+    ) -> np.ndarray:
+        assert isinstance(target, Labels)
+        return known_labels(y, target.classes, np.shape(y)[0]).astype(float)
 
-    def _check_again(self, target: Any) -> None:
+    def _check_continues(self, target: Target) -> None:
+        assert isinstance(target, Labels)
         if not np.array_equal(target.classes, self.classes_):
             raise ValueError(
                 "with warm_start=True, y must have the classes of the fit before, "
                 f"{self.classes_.tolist()}, got {target.classes.tolist()}"
             )
 
-    def _learnt(self, target: Any) -> dict[str, Any]:
+    def _target_attributes(self, target: Target) -> dict[str, Any]:
+        assert isinstance(target, Labels)
         return {"classes_": target.classes, "n_classes_": target.n_classes}
 
-    def _score(self, rows: Any, target: Any) -> Any:
+    def _scorer(self, rows: BoostingRows, target: Target) -> Callable[[np.ndarray], float] | None:
         if isinstance(self.scoring, str) and self.scoring == "loss":
             return None
+        assert isinstance(target, Labels)
         labels = rows.y[rows.held_out].astype(int)
         weights = None if rows.weights is None else rows.weights[rows.held_out]
         score = out_of_fold_score(self.scoring, target.classes, labels, weights)
         return lambda raw: score(target.predicted(raw))
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Raw scores: of the second class of two, or of each class.
+        """Raw scores: of the second of two classes, or of each class.
 
         Parameters
         ----------
@@ -272,17 +278,17 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         -------
         ndarray of shape (n_samples,), or (n_samples, n_classes) of more than two classes
         """
-        return self._read_raw(X, lambda raw: raw if raw.shape[1] > 1 else raw[:, 0])
+        return self._convert_raw(X, one_column_of_two)
 
     def _predict_in_blocks(self, X: Any, convert: Conversion | None = None) -> np.ndarray:
         def predict_raw(raw: np.ndarray) -> np.ndarray:
             probabilities = self._target.predicted(raw)
             return probabilities if convert is None else convert(probabilities)
 
-        return self._read_raw(X, predict_raw)
+        return self._convert_raw(X, predict_raw)
 
     def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
-        """What `decision_function` would say after each tree.
+        """Yield `decision_function` after each tree.
 
         Parameters
         ----------
@@ -293,10 +299,10 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         ndarray of shape (n_samples,), or (n_samples, n_classes) of more than two classes
         """
         for raw in self._staged_raw(X):
-            yield raw.copy() if raw.shape[1] > 1 else raw[:, 0].copy()
+            yield one_column_of_two(raw).copy()
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
-        """What `predict_proba` would say after each tree.
+        """Yield `predict_proba` after each tree.
 
         Parameters
         ----------
@@ -310,7 +316,7 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
             yield self._target.predicted(raw)
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """What `predict` would say after each tree.
+        """Yield `predict` after each tree.
 
         Parameters
         ----------
@@ -322,3 +328,8 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         """
         for probabilities in self.staged_predict_proba(X):
             yield self._most_probable(probabilities)
+
+
+def one_column_of_two(raw: np.ndarray) -> np.ndarray:
+    """Raw scores in the shape of `decision_function`."""
+    return raw if raw.shape[1] > 1 else raw[:, 0]

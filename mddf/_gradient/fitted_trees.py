@@ -1,4 +1,4 @@
-"""Boosted trees as a stage, which explanations, graphs and costs read."""
+"""Boosted trees as a stage of a fitted model, for explanations, graphs and costs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mddf._fitted.fitted_model import StageMember
 from mddf._gradient.target_encoding import TargetStatistics, with_statistics
 from mddf._gradient.trees import BoostedTrees
 
-# Leaves of the trees that explanations look at together.
+# Leaves of the trees that explanations handle together: bounds their memory, not tuned.
 _LEAVES_TOGETHER = 2**18
 
 
@@ -24,19 +24,19 @@ class BoostedMember(StageMember):
     Attributes
     ----------
     trees : BoostedTrees
-        All; `models` has them in parts.
+        All trees; `models` has them in parts.
     statistics : TargetStatistics or None
-        Columns that trees see beside those of a table.
+        Columns of the trees in addition to the columns of a table.
     """
 
     trees: Any = None
     statistics: TargetStatistics | None = None
 
     @classmethod
-    def of(
+    def from_trees(
         cls, trees: BoostedTrees, unit: float, statistics: TargetStatistics | None
     ) -> BoostedMember:
-        """From all trees, of which raw predictions are multiples of a unit."""
+        """Cut all trees into parts; raw predictions are multiples of a unit."""
         part = trees.arrays["first_leaf"][:-1] // _LEAVES_TOGETHER
         starts = np.flatnonzero(np.diff(part, prepend=-1)).tolist() or [0]
         parts = [
@@ -49,44 +49,37 @@ class BoostedMember(StageMember):
 
     @property
     def per_mean(self) -> float:
-        """See StageMember."""
         return self.trees.n_trees * self.unit
 
     @property
     def offset(self) -> np.ndarray:
-        """See StageMember."""
         return self.trees.start * self.unit
 
     @property
     def knows_weights(self) -> bool:
-        """See StageMember."""
         return True
 
     @property
     def sees_levels(self) -> bool:
-        """See StageMember."""
         return self.statistics is not None
 
     def seen_codes(self, rows: EncodedRows) -> np.ndarray:
-        """See StageMember."""
         return with_statistics(rows, self.statistics)
 
     def seen_bins(self, bins: Bins) -> Bins:
-        """See StageMember."""
         return bins if self.statistics is None else join_bins(bins, self.statistics.bins)
 
     def players(self, n_columns: int) -> np.ndarray | None:
-        """See StageMember."""
         return None if self.statistics is None else self.statistics.players(n_columns)
 
     def of_features(self, amounts: np.ndarray, n_features: int) -> np.ndarray:
-        """See StageMember; what falls to a pair is shared by its two columns."""
+        """Sum amounts of columns by feature; a pair of features shares its amount equally."""
         if self.statistics is None:
             return amounts
         return np.swapaxes(self.statistics.shared(np.swapaxes(amounts, 0, 1)), 0, 1)
 
     def vectors(self, rows: EncodedRows, n_jobs: Any) -> np.ndarray:
-        """Raw predictions: see StageMember."""
+        """Raw predictions, limited to finite numbers."""
         most = np.finfo(np.float64).max
         with np.errstate(over="ignore"):
             return np.clip(self.trees.raw(self.seen_codes(rows), n_jobs) * self.unit, -most, most)

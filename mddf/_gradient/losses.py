@@ -1,4 +1,4 @@
-"""What gradient boosting predicts: from targets to what the kernel boosts, and back."""
+"""Targets of gradient boosting: conversion to the values that the kernel boosts, and back."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from mddf._base.serialization import register_serializable
 REGRESSION = ("squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma")
 CLASSIFICATION = ("log_loss", "exponential")
 _LOGARITHMIC = ("poisson", "gamma")
-# Targets beyond these powers of two are scaled: their squares would overflow or vanish. Then they
-# are of this size, so that a number of trees times the unit does not overflow.
-_MOST_EXPONENT, _SCALED_EXPONENT = 100, 40
+# Targets beyond this power of two, or its inverse, are scaled: sums of their squares would
+# overflow or vanish.
+_MAX_EXPONENT = 100
+# Scaled targets have this power of two: far from the limits of doubles, so that a number of trees
+# times the unit does not overflow either.
+_SCALED_EXPONENT = 40
 
 
 def check_targets(loss: str, y: np.ndarray) -> None:
-    """Refuse targets of samples with weight that a loss has no meaning for."""
+    """Refuse targets that a loss is not defined for; `y` has samples with weight only."""
     if loss == "poisson" and not (np.all(y >= 0) and y.sum() > 0):
         raise ValueError(
             "y must not be negative, and not all 0, for loss='poisson', got values from "
@@ -31,13 +34,9 @@ def check_targets(loss: str, y: np.ndarray) -> None:
 @register_serializable("boosting target of numbers")
 @dataclass(frozen=True)
 class Numbers:
-    """Targets that are numbers, boosted as they are or, if they are very large or small, scaled.
+    """Numeric targets; the kernel boosts them divided by 2**exponent.
 
-    Attributes
-    ----------
-    loss : str
-    exponent : int
-        The kernel boosts targets over 2 to this power.
+    The exponent is 0 unless the targets are very large or very small.
     """
 
     loss: str
@@ -45,54 +44,55 @@ class Numbers:
     n_classes = 0
 
     @classmethod
-    def of(cls, loss: str, y: np.ndarray) -> Numbers:
-        """From the targets of samples with weight."""
+    def from_targets(cls, loss: str, y: np.ndarray) -> Numbers:
+        """Choose the exponent by the targets of samples with weight."""
         exponent = int(np.frexp(np.abs(y).max())[1])
-        if abs(exponent) <= _MOST_EXPONENT or not y.any():
+        if abs(exponent) <= _MAX_EXPONENT or not y.any():
             return cls(loss, 0)
         return cls(loss, exponent - int(np.copysign(_SCALED_EXPONENT, exponent)))
 
     @property
     def kernel_loss(self) -> str:
-        """What the kernel calls the loss."""
         return self.loss
 
     @property
     def n_scores(self) -> int:
-        """Numbers of a raw prediction."""
         return 1
 
     @property
     def is_logarithmic(self) -> bool:
-        """Whether raw predictions are logarithms."""
+        """Whether raw predictions are logarithms of predictions."""
         return self.loss in _LOGARITHMIC
 
     @property
     def unit(self) -> float:
-        """What raw predictions are multiples of."""
+        """Factor of raw predictions."""
         return 1.0 if self.is_logarithmic else float(np.ldexp(1.0, self.exponent))
 
     @property
     def link(self) -> Numbers | None:
-        """What makes predictions of raw ones in this unit; None if they are."""
+        """Object that converts raw predictions times `unit`; None if they are predictions."""
         return self if self.is_logarithmic else None
 
     def boosted(self, y: np.ndarray) -> np.ndarray:
-        """What the kernel boosts; samples without weight may hold anything."""
+        """Targets as the kernel boosts them.
+
+        The limits keep the targets of samples without weight finite.
+        """
         with np.errstate(over="ignore"):
             return np.clip(np.ldexp(y, -self.exponent), -1e99, 1e99)
 
     def restored(self, y: np.ndarray) -> np.ndarray:
-        """Undo `boosted`; what no double can hold becomes the largest one."""
+        """Undo `boosted`; overflows become the largest double."""
         most = np.finfo(np.float64).max
         with np.errstate(over="ignore"):
             return np.clip(np.ldexp(y, self.exponent), -most, most)
 
     def least_loss(self, y: np.ndarray, weights: np.ndarray | None) -> float:
-        """The mean loss, as the kernel has it, of targets that are predicted exactly.
+        """Mean loss in the kernel if every target is predicted exactly.
 
-        The kernel leaves out what does not depend on predictions, so that losses of counts may be
-        negative. Above this one they are half of the mean deviance.
+        The kernel leaves out terms that do not depend on predictions, so that losses of counts may
+        be negative. The difference to this least loss is half of the mean deviance.
         """
         if not self.is_logarithmic:
             return 0.0
@@ -101,55 +101,58 @@ class Numbers:
         return float(np.average(losses, weights=weights))
 
     def predicted(self, raw: np.ndarray) -> np.ndarray:
-        """Predictions from raw ones of shape (n_samples, 1)."""
+        """Convert raw predictions of shape (n_samples, 1)."""
         return self.restored(exp(raw[:, 0]) if self.is_logarithmic else raw[:, 0])
 
 
 @register_serializable("boosting target of classes")
 @dataclass(frozen=True)
 class Labels:
-    """Classes: of two, the second one has a score; of more, each.
-
-    Attributes
-    ----------
-    loss : str
-    classes : ndarray of shape (n_classes,)
-    """
+    """Class labels; a raw prediction has a score for each class, or one for the second of two."""
 
     loss: str
     classes: np.ndarray
 
     @property
     def n_classes(self) -> int:
-        """Number of classes."""
         return len(self.classes)
 
     @property
     def kernel_loss(self) -> str:
-        """What the kernel calls the loss."""
         return "softmax" if self.n_classes > 2 else self.loss
 
     @property
     def n_scores(self) -> int:
-        """Numbers of a raw prediction."""
         return self.n_classes if self.n_classes > 2 else 1
 
     unit = 1.0
 
     @property
     def link(self) -> Labels:
-        """What makes predictions of raw ones."""
+        """Object that converts raw predictions."""
         return self
 
     def least_loss(self, y: np.ndarray, weights: np.ndarray | None) -> float:
-        """The mean loss of classes that are predicted for certain."""
+        """Mean loss if every class is predicted with probability 1."""
         return 0.0
 
     def predicted(self, raw: np.ndarray) -> np.ndarray:
-        """Probabilities of the classes."""
+        """Convert raw predictions to class probabilities."""
         if self.n_classes == 1:
             return np.ones((len(raw), 1))
         if self.loss == "exponential":
             second = expit(2 * raw)
             return np.hstack([1 - second, second])
         return class_probabilities(raw)
+
+
+Target = Labels | Numbers
+
+
+@dataclass(frozen=True)
+class BoostingTarget:
+    """Target of a fit: its kind, the values that the kernel boosts, and weights in the loss."""
+
+    kind: Target
+    values: np.ndarray
+    weights: np.ndarray | None

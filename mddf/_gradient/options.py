@@ -1,38 +1,78 @@
-"""What the kernel boosts by, from the parameters of gradient boosting."""
+"""Parameters of gradient boosting, and their conversion to options of the kernel."""
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from itertools import combinations
 from math import comb
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from mddf import _core
 from mddf._base.messages import short, warn
 from mddf._base.validation import MOST, is_list, monotonic_signs, resolve_max_features
 from mddf._binning.binned_table import BinnedTable
+from mddf._gradient.losses import Target
 from mddf._gradient.target_encoding import Encoding
 
-# What `grow_policy` may be.
-SYMMETRIC, LEAF_WISE = "symmetric", "leaf-wise"
-# Groups of features times features.
-_MOST_GROUPED = 2**28
-# Of symmetric trees, by default.
-_DEPTH, _DEEPEST = 6, 16
-# Leaves of leaf-wise trees: by default, and at most.
-LEAVES, MOST_LEAVES = 31, 65535
-# What "auto" stands for where nothing is chosen.
-AUTO, PLAIN = "auto", {"max_features": 0.5, "l2_regularization": 3.0, "subsample": 0.8}
+# Values of `grow_policy`.
+SYMMETRIC = "symmetric"
+LEAF_WISE = "leaf-wise"
+# Largest number of groups times features in `interaction_cst`: they take a byte each, so that the
+# groups stay within 256 MiB.
+_MAX_GROUP_CELLS = 2**28
+# Depth of symmetric trees where no race chooses it; CatBoost has the same default.
+_DEFAULT_DEPTH = 6
+# Deepest symmetric trees: the kernel numbers their 2**16 leaves by 16 bits.
+_MAX_DEPTH = 16
+# Leaves of leaf-wise trees: the default of LightGBM and scikit-learn, and the most that the kernel
+# numbers by 16 bits.
+LEAVES = 31
+MOST_LEAVES = 65535
+AUTO = "auto"
+# Values of "auto" where no race chooses others. The race starts from them and on most tables stays
+# there: less regularisation pays only where classes follow from the features.
+PLAIN = {"max_features": 0.5, "l2_regularization": 3.0, "subsample": 0.8}
 
 
-def warn_of_ignored(model: Any) -> None:
-    """Warn of a parameter that the growth of trees does not look at.
+class BoostingParameters:
+    """Parameters of gradient boosting, as the constructors store them."""
 
-    As scikit-learn does: a search over both kinds of growth goes on.
-    """
+    loss: str
+    learning_rate: float
+    max_iter: int
+    grow_policy: str
+    max_leaf_nodes: int | None
+    max_depth: int | None
+    min_samples_leaf: int
+    l2_regularization: float | str
+    max_features: float | str | None
+    subsample: float | str
+    max_bins: int
+    categorical_features: npt.ArrayLike | None
+    monotonic_cst: npt.ArrayLike | dict[str, int] | None
+    interaction_cst: str | Sequence[Iterable[int]] | None
+    early_stopping: bool | str
+    scoring: str | Callable[..., float] | None
+    validation_fraction: float | None
+    n_iter_no_change: int
+    tol: float
+    warm_start: bool
+    n_jobs: int | None
+    random_state: int | np.random.RandomState | None
+    verbose: int
+    n_features_in_: int
+
+    def _loss_quantile(self) -> float:
+        """Quantile of the loss; losses without one ignore it."""
+        return 0.5
+
+
+def warn_of_ignored(model: BoostingParameters) -> None:
+    """Warn of a parameter without effect; an error would end a search over both policies."""
     if model.grow_policy == SYMMETRIC and model.max_leaf_nodes not in (None, LEAVES):
         warn(
             f"max_leaf_nodes={model.max_leaf_nodes!r} has no effect with "
@@ -41,32 +81,32 @@ def warn_of_ignored(model: Any) -> None:
         )
 
 
-def is_auto(model: Any, parameter: str) -> bool:
-    """Whether a parameter of `PLAIN` is left to gradient boosting."""
+def is_auto(model: BoostingParameters, parameter: str) -> bool:
     value = getattr(model, parameter)
     return isinstance(value, str) and value == AUTO
 
 
-def value_of(model: Any, parameter: str) -> Any:
-    """A parameter of `PLAIN`, or what "auto" stands for."""
+def value_of(model: BoostingParameters, parameter: str) -> Any:
+    """Value of a parameter of `PLAIN`, with "auto" replaced."""
     return PLAIN[parameter] if is_auto(model, parameter) else getattr(model, parameter)
 
 
 def kernel_options(
-    model: Any,
+    model: BoostingParameters,
     table: BinnedTable,
-    target: Any,
+    target: Target,
     categorical: np.ndarray,
     encoding: Encoding | None = None,
+    *,
     most_features: int = MOST,
 ) -> _core.BoostOptions:
-    """What the kernel boosts by: all parameters, checked against a table and a target."""
+    """Check the parameters against a table and a target, and convert them for the kernel."""
     n_features = table.bins.n_columns + (0 if encoding is None else encoding.n_columns)
     symmetric = model.grow_policy == SYMMETRIC
-    depth = model.max_depth or (_DEPTH if symmetric else 0)
-    if symmetric and depth > _DEEPEST:
+    depth = model.max_depth or (_DEFAULT_DEPTH if symmetric else 0)
+    if symmetric and depth > _MAX_DEPTH:
         raise ValueError(
-            f"max_depth must be at most {_DEEPEST} with grow_policy='symmetric', whose trees "
+            f"max_depth must be at most {_MAX_DEPTH} with grow_policy='symmetric', whose trees "
             f"have 2**max_depth leaves, got {model.max_depth!r}"
         )
     monotonic = monotonic_signs(model, categorical, target.n_scores)
@@ -86,7 +126,7 @@ def kernel_options(
             resolve_max_features(value_of(model, "max_features"), n_features), most_features
         ),
         subsample=float(value_of(model, "subsample")),
-        quantile=model._quantile(),
+        quantile=model._loss_quantile(),
         monotonic=monotonic,
         n_copies=1 if encoding is None else encoding.n_copies,
         interactions=interactions,
@@ -94,22 +134,22 @@ def kernel_options(
 
 
 def interaction_groups(interaction_cst: Any, n_features: int) -> np.ndarray | None:
-    """Which features each group holds, from `interaction_cst`: uint8 (n_groups, n_features)."""
+    """Mark the features of each group of `interaction_cst`: uint8 (n_groups, n_features)."""
     if interaction_cst is None:
         return None
-    groups: Any = interaction_cst
+    groups = interaction_cst
     n_groups = len(groups)
     if isinstance(groups, str):
         size = 1 if groups == "no_interactions" else 2
         n_groups = comb(n_features, size)
         groups = combinations(range(n_features), size)
-    if n_groups * n_features > _MOST_GROUPED:
+    if n_groups * n_features > _MAX_GROUP_CELLS:
         raise ValueError(
-            f"interaction_cst must have at most {_MOST_GROUPED // n_features} groups of "
+            f"interaction_cst must have at most {_MAX_GROUP_CELLS // n_features} groups of "
             f"{n_features} features, got {n_groups}"
         )
-    found = np.zeros((n_groups + 1, n_features), np.uint8)
-    for row, group in zip(found, groups, strict=False):
+    is_member = np.zeros((n_groups + 1, n_features), np.uint8)
+    for row, group in zip(is_member, groups, strict=False):
         if not is_list(group) and not isinstance(group, Set):
             raise ValueError(
                 "interaction_cst must be a list of lists of feature numbers, "
@@ -122,6 +162,7 @@ def interaction_groups(interaction_cst: Any, n_features: int) -> np.ndarray | No
                     f"got {short(feature)}"
                 )
             row[feature] = 1
-    rest = ~found.any(axis=0)
-    found[-1] = rest
-    return found if rest.any() else found[:-1]
+    # Features in no group form a last group; without any the row stays out.
+    ungrouped = ~is_member.any(axis=0)
+    is_member[-1] = ungrouped
+    return is_member if ungrouped.any() else is_member[:-1]

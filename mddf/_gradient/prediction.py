@@ -1,4 +1,4 @@
-"""Asking boosted trees: predictions, leaves, importances, and the trees as a stage."""
+"""Predictions of boosted trees: raw predictions, leaves, importances, and the fitted stage."""
 
 from __future__ import annotations
 
@@ -12,58 +12,47 @@ from mddf._binning.binner import Binner, NewRows
 from mddf._fitted.batching import by_blocks
 from mddf._fitted.fitted_model import FittedStages, one_stage
 from mddf._gradient.fitted_trees import BoostedMember
-from mddf._gradient.options import PLAIN, value_of
+from mddf._gradient.losses import Target
+from mddf._gradient.options import PLAIN, BoostingParameters, value_of
 from mddf._gradient.target_encoding import TargetStatistics, with_statistics
 from mddf._gradient.trees import BoostedTrees
 from mddf._input.reading import read_table
-from mddf._input.table import Table
 
 
-class AsksBoostedTrees:
-    """Has boosted trees and what makes codes of X, once it is fitted."""
+class BoostedPredictions(BoostingParameters):
+    """Base class of estimators with boosted trees; needs `_trees` and `_binner` of fit."""
 
     _binner: Binner
     _trees: BoostedTrees
+    _target: Target
     _statistics: TargetStatistics | None = None
-    _chosen: dict[str, Any] | None = None  # of fits of earlier releases, which had no choice
-    _target: Any  # Labels or Numbers
-    categorical_features: Any
-    n_jobs: Any
-    n_features_in_: int
+    _chosen: dict[str, Any] | None = None  # models of earlier releases lack it
 
-    def _read_rows(self, X: Any, read: Callable[[np.ndarray], np.ndarray], row_bytes: int) -> Any:
-        """What `read` makes of the codes of X, one block of rows after the other."""
+    def _new_rows(self, X: Any) -> NewRows:
+        """Encode X; blocks of rows are made one after the other."""
         check_is_fitted(self, "_trees")
         table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
-        rows = self._new_rows(table)
-
-        def read_block(first: int, end: int) -> Any:
-            return [read(with_statistics(rows.block(first, end), self._statistics))]
-
-        (found,) = by_blocks(read_block, table.shape[0], self._trees.n_columns + row_bytes)
-        return found
-
-    def _read_raw(self, X: Any, read: Callable[[np.ndarray], np.ndarray]) -> Any:
-        """The same of raw predictions."""
-        check_is_fitted(self, "_trees")
-        return self._read_rows(
-            X,
-            lambda codes: read(self._trees.raw(codes, self.n_jobs)),
-            32 * self._trees.n_scores,
-        )
-
-    def _new_rows(self, table: Table) -> NewRows:
         levels = [] if self._statistics is None else self._statistics.columns
         return NewRows(self._binner, table, levels=levels)
 
+    def _convert_raw(self, X: Any, convert: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """Convert the raw predictions of X, one block of rows after the other."""
+        rows = self._new_rows(X)
+
+        def predict_block(first: int, end: int) -> list[np.ndarray]:
+            codes = with_statistics(rows.block(first, end), self._statistics)
+            return [convert(self._trees.raw(codes, self.n_jobs))]
+
+        row_bytes = self._trees.n_columns + 32 * self._trees.n_scores
+        return by_blocks(predict_block, rows.n_rows, row_bytes)[0]
+
     def _staged_raw(self, X: Any) -> Iterator[np.ndarray]:
-        check_is_fitted(self, "_trees")
-        table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
-        rows = self._new_rows(table).block(0, table.shape[0])
-        return self._trees.staged(with_statistics(rows, self._statistics), self.n_jobs)
+        rows = self._new_rows(X)
+        codes = with_statistics(rows.block(0, rows.n_rows), self._statistics)
+        return self._trees.staged(codes, self.n_jobs)
 
     def apply(self, X: Any) -> np.ndarray:
-        """The leaf of each tree that each sample ends in.
+        """Find the leaf of each tree that each sample falls into.
 
         Parameters
         ----------
@@ -72,37 +61,41 @@ class AsksBoostedTrees:
         Returns
         -------
         ndarray of int32 of shape (n_samples, n_iter_)
-            Numbers of leaves, which are distinct within a tree. Of a symmetric tree, each has a
-            bit for each level, 1 for right, and several may stand for one leaf: the splits of
-            some levels leave it as it is.
+            Numbers of leaves, which are distinct within a tree. In a symmetric tree, a number has
+            a bit for each level, 1 for right. Several numbers may denote one leaf, because the
+            splits of some levels can leave a node undivided.
         """
-        check_is_fitted(self, "_trees")
-        return self._read_rows(X, self._trees.leaves, 8 * self._trees.n_trees)
+        rows = self._new_rows(X)
+
+        def find_block(first: int, end: int) -> list[np.ndarray]:
+            return [self._trees.leaves(with_statistics(rows.block(first, end), self._statistics))]
+
+        row_bytes = self._trees.n_columns + 8 * self._trees.n_trees
+        return by_blocks(find_block, rows.n_rows, row_bytes)[0]
 
     @property
     def max_depth_(self) -> int | None:
-        """CategoryLevels of the deepest symmetric tree; None of others."""
+        """Depth of the deepest symmetric tree; None for leaf-wise trees."""
         check_is_fitted(self, "_trees")
         levels = np.diff(self._trees.arrays["first_split"])
         return int(levels.max(initial=0)) if self._trees.symmetric else None
 
     @property
     def chosen_(self) -> dict[str, Any]:
-        """`max_features`, `l2_regularization` and `subsample` by which trees were grown."""
+        """`max_features`, `l2_regularization` and `subsample` that trees were grown with."""
         check_is_fitted(self, "_trees")
         return dict(self._chosen or {name: value_of(self, name) for name in PLAIN})
 
     @property
-    def feature_importances_(self) -> Any:
-        """What the splits of each feature improved, scaled to sum 1; zeros without splits."""
+    def feature_importances_(self) -> np.ndarray:
+        """Gain of the splits of each feature, scaled to sum 1; zeros without splits."""
         check_is_fitted(self, "_trees")
-        found = self._trees.importances()
-        return found if self._statistics is None else self._statistics.shared(found)
+        gains = self._trees.importances()
+        return gains if self._statistics is None else self._statistics.shared(gains)
 
     def _fitted_stages(self) -> FittedStages:
-        """The trees as a stage."""
         check_is_fitted(self, "_trees")
-        member = BoostedMember.of(self._trees, self._target.unit, self._statistics)
+        member = BoostedMember.from_trees(self._trees, self._target.unit, self._statistics)
         return one_stage(self._binner, member, self._target.link)
 
     def __sklearn_is_fitted__(self) -> bool:

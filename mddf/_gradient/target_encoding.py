@@ -57,7 +57,7 @@ class TargetSums:
     prior: np.ndarray
 
     @classmethod
-    def of(cls, outputs: np.ndarray, weights: np.ndarray | None) -> TargetSums:
+    def from_outputs(cls, outputs: np.ndarray, weights: np.ndarray | None) -> TargetSums:
         """From targets of shape (n_rows, n_outputs)."""
         weights = np.ones(len(outputs)) if weights is None else weights
         values = np.column_stack([weights, weights[:, None] * outputs])
@@ -98,7 +98,7 @@ class TargetSums:
         found[by_key] = self.means(until)
         return found
 
-    def of_all(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def all_means(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The different keys in order, and means of their rows; last, what others get."""
         different, places = np.unique(keys, return_inverse=True)
         sums = [np.bincount(places, column, minlength=len(different)) for column in self.sums.T]
@@ -207,7 +207,7 @@ class Encoding:
     max_bins: int
 
     @classmethod
-    def of(
+    def from_targets(
         cls, levels: CategoryLevels, y: np.ndarray, n_classes: int, entropy: Any, max_bins: int
     ) -> Encoding:
         """From what is boosted: numbers, with `n_classes` 0, or classes."""
@@ -284,7 +284,7 @@ class Encoding:
         """
         levels = self.levels.take(training.rows)
         weights, repeats = training.weights, training.repeats
-        outcomes = TargetSums.of(self.outputs[training.rows], weights)
+        outcomes = TargetSums.from_outputs(self.outputs[training.rows], weights)
         tiled = None if weights is None else np.tile(weights, len(seeds))
         keys_of, coded, codes_of, bins_of = [], [], [], []
         n_outputs = self.outputs.shape[1]
@@ -300,7 +300,7 @@ class Encoding:
             stacked = np.vstack(means)
             if before is None:
                 bins = find_bins(stacked, sample_weight=tiled, max_bins=self.max_bins)
-                different, of_all = outcomes.of_all(keys)
+                different, of_all = outcomes.all_means(keys)
                 keys_of.append(different)
                 codes_of.append(apply_bins(of_all, bins))
                 bins_of.append(bins)

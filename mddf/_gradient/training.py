@@ -1,10 +1,10 @@
-"""Growing boosted trees in the kernel: one model, or those of several folds side by side."""
+"""Growth of boosted trees in the kernel: one model, or the models of several folds together."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any
 
@@ -19,22 +19,23 @@ from mddf._base.parallel import (
     progress_bar,
     stopped_on_error,
 )
-from mddf._binning.binned_table import BinnedTable
 from mddf._core import BoostOptions, Cancel
-from mddf._gradient.dataset import Rows
+from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.target_encoding import Encoding, TargetStatistics
 from mddf._gradient.trees import BoostedTrees
 
-# Rounds that are grown before a bar is moved.
+# Rounds between two moves of a progress bar.
 _STEP = 10
-# The same of several models that are to have the same number of rounds.
+# Rounds of the models of folds between two looks at their common loss. Rounds after the best one
+# are dropped, so that the number does not change the result.
 _STEP_OF_FOLDS = 25
-# Of a copy of a training row, on a fast processor.
+# Least time of one cell of target statistics on a fast processor. Folds whose statistics would
+# take too long are not started.
 _SECONDS_OF_A_STATISTIC = 1e-7
-# Cells of the table that are worth a thread.
+# Cells of the table that are worth a further thread.
 _CELLS_OF_A_THREAD = 2**16
-# What splits have.
-_KINDS = {
+# Types of the arrays with an entry for each split.
+_SPLIT_TYPES = {
     "column": np.int32,
     "shift": np.uint8,
     "threshold": np.uint8,
@@ -45,19 +46,22 @@ _KINDS = {
 }
 
 
+Fold = tuple[np.ndarray, np.ndarray]  # rows to train on, rows held out
+
+
 @dataclass(frozen=True)
 class Stopping:
-    """When boosting stops before its last round.
+    """Rule that ends boosting before its last round.
 
     Attributes
     ----------
     patience : int
-        After so many rounds without a better score; 0 for never.
+        Rounds without a better score before boosting stops; 0 for never.
     tol : float
-        By how much a score must be better.
+        Smallest improvement that counts.
     score : callable or None
         From raw predictions of the rows held out to a score, larger if better; None for the loss,
-        which the kernel knows.
+        which the kernel computes.
     """
 
     patience: int = 0
@@ -67,21 +71,21 @@ class Stopping:
 
 @dataclass(frozen=True)
 class Boosted:
-    """What has been grown.
+    """Result of boosting.
 
     Attributes
     ----------
     trees : BoostedTrees
-        Up to the best round, if there are scores of rows held out; else all.
+        Trees up to the best round if rows are held out, else all trees.
     scores : ndarray
-        Of the rows held out, before the first round and after each one: minus the loss, or by
-        `Stopping.score`. Empty without such rows.
+        Scores of the rows held out, before the first round and after each one: minus the loss, or
+        by `Stopping.score`. Empty without such rows.
     train_scores : ndarray
         Minus the loss of the training rows; empty if they are not watched.
     raw : ndarray of shape (n_held_out, n_scores)
         Raw predictions of the rows held out, after the best round.
     statistics : TargetStatistics or None
-        Of the training rows of a fold.
+        Statistics of the training rows of a fold.
     large_residual : float, default=inf
         The size from which residuals count as large in Huber's loss, after the last round.
     """
@@ -94,9 +98,9 @@ class Boosted:
     large_residual: float = np.inf
 
     @classmethod
-    def nothing(cls, n_columns: int, symmetric: bool) -> Boosted:
-        """No trees, where all is known before."""
-        none = {name: np.zeros(0, kind) for name, kind in _KINDS.items()}
+    def without_trees(cls, n_columns: int, symmetric: bool) -> Boosted:
+        """Model of a single class."""
+        none = {name: np.zeros(0, kind) for name, kind in _SPLIT_TYPES.items()}
         none |= {"first_split": np.zeros(1, np.int64), "first_leaf": np.zeros(1, np.int64)}
         none |= {
             "sets": np.zeros((0, 4), np.uint64),
@@ -108,11 +112,7 @@ class Boosted:
 
 
 def boost(
-    table: BinnedTable,
-    y: np.ndarray,
-    weights: np.ndarray | None,
-    train: np.ndarray,
-    held_out: np.ndarray,
+    rows: BoostingRows,
     options: BoostOptions,
     seeds: np.ndarray,
     *,
@@ -121,92 +121,79 @@ def boost(
     large_residual: float = np.inf,
     watch_training: bool = False,
     keys: np.ndarray | None = None,
-    shown: str | None = None,
+    progress_label: str | None = None,
     n_jobs: int | None = None,
 ) -> Boosted:
-    """Boost on some rows of a table, in threads if there are many.
+    """Boost on the training rows, in threads if there are many.
 
     Parameters
     ----------
-    table : BinnedTable
-    y : ndarray of float64 of shape (n_rows,)
-        Numbers or classes, of all rows of the table.
-    weights : ndarray of float64 of shape (n_rows,) or None
-        Whole numbers make a row count as so many.
-    train, held_out : ndarray of int32
-        Rows; the former without weight 0.
+    rows : BoostingRows
+        Whole weights make a row count as so many rows.
     options : BoostOptions
     seeds : ndarray of uint64
         One for each round.
     stopping : Stopping or None, default=None
-        None stops never, but keeps the best round, too.
+        None never stops, but also keeps only the trees up to the best round.
     start : ndarray of shape (n_rows, n_scores), default=None
-        Raw predictions to go on from.
+        Raw predictions to continue from.
     large_residual : float, default=inf
-        The `large_residual` of the fit to go on from.
+        The `large_residual` of the fit to continue.
     watch_training : bool, default=False
-        Whether scores of the training rows are wanted.
+        Whether to score the training rows.
     keys : ndarray of uint64 of shape (n_rows,), default=None
-        Rows of the same key are drawn together; None draws rows by where they stand.
-    shown : str, default=None
-        What a progress bar says; None shows none.
+        Rows with the same key are drawn together; None draws rows by position.
+    progress_label : str, default=None
+        Label of a progress bar; None shows none.
     n_jobs : int, default=None
         Number of threads; does not change the result.
-
-    Returns
-    -------
-    Boosted
     """
-    given = (table, y, weights, train, held_out, options, seeds)
-    named: dict[str, Any] = {
-        "stopping": stopping or Stopping(),
-        "start": start,
-        "large_residual": large_residual,
-        "watch_training": watch_training,
-        "keys": keys,
-        "shown": shown,
-    }
-    n_cells = len(train) * table.bins.n_columns
-    n_threads = job_count(n_jobs, n_cells // _CELLS_OF_A_THREAD)
+    stopping = stopping or Stopping()
+    n_columns = rows.table.bins.n_columns
+    n_threads = job_count(n_jobs, len(rows.train) * n_columns // _CELLS_OF_A_THREAD)
+    any_held_out = len(rows.held_out) > 0
+
+    def grow(team: _core.BoostTeam | None) -> Boosted:
+        booster = _booster(rows, options, cancel, keys=keys, start=start)
+        booster.large_residual = large_residual
+        run = _Run(booster, options.symmetric, n_columns, stopping, watch_training, team, cancel)
+        shown = progress_label is not None
+        progress = progress_bar(len(seeds), progress_label or "", "tree", shown=shown)
+        with closing(team) if team else nullcontext(), progress as bar:
+            if stopping.score is not None and any_held_out:
+                return run.by_score(seeds, bar)
+            steps = _steps(len(seeds), _STEP if shown else len(seeds))
+            return run.by_loss(seeds, steps, bar, any_held_out=any_held_out)
+
     with stopped_on_error() as cancel:
         if n_threads == 1:
-            return _boost(*given, **named, team=None, cancel=cancel)
+            return grow(None)
+        # This thread grows the trees; the others help the kernel with parts of each one.
         team = _core.BoostTeam(n_threads)
-        tasks: list[Task] = [(_boost, given, {**named, "team": team, "cancel": cancel})]
+        tasks: list[Task] = [(grow, (team,), {})]
         tasks += [(team.help, (cancel,), {})] * (n_threads - 1)
         return next(iter(from_threads(tasks, n_threads, cancel)))
 
 
-def _boost(
-    table: BinnedTable,
-    y: Any,
-    weights: np.ndarray | None,
-    train: np.ndarray,
-    held_out: np.ndarray,
-    options: Any,
-    seeds: np.ndarray,
-    *,
-    stopping: Any,
-    start: Any,
-    large_residual: float,
-    watch_training: Any,
-    keys: Any,
-    shown: Any,
-    team: Any,
+def _booster(
+    rows: BoostingRows,
+    options: BoostOptions,
     cancel: Cancel,
-) -> Boosted:
-    booster = _core.GradientBooster(
-        table.cells, y, weights, train, held_out, options, start, cancel, keys
+    *,
+    keys: np.ndarray | None,
+    start: np.ndarray | None = None,
+) -> _core.GradientBooster:
+    return _core.GradientBooster(
+        rows.table.cells,
+        rows.y,
+        rows.weights,
+        rows.train,
+        rows.held_out,
+        options=options,
+        start=start,
+        cancel=cancel,
+        keys=keys,
     )
-    booster.large_residual = large_residual
-    n_columns = table.bins.n_columns
-    run = _Run(booster, options.symmetric, n_columns, stopping, watch_training, team, cancel)
-    shown_bar = progress_bar(len(seeds), shown or "", "tree", shown=shown is not None)
-    with closing(team) if team else nullcontext(), shown_bar as bar:
-        if stopping.score is None or not len(held_out):
-            steps = _steps(len(seeds), len(seeds) if shown is None else _STEP)
-            return run.by_loss(seeds, steps, bar, len(held_out) > 0)
-        return run.by_score(seeds, bar)
 
 
 def _steps(n: int, size: int) -> list[tuple[int, int]]:
@@ -224,9 +211,8 @@ class _Run:
     cancel: Cancel
 
     def trees(self) -> BoostedTrees:
-        """Those that there are."""
-        booster = self.booster
-        return BoostedTrees(booster.trees(), self.symmetric, self.n_columns, booster.start)
+        arrays = self.booster.trees()
+        return BoostedTrees(arrays, self.symmetric, self.n_columns, self.booster.start)
 
     def grow(self, seeds: np.ndarray, patience: int) -> bool:
         return self.booster.grow(
@@ -234,9 +220,9 @@ class _Run:
         )
 
     def by_loss(
-        self, seeds: np.ndarray, steps: list[tuple[int, int]], bar: Any, any_held_out: bool
+        self, seeds: np.ndarray, steps: list[tuple[int, int]], bar: Any, *, any_held_out: bool
     ) -> Boosted:
-        """The kernel looks at the loss."""
+        """Stop by the loss, which the kernel watches."""
         patience = self.stopping.patience if any_held_out else 0
         for first, last in steps:
             stopped = self.grow(seeds[first:last], patience)
@@ -246,61 +232,103 @@ class _Run:
         trees = self.trees()
         if any_held_out:
             trees = trees.first(self.booster.best_round)
-        losses = self.booster.losses(), self.booster.train_losses()
-        large = self.booster.large_residual
-        return Boosted(trees, -losses[0], -losses[1], self.booster.raw(), None, large)
+        return self.result(trees, -self.booster.losses(), self.booster.raw())
+
+    def result(self, trees: BoostedTrees, scores: np.ndarray, raw: np.ndarray) -> Boosted:
+        train_scores = -self.booster.train_losses()
+        large_residual = self.booster.large_residual
+        return Boosted(trees, scores, train_scores, raw, large_residual=large_residual)
 
     def by_score(self, seeds: np.ndarray, bar: Any) -> Boosted:
-        """A function scores raw predictions after each tree."""
-        stopping, raw = self.stopping, self.booster.raw(best=False)
+        """Stop by a function that scores the raw predictions after each tree."""
+        stopping = self.stopping
         assert stopping.score is not None
-        scores, best, best_raw = [stopping.score(raw)], 0, raw
+        best = 0
+        best_raw = self.booster.raw(best=False)
+        scores = [stopping.score(best_raw)]
         for n_grown in range(1, len(seeds) + 1):
             self.grow(seeds[n_grown - 1 : n_grown], 0)
             bar.update(1)
             raw = self.booster.raw(best=False)
             scores.append(stopping.score(raw))
             if scores[-1] > scores[best] + stopping.tol:
-                best, best_raw = n_grown, raw
+                best = n_grown
+                best_raw = raw
             if stopping.patience and n_grown - best >= stopping.patience:
                 break
-        of_training = -self.booster.train_losses()
-        trees, large = self.trees().first(best), self.booster.large_residual
-        return Boosted(trees, np.array(scores), of_training, best_raw, None, large)
+        return self.result(self.trees().first(best), np.array(scores), best_raw)
 
 
 def _steps_until(n: int, patience: int, until: float) -> Iterator[tuple[int, int]]:
-    """Rounds of several models, some at a time; fewer than `n` where time ends.
+    """Ranges of rounds of several models; they end before round `n` if the time is up.
 
-    A step is to take half of the time that is left at most, if rounds take as long as so far.
+    A range takes at most half of the time left, if rounds take as long as before.
     """
     if until == np.inf:
         yield from _steps(n, _STEP_OF_FOLDS if patience else n)
         return
-    start, first, size = monotonic(), 0, 1
+    start = monotonic()
+    first = 0
+    size = 1
     while first < n:
         yield first, min(first + size, n)
         first = min(first + size, n)
         now = monotonic()
         if now >= until:
             return
-        fitting = int((until - now) / 2 / max(1e-9, (now - start) / first))
-        size = max(1, min(2 * size, _STEP_OF_FOLDS, fitting))
+        n_fitting = int((until - now) / 2 / max(1e-9, (now - start) / first))
+        size = max(1, min(2 * size, _STEP_OF_FOLDS, n_fitting))
 
 
-def _seconds_of_statistics(encoding: Encoding | None, folds: Sequence[Sequence[Any]]) -> float:
-    """About what they take of a processor, at least."""
+def _seconds_of_statistics(encoding: Encoding | None, folds: Sequence[Fold]) -> float:
+    """Estimate the least processor time that target statistics take."""
     if encoding is None:
         return 0.0
     n_copies = encoding.n_copies * sum(len(train) for train, _ in folds)
     return _SECONDS_OF_A_STATISTIC * n_copies * encoding.n_columns
 
 
+@dataclass(frozen=True)
+class _FoldModel:
+    """Model of a fold while it is grown."""
+
+    booster: _core.GradientBooster
+    held_out_codes: np.ndarray
+    statistics: TargetStatistics | None
+    n_columns: int
+
+    @classmethod
+    def start(
+        cls,
+        rows: BoostingRows,
+        options: BoostOptions,
+        cancel: Cancel,
+        *,
+        keys: np.ndarray | None,
+        encoding: Encoding | None,
+    ) -> _FoldModel:
+        statistics = None
+        if encoding is not None:
+            rows, statistics = rows.ordered(encoding)
+            keys = None if keys is None else rows.keys
+        booster = _booster(rows, options, cancel, keys=keys)
+        codes = rows.table.codes[rows.held_out]
+        return cls(booster, codes, statistics, rows.table.bins.n_columns)
+
+    def grow(self, seeds: np.ndarray, cancel: Cancel) -> None:
+        self.booster.grow(seeds, cancel=cancel)
+
+    def finish(self, n_trees: int, symmetric: bool) -> Boosted:
+        booster = self.booster
+        trees = BoostedTrees(booster.trees(), symmetric, self.n_columns, booster.start)
+        trees = trees.first(n_trees).compact()
+        raw = trees.raw(self.held_out_codes, 1)
+        return Boosted(trees, -booster.losses(), np.zeros(0), raw, self.statistics)
+
+
 def boost_folds(
-    table: BinnedTable,
-    y: np.ndarray,
-    weights: np.ndarray | None,
-    folds: Sequence[tuple[np.ndarray, np.ndarray]],
+    rows: BoostingRows,
+    folds: Sequence[Fold],
     options: BoostOptions,
     seeds: np.ndarray,
     *,
@@ -312,86 +340,80 @@ def boost_folds(
     whole: bool = False,
     n_jobs: int | None = None,
 ) -> list[Boosted]:
-    """The models of a cross-validation, grown side by side on one table, of equally many rounds.
+    """Grow the models of a cross-validation together, with the same number of rounds.
 
-    Stopping each by the rows that it then predicts would flatter them: all have the number of
-    rounds with the least loss over the rows held out of all folds.
+    A model that stopped by the rows that it then predicts would look too good. All models have the
+    number of rounds with the least loss over the rows held out of all folds. Their trees are
+    `compact`.
 
     Parameters
     ----------
+    rows : BoostingRows
     folds : sequence of (train, held out)
         Rows of the table.
+    options : BoostOptions
+        With an `encoding`, for a table with copies and columns of statistics.
     seeds : ndarray of uint64 of shape (n_rounds,)
-        All models have the same.
+        The same for all models.
     patience : int, default=0
-        Stop after so many rounds that did not lower the loss; 0 grows and keeps all rounds.
+        Rounds that do not lower the loss before boosting stops; 0 grows and keeps all rounds.
+    keys : ndarray of uint64 of shape (n_rows,), default=None
+        Rows with the same key are drawn together; None draws rows by position.
     encoding : Encoding or None, default=None
-        Of columns of many categories: each model gets statistics of its training rows, and the
-        options are those of a table with copies and columns of statistics.
+        Each model gets statistics of its training rows for columns with many categories.
     until : float, default=inf
-        When to stop in any case, as `time.monotonic` has it, after a round at least.
+        Time of `time.monotonic` at which growth stops, after at least one round.
     start_by : float, default=inf
-        When all models are to have their rows and statistics: `TimeIsUp` is raised where they are
-        not going to.
+        Time by which all models must have their rows and statistics. `TimeIsUp` is raised if they
+        will not.
     whole : bool, default=False
-        Whether fewer rounds than all are of no use then: `TimeIsUp` is raised.
+        Whether to raise `TimeIsUp` if not all rounds are grown by `until`.
     n_jobs : int, default=None
         Number of threads; does not change the result.
-
-    See :func:`boost` for the others, and for what each model comes as: with `compact` trees.
     """
-    rows = [tuple(np.asarray(part, np.int32) for part in fold) for fold in folds]
-    held_out = [of_fold for _, of_fold in rows]
-    shares = np.array([len(r) if weights is None else weights[r].sum() for r in held_out])
-    shares = shares / (shares.sum() or 1.0)
-    n_threads, losses, best = job_count(n_jobs, len(rows)), np.zeros(0), len(seeds)
+    folds = [(np.asarray(train, np.int32), np.asarray(test, np.int32)) for train, test in folds]
+    n_threads = job_count(n_jobs, len(folds))
     with stopped_on_error() as cancel:
-
-        def each(function: Callable[..., Any], *given: Iterable[Any]) -> list[Any]:
-            tasks: list[Task] = [(function, one, {}) for one in zip(*given, strict=True)]
-            return list(from_threads(tasks, n_threads, cancel))
-
-        def start(train: np.ndarray, of_fold: np.ndarray) -> Any:
-            rows, statistics = Rows(table, y, weights, train, of_fold), None
-            of_rows = keys
-            if encoding is not None:
-                rows, statistics = rows.ordered(encoding)
-                of_rows = None if keys is None else rows.keys
-            codes = rows.table.codes[rows.held_out]
-            booster = _core.GradientBooster(
-                *(rows.table.cells, rows.y, rows.weights, rows.train, rows.held_out),
-                *(options, None, cancel, of_rows),
-            )
-            return booster, codes, statistics
-
-        n_at_once = len(rows) if start_by == np.inf else n_threads
-        if monotonic() + _seconds_of_statistics(encoding, rows) / n_threads > start_by:
+        # 1. Make the rows and the statistics of all models, as many at a time as there are threads
+        # if time is limited.
+        begin = monotonic()
+        if begin + _seconds_of_statistics(encoding, folds) / n_threads > start_by:
             raise TimeIsUp
-        started, begin = [], monotonic()
-        for first in range(0, len(rows), n_at_once):
-            some = rows[first : first + n_at_once]
-            started += each(start, *zip(*some, strict=True))
+        models: list[_FoldModel] = []
+        n_at_once = len(folds) if start_by == np.inf else n_threads
+        for first in range(0, len(folds), n_at_once):
+            starts: list[Task] = [
+                (
+                    _FoldModel.start,
+                    (replace(rows, train=train, held_out=held_out), options, cancel),
+                    {"keys": keys, "encoding": encoding},
+                )
+                for train, held_out in folds[first : first + n_at_once]
+            ]
+            models += from_threads(starts, n_threads, cancel)
             now = monotonic()
-            if now + (now - begin) * (len(rows) / len(started) - 1) > start_by:
+            if now + (now - begin) * (len(folds) / len(models) - 1) > start_by:
                 raise TimeIsUp
-        boosters = [booster for booster, *_ in started]
+        # 2. Grow them until the common loss has not fallen for `patience` rounds.
+        shares = _shares([held_out for _, held_out in folds], rows.weights)
+        best = len(seeds)
         for first, last in _steps_until(len(seeds), patience, until):
-            given = (seeds[first:last], 0, 0.0, False, None, cancel)
-            each(lambda booster, given=given: booster.grow(*given), boosters)
+            grows: list[Task] = [(model.grow, (seeds[first:last], cancel), {}) for model in models]
+            list(from_threads(grows, n_threads, cancel))
             best = last
             if patience:
-                losses = shares @ np.stack([booster.losses() for booster in boosters])
+                losses = shares @ np.stack([model.booster.losses() for model in models])
                 best = int(losses.argmin())
                 if last - best >= patience:
                     break
             if whole and last < len(seeds) and monotonic() > until:
                 raise TimeIsUp
+        # 3. Keep the best rounds.
+        ends: list[Task] = [(model.finish, (best, options.symmetric), {}) for model in models]
+        return list(from_threads(ends, n_threads, cancel))
 
-        def finish(booster: _core.GradientBooster, codes: np.ndarray, statistics: Any) -> Any:
-            n_columns = table.bins.n_columns + (statistics.n_columns if statistics else 0)
-            trees = BoostedTrees(booster.trees(), options.symmetric, n_columns, booster.start)
-            trees = trees.first(best).compact()
-            losses = -booster.losses()
-            return Boosted(trees, losses, np.zeros(0), trees.raw(codes, 1), statistics)
 
-        return each(finish, *zip(*started, strict=True))
+def _shares(held_out: list[np.ndarray], weights: np.ndarray | None) -> np.ndarray:
+    """Share of each fold in the weight of all rows held out."""
+    sums = np.array([len(r) if weights is None else weights[r].sum() for r in held_out])
+    return sums / (sums.sum() or 1.0)

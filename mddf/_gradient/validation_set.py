@@ -5,26 +5,27 @@ from __future__ import annotations
 import numpy as np
 
 from mddf._base.messages import warn
-from mddf._gradient.dataset import Rows
+from mddf._gradient.dataset import BoostingRows
 from mddf._input.table import Table
 
 # A column differs if nearly all rows of the validation set have its smallest or largest code, and
 # at most half of the training rows have. Bins are as full as each other, so that a column that was
 # shifted or scaled lies at the ends; one in which most values are equal does not count.
-_AT_ENDS, _OF_TRAINING = 0.9, 0.5
+_MIN_SHARE_AT_ENDS = 0.9
+_MAX_TRAINING_SHARE = 0.5
 # Columns that a warning names.
 _N_NAMED = 3
 
 
 def warn_of_no_gain(
-    rows: Rows, validation_scores: np.ndarray, training_scores: np.ndarray, table: Table
+    rows: BoostingRows, validation_scores: np.ndarray, training_scores: np.ndarray, table: Table
 ) -> None:
     """Warn if no round is better than the constant start, although the training rows are learnt.
 
     Parameters
     ----------
-    rows : Rows
-        With a validation set of the user's.
+    rows : BoostingRows
+        With a validation set that was passed to fit.
     validation_scores, training_scores : ndarray of shape (1 + n_rounds,)
     table : Table
         The training rows, whose columns have names.
@@ -37,8 +38,8 @@ def warn_of_no_gain(
     if len(different):
         places = ", ".join(f"column {table.place(c)}" for c in different[:_N_NAMED].tolist())
         reason = (
-            f"X_val differs from X: at least {_AT_ENDS:.0%} of its rows lie at the ends of the "
-            f"training range in {len(different)} columns ({places}). Transform X_val as X"
+            f"X_val differs from X: at least {_MIN_SHARE_AT_ENDS:.0%} of its rows lie at the ends "
+            f"of the training range in {len(different)} columns ({places}). Transform X_val as X"
         )
     else:
         reason = "X_val must be transformed as X is, and the features must tell about the target"
@@ -49,8 +50,8 @@ def warn_of_no_gain(
     )
 
 
-def columns_at_the_ends(rows: Rows) -> np.ndarray:
-    """Columns of numbers whose held-out rows lie at the ends of the range of training rows."""
+def columns_at_the_ends(rows: BoostingRows) -> np.ndarray:
+    """Find columns whose held-out rows lie at the ends of the range of training rows."""
     codes = rows.table.codes
     train = codes[rows.train]
     held_out = codes[rows.held_out]
@@ -58,4 +59,4 @@ def columns_at_the_ends(rows: Rows) -> np.ndarray:
     highest = train.max(axis=0)
     at_ends = np.mean((held_out <= lowest) | (held_out >= highest), axis=0)
     of_training = np.mean((train == lowest) | (train == highest), axis=0)
-    return np.flatnonzero((at_ends >= _AT_ENDS) & (of_training <= _OF_TRAINING))
+    return np.flatnonzero((at_ends >= _MIN_SHARE_AT_ENDS) & (of_training <= _MAX_TRAINING_SHARE))

@@ -1,4 +1,4 @@
-"""What sample weights mean to boosted trees: copies of rows, or shares without a unit."""
+"""Sample weights of boosted trees: copies of rows, or shares without a unit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ _MOST_EXPONENT = 40
 # In the mean that real weights are divided by, no weight counts as more than this multiple of the
 # 90 % quantile. One row of weight 1e12 among 1000 then leaves the others at about 0.5 each, and
 # "balanced" weights of classes as rare as 1 in 1000 have their plain mean.
-_QUANTILE, _MOST_IN_MEAN = 0.9, 1000.0
+_QUANTILE = 0.9
+_MOST_IN_MEAN = 1000.0
 # A few rows, fewer than a tenth, count at most this many times as much as all others together: the
 # loss would otherwise be that of these rows alone, and the sums of 30 bits by which splits are
 # found would not hold the others. One row of weight 1e12 among 1000 left a constant. Held to 16
@@ -65,7 +66,8 @@ def _typical(weights: np.ndarray) -> float:
 
 def _without_giants(weights: np.ndarray) -> np.ndarray:
     """Weights, cut where a few rows count far more than all others together."""
-    typical, is_whole = _typical(weights), whole_weights(weights)
+    typical = _typical(weights)
+    is_whole = whole_weights(weights)
     is_few = weights > typical
     if not is_few.any():
         return weights

@@ -20,6 +20,7 @@ from mddf._binning.high_cardinality import CategoryLevels
 from mddf._core import BoostOptions
 from mddf._fitted.fitted_model import StageMember
 from mddf._gradient.base import GradientBoosting
+from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.losses import Labels, Numbers
 from mddf._gradient.options import kernel_options
 from mddf._gradient.target_encoding import Encoding, TargetStatistics, with_statistics
@@ -139,7 +140,7 @@ def boosting_options(
     model = clone(model)
     model.n_features_in_ = table.bins.n_columns  # constraints are checked against it
     categorical = table.bins.categorical > 0
-    return kernel_options(model, table, target, categorical, encoding, most_features)
+    return kernel_options(model, table, target, categorical, encoding, most_features=most_features)
 
 
 @dataclass(frozen=True)
@@ -220,13 +221,11 @@ def boost_parts(
         seed = (*entropy, output)
         encoding = None
         if data.levels is not None:
-            encoding = Encoding.of(data.levels, y, n_classes, seed, model.max_bins)
+            encoding = Encoding.from_targets(data.levels, y, n_classes, seed, model.max_bins)
         # All outputs have equal shares of the time.
         time_share = (position + 1) / len(outputs)
         grown = boost_folds(
-            table,
-            np.ascontiguousarray(y),
-            weights,
+            BoostingRows.from_table(table, np.ascontiguousarray(y), weights),
             parts,
             boosting_options(model, table, n_classes, encoding, most_features),
             draw_seeds(seed, n_rounds),

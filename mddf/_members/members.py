@@ -40,7 +40,7 @@ AUTO = (
 AUTO_REGRESSORS = ("random", "completely-random", "boosted", "kernel", "linear", "network")
 # Symmetric trees. A layer chooses their number on held-out rows, up to `max_iter`. A rate of 0.05
 # with up to 4000 rounds had 1.001 of the loss on classes, and 1.002 on numbers.
-_BOOSTING = {
+_BOOSTING: dict[str, Any] = {
     "learning_rate": 0.1,
     "max_iter": 2000,
     "max_depth": 6,
@@ -51,7 +51,7 @@ _BOOSTING = {
 # Small leaf-wise trees with few features at each node and a low rate make errors unlike those of
 # symmetric trees. Together they had 0.993 of the loss of symmetric trees alone; with 31 leaves and
 # half of the features it was 1.002, with 16 leaves 0.998, and with 4 leaves 0.990.
-_LEAF_WISE = {
+_LEAF_WISE: dict[str, Any] = {
     "grow_policy": "leaf-wise",
     "learning_rate": 0.05,
     "max_iter": 4000,

@@ -92,7 +92,7 @@ def test_a_table_of_one_column_is_learnt(early_stopping):
 def test_copies_share_a_place():
     keys, y = np.array([0, 0, 0, 1, 0]), np.array([1.0, 1, 5, 7, 3])
     unit, order = np.array([0, 0, 1, 2, 3]), np.array([4, 0, 1, 3, 2])
-    before = TargetSums.of(y[:, None], None).before(keys, order, unit)[:, 0]
+    before = TargetSums.from_outputs(y[:, None], None).before(keys, order, unit)[:, 0]
     prior = y.mean()
     expected = [(3 + prior) / 2, (3 + prior) / 2, (5 + prior) / 4, prior, prior]
     assert before == pytest.approx(expected)

@@ -1,6 +1,7 @@
 """Target statistics of categories of many levels."""
 
 import pickle
+from dataclasses import replace
 from time import monotonic
 
 import numpy as np
@@ -13,7 +14,7 @@ from mddf._base.parallel import TimeIsUp
 from mddf._binning import binner as binner_module
 from mddf._binning.binner import Binner
 from mddf._binning.high_cardinality import CategoryLevels
-from mddf._gradient.dataset import Rows
+from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.repeats import Repeats
 from mddf._gradient.target_encoding import Encoding, TargetSums
 from mddf._gradient.training import boost, boost_folds
@@ -68,12 +69,12 @@ def test_statistics_are_those_of_the_twin(weights):
     keys, y, order = rng.integers(0, 12, 80), rng.normal(size=80), rng.permutation(80)
     of_rows = {"whole": rng.integers(1, 4, 80).astype(float), "real": rng.uniform(0.5, 2, 80)}
     w = of_rows.get(weights, np.ones(80))
-    outcomes = TargetSums.of(y[:, None], None if weights is None else w)
+    outcomes = TargetSums.from_outputs(y[:, None], None if weights is None else w)
     prior = np.average(y, weights=w)
     assert outcomes.prior[0] == pytest.approx(prior, rel=1e-12)
     found = outcomes.before(keys, order)[:, 0]
     assert found == pytest.approx(naive_before(keys, y, w, order, prior), rel=1e-9, abs=1e-12)
-    different, means = outcomes.of_all(keys)
+    different, means = outcomes.all_means(keys)
     assert np.array_equal(different, np.unique(keys))
     for key, mean in zip(different, means[:, 0], strict=False):
         here = keys == key
@@ -85,19 +86,21 @@ def test_statistics_are_those_of_the_twin(weights):
 @pytest.mark.parametrize("size", [1e-200, 1e200, 0.0])
 def test_targets_of_any_size(size):
     y = size * np.array([1.0, 2.0, 3.0, 4.0])
-    found = TargetSums.of(y[:, None], None).before(np.array([0, 0, 1, 0]), np.arange(4))[:, 0]
+    found = TargetSums.from_outputs(y[:, None], None).before(np.array([0, 0, 1, 0]), np.arange(4))[
+        :, 0
+    ]
     assert found == pytest.approx(size * np.array([2.5, (1 + 2.5) / 2, 2.5, (3 + 2.5) / 3]))
 
 
 def test_a_row_does_not_see_its_own_target():
     rng = np.random.default_rng(0)
     keys, y, order = rng.integers(0, 5, 50), rng.normal(size=50), rng.permutation(50)
-    before = TargetSums.of(y[:, None], None).before(keys, order)
+    before = TargetSums.from_outputs(y[:, None], None).before(keys, order)
     for row in range(0, 50, 7):
         other = y.copy()
         swapped = order[-1]  # the last row's target is in no statistic but the prior
         other[row], other[swapped] = y[swapped], y[row]
-        after = TargetSums.of(other[:, None], None).before(keys, order)
+        after = TargetSums.from_outputs(other[:, None], None).before(keys, order)
         assert after[row] == pytest.approx(before[row], rel=1e-9)
 
 
@@ -254,23 +257,31 @@ def coded(X, y):
 def test_folds_see_their_training_rows_alone(n_classes):
     X, y = people(n_classes=n_classes)
     table, of, y = coded(X, y)
-    encoding = Encoding.of(of, y, n_classes, [1, 2], 255)
+    encoding = Encoding.from_targets(of, y, n_classes, [1, 2], 255)
     loss = {0: "squared_error", 2: "log_loss", 3: "softmax"}[n_classes]
     options = _core.BoostOptions(loss, n_classes=max(2, n_classes), n_copies=encoding.n_copies)
     folds = [(np.flatnonzero(np.arange(600) % 3 != k), np.arange(k, 600, 3)) for k in range(3)]
     seeds = np.arange(20, dtype=np.uint64)
 
     def models(targets, n_jobs):
-        given = {"encoding": Encoding.of(of, targets, n_classes, [1, 2], 255)}
-        return boost_folds(table, targets, None, folds, options, seeds, **given, n_jobs=n_jobs)
+        given = {"encoding": Encoding.from_targets(of, targets, n_classes, [1, 2], 255)}
+        return boost_folds(
+            BoostingRows.from_table(table, targets, None),
+            folds,
+            options,
+            seeds,
+            **given,
+            n_jobs=n_jobs,
+        )
 
     found = models(y, 2)
     for k, (train, held_out) in enumerate(folds):
-        rows = Rows(table, y, None, *(np.asarray(part, np.int32) for part in (train, held_out)))
+        rows = BoostingRows(
+            table, y, None, *(np.asarray(part, np.int32) for part in (train, held_out))
+        )
         rows, statistics = rows.ordered(encoding)
-        none = np.zeros(0, np.int32)
-        given = (rows.table, rows.y, None, rows.train, none, options, seeds)
-        alone = boost(*given).trees.compact()
+        rows = replace(rows, held_out=np.zeros(0, np.int32))
+        alone = boost(rows, options, seeds).trees.compact()
         codes = np.hstack([table.codes[held_out], statistics.transform(of.take(held_out))])
         codes[:, of.columns] = 0
         assert np.array_equal(found[k].raw, alone.raw(codes))
@@ -278,23 +289,25 @@ def test_folds_see_their_training_rows_alone(n_classes):
         other = y.copy()
         other[held_out] = np.random.default_rng(k).permutation(y[held_out])
         assert np.array_equal(models(other, 1)[k].raw, found[k].raw)
-    chosen = boost_folds(*(table, y, None, folds, options, seeds), patience=5, encoding=encoding)
+    rows = BoostingRows.from_table(table, y, None)
+    chosen = boost_folds(rows, folds, options, seeds, patience=5, encoding=encoding)
     assert len({model.trees.n_trees for model in chosen}) == 1
 
 
 def test_statistics_that_take_too_long_are_not_begun(monkeypatch):
     X, y = people()
     table, of, y = coded(X, y)
-    encoding = Encoding.of(of, y, 0, [1, 2], 255)
+    encoding = Encoding.from_targets(of, y, 0, [1, 2], 255)
     options = _core.BoostOptions("squared_error", n_copies=encoding.n_copies)
     folds = [(np.arange(400), np.arange(400, 600)), (np.arange(200, 600), np.arange(200))]
     seeds = np.arange(20, dtype=np.uint64)
     named = {"encoding": encoding, "start_by": monotonic() + 1e3}
-    assert len(boost_folds(table, y, None, folds, options, seeds, **named)) == 2
+    rows = BoostingRows.from_table(table, y, None)
+    assert len(boost_folds(rows, folds, options, seeds, **named)) == 2
     monkeypatch.setattr("mddf._gradient.training._SECONDS_OF_A_STATISTIC", 1e3)
-    monkeypatch.setattr("mddf._gradient.training.Rows", None)
+    monkeypatch.setattr("mddf._gradient.training._booster", None)
     with pytest.raises(TimeIsUp):
-        boost_folds(table, y, None, folds, options, seeds, **named)
+        boost_folds(rows, folds, options, seeds, **named)
 
 
 def test_many_classes_and_columns():

@@ -13,7 +13,7 @@ from mddf._base.parallel import TimeIsUp
 from mddf._binning.binned_table import coded_table
 from mddf._binning.binner import Binner
 from mddf._binning.bins import Bins
-from mddf._gradient.dataset import Rows
+from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.training import boost, boost_folds
 from mddf._input.table import ArrayTable
 
@@ -107,11 +107,12 @@ def test_folds_are_models_of_their_rows():
     options = _core.BoostOptions("squared_error", max_depth=4, l2=3.0)
     seeds = np.arange(50, dtype=np.uint64)
     given = (options, seeds)
-    found = boost_folds(binned, y, None, folds, *given, patience=5, n_jobs=2)
+    rows = BoostingRows.from_table(binned, y, None)
+    found = boost_folds(rows, folds, *given, patience=5, n_jobs=2)
     totals, n_trees = 0, found[0].trees.n_trees
     for (train, held_out), one in zip(folds, found, strict=True):
-        rows = train.astype(np.int32), held_out.astype(np.int32)
-        alone = boost(binned, y, None, *rows, *given)
+        parts = (part.astype(np.int32) for part in (train, held_out))
+        alone = boost(BoostingRows(binned, y, None, *parts), *given)
         assert np.array_equal(one.scores, alone.scores)
         assert np.array_equal(one.raw, one.trees.raw(binned.codes[held_out]))
         assert one.trees.n_trees == n_trees
@@ -119,7 +120,7 @@ def test_folds_are_models_of_their_rows():
         if n_trees == alone.trees.n_trees:
             np.testing.assert_allclose(one.raw, alone.raw, atol=1e-5)  # compact trees
     assert n_trees == totals.argmax()
-    every = boost_folds(binned, y, None, folds, *given)
+    every = boost_folds(rows, folds, *given)
     for (_, held_out), one in zip(folds, every, strict=True):
         assert one.trees.n_trees == len(seeds)
         assert np.array_equal(one.raw, one.trees.raw(binned.codes[held_out]))
@@ -130,7 +131,12 @@ def test_time_ends_folds():
     binned = Binner(None).fit_transform(ArrayTable(X))
     folds = [(np.setdiff1d(np.arange(300), part), part) for part in np.split(np.arange(300), 3)]
     options = _core.BoostOptions("squared_error", max_depth=4, l2=3.0)
-    given = (binned, y, None, folds, options, np.arange(50, dtype=np.uint64))
+    given = (
+        BoostingRows.from_table(binned, y, None),
+        folds,
+        options,
+        np.arange(50, dtype=np.uint64),
+    )
     past, future = monotonic() - 1, monotonic() + 1e6
 
     def rounds(**limits):
@@ -182,7 +188,7 @@ def test_folds_by_what_rows_hold():
         np.array([0, 4, 8, 12]),
         np.zeros(3, np.uint8),
     )
-    rows = Rows.of(coded_table(bins, codes), y, None)
+    rows = BoostingRows.from_table(coded_table(bins, codes), y, None)
     for labels in (True, False):
         folds = rows.folds(3, labels)
         held_out = np.concatenate([part for _, part in folds])
@@ -194,7 +200,7 @@ def test_folds_by_what_rows_hold():
             assert not {(*codes[i],) for i in train} & {(*codes[i],) for i in part}
             assert not labels or len(np.unique(y[train])) == 4
     equal = coded_table(bins, codes[:1].repeat(50, 0))
-    assert Rows.of(equal, np.ones(50), None).folds(3, False) is None
+    assert BoostingRows.from_table(equal, np.ones(50), None).folds(3, False) is None
 
 
 def test_rows_that_differ_by_their_targets_alone_do_not_stop_boosting_early():
