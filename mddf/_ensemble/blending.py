@@ -47,7 +47,7 @@ def own_probabilities(vectors: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def log_losses(vectors: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Minus the logarithm of own probabilities, at least `FLOOR`; means over outputs."""
+    """Minus the logarithm of each sample's own probability, at least `FLOOR`; mean of outputs."""
     losses = -log(np.maximum(own_probabilities(vectors, labels), FLOOR))
     return losses.mean(axis=-1) if labels.ndim == 2 else losses
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from mddf._base.messages import short
 from mddf._base.validation import naming
@@ -113,7 +114,7 @@ class LastLayer:
 class OwnRule:
     """Coefficients from a user's function of margins, earlier coefficients and weights."""
 
-    function: Callable[..., Any]
+    function: Callable[..., npt.ArrayLike]
 
     def __call__(self, history: MarginHistory) -> np.ndarray:
         with naming("alpha"):
@@ -149,7 +150,7 @@ class Reweighting:
 class OwnReweighting:
     """Factors of weights from a user's function of margins, coefficients and weights."""
 
-    function: Callable[..., Any]
+    function: Callable[..., npt.ArrayLike]
 
     def __call__(self, history: MarginHistory, alphas: np.ndarray) -> np.ndarray:
         with naming("reweighting"):
@@ -166,8 +167,8 @@ class OwnReweighting:
 
 
 def _call_user_function(
-    function: Callable[..., Any], history: MarginHistory, alphas: np.ndarray
-) -> Any:
+    function: Callable[..., npt.ArrayLike], history: MarginHistory, alphas: np.ndarray
+) -> npt.ArrayLike:
     """Call a user's function with margins, coefficients and weights, which are read-only."""
     weight = np.ones(len(history.margins)) if history.weight is None else history.weight
     margins_view = history.margins.view()
@@ -178,7 +179,7 @@ def _call_user_function(
     return function(margins_view, alphas_view, weight_view)
 
 
-def _checked(parameter: str, result: Any, size: int, expected: str) -> np.ndarray:
+def _checked(parameter: str, result: npt.ArrayLike, size: int, expected: str) -> np.ndarray:
     """The result of a user's function as a new array of doubles."""
     try:
         values = np.array(result, np.float64)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from mddf._targets.weights import n_counted
 _COVERAGE = Within(Real, 0, 1, closed="neither")
 
 
-def check_coverage(coverage: Any) -> float:
+def check_coverage(coverage: float) -> float:
     """Check the share of new rows that is to be covered."""
     if coverage not in _COVERAGE:
         raise ValueError(f"coverage must be a number between 0 and 1, got {short(coverage)}")

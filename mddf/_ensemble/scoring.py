@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from math import isfinite, nan
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from sklearn import metrics
@@ -19,6 +19,10 @@ from mddf._ensemble.margin_loss import class_margins, margin_ratio
 from mddf._targets.class_outputs import decode_labels, subset_accuracy
 
 MARGIN_RATIO = "margin-ratio"
+# Classes of one output, or of several ones.
+Classes: TypeAlias = np.ndarray | list[np.ndarray]
+Rows: TypeAlias = np.ndarray | slice
+Scoring: TypeAlias = str | Callable[..., float] | None
 _ALL = slice(None)
 # Blocks of the jackknife of `OneSEStopper`: enough for a standard error, at 20 scores for each
 # layer. Not tuned.
@@ -35,20 +39,20 @@ _OF_ONE_OUTPUT = tuple(
 class OutOfFold(ClassifierMixin, BaseEstimator):
     """Stand-in for a classifier with known out-of-fold probabilities, which are its X."""
 
-    def __init__(self, classes: Any) -> None:
+    def __init__(self, classes: Classes) -> None:
         self.classes = classes
 
     @property
-    def classes_(self) -> Any:
+    def classes_(self) -> Classes:
         return self.classes
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: np.ndarray) -> np.ndarray | list[np.ndarray]:
         """Return X, split by outputs if there are several."""
         if not isinstance(self.classes, list):
             return X
         return by_output(X, [len(classes) for classes in self.classes])
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: np.ndarray) -> np.ndarray:
         """Return the class of the largest probability."""
         if not isinstance(self.classes, list):
             return self.classes[X.argmax(axis=1)]
@@ -56,13 +60,13 @@ class OutOfFold(ClassifierMixin, BaseEstimator):
         return decode_labels(self.classes, numbers)
 
 
-def needed_gain(tol: Any, scoring: Any) -> Callable[[float], float]:
+def needed_gain(tol: float | str, scoring: Scoring) -> Callable[[float], float]:
     """Function from the best score so far to the gain that the next one needs.
 
     A number `tol` is the gain. "auto" is 0.01 for the margin ratio, and for other scores a
     hundredth of the distance from the best score to 1, or to 0 if it is not between 0 and 1.
     """
-    if tol != "auto":
+    if not isinstance(tol, str):
         return lambda best: tol
     if isinstance(scoring, str) and scoring == MARGIN_RATIO:
         return lambda best: 0.01
@@ -70,7 +74,7 @@ def needed_gain(tol: Any, scoring: Any) -> Callable[[float], float]:
 
 
 def out_of_fold_score(
-    scoring: Any, classes: Any, labels: np.ndarray, sample_weight: np.ndarray | None
+    scoring: Scoring, classes: Classes, labels: np.ndarray, sample_weight: np.ndarray | None
 ) -> Callable[..., float]:
     """Function that scores out-of-fold probabilities, larger if better.
 
@@ -78,10 +82,11 @@ def out_of_fold_score(
     scorer of scikit-learn, or None for accuracy; `classes` is a list if there are several outputs.
     """
 
-    def weights(rows: Any) -> Any:
+    def weights(rows: Rows) -> np.ndarray | None:
         return None if sample_weight is None else sample_weight[rows]
 
     several = isinstance(classes, list)
+    y = decode_labels(classes, labels.T) if isinstance(classes, list) else classes[labels]
     if scoring == MARGIN_RATIO and several:
         raise ValueError(f"scoring={scoring!r} is for classes of one output, got {len(classes)}")
     if scoring == MARGIN_RATIO:
@@ -94,9 +99,8 @@ def out_of_fold_score(
             np.average(probabilities.argmax(axis=1) == labels[rows], weights=weights(rows))
         )
     if scoring in (None, "accuracy"):
-        named = decode_labels(classes, labels.T)
         return lambda probabilities, rows=_ALL: subset_accuracy(
-            named[rows], OutOfFold(classes).predict(probabilities), weights(rows)
+            y[rows], OutOfFold(classes).predict(probabilities), weights(rows)
         )
     scorer = get_scorer(scoring)
     if several and getattr(scorer, "_score_func", None) in _OF_ONE_OUTPUT:
@@ -106,9 +110,8 @@ def out_of_fold_score(
         )
     weighed = sample_weight is not None and "sample_weight" in inspect.signature(scorer).parameters
     stand_in = OutOfFold(classes)
-    y = decode_labels(classes, labels.T) if several else classes[labels]
 
-    def score(probabilities: Any, rows: Any = _ALL) -> Any:
+    def score(probabilities: np.ndarray, rows: Rows = _ALL) -> float:
         options = {"sample_weight": weights(rows)} if weighed else {}
         with naming("scoring"):
             value = scorer(stand_in, probabilities, y[rows], **options)

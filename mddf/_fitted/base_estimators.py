@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import InvalidParameterError
@@ -16,6 +17,7 @@ from mddf._base.elementary import log
 from mddf._base.fingerprint import fingerprint
 from mddf._base.messages import Renamed, nearest, warn
 from mddf._base.serialization import Saved
+from mddf._base.types import TableLike
 from mddf._base.validation import check_lengths
 from mddf._binning.binner import Binner, NewRows
 from mddf._fitted.fitted_model import Conversion, FittedStages
@@ -27,9 +29,9 @@ class CountsUnknownCategories:
     """Mixin of estimators that code the columns of a table by a binner."""
 
     _binner: Binner
-    categorical_features: Any
+    categorical_features: npt.ArrayLike | None
 
-    def unknown_categories(self, X: Any) -> dict[Any, int]:
+    def unknown_categories(self, X: TableLike) -> dict[int | str, int]:
         """Count the rows whose category was not in the training data, by column.
 
         Predictions treat such a category as missing. The counts tell whether new data have
@@ -102,7 +104,7 @@ class PredictsByStages:
     """
 
     n_jobs: int | None
-    categorical_features: Any
+    categorical_features: npt.ArrayLike | None
     _stages: FittedStages
 
     def _build_stages(self) -> FittedStages:
@@ -120,17 +122,17 @@ class PredictsByStages:
             self._keep_stages()
         return self._stages
 
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
+    def __getstate__(self) -> dict[str, object]:
+        state: dict[str, object] = super().__getstate__()  # type: ignore[assignment]
         state.pop("_stages", None)
         return state
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         super().__setstate__(state)  # type: ignore[misc]
         if self.__sklearn_is_fitted__():  # type: ignore[attr-defined]
             self._fitted_stages()
 
-    def _encode(self, X: Any, *, all_columns: bool = False) -> NewRows:
+    def _encode(self, X: TableLike, *, all_columns: bool = False) -> NewRows:
         """Rows of X as the members of the stages read them."""
         stages = self._fitted_stages()
         table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
@@ -140,17 +142,17 @@ class PredictsByStages:
 class ProbabilityClassifier(ClassifierMixin, TableEstimator):
     """A classifier of tables that has `predict_proba` and `classes_`."""
 
-    classes_: Any
+    classes_: Any  # of several outputs: a list of arrays
 
-    def _predict_in_blocks(self, X: Any, convert: Conversion | None = None) -> np.ndarray:
+    def _predict_in_blocks(self, X: TableLike, convert: Conversion | None = None) -> np.ndarray:
         """Class probabilities of all rows of X, after `convert` was applied to each block."""
         raise NotImplementedError
 
-    def _by_output(self, probabilities: np.ndarray) -> Any:
+    def _by_output(self, probabilities: np.ndarray) -> np.ndarray | list[np.ndarray]:
         """Probabilities as users get them: a list if there are several outputs."""
         return probabilities
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: TableLike) -> np.ndarray | list[np.ndarray]:
         """Class probabilities.
 
         Parameters
@@ -164,13 +166,13 @@ class ProbabilityClassifier(ClassifierMixin, TableEstimator):
         """
         return self._by_output(self._predict_in_blocks(X))
 
-    def predict_log_proba(self, X: Any) -> Any:
+    def predict_log_proba(self, X: TableLike) -> np.ndarray | list[np.ndarray]:
         """Natural logarithm of `predict_proba`; minus infinity where that is 0."""
         if isinstance(getattr(self, "classes_", None), list):
             return [log(probabilities) for probabilities in self.predict_proba(X)]
         return self._predict_in_blocks(X, log)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: TableLike) -> np.ndarray:
         """Class of the largest probability.
 
         Parameters
@@ -183,7 +185,9 @@ class ProbabilityClassifier(ClassifierMixin, TableEstimator):
         """
         return self._predict_in_blocks(X, self._most_probable)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(
+        self, X: TableLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
+    ) -> float:
         """Accuracy: the share of samples whose class is predicted.
 
         If there are several outputs, the classes of all of them must be right (subset accuracy),
@@ -251,11 +255,11 @@ class LayeredClassifier(PredictsByStages, ProbabilityClassifier):
 
     doubt_ = Renamed("label_smoothing_")
 
-    def _predict_in_blocks(self, X: Any, convert: Conversion | None = None) -> np.ndarray:
+    def _predict_in_blocks(self, X: TableLike, convert: Conversion | None = None) -> np.ndarray:
         rows = self._encode(X)
         return self._fitted_stages().predict_in_blocks(rows, self.n_jobs, convert=convert)
 
-    def staged_predict_proba(self, X: Any) -> Iterator[Any]:
+    def staged_predict_proba(self, X: TableLike) -> Iterator[np.ndarray | list[np.ndarray]]:
         """Class probabilities after each layer.
 
         Parameters
@@ -270,7 +274,7 @@ class LayeredClassifier(PredictsByStages, ProbabilityClassifier):
         staged = self._fitted_stages().staged_predictions(self._encode(X), self.n_jobs)
         yield from map(self._by_output, staged)
 
-    def staged_predict(self, X: Any) -> Iterator[Any]:
+    def staged_predict(self, X: TableLike) -> Iterator[np.ndarray]:
         """Predicted classes after each layer.
 
         Parameters

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.fingerprint import fingerprint
 from mddf._base.messages import short, warn
+from mddf._base.types import TableLike
 from mddf._base.validation import (
     check_lengths,
     monotonic_signs,
@@ -90,8 +91,8 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
         self,
-        X: Any,
-        y: Any,
+        X: TableLike,
+        y: npt.ArrayLike,
         sample_weight: npt.ArrayLike | None = None,
         *,
         groups: npt.ArrayLike | None = None,
@@ -162,7 +163,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
 
     # Steps that depend on the kind of target.
 
-    def _read_target(self, y: Any, sample_weight: np.ndarray | None) -> TargetT:
+    def _read_target(self, y: npt.ArrayLike, sample_weight: np.ndarray | None) -> TargetT:
         """Check y and prepare it for the kernel."""
         raise NotImplementedError
 
@@ -171,7 +172,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
         """Values in a leaf, and in a prediction: the number of classes or outputs."""
         raise NotImplementedError
 
-    def _target_attributes(self, target: TargetT) -> dict[str, Any]:
+    def _target_attributes(self, target: TargetT) -> dict[str, object]:
         """Return the fitted attributes that describe the target, such as `classes_`."""
         raise NotImplementedError
 
@@ -188,11 +189,11 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
 
     def _targets_to_keep(
         self, trees: list[TreeBlock], seeds: np.ndarray, rows: TrainingRows[TargetT]
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Return attributes with the training targets in the leaves of trees just grown."""
         return {}
 
-    def _score_out_of_bag(self, target: TargetT, sums: OutOfBagSums) -> dict[str, Any]:
+    def _score_out_of_bag(self, target: TargetT, sums: OutOfBagSums) -> dict[str, object]:
         """Return attributes with the out-of-bag predictions and their score."""
         raise NotImplementedError
 
@@ -347,7 +348,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
 
     def _grow_missing_trees(
         self, rows: TrainingRows[TargetT], state: ForestState, job: grower.TreeJob
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Grow the trees that the state lacks, and return attributes with their targets."""
         new_job = replace(job, seeds=job.seeds[state.n_trees :])
         if not len(new_job.seeds):
@@ -370,7 +371,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
 
     def _out_of_bag_attributes(
         self, rows: TrainingRows[TargetT], state: ForestState, job: grower.TreeJob
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Score the out-of-bag predictions, if there are any; only warm starts keep the sums."""
         sums = state.out_of_bag
         state.out_of_bag = None
@@ -400,17 +401,17 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
         member = StageMember(self._trees, self._width, self._unit, is_rounded=False)
         return one_stage(self._binner, member)
 
-    def _mean_vectors(self, X: Any) -> np.ndarray:
+    def _mean_vectors(self, X: TableLike) -> np.ndarray:
         """Mean over the trees of the leaves' values, of shape (n_rows, width)."""
         check_is_fitted(self, "_trees")
         table = self._read_rows(X)
         means = np.empty((table.shape[0], self._width))
         # Three arrays of doubles: sums, means, and an intermediate result.
-        for rows, cells in self._row_blocks(table, 24 * self._width):
+        for rows, cells in self._cell_blocks(table, 24 * self._width):
             means[rows] = predictor.mean_vectors(self._trees, cells, n_jobs=self.n_jobs)
         return means
 
-    def apply(self, X: Any) -> np.ndarray:
+    def apply(self, X: TableLike) -> np.ndarray:
         """Return the leaf that each sample ends in.
 
         Parameters
@@ -425,38 +426,41 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
         check_is_fitted(self, "_trees")
         table = self._read_rows(X)
         leaves = np.empty((table.shape[0], len(self)), np.int64)
-        for rows, codes in self._row_blocks(table, 16 * len(self), coded=True):
+        for rows, codes in self._code_blocks(table, 16 * len(self)):
             leaves[rows] = predictor.leaf_indices(self._trees, codes, n_jobs=self.n_jobs)
         return leaves
 
-    def _read_rows(self, X: Any) -> Table:
+    def _read_rows(self, X: TableLike) -> Table:
         """Read X as a table of the columns that the forest was fitted on."""
         return read_table(self, X, reset=False, categorical_features=self.categorical_features)
 
-    def _row_blocks(
-        self, table: Table, row_bytes: int, *, coded: bool = False
-    ) -> Iterator[tuple[slice, Any]]:
-        """Yield the rows of a table in blocks, as slices and cells that the trees evaluate.
+    def _code_blocks(self, table: Table, row_bytes: int) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield the rows of a table in blocks, as slices and codes.
 
         `row_bytes` is the memory that a prediction takes for a row, in addition to its codes.
-        Unless `coded` is true, numeric rows stay as they are if comparing them in the trees is
-        faster than coding them.
         """
         n_rows, n_columns = table.shape
         used = predictor.columns_used(self._trees, n_columns)
-        numbers = None
-        if used is not None and not coded:
-            numbers = self._binner.plain_numbers(table)
-            if numbers is not None and not predictor.prefers_raw_numbers(
-                self._trees, numbers, used
-            ):
-                numbers = None
         new_rows = NewRows(self._binner, table, wanted=used)
         for first, end in row_blocks(n_rows, n_columns + row_bytes):
-            if numbers is not None:
-                yield slice(first, end), RawRows(numbers[first:end], self._binner.bins_)
-            else:
-                yield slice(first, end), new_rows.block(first, end).codes
+            yield slice(first, end), new_rows.block(first, end).codes
+
+    def _cell_blocks(
+        self, table: Table, row_bytes: int
+    ) -> Iterator[tuple[slice, np.ndarray | RawRows]]:
+        """Yield blocks of codes, or of numbers if the trees evaluate these faster."""
+        n_rows, n_columns = table.shape
+        used = predictor.columns_used(self._trees, n_columns)
+        numbers = None if used is None else self._binner.plain_numbers(table)
+        if (
+            used is None
+            or numbers is None
+            or not predictor.prefers_raw_numbers(self._trees, numbers, used)
+        ):
+            yield from self._code_blocks(table, row_bytes)
+            return
+        for first, end in row_blocks(n_rows, n_columns + row_bytes):
+            yield slice(first, end), RawRows(numbers[first:end], self._binner.bins_)
 
     @property
     def feature_importances_(self) -> np.ndarray:

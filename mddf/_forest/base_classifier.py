@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.metrics import accuracy_score
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from mddf._base.types import TableLike
 from mddf._fitted.base_estimators import ProbabilityClassifier, takes_outputs
 from mddf._fitted.fitted_model import Conversion
 from mddf._forest.base import Forest
@@ -53,7 +56,7 @@ class BaseForest(Forest[ClassTargets], ProbabilityClassifier):
     def _balances_trees(self) -> bool:  # type: ignore[override]
         return self.class_weight == "balanced_subsample"
 
-    def _read_target(self, y: Any, sample_weight: np.ndarray | None) -> ClassTargets:
+    def _read_target(self, y: npt.ArrayLike, sample_weight: np.ndarray | None) -> ClassTargets:
         outputs = several_outputs(y)
         if outputs is None:
             return Classes.from_y(y)
@@ -74,7 +77,7 @@ class BaseForest(Forest[ClassTargets], ProbabilityClassifier):
     def _width(self) -> int:
         return len(self.classes_) if self._class_columns is None else sum(self._class_columns)
 
-    def _target_attributes(self, target: ClassTargets) -> dict[str, Any]:
+    def _target_attributes(self, target: ClassTargets) -> dict[str, object]:
         if isinstance(target, ClassOutputs):
             return {
                 "classes_": target.classes,
@@ -113,7 +116,7 @@ class BaseForest(Forest[ClassTargets], ProbabilityClassifier):
         factors = class_factors(self.class_weight, target.classes, target.key, weights)
         return row_weights(weights, factors, target.key)
 
-    def _score_out_of_bag(self, target: ClassTargets, sums: OutOfBagSums) -> dict[str, Any]:
+    def _score_out_of_bag(self, target: ClassTargets, sums: OutOfBagSums) -> dict[str, object]:
         if isinstance(target, ClassOutputs):
             return self._score_several_outputs(target, sums)
         known = sums.n_trees > 0
@@ -124,7 +127,9 @@ class BaseForest(Forest[ClassTargets], ProbabilityClassifier):
         )
         return {"oob_decision_function_": probabilities, "oob_score_": score}
 
-    def _score_several_outputs(self, target: ClassOutputs, sums: OutOfBagSums) -> dict[str, Any]:
+    def _score_several_outputs(
+        self, target: ClassOutputs, sums: OutOfBagSums
+    ) -> dict[str, object]:
         known = sums.n_trees > 0
         probabilities = shares_by_output(sums.means_of_parts(), target.n_classes, target.n_columns)
         # Outputs with fewer classes than the others have zeros in the remaining columns.
@@ -138,7 +143,7 @@ class BaseForest(Forest[ClassTargets], ProbabilityClassifier):
         score = self._score_predictions(_share_of_exact_matches, y_true, y_pred)
         return {"oob_decision_function_": decision, "oob_score_": score}
 
-    def _predict_in_blocks(self, X: Any, convert: Conversion | None = None) -> np.ndarray:
+    def _predict_in_blocks(self, X: TableLike, convert: Conversion | None = None) -> np.ndarray:
         means = self._mean_vectors(X)
         return means if convert is None else convert(means)
 
@@ -147,7 +152,7 @@ class BaseForest(Forest[ClassTargets], ProbabilityClassifier):
             return probabilities
         return shares_by_output(probabilities, self.n_classes_, self._class_columns)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         return takes_outputs(super().__sklearn_tags__())
 
 

@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.messages import short
+from mddf._base.types import TableLike
 from mddf._base.validation import MOST, Within
 from mddf._fitted.base_estimators import TableRegressor
 from mddf._forest import spread
@@ -45,7 +46,7 @@ class BaseForestRegressor(Forest[Values], TableRegressor):
     # Targets lie below 2 to this power, by output: see `Values`.
     _exponents: np.ndarray
 
-    def _read_target(self, y: Any, sample_weight: np.ndarray | None) -> Values:
+    def _read_target(self, y: npt.ArrayLike, sample_weight: np.ndarray | None) -> Values:
         y = read_values(y)
         if self.criterion == "poisson":
             _check_counts(y, sample_weight)
@@ -79,7 +80,7 @@ class BaseForestRegressor(Forest[Values], TableRegressor):
         yield "n_outputs_", self.n_outputs_, self._trees[0].width
         yield from super()._counts()
 
-    def _target_attributes(self, target: Values) -> dict[str, Any]:
+    def _target_attributes(self, target: Values) -> dict[str, object]:
         return {
             "n_outputs_": target.y.shape[1],
             "_exponents": target.exponents,
@@ -89,7 +90,7 @@ class BaseForestRegressor(Forest[Values], TableRegressor):
 
     def _targets_to_keep(
         self, trees: list[TreeBlock], seeds: np.ndarray, rows: TrainingRows[Values]
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         if self.keep_targets is None:
             return {}
         codes = rows.table.codes
@@ -110,7 +111,7 @@ class BaseForestRegressor(Forest[Values], TableRegressor):
     def _row_weights(self, rows: TrainingRows[Values]) -> RowWeights:
         return row_weights(rows.sample_weight, None, rows.target.key)
 
-    def _score_out_of_bag(self, target: Values, sums: OutOfBagSums) -> dict[str, Any]:
+    def _score_out_of_bag(self, target: Values, sums: OutOfBagSums) -> dict[str, object]:
         known = sums.n_trees > 0
         means = sums.means_of_parts()
         predictions = in_units_of_y(means, target.exponents)
@@ -131,7 +132,7 @@ class BaseForestRegressor(Forest[Values], TableRegressor):
 
     def predict(
         self,
-        X: Any,
+        X: TableLike,
         return_std: bool | str = False,
         *,
         quantiles: npt.ArrayLike | None = None,
@@ -180,7 +181,7 @@ class BaseForestRegressor(Forest[Values], TableRegressor):
         prediction = _without_single_output(means)
         return (prediction, self._predict_std(X, kind)) if kind else prediction
 
-    def _predict_std(self, X: Any, kind: str) -> np.ndarray:
+    def _predict_std(self, X: TableLike, kind: str) -> np.ndarray:
         if kind == "jackknife" and not self.bootstrap:
             raise ValueError(
                 'return_std="jackknife" needs bootstrap=True: it is found from what trees drew; '
@@ -190,7 +191,7 @@ class BaseForestRegressor(Forest[Values], TableRegressor):
         table = self._read_rows(X)
         std = np.empty((table.shape[0], self._width))
         # Three arrays of doubles with an entry for each tree and output.
-        for rows, codes in self._row_blocks(table, 24 * self._width * len(self), coded=True):
+        for rows, codes in self._code_blocks(table, 24 * self._width * len(self)):
             values = spread.tree_values(self._trees, codes, self.n_jobs)
             if kind == "jackknife":
                 std[rows] = spread.jackknife(values, counts)
@@ -199,7 +200,7 @@ class BaseForestRegressor(Forest[Values], TableRegressor):
         return _without_single_output(in_units_of_y(std, self._exponents))
 
     def predict_quantiles(
-        self, X: Any, quantiles: npt.ArrayLike = (0.05, 0.5, 0.95)
+        self, X: TableLike, quantiles: npt.ArrayLike = (0.05, 0.5, 0.95)
     ) -> np.ndarray:
         """Predict quantiles of the training targets in a sample's leaves [1]_.
 
@@ -244,7 +245,7 @@ class BaseForestRegressor(Forest[Values], TableRegressor):
         table = self._read_rows(X)
         predicted = np.empty((table.shape[0], self._width, len(levels)))
         # Two arrays of doubles with an entry for each output and quantile.
-        for rows, codes in self._row_blocks(table, 16 * self._width * len(levels), coded=True):
+        for rows, codes in self._code_blocks(table, 16 * self._width * len(levels)):
             predicted[rows] = predict_quantiles(fits, codes, levels)
         return _without_single_output(predicted)
 

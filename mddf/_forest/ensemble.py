@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from mddf import _core
+from mddf._base.types import TableLike
 from mddf._binning.bins import apply_bins
 from mddf._trees import grower
 from mddf._trees.arrays import TreeBlock
@@ -41,7 +42,7 @@ class TreeEnsemble:
     _drawn_from: list[DrawnTrees] | None = None
 
     @property
-    def estimators_(self) -> list[Any]:
+    def estimators_(self) -> list[ForestTree]:
         """The trees as fitted trees of scikit-learn, with `tree_`; made anew at each access."""
         check_is_fitted(self, "_trees")
         return [
@@ -58,10 +59,10 @@ class TreeEnsemble:
         # An ensemble without trees would be false by its length, and `len` fails before fit.
         return True
 
-    def __getitem__(self, index: int | slice) -> Any:
+    def __getitem__(self, index: int | slice) -> ForestTree | list[ForestTree]:
         return self.estimators_[index]
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[ForestTree]:
         return iter(self.estimators_)
 
     @property
@@ -90,11 +91,11 @@ class TreeEnsemble:
                     yield _core.sample_counts(drawn.sampling, drawn.n_rows, seed)
             first += drawn.n_trees
 
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
+    def __getstate__(self) -> dict[str, object]:
+        state: dict[str, object] = super().__getstate__()  # type: ignore[assignment]
         return {name: None if name == "_drawn_from" else state[name] for name in state}
 
-    def decision_path(self, X: Any) -> tuple[sparse.csr_matrix, np.ndarray]:
+    def decision_path(self, X: TableLike) -> tuple[sparse.csr_matrix, np.ndarray]:
         """Mark the nodes of all trees that each sample passes.
 
         Parameters

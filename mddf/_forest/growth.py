@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from mddf._forest.out_of_bag import DrawFingerprints, OutOfBagSums
 from mddf._targets.class_outputs import ClassOutputs
 from mddf._targets.kernel_targets import Classes, Values
 from mddf._trees.arrays import TreeBlock
+
+if TYPE_CHECKING:
+    from mddf._forest.base import Forest
 
 # Targets of classifiers, of classifiers with several outputs, and of regressors.
 Target = Classes | ClassOutputs | Values
@@ -59,7 +62,7 @@ class ForestState:
         return sum(block.n_trees for block in self.trees)
 
     @classmethod
-    def from_attributes(cls, forest: Any) -> ForestState:
+    def from_attributes(cls, forest: Forest[Any]) -> ForestState:
         """Read the state from the attributes of a fitted forest."""
         return cls(
             binner=forest._binner,
@@ -71,7 +74,7 @@ class ForestState:
             draws=forest._drawn_from,
         )
 
-    def attributes(self) -> dict[str, Any]:
+    def attributes(self) -> dict[str, object]:
         """Return the attributes that store this state: plain data, which files hold."""
         return {
             "_binner": self.binner,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -16,8 +17,10 @@ from sklearn.tree import (
     ExtraTreeRegressor,
 )
 from sklearn.tree._tree import Tree
+from sklearn.utils import Tags
 
 from mddf._base.elementary import log
+from mddf._base.types import TableLike
 from mddf._base.validation import resolve_max_features
 from mddf._input.reading import read_table
 from mddf._targets.class_outputs import decode_labels, shares_by_output
@@ -67,7 +70,7 @@ class ForestTree:
     criterion: str
 
     @classmethod
-    def from_forest(cls, forest: Any, block: TreeBlock) -> Self:
+    def from_forest(cls, forest: BaseEstimator, block: TreeBlock) -> Self:
         """Make a tree from a forest and a block with a single tree."""
         tree: Any = cls()
         parameters = forest.get_params(deep=False)
@@ -81,15 +84,21 @@ class ForestTree:
         tree._forest = _ForestData(forest._binner, forest._unit, forest.categorical_features)
         return tree
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Self:
+    def fit(
+        self,
+        X: TableLike,
+        y: npt.ArrayLike,
+        sample_weight: npt.ArrayLike | None = None,
+        check_input: bool = True,
+    ) -> Self:
         """Raise TypeError: the tree is a part of a forest."""
         raise TypeError(
             "a tree of a forest is not fitted by itself: fit the forest, or a clone of the tree"
         )
 
-    def __sklearn_clone__(self) -> Any:
+    def __sklearn_clone__(self) -> BaseEstimator:
         """Return a tree of scikit-learn with the same parameters, which can be fitted."""
-        sklearn_class: Any = type(self).__bases__[1]
+        sklearn_class = type(self).__bases__[1]
         return sklearn_class(**self.get_params())  # type: ignore[attr-defined]
 
     @cached_property
@@ -125,7 +134,7 @@ class ForestTree:
         raise NotImplementedError
 
     @cached_property
-    def tree_(self) -> Any:
+    def tree_(self) -> Tree:
         """The tree's nodes as scikit-learn's object with arrays.
 
         `n_node_samples` counts a sample as often as the bootstrap drew it. The impurities of a
@@ -188,7 +197,7 @@ class ForestTree:
             "missing_go_to_left": missing_left & ~leaf,
         }
 
-    def apply(self, X: Any, check_input: bool = True) -> np.ndarray:
+    def apply(self, X: TableLike, check_input: bool = True) -> np.ndarray:
         """Return the leaf of each sample, as a node of `tree_`; `check_input` is ignored."""
         table = read_table(
             self, X, reset=False, categorical_features=self._forest.categorical_features
@@ -196,7 +205,7 @@ class ForestTree:
         codes = self._forest.binner.transform(table)
         return self._nodes.leaves(predictor.leaf_indices([self._block], codes))[:, 0]
 
-    def decision_path(self, X: Any, check_input: bool = True) -> sparse.csr_matrix:
+    def decision_path(self, X: TableLike, check_input: bool = True) -> sparse.csr_matrix:
         """Mark the nodes that each sample passes; `check_input` is ignored."""
         parent = self._nodes.parent
         # From the leaves upwards; paths that have reached the root go on with LEAF.
@@ -211,7 +220,7 @@ class ForestTree:
         ones = np.ones(len(nodes), np.int64)
         return sparse.csr_matrix((ones, nodes, row_start), shape=shape)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
@@ -269,18 +278,20 @@ class _ClassificationTree(ForestTree):
         bits = log(np.where(shares > 0, shares, 1)) / log(2)
         return np.maximum(0, -(shares * bits).sum(axis=1))
 
-    def predict_proba(self, X: Any, check_input: bool = True) -> Any:
+    def predict_proba(
+        self, X: TableLike, check_input: bool = True
+    ) -> np.ndarray | list[np.ndarray]:
         """Return the class distribution of each sample's leaf; a list for several outputs."""
         leaves = self.apply(X)
         probabilities = [shares[leaves] for shares in self._shares]
         return probabilities[0] if self._class_columns is None else probabilities
 
-    def predict(self, X: Any, check_input: bool = True) -> np.ndarray:
+    def predict(self, X: TableLike, check_input: bool = True) -> np.ndarray:
         """Return the class with the largest share in each sample's leaf."""
         probabilities = self.predict_proba(X)
         if isinstance(self.classes_, list):
             return decode_labels(self.classes_, [p.argmax(axis=1) for p in probabilities])
-        return self.classes_[probabilities.argmax(axis=1)]
+        return self.classes_[np.argmax(probabilities, axis=1)]
 
 
 class _RegressionTree(ForestTree):
@@ -305,7 +316,7 @@ class _RegressionTree(ForestTree):
         squares = nodes.gather(leaf_weight * deviations**2)
         return np.maximum(0, squares / total_weight - deviations**2).mean(axis=1)
 
-    def predict(self, X: Any, check_input: bool = True) -> np.ndarray:
+    def predict(self, X: TableLike, check_input: bool = True) -> np.ndarray:
         """Return the mean target in each sample's leaf."""
         predictions = self._values[self.apply(X)]
         return predictions[:, 0] if self.n_outputs_ == 1 else predictions

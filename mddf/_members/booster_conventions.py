@@ -6,11 +6,12 @@ classes, and changed by their parameters alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.ensemble._base import _BaseHeterogeneousEnsemble
 from sklearn.pipeline import Pipeline
@@ -45,13 +46,13 @@ _DEFAULTS: dict[str, list[tuple[str, Any, set[str]]]] = {
 _REFUSED_IN_NAMES = str.maketrans(dict.fromkeys('[]<>{}",: \t\n\r', "_"))
 
 
-def package_of(model: Any) -> str | None:
+def package_of(model: BaseEstimator) -> str | None:
     """The package that a boosting estimator or its base class is of; None for all others."""
     packages = {kind.__module__.partition(".")[0] for kind in type(model).__mro__}
     return next((package for package in _PACKAGES if package in packages), None)
 
 
-def category_learners(model: Any) -> list[Any]:
+def category_learners(model: BaseEstimator) -> list[BaseEstimator]:
     """Estimators inside a model that get its columns as they are and can learn categories.
 
     Estimators behind other steps of a pipeline get the results of these steps, and are left out.
@@ -61,7 +62,7 @@ def category_learners(model: Any) -> list[Any]:
     return [learner for inner in _inner_estimators(model) for learner in category_learners(inner)]
 
 
-def learns_categories(model: Any) -> bool:
+def learns_categories(model: BaseEstimator) -> bool:
     """Whether all estimators inside a model that get its columns as they are learn categories."""
     if _is_category_learner(model):
         return True
@@ -69,13 +70,13 @@ def learns_categories(model: Any) -> bool:
     return bool(inner) and all(map(learns_categories, inner))
 
 
-def _is_category_learner(model: Any) -> bool:
+def _is_category_learner(model: BaseEstimator) -> bool:
     if isinstance(model, _HIST_GRADIENT_BOOSTING):
         return isinstance(model.categorical_features, str)  # "from_dtype"
     return package_of(model) is not None
 
 
-def _inner_estimators(model: Any) -> list[Any]:
+def _inner_estimators(model: BaseEstimator) -> list[BaseEstimator]:
     """Estimators to which a composite estimator passes X on as it is."""
     if isinstance(model, Pipeline):
         *steps, (_, last) = model.steps
@@ -91,7 +92,9 @@ def _inner_estimators(model: Any) -> list[Any]:
     ]
 
 
-def apply_conventions(model: Any, names: Sequence[Any], categorical: Iterable[int]) -> None:
+def apply_conventions(
+    model: BaseEstimator, names: Sequence[Any], categorical: Iterable[int]
+) -> None:
     """Set parameters of the boosting estimators inside a model that users have not set."""
     parts = [model]
     if hasattr(model, "get_params"):
@@ -108,7 +111,7 @@ def apply_conventions(model: Any, names: Sequence[Any], categorical: Iterable[in
             learner.set_params(enable_categorical=True)
 
 
-def _set_defaults(booster: Any) -> None:
+def _set_defaults(booster: BaseEstimator) -> None:
     parameters = booster.get_params()
     package = package_of(booster)
     assert package is not None
@@ -117,7 +120,9 @@ def _set_defaults(booster: Any) -> None:
             booster.set_params(**{name: value})
 
 
-def _set_cat_features(booster: Any, names: list[Any], categorical: set[int]) -> None:
+def _set_cat_features(
+    booster: BaseEstimator, names: list[Hashable], categorical: set[int]
+) -> None:
     """Add the columns of categories to CatBoost's `cat_features`, and list columns by numbers."""
     parameters = booster.get_params()
     text_features = _column_numbers("text_features", parameters.get("text_features"), names)
@@ -130,7 +135,7 @@ def _set_cat_features(booster: Any, names: list[Any], categorical: set[int]) -> 
             booster.set_params(**{parameter: tuple(sorted(numbers))})
 
 
-def _column_numbers(parameter: str, columns: Any, names: list[Any]) -> set[int]:
+def _column_numbers(parameter: str, columns: Any, names: list[Hashable]) -> set[int]:
     """The numbers of columns that users have listed by names or numbers."""
     if columns is None:
         return set()
@@ -160,7 +165,7 @@ class FrameLayout:
     plain: bool
 
     @classmethod
-    def for_model(cls, model: Any) -> FrameLayout:
+    def for_model(cls, model: BaseEstimator) -> FrameLayout:
         """The layout for a model whose parameters `apply_conventions` has set."""
         learners = category_learners(model)
         catboost = [learner for learner in learners if package_of(learner) == CATBOOST]
@@ -171,14 +176,14 @@ class FrameLayout:
         )
 
 
-def _listed_columns(boosters: list[Any], parameter: str) -> frozenset[int]:
+def _listed_columns(boosters: list[BaseEstimator], parameter: str) -> frozenset[int]:
     listed: set[int] = set()
     for booster in boosters:
         listed.update(booster.get_params().get(parameter) or ())
     return frozenset(listed)
 
 
-def plain_names(names: Iterable[Any]) -> list[str]:
+def plain_names(names: Iterable[Hashable]) -> list[str]:
     """Names without special characters. Names that would become equal are numbered."""
     taken: set[str] = set()
     plain = []

@@ -42,7 +42,7 @@ class HoldsMembers:
                 else:
                     yield f"{self._member_list}__{position}", position, member
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
+    def get_params(self, deep: bool = True) -> dict[str, object]:
         """Get the parameters by name.
 
         Parameters

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from mddf._base.serialization import register_serializable
 from mddf._binning.categories import CategoryEncoder
@@ -20,7 +21,7 @@ from mddf._members.booster_conventions import FrameLayout, learns_categories, pl
 class FrameColumns:
     """Columns of the table passed to fit."""
 
-    names: list[Any]
+    names: list[Hashable]
     whole: dict[int, str]  # NumPy types of the columns of integers and booleans
     # Whether X was an array. Only estimators that learn categories then get data frames.
     of_array: bool = False
@@ -43,11 +44,11 @@ class FrameMaker:
     encoders: dict[int, CategoryEncoder]  # by the columns that hold categories
 
     @property
-    def codes_of(self) -> dict[int, dict[Any, float]]:
+    def codes_of(self) -> dict[int, dict[object, float]]:
         """The codes of each column's categories."""
         return {c: encoder.codes_by_category for c, encoder in self.encoders.items()}
 
-    def serves(self, model: Any) -> bool:
+    def serves(self, model: BaseEstimator) -> bool:
         """Whether an estimator gets data frames, rather than arrays with codes of categories."""
         if not self.columns.of_array:
             return True
@@ -111,10 +112,11 @@ class FrameMaker:
         return pd.Categorical.from_codes(codes, categories=[*names, _name_of_missing(names)])
 
 
-def _as_text(value: Any) -> str:
+def _as_text(value: Hashable) -> str:
     """The text of a category. Whole numbers have no decimal point, as CatBoost writes integers."""
-    is_whole = isinstance(value, float) and value.is_integer()
-    return str(int(value)) if is_whole else str(value)
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
 
 
 def _name_of_missing(names: Sequence[str]) -> str:
@@ -136,7 +138,7 @@ class ModelInputs:
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def for_model(self, model: Any) -> Any:
+    def for_model(self, model: BaseEstimator) -> Any:
         """The array, or a data frame by the conventions of a model that has its parameters."""
         if self.frames is None or not self.frames.serves(model):
             return self.numbers

@@ -9,7 +9,7 @@ from copy import deepcopy
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble._base import _BaseHeterogeneousEnsemble
@@ -19,6 +19,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from mddf._base.messages import short
+from mddf._base.types import TableLike
 from mddf._members.booster_conventions import apply_conventions, learns_categories, package_of
 
 # The method by which a layer gets a fitted estimator's predictions.
@@ -45,7 +46,7 @@ _ENCODE_FIRST = (
 )
 
 
-def kind_of(model: Any) -> str:
+def kind_of(model: BaseEstimator) -> str:
     """Type of an estimator by its tags: "classifier", "regressor" or another.
 
     An estimator without tags is a classifier if it has `predict_proba`.
@@ -65,12 +66,12 @@ def kind_of(model: Any) -> str:
     return kind or "estimator"
 
 
-def _defines(model: Any, method: str) -> bool:
+def _defines(model: BaseEstimator, method: str) -> bool:
     """Whether the model has a method, or may have it when it is fitted."""
     return hasattr(model, method) or hasattr(type(model), method)
 
 
-def check_external(parameter: str, model: Any, kind: str, n_features: int) -> None:
+def check_external(parameter: str, model: BaseEstimator, kind: str, n_features: int) -> None:
     """Refuse an object that cannot be a member, before any work is done.
 
     `parameter` holds it, `kind` is "classifier" or "regressor", and its input has `n_features`.
@@ -90,7 +91,7 @@ def check_external(parameter: str, model: Any, kind: str, n_features: int) -> No
         raise ValueError(f"{expected} {name} without {method}{reason and f': {reason}'}")
 
 
-def _appears_with_fit(model: Any, method: str, n_features: int) -> bool:
+def _appears_with_fit(model: BaseEstimator, method: str, n_features: int) -> bool:
     """Whether a method appears when the model is fitted, tried on a few random rows.
 
     A stack, for instance, has the methods of its final estimator, which fit makes. A failing trial
@@ -109,7 +110,7 @@ def _appears_with_fit(model: Any, method: str, n_features: int) -> bool:
             return True
 
 
-def _why_missing(model: Any, method: str) -> str:
+def _why_missing(model: BaseEstimator, method: str) -> str:
     """The model's own reason for not having a method."""
     try:
         getattr(model, method)
@@ -118,7 +119,7 @@ def _why_missing(model: Any, method: str) -> str:
     return ""
 
 
-def unfitted(model: Any) -> Any:
+def unfitted(model: BaseEstimator) -> Any:
     """Clone an estimator, or copy it if scikit-learn refuses to clone it.
 
     CatBoost 1.2.10 copies parameters that are lists, such as `cat_features`, which is refused.
@@ -131,7 +132,7 @@ def unfitted(model: Any) -> Any:
         return type(model)(**deepcopy(model.get_params()))
 
 
-def weight_parameter(model: Any) -> str | None:
+def weight_parameter(model: BaseEstimator) -> str | None:
     """Parameter of fit that passes sample weights to every estimator inside; None if none does.
 
     scikit-learn's metadata routing is off where members are fitted.
@@ -140,7 +141,7 @@ def weight_parameter(model: Any) -> str | None:
     return parameter
 
 
-def check_takes_weights(parameter: str, name: str, model: Any) -> None:
+def check_takes_weights(parameter: str, name: str, model: BaseEstimator) -> None:
     """Refuse a member to which sample weights cannot be passed."""
     weight_name, refusing = _weight_route(model)
     if weight_name is None:
@@ -151,7 +152,7 @@ def check_takes_weights(parameter: str, name: str, model: Any) -> None:
         )
 
 
-def _weight_route(model: Any) -> tuple[str | None, Any]:
+def _weight_route(model: BaseEstimator) -> tuple[str | None, BaseEstimator | None]:
     """Name of the parameter, or None and the estimator inside that takes no weights."""
     if isinstance(model, Pipeline):
         step, last = model.steps[-1]
@@ -170,7 +171,7 @@ def _weight_route(model: Any) -> tuple[str | None, Any]:
     return None, model
 
 
-def _weighted_estimators(model: Any) -> list[Any]:
+def _weighted_estimators(model: BaseEstimator) -> list[BaseEstimator]:
     """Estimators inside to which weights are passed as `sample_weight`."""
     if isinstance(model, _BaseHeterogeneousEnsemble):
         inner = [estimator for _, estimator in model.estimators]
@@ -183,7 +184,9 @@ def _weighted_estimators(model: Any) -> list[Any]:
 
 
 @contextmanager
-def blaming(name: str, failure: str, *, model: Any = None, X: Any = None) -> Iterator[None]:
+def blaming(
+    name: str, failure: str, *, model: BaseEstimator = None, X: TableLike = None
+) -> Iterator[None]:
     """Make errors name the member and its failure, such as "be fitted".
 
     With the failing model and its input X, the message includes a remedy if there is one.
@@ -200,7 +203,7 @@ def blaming(name: str, failure: str, *, model: Any = None, X: Any = None) -> Ite
         raise kind("\n".join([message, *lines])) from error
 
 
-def _remedy(message: str, model: Any, X: Any) -> str:
+def _remedy(message: str, model: BaseEstimator, X: TableLike) -> str:
     """Advice about categories or missing values, where an error seems to be about them."""
     words = message.lower()
     if _has_categories(X) and any(word in words for word in _WORDS_OF_CATEGORIES):
@@ -218,5 +221,5 @@ def _remedy(message: str, model: Any, X: Any) -> str:
     return ""
 
 
-def _has_categories(X: Any) -> bool:
+def _has_categories(X: TableLike) -> bool:
     return hasattr(X, "dtypes") and any(str(dtype) == "category" for dtype in X.dtypes)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from joblib import delayed
 from sklearn import config_context, get_config
+from sklearn.base import BaseEstimator
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble._base import _set_random_states
@@ -35,6 +37,9 @@ from mddf._targets.weights import rows_with_weight
 # Below this number of cells times outputs, threads slow down estimators whose fits consist of many
 # short steps in Python.
 _FEW_CELLS = 2**19
+
+
+FittedModel: TypeAlias = BaseEstimator | OnePerOutput | SomeClassesClassifier
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,9 @@ class TrainingData:
         ]
 
 
-def external_vectors(model: Any, inputs: ModelInputs, n_columns: int, name: str) -> np.ndarray:
+def external_vectors(
+    model: BaseEstimator, inputs: ModelInputs, n_columns: int, name: str
+) -> np.ndarray:
     """Predictions of a fitted external model, of shape (n_rows, n_columns).
 
     A classifier may have been trained on some of the classes; the others get probability 0. `name`
@@ -94,7 +101,9 @@ def external_vectors(model: Any, inputs: ModelInputs, n_columns: int, name: str)
     return vectors
 
 
-def _checked(name: str, predictions: Any, shape: tuple[int, int], *, least: float) -> np.ndarray:
+def _checked(
+    name: str, predictions: npt.ArrayLike, shape: tuple[int, int], *, least: float
+) -> np.ndarray:
     """Predictions of a member in that shape; ValueError if they cannot be right."""
     predictions = np.asarray(predictions, float)
     if predictions.size != shape[0] * shape[1]:
@@ -109,18 +118,20 @@ def _checked(name: str, predictions: Any, shape: tuple[int, int], *, least: floa
     raise ValueError(f"the member {name!r} must give {expected} of shape {shape}, got {fault}")
 
 
-def n_fits(estimator: Any, n_classes_per_output: Sequence[int] | None, n_targets: int = 1) -> int:
+def n_fits(
+    estimator: BaseEstimator, n_classes_per_output: Sequence[int] | None, n_targets: int = 1
+) -> int:
     """Number of models that are fitted on a part: one, or one for each output."""
     if n_classes_per_output is not None:
         return 1 if _learns_class_outputs(estimator) else len(n_classes_per_output)
     return 1 if n_targets == 1 or _learns_targets(estimator) else n_targets
 
 
-def _learns_class_outputs(estimator: Any) -> bool:
+def _learns_class_outputs(estimator: BaseEstimator) -> bool:
     return getattr(estimator, "_learns_outputs", False)
 
 
-def _learns_targets(estimator: Any) -> bool:
+def _learns_targets(estimator: BaseEstimator) -> bool:
     """Whether one regressor can learn several targets."""
     if is_serializable(estimator):  # regressors of this package
         return True
@@ -139,15 +150,15 @@ def _learns_targets(estimator: Any) -> bool:
 
 
 def _fit_part(
-    estimator: Any,
+    estimator: BaseEstimator,
     data: TrainingData,
     train: np.ndarray,
     held_out: np.ndarray | None,
     *,
     seed: int,
     name: str,
-    config: dict[str, Any],
-) -> tuple[Any, np.ndarray | None]:
+    config: dict[str, object],
+) -> tuple[FittedModel, np.ndarray | None]:
     """Fit a clone on some rows, and predict the rows that are held out."""
     # Parts are spread over the cores: an estimator's own threads would compete with the others.
     with one_thread(), config_context(**config):
@@ -158,7 +169,9 @@ def _fit_part(
         return model, external_vectors(model, inputs, data.n_columns, name)
 
 
-def _fitted(estimator: Any, data: TrainingData, train: np.ndarray, *, seed: int, name: str) -> Any:
+def _fitted(
+    estimator: BaseEstimator, data: TrainingData, train: np.ndarray, *, seed: int, name: str
+) -> FittedModel:
     """A clone of the estimator that is fitted on some rows; a model for each output if it must."""
     n_targets = data.n_columns if data.is_regression else 1
     n_models = n_fits(estimator, data.n_classes_per_output, n_targets)
@@ -174,8 +187,8 @@ def _fitted(estimator: Any, data: TrainingData, train: np.ndarray, *, seed: int,
 
 
 def _fitted_to_all(
-    estimator: Any, data: TrainingData, train: np.ndarray, *, seed: int, name: str
-) -> Any:
+    estimator: BaseEstimator, data: TrainingData, train: np.ndarray, *, seed: int, name: str
+) -> FittedModel:
     """A clone of the estimator that is fitted to the whole target of some rows."""
     model = unfitted(estimator)
     random = np.random.RandomState(seed)
@@ -202,7 +215,7 @@ def _fitted_to_all(
         if len(present) <= present[-1]:  # some class is absent from these rows
             classes = present
             y = positions
-    names: Sequence[Any] = range(data.X.shape[1])
+    names: Sequence[Hashable] = range(data.X.shape[1])
     categorical: Iterable[int] = ()
     if data.frames is not None:
         names = data.frames.columns.names
@@ -215,7 +228,7 @@ def _fitted_to_all(
     return model if classes is None else SomeClassesClassifier(model, classes)
 
 
-def _needs_different_targets(model: Any, data: TrainingData) -> bool:
+def _needs_different_targets(model: BaseEstimator, data: TrainingData) -> bool:
     """Whether a model may not be fitted to rows of a single class or number.
 
     Few classifiers of other packages can be, and CatBoost's regressors cannot.
@@ -238,7 +251,7 @@ def _draw_by_weight(
 
 
 def fit_external(
-    estimator: Any,
+    estimator: BaseEstimator,
     data: TrainingData,
     parts: Sequence[tuple[np.ndarray, np.ndarray | None]],
     *,
@@ -304,7 +317,7 @@ def _fit_shared(
     sample_weight: np.ndarray | None,
     data: TrainingData,
     **options: Any,
-) -> tuple[Any, np.ndarray | None]:
+) -> tuple[FittedModel, np.ndarray | None]:
     """`_fit_part` with arrays that an engine has sent to its workers once for all tasks."""
     whole = replace(data, X=X, target=target, sample_weight=sample_weight)
     return _fit_part(data=whole, **options)

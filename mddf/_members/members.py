@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from mddf._base.messages import short
 from mddf._base.validation import is_list
@@ -71,7 +72,9 @@ _LAYER_DEFAULTS = {
     "class_weight": None,
 }
 
-Makers = dict[str, Callable[[], Any]]
+# A member as users write it: its name, a model, or a pair of a name of their own and one of both.
+Member: TypeAlias = str | BaseEstimator | tuple[str, str | BaseEstimator]
+Makers = dict[str, Callable[[], BaseEstimator]]
 
 
 def named_classifiers(
@@ -110,7 +113,7 @@ def named_regressors(n_estimators: int, categorical: np.ndarray) -> Makers:
 
 
 def resolve_members(
-    members: Any,
+    members: str | Sequence[Member],
     makers: Makers,
     auto: Sequence[str],
     kind: str,
@@ -176,7 +179,7 @@ def _unused(name: str, taken: set[str]) -> str:
     return candidate
 
 
-def _make(member: Any, makers: Makers, kind: str, n_features: int) -> tuple[str, Any]:
+def _make(member: Member, makers: Makers, kind: str, n_features: int) -> tuple[str, BaseEstimator]:
     """The default name of a member, and its model."""
     if isinstance(member, str):
         if member not in makers:
@@ -191,14 +194,14 @@ def _make(member: Any, makers: Makers, kind: str, n_features: int) -> tuple[str,
     return type(member).__name__, member
 
 
-def _check_parameters(model: Any) -> None:
+def _check_parameters(model: BaseEstimator) -> None:
     """Refuse values that `fit` would refuse, which a layer does not call."""
     model._validate_params()
     if isinstance(model, Forest):
         model._check_in_layer()
 
 
-def grows_on_codes(model: Any, max_bins: int) -> bool:
+def grows_on_codes(model: BaseEstimator, max_bins: int) -> bool:
     """Whether a model is gradient boosting that can grow on a layer's binned table.
 
     The layer chooses the rounds on its folds, or grows all. Models with another loss, early

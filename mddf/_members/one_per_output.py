@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from mddf._base.serialization import register_serializable
 
@@ -27,5 +28,5 @@ class SomeClassesClassifier:
     XGBoost requires that the labels of n classes are 0 to n - 1.
     """
 
-    model: Any  # its labels are positions in `classes`
+    model: BaseEstimator  # its labels are positions in `classes`
     classes: np.ndarray  # codes of the classes of the training rows, in order

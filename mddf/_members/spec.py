@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from mddf._base.serialization import is_serializable
 from mddf._trees.grower import GrowsTrees
@@ -16,7 +16,7 @@ class MemberSpec:
     """Untrained forest, or another classifier or regressor, for a layer."""
 
     name: str  # in tables
-    model: Any  # not fitted
+    model: BaseEstimator  # not fitted
     # Kind of a forest or boosting that is a member by its name: "random", "completely-random",
     # "boosted" or "boosted-leaf-wise".
     kind: str | None
@@ -26,9 +26,9 @@ class MemberSpec:
     # Whether it is a user's estimator, which gets the columns of a data frame as they are.
     is_external: bool = False
     # Parameters of the model that its fit on the first fold has chosen for the other folds.
-    chosen: dict[str, Any] | None = None
+    chosen: Mapping[str, object] | None = None
 
-    def with_chosen(self, chosen: dict[str, Any] | None) -> MemberSpec:
+    def with_chosen(self, chosen: Mapping[str, object] | None) -> MemberSpec:
         """Copy with these parameters, if there are any."""
         if chosen is None:
             return self

@@ -154,7 +154,7 @@ def decode_labels(
 
 
 def subset_accuracy(
-    y: np.ndarray, predicted: np.ndarray, weights: np.ndarray | None = None
+    y: np.ndarray, predicted: np.ndarray, weights: npt.ArrayLike | None = None
 ) -> float:
     """Share of the samples for which the classes of all outputs are right."""
     is_right = np.all([a == b for a, b in zip(y.T, predicted.T, strict=True)], axis=0)
