@@ -30,11 +30,34 @@ def regression_ranks() -> Table:
     return table("league-regression.md", "## Mean ranks")
 
 
+def league_costs() -> Table:
+    return table("league.md", "Costs, means over the sets")
+
+
 def log_losses() -> Table:
     return table("league.md", "Log-loss, mean of three splits")
 
 
 RMSE = "RMSE (14 sets)"
+
+
+def alternative_text() -> tuple[str, list[float]]:
+    """The text in place of the picture of accuracy against cost, and its figures."""
+    ranks, costs = league_ranks(), league_costs()
+    methods = {
+        "DeepForest (mddf)": "DeepForest",
+        "CatBoost": "CatBoost",
+        "random forest (scikit-learn)": "sklearn's forest",
+        "LightGBM": "LightGBM",
+        "XGBoost": "XGBoost",
+    }
+    parts = ", ".join(f"{name} rank {{}} at {{}} s" for name in methods)
+    figures = [
+        figure
+        for method in methods.values()
+        for figure in (ranks.at(method, "log-loss"), costs.at(method, "fit, s"))
+    ]
+    return f"![Mean rank by log-loss against the time of a fit: {parts}]", figures
 
 
 def readme() -> list[Quote]:
@@ -47,40 +70,54 @@ def readme() -> list[Quote]:
         for row in bundled.rows
     ]
     assert all(ahead >= 0 for ahead in best)
+    text, figures_of_text = alternative_text()
     quotes = [
         quote("fit [{} to {} times](docs/results/forest-speed.md)", min(ratios), max(ratios)),
         quote("highest accuracy [on all {}](docs/results/uci-bundled.md)", len(best)),
         quote("shared on {} of them", sum(ahead == 0 for ahead in best)),
-        quote("[{} sets for classification]", len(log_losses().rows)),
-        quote("[{} for regression]", len(table("league-regression.md", "## RMSE").rows) - 1),
+        quote("[{} data sets](docs/results/league.md)", len(log_losses().rows)),
+        quote(
+            "[{} data sets for regression]",
+            len(table("league-regression.md", "## RMSE").rows) - 1,
+        ),
+        quote(text, *figures_of_text),
     ]
-    ranks, rmse = league_ranks(), regression_ranks()
-    names = {"**DeepForest**": "DeepForest", "scikit-learn's forest": "sklearn's forest"}
-    shown = table("README.md", "Mean ranks at defaults")
+    ranks, rmse, costs = league_ranks(), regression_ranks(), league_costs()
+    names = {
+        "**DeepForest**": "DeepForest",
+        "mdDF (in mddf)": "mdDF",
+        "random forest (scikit-learn)": "sklearn's forest",
+        "extra trees (scikit-learn)": "ExtraTrees",
+    }
+    shown = table("README.md", "## How good is it?")
+    assert [names.get(row[0], row[0]) for row in shown.rows] == [row[0] for row in ranks.rows]
     for row in shown.rows:
         method = names.get(row[0], row[0])
         values = [ranks.at(method, "accuracy, %"), ranks.at(method, "log-loss")]
         values += [rmse.at(method, RMSE)] if row[3] else []
-        cells = [re.sub(r"\d+\.\d+", "{}", cell, count=1) for cell in row[1:] if cell]
-        quotes.append(quote(f"| {row[0]} | {' | '.join(cells)} |", *values))
+        values += [costs.at(method, "fit, s")] if row[4] else []
+        cells = " | ".join("{}" if cell else "" for cell in row[1:])
+        quotes.append(quote(f"| {row[0]} | {cells} |", *values))
     return quotes
 
 
 def index() -> list[Quote]:
     ranks, rmse = league_ranks(), regression_ranks()
+    text, figures_of_text = alternative_text()
     return [
         quote(
-            "log-loss, [{} on {} sets](results/league.md) (CatBoost {})",
+            "[its mean rank by log-loss](results/league.md) is {} on {} data sets; CatBoost has {}",
             ranks.at("DeepForest", "log-loss"),
             len(log_losses().rows),
             ranks.at("CatBoost", "log-loss"),
         ),
         quote(
-            "[{} on {} sets](results/league-regression.md) (CatBoost {})",
+            "[its mean rank by RMSE](results/league-regression.md) is {} on {} data sets; CatBoost has {}",
             rmse.at("DeepForest", RMSE),
             len(table("league-regression.md", "## RMSE").rows) - 1,
             rmse.at("CatBoost", RMSE),
         ),
+        quote(text, *figures_of_text),
     ]
 
 
