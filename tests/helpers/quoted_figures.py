@@ -106,13 +106,13 @@ def index() -> list[Quote]:
     text, figures_of_text = alternative_text()
     return [
         quote(
-            "[its mean rank by log-loss](results/league.md) is {} on {} data sets; CatBoost has {}",
+            "by log-loss](results/league.md) is {} on {} data sets; CatBoost has {}",
             ranks.at("DeepForest", "log-loss"),
             len(log_losses().rows),
             ranks.at("CatBoost", "log-loss"),
         ),
         quote(
-            "[its mean rank by RMSE](results/league-regression.md) is {} on {} data sets; CatBoost has {}",
+            "(results/league-regression.md) is {} on {} data sets; CatBoost has {}",
             rmse.at("DeepForest", RMSE),
             len(table("league-regression.md", "## RMSE").rows) - 1,
             rmse.at("CatBoost", RMSE),
