@@ -659,15 +659,15 @@ def boosted_trees_results() -> list[Quote]:
             "auto-mpg, concrete, california, by {}, {} and {} %",
             *(100 * (behind[name] - 1) for name in ("auto-mpg", "concrete", "california")),
         ),
-        quote("over all sets it is {} of CatBoost's", against(rmse, "CatBoost")),
+        quote("has {} of the RMSE of CatBoost in the geometric mean", against(rmse, "CatBoost")),
         quote(
-            "is {} of CatBoost's in the geometric mean of the table's ratios, {} of "
-            "HistGradientBoosting's, {} of LightGBM's and {} of XGBoost's",
+            "is {} times CatBoost's in the geometric mean of the table's ratios, {} times "
+            "HistGradientBoosting's, {} times LightGBM's and {} times XGBoost's",
             *(against(losses, peer) for peer in peers),
         ),
-        quote("wine-uci ({} times {}: HistGradientBoosting", first, 0.0103),
+        quote("wine-uci ({} times {}, since HistGradientBoosting", first, 0.0103),
         quote(
-            "{} of CatBoost's), glass ({}), hepatitis ({}) and heart ({})",
+            "{} times CatBoost's), glass ({}), hepatitis ({}) and heart ({})",
             wine,
             glass,
             hepatitis,
