@@ -8,8 +8,8 @@ to the raw columns.
 
 # %%
 # ``fit_transform`` returns out-of-fold features of the training rows: they come from trees that
-# were trained without these rows. ``transform`` returns the features of new rows. With ``set_output``
-# both are data frames, with names that XGBoost and LightGBM accept.
+# were trained without these rows. ``transform`` returns the features of new rows. With
+# ``set_output`` both are data frames, with names that XGBoost and LightGBM accept.
 
 import matplotlib.pyplot as plt
 import pandas as pd
