@@ -70,7 +70,8 @@ def test_example(page, code, request, monkeypatch, tmp_path, capsys):
     shown = f"```python\n{code}```\n\n```text\n"
     text = (ROOT / page).read_text()
     if shown in text:
-        assert text.partition(shown)[2].partition("```")[0] == capsys.readouterr().out
+        output = capsys.readouterr().out.rstrip("\n")
+        assert text.partition(shown)[2].partition("\n```")[0] == output
 
 
 def with_text_labels(load):
