@@ -1,4 +1,4 @@
-# The commands of development, which the workflows call, too.
+# The commands of development. The workflows call the same ones.
 #
 #   make lint types test TESTS=tests/forest
 #
@@ -11,7 +11,7 @@ DIST ?= dist
 bin := $(dir $(shell command -v $(PYTHON)))
 kernel = git ls-files "mddf/_kernel/*.[ch]pp" | xargs $(bin)clang-format
 
-.PHONY: test lint format types docs record stale wheel stable-wheel kernel elsewhere arm64 sanitize workflows
+.PHONY: test lint format types docs pictures record stale wheel stable-wheel kernel elsewhere arm64 sanitize workflows
 
 test: ## the tests, or those of TESTS
 	$(PYTHON) -P -m pytest -n auto $(TESTS)
@@ -32,6 +32,10 @@ types:
 
 docs: ## the pages, into PAGES
 	$(PYTHON) -P -m sphinx -q -W -E docs $(PAGES)
+
+pictures: ## the picture of README, from the league's table
+	$(PYTHON) scripts/report/accuracy_cost.py --out docs/pictures
+	rm docs/pictures/captions.md
 
 record: ## small fits of every estimator give the bits on record
 	$(PYTHON) -P -m pytest -q tests/test_record.py

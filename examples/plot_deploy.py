@@ -2,12 +2,12 @@
 Deploying with onnxruntime
 ==========================
 
-A graph that says what the model says, for programs without Python, and how long each takes.
+A graph with the predictions of a model, for programs without Python, and the time of both.
 """
 
 # %%
-# The graph has one input, the table, and two outputs. ``onnx_inputs`` makes of rows what the graph
-# expects; it shows what a program in another language has to do.
+# The graph has one input, the table, and two outputs. ``onnx_inputs`` converts rows to its inputs;
+# a program in another language has to do the same.
 
 from functools import partial
 from time import perf_counter
@@ -40,8 +40,8 @@ for name, model in models.items():
 print(cost(models["mdDF"]))
 
 # %%
-# Single rows are where the graph helps: Python spends its time on checking a row and starting the
-# work. For many rows at once mddf's own engine is faster. (Times vary with the machine.)
+# The graph is faster for single rows, for which Python spends its time on checks. For many rows at
+# once, mddf itself is faster. (Times vary with the machine.)
 
 
 def microseconds(function, n_rows, repeats=5):

@@ -2,13 +2,13 @@
 Explaining a prediction
 =======================
 
-Which features a model needs, and why it says of one row what it says.
+Which features a model needs, and why it predicts a probability for a row.
 """
 
 # %%
 # Importances on held-out rows: by how much the splits of a feature raise the probability of the
-# right class of rows that the model was not fitted on. A column of noise is added, to see that it
-# comes out with nothing; the impurity kind, which most libraries show first, likes it better.
+# true class, for rows that were not used in the fit. A column of noise is added. It gets no
+# importance on held-out rows, but some by impurity, the kind that most libraries show first.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -46,7 +46,7 @@ axis.axvline(0, color="black", linewidth=0.8)
 _ = axis.set_xlabel("contribution to the probability of a benign tumour")
 
 # %%
-# What the model says on average as one feature changes and all others stay.
+# The mean prediction as one feature changes and all others stay.
 
 display = PartialDependenceDisplay.from_estimator(
     model, X_test[:50], ["worst area", "mean texture"], grid_resolution=15

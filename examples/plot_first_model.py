@@ -2,7 +2,7 @@
 A first deep forest
 ===================
 
-Fit the model with its defaults, see what it chose, and what it says of rows that it has not seen.
+Fit a model with its defaults, look at its members, and check its probabilities on new rows.
 """
 
 # %%
@@ -25,20 +25,20 @@ print(f"log-loss {log_loss(y_test, model.predict_proba(X_test)):.3f}")
 print(model.stop_reason_)
 
 # %%
-# Each layer has members of several kinds. The vote takes those that lower its out-of-fold
-# log-loss, some with more weight than others; the rest is dropped.
+# The first layer has members of several kinds. Their weights minimise the out-of-fold log-loss of
+# the weighted average; members without a weight are dropped.
 
 rows = [row for row in model.leaderboard_ if row["layer"] == 1]
 figure, (left, right) = plt.subplots(1, 2, figsize=(6.4, 2.8), layout="constrained", sharey=True)
 names = [row["member"] for row in rows]
 left.barh(names, [row["log_loss"] for row in rows], color="tab:gray")
-left.set(xlabel="out-of-fold log-loss of its own", title="members of the first layer")
+left.set(xlabel="out-of-fold log-loss", title="members of the first layer")
 right.barh(names, [row["weight"] for row in rows], color="tab:green")
-_ = right.set(xlabel="weight in the vote", title="what they count")
+_ = right.set(xlabel="weight in the average", title="their weights")
 
 # %%
-# The probabilities are calibrated by out-of-fold predictions. New rows should lie near the
-# diagonal, as far as so few of them can tell.
+# The probabilities are calibrated by out-of-fold predictions. The points for new rows are near the
+# diagonal, up to the chance of so few rows.
 
 display = CalibrationDisplay.from_estimator(model, X_test, y_test, n_bins=5, strategy="quantile")
 _ = display.ax_.set_title("calibration on test rows")

@@ -2,14 +2,14 @@
 Layer features for XGBoost
 ==========================
 
-A cascade is a transformer too: the class vectors of its forests are columns that another model can
-use beside the raw ones.
+A cascade is also a transformer: another model can use the class vectors of its forests in addition
+to the raw columns.
 """
 
 # %%
-# ``fit_transform`` gives out-of-fold features of the training rows: no tree has seen the rows that
-# it speaks of. ``transform`` gives those of new rows. With ``set_output`` both are data frames,
-# with names that XGBoost and LightGBM take.
+# ``fit_transform`` returns out-of-fold features of the training rows: they come from trees that
+# were trained without these rows. ``transform`` returns the features of new rows. With
+# ``set_output`` both are data frames, with names that XGBoost and LightGBM accept.
 
 import matplotlib.pyplot as plt
 import pandas as pd

@@ -2,14 +2,13 @@
 Your own estimator in a layer
 =============================
 
-Any classifier with ``predict_proba`` can be a member beside the forests.
+Any classifier with ``predict_proba`` can be a member of a deep forest.
 """
 
 # %%
-# Nearest neighbours and a support vector machine see images of digits in another way than trees
-# do. They get the features as they are: where scales matter, a scaler belongs into the pipeline.
-# The vote decides by out-of-fold log-loss how much each member counts; what does not help, counts
-# nothing.
+# Nearest neighbours and a support vector machine make other errors than trees on images of digits.
+# They get the features unscaled, so a pipeline with a scaler is passed where scales matter. The
+# weights of the members minimise the out-of-fold log-loss; a member that does not help gets none.
 
 import matplotlib.pyplot as plt
 from sklearn.calibration import CalibratedClassifierCV
@@ -36,13 +35,15 @@ figure, axis = plt.subplots(figsize=(6, 3), layout="constrained")
 rows = model.leaderboard_
 names = [f"layer {row['layer']}: {row['member']}" for row in rows]
 bars = axis.barh(names, [row["weight"] for row in rows], color="tab:green")
-axis.bar_label(bars, [f"log-loss {row['log_loss']:.3f}" for row in rows], padding=3)
+losses = [row["log_loss"] for row in rows]  # NaN: left out after the first fold
+labels = ["left out" if loss != loss else f"log-loss {loss:.3f}" for loss in losses]
+axis.bar_label(bars, labels, padding=3)
 axis.invert_yaxis()
-_ = axis.set(xlabel="weight in the vote", xlim=(0, 1.35))
+_ = axis.set(xlabel="weight of the member", xlim=(0, 1.35))
 
 # %%
-# In an mdDF, ``forests`` lists the members of every layer. Those that are not forests of this
-# package see the class vectors of the layer before as numbers too.
+# In an mdDF, ``forests`` lists the members of every layer. Other classifiers also get the class
+# vectors of the layer before as numeric columns.
 
 cascade = MDDFClassifier(2, forests=[*trees, neighbours], **options).fit(X, y)
 print(cascade.member_scores_.round(3))  # out-of-fold margin ratios, by layer and member

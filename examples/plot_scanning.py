@@ -2,14 +2,14 @@
 Images: scanning with windows
 =============================
 
-Forests see pixels as columns, without knowing which ones are neighbours. Multi-grained scanning
-lets them look at windows.
+Forests treat pixels as columns, without any order. Multi-grained scanning gives them windows of
+neighbouring pixels.
 """
 
 # %%
-# Each window is an instance with its image's label. Forests learn to tell the class from a window,
-# wherever it stands; what they say of all windows are the features of the next model. (Windows of
-# 4 pixels and few trees, so that this page is quick.)
+# Each window is an instance with its image's label. Forests learn to predict the class from a
+# window at any place; their predictions for all windows are the features of the next model.
+# (Windows of 4 pixels and few trees, so that this page is quick.)
 
 import matplotlib.pyplot as plt
 from mddf.baselines import MultiGrainedScanner
@@ -30,8 +30,8 @@ scanned = make_pipeline(scanner, forest).fit(X, y).score(X_test, y_test)
 print(f"test accuracy on pixels {pixels:.3f}, on windows {scanned:.3f}")
 
 # %%
-# What the forests say of each window of a few test images: the probability of the image's own
-# class, at the window's place. Bright places are those that give a digit away.
+# The predictions for each window of a few test images: the probability of the image's class, at
+# the place of the window. Bright places show the digit most clearly.
 
 height, width = scanner.positions_[0]
 vectors = scanner.transform(X_test[:6]).reshape(6, 2, height, width, 10)
@@ -42,4 +42,4 @@ for i, (top, below) in enumerate(axes.T):
     top.set_title(f"a {y_test[i]}")
     for axis in (top, below):
         axis.set_axis_off()
-_ = figure.colorbar(shown, ax=axes[1].tolist(), label="its class")
+_ = figure.colorbar(shown, ax=axes[1].tolist(), label="true class")

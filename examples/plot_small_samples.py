@@ -6,9 +6,9 @@ How accuracy and log-loss grow with the number of rows, for four models with the
 """
 
 # %%
-# The training rows are drawn in shares of the classes, and the larger sets hold the smaller ones.
-# Out-of-fold layers need rows to spare: with very few of them, a plain forest or a linear model
-# may be ahead. (Few trees and one draw, so that this page is quick; a study repeats it.)
+# The training rows are drawn in proportion to the classes. Out-of-fold layers need rows: with very
+# few of them, a random forest or a linear model may be ahead. (Few trees and one draw, so that
+# this page is quick; a study repeats it.)
 
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_wine
@@ -51,6 +51,6 @@ axes[1].set(xlabel="training rows", ylabel="test log-loss", yscale="log")
 _ = axes[0].legend()
 
 # %%
-# Test rows are few as well: a difference of a point and a half is one row. Calibration by a few
-# dozen rows can make a model far too sure, which log-loss punishes; ``calibrate=False`` leaves it
-# out.
+# There are also few test rows: a difference of 1.5 points is one row. Calibration by a few dozen
+# rows can make probabilities too extreme, which the log-loss punishes; ``calibrate=False`` leaves
+# it out.

@@ -158,4 +158,5 @@ def subset_accuracy(
 ) -> float:
     """Share of the samples for which the classes of all outputs are right."""
     is_right = np.all([a == b for a, b in zip(y.T, predicted.T, strict=True)], axis=0)
-    return float(np.average(is_right, weights=weights))
+    weight = None if weights is None else np.asarray(weights, float)
+    return float(np.average(is_right, weights=weight))

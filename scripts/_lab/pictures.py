@@ -85,8 +85,11 @@ def curves(rows, x, quantities, by="method", *, heights=None, width=3.2):
     for axis, label in zip(axes[:, 0], quantities.values(), strict=True):
         axis.set_ylabel(label)
     longest = max(len(title_of(str(line))) for line in lines)
-    n_fit = max(1, int(figure.get_size_inches()[0] / (0.5 + 0.07 * longest)))
-    title, ncols = by if by != "method" else None, min(6, len(lines), n_fit)
+    # Inches of a legend's entry at its font size: line and gaps, and a letter.
+    n_fit = max(1, int(figure.get_size_inches()[0] / (0.65 + 0.095 * longest)))
+    n_rows = -(-len(lines) // min(6, n_fit))
+    ncols = -(-len(lines) // n_rows)  # as many in each row of the legend
+    title = by if by != "method" else None
     handles = axes[0, 0].get_legend_handles_labels()
     figure.legend(*handles, loc="outside upper center", ncols=ncols, title=title)
     return figure, axes

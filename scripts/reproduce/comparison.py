@@ -69,7 +69,8 @@ def draw(frame, options):
     auc = frame.groupby(["set", "method"])["auc"].mean()
     for axis, name in zip(axes[0], rows["set"].unique(), strict=True):
         values = [f"{method} {value:.3f}" for method, value in auc[name].items()]
-        axis.set(xlabel="false positive rate", title=f"{name}: AUC\n{', '.join(values)}")
+        title = "\n".join([f"{name}, AUC", *values])
+        axis.set(xlabel="false positive rate", title=title)
         axis.plot([0, 1], [0, 1], color="0.7", linewidth=1)
     caption = (
         f"Test rows of random splits, a quarter for testing; {pictures.seeds_of(rows)}; "

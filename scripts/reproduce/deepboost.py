@@ -148,13 +148,15 @@ def draw(frame, options):
         figure, ((left, right),) = pictures.panels([3.4], 2, 3.7)
         for row, style in zip(rows.to_dict("records"), pictures.STYLES, strict=False):
             if row["method"] == "DeepBoost":
-                left.bar(*np.unique(row["tree_sizes"], return_counts=True), width=1.5, color="0.5")
+                sizes, counts = np.unique(row["tree_sizes"], return_counts=True)
+                left.bar(sizes, counts, width=1.5, color="0.5")
+                left.set_xticks(sizes[:: len(sizes) // 12 + 1])  # below bars, at most twelve
             shares = np.linspace(0, 100, len(row["margins"]) + 1)[1:]
             right.step(row["margins"], shares, label=row["method"], markevery=0.12, **style)
         left.set(xlabel="nodes", ylabel="trees", title=f"DeepBoost on {name}")
-        left.xaxis.get_major_locator().set_params(integer=True)
         right.set(xlabel="normalised margin", ylabel="share of training rows (%)", title="margins")
-        right.legend(loc="best")
+        handles = right.get_legend_handles_labels()
+        figure.legend(*handles, loc="outside upper center", ncols=len(rows))  # hides no curve
         chosen = "; ".join(f"{m}: {parameters(s)}" for m, s in
                            zip(rows["method"], rows["first_setting"], strict=True))  # fmt: skip
         caption = (

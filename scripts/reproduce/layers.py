@@ -202,7 +202,10 @@ def draw(frame, options):
     rows = tables.means(
         long.astype(dict.fromkeys(("margin", "share", "gain"), float)), ["set", "layer", "margin"]
     )
-    quantities = {"share": "share of the training set (%)", "gain": "minus one layer's (points)"}
+    quantities = {
+        "share": "share of the training set (%)",
+        "gain": "difference from\none layer (points)",
+    }
     figure, axes = pictures.curves(
         rows, "margin", quantities, "layer", heights=(3.4, 2.2), width=4
     )

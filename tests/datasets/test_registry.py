@@ -12,7 +12,7 @@ from mddf.datasets.__main__ import main
 from mddf.datasets._io.spec import Embedded
 from mddf.datasets._registry import ALIASES, FOLDER, SPECS, labels, resolve, words
 
-DOCS = Path(__file__).parents[2] / "docs" / "datasets.md"
+DOCS = Path(__file__).parents[2] / "docs" / "data-set-list.md"
 
 
 def test_names_are_sorted_and_ours_to_change():
@@ -212,7 +212,7 @@ def test_listing_of_unknown_names(capsys):
 
 
 def test_documented_options_are_the_registry():
-    text = DOCS.read_text("utf-8")
+    text = DOCS.with_name("datasets.md").read_text("utf-8")
     for spec in SPECS.values():
         for option, values in spec.options.items():
             row = next(

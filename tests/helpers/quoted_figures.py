@@ -30,11 +30,34 @@ def regression_ranks() -> Table:
     return table("league-regression.md", "## Mean ranks")
 
 
+def league_costs() -> Table:
+    return table("league.md", "Costs, means over the sets")
+
+
 def log_losses() -> Table:
     return table("league.md", "Log-loss, mean of three splits")
 
 
 RMSE = "RMSE (14 sets)"
+
+
+def alternative_text() -> tuple[str, list[float]]:
+    """The text in place of the picture of accuracy against cost, and its figures."""
+    ranks, costs = league_ranks(), league_costs()
+    methods = {
+        "DeepForest (mddf)": "DeepForest",
+        "CatBoost": "CatBoost",
+        "random forest (scikit-learn)": "sklearn's forest",
+        "LightGBM": "LightGBM",
+        "XGBoost": "XGBoost",
+    }
+    parts = ", ".join(f"{name} rank {{}} at {{}} s" for name in methods)
+    figures = [
+        figure
+        for method in methods.values()
+        for figure in (ranks.at(method, "log-loss"), costs.at(method, "fit, s"))
+    ]
+    return f"![Mean rank by log-loss against the time of a fit: {parts}]", figures
 
 
 def readme() -> list[Quote]:
@@ -47,40 +70,54 @@ def readme() -> list[Quote]:
         for row in bundled.rows
     ]
     assert all(ahead >= 0 for ahead in best)
+    text, figures_of_text = alternative_text()
     quotes = [
         quote("fit [{} to {} times](docs/results/forest-speed.md)", min(ratios), max(ratios)),
         quote("highest accuracy [on all {}](docs/results/uci-bundled.md)", len(best)),
         quote("shared on {} of them", sum(ahead == 0 for ahead in best)),
-        quote("[{} sets for classification]", len(log_losses().rows)),
-        quote("[{} for regression]", len(table("league-regression.md", "## RMSE").rows) - 1),
+        quote("[{} data sets](docs/results/league.md)", len(log_losses().rows)),
+        quote(
+            "[{} data sets for regression]",
+            len(table("league-regression.md", "## RMSE").rows) - 1,
+        ),
+        quote(text, *figures_of_text),
     ]
-    ranks, rmse = league_ranks(), regression_ranks()
-    names = {"**DeepForest**": "DeepForest", "scikit-learn's forest": "sklearn's forest"}
-    shown = table("README.md", "Mean ranks at defaults")
+    ranks, rmse, costs = league_ranks(), regression_ranks(), league_costs()
+    names = {
+        "**DeepForest**": "DeepForest",
+        "mdDF (in mddf)": "mdDF",
+        "random forest (scikit-learn)": "sklearn's forest",
+        "extra trees (scikit-learn)": "ExtraTrees",
+    }
+    shown = table("README.md", "## How good is it?")
+    assert [names.get(row[0], row[0]) for row in shown.rows] == [row[0] for row in ranks.rows]
     for row in shown.rows:
         method = names.get(row[0], row[0])
         values = [ranks.at(method, "accuracy, %"), ranks.at(method, "log-loss")]
         values += [rmse.at(method, RMSE)] if row[3] else []
-        cells = [re.sub(r"\d+\.\d+", "{}", cell, count=1) for cell in row[1:] if cell]
-        quotes.append(quote(f"| {row[0]} | {' | '.join(cells)} |", *values))
+        values += [costs.at(method, "fit, s")] if row[4] else []
+        cells = " | ".join("{}" if cell else "" for cell in row[1:])
+        quotes.append(quote(f"| {row[0]} | {cells} |", *values))
     return quotes
 
 
 def index() -> list[Quote]:
     ranks, rmse = league_ranks(), regression_ranks()
+    text, figures_of_text = alternative_text()
     return [
         quote(
-            "log-loss, [{} on {} sets](results/league.md) (CatBoost {})",
+            "by log-loss](results/league.md) is {} on {} data sets; CatBoost has {}",
             ranks.at("DeepForest", "log-loss"),
             len(log_losses().rows),
             ranks.at("CatBoost", "log-loss"),
         ),
         quote(
-            "[{} on {} sets](results/league-regression.md) (CatBoost {})",
+            "(results/league-regression.md) is {} on {} data sets; CatBoost has {}",
             rmse.at("DeepForest", RMSE),
             len(table("league-regression.md", "## RMSE").rows) - 1,
             rmse.at("CatBoost", RMSE),
         ),
+        quote(text, *figures_of_text),
     ]
 
 
@@ -128,9 +165,14 @@ def how_good() -> list[Quote]:
     assert adult[0] == "log-loss"
     stack = table("autogluon-stack.md")
     ranks, rmse = league_ranks(), regression_ranks()
+    costs = league_costs()
+    assert 5 < costs.at("CatBoost", "fit, s") / costs.at("DeepForest", "fit, s") < 7
+    assert 8 < costs.at("DeepForest", "fit, s") / costs.at("LightGBM", "fit, s") < 12
     return [
-        quote("lower loss on {} of the {} sets below", len(fast), len(by_set.rows)),
-        quote("On {} of the eight sets, gradient boosting", 4),
+        quote(
+            "lower loss on {} of the {} sets below, and the higher", len(fast), len(by_set.rows)
+        ),
+        quote("On {} of the eight sets below, gradient boosting", 4),
         quote("is {} times the least one on blood-transfusion", blood),
         quote(
             "{} times on website phishing, {} times on german and {} times on Fiat",
@@ -258,6 +300,11 @@ def guide() -> list[Quote]:
     ]
 
 
+def forest_pages() -> list[Quote]:
+    ratios = table("forest-speed.md").numbers("ratio")
+    return [quote("fit [{} to {} times as fast](results/", min(ratios), max(ratios))]
+
+
 def forests() -> list[Quote]:
     page = "docs/results/forest-speed.md"
     text = (
@@ -363,6 +410,11 @@ def few_rows() -> list[Quote]:
             coverage.at(groups, "0.98", "standard deviation"),
         ),
     ]
+
+
+def cascade_pages() -> list[Quote]:
+    fits = table("cascade-speed.md").numbers("times (8)")
+    return [quote("fits {} to {} times as fast as the same layers built", min(fits), max(fits))]
 
 
 def cascades() -> list[Quote]:
@@ -607,20 +659,57 @@ def boosted_trees_results() -> list[Quote]:
             "auto-mpg, concrete, california, by {}, {} and {} %",
             *(100 * (behind[name] - 1) for name in ("auto-mpg", "concrete", "california")),
         ),
-        quote("over all sets it is {} of CatBoost's", against(rmse, "CatBoost")),
+        quote("has {} of the RMSE of CatBoost in the geometric mean", against(rmse, "CatBoost")),
         quote(
-            "is {} of CatBoost's in the geometric mean of the table's ratios, {} of "
-            "HistGradientBoosting's, {} of LightGBM's and {} of XGBoost's",
+            "is {} times CatBoost's in the geometric mean of the table's ratios, {} times "
+            "HistGradientBoosting's, {} times LightGBM's and {} times XGBoost's",
             *(against(losses, peer) for peer in peers),
         ),
-        quote("wine-uci ({} times {}: HistGradientBoosting", first, 0.0103),
+        quote("wine-uci ({} times {}, since HistGradientBoosting", first, 0.0103),
         quote(
-            "{} of CatBoost's), glass ({}), hepatitis ({}) and heart ({})",
+            "{} times CatBoost's), glass ({}), hepatitis ({}) and heart ({})",
             wine,
             glass,
             hepatitis,
             heart,
         ),
+    ]
+
+
+def pretrained_networks() -> list[Quote]:
+    losses = table("pretrained-networks.md")
+    here = losses.at("random forest (scikit-learn), measured here", "loss/CatBoost")
+    there = losses.at("random forest (scikit-learn)", "loss/CatBoost")
+    rows = {
+        "TabPFN-3": "TabPFN-3, pre-trained",
+        "TabICLv2": "TabICLv2, pre-trained",
+        "AutoGluon 1.4, best quality, up to 4 h": "AutoGluon 1.4, best quality, up to 4 h",
+        "CatBoost, tuned and ensembled": "CatBoost, tuned and ensembled",
+        "DeepForest": "DeepForest",
+    }
+    return [
+        quote("has {} here and {} there", here, there),
+        *(
+            quote(f"\n| {shown} | {{}} |", losses.at(name, "loss/CatBoost"))
+            for shown, name in rows.items()
+        ),
+    ]
+
+
+def faq() -> list[Quote]:
+    seconds = league_costs().at("DeepForest", "fit, s")
+    return [quote("{} s in the mean over the {} data sets", seconds, len(log_losses().rows))]
+
+
+def onnx() -> list[Quote]:
+    forest = table("export.md").row("digits", "forest")
+    columns = table("export.md").columns
+    return [
+        quote(
+            "a single row of digits takes a forest {} µs instead of {} µs",
+            number(forest[columns.index("ONNX us, one row")]),
+            number(forest[columns.index("Python us, one row")]),
+        )
     ]
 
 
@@ -631,11 +720,16 @@ PAGES: dict[str, Callable[[], list[Quote]]] = {
     "docs/how-good.md": how_good,
     "docs/boosted-trees.md": boosted_trees,
     "docs/guide.md": guide,
-    "docs/forests.md": forests,
-    "docs/boosting.md": boosting,
+    "docs/forests.md": forest_pages,
+    "docs/forest-engine.md": forests,
+    "docs/boosting-tables.md": boosting,
     "docs/few-rows.md": few_rows,
-    "docs/cascades.md": cascades,
+    "docs/cascades.md": cascade_pages,
+    "docs/cascade-tables.md": cascades,
     "docs/explaining.md": explaining,
+    "docs/faq.md": faq,
+    "docs/onnx.md": onnx,
+    "docs/pretrained-networks.md": pretrained_networks,
     "docs/gallery.md": gallery,
     "docs/results/deep-forest-ablations.md": ablations,
     "docs/results/league.md": league,
@@ -688,7 +782,7 @@ COPIES = [
         prefix=("adult",),
     ),
     Copy(
-        page="docs/saving.md",
+        page="docs/onnx.md",
         after="The following figures are of sets",
         source=export_tables,
         columns={name: name for name in EXPORTED},

@@ -79,41 +79,6 @@ def test_pages_say_nothing_twice(page):
     assert len(set(tables)) == len(tables)
 
 
-def ranks(page, title):
-    """Mean ranks of a page's first table after a title, by method."""
-    text = (ROOT / "docs/results" / page).read_text()
-    rows = re.search(r"(?:^\|.*\n)+", text[text.index(title) :], flags=re.MULTILINE)[0]
-    cells = [[cell.strip() for cell in row.split("|")[1:-1]] for row in rows.splitlines()]
-    return {row[0]: dict(zip(cells[0][1:], row[1:], strict=True)) for row in cells[2:]}
-
-
-def test_first_pages_have_the_ranks_of_the_leagues():
-    classes, numbers = (
-        ranks("league.md", "Mean ranks of the nine"),
-        ranks("league-regression.md", "## Mean ranks"),
-    )
-    (rmse,) = (name for name in numbers["DeepForest"] if name.startswith("RMSE"))
-
-    def of(method):
-        parts = [classes[method][name] for name in ("accuracy, %", "log-loss")]
-        parts += [numbers[method][rmse]] if method in numbers else []
-        return [f"{float(part):.1f}" for part in parts]
-
-    readme = (ROOT / "README.md").read_text()
-    shown = re.findall(
-        r"^\| \**([^|*]+)\** \| ([\d.]+)(?: of 9)? \| ([\d.]+)(?: of 9)? \|(.*)", readme, re.M
-    )
-    names = {"scikit-learn's forest": "sklearn's forest"}
-    assert len(shown) == 6
-    for name, accuracy, loss, rest in shown:
-        found = [accuracy, loss, *re.findall(r"\d\.\d", rest)]
-        assert found == of(names.get(name, name)), name
-    index = (ROOT / "docs/index.md").read_text()
-    deep, cat = of("DeepForest"), of("CatBoost")
-    assert f"[{deep[1]} on 33 sets](results/league.md) (CatBoost\n{cat[1]})" in index
-    assert f"[{deep[2]} on 14 sets](results/league-regression.md) (CatBoost {cat[2]})" in index
-
-
 @pytest.mark.parametrize("module", [mddf, mddf.baselines])
 def test_every_estimator_has_an_example(module):
     public = {name: getattr(module, name) for name in module.__all__}

@@ -96,7 +96,9 @@ WITHOUT_SETS = (
     "bench.gradient",
     "bench.scale",
     "bench.workers",
+    "report.accuracy_cost",
     "report.few_rows",
+    "report.pretrained",
     "reproduce.losses",
 )
 RUN_BY_CI = ("bench.cascade", "bench.forest")  # outside the repository, in .ci/run
@@ -118,6 +120,8 @@ def test_every_command_is_here():
         "export_features",
         "maintain.compile_elsewhere",
         "maintain.manifest",
+        "report.accuracy_cost",
+        "report.pretrained",
         "report.summarize",
         "reproduce.losses",
     }

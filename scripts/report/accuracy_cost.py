@@ -1,0 +1,118 @@
+"""Draw accuracy against cost at defaults, from the tables on docs/results/league.md.
+
+    python scripts/report/accuracy_cost.py --out docs/pictures
+
+The picture shows the mean rank by log-loss over the sets of the league, and the mean time of a fit
+in seconds. It fits nothing: measure the league again first if the tables are stale. The command
+also prints the text that describes the picture for those who cannot see it.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from _lab import cli, pictures
+
+LEAGUE = Path(__file__).resolve().parents[2] / "docs" / "results" / "league.md"
+
+
+@dataclass(frozen=True)
+class Label:
+    """The name of a method in the picture, its look, and where the name stands."""
+
+    text: str
+    color: str
+    marker: str
+    offset: tuple[int, int]
+    align: str
+
+
+# The methods that most readers know, and the deep forest. Offsets in points keep the names apart.
+LABELS = {
+    "DeepForest": Label("DeepForest (mddf)", "#D55E00", "*", (0, 14), "center"),
+    "CatBoost": Label("CatBoost", "#0072B2", "s", (0, -20), "center"),
+    "sklearn's forest": Label("random forest\n(scikit-learn)", "#009E73", "D", (10, -6), "left"),
+    "LightGBM": Label("LightGBM", "#CC79A7", "^", (10, 2), "left"),
+    "XGBoost": Label("XGBoost", "#000000", "o", (10, -12), "left"),
+}
+
+
+@dataclass(frozen=True)
+class Point:
+    """Cost and accuracy of a method."""
+
+    method: str
+    fit_seconds: float
+    mean_rank: float
+
+
+def table_after(text, heading):
+    """Cells of the first table after a heading, as dictionaries by column name."""
+    lines = re.search(r"(?:^\|.*\n)+", text[text.index(heading) :], flags=re.MULTILINE)[0]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines.splitlines()]
+    return {row[0]: dict(zip(rows[0], row, strict=True)) for row in rows[2:]}
+
+
+def points(text):
+    """The points of the picture, from the text of the league's page."""
+    ranks = table_after(text, "Mean ranks of the nine")
+    costs = table_after(text, "Costs, means over the sets")
+    return [
+        Point(method, float(costs[method]["fit, s"]), float(ranks[method]["log-loss"]))
+        for method in LABELS
+    ]
+
+
+def described(shown):
+    """The text in place of the picture."""
+    parts = [
+        f"{LABELS[point.method].text.replace(chr(10), ' ')} rank {point.mean_rank:.1f} at "
+        f"{point.fit_seconds:.1f} s"
+        for point in shown
+    ]
+    return f"Mean rank by log-loss against the time of a fit: {', '.join(parts)}"
+
+
+def draw(shown, n_sets):
+    """The picture, with the best methods at the top; text has to be readable on a phone."""
+    figure, ((axis,),) = pictures.panels([3.7], 1, 5.5)
+    for point in shown:
+        label = LABELS[point.method]
+        size = 260 if label.marker == "*" else 90
+        axis.scatter(
+            point.fit_seconds, point.mean_rank, s=size, color=label.color, marker=label.marker
+        )
+        axis.annotate(
+            label.text,
+            (point.fit_seconds, point.mean_rank),
+            xytext=label.offset,
+            textcoords="offset points",
+            ha=label.align,
+            fontsize=12,
+            color=label.color,
+            fontweight="bold" if label.marker == "*" else "normal",
+        )
+    axis.set_xscale("log")
+    axis.set(xlim=(0.1, 40), ylim=(7.6, 0.6))
+    axis.set_xticks([0.1, 1, 10], ["0.1 s", "1 s", "10 s"])
+    axis.tick_params(labelsize=12)
+    axis.set_yticks(range(1, 8))
+    axis.set_xlabel(f"time of a fit, mean over {n_sets} data sets, one thread", fontsize=12)
+    axis.set_ylabel("mean rank by log-loss\n(1 is best of nine)", fontsize=12)
+    return figure
+
+
+def parse(argv=None):
+    return cli.Parser(__doc__, "accuracy-cost", format=["png"], no_titles=False).read(argv)
+
+
+def main(argv=None):
+    options = parse(argv)
+    text = LEAGUE.read_text(encoding="utf-8")
+    shown = points(text)
+    n_sets = len(table_after(text, "Log-loss, mean of three splits"))
+    pictures.save(draw(shown, n_sets), options, "accuracy-cost", described(shown))
+
+
+if __name__ == "__main__":
+    main()
