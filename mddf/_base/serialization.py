@@ -89,6 +89,16 @@ def from_state(state: dict[str, Any]) -> Any:
     Returns
     -------
     object
+
+    Examples
+    --------
+    A state of a later format is refused:
+
+    >>> from mddf import from_state
+    >>> try:
+    ...     from_state({"mddf_format": 99, "mddf_version": "9.0"})
+    ... except ValueError as error:
+    ...     print(error)
     """
     return from_plain(_unstamped(state, "part of a model"))
 
