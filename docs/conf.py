@@ -1,6 +1,5 @@
 """Settings of ``sphinx-build -W -E docs docs/_build``."""
 
-import os
 import re
 import sys
 import tempfile

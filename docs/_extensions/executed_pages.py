@@ -3,8 +3,10 @@
 The sources stay plain Markdown: myst-nb executes ``{code-cell}`` blocks only, so ordinary Python
 blocks are turned into cells while Sphinx reads a page of ``executed_pages``. The blocks of a page
 run in one process, from top to bottom, in an empty folder. A block that fails, or that writes to
-stderr, fails the build, unless myst-nb's options of the page allow it. A block whose first line is the name of a file, such as ``# service.py``,
-is saved under this name before it runs, so that later blocks can import it.
+stderr, fails the build, unless myst-nb's options of the page allow it.
+
+A block whose first line is the name of a file, such as ``# service.py``, is saved under this name
+before it runs, so that later blocks can import it.
 """
 
 import atexit

@@ -17,7 +17,11 @@ PROJECTS = {
 }
 # Names that are used as attributes of a module, or named in docstrings.
 FURTHER_NAMES = {
-    "sklearn": ["sklearn.base.clone", "sklearn.ensemble.AdaBoostClassifier", "sklearn.utils.Bunch"],
+    "sklearn": [
+        "sklearn.base.clone",
+        "sklearn.ensemble.AdaBoostClassifier",
+        "sklearn.utils.Bunch",
+    ],
     "numpy": ["numpy.memmap", "numpy.ndarray"],
     "pandas": ["pandas.DataFrame", "pandas.Series", "pandas.Timestamp"],
     "joblib": ["joblib.dump", "joblib.load", "joblib.parallel_config"],

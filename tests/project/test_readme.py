@@ -21,7 +21,14 @@ PAGES = [
     if "```python" in (ROOT / name).read_text() and name not in ELSEWHERE
 ]
 # Their blocks go on from one another.
-WHOLE = ("docs/boosting.md", "docs/few-rows.md", "docs/tutorial.md")
+WHOLE = (
+    "docs/boosting.md",
+    "docs/explaining.md",
+    "docs/few-rows.md",
+    "docs/guide.md",
+    "docs/target-leakage.md",
+    "docs/tutorial.md",
+)
 BLOCKS = {
     page: re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
     for page in PAGES
