@@ -74,6 +74,6 @@ def test_sphinx_reads_the_inventories(extension, tmp_path):
     assert online is None
     content = io.BytesIO(Path(file).read_bytes())
     items = inventory.InventoryFile.load(content, url, lambda *parts: "".join(parts))
-    _, _, page, _ = items["py:function"]["sklearn.metrics.log_loss"]
-    assert page.endswith("sklearn.metrics.log_loss.html#sklearn.metrics.log_loss")
+    item = items["py:function"]["sklearn.metrics.log_loss"]
+    assert item.uri.endswith("sklearn.metrics.log_loss.html#sklearn.metrics.log_loss")
     assert "sklearn.ensemble.AdaBoostClassifier" in items["py:class"]
