@@ -47,6 +47,7 @@ copybutton_exclude = ".linenos, .gp, .go"  # prompts and output of examples
 executed_pages = {
     "cascade-guide": {},
     "explaining": {},
+    "explaining-rows": {},
     "few-rows": {},
     "guide": {},
     "in-practice": {},

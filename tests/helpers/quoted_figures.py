@@ -683,8 +683,8 @@ COPIES = [
         prefix=("carclaims",),
     ),
     Copy(
-        page="docs/explaining.md",
-        after="background rows, 20 rows of a test set",
+        page="docs/explaining-rows.md",
+        after="## Through the layers of a cascade",
         source=lambda: [table("explain.md")],
         columns={"correlation": "correlation", "relative error": "relative error"},
         labels=3,

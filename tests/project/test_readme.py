@@ -24,6 +24,7 @@ PAGES = [
 WHOLE = (
     "docs/boosting.md",
     "docs/explaining.md",
+    "docs/explaining-rows.md",
     "docs/few-rows.md",
     "docs/guide.md",
     "docs/target-leakage.md",
@@ -41,7 +42,8 @@ EXAMPLES = [
 LONG = ("docs/few-rows.md", "docs/tutorial.md")  # many seconds
 
 EXTRAS = {
-    "docs/explaining.md": ("matplotlib", "shap"),
+    "docs/explaining.md": ("matplotlib",),
+    "docs/explaining-rows.md": ("shap",),
     "docs/in-practice.md": ("matplotlib",),
     "docs/saving.md": ("onnxruntime", "skops"),
     "docs/tutorial.md": ("shap",),
