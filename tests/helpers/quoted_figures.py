@@ -347,7 +347,7 @@ def few_rows() -> list[Quote]:
     low = [coverage.at(design, "0.90", "5 % quantile") for design in (groups, regression)]
     assert max(low) < 0.78
     return [
-        quote("only about {} % of the rows are covered", 100 * sum(low) / len(low)),
+        quote("at most about {} % of the rows are covered", 100 * sum(low) / len(low)),
         quote(
             "its mean with 20 groups is {} in classification and {} in regression",
             coverage.at(groups, "0.98", "mean"),
