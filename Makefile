@@ -31,7 +31,7 @@ types:
 	$(PYTHON) -m mypy
 
 docs: ## the pages, into PAGES
-	$(PYTHON) -P -m sphinx -q -W -E docs $(PAGES)
+	$(PYTHON) -P -m sphinx -q -W -E -j auto docs $(PAGES)
 
 record: ## small fits of every estimator give the bits on record
 	$(PYTHON) -P -m pytest -q tests/test_record.py
