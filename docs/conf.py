@@ -83,7 +83,7 @@ numpydoc_xref_param_type = False
 
 html_theme = "furo"
 html_static_path = ["_static"]
-html_css_files = ["mddf.css"]
+html_css_files = ["mddf.css", "cells.css"]
 html_title = f"mddf {version}"
 html_copy_source = html_show_sourcelink = False
 html_theme_options = {"navigation_with_keys": True}
