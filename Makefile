@@ -31,7 +31,7 @@ types:
 	$(PYTHON) -m mypy
 
 docs: ## the pages, into PAGES
-	$(PYTHON) -P -m sphinx -q -W -E docs $(PAGES)
+	$(PYTHON) -P -m sphinx -q -W -E -j auto docs $(PAGES)
 
 pictures: ## the picture of README, from the league's table
 	$(PYTHON) scripts/report/accuracy_cost.py --out docs/pictures

@@ -1,8 +1,14 @@
 """Settings of ``sphinx-build -W -E docs docs/_build``."""
 
-import os
 import re
+import sys
+import tempfile
 from importlib.metadata import version as installed_version
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
+
+import fallback_inventories
 
 project = "mddf"
 author = "The mddf developers"
@@ -12,9 +18,13 @@ version = release = installed_version("mddf")
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
     "sphinx.ext.mathjax",
     "numpydoc",
-    "myst_parser",
+    "myst_nb",
+    "executed_pages",
+    "sphinx_copybutton",
+    "sphinx_codeautolink",
     "sphinx_gallery.gen_gallery",
 ]
 templates_path = ["_templates"]
@@ -24,6 +34,39 @@ exclude_patterns = ["_build", "_templates", "examples/*.ipynb", "examples/*.py",
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 2
 
+# Other documentations, and small inventories of them for builds without a network.
+docs = Path(__file__).parent
+sources = [*docs.glob("*.md"), *(docs.parent / "examples").glob("*.py")]
+inventories = tempfile.TemporaryDirectory()
+intersphinx_mapping = fallback_inventories.mapping(sources, inventories.name)
+intersphinx_timeout = 5  # seconds; then the small inventories are taken
+
+copybutton_exclude = ".linenos, .gp, .go"  # prompts and output of examples
+
+# Pages whose Python blocks run when the pages are built, with their options of myst-nb.
+executed_pages = {
+    "cascade-guide": {},
+    "explaining": {},
+    "explaining-rows": {},
+    "few-rows": {},
+    "guide": {},
+    "in-practice": {},
+    "regression": {},
+    "serving": {"output_stderr": "remove"},  # log lines have times
+    "target-leakage": {},
+    "tutorial": {},
+}
+nb_execution_mode = "force"
+nb_execution_in_temp = True
+nb_execution_raise_on_error = True
+nb_execution_show_tb = True
+nb_execution_timeout = 600  # seconds for a block, also on a busy machine
+nb_output_stderr = "remove-warn"
+codeautolink_concat_default = True  # the blocks of a page go on from one another
+# sphinx-gallery makes its own links in the code of examples.
+suppress_warnings = ["codeautolink.match_name"]
+nb_merge_streams = True
+
 # Classes are documented with what they inherit, but for scikit-learn's own machinery.
 autodoc_default_options = {
     "members": True,
@@ -32,6 +75,7 @@ autodoc_default_options = {
     "set_inverse_transform_request, set_partial_fit_request, set_predict_request, "
     "set_predict_proba_request, set_decision_function_request, get_metadata_routing, set_output",
 }
+autodoc_mock_imports = ["autogluon"]  # 2 GB, and only base classes are used
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings say more
 numpydoc_show_class_members = False
@@ -39,7 +83,7 @@ numpydoc_xref_param_type = False
 
 html_theme = "furo"
 html_static_path = ["_static"]
-html_css_files = ["mddf.css"]
+html_css_files = ["mddf.css", "cells.css"]
 html_title = f"mddf {version}"
 html_copy_source = html_show_sourcelink = False
 html_theme_options = {"navigation_with_keys": True}
@@ -50,12 +94,13 @@ sphinx_gallery_conf = {
     "gallery_dirs": "examples",
     "filename_pattern": r"/plot_",
     "abort_on_example_error": True,
+    "doc_module": ("mddf",),
+    "reference_url": {"mddf": None},
     "within_subsection_order": "ExampleTitleSortKey",
     "download_all_examples": False,
     "min_reported_time": 1e9,
     "show_memory": False,
 }
-os.environ["MPLBACKEND"] = "agg"
 
 
 LITERAL = re.compile(r"(``.+?``|`.+?`)")

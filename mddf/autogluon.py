@@ -112,6 +112,19 @@ class DeepForestModel(_Model):
     ``ag_args_ensemble={"use_child_oof": False}`` fits it on each fold instead. It is not used as a
     stacker in later levels: its folds differ from AutoGluon's, so the out-of-fold features of
     training rows leak labels of its held-out rows, and its own scores would be too good.
+
+    Examples
+    --------
+    >>> from autogluon.tabular import TabularPredictor
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from mddf.autogluon import DeepForestModel
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> table = X.assign(malignant=y == 0)
+    >>> predictor = TabularPredictor("malignant", eval_metric="log_loss", verbosity=0).fit(
+    ...     table[:400], hyperparameters={DeepForestModel: {"n_estimators": 20}}
+    ... )
+    >>> round(predictor.evaluate(table[400:])["log_loss"], 3)  # AutoGluon negates losses
+    -0.065
     """
 
     ag_key = "MDDF"
@@ -172,6 +185,19 @@ class GradientBoostingModel(_Model):
     """`GradientBoostingClassifier` or `GradientBoostingRegressor` as a model of AutoGluon.
 
     Early stopping uses the rows that AutoGluon holds out, or rows of its own if there are none.
+
+    Examples
+    --------
+    >>> from autogluon.tabular import TabularPredictor
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from mddf.autogluon import GradientBoostingModel
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> table = X.assign(malignant=y == 0)
+    >>> predictor = TabularPredictor("malignant", eval_metric="log_loss", verbosity=0).fit(
+    ...     table[:400], hyperparameters={GradientBoostingModel: {}}
+    ... )
+    >>> round(predictor.evaluate(table[400:])["log_loss"], 3)  # AutoGluon negates losses
+    -0.069
     """
 
     ag_key = "MDDF_GBM"

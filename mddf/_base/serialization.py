@@ -75,8 +75,26 @@ def from_state(state: dict[str, object]) -> Any:
     """Restore a part of a model from its stored state.
 
     Pickles of parts, such as the trees of a forest, call this function by its name, so that they
-    do not depend on the module of the part's class. The state is plain data with the number of the
-    format.
+    do not depend on the module of the part's class.
+
+    Parameters
+    ----------
+    state : dict
+        Arrays, dicts, lists, numbers and strings, with the number of the format.
+
+    Returns
+    -------
+    object
+
+    Examples
+    --------
+    A state of a later format is refused:
+
+    >>> from mddf import from_state
+    >>> try:
+    ...     from_state({"mddf_format": 99, "mddf_version": "9.0"})
+    ... except ValueError as error:
+    ...     print(error)
     """
     return from_plain(_unstamped(state, "part of a model"))
 

@@ -48,6 +48,20 @@ class LayerView:
         Number of folds on which the layer was trained; 1 for out-of-bag predictions.
     n_added : int
         Columns that a layer adds to the features.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mddf.baselines import GCForestClassifier
+    >>> from mddf.rules import LayerRules
+    >>> def print_accuracy(view):
+    ...     print(f"layer {view.number}: {view.is_correct.mean():.2f} of the rows are right")
+    >>> X, y = load_iris(return_X_y=True)
+    >>> rules = LayerRules(stop=print_accuracy)
+    >>> options = {"n_estimators": 20, "early_stopping": False, "random_state": 0}
+    >>> cascade = GCForestClassifier(2, rules=rules, **options).fit(X, y)
+    layer 1: 0.95 of the rows are right
+    layer 2: 0.95 of the rows are right
     """
 
     number: int
@@ -272,6 +286,15 @@ class AccuracyScreening:
     ----------
     .. [1] M. Pang, K. M. Ting, P. Zhao and Z.-H. Zhou, "Improving deep forest by confidence
        screening", ICDM 2018.
+
+    Examples
+    --------
+    >>> from mddf.baselines import GCForestClassifier
+    >>> from mddf.rules import AccuracyScreening, LayerRules, trees_by_rows
+    >>> rules = LayerRules(screening=AccuracyScreening(), n_estimators=trees_by_rows)
+    >>> cascade = GCForestClassifier(rules=rules)
+    >>> cascade.rules == GCForestClassifier.named("gcForestCS").rules
+    True
     """
 
     error_reduction: float = 3.0
@@ -303,6 +326,14 @@ class BinnedScreening:
     ----------
     .. [1] P. Ma, Y. Wu, Y. Li, L. Guo and Z. Li, "DBC-Forest: Deep forest with binning confidence
        screening", Neurocomputing 475, 2022.
+
+    Examples
+    --------
+    >>> from mddf.baselines import GCForestClassifier
+    >>> from mddf.rules import BinnedScreening, LayerRules
+    >>> cascade = GCForestClassifier(rules=LayerRules(screening=BinnedScreening(bin_size=50)))
+    >>> cascade.rules.screening.bin_size
+    50
     """
 
     error_reduction: float = 3.0
@@ -337,6 +368,14 @@ class OwnClassReweighting:
     ----------
     .. [1] L. Utkin, A. Konstantinov, V. Chukanov, M. Kots and A. Meldo, "Adaptive weighted deep
        forest classifier", arXiv:1901.01334.
+
+    Examples
+    --------
+    >>> from mddf.baselines import GCForestClassifier
+    >>> from mddf.rules import LayerRules, OwnClassReweighting
+    >>> rules = LayerRules(reweighting=OwnClassReweighting(least=0.1), redraw=True)
+    >>> GCForestClassifier(rules=rules).rules.redraw
+    True
     """
 
     least: float = 0.0
@@ -361,6 +400,12 @@ def trees_by_rows(view: LayerView) -> float:
     Returns
     -------
     float
+
+    Examples
+    --------
+    >>> from mddf.rules import LayerRules, trees_by_rows
+    >>> LayerRules(n_estimators=trees_by_rows).n_estimators.__name__
+    'trees_by_rows'
     """
     n_features = np.shape(view.X)[1]
     growth = (n_features + view.n_added) / n_features

@@ -107,6 +107,12 @@ def finite_class_margin_bound(
     ------
     ValueError
         If a parameter is out of range.
+
+    Examples
+    --------
+    >>> margins = [0.6, 0.7, 0.8, 0.9] * 5000
+    >>> round(finite_class_margin_bound(margins, rho=0.5, n_hypotheses=100), 3)
+    0.094
     """
     sample = _checked(margins, rho, delta)
     check_number("n_hypotheses", n_hypotheses, 1)
@@ -158,6 +164,15 @@ def deepboost_bound(
     ------
     ValueError
         If a parameter is out of range or the weights are all 0.
+
+    Examples
+    --------
+    >>> margins = [0.6, 0.7, 0.8, 0.9] * 5000
+    >>> bound = deepboost_bound(
+    ...     margins, rho=0.5, alpha=[0.7, 0.3], complexity=[0.01, 0.02], n_families=2
+    ... )
+    >>> round(bound, 3)
+    0.199
     """
     sample = _checked(margins, rho, delta)
     check_number("n_families", n_families, 2)
@@ -221,6 +236,12 @@ def quadboost_bound(
     ------
     ValueError
         If a parameter is out of range.
+
+    Examples
+    --------
+    >>> margins = [0.6, 0.7, 0.8, 0.9] * 5000
+    >>> round(quadboost_bound(margins, alpha=[0.6, 0.4], complexity=0.01), 3)
+    0.167
     """
     sample = _checked(margins, 1.0, delta)
     if not p >= 1:

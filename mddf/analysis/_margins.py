@@ -50,6 +50,16 @@ def classifier_margins(classifier: Any, X: np.ndarray, y: np.ndarray) -> NDArray
         If the classifier has no ``classes_``.
     TypeError
         If the classifier has none of the three methods.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mddf import RandomForestClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = RandomForestClassifier(20, random_state=0).fit(X[::2], y[::2])
+    >>> margins = classifier_margins(forest, X[1::2], y[1::2])
+    >>> margins.shape, int((margins < 0).sum())  # errors have negative margins
+    ((75,), 3)
     """
     if hasattr(classifier, "margins"):
         return np.asarray(classifier.margins(X, y), dtype=np.float64)
@@ -95,6 +105,15 @@ class MarginReport:
         Margins of the samples with a weight other than 0, in ascending order.
     weights : array of shape (n_samples,)
         Weights of these samples, with sum 1.
+
+    Examples
+    --------
+    >>> from mddf.analysis import margin_report
+    >>> report = margin_report([-0.5, 0.25, 0.5, 0.75])
+    >>> report.margins.tolist()
+    [-0.5, 0.25, 0.5, 0.75]
+    >>> round(report.std, 3), round(report.ratio, 3)
+    (0.468, 1.871)
     """
 
     margins: NDArray[np.float64]

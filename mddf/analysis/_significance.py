@@ -28,6 +28,11 @@ def discordant_counts(y: ArrayLike, first: ArrayLike, second: ArrayLike) -> tupl
     ------
     ValueError
         If the arrays are not 1-d and of the same length.
+
+    Examples
+    --------
+    >>> discordant_counts([0, 0, 1, 1], first=[0, 0, 1, 0], second=[0, 1, 0, 1])
+    (2, 1)
     """
     y = np.asarray(y)
     first = np.asarray(first)
@@ -65,6 +70,11 @@ def probability_better(first_only: ArrayLike, second_only: ArrayLike) -> NDArray
     ------
     ValueError
         If the shapes differ, or a count is negative or not finite.
+
+    Examples
+    --------
+    >>> probability_better([9, 5], [2, 5]).round(3)
+    array([0.981, 0.5  ])
     """
     k_a = finite_numbers("first_only", first_only, 0)
     k_b = finite_numbers("second_only", second_only, 0)
@@ -130,6 +140,11 @@ def sign_test(wins: int, losses: int) -> float:
     ------
     ValueError
         If a count is negative or not whole.
+
+    Examples
+    --------
+    >>> round(sign_test(wins=9, losses=2), 3)
+    0.033
     """
     for name, count in (("wins", wins), ("losses", losses)):
         check_number(name, count, 0)

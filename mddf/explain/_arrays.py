@@ -59,6 +59,17 @@ class TreeArrays:
         Weight of the training samples at each node. A bootstrap counts a sample as often as it
         drew it. Whole numbers are exact to 2^23 in a leaf, others to seven digits. If the sample
         weights of a forest are not whole numbers, each tree has a unit of its own.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mddf import RandomForestClassifier
+    >>> from mddf.explain import tree_arrays
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = RandomForestClassifier(5, max_depth=1, random_state=0).fit(X, y)
+    >>> tree = tree_arrays(forest)[0]
+    >>> tree.feature.tolist(), tree.threshold.round(2).tolist()
+    ([2, -2, -2], [2.45, -2.0, -2.0])
     """
 
     children_left: np.ndarray
@@ -150,6 +161,17 @@ def category_codes(model: BaseEstimator) -> dict[int, list[Hashable | list[Hasha
     -------
     dict of int to list
         Categories by column. An entry is a list if several rare categories share its code.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from mddf import RandomForestClassifier
+    >>> from mddf.explain import category_codes
+    >>> X = pd.DataFrame({"size": [1.0, 2.0, 3.0, 4.0], "colour": ["red", "blue", "red", "blue"]})
+    >>> X["colour"] = X["colour"].astype("category")
+    >>> forest = RandomForestClassifier(5, random_state=0).fit(X, [0, 1, 0, 1])
+    >>> category_codes(forest)  # by position of the column
+    {1: ['blue', 'red']}
     """
     return categories_by_code(fitted_stages(model).binner)
 

@@ -229,6 +229,17 @@ class ImportancesDisplay:
     ----------
     figure_ : matplotlib Figure
     ax_ : matplotlib Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mddf import RandomForestClassifier
+    >>> from mddf.explain import ImportancesDisplay
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> forest = RandomForestClassifier(5, random_state=0).fit(X[::2], y[::2])
+    >>> display = ImportancesDisplay.from_estimator(forest, X[1::2], y[1::2])
+    >>> [label.get_text() for label in display.ax_.get_yticklabels()][-1]  # the bar at the top
+    'petal width (cm)'
     """
 
     def __init__(self, *, found: Bunch) -> None:

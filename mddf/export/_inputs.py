@@ -51,6 +51,16 @@ def onnx_inputs(
     Returns
     -------
     dict of str to ndarray
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mddf import RandomForestClassifier
+    >>> from mddf.export import onnx_inputs
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = RandomForestClassifier(5, random_state=0).fit(X, y)
+    >>> {name: values.shape for name, values in onnx_inputs(forest, X[:3]).items()}
+    {'X': (3, 4)}
     """
     precision = check_dtype(dtype)
     steps, last = split_steps(model)

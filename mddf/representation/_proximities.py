@@ -216,6 +216,18 @@ def outlier_scores(
     References
     ----------
     .. [1] L. Breiman and A. Cutler, "Random forests", manual, 2004.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from mddf import RandomForestClassifier
+    >>> from mddf.representation import outlier_scores
+    >>> X, y = load_iris(return_X_y=True)
+    >>> y[0] = 2  # a wrong label
+    >>> forest = RandomForestClassifier(100, min_samples_leaf=3, random_state=0).fit(X, y)
+    >>> int(np.argmax(outlier_scores(forest, X, y)))
+    0
     """
     leaves = leaf_indices(model, X, layer=layer, forest=forest)
     labels: Any = np.zeros(len(leaves)) if y is None else np.asarray(y)

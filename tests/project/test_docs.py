@@ -79,29 +79,42 @@ def test_pages_say_nothing_twice(page):
     assert len(set(tables)) == len(tables)
 
 
-@pytest.mark.parametrize("module", [mddf, mddf.baselines])
-def test_every_estimator_has_an_example(module):
+MODULES = [
+    mddf, mddf.analysis, mddf.baselines, mddf.datasets, mddf.explain, mddf.export,
+    mddf.representation, mddf.rules,
+]  # fmt: skip
+each_module = pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+
+
+@each_module
+def test_every_public_object_has_an_example(module):
     public = {name: getattr(module, name) for name in module.__all__}
-    estimators = {name: x for name, x in public.items() if hasattr(x, "get_params")}
-    assert len(estimators) > 3
-    assert not [name for name, x in estimators.items() if ">>>" not in x.__doc__]
+    assert not [name for name, value in public.items() if ">>>" not in value.__doc__]
 
 
-@pytest.mark.parametrize(
-    "module",
-    [mddf, mddf.analysis, mddf.baselines, mddf.datasets, mddf.explain, mddf.export],
-    ids=lambda module: module.__name__,
-)
+@each_module
 def test_every_public_object_has_a_page(module):
+    assert listed_objects(module.__name__) == sorted(module.__all__)
+
+
+def test_models_for_autogluon_have_pages_and_examples():
+    tree = ast.parse((ROOT / "mddf/autogluon.py").read_text())
+    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    public = sorted(name for name in classes if not name.startswith("_"))
+    assert listed_objects("mddf.autogluon") == public
+    assert all(">>>" in ast.get_docstring(classes[name]) for name in public)
+
+
+def listed_objects(module_name):
+    """Names of the objects of a module that the reference lists."""
     text = (ROOT / "docs/api.md").read_text()
     blocks = re.findall(r"currentmodule:: (\S+)(.*?)```", text, flags=re.DOTALL)
-    listed = [
+    return sorted(
         name
         for of_module, block in blocks
-        if of_module == module.__name__
+        if of_module == module_name
         for name in re.findall(r"^   (\w+)$", block, flags=re.MULTILINE)
-    ]
-    assert sorted(listed) == sorted(module.__all__)
+    )
 
 
 def test_pictures_are_there_and_small():
@@ -111,7 +124,10 @@ def test_pictures_are_there_and_small():
     assert all((ROOT / "docs" / name).stat().st_size < 150_000 for name in used)
 
 
-NEEDED = ("furo", "myst_parser", "numpydoc", "sphinx_gallery", "xgboost")
+NEEDED = (
+    *("furo", "myst_nb", "numpydoc", "sphinx_codeautolink", "sphinx_copybutton"),
+    *("sphinx_gallery", "fastapi", "httpx2", "onnxruntime", "shap", "skops", "xgboost"),
+)
 
 
 @pytest.mark.slow
@@ -127,4 +143,6 @@ def test_pages_build_without_a_warning(tmp_path):
     page = (tmp_path / "generated/mddf.DeepForestClassifier.html").read_text()
     assert "predict_proba" in page
     assert len(page) < 150_000
+    assert "User guide" in page  # of the links to examples
     assert (tmp_path / "generated/mddf.analysis.margin_distribution_bound.html").exists()
+    assert "98.8%" in (tmp_path / "few-rows.html").read_text()  # printed by a block

@@ -21,7 +21,15 @@ PAGES = [
     if "```python" in (ROOT / name).read_text() and name not in ELSEWHERE
 ]
 # Their blocks go on from one another.
-WHOLE = ("docs/few-rows.md", "docs/rules.md", "docs/tutorial.md")
+WHOLE = (
+    "docs/explaining.md",
+    "docs/explaining-rows.md",
+    "docs/few-rows.md",
+    "docs/guide.md",
+    "docs/rules.md",
+    "docs/target-leakage.md",
+    "docs/tutorial.md",
+)
 BLOCKS = {
     page: re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
     for page in PAGES
@@ -34,7 +42,8 @@ EXAMPLES = [
 LONG = ("docs/few-rows.md", "docs/tutorial.md")  # many seconds
 
 EXTRAS = {
-    "docs/explaining.md": ("matplotlib", "shap"),
+    "docs/explaining.md": ("matplotlib",),
+    "docs/explaining-rows.md": ("shap",),
     "docs/in-practice.md": ("matplotlib",),
     "docs/onnx.md": ("onnxruntime",),
     "docs/saving.md": ("skops",),

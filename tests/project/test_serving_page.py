@@ -19,6 +19,11 @@ def folder(tmp_path_factory):
     for extra in EXTRAS:
         pytest.importorskip(extra)
     folder = tmp_path_factory.mktemp("service")
+    assert [code.split("\n", 1)[0] for code in (TRAIN, SERVICE, CLIENT)] == [
+        "# train.py",
+        "# service.py",
+        "# client.py",
+    ]
     (folder / "train.py").write_text(TRAIN + CARD)
     (folder / "service.py").write_text(SERVICE)
     (folder / "client.py").write_text(CLIENT)
@@ -49,7 +54,8 @@ def test_files_of_the_model_are_written(folder):
 @pytest.mark.filterwarnings("ignore::UserWarning")  # of categories that are unknown on purpose
 def test_the_test_on_the_page_passes(service, capsys):
     runpy.run_path("client.py")
-    assert capsys.readouterr().out == "missing columns: ash\n"
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[1:] == ["{'cellar': 1}", "422 missing columns: ash"]
 
 
 def client(service):
