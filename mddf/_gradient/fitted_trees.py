@@ -79,7 +79,7 @@ class BoostedMember(StageMember):
         """See StageMember."""
         return None if self.statistics is None else self.statistics.players(n_columns)
 
-    def of_features(self, amounts: np.ndarray, n_features: int) -> np.ndarray:
+    def feature_amounts(self, amounts: np.ndarray, n_features: int) -> np.ndarray:
         """See StageMember; what falls to a pair is shared by its two columns."""
         if self.statistics is None:
             return amounts
