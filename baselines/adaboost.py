@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble._base import _set_random_states
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, StrOptions
@@ -161,7 +161,7 @@ class AdaBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
         max_depth: int = 1,
         weak_learners: str | Learner | Sequence[Learner] | None = None,
         n_thresholds: int = 10,
-        estimator: Any = None,
+        estimator: BaseEstimator = None,
         learning_rate: float = 1.0,
         categorical_features: npt.ArrayLike | None = "from_dtype",
         early_stopping: bool = False,
@@ -321,7 +321,7 @@ def _choose_from_set(learners: Learners, signs: NDArray[np.int8]) -> _LearnerSou
 
 
 def _fit_estimators(
-    estimator: Any, X: FloatArray, random_state: int | np.random.RandomState | None
+    estimator: BaseEstimator, X: FloatArray, random_state: int | np.random.RandomState | None
 ) -> _LearnerSource:
     """Fit a clone of a classifier in every round, seeded as by scikit-learn's AdaBoost."""
     if not has_fit_parameter(estimator, "sample_weight"):

@@ -8,14 +8,16 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.fingerprint import fingerprint
 from mddf._base.parallel import progress_bar
 from mddf._base.serialization import Saved
+from mddf._base.types import TableLike
 from mddf._base.validation import COUNT, JOBS, Within, check_lengths, unchanged_on_failure
 from mddf._binning.binner import Binner
 from mddf._fitted.base_estimators import warn_of_seen
@@ -198,7 +200,9 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: TableLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
+    ) -> Self:
         """Fit the forests.
 
         Parameters
@@ -217,7 +221,9 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
         self._fit(X, y, sample_weight, out_of_fold=False)
         return self
 
-    def fit_transform(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
+    def fit_transform(
+        self, X: TableLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
+    ) -> np.ndarray:
         """Fit the forests, and return out-of-fold vectors of the training samples.
 
         Parameters
@@ -235,7 +241,13 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
         return features
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def _fit(self, X: Any, y: Any, sample_weight: Any, out_of_fold: bool) -> np.ndarray | None:
+    def _fit(
+        self,
+        X: TableLike,
+        y: npt.ArrayLike,
+        sample_weight: npt.ArrayLike | None,
+        out_of_fold: bool,
+    ) -> np.ndarray | None:
         """Fit the forests; return the out-of-fold vectors if they are wanted."""
         with unchanged_on_failure(self):
             # 1. Read X, y and the weights, and resolve the windows.
@@ -295,7 +307,9 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
         random_state = check_random_state(self.random_state)
         return random_state.randint(0, 2**32, 5, dtype=np.uint64).tolist()
 
-    def _read_samples(self, X: Any, *, reset: bool) -> tuple[tuple[int, ...] | None, np.ndarray]:
+    def _read_samples(
+        self, X: TableLike, *, reset: bool
+    ) -> tuple[tuple[int, ...] | None, np.ndarray]:
         """Return the shape of a sample, None for tables, and X as a numeric table."""
         sample_shape, X = _flatten(whole_frame(X))
         return sample_shape, read_numbers(self, X, reset=reset)
@@ -330,7 +344,7 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
             features[test] += vectors / times[test, None]
             result.sums = None
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: TableLike) -> np.ndarray:
         """Compute the class vectors of the windows of new samples.
 
         Parameters
@@ -412,7 +426,7 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_trees")
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.three_d_array = True

@@ -7,11 +7,12 @@
     python scripts/export_features.py --apply table/model.joblib --csv table.csv
     python scripts/export_features.py --csv table.csv --target price --task regression
 
-Features of training rows are out-of-fold, those of test rows what `transform` gives. Sets without
-a standard split, and CSV files without --test-csv (whose rows need no labels), are split at
-random. Written are train and test (.npz with X, y, rows, names and, with --raw, X_raw; or .csv or
-.parquet with a column for each) and manifest.json. --apply gives the features of later rows by
-the model of --save-model, with the manifest beside it; load models of people whom you trust only.
+Features of training rows are out-of-fold; features of test rows are the result of `transform`.
+Sets without a standard split, and CSV files without --test-csv (whose rows need no labels), are
+split at random. The files train and test are .npz (X, y, rows, names and, with --raw, X_raw), or
+.csv or .parquet with a column for each; manifest.json describes them. --apply computes the
+features of later rows by the model of --save-model, whose folder must hold its manifest. Load
+models only from people whom you trust.
 """
 
 import json
@@ -34,7 +35,7 @@ FORMATS = ("npz", "csv", "parquet")
 
 
 def layers(text):
-    """What `transform_layers` calls "last", "all", or numbers from 1 (-1: the last layer)."""
+    """Convert "last", "all" or layers counted from 1 (-1: the last one) to `transform_layers`."""
     if text in ("last", "all"):
         return text
     if not re.fullmatch(r"-?[1-9]\d*(,-?[1-9]\d*)*", text):
@@ -67,8 +68,9 @@ def parse(argv=None):
         parser.error(f"{'--test-csv' if options.apply is None else '--apply'} goes with --csv")
     if options.apply is not None:
         learnt = ("test_csv", "task", "estimator", "layers", "forests", "drop", "save_model")
-        if given := [name for name in learnt if getattr(options, name)]:
-            parser.error(f"--{given[0].replace('_', '-')} is not for --apply: the model is grown")
+        if refused := [name for name in learnt if getattr(options, name)]:
+            option = refused[0].replace("_", "-")
+            parser.error(f"--{option} is not for --apply: the model is grown")
     of_set = resolve(options.name, {})[0].task if options.name else "classification"
     options.task = options.task or of_set
     classes = options.task == "classification"
@@ -83,7 +85,7 @@ def parse(argv=None):
 
 
 def load(options) -> tuple[data.Split, str | None]:
-    """Training and test part with the numbers of their rows, and what their columns hold.
+    """Training and test part with the numbers of their rows, and the schema of their columns.
 
     Labels of the test part may be None.
     """
@@ -97,25 +99,25 @@ def load(options) -> tuple[data.Split, str | None]:
         numbers = np.arange(n + len(test[0]))
         return data.Split(rows.X, rows.y, *test, numbers[:n], numbers[n:]), schema
     try:
-        found = data.split(source, options.seed)
+        split = data.split(source, options.seed)
     except ValueError as error:
         raise SystemExit(
             f"the rows cannot be split with 30 % of each class for testing: {error}"
         ) from None
-    return data.take(rows, np.sort(found.rows), np.sort(found.rows_test)), schema
+    return data.take(rows, np.sort(split.rows), np.sort(split.rows_test)), schema
 
 
-def write(path, features, names, X, y, rows):
-    """One part; `X` are raw features or None, `y` labels or None."""
+def write(path, features, names, *, X, y, rows):
+    """Write one part; `X` are raw features or None, `y` labels or None."""
     for form in FORMATS:
         path.with_suffix(f".{form}").unlink(missing_ok=True)
     if path.suffix == ".npz":
-        found = {"X": features, "rows": rows, "names": names}
+        arrays = {"X": features, "rows": rows, "names": names}
         if X is not None:
-            found["X_raw"] = np.asarray(X)
+            arrays["X_raw"] = np.asarray(X)
         if y is not None:
-            found["y"] = y.astype(str) if y.dtype == object else y  # objects would need pickle
-        np.savez_compressed(path, **found)
+            arrays["y"] = y.astype(str) if y.dtype == object else y  # objects would need pickle
+        np.savez_compressed(path, **arrays)
     else:
         pd = need("pandas", "data")
         frame = pd.DataFrame(features, columns=list(names))
@@ -154,9 +156,9 @@ def stored_schema(manifest, options):
 
 def apply(options) -> None:
     """Write the features of later rows by a model that was saved."""
-    beside = options.apply.with_name("manifest.json")
+    manifest_path = options.apply.with_name("manifest.json")
     try:
-        manifest = json.loads(beside.read_text())
+        manifest = json.loads(manifest_path.read_text())
         model = joblib.load(options.apply)
         schema = stored_schema(manifest, options)
     except Exception as error:  # whatever the files hold
@@ -173,7 +175,8 @@ def apply(options) -> None:
         raise SystemExit(f"{options.csv} does not fit the model: {error}") from error
     names = model.get_feature_names_out().astype(str)
     options.out.mkdir(parents=True, exist_ok=True)
-    write(path, features, names, X if options.raw else None, y, np.arange(len(features)))
+    raw = X if options.raw else None
+    write(path, features, names, X=raw, y=y, rows=np.arange(len(features)))
 
 
 def main(argv=None) -> None:
@@ -190,9 +193,9 @@ def main(argv=None) -> None:
     split, schema = load(options)
     if options.raw and options.format == "npz" and np.asarray(split.X[:1]).dtype == object:
         raise SystemExit("--raw with categories needs --format csv or parquet: .npz holds numbers")
-    given = {"transform_layers": options.layers, "transform_forests": options.forests}
-    given = {name: value for name, value in given.items() if value is not None}
-    model = models.cascade(options, options.estimator, options.seed, options.task, **given)
+    parameters = {"transform_layers": options.layers, "transform_forests": options.forests}
+    parameters = {name: value for name, value in parameters.items() if value is not None}
+    model = models.cascade(options, options.estimator, options.seed, options.task, **parameters)
     model.set_params(verbose=2 if options.verbose else 0)
     try:
         train = model.fit_transform(split.X, split.y)
@@ -206,13 +209,15 @@ def main(argv=None) -> None:
         ("test", model.transform(split.X_test), split.X_test, split.y_test, split.rows_test),
     ):
         path = options.out / f"{part}.{options.format}"
-        write(path, features, names, X if options.raw else None, y, rows)
+        write(path, features, names, X=X if options.raw else None, y=y, rows=rows)
     if options.task == "classification":
-        score, classes = "accuracy", [str(label) for label in model.classes_]
-        found = model.classes_[model.oof_probabilities_.argmax(axis=1)]
-        out_of_fold = np.mean(found == split.y)
+        score = "accuracy"
+        classes = [str(label) for label in model.classes_]
+        predicted = model.classes_[model.oof_probabilities_.argmax(axis=1)]
+        out_of_fold = np.mean(predicted == split.y)
     else:
-        score, classes = "r2", None
+        score = "r2"
+        classes = None
         out_of_fold = r2_score(split.y, model.oof_prediction_)
     manifest = {
         **records.provenance(),

@@ -7,8 +7,9 @@ r"""A league of methods at their defaults, or tuned, over all sets of mddf.datas
     python scripts/run_league.py --csv table.csv --target kind \
         --method nearest=sklearn.neighbors:KNeighborsClassifier n_neighbors=9
 
-The rules are the same for all, and are printed. Of regression there are also 90 % intervals, of
-methods that say some. `scripts/report/summarize.py` has more tests and pictures.
+The rules are the same for all methods, and are printed. For regression, methods with prediction
+intervals are also compared by their 90 % intervals. `scripts/report/summarize.py` has more tests
+and pictures.
 """
 
 from _lab import contest, data, models, scores, tables
@@ -46,17 +47,18 @@ def notes(options):
     return rules
 
 
-cell, settings = contest.cell, contest.settings
+cell = contest.cell
+settings = contest.settings
 
 
 def report(frame, options):
     """Ranks first; last, intervals where there are any."""
-    found = [*contest.ranking(frame, options.metric), *contest.report(frame, options)]
-    return [*found, *([intervals(frame)] if "coverage" in frame else [])]
+    sections = [*contest.ranking(frame, options.metric), *contest.report(frame, options)]
+    return [*sections, *([intervals(frame)] if "coverage" in frame else [])]
 
 
 def intervals(frame):
-    """How many test rows lie in the intervals of methods that say some, and how wide these are."""
+    """Coverage and width of the prediction intervals, by method."""
     columns = ["coverage", "interval_width"]
     rows = tables.means(frame.dropna(subset="coverage"), ["set", "method"], columns)
     title = f"intervals for {scores.COVERAGE:.0%} of test rows; widths in deviations of y"
@@ -71,7 +73,8 @@ study = Study(
     splits=3, max_train=20_000, drop=[],
     checks={"task": list(scores.DEFAULTS), "metric": list(scores.METRICS)},
 )  # fmt: skip
-parse, main = study.parse, study.main
+parse = study.parse
+main = study.main
 
 if __name__ == "__main__":
     raise SystemExit(main())

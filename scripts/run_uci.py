@@ -1,4 +1,4 @@
-r"""Deep forests beside XGBoost, random forests and perceptrons: scores on real data.
+r"""Deep forests, XGBoost, random forests and perceptrons: scores on real data.
 
     python scripts/run_uci.py                   the bundled sets; a minute and a half
     python scripts/run_uci.py --suite paper --ablations    the mdDF paper's sets; days
@@ -10,10 +10,10 @@ r"""Deep forests beside XGBoost, random forests and perceptrons: scores on real 
     python scripts/run_uci.py --datasets wine --set mddf.strength=0.7 \
         --method lr=sklearn.linear_model:LogisticRegression C=0.1 max_iter=1000
 
-All methods have the same budget of trees, which is printed; those of --method get what is given
-and no more. Sets without a standard split are split anew for each seed. With --fractions all
-methods train on the same stratified subsets, of which the larger ones hold the smaller ones. With
---features "layer" or "both" they see what a cascade makes of the rows.
+All methods have the same budget of trees, which is printed; methods of --method have only the
+parameters that are given. Sets without a standard split are split anew for each seed. With
+--fractions all methods train on the same stratified subsets; larger subsets contain the smaller
+ones. With --features "layer" or "both" their input has the layer features of a cascade.
 """
 
 from _lab import cli, contest, data, models, pictures, scores, tables
@@ -44,7 +44,8 @@ def prepare(options, parser):
     if options.suite not in ("bundled", "paper") and options.asked_out is None:
         options.out = options.out.with_name(options.out.name.replace("uci", options.suite))
     epochs = 40 if options.quick else 100
-    options.task, options.tuned = "classification", False
+    options.task = "classification"
+    options.tuned = False
     options.budget = models.Budget(
         options.n_estimators, options.n_layers, rounds=options.rounds, max_epochs=epochs
     )
@@ -56,7 +57,7 @@ def prepare(options, parser):
 
 def keys(options):
     """Sets have seeds of their own number; a cascade has no use for its own features."""
-    found = [
+    all_keys = [
         {"set": name, "seed": seed, "fraction": fraction, "features": features, "method": method}
         for name in options.sources
         for seed in range(options.seeds or N_SEEDS.get(name, 5))
@@ -65,7 +66,7 @@ def keys(options):
         for method in options.methods
         if features in (None, "raw") or method not in models.CASCADES
     ]
-    return [{part: value for part, value in key.items() if value is not None} for key in found]
+    return [{part: value for part, value in key.items() if value is not None} for key in all_keys]
 
 
 def notes(options):
@@ -76,24 +77,27 @@ def notes(options):
 
 def published():
     """The mdDF paper's test accuracies in %, by set and method."""
-    found = {}
+    accuracies = {}
     for number in (2, 3):
-        there = tables.published(f"mddf_table{number}.tsv").set_index("set").astype(float)
-        found |= there.assign(**{"mddf-c": there["mddf"]}).stack().to_dict()  # its c is chosen
-    return found
+        table = tables.published(f"mddf_table{number}.tsv").set_index("set").astype(float)
+        # The paper chose its depth steps c, as mddf-c does.
+        accuracies |= table.assign(**{"mddf-c": table["mddf"]}).stack().to_dict()
+    return accuracies
 
 
-cell, settings = contest.cell, contest.settings
+cell = contest.cell
+settings = contest.settings
 
 
 def ahead(frame):
-    """Mean accuracies in %, and what mdDF has above each method on the same subsets.
+    """Mean accuracies in %, and the gain of mdDF over each method on the same subsets.
 
-    Without mdDF, it is the first method.
+    Without mdDF, the first method takes its place.
     """
     frame = frame.dropna(subset="fraction").assign(accuracy=100 * frame["accuracy"])
     first = "mddf" if "mddf" in set(frame["method"]) else frame["method"].iloc[0]
-    ours, key = frame["method"] == first, ["set", "fraction", "seed"]
+    ours = frame["method"] == first
+    key = ["set", "fraction", "seed"]
     of_first = frame[ours].groupby(key)["accuracy"].mean().rename("ahead")
     gains = frame[key].join(of_first, on=key)["ahead"] - frame["accuracy"]
     frame = frame.assign(ahead=gains.mask(ours), method=tables.labelled(frame)["method"])
@@ -116,15 +120,15 @@ def compared(rows):
 
 def report(frame, options):
     """The paper's accuracies stand below ours; of shares, there is a row for each."""
-    found = contest.report(frame, options, {"accuracy": published()})
+    sections = contest.report(frame, options, {"accuracy": published()})
     if "fraction" in frame:
         rows = ahead(frame)
         first = compared(rows)
         title = f"accuracy: mean ± standard deviation; {first} minus the method: ± standard error"
-        shown = rows.assign(share=100 * rows["fraction"])
+        in_percent = rows.assign(share=100 * rows["fraction"])
         words = AHEAD.replace("FIRST", first if first.isidentifier() else "first")
-        found.append(tables.columns("ahead", title, shown, words, 3, rows))
-    return found
+        sections.append(tables.columns("ahead", title, in_percent, words, 3, rows))
+    return sections
 
 
 def draw(frame, options):
@@ -162,7 +166,8 @@ study = Study(
             "fractions": cli.share, "features": ["raw", "layer", "both"]},
     quick={"n_estimators": 20, "seeds": 1},
 )  # fmt: skip
-parse, main = study.parse, study.main
+parse = study.parse
+main = study.main
 
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -15,13 +15,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import train_test_split
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.messages import short
 from mddf._base.parallel import progress_bar
 from mddf._base.serialization import Saved
+from mddf._base.types import TableLike
 from mddf._base.validation import COUNT, JOBS, MOST, Within, check_lengths, unchanged_on_failure
 from mddf._binning.binner import Binner
 from mddf._ensemble.margin_loss import class_margins
@@ -88,7 +89,9 @@ class BaseBoostingClassifier(
         """Return the name of the link function; see :func:`probabilities`."""
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: TableLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
+    ) -> Self:
         """Fit the ensemble.
 
         Parameters
@@ -119,7 +122,7 @@ class BaseBoostingClassifier(
             self._fit(X, y, sample_weight)
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _fit(self, X: TableLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None) -> None:
         # 1. Read X, y and the weights.
         table = read_rows(self, X, reset=True)
         check_lengths(table, y=y)
@@ -253,7 +256,7 @@ class BaseBoostingClassifier(
         self.history_ = _stack_histories([fitted.history_ for fitted in one_vs_rest.estimators_])
         self.n_iter_ = max(ensemble.n_rounds for ensemble in self.ensembles_)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         super().__setstate__(state)
         # Models of version 0.1 had neither a binner nor columns.
         if self.__sklearn_is_fitted__() and "_binner" not in vars(self):
@@ -264,7 +267,7 @@ class BaseBoostingClassifier(
         # By default, any attribute that ends in _ would count, also the parameter lambda_.
         return hasattr(self, "ensembles_")
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
@@ -285,12 +288,12 @@ class BaseBoostingClassifier(
         name = type(self).__name__
         return progress_bar(self.n_estimators, name, "round", shown=self.verbose)
 
-    def _read_new_rows(self, X: Any) -> FloatArray:
+    def _read_new_rows(self, X: TableLike) -> FloatArray:
         check_is_fitted(self)
         numbers = as_numbers(self._binner, read_rows(self, X, reset=False), is_new=True)
         return numbers if self._columns is None else self._columns.transform(numbers)
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: TableLike) -> np.ndarray:
         """Return f(x) = sum_j alpha_j h_j(x).
 
         Parameters
@@ -306,7 +309,7 @@ class BaseBoostingClassifier(
         X = self._read_new_rows(X)
         return _stack_decisions([ensemble.decision(X) for ensemble in self.ensembles_])
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: TableLike) -> np.ndarray:
         """Return the predicted labels, shape (n_samples,).
 
         With two classes, f(x) > 0 means ``classes_[1]``. A model without any round, because its
@@ -314,7 +317,7 @@ class BaseBoostingClassifier(
         """
         return self._labels(self.decision_function(X))
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: TableLike) -> np.ndarray:
         """Return the class probabilities, shape (n_samples, n_classes)."""
         return self._probabilities(self.decision_function(X))
 
@@ -330,7 +333,7 @@ class BaseBoostingClassifier(
         p = probabilities(decision, self._link())
         return put_ahead(p, self._codes(decision)) if self.n_iter_ else p
 
-    def staged_decision_function(self, X: Any) -> Iterator[FloatArray]:
+    def staged_decision_function(self, X: TableLike) -> Iterator[FloatArray]:
         """Yield the result of :meth:`decision_function` after every round.
 
         With more than two classes, an ensemble that stopped earlier keeps its last value.
@@ -342,22 +345,24 @@ class BaseBoostingClassifier(
             last = [next(stage, f) for stage, f in zip(stages, last, strict=True)]
             yield _stack_decisions(last)
 
-    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
+    def staged_predict(self, X: TableLike) -> Iterator[NDArray[Any]]:
         """Yield the predicted labels after every round."""
         for decision in self.staged_decision_function(X):
             yield self._labels(decision)
 
-    def staged_predict_proba(self, X: Any) -> Iterator[FloatArray]:
+    def staged_predict_proba(self, X: TableLike) -> Iterator[FloatArray]:
         """Yield the class probabilities after every round."""
         for decision in self.staged_decision_function(X):
             yield self._probabilities(decision)
 
-    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+    def staged_score(
+        self, X: TableLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
+    ) -> Iterator[float]:
         """Yield the accuracy after every round, as `sklearn.ensemble.AdaBoostClassifier` does."""
         for labels in self.staged_predict(X):
             yield accuracy_score(y, labels, sample_weight=sample_weight)
 
-    def margins(self, X: Any, y: Any, normalize: bool = True) -> np.ndarray:
+    def margins(self, X: TableLike, y: npt.ArrayLike, normalize: bool = True) -> np.ndarray:
         """Return the margins of labelled rows.
 
         Parameters
@@ -436,7 +441,7 @@ def _has_weight(weight: FloatArray) -> NDArray[np.bool_]:
 
 
 def _stack_decisions(decisions: list[FloatArray]) -> FloatArray:
-    """Stack the decisions of classes as columns; values near the largest one become ties."""
+    """Stack the decision of each class as a column; values near the largest one become ties."""
     if len(decisions) == 1:
         return decisions[0]
     f = np.column_stack(decisions)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from mddf._base.serialization import register_serializable
+from mddf._base.types import TableLike
 from mddf._binning.binner import Binner
 from mddf._input.reading import read_table
 from mddf._input.table import Table
@@ -133,7 +135,7 @@ def weighted_medians(X: FloatArray, weight: FloatArray) -> FloatArray:
     return np.take_along_axis(X, np.take_along_axis(order, middles[None], 0), 0)[0]
 
 
-def read_rows(estimator: Any, X: Any, *, reset: bool) -> Table:
+def read_rows(estimator: BaseEstimator, X: TableLike, *, reset: bool) -> Table:
     """Read X as a table; sparse matrices are refused."""
     if sparse.issparse(X):
         raise TypeError(

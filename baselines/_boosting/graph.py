@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from mddf._trees.nodes import LEAF, Nodes
 from mddf.export._boosting import add_softmax
@@ -29,7 +30,7 @@ class VoteGraph:
 
     columns_of_levels: list[int] = []
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: BaseEstimator) -> None:
         self.model = model
         self.binner = model._binner
         self.n_outputs = len(model.classes_)

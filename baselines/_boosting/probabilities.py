@@ -1,4 +1,4 @@
-"""Probabilities of classes from the votes f."""
+"""Class probabilities from the votes f."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NEAR_TOP = 1e-12
 
 
 def probabilities(f: FloatArray, link: str) -> FloatArray:
-    """Convert votes to probabilities of all classes.
+    """Convert votes to class probabilities.
 
     Parameters
     ----------

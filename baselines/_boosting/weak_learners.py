@@ -60,7 +60,7 @@ class WeakTrees:
             fields[name] = array.view()
             fields[name].flags.writeable = False
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         vars(self).update(state)
         # Restored arrays are writeable.
         self.__post_init__()

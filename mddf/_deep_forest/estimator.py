@@ -475,11 +475,11 @@ class BaseDeepForest(HoldsMembers, Layered):
             weighted = [(1.0, importances) for importances in first_layer.tried or ()]
         total = np.zeros(self._n_raw)
         for weight, importances in weighted:
-            of_features = importances[: self._n_raw]
-            if of_features.any():
+            feature_amounts = importances[: self._n_raw]
+            if feature_amounts.any():
                 # Forests without a weight, which only feed the next layer, decide if there are no
                 # others.
-                total += max(weight, 1e-9) * of_features / of_features.sum()
+                total += max(weight, 1e-9) * feature_amounts / feature_amounts.sum()
         return total / total.sum() if total.sum() > 0 else total
 
     def __sklearn_is_fitted__(self) -> bool:

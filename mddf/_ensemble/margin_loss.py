@@ -98,21 +98,6 @@ def _factors(z: np.ndarray, target_margin: float, mu: float) -> np.ndarray:
 _FLAT = 1e-30
 
 
-def _safe_step(
-    columns: np.ndarray, weights: np.ndarray | None, target_margin: float, mu: float
-) -> float:
-    """Step size: 1 over a bound of the curvature of the mean loss; 0 if it is flat."""
-    if weights is None:
-        weighed = columns * (1 / len(columns))
-    else:
-        weighed = columns * (weights / weights.sum())[:, None]
-    moments = np.array([[(a * b).sum() for b in columns.T] for a in weighed.T])
-    steepest = max(1 / target_margin**2, mu / (1 - target_margin) ** 2)
-    curvature = 2 * steepest * np.linalg.eigvalsh(moments)[-1]
-    # In single precision, so that the last bits of LAPACK's eigenvalues do not matter.
-    return float(np.float32(1 / curvature)) if curvature > _FLAT else 0.0
-
-
 @dataclass(frozen=True)
 class _Objective:
     """Mean loss of ``offset + columns @ x``, which a descent minimises."""
@@ -130,7 +115,17 @@ class _Objective:
         return float(np.average(losses, weights=self.sample_weight))
 
     def safe_step(self) -> float:
-        return _safe_step(self.columns, self.sample_weight, self.target_margin, self.mu)
+        """Step size: 1 over a bound of the curvature of the mean loss; 0 if it is flat."""
+        weights = self.sample_weight
+        if weights is None:
+            weighed = self.columns * (1 / len(self.columns))
+        else:
+            weighed = self.columns * (weights / weights.sum())[:, None]
+        moments = np.array([[(a * b).sum() for b in self.columns.T] for a in weighed.T])
+        steepest = max(1 / self.target_margin**2, self.mu / (1 - self.target_margin) ** 2)
+        curvature = 2 * steepest * np.linalg.eigvalsh(moments)[-1]
+        # In single precision, so that the last bits of LAPACK's eigenvalues do not matter.
+        return float(np.float32(1 / curvature)) if curvature > _FLAT else 0.0
 
 
 # From an objective, batches, a start and a step size to the end of a walk.

@@ -241,7 +241,7 @@ class TableRegressor(RegressorMixin, TableEstimator):
 
 
 def warn_of_seen(codes: np.ndarray, fingerprint_of_fit: str | None) -> None:
-    """Warn that features are not out-of-fold, if the codes are those of the fit."""
+    """Warn that features are not out-of-fold, if the rows have the codes of the fit."""
     if fingerprint(codes) == fingerprint_of_fit:
         warn(
             "transform was given the table that the model was fitted on: these features are "

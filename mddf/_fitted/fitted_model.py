@@ -1,4 +1,4 @@
-"""A fitted model as stages: members that predict, and what the next stage and users get.
+"""A fitted model as stages: members that predict, and their combination.
 
 A forest is one stage with one member. A cascade or a deep forest has a stage for each layer. Every
 estimator describes itself by stages, from which predictions, explanations, graphs and costs are
@@ -19,7 +19,7 @@ from mddf._binning.binner import Binner, NewRows
 from mddf._binning.bins import Bins, apply_bins, join_bins
 from mddf._binning.encoded_rows import EncodedRows
 from mddf._ensemble.blending import UNCALIBRATED, Calibration, sharpened
-from mddf._fitted.batching import BlockResults, row_blocks
+from mddf._fitted.batching import by_blocks
 from mddf._fitted.vector_layout import bounded, columns_of, combine, rounded, select_columns
 from mddf._input.table import Table
 from mddf._targets.kernel_targets import Units
@@ -94,7 +94,7 @@ class StageMember:
         """Group of each column of `seen_codes` in Shapley values; None: each on its own."""
         return None
 
-    def of_features(self, amounts: np.ndarray, n_features: int) -> np.ndarray:
+    def feature_amounts(self, amounts: np.ndarray, n_features: int) -> np.ndarray:
         """Amounts of features, from the amounts of the groups of `players`."""
         return amounts
 
@@ -312,26 +312,22 @@ class FittedStages:
         Averages are finished (see `finish`) unless `finish` is false; `convert` is applied to the
         predictions of each block.
         """
-        results = BlockResults(rows.n_rows)
-        for first, end in row_blocks(rows.n_rows, self.row_bytes):
-            average = _RunningAverage(self)
-            for output in self.run(rows.block(first, end), n_jobs):
-                average.add(output)
-            predictions = average.value()
+
+        def predict_block(first: int, end: int) -> list[np.ndarray]:
+            predictions = self.average(rows.block(first, end), n_jobs)
             if finish:
                 predictions = self.finish(predictions)
-            if convert is not None:
-                predictions = convert(predictions)
-            results.put(first, end, [predictions])
-        (predictions,) = results.arrays
+            return [predictions if convert is None else convert(predictions)]
+
+        (predictions,) = by_blocks(predict_block, rows.n_rows, self.row_bytes)
         return predictions
 
     def staged_predictions(
         self, rows: NewRows, n_jobs: int | None, *, convert: Conversion | None = None
     ) -> list[np.ndarray]:
         """Predictions for all rows after each stage, as soon as a member has a weight."""
-        results = BlockResults(rows.n_rows)
-        for first, end in row_blocks(rows.n_rows, self.row_bytes):
+
+        def predict_block(first: int, end: int) -> list[np.ndarray]:
             average = _RunningAverage(self)
             staged = []
             for output in self.run(rows.block(first, end), n_jobs):
@@ -339,8 +335,9 @@ class FittedStages:
                 if average.is_defined:
                     predictions = self.finish(average.value())
                     staged.append(predictions if convert is None else convert(predictions))
-            results.put(first, end, staged)
-        return results.arrays
+            return staged
+
+        return by_blocks(predict_block, rows.n_rows, self.row_bytes)
 
     def layer_features(
         self,
@@ -349,11 +346,12 @@ class FittedStages:
         join: Callable[[list[np.ndarray]], np.ndarray],
     ) -> np.ndarray:
         """Features of all rows, which `join` makes of the vectors of all stages."""
-        results = BlockResults(rows.n_rows)
-        for first, end in row_blocks(rows.n_rows, self.row_bytes):
+
+        def block_features(first: int, end: int) -> list[np.ndarray]:
             outputs = self.run(rows.block(first, end), n_jobs)
-            results.put(first, end, [join([output.vectors for output in outputs])])
-        (features,) = results.arrays
+            return [join([output.vectors for output in outputs])]
+
+        (features,) = by_blocks(block_features, rows.n_rows, self.row_bytes)
         return features
 
 

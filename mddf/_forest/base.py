@@ -21,6 +21,7 @@ from mddf._base.validation import (
     monotonic_signs,
     naming,
     refuse_class,
+    resolve_max_features,
     unchanged_on_failure,
 )
 from mddf._binning.binner import Binner, NewRows
@@ -31,7 +32,13 @@ from mddf._forest import out_of_bag
 from mddf._forest.ensemble import TreeEnsemble
 from mddf._forest.growth import DrawnTrees, ForestState, Target, TargetT, TrainingRows
 from mddf._forest.out_of_bag import OutOfBagSums
-from mddf._forest.parameters import CONSTRAINTS, tree_options
+from mddf._forest.parameters import (
+    CONSTRAINTS,
+    ENTROPIES,
+    LOSSES,
+    count_samples,
+    impurity_in_kernel_unit,
+)
 from mddf._input.reading import read_table
 from mddf._input.table import Table
 from mddf._resampling.folds import check_groups
@@ -169,7 +176,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
 
     @property
     def _width(self) -> int:
-        """Values in a leaf, and in a prediction: the number of classes or outputs."""
+        """Values in a leaf, and in a prediction: one for each class or output."""
         raise NotImplementedError
 
     def _target_attributes(self, target: TargetT) -> dict[str, object]:
@@ -294,8 +301,24 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
         target: Target | None = None,
         monotonic: np.ndarray | None = None,
     ) -> TreeOptions:
-        values = None if isinstance(target, Classes) else target
-        return tree_options(self, n_samples, n_features, values, monotonic)
+        def in_kernel_unit(impurity: float) -> float:
+            values = None if isinstance(target, Classes) else target
+            return impurity_in_kernel_unit(float(impurity), self.criterion, values)
+
+        return TreeOptions(
+            entropy=self.criterion in ENTROPIES,
+            random_thresholds=self._random_thresholds,
+            max_features=resolve_max_features(self.max_features, n_features),
+            max_depth=min(int(self.max_depth or grower.NO_DEPTH_LIMIT), grower.NO_DEPTH_LIMIT),
+            min_samples_split=count_samples(self.min_samples_split, n_samples, 2),
+            min_samples_leaf=count_samples(self.min_samples_leaf, n_samples, 1),
+            min_weight_leaf=float(self.min_weight_fraction_leaf),
+            max_leaf_nodes=min(int(self.max_leaf_nodes or 0), grower.NO_DEPTH_LIMIT),
+            min_decrease=in_kernel_unit(self.min_impurity_decrease),
+            prune=in_kernel_unit(self.ccp_alpha),
+            loss=LOSSES[self.criterion],
+            monotonic=monotonic,
+        )
 
     def _sampling(self, rows: TrainingRows[TargetT], *, entropy: bool) -> Sampling:
         """Plan how each tree draws its rows."""
@@ -381,7 +404,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
         out_of_bag.warn_of_rows_always_drawn(sums.n_trees, job.sampling.rows)
         if self.warm_start:
             rows_fingerprint = fingerprint(rows.table.codes, rows.target.key)
-            state.out_of_bag = replace(sums, fingerprint=rows_fingerprint)
+            state.out_of_bag = sums._replace(fingerprint=rows_fingerprint)
         return self._score_out_of_bag(rows.target, sums)
 
     def _score_predictions(

@@ -196,7 +196,7 @@ class BaseForestRegressor(Forest[Values], TableRegressor):
             if kind == "jackknife":
                 std[rows] = spread.jackknife(values, counts)
             else:
-                std[rows] = spread.std_between_trees(values)
+                std[rows] = values.std(axis=1)
         return _without_single_output(in_units_of_y(std, self._exponents))
 
     def predict_quantiles(

@@ -81,7 +81,7 @@ class ForestState:
             "_entropy": self.entropy,
             "_trees": self.trees,
             "_importances": self.importances,
-            "_oob": None if self.out_of_bag is None else self.out_of_bag.as_tuple(),
-            "_drawn": None if self.fingerprints is None else self.fingerprints.as_tuple(),
+            "_oob": None if self.out_of_bag is None else tuple(self.out_of_bag),
+            "_drawn": None if self.fingerprints is None else tuple(self.fingerprints),
             "_drawn_from": self.draws,
         }

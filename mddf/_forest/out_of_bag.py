@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,17 +23,12 @@ OTHER_ROWS = (
 )
 
 
-@dataclass(frozen=True)
-class OutOfBagSums:
+class OutOfBagSums(NamedTuple):
     """Predictions of every training row by the trees that did not draw it."""
 
     sums: np.ndarray  # sum over these trees, (n_rows, n_values); see `GrowthResult.sums`
     n_trees: np.ndarray  # number of these trees, (n_rows,)
     fingerprint: str | None = None  # of codes and targets; None until a warm start may need it
-
-    def as_tuple(self) -> tuple[np.ndarray, np.ndarray, str | None]:
-        """Return the fields as plain data."""
-        return self.sums, self.n_trees, self.fingerprint
 
     def means_of_parts(self) -> np.ndarray:
         """Mean of the coarse and fine parts, shape (n_rows, n_values / 2); NaN without a tree."""
@@ -44,16 +39,11 @@ class OutOfBagSums:
         return means
 
 
-@dataclass(frozen=True)
-class DrawFingerprints:
+class DrawFingerprints(NamedTuple):
     """Fingerprints that tell whether trees of the same seeds leave out the same rows."""
 
     rows: str  # of codes and targets
     draws: str  # of the way in which rows are drawn
-
-    def as_tuple(self) -> tuple[str, str]:
-        """Return the fields as plain data."""
-        return self.rows, self.draws
 
 
 def draw_fingerprints(table: BinnedTable, key: np.ndarray, sampling: Sampling) -> DrawFingerprints:

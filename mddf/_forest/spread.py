@@ -39,11 +39,6 @@ def tree_values(trees: Sequence[TreeBlock], codes: np.ndarray, n_jobs: int | Non
     return np.concatenate(values, axis=1)
 
 
-def std_between_trees(values: np.ndarray) -> np.ndarray:
-    """Standard deviation of the trees' predictions, of shape (n_rows, n_outputs)."""
-    return values.std(axis=1)
-
-
 def jackknife(values: np.ndarray, counts: Iterable[np.ndarray]) -> np.ndarray:
     """Standard errors of means by the infinitesimal jackknife, corrected for few trees.
 

@@ -72,7 +72,7 @@ class BoostedMember(StageMember):
     def players(self, n_columns: int) -> np.ndarray | None:
         return None if self.statistics is None else self.statistics.players(n_columns)
 
-    def of_features(self, amounts: np.ndarray, n_features: int) -> np.ndarray:
+    def feature_amounts(self, amounts: np.ndarray, n_features: int) -> np.ndarray:
         """Sum amounts of columns by feature; a pair of features shares its amount equally."""
         if self.statistics is None:
             return amounts

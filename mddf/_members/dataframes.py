@@ -1,4 +1,4 @@
-"""Rows of numbers as the data frames that estimators of other packages are fitted on."""
+"""Data frames that estimators of other packages are fitted on, from numeric rows."""
 
 from __future__ import annotations
 

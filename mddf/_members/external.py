@@ -206,7 +206,8 @@ def blaming(
 def _remedy(message: str, model: BaseEstimator, X: TableLike) -> str:
     """Advice about categories or missing values, where an error seems to be about them."""
     words = message.lower()
-    if _has_categories(X) and any(word in words for word in _WORDS_OF_CATEGORIES):
+    has_categories = any(str(dtype) == "category" for dtype in getattr(X, "dtypes", ()))
+    if has_categories and any(word in words for word in _WORDS_OF_CATEGORIES):
         last = model
         while isinstance(last, Pipeline):
             last = last.steps[-1][1]
@@ -219,7 +220,3 @@ def _remedy(message: str, model: BaseEstimator, X: TableLike) -> str:
     if any(word in words for word in _WORDS_OF_MISSING_VALUES):
         return " (missing values are NaN: put SimpleImputer() before it in a pipeline)"
     return ""
-
-
-def _has_categories(X: TableLike) -> bool:
-    return hasattr(X, "dtypes") and any(str(dtype) == "category" for dtype in X.dtypes)

@@ -57,7 +57,7 @@ class TrainingData:
 
     @property
     def is_regression(self) -> bool:
-        """Whether the target consists of numbers."""
+        """Whether the target is numeric."""
         return self.target.dtype.kind == "f"
 
     def outputs(self) -> list[TrainingData]:
@@ -150,16 +150,23 @@ def _learns_targets(estimator: BaseEstimator) -> bool:
 
 
 def _fit_part(
-    estimator: BaseEstimator,
+    X: np.ndarray,
+    target: np.ndarray,
+    sample_weight: np.ndarray | None,
     data: TrainingData,
+    *,
+    estimator: BaseEstimator,
     train: np.ndarray,
     held_out: np.ndarray | None,
-    *,
     seed: int,
     name: str,
     config: dict[str, object],
 ) -> tuple[FittedModel, np.ndarray | None]:
-    """Fit a clone on some rows, and predict the rows that are held out."""
+    """Fit a clone on some rows, and predict the rows that are held out.
+
+    The arrays come apart from the rest of `data`, since workers get them once for all parts.
+    """
+    data = replace(data, X=X, target=target, sample_weight=sample_weight)
     # Parts are spread over the cores: an estimator's own threads would compete with the others.
     with one_thread(), config_context(**config):
         model = _fitted(estimator, data, train, seed=seed, name=name)
@@ -289,7 +296,7 @@ def fit_external(
     config = get_config() | {"enable_metadata_routing": False}
     name = name or type(estimator).__name__
     tasks = (
-        delayed(_fit_shared)(
+        delayed(_fit_part)(
             *arrays,
             replace(data, X=data.X[:0], target=data.target[:0], sample_weight=None),
             estimator=estimator,
@@ -309,15 +316,3 @@ def fit_external(
         # A fold may have many classes in few rows. The whole of y has been checked.
         warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%")
         return list(in_order(tasks, job_count(n_jobs, len(parts), require=None)))
-
-
-def _fit_shared(
-    X: np.ndarray,
-    target: np.ndarray,
-    sample_weight: np.ndarray | None,
-    data: TrainingData,
-    **options: Any,
-) -> tuple[FittedModel, np.ndarray | None]:
-    """`_fit_part` with arrays that an engine has sent to its workers once for all tasks."""
-    whole = replace(data, X=X, target=target, sample_weight=sample_weight)
-    return _fit_part(data=whole, **options)

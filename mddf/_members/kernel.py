@@ -280,7 +280,7 @@ class KernelRidge(BaseEstimator):
     def _choose_kernel(
         self, X: np.ndarray, values: np.ndarray, weight: np.ndarray | None
     ) -> ComparedRows | None:
-        """Set the kernel given by parameters, or that with the least leave-one-out error.
+        """Set the kernel of the parameters, or the one with the least leave-one-out error.
 
         Returns the rows on which the width of a Laplace kernel or the kernel was chosen, if any.
         """
@@ -424,14 +424,9 @@ def _leave_one_out(
 class KernelClassifier(ClassifierMixin, KernelRidge):
     """Kernel ridge classifier: classes are 1 and -1, and the softmax of the values is calibrated.
 
-    Parameters
-    ----------
-    categorical, gamma, width, penalty, random_state
-        Parameters of `KernelRidge`.
-    n_classes : list of int or None, default=None
-        Number of classes of each of several outputs, whose labels are numbers from 0. All outputs
-        share a kernel, a penalty and a scale. The columns of `predict_proba` are the classes of
-        all outputs side by side.
+    `n_classes` are the numbers of classes of several outputs, whose labels are numbers from 0. All
+    outputs share a kernel, a penalty and a scale. The columns of `predict_proba` are the classes
+    of all outputs side by side.
     """
 
     _n_penalty_rows = 300  # classes need less precision; not tuned

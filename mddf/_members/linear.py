@@ -209,15 +209,7 @@ class LinearClassifier(ClassifierMixin, _Linear):
 
 @register_serializable("linear ridge regression")
 class LinearRegressor(RegressorMixin, _Linear):
-    """Ridge regression on tables, which are encoded as in `LinearClassifier`.
-
-    Parameters
-    ----------
-    categorical : ndarray of bool of shape (n_features,)
-        Columns that hold codes of categories.
-    alpha : float, default=1.0
-        Strength of the penalty on the coefficients.
-    """
+    """Ridge regression on tables, which are encoded as in `LinearClassifier`."""
 
     def __init__(self, categorical: npt.ArrayLike, alpha: float = 1.0) -> None:
         self.categorical = categorical

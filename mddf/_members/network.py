@@ -44,11 +44,11 @@ def _mean(values: np.ndarray) -> np.ndarray:
 class Network(BaseEstimator):
     """Base class of the network classifier and regressor.
 
-    Inputs are normal scores of numbers, and indicators of missing values and categories. Two
-    hidden layers are trained by stochastic gradients, with the same bits on every machine: Adam, a
-    learning rate that rises and falls, dropout for classes, and learned scales of the inputs, as
-    in D. Holzmüller, L. Grinsztajn and I. Steinwart, "Better by default", NeurIPS 2024. The
-    predictions of networks with different initial weights are averaged.
+    Inputs are normal scores of the numeric columns, and indicators of missing values and
+    categories. Two hidden layers are trained by stochastic gradients, with the same bits on every
+    machine: Adam, a learning rate that rises and falls, dropout for classifiers, and learned
+    scales of the inputs, as in D. Holzmüller, L. Grinsztajn and I. Steinwart, "Better by default",
+    NeurIPS 2024. The predictions of networks with different initial weights are averaged.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Network(BaseEstimator):
     Attributes
     ----------
     columns_ : ndarray of int
-        Input columns: all columns, or those with the best splits of a wide table.
+        Input columns: all columns, or the best ones of a wide table by their splits.
     encoding_ : NormalScores
         Encoding of `columns_`.
     missing_ : ndarray of int
@@ -184,17 +184,7 @@ def _drop_light_rows(
 
 @register_serializable("network classifier")
 class NetworkClassifier(ClassifierMixin, Network):
-    """Networks that minimise the log-loss, and whose probabilities are averaged.
-
-    Parameters
-    ----------
-    categorical, n_networks, random_state
-        Parameters of `Network`.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-    """
+    """Networks that minimise the log-loss, and whose probabilities are averaged."""
 
     # On balance sheets of companies (polish) the loss was 0.80 of that without networks at a rate
     # of 0.01, 0.66 at 0.02 and 0.72 at both in turn; elsewhere the rate hardly mattered.
@@ -224,15 +214,7 @@ class NetworkClassifier(ClassifierMixin, Network):
 class NetworkRegressor(RegressorMixin, Network):
     """Networks that minimise squared errors, with predictions in the range of the targets.
 
-    Parameters
-    ----------
-    categorical, n_networks, random_state
-        Parameters of `Network`.
-
-    Attributes
-    ----------
-    mean_, scale_, least_, most_ : ndarray of shape (n_outputs,)
-        Mean, standard deviation and range of the targets.
+    `mean_`, `scale_`, `least_` and `most_` are the mean, standard deviation and range by output.
     """
 
     _are_classes = False

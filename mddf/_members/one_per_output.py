@@ -1,4 +1,4 @@
-"""Models that each predict a part of what a member predicts."""
+"""Models that each predict a part of a member's outputs or classes."""
 
 from __future__ import annotations
 

@@ -35,8 +35,8 @@ def screened(
     column that splits badly at the root is hardly ever worth its time further down.
 
     Codes of categories in X are taken as numbers, and missing values lie above all other values.
-    `targets` of shape (n_rows, n_targets) are indicators of classes, or numbers. A split leaves at
-    least `min_samples_leaf` rows on either side.
+    `targets`, of shape (n_rows, n_targets), are class indicators or regression targets. A split
+    leaves at least `min_samples_leaf` rows on either side.
     """
     n_rows, n_columns = X.shape
     if not is_wide(n_rows, n_columns):

@@ -1,4 +1,4 @@
-"""Checks of numbers and vectors; errors name the parameter."""
+"""Checks of a number or a vector; errors name the parameter."""
 
 from __future__ import annotations
 

@@ -276,7 +276,7 @@ def _covariances(stage: Stage, rows: EncodedRows, y: Any, n_jobs: int | None) ->
     codes = member.seen_codes(rows)
     y = y / member.unit
     contributions, _ = path_contributions(stage.blocks(None), codes, codes, n_jobs=n_jobs)
-    contributions = member.of_features(contributions, stage.raw.n_columns)
+    contributions = member.feature_amounts(contributions, stage.raw.n_columns)
     contributions = contributions * (member.per_mean / member.unit)
     deviation = y - y.mean(axis=0)
     variance = np.square(deviation).mean(axis=0)

@@ -252,7 +252,7 @@ def _stage_contributions(
                 member.players(codes.shape[1]),
                 n_jobs=model.n_jobs,
             )
-            values = member.of_features(values, fitted.n_raw)
+            values = member.feature_amounts(values, fitted.n_raw)
             values = _pass_back(values, fitted.n_raw, before)
             contributions.append((values * member.per_mean).reshape(-1, member.n_columns))
             biases.append((bias * member.per_mean + member.offset)[None])
