@@ -179,6 +179,13 @@ def apply(options) -> None:
     write(path, features, names, X=raw, y=y, rows=np.arange(len(features)))
 
 
+def out_of_fold_score(model, y) -> float:
+    """Accuracy of a classifier, or R2 of a regressor, on the rows of its fit."""
+    if hasattr(model, "classes_"):
+        return float(np.mean(model.classes_[model.oof_probabilities_.argmax(axis=1)] == y))
+    return float(r2_score(y, model.oof_prediction_))
+
+
 def main(argv=None) -> None:
     options = parse(argv)
     # What can be wrong is found before the cascade is grown, not after.
@@ -210,27 +217,20 @@ def main(argv=None) -> None:
     ):
         path = options.out / f"{part}.{options.format}"
         write(path, features, names, X=X if options.raw else None, y=y, rows=rows)
-    if options.task == "classification":
-        score = "accuracy"
-        classes = [str(label) for label in model.classes_]
-        predicted = model.classes_[model.oof_probabilities_.argmax(axis=1)]
-        out_of_fold = np.mean(predicted == split.y)
-    else:
-        score = "r2"
-        classes = None
-        out_of_fold = r2_score(split.y, model.oof_prediction_)
+    classifies = options.task == "classification"
+    score = "accuracy" if classifies else "r2"
     manifest = {
         **records.provenance(),
         "time": records.now(),
         "model": type(model).__name__,
         "parameters": model.get_params(deep=False),
         "n_layers": model.n_layers_,
-        "classes": classes,
+        "classes": [str(label) for label in model.classes_] if classifies else None,
         "names": names.tolist(),
         "schema": schema,
         "train": {"rows": len(split.y), "features": "out-of-fold"},
         "test": {"rows": len(split.rows_test), "features": "transform"},
-        f"out_of_fold_{score}": float(out_of_fold),
+        f"out_of_fold_{score}": out_of_fold_score(model, split.y),
     }
     if split.y_test is not None:
         manifest[f"test_{score}"] = float(model.score(split.X_test, split.y_test))

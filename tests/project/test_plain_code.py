@@ -22,12 +22,12 @@ VAGUE_NAMES = {
 }
 MAX_POSITIONAL = 5
 LIMITS = {
-    "vague names": 38,
-    "argument tuples": 8,
-    "many positional parameters": 9,
+    "vague names": 9,
+    "argument tuples": 0,
+    "many positional parameters": 1,
 }
 # Largest share of the annotations that contain `Any`, in percent.
-MAX_ANY_PERCENT = 12.3
+MAX_ANY_PERCENT = 10.0
 
 
 def vague_names(tree):
