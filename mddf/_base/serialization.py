@@ -94,7 +94,8 @@ def from_state(state: dict[str, object]) -> Any:
     >>> try:
     ...     from_state({"mddf_format": 99, "mddf_version": "9.0"})
     ... except ValueError as error:
-    ...     print(error)
+    ...     print(str(error)[:42])
+    this part of a model was saved by mddf 9.0
     """
     return from_plain(_unstamped(state, "part of a model"))
 

@@ -14,6 +14,10 @@ _HIST_GRADIENT_BOOSTING = (
 )
 
 
+# Packages whose estimators are saved.
+_PACKAGES = ("mddf", "mddf.baselines", "mddf.representation")
+
+
 def skops_types(*, boosting: bool = False) -> list[str]:
     """Names of types to be passed on to ``skops.io.load(..., trusted=...)``.
 
@@ -41,7 +45,7 @@ def skops_types(*, boosting: bool = False) -> list[str]:
     >>> "mddf.RandomForestClassifier" in skops_types()
     True
     """
-    packages = [import_module(name) for name in ("mddf", "mddf.baselines")]
+    packages = [import_module(name) for name in _PACKAGES]
     public = [getattr(package, name) for package in packages for name in package.__all__]
     estimators = [kind for kind in public if isinstance(kind, type) and issubclass(kind, Saved)]
     names = [f"{kind.__module__}.{kind.__qualname__}" for kind in estimators]

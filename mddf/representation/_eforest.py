@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from mddf._base.messages import short
-from mddf._base.serialization import register_serializable
+from mddf._base.serialization import Saved, register_serializable
 from mddf._base.validation import Within
 from mddf._forest.base import Forest
 from mddf.explain import TreeArrays, tree_arrays
@@ -84,7 +84,7 @@ class LeafBoxes:
         np.maximum.at(lower, (rows[~is_upper], feature[~is_upper]), bound[~is_upper])
 
 
-class EForest(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class EForest(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Forest autoencoder: rows become the leaves of the trees, and leaves become rows again.
 
     The code of a row is the leaf of each tree that it ends in. A code is decoded to the box of the
@@ -163,6 +163,9 @@ class EForest(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.max_depth = max_depth
         self.n_jobs = n_jobs
         self.random_state = random_state
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimator_")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -18,6 +18,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from mddf._base.serialization import Saved
 from mddf._base.validation import Within
 from mddf._forest.regressors import CompletelyRandomForestRegressor
 from mddf.representation._leaves import LeafColumns, leaf_indices
@@ -43,7 +44,7 @@ def with_tags_of_forests(tags: Tags) -> Tags:
     return tags
 
 
-class LeafEmbedding(TransformerMixin, BaseEstimator):
+class LeafEmbedding(Saved, TransformerMixin, BaseEstimator):
     """One-hot encoding of the leaves that rows end in.
 
     Each row has a one in the column of the leaf that it ends in, for each tree. A linear model on
@@ -125,6 +126,9 @@ class LeafEmbedding(TransformerMixin, BaseEstimator):
         self.sparse_output = sparse_output
         self.n_jobs = n_jobs
         self.random_state = random_state
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimator_")
 
     def __sklearn_tags__(self) -> Tags:
         return with_tags_of_forests(super().__sklearn_tags__())

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
+from mddf._base.serialization import Saved
 from mddf._base.validation import Within
 from mddf.representation._embedding import fit_forest, with_tags_of_forests
 from mddf.representation._leaves import LeafColumns, leaf_indices
@@ -21,7 +22,9 @@ from mddf.representation._leaves import LeafColumns, leaf_indices
 _LEAST_EIGENVALUE = 1e-10
 
 
-class ForestKernelEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class ForestKernelEmbedding(
+    Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """Leading eigenvectors of a forest's kernel, with extension to new rows.
 
     The kernel of two rows is the mean over the trees of 1 divided by the number of training rows
@@ -111,6 +114,9 @@ class ForestKernelEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         self.forest = forest
         self.n_jobs = n_jobs
         self.random_state = random_state
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimator_")
 
     def __sklearn_tags__(self) -> Tags:
         return with_tags_of_forests(super().__sklearn_tags__())

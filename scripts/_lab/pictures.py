@@ -89,6 +89,8 @@ def curves(rows, x, quantities, by="method", *, heights=None, width=3.2):
     n_fit = max(1, int(figure.get_size_inches()[0] / (0.65 + 0.095 * longest)))
     n_rows = -(-len(lines) // min(6, n_fit))
     ncols = -(-len(lines) // n_rows)  # as many in each row of the legend
+    # A legend of many rows gets room of its own, so that the axes keep theirs.
+    figure.set_figheight(figure.get_figheight() + 0.3 * max(0, n_rows - 2))
     title = by if by != "method" else None
     handles = axes[0, 0].get_legend_handles_labels()
     figure.legend(*handles, loc="outside upper center", ncols=ncols, title=title)

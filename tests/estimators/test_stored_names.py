@@ -54,6 +54,7 @@ PACKAGES = [
     "mddf.datasets",
     "mddf.explain",
     "mddf.export",
+    "mddf.representation",
 ]
 PUBLIC = [
     (package, name) for package in PACKAGES for name in importlib.import_module(package).__all__

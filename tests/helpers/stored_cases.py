@@ -33,6 +33,7 @@ from mddf import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from mddf.representation import EForest, ForestKernelEmbedding, LeafEmbedding
 
 WORDS, NUMBERS = labels(), table("numbers")
 TARGETS = NUMBERS[:, 3]
@@ -191,6 +192,12 @@ def _within_others():
     yield "calibrated", CalibratedClassifierCV(forest, cv=2), NUMBERS, WORDS, {}
 
 
+def _representations():
+    yield "leaf embedding", LeafEmbedding(**SMALL, sparse_output=False), NUMBERS, WORDS, {}
+    yield "kernel embedding", ForestKernelEmbedding(**SMALL), NUMBERS, WORDS, {}
+    yield "eforest", EForest(**SMALL), NUMBERS, WORDS, {}
+
+
 FITS = {
     name: rest
     for cases in (
@@ -200,6 +207,7 @@ FITS = {
         _boosting,
         _gradient_boosting,
         _scanners,
+        _representations,
         _within_others,
     )
     for name, *rest in cases()
