@@ -83,8 +83,8 @@ class ArcGVClassifier(BaseMarginBoosting):
     Notes
     -----
     A negative smallest margin counts as 0. The step would otherwise be infinite in the second
-    round, in which the smallest margin is -1 unless the first learner has no error. The rounds
-    are those of AdaBoost until the vote separates the classes. On rows that no vote separates,
+    round, in which the smallest margin is -1 unless the first learner has no error. Until the vote
+    separates the classes, the rounds are the same as in AdaBoost. On rows that no vote separates,
     arc-gv is AdaBoost.
 
     References

@@ -82,7 +82,7 @@ class ODMClassifier(Saved, ClassifierMixin, BaseEstimator):
     scale. More than two classes are handled one against the rest; the paper's margin over the
     best other class makes the upper constraint non-convex.
 
-    The last digits of the coefficients depend on the processor, as those of LAPACK do.
+    The last digits of the coefficients depend on the processor, since LAPACK solves the systems.
 
     References
     ----------
@@ -310,4 +310,4 @@ class _Problem:
         if self.penalised[-1] == 0:
             # Without a row outside the band, the intercept has no curvature.
             hessian[-1, -1] += 1e-12 * (1 + self.factor)
-        return np.linalg.solve(hessian, -gradient)
+        return np.asarray(np.linalg.solve(hessian, -gradient), np.float64)

@@ -71,7 +71,7 @@ class TreeSource:
         self._used_compete = max_depth > 1
 
     def best(self, signed_weight: FloatArray) -> Candidate | None:
-        """See `LearnerSource`."""
+        """Return the best learner for weights times labels."""
         edges = self._used.edges(signed_weight) if self._used_compete else np.empty(0)
         k = self._used.choose(*self._search.best(signed_weight), np.abs(edges))
         if k is None:
@@ -89,7 +89,7 @@ class FixedSource:
         self._entry: dict[int, int] = {}
 
     def best(self, signed_weight: FloatArray) -> Candidate | None:
-        """See `LearnerSource`."""
+        """Return the best learner for weights times labels."""
         if len(self._votes) == 0:
             return None
         size = np.abs(_core.learner_edges(self._votes, signed_weight))

@@ -339,8 +339,8 @@ def l1_linf_margin_bound(
 
     Notes
     -----
-    The notes on AdaBoost (theorem 3) leave the constants open; these are those of Massart's lemma
-    over the 2 d functions that are a single feature or its negative.
+    The notes on AdaBoost (theorem 3) leave the constants open. The constants here follow from
+    Massart's lemma for the 2 d functions that are a single feature or its negative.
 
     Examples
     --------

@@ -344,7 +344,7 @@ def _sign_batches(
         bits = np.arange(n_samples)
         for first in range(0, 2**n_samples, batch):
             numbers = np.arange(first, min(first + batch, 2**n_samples))
-            yield 2.0 * ((numbers[:, None] >> bits) & 1) - 1
+            yield _as_signs((numbers[:, None] >> bits) & 1)
         return
     # The standard error needs two draws.
     check_number("n_draws", n_draws, 2)
@@ -353,7 +353,12 @@ def _sign_batches(
     random = check_random_state(random_state)
     for first in range(0, int(n_draws), batch):
         size = min(batch, int(n_draws) - first)
-        yield 2.0 * random.randint(0, 2, size=(size, n_samples)) - 1
+        yield _as_signs(random.randint(0, 2, size=(size, n_samples)))
+
+
+def _as_signs(bits: NDArray[np.int64]) -> NDArray[np.float64]:
+    """-1 for 0 and +1 for 1."""
+    return np.asarray(2 * bits - 1, np.float64)
 
 
 def _estimate(suprema: NDArray[np.float64], *, is_exact: bool) -> ComplexityEstimate:
