@@ -79,6 +79,9 @@ def test_protocol_of_quadboost(script):
     grids = {name: tuple(map(len, run.algorithm(name, False)[:2])) for name in run.METHODS}
     assert grids["QuadBoost-L2"] == grids["QuadBoost-Linf"] == (10, 10)
     assert grids["AdaBoost"] == grids["QuadBoost"] == (1, 10)
+    means, sums = (run.algorithm(name, False)[0] for name in ("QuadBoost-L2", run.SUM))
+    np.testing.assert_allclose(np.divide(means, sums), 500)
+    assert run.SUM not in run.parse([]).methods
     whole, cut = (run.algorithm("AdaBoost", False, most)[1] for most in (10**6, 50_000))
     np.testing.assert_array_equal(cut, whole[whole <= 50_000])
     assert (whole[0], whole[-1], cut[-1]) == (100, 10**6, 46416)
