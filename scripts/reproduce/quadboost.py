@@ -223,7 +223,7 @@ def notes(options):
 
 study = Study(
     globals(), "quadboost", "set=datasets method=methods seed=seed",
-    ("seed", "quick", "adaboost_rounds", "encoding"), 
+    ("seed", "quick", "adaboost_rounds", "encoding"),
     checks={"encoding": ENCODINGS, "methods": tuple(METHODS)},
     datasets=SETS, methods=PUBLISHED, seed=0, adaboost_rounds=10**6, encoding="indicators",
     quick={"datasets": ["breast_cancer", "wine", "digits"]},
