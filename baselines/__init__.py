@@ -6,18 +6,24 @@ For practical use, `mddf.GradientBoostingClassifier` is better than the boosting
 from mddf._base.serialization import publish
 
 from .adaboost import AdaBoostClassifier
+from .adaboost_rho import AdaBoostRhoClassifier
+from .arc_gv import ArcGVClassifier
 from .deepboost import DeepBoostClassifier
 from .gcforest import GCForestClassifier
 from .lpboost import LPBoostClassifier
+from .odm import ODMClassifier
 from .quadboost import QuadBoostClassifier
 from .scanning import MultiGrainedScanner
 
 __all__ = [
     "AdaBoostClassifier",
+    "AdaBoostRhoClassifier",
+    "ArcGVClassifier",
     "DeepBoostClassifier",
     "GCForestClassifier",
     "LPBoostClassifier",
     "MultiGrainedScanner",
+    "ODMClassifier",
     "QuadBoostClassifier",
 ]
 

@@ -18,6 +18,8 @@ from pathlib import Path
 import numpy as np
 from mddf.baselines import (
     AdaBoostClassifier,
+    AdaBoostRhoClassifier,
+    ArcGVClassifier,
     DeepBoostClassifier,
     GCForestClassifier,
     LPBoostClassifier,
@@ -353,6 +355,8 @@ def _boosting() -> dict[str, Case]:
         "adaboost, early stopping": partial(
             AdaBoostClassifier, 40, early_stopping=True, random_state=0
         ),
+        "adaboost-rho": partial(AdaBoostRhoClassifier, 15, rho=0.05),
+        "arc-gv": partial(ArcGVClassifier, 10, max_depth=3),
         "deepboost, exponential": partial(DeepBoostClassifier, 15),
         "deepboost, logistic": partial(DeepBoostClassifier, 10, loss="logistic", max_depth=2),
         "deepboost, stumps": partial(DeepBoostClassifier, 10, hypotheses="stumps"),

@@ -9,6 +9,32 @@ from mddf.analysis._bounds import (
     margin_distribution_bound,
     quadboost_bound,
 )
+from mddf.analysis._capacity_bounds import (
+    l1_linf_margin_bound,
+    l2_l2_margin_bound,
+    massart_complexity,
+    rademacher_margin_bound,
+    tree_vc_dimension,
+    vc_bound,
+    vote_complexity,
+    vote_vc_dimension,
+)
+from mddf.analysis._complexity import (
+    ComplexityEstimate,
+    kernel_rademacher_bounds,
+    leaf_rademacher_complexity,
+    partition_complexity,
+    rademacher_complexity,
+    tree_rademacher_complexity,
+)
+from mddf.analysis._diversity import (
+    Diversity,
+    ErrorAmbiguity,
+    diversity,
+    error_ambiguity,
+    layer_diversity,
+)
+from mddf.analysis._losses import BandMarginLoss, ObjectiveValue, odm_objective
 from mddf.analysis._margins import MarginReport, classifier_margins, margin_report
 from mddf.analysis._significance import (
     discordant_counts,
@@ -16,21 +42,51 @@ from mddf.analysis._significance import (
     probability_better,
     sign_test,
 )
+from mddf.analysis._training_bounds import (
+    QuadBoostTrainingBounds,
+    margin_error_training_bound,
+    quadboost_training_bounds,
+)
 
 __all__ = [
+    "BandMarginLoss",
+    "ComplexityEstimate",
+    "Diversity",
+    "ErrorAmbiguity",
     "MarginReport",
+    "ObjectiveValue",
+    "QuadBoostTrainingBounds",
     "adaboost_training_bounds",
     "classifier_margins",
     "deepboost_bound",
     "discordant_counts",
+    "diversity",
+    "error_ambiguity",
     "finite_class_margin_bound",
+    "kernel_rademacher_bounds",
+    "l1_linf_margin_bound",
+    "l2_l2_margin_bound",
+    "layer_diversity",
+    "leaf_rademacher_complexity",
     "log_n_trees",
     "margin_distribution_bound",
+    "margin_error_training_bound",
     "margin_report",
+    "massart_complexity",
+    "odm_objective",
+    "partition_complexity",
     "poisson_binomial_test",
     "probability_better",
     "quadboost_bound",
+    "quadboost_training_bounds",
+    "rademacher_complexity",
+    "rademacher_margin_bound",
     "sign_test",
+    "tree_rademacher_complexity",
+    "tree_vc_dimension",
+    "vc_bound",
+    "vote_complexity",
+    "vote_vc_dimension",
 ]
 
 publish(globals())

@@ -34,6 +34,7 @@ HELP = {
     "data_home": "folder with the files of the data sets",
     "datasets": "names of data sets of mddf.datasets",
     "drop": "columns to leave out",
+    "encoding": "how categories become numbers, and many classes two",
     "engines": "engines that run the workers",
     "estimator": "model that makes the features (default: mddf, or deepforest for regression)",
     "features": "input of the methods: the table, the features of a cascade, or both",

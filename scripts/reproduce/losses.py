@@ -13,6 +13,7 @@ import numpy as np
 from _lab import cli, pictures
 
 from mddf._ensemble.margin_loss import margin_loss
+from mddf.analysis import BandMarginLoss
 
 
 def parse(argv=None):
@@ -21,13 +22,6 @@ def parse(argv=None):
     checks = dict.fromkeys(names, below_1)
     names |= {"format": ["png", "pdf"], "no_titles": False}
     return cli.Parser(__doc__, "losses", checks=checks, **names).read(argv)
-
-
-def band_loss(z, theta, mu):
-    """The paper's Equation 51."""
-    below = np.square(z - 1 + theta) / (1 - theta) ** 2
-    above = mu * np.square(z - 1 - theta) / (1 + theta) ** 2
-    return np.where(z <= 1 - theta, below, np.where(z > 1 + theta, above, 0.0))
 
 
 def main(argv=None):
@@ -39,7 +33,7 @@ def main(argv=None):
         r"hinge, $\max(1 - z, 0)$": (2, lambda z: np.maximum(1 - z, 0)),
         rf"$\ell_{{md}}$, $r={r:g}$, $\mu={mu:g}$": (1, lambda z: margin_loss(z, r, mu)),
         rf"$\ell_{{md}}$ with band, $\theta={theta:g}$, $\mu={mu:g}$": (
-            2, lambda z: band_loss(z, theta, mu),
+            2, BandMarginLoss(theta, mu).value,
         ),
     }  # fmt: skip
     figure, ((axis,),) = pictures.panels([3.9], 1, 5.2)

@@ -8,6 +8,8 @@ import pytest
 from made_models import TABLES, frame_table, labels_of, number_table, table_with_missing
 from mddf.baselines import (
     AdaBoostClassifier,
+    AdaBoostRhoClassifier,
+    ArcGVClassifier,
     DeepBoostClassifier,
     LPBoostClassifier,
     QuadBoostClassifier,
@@ -34,6 +36,8 @@ MODELS = [
     DeepBoostClassifier(6, loss="exponential", max_depth=3),
     QuadBoostClassifier(n_estimators=20),
     LPBoostClassifier(nu=0.4, n_estimators=6),
+    ArcGVClassifier(8),
+    AdaBoostRhoClassifier(5, max_depth=3),
 ]
 
 

@@ -5,10 +5,13 @@ import functools
 import numpy as np
 from mddf.baselines import (
     AdaBoostClassifier,
+    AdaBoostRhoClassifier,
+    ArcGVClassifier,
     DeepBoostClassifier,
     GCForestClassifier,
     LPBoostClassifier,
     MultiGrainedScanner,
+    ODMClassifier,
     QuadBoostClassifier,
 )
 from scipy import sparse
@@ -152,6 +155,8 @@ def _deep_forests():
 def _boosting():
     for Boosting in (
         AdaBoostClassifier,
+        AdaBoostRhoClassifier,
+        ArcGVClassifier,
         DeepBoostClassifier,
         LPBoostClassifier,
         QuadBoostClassifier,
@@ -165,6 +170,7 @@ def _boosting():
                 yield f"{Boosting.__name__}, {name}", given, NUMBERS, WORDS == "setosa", {}
     fits = AdaBoostClassifier(3, estimator=LogisticRegression())
     yield "AdaBoost, fits of an estimator", fits, NUMBERS, WORDS, {}
+    yield "ODM", ODMClassifier(), NUMBERS, WORDS, {}
 
 
 def _gradient_boosting():

@@ -1,5 +1,7 @@
 """What the studies of DeepBoost's and QuadBoost's papers compute."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -77,9 +79,41 @@ def test_protocol_of_quadboost(script):
     grids = {name: tuple(map(len, run.algorithm(name, False)[:2])) for name in run.METHODS}
     assert grids["QuadBoost-L2"] == grids["QuadBoost-Linf"] == (10, 10)
     assert grids["AdaBoost"] == grids["QuadBoost"] == (1, 10)
+    means, sums = (run.algorithm(name, False)[0] for name in ("QuadBoost-L2", run.SUM))
+    np.testing.assert_allclose(np.divide(means, sums), 500)
+    assert run.SUM not in run.parse([]).methods
     whole, cut = (run.algorithm("AdaBoost", False, most)[1] for most in (10**6, 50_000))
     np.testing.assert_array_equal(cut, whole[whole <= 50_000])
     assert (whole[0], whole[-1], cut[-1]) == (100, 10**6, 46416)
+
+
+@pytest.mark.parametrize(
+    ("name", "y", "codes", "nearest"),
+    [
+        ("balance", ["L", "B", "R", "R"], [0, 1, 1], [0, 1, 1]),
+        ("optdigits", [0, 3, 8, 9], [0, 1, 0, 1], [0, 1, 0, 1]),
+        ("zoo", [1, 1, 2, 4], [1, 1, 0, 0], [1, 1, 0, 0]),
+        ("flags", [0, 0, 1, 3], [1, 1, 0, 0], [0, 0, 1, 1]),
+        ("glass", [2, 2, 3, 7], [1, 1, 0, 0], [0, 0, 1, 0]),
+        ("car", ["unacc", "good", "unacc", "unacc"], [1, 0, 1, 1], [1, 0, 1, 1]),
+    ],
+)
+def test_encodings_of_quadboost(script, monkeypatch, name, y, codes, nearest):
+    run = script("reproduce.quadboost")
+    X = pd.DataFrame({"a": ["low", "high", "med", "low"], "b": ["2", "3", "4", "5more"]})
+    X = X.astype("category")
+    found = SimpleNamespace(X=X, y=np.array(y))
+    monkeypatch.setattr(run.data, "load", lambda source, download=True: found)
+    rows, labels = run.read(name, "codes")
+    assert labels.tolist() == codes
+    assert run.read(name, "nearest")[1].tolist() == nearest
+    # Sorted words: high, low, med.
+    kept = [0, 2, 3] if name == "balance" else range(4)
+    assert rows[:, 0].tolist() == [[1, 0, 2, 1][i] for i in kept]
+    if name == "car":
+        assert run.read(name, "nearest")[0][:, 0].tolist() == [0, 2, 1, 0]
+    if name != "balance":
+        assert run.read(name, "indicators")[0].shape == (4, 7)
 
 
 def test_tables_of_quadboost(script):
@@ -93,8 +127,12 @@ def test_tables_of_quadboost(script):
     assert both + found["prob_row_better"]["LPBoost", "AdaBoost"] == pytest.approx(1)
     assert found["prob_row_better"]["AdaBoost", "AdaBoost"] == 0.5
     frame = pd.DataFrame(rows).assign(seconds=1.0, fit_seconds=1.0, risk=0.25)
-    one, two = run.report(frame, None)
+    one, gaps, two = run.report(frame, None)
     assert one.shown.loc["wine", "AdaBoost"] == "0.250 (0.045)"  # the published risk on wine
     assert two.shown.loc["LPBoost", "AdaBoost"].endswith("(0.42)")
-    (one,) = run.report(frame.iloc[[0, 3]], None)  # no set has both
+    deviation = np.sqrt(2 * 0.1475 * 0.8525 / 4)
+    assert gaps.data.loc[0, "AdaBoost"] == pytest.approx((0.25 - 0.045) / deviation)
+    assert gaps.shown.loc["wine", "test rows"] == "4"
+    assert gaps.shown.loc["x", "AdaBoost"] == ""  # a set that the paper does not have
+    one, _ = run.report(frame.iloc[[0, 3]], None)  # no set has both
     assert one.shown.loc["wine", "LPBoost"] == ""

@@ -351,7 +351,7 @@ def test_tables_are_drawn_too(script, tmp_path):
 def test_losses(script, tmp_path, capsys):
     plot = script("reproduce.losses")
     z = np.linspace(-1, 2, 13)
-    band = plot.band_loss(z, 0.2, 0.1)
+    band = plot.BandMarginLoss(0.2, 0.1).value(z)
     assert band[z <= 0].min() >= 1  # they bound the 0-1 loss
     assert plot.margin_loss(z, 0.9, 0.1)[z <= 0].min() >= 1
     inside = (z > 0.8) & (z <= 1.2)

@@ -1,0 +1,217 @@
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mddf.baselines import GCForestClassifier
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.ensemble import GradientBoostingClassifier as ScikitBoosting
+from sklearn.ensemble import RandomForestClassifier as ScikitForest
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import cohen_kappa_score
+
+from mddf import (
+    DeepForestClassifier,
+    GradientBoostingClassifier,
+    MDDFClassifier,
+    RandomForestClassifier,
+)
+from mddf.analysis import diversity, error_ambiguity, layer_diversity
+
+
+@given(st.integers(0, 10**6), st.booleans(), st.booleans())
+@settings(max_examples=30, deadline=None)
+def test_error_is_mean_error_minus_ambiguity(seed, weighted, vectors):
+    random = np.random.default_rng(seed)
+    shape = (4, 9, 3) if vectors else (4, 9)
+    predictions = random.normal(size=shape)
+    targets = random.normal(size=shape[1:])
+    weights = random.random(4) if weighted else None
+    rows = random.random(9) if weighted else None
+    parts = error_ambiguity(predictions, targets, weights=weights, sample_weight=rows)
+    assert parts.error == pytest.approx(parts.mean_error - parts.ambiguity)
+    # In plain Python.
+    w = np.ones(4) / 4 if weights is None else weights / weights.sum()
+    r = np.ones(9) / 9 if rows is None else rows / rows.sum()
+    error = ambiguity = 0.0
+    for i in range(9):
+        mean = sum(w[k] * predictions[k, i] for k in range(4))
+        error += r[i] * np.sum((mean - targets[i]) ** 2)
+        ambiguity += r[i] * sum(w[k] * np.sum((predictions[k, i] - mean) ** 2) for k in range(4))
+    assert parts.error == pytest.approx(error)
+    assert parts.ambiguity == pytest.approx(ambiguity)
+    assert w @ parts.member_error == pytest.approx(parts.mean_error)
+    assert w @ parts.member_ambiguity == pytest.approx(parts.ambiguity)
+
+
+def random_vectors(seed, n_members, n_samples=30, n_classes=3):
+    random = np.random.default_rng(seed)
+    labels = random.integers(0, n_classes, n_samples)
+    scores = random.dirichlet(np.ones(n_classes), size=(n_members, n_samples))
+    scores[:, np.arange(n_samples), labels] += 0.2
+    return scores / scores.sum(axis=2, keepdims=True), labels
+
+
+@given(st.integers(0, 10**6), st.integers(2, 5))
+@settings(max_examples=20, deadline=None)
+def test_measures_in_plain_python(seed, n_members):
+    probabilities, labels = random_vectors(seed, n_members)
+    got = diversity(probabilities, labels)
+    predicted = probabilities.argmax(axis=2)
+    right = predicted == labels
+    pairs = list(itertools.combinations(range(n_members), 2))
+    assert got.disagreement == pytest.approx(
+        np.mean([np.mean(predicted[a] != predicted[b]) for a, b in pairs])
+    )
+    oracle = np.mean([np.mean(right[a] != right[b]) for a, b in pairs])
+    assert got.oracle_disagreement == pytest.approx(oracle)
+    assert got.double_fault == pytest.approx(
+        np.mean([np.mean(~right[a] & ~right[b]) for a, b in pairs])
+    )
+    q, phi = [], []
+    for a, b in pairs:
+        n11, n00 = np.sum(right[a] & right[b]), np.sum(~right[a] & ~right[b])
+        n10, n01 = np.sum(right[a] & ~right[b]), np.sum(~right[a] & right[b])
+        if n11 * n00 + n01 * n10:
+            q.append((n11 * n00 - n01 * n10) / (n11 * n00 + n01 * n10))
+        if 0 < right[a].mean() < 1 and 0 < right[b].mean() < 1:
+            phi.append(np.corrcoef(right[a], right[b])[0, 1])
+    assert got.q_statistic == pytest.approx(np.mean(q))
+    assert got.correlation == pytest.approx(np.mean(phi))
+    accuracy = right.mean()
+    share = right.mean(axis=0)
+    variance = np.mean(share * (1 - share))
+    assert got.kohavi_wolpert_variance == pytest.approx(variance)
+    assert variance == pytest.approx((n_members - 1) / (2 * n_members) * oracle)
+    kappa = 1 - oracle / (2 * accuracy * (1 - accuracy))
+    assert got.kappa == pytest.approx(kappa)
+    n_right = right.sum(axis=0)
+    largest = n_members - int(np.ceil(n_members / 2))
+    entropy = np.mean(np.minimum(n_right, n_members - n_right)) / largest
+    assert got.entropy == pytest.approx(entropy)
+    np.testing.assert_allclose(got.member_accuracy, right.mean(axis=1))
+    right = probabilities.mean(axis=0).argmax(axis=1) == labels
+    assert got.accuracy == pytest.approx(right.mean())
+
+
+def test_two_members_of_equal_accuracy_have_cohens_kappa():
+    right = np.array([[1, 1, 1, 0, 0, 1, 0, 1], [1, 1, 0, 1, 0, 1, 1, 0]])
+    probabilities = np.stack([1 - right, right], axis=2).astype(float)
+    got = diversity(probabilities, np.ones(8, int))
+    assert got.kappa == pytest.approx(cohen_kappa_score(*right))
+
+
+def test_weights_count_as_copies():
+    probabilities, labels = random_vectors(0, 3)
+    weight = np.arange(30) % 3
+    weighted = diversity(probabilities, labels, sample_weight=weight).summary()
+    copies = np.repeat(np.arange(30), weight)
+    copied = diversity(probabilities[:, copies], labels[copies]).summary()
+    assert weighted == pytest.approx(copied)
+
+
+def test_extremes():
+    same = diversity(np.tile([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], (3, 1, 1)), [0, 1, 1])
+    assert same.disagreement == same.entropy == 0
+    assert same.decomposition.ambiguity < 1e-30
+    assert (same.kappa, same.correlation) == pytest.approx((1, 1))
+    alone = diversity([[[0.9, 0.1], [0.7, 0.3]]], [0, 1])
+    assert np.isnan([alone.disagreement, alone.q_statistic, alone.kappa, alone.entropy]).all()
+    assert alone.accuracy == 0.5
+
+
+@pytest.fixture(scope="module")
+def iris():
+    X, codes = load_iris(return_X_y=True)
+    return X, np.array(["setosa", "versicolor", "virginica"])[codes]
+
+
+SMALL = {"n_estimators": 4, "n_layers": 3, "random_state": 0}
+
+
+@pytest.mark.parametrize(("Model", "n_forests"), [(MDDFClassifier, 4), (GCForestClassifier, 8)])
+def test_layers_of_a_cascade(Model, n_forests, iris):
+    X, y = iris
+    model = Model(**SMALL, early_stopping=False)
+    model = model.fit(X[::2], y[::2])
+    layers = layer_diversity(model, X[1::2], y[1::2], n_jobs=2)
+    assert len(layers) == 3
+    codes = np.searchsorted(model.classes_, y[1::2])
+    truth = np.eye(3)[codes]
+    # The first layer's mean over its forests is what the cascade predicts after one layer.
+    first = next(model.staged_predict_proba(X[1::2]))
+    error = np.mean(((first - truth) ** 2).sum(axis=1))
+    assert layers[0].decomposition.error == pytest.approx(error, abs=1e-9)
+    for layer in layers:
+        parts = layer.decomposition
+        assert parts.error == pytest.approx(parts.mean_error - parts.ambiguity)
+        assert len(layer.member_accuracy) == len(parts.member_error) == n_forests
+
+
+def test_layers_of_a_deep_forest(iris):
+    X, y = iris
+    model = DeepForestClassifier(
+        n_estimators=3, n_layers=2, cv=2, members=["random", "linear", "linear"], random_state=0
+    ).fit(X[::2], y[::2])
+    layers = layer_diversity(model, X[1::2], y[1::2])
+    assert all(len(layer.member_accuracy) >= 2 for layer in layers)
+
+
+@pytest.mark.parametrize("Forest", [RandomForestClassifier, ScikitForest])
+def test_trees_of_a_forest(Forest):
+    X, y = load_breast_cancer(return_X_y=True)
+    forest = Forest(6, random_state=0).fit(X[::2], y[::2])
+    (trees,) = layer_diversity(forest, X[1::2], y[1::2])
+    probabilities = forest.predict_proba(X[1::2])
+    truth = np.eye(2)[y[1::2]]
+    error = np.mean(((probabilities - truth) ** 2).sum(axis=1))
+    assert trees.decomposition.error == pytest.approx(error)
+    assert trees.accuracy == pytest.approx(forest.score(X[1::2], y[1::2]), abs=0.02)
+    assert 0 < trees.disagreement < 0.5
+
+
+def test_models_that_have_no_members(iris):
+    X, y = iris
+    with pytest.raises(TypeError, match="model must have layers or estimators_; got LogisticReg"):
+        layer_diversity(LogisticRegression(max_iter=500).fit(X, y), X, y)
+    with pytest.raises(TypeError, match="model must have layers with several members; got Grad"):
+        layer_diversity(GradientBoostingClassifier(max_iter=2).fit(X, y), X, y)
+    trees_of_numbers = ScikitBoosting(n_estimators=2).fit(X, y)
+    with pytest.raises(TypeError, match="model must have estimators_ with predict_proba; got Gr"):
+        layer_diversity(trees_of_numbers, X, y)
+    with pytest.raises(NotFittedError, match="model must be a fitted classifier, with classes_"):
+        layer_diversity(MDDFClassifier(), X, y)
+    forest = RandomForestClassifier(2).fit(X, np.column_stack([y, y]))
+    with pytest.raises(ValueError, match="model must have one output; got a RandomForest"):
+        layer_diversity(forest, X, y)
+    with pytest.raises(ValueError, match="y must hold labels seen in fit"):
+        layer_diversity(RandomForestClassifier(2).fit(X, y), X, np.full(150, "rose"))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: error_ambiguity([1.0], [1.0]), r"predictions must have shape .* got \(1,\)"),
+        (lambda: error_ambiguity([[1.0]], [1.0, 2.0]), r"targets must have the shape .* \(2,\)"),
+        (
+            lambda: error_ambiguity([[1.0]], [1.0], weights=[-1.0]),
+            "weights must be finite and >= 0; got -1",
+        ),
+        (
+            lambda: error_ambiguity([[1.0]], [1.0], weights=[0.0]),
+            "weights must have an entry above 0",
+        ),
+        (
+            lambda: error_ambiguity([[1.0]], [1.0], sample_weight=[1.0, 2.0]),
+            r"sample_weight must have shape \(1,\); got \(2,\)",
+        ),
+        (lambda: diversity([[0.5, 0.5]], [0]), r"probabilities must have shape .* got \(1, 2\)"),
+        (lambda: diversity([[[0.5, 0.5]]], [2]), "labels must lie between 0 and 1; got 2"),
+        (lambda: diversity([[[0.5, 0.5]]], [0.0]), "labels must be integers of shape"),
+    ],
+)
+def test_refusals(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
