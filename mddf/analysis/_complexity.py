@@ -33,6 +33,12 @@ class ComplexityEstimate:
         Standard error of the mean; 0 if all sign vectors were tried.
     n_draws : int
         Number of sign vectors.
+
+    Examples
+    --------
+    >>> from mddf.analysis import ComplexityEstimate
+    >>> ComplexityEstimate(value=0.1, standard_error=0.01, n_draws=1000).upper
+    0.12000000000000001
     """
 
     value: float

@@ -32,6 +32,13 @@ class ErrorAmbiguity:
         Weighted mean of the members' squared distances from the ensemble.
     member_error, member_ambiguity : array of shape (n_members,)
         Both parts by member.
+
+    Examples
+    --------
+    >>> from mddf.analysis import error_ambiguity
+    >>> parts = error_ambiguity([[0.0, 1.0], [1.0, 1.0]], targets=[0.0, 1.0])
+    >>> parts.error == parts.mean_error - parts.ambiguity
+    True
     """
 
     error: float
@@ -147,6 +154,14 @@ class Diversity:
     entropy : float
         Mean over samples of min(l, L - l) / (L - ceil(L / 2)) if l of L members are right; 1 for
         the largest diversity.
+
+    Examples
+    --------
+    >>> from mddf.analysis import diversity
+    >>> members = [[[0.8, 0.2], [0.6, 0.4]], [[0.7, 0.3], [0.2, 0.8]]]
+    >>> measures = diversity(members, labels=[0, 1])
+    >>> measures.double_fault, measures.oracle_disagreement
+    (0.0, 0.5)
     """
 
     decomposition: ErrorAmbiguity

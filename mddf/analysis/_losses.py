@@ -201,6 +201,15 @@ class ObjectiveValue(NamedTuple):
         The objective.
     gradient : array
         Its derivatives by the parameters.
+
+    Examples
+    --------
+    >>> from scipy.optimize import minimize
+    >>> from mddf.analysis import odm_objective
+    >>> X, y = [[1.0], [-2.0]], [1, -1]
+    >>> found = minimize(lambda coef: odm_objective(coef, X, y), [0.0], jac=True)
+    >>> bool(found.success)
+    True
     """
 
     value: float

@@ -74,6 +74,13 @@ class QuadBoostTrainingBounds(NamedTuple):
         Quadratic risk after all rounds.
     rate : float
         1 - T gamma^2.
+
+    Examples
+    --------
+    >>> from mddf.analysis import quadboost_training_bounds
+    >>> bounds = quadboost_training_bounds([0.6, -0.3])
+    >>> bool(bounds.risk < bounds.rate)
+    True
     """
 
     risk: float
