@@ -309,7 +309,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         self.member_scores_ = np.stack(trace.member_scores)
         self.exponent_ = model.calibration.exponent
         self.label_smoothing_ = model.calibration.label_smoothing
-        self.oof_probabilities_ = model.calibration(trace.probabilities)
+        self.oof_probabilities_ = np.minimum(model.calibration(trace.probabilities), 1.0)
 
     def _build_stages(self) -> FittedStages:
         return self._cascade.stages(self._binner)

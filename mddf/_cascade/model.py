@@ -89,4 +89,6 @@ class CascadeModel:
             )
             for layer, alphas in zip(self.layers, self.alphas, strict=True)
         ]
-        return FittedStages(binner, stages, layout.n_columns, calibration=self.calibration)
+        return FittedStages(
+            binner, stages, layout.n_columns, calibration=self.calibration, is_at_most_one=True
+        )

@@ -187,6 +187,9 @@ class FittedStages:
     link: Link | None = None
     # Largest absolute value in the input of members other than forests.
     largest: float | None = None
+    # Whether predictions are cut at 1: a weighted mean of ones can exceed 1 by a bit, which
+    # metrics of scikit-learn refuse.
+    is_at_most_one: bool = False
 
     @property
     def members(self) -> list[StageMember]:
@@ -293,7 +296,8 @@ class FittedStages:
             return self.link.predicted(average).reshape(len(average), -1)
         if self.units is not None:
             return self.units.restore(average)
-        return self.calibration(average)
+        calibrated = self.calibration(average)
+        return np.minimum(calibrated, 1.0) if self.is_at_most_one else calibrated
 
     def predict(self, rows: EncodedRows, n_jobs: int | None = None) -> np.ndarray:
         """Predictions for some rows; see `run`."""

@@ -271,6 +271,20 @@ def test_onnx_of_screened_cascades():
     np.testing.assert_allclose(probabilities, model.predict_proba(X), atol=1e-9)
 
 
+def test_probabilities_do_not_exceed_one():
+    # Coefficients whose weighted mean of ones is 1.0000000000000002.
+    X, y = three_classes()
+    model = MDDFClassifier(
+        6,
+        n_estimators=3,
+        alpha=lambda margins, alphas, weight: np.append(alphas, 0.1 * (len(alphas) + 1)),
+        early_stopping=False,
+        random_state=0,
+    ).fit(X, y)
+    assert model.predict_proba(X + 0.01).max() <= 1
+    assert model.oof_probabilities_.max() <= 1
+
+
 def test_named_relatives():
     model = GCForestClassifier.named("gcForestCS", n_layers=2)
     assert model.rules.screening == AccuracyScreening(3.0)
