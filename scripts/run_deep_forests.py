@@ -157,7 +157,8 @@ def cell(options, set, condition, seed, method):
 
 OVERVIEW = """
 condition method sets rank_of_accuracy=accuracy_rank:.2f accuracy=accuracy:.2%
-rank_of_log-loss=log_loss_rank:.2f log-loss=log_loss:.3f median_margin_ratio=ratio:.3f layers=layers:.1f
+rank_of_log-loss=log_loss_rank:.2f log-loss=log_loss:.3f median_margin_ratio=ratio:.3f
+layers=layers:.1f
 fit_s=fit_s:.2f prediction_µs_a_row=predict_us:.0f megabytes=megabytes:.2f
 Holm_p_against_gcForest=p:.2g
 """
