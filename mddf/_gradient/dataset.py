@@ -280,6 +280,6 @@ class BoostingRows:
         if n_copies is not None:
             repeated = np.repeat(np.arange(len(train)), n_copies)
             train = train[repeated]
-            repeats = repeats.of_rows(repeated)
+            repeats = repeats.take(repeated)
             weights = np.ones(len(train))
         return TrainingRows(train, weights, repeats, sees_equal_rows)

@@ -24,27 +24,13 @@ _MOST_EXPANDED = 2**18
 
 @dataclass(frozen=True)
 class Repeats:
-    """Which rows hold the same features.
+    """Groups of rows that hold the same features, called units."""
 
-    Attributes
-    ----------
-    unit : ndarray of int of shape (n_rows,)
-        The number of the combination of features of each row.
-    hashes : ndarray of uint64 of shape (n_rows,)
-        Of features and target.
-    n_units : int
-        Number of different combinations of features.
-    n_samples : float
-        Sum of the weights, or the number of rows.
-    n_columns : int
-        Columns of the table.
-    """
-
-    unit: np.ndarray
-    hashes: np.ndarray
+    unit: np.ndarray  # (n_rows,): number of the unit of each row
+    hashes: np.ndarray  # (n_rows,), uint64: hashes of features and target
     n_units: int
-    n_samples: float
-    n_columns: int
+    n_samples: float  # sum of the weights, or number of rows
+    n_columns: int  # columns of the table
 
     @classmethod
     def from_rows(
@@ -62,8 +48,8 @@ class Repeats:
         n_samples = float(len(y) if weights is None else weights.sum())
         return cls(unit, hashes, len(different), n_samples, codes.shape[1])
 
-    def of_rows(self, rows: np.ndarray) -> Repeats:
-        """The same units for some rows, or for rows that are repeated."""
+    def take(self, rows: np.ndarray) -> Repeats:
+        """The same units for some rows, which may be repeated."""
         return Repeats(
             self.unit[rows], self.hashes[rows], self.n_units, self.n_samples, self.n_columns
         )
@@ -75,7 +61,7 @@ class Repeats:
 
     @property
     def conflict(self) -> bool:
-        """Whether so many equal rows differ in their target that they are no copies."""
+        """Whether too many equal rows differ in their target for them to be copies."""
         n_different = len(np.unique(self.hashes))
         return n_different - self.n_units > _MOST_CONFLICTS * self.n_units
 
@@ -90,12 +76,12 @@ class Repeats:
         return no_other_columns or self.n_samples > _SAMPLES_OF_A_LOOKUP * self.n_units
 
     def first_rows(self) -> np.ndarray:
-        """The first row of each unit, in the order in which they stand."""
+        """First row of each unit, ascending."""
         _, first = np.unique(self.unit, return_index=True)
         return np.sort(first)
 
     def unit_orders(self, seeds: np.ndarray) -> Iterator[np.ndarray]:
-        """Random orders of rows in which those of a unit are next to each other."""
+        """Random orders in which the rows of a unit are next to each other."""
         least = np.full(self.n_units, np.iinfo(np.uint64).max, np.uint64)
         np.minimum.at(least, self.unit, self.hashes)
         for seed in seeds:
@@ -104,10 +90,7 @@ class Repeats:
     def row_orders(
         self, seeds: np.ndarray, weights: np.ndarray | None = None
     ) -> Iterator[np.ndarray]:
-        """Random orders in which every row has a place of its own.
-
-        They depend on what rows hold, and not on where these stand.
-        """
+        """Random orders of single rows, which do not depend on the order of the table."""
         order = np.lexsort((self.hashes,) if weights is None else (weights, self.hashes))
         hashes = self.hashes[order]
         starts = np.flatnonzero(np.append(True, hashes[1:] != hashes[:-1]))

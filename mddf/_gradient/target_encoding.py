@@ -1,12 +1,13 @@
-"""Categories of many levels as numbers: what the targets of their rows are in the mean.
+"""Ordered target statistics: the mean target of a category as a number.
 
-A training row's number comes from the rows before it in a random order, so that its own target is
-not in it (Prokhorenkova et al., "CatBoost: unbiased boosting with categorical features", 2018).
-Rows that are copies of each other share one place in the order, so that no copy sees the target of
-another one.
-There are several orders, and for each a copy of the rows with its numbers: trees are grown on one
-copy after the other, and each copy keeps raw predictions of its own, since those by other orders
-would tell of the target. Other rows get the means of all training rows.
+The number of a training row comes from the rows before it in a random order, so that it does not
+contain the row's own target (Prokhorenkova et al., "CatBoost: unbiased boosting with categorical
+features", 2018). Copies of a row share one place in the order, so that no copy contains the target
+of another one.
+
+There are several orders, and a copy of the training rows for each. Trees are grown on one copy
+after the other. Each copy has its own raw predictions, since the predictions of other orders
+contain the target. New rows get the means of all training rows.
 """
 
 from __future__ import annotations
@@ -24,41 +25,35 @@ from mddf._binning.high_cardinality import CategoryLevels
 from mddf._gradient.repeats import Repeats
 from mddf._targets.weights import whole_weights
 
-# Columns of fewer levels are split by sets.
+# Columns with fewer levels are split by sets of levels instead. Not tuned.
 FEWEST_LEVELS = 32
-# Orders, of which there are fewer if rows are more than a fourth of so many.
-_MOST_ORDERS, _MANY_COPIES = 4, 2**20
-# Columns whose pairs have statistics, those of the most levels; and classes that have, the most
-# frequent ones.
-_MOST_PAIRED, _MOST_OUTPUTS = 10, 8
-# Rows at the mean of all targets that are added to each level.
+# Number of orders, and rows of all copies together: with more than a quarter of these rows there
+# are fewer orders, which bounds memory. Not tuned.
+_MOST_ORDERS = 4
+_MANY_COPIES = 2**20
+# Pairs of the ten columns with the most levels have statistics: 45 pairs at most. Not tuned.
+_MOST_PAIRED = 10
+# Only the most frequent classes have statistics, which bounds the number of columns. Not tuned.
+_MOST_OUTPUTS = 8
+# Weight of the mean of all targets in the mean of a level, in rows; the default of CatBoost.
 _PRIOR = 1.0
+# Bins of a column of statistics: half of what a byte holds. Not tuned.
 _MOST_BINS = 128
-# Sums of whole numbers up to this power of two are exact.
+# Doubles hold whole numbers up to 2^53 exactly; one bit is left for a sum.
 _EXACT = 52
 
 
 @dataclass(frozen=True)
 class TargetSums:
-    """What means are taken of, as whole numbers, whose sums are exact.
+    """Weights and weighted targets as whole numbers, whose sums are exact in any order."""
 
-    Attributes
-    ----------
-    sums : ndarray of float64 of shape (n_rows, 1 + n_outputs)
-        Weights, and targets times weights.
-    units : ndarray of float64 of shape (1 + n_outputs,)
-        What the numbers in a column count.
-    prior : ndarray of float64 of shape (n_outputs,)
-        The mean of all.
-    """
-
-    sums: np.ndarray
-    units: np.ndarray
-    prior: np.ndarray
+    sums: np.ndarray  # (n_rows, 1 + n_outputs): weights, and targets times weights
+    units: np.ndarray  # (1 + n_outputs,): value of 1 in each column of `sums`
+    prior: np.ndarray  # (n_outputs,): mean of all targets
 
     @classmethod
     def from_outputs(cls, outputs: np.ndarray, weights: np.ndarray | None) -> TargetSums:
-        """From targets of shape (n_rows, n_outputs)."""
+        """Convert targets of shape (n_rows, n_outputs)."""
         weights = np.ones(len(outputs)) if weights is None else weights
         values = np.column_stack([weights, weights[:, None] * outputs])
         most = np.abs(values).sum(axis=0)
@@ -75,16 +70,16 @@ class TargetSums:
         return cls(sums, units, total[1:] / total[0])
 
     def means(self, sums: np.ndarray) -> np.ndarray:
-        """From sums over rows, and the prior: shape (n, n_outputs)."""
+        """Means, of shape (n, n_outputs), from sums over rows and the prior."""
         sums = sums * self.units
         return (sums[:, 1:] + _PRIOR * self.prior) / (sums[:, :1] + _PRIOR)
 
     def before(
         self, keys: np.ndarray, order: np.ndarray, unit: np.ndarray | None = None
     ) -> np.ndarray:
-        """Means of those rows of the same key that come before each row in an order.
+        """Mean of the earlier rows with the same key, for each row in an order.
 
-        Rows of the same `unit`, which stand next to each other, share the place of the first.
+        Rows with the same `unit` stand next to each other, and share the place of the first.
         """
         by_key = order[np.argsort(keys[order], kind="stable")]
         sums = self.sums[by_key]
@@ -94,12 +89,12 @@ class TargetSums:
         if unit is not None:
             starts = np.flatnonzero(np.diff(unit[by_key], prepend=-1))
             until = np.repeat(until[starts], np.diff(starts, append=len(keys)), axis=0)
-        found = np.empty((len(keys), len(self.prior)))
-        found[by_key] = self.means(until)
-        return found
+        means = np.empty((len(keys), len(self.prior)))
+        means[by_key] = self.means(until)
+        return means
 
     def all_means(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The different keys in order, and means of their rows; last, what others get."""
+        """Distinct keys, ascending, and the means of their rows; the last mean is the prior."""
         different, places = np.unique(keys, return_inverse=True)
         sums = [np.bincount(places, column, minlength=len(different)) for column in self.sums.T]
         return different, np.vstack([self.means(np.column_stack(sums)), self.prior])
@@ -108,109 +103,78 @@ class TargetSums:
 @register_serializable("target statistics")
 @dataclass(frozen=True)
 class TargetStatistics:
-    """Codes of the means of targets: columns that stand to the right of a table's own.
+    """Fitted statistics: codes of mean targets, in columns to the right of the table's own."""
 
-    Attributes
-    ----------
-    columns : list of int
-        Columns of the table that have many levels.
-    groups : list of list of int
-        Of which of these there are means: of each one, and of pairs.
-    keys : list of ndarray of int64
-        For each group, those that were seen, in order.
-    codes : list of ndarray of uint8 of shape (n_keys + 1, n_outputs)
-        For each group; last, of what was not seen.
-    bins : Bins
-        Of the means.
-    """
-
-    columns: list[int]
-    groups: list[list[int]]
-    keys: list[np.ndarray]
+    columns: list[int]  # columns of the table with many levels
+    groups: list[list[int]]  # single columns and pairs, as positions in `columns`
+    keys: list[np.ndarray]  # keys of the training rows for each group, ascending, int64
+    # For each group, (n_keys + 1, n_outputs) of uint8; the last row is for unknown keys.
     codes: list[np.ndarray]
-    bins: Bins
+    bins: Bins  # bins of the means
 
     @property
     def n_columns(self) -> int:
-        """How many columns they are."""
+        """Number of columns of statistics."""
         return self.bins.n_columns
 
     def transform(self, levels: CategoryLevels) -> np.ndarray:
-        """Codes of rows that were not trained on: uint8 of shape (n_rows, n_columns)."""
-        found = []
-        for group, keys, codes in zip(self.groups, self.keys, self.codes, strict=True):
-            found.append(codes[places_of(levels.keys(group), keys)])
-        return np.hstack(found)
+        """Codes of new rows: uint8 of shape (n_rows, n_columns)."""
+        return np.hstack(
+            [
+                codes[places_of(levels.keys(group), keys)]
+                for group, keys, codes in zip(self.groups, self.keys, self.codes, strict=True)
+            ]
+        )
 
     def players(self, n_columns: int) -> np.ndarray:
-        """For each column of a table and of statistics, the one that tells what it tells.
+        """Player of each column in Shapley values, for the columns of the table and of statistics.
 
-        The columns of a level's means tell what its own column does, and those of a pair's means
-        what the first of them does.
+        Statistics of one column belong to the player of that column. Those of a pair form a player
+        of their own.
         """
-        n_raw, n_outputs = n_columns - self.n_columns, self.codes[0].shape[1]
-        of_groups = [
-            self.columns[group[0]] if len(group) == 1 else n_raw + at * n_outputs
-            for at, group in enumerate(self.groups)
+        n_raw = n_columns - self.n_columns
+        n_outputs = self.codes[0].shape[1]
+        group_players = [
+            self.columns[group[0]] if len(group) == 1 else n_raw + position * n_outputs
+            for position, group in enumerate(self.groups)
         ]
-        return np.concatenate([np.arange(n_raw), np.repeat(of_groups, n_outputs)])
+        return np.concatenate([np.arange(n_raw), np.repeat(group_players, n_outputs)])
 
-    def shared(self, of_columns: np.ndarray) -> np.ndarray:
-        """Amounts of the table's columns; those of statistics go to what they are made of."""
-        n_raw, n_outputs = len(of_columns) - self.n_columns, self.codes[0].shape[1]
-        found = of_columns[:n_raw].copy()
-        amounts = of_columns[n_raw:].reshape(-1, n_outputs, *found.shape[1:]).sum(axis=1)
-        for group, amount in zip(self.groups, amounts, strict=True):
-            found[[self.columns[place] for place in group]] += amount / len(group)
-        return found
+    def shared(self, column_amounts: np.ndarray) -> np.ndarray:
+        """Amounts by column of the table; a statistic shares its amount among its columns."""
+        n_raw = len(column_amounts) - self.n_columns
+        n_outputs = self.codes[0].shape[1]
+        amounts = column_amounts[:n_raw].copy()
+        statistics = column_amounts[n_raw:].reshape(-1, n_outputs, *amounts.shape[1:]).sum(axis=1)
+        for group, amount in zip(self.groups, statistics, strict=True):
+            amounts[[self.columns[position] for position in group]] += amount / len(group)
+        return amounts
 
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """The rows that statistics are made from.
+    """Rows from which statistics are made."""
 
-    Attributes
-    ----------
-    rows : ndarray of int of shape (n_train,)
-        Rows of the table; one may come several times.
-    weights : ndarray of float64 of shape (n_train,) or None
-    repeats : Repeats
-        Which of them hold the same features.
-    sees_equal_rows : ndarray of bool
-        See `Encoding.sees_equal_rows`.
-    """
-
-    rows: np.ndarray
-    weights: np.ndarray | None
-    repeats: Repeats
-    sees_equal_rows: np.ndarray
+    rows: np.ndarray  # (n_train,): rows of the table, possibly repeated
+    weights: np.ndarray | None  # (n_train,)
+    repeats: Repeats  # which of the rows hold the same features
+    sees_equal_rows: np.ndarray  # from `Encoding.sees_equal_rows`
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """How the levels of a table's rows become statistics.
-
-    Attributes
-    ----------
-    levels : CategoryLevels
-    outputs : ndarray of float64 of shape (n_rows, n_outputs)
-        What means are taken of.
-    seeds : ndarray of uint64
-        One for each order.
-    max_bins : int
-        Most bins of a column of statistics.
-    """
+    """Settings by which levels become statistics."""
 
     levels: CategoryLevels
-    outputs: np.ndarray
-    seeds: np.ndarray
-    max_bins: int
+    outputs: np.ndarray  # (n_rows, n_outputs): numbers whose means are taken
+    seeds: np.ndarray  # uint64, one for each order
+    max_bins: int  # most bins of a column of statistics
 
     @classmethod
     def from_targets(
         cls, levels: CategoryLevels, y: np.ndarray, n_classes: int, entropy: Any, max_bins: int
     ) -> Encoding:
-        """From what is boosted: numbers, with `n_classes` 0, or classes."""
+        """Take the targets of boosting: numbers if `n_classes` is 0, otherwise classes."""
         n_orders = int(np.clip(_MANY_COPIES // len(y), 1, _MOST_ORDERS))
         seeds = np.random.SeedSequence(entropy, spawn_key=(2,)).generate_state(n_orders, np.uint64)
         outputs = y[:, None]
@@ -221,20 +185,20 @@ class Encoding:
 
     @property
     def n_copies(self) -> int:
-        """How often the training rows come."""
+        """Number of copies of the training rows."""
         return len(self.seeds)
 
     @property
     def n_columns(self) -> int:
-        """How many columns statistics have."""
+        """Number of columns of statistics."""
         return len(self.groups()) * self.outputs.shape[1]
 
     def groups(self) -> list[list[int]]:
-        """See `groups_of`."""
+        """Single columns and pairs with statistics; see `groups_of`."""
         return groups_of(self.levels)
 
     def extended(self, monotonic: np.ndarray | None, interactions: np.ndarray | None) -> Any:
-        """Constraints of columns, for statistics, too: those of pairs are with both columns."""
+        """Extend constraints to statistics; a pair may interact where both of its columns may."""
         groups, n_outputs = self.groups(), self.outputs.shape[1]
         if monotonic is not None:
             none = np.zeros(len(groups) * n_outputs, np.int8)
@@ -247,9 +211,9 @@ class Encoding:
         return monotonic, interactions
 
     def sees_equal_rows(self, levels: CategoryLevels, repeats: Repeats) -> np.ndarray:
-        """For each group of columns, whether rows count that hold the same features.
+        """Whether the statistics of each group count rows with equal features.
 
-        They do not count if they are copies of a row.
+        Copies of a row do not count.
         """
         groups = self.groups()
         if not repeats.any_equal and repeats.n_samples == len(repeats.unit):
@@ -267,7 +231,7 @@ class Encoding:
         seeds: np.ndarray,
         before: TargetStatistics | None = None,
     ) -> tuple[np.ndarray, TargetStatistics]:
-        """Codes of training rows by each order, and what statistics are for other rows.
+        """Codes of the training rows in each order, and statistics for new rows.
 
         Parameters
         ----------
@@ -275,7 +239,7 @@ class Encoding:
         seeds : ndarray of uint64
             One for each order.
         before : TargetStatistics, default=None
-            Of a fit before, by which codes mean what they did.
+            Statistics of an earlier fit, whose bins are kept.
 
         Returns
         -------
@@ -314,20 +278,20 @@ class Encoding:
 
 
 def groups_of(levels: CategoryLevels) -> list[list[int]]:
-    """Places among the columns of many levels: each one, and pairs."""
+    """Positions among the columns with many levels: single columns, then pairs."""
     most = np.sort(np.argsort(-levels.counts, kind="stable")[:_MOST_PAIRED]).tolist()
     pairs = [list(two) for two in combinations(most, 2)]
     return [[place] for place in range(len(levels.counts))] + pairs
 
 
-def places_of(wanted: np.ndarray, keys: np.ndarray) -> np.ndarray:
-    """Where numbers stand among keys in order; behind the last if they are none of them."""
-    places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[places] == wanted, places, len(keys))
+def places_of(numbers: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    """Positions of numbers among ascending keys; `len(keys)` for numbers that are no keys."""
+    places = np.minimum(np.searchsorted(keys, numbers), len(keys) - 1)
+    return np.where(keys[places] == numbers, places, len(keys))
 
 
 def with_statistics(rows: EncodedRows, statistics: TargetStatistics | None) -> np.ndarray:
-    """Codes of rows as trees see them that were grown beside statistics."""
+    """Codes of rows, followed by the codes of their statistics if there are any."""
     if statistics is None:
         return rows.codes
     assert rows.levels is not None

@@ -157,12 +157,12 @@ def boost(
         booster = _booster(rows, options, cancel, keys=keys, start=start)
         booster.large_residual = large_residual
         run = _Run(booster, options.symmetric, n_columns, stopping, watch_training, team, cancel)
-        shown = progress_label is not None
-        progress = progress_bar(len(seeds), progress_label or "", "tree", shown=shown)
+        has_progress = progress_label is not None
+        progress = progress_bar(len(seeds), progress_label or "", "tree", shown=has_progress)
         with closing(team) if team else nullcontext(), progress as bar:
             if stopping.score is not None and any_held_out:
                 return run.by_score(seeds, bar)
-            steps = _steps(len(seeds), _STEP if shown else len(seeds))
+            steps = _steps(len(seeds), _STEP if has_progress else len(seeds))
             return run.by_loss(seeds, steps, bar, any_held_out=any_held_out)
 
     with stopped_on_error() as cancel:

@@ -79,16 +79,18 @@ def proximities(
         raise ValueError(f"weighting must be one of {_WEIGHTINGS}, got {short(weighting)}")
     leaves = leaf_indices(model, X, layer=layer, forest=forest)
     if weighting in ("out-of-bag", "in-bag"):
-        found = _bag_proximities(model, leaves, Y, is_drawn=weighting == "in-bag")
+        shares = _bag_proximities(model, leaves, Y, is_drawn=weighting == "in-bag")
     else:
-        others = leaves if Y is None else leaf_indices(model, Y, layer=layer, forest=forest)
-        found = _shared_leaves(leaves, others, by_size=weighting == "leaf-size")
-    return found if sparse_output else found.toarray()
+        other_leaves = leaves if Y is None else leaf_indices(model, Y, layer=layer, forest=forest)
+        shares = _shared_leaves(leaves, other_leaves, by_size=weighting == "leaf-size")
+    return shares if sparse_output else shares.toarray()
 
 
-def _shared_leaves(leaves: np.ndarray, others: np.ndarray, *, by_size: bool) -> sparse.csr_matrix:
-    columns = LeafColumns.from_leaves(others)
-    right = columns.one_hot(others)
+def _shared_leaves(
+    leaves: np.ndarray, other_leaves: np.ndarray, *, by_size: bool
+) -> sparse.csr_matrix:
+    columns = LeafColumns.from_leaves(other_leaves)
+    right = columns.one_hot(other_leaves)
     values = None
     if by_size:
         values = 1.0 / np.asarray(right.sum(axis=0)).ravel()
@@ -166,14 +168,15 @@ def nearest_rows(
     >>> y[::2][rows].tolist()
     [[0, 0, 0]]
     """
-    others = leaf_indices(model, X_train, layer=layer, forest=forest)
-    if not 1 <= n_neighbors <= len(others):
+    other_leaves = leaf_indices(model, X_train, layer=layer, forest=forest)
+    n_train = len(other_leaves)
+    if not 1 <= n_neighbors <= n_train:
         raise ValueError(
-            f"n_neighbors must be from 1 to the {len(others)} rows of X_train, got {n_neighbors}"
+            f"n_neighbors must be from 1 to the {n_train} rows of X_train, got {n_neighbors}"
         )
     leaves = leaf_indices(model, X, layer=layer, forest=forest)
-    columns = LeafColumns.from_leaves(others)
-    right = columns.one_hot(others).T.tocsr()
+    columns = LeafColumns.from_leaves(other_leaves)
+    right = columns.one_hot(other_leaves).T.tocsr()
     rows = np.empty((len(leaves), n_neighbors), np.int64)
     near = np.empty((len(leaves), n_neighbors))
     for block in gen_batches(len(leaves), _BLOCK_ROWS):
@@ -250,9 +253,9 @@ def _class_scores(leaves: np.ndarray, n_rows: int) -> np.ndarray:
     for block in gen_batches(len(leaves), _BLOCK_ROWS):
         shared = (encoded[block] @ transposed).tocsr() / columns.n_trees
         sums[block] = np.asarray(shared.multiply(shared).sum(axis=1)).ravel()
-    others = sums - 1  # without the row itself, which is in all of its leaves
+    squares = sums - 1  # without the row itself, which is in all of its leaves
     with np.errstate(divide="ignore"):
-        raw = np.where(others > 1e-12, n_rows / np.maximum(others, 1e-300), np.inf)
+        raw = np.where(squares > 1e-12, n_rows / np.maximum(squares, 1e-300), np.inf)
     finite = raw[np.isfinite(raw)]
     if not len(finite):
         return raw

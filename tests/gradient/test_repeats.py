@@ -113,7 +113,7 @@ def test_orders_keep_copies_together(seed, n_different):
     (order,) = repeats.unit_orders(np.array([seed], np.uint64))
     assert np.array_equal(np.sort(order), np.arange(60))
     assert np.count_nonzero(np.diff(repeats.unit[order])) == repeats.n_units - 1
-    different = repeats.of_rows(repeats.first_rows())
+    different = repeats.take(repeats.first_rows())
     (by_unit,) = different.unit_orders(np.array([seed], np.uint64))
     (by_row,) = different.row_orders(np.array([seed], np.uint64))
     assert np.array_equal(by_unit, by_row)

@@ -22,7 +22,7 @@ VAGUE_NAMES = {
 }
 MAX_POSITIONAL = 5
 LIMITS = {
-    "vague names": 9,
+    "vague names": 0,
     "argument tuples": 0,
     "many positional parameters": 1,
 }
