@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -96,9 +96,11 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         target = Classes.from_y(y)
         classes = target.classes
         refuse_class("scoring", self.scoring)
+        kind = self._kind()
         if self.rules is not None:
             self.rules.check()
-        kind = self._kind()
+            if self.rules.reweighting is not None:
+                kind = replace(kind, reweighting=None, redraw=self.rules.redraw)
         members = self._resolve_forests(kind, inputs.sample_weight)
         self._chosen_layers(self.n_layers)  # refuses layers that the cascade cannot have
         grains = resolve_grains(self.grains, inputs.n_features)
@@ -309,7 +311,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         self.member_scores_ = np.stack(trace.member_scores)
         self.exponent_ = model.calibration.exponent
         self.label_smoothing_ = model.calibration.label_smoothing
-        self.oof_probabilities_ = np.minimum(model.calibration(trace.probabilities), 1.0)
+        self.oof_probabilities_ = model.calibration(trace.probabilities)
 
     def _build_stages(self) -> FittedStages:
         return self._cascade.stages(self._binner)

@@ -57,12 +57,13 @@ class CascadeHistory:
             self._vectors[-2] = [np.empty(0)] * len(self._vectors[-1])
         return mean
 
-    def sample_distribution(self) -> np.ndarray:
-        """Weights of the samples in the next layer, of sum 1."""
+    def sample_distribution(self, active: np.ndarray) -> np.ndarray:
+        """Weights of the samples in the next layer, of sum 1; 0 for rows that are not active."""
         row_weight = self.trainer.weights.row
         weights = np.ones(self.trainer.n_samples) if row_weight is None else row_weight.copy()
         if self.reweighting is not None:
             weights *= self.reweighting
+        weights[~active] = 0.0
         return weights / weights.sum()
 
     def augmented_features(self) -> Iterator[np.ndarray]:
@@ -71,5 +72,8 @@ class CascadeHistory:
             yield combine(parts_of_layers, self.alphas)
 
     def probabilities(self) -> np.ndarray:
-        """Out-of-fold probabilities of the layers together."""
-        return mean_of(self.augmented_features())
+        """Out-of-fold probabilities of the layers together.
+
+        A weighted mean of ones can exceed 1 by a bit, which metrics of scikit-learn refuse.
+        """
+        return np.minimum(mean_of(self.augmented_features()), 1.0)

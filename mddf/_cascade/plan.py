@@ -115,9 +115,9 @@ class CascadePlan:
         depth = self.kind.depth(number)
         return [forest.limited(depth).with_more_trees(tree_factor) for forest in self.forests]
 
-    def folds(self, number: int, active: np.ndarray | None = None) -> Folds | None:
-        """Folds of a layer, of the active rows if others left; None for out-of-bag predictions."""
-        if active is None:
+    def folds(self, number: int, active: np.ndarray) -> Folds | None:
+        """Folds of the active rows of a layer; None for out-of-bag predictions."""
+        if active.all():
             return self.layer_folds.for_layer(number)
         return self.layer_folds.for_active_rows(number, active)
 

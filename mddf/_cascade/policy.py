@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mddf._base.memmap import mean_of, put_aside
+from mddf._base.memmap import put_aside
 from mddf._cascade.history import CascadeHistory
 from mddf._cascade.layer import grow_layer, layer_splits
 from mddf._cascade.model import CascadeModel, Layer
@@ -72,6 +72,7 @@ class LayerProposal:
     members: list[MemberSpec]
     columns: np.ndarray
     splits: list[Split]
+    n_folds: int  # 1 for out-of-bag predictions
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,7 @@ class TrainedLayer:
 
     layer: Layer
     vectors: list[np.ndarray]  # (n_samples, n_classes): one for each forest
+    n_folds: int  # as in the proposal
     seconds: float  # time of the training, perhaps in a fit that was interrupted
 
 
@@ -120,32 +122,32 @@ class CascadePolicy(LayerPolicy[LayerProposal, TrainedLayer, LayerEvaluation]):
         self.keep_vectors = keep_vectors
         self.rules = rules
         self.X = X
-        # Rows that did not leave; None while no row has left.
-        self.active: np.ndarray | None = None
-        self._vectors: list[np.ndarray] = []
+        self.active = np.ones(trainer.n_samples, bool)  # rows that did not leave
+        # Decisions of the rules about the next layer, and vectors that rows that leave keep.
         self._next_columns: np.ndarray | None = None
         self._tree_factor = 1.0
-        self._n_folds = 1
+        self._last_vectors: list[np.ndarray] = []
         self.history = CascadeHistory(trainer, plan)
         self.model = CascadeModel([], [], plan.layout, trainer.n_features)
         self.trace = Trace()
 
     def propose(self, number: int) -> LayerProposal | Stop:
         """Members and columns of a layer, from the plan and the rules."""
-        if self.active is not None and self.active.sum() < _MIN_ACTIVE_ROWS:
-            return Stop(f"{int(self.active.sum())} rows did not leave")
+        n_active = int(self.active.sum())
+        if n_active < min(_MIN_ACTIVE_ROWS, self.trainer.n_samples):
+            return self._end(f"all rows but {n_active} have left")
         folds = self.plan.folds(number, self.active)
-        self._n_folds = 1 if folds is None else len(folds)
-        all_rows = self.trainer.all_rows
         return LayerProposal(
             self.plan.members(number, self._tree_factor),
             self.plan.columns(number, self.trainer.n_features, self._next_columns),
-            layer_splits(
-                folds,
-                all_rows if self.active is None else all_rows[self.active],
-                refit=self.plan.refit,
-            ),
+            layer_splits(folds, self.trainer.all_rows[self.active], refit=self.plan.refit),
+            1 if folds is None else len(folds),
         )
+
+    def _end(self, reason: str) -> Stop:
+        """Stop for a reason other than the scores, which users read in `stop_reason_`."""
+        self.stopper.ended_by = reason
+        return Stop(reason)
 
     def train(self, number: int, proposal: LayerProposal) -> TrainedLayer:
         """Put the augmented features into the table, and train the members."""
@@ -155,7 +157,9 @@ class CascadePolicy(LayerPolicy[LayerProposal, TrainedLayer, LayerEvaluation]):
             self.trainer.append_features(self.history.augmented_features())
             if self.trainer.numbers is not None:
                 added = np.hstack(list(self.history.augmented_features()))
-        layer_input = LayerInput(proposal.columns, self.history.reweighting, self._redraw(), added)
+        layer_input = LayerInput(
+            proposal.columns, self.history.reweighting, self.plan.kind.redraw, added
+        )
         job = LayerJob(
             layer_input,
             proposal.splits,
@@ -163,20 +167,17 @@ class CascadePolicy(LayerPolicy[LayerProposal, TrainedLayer, LayerEvaluation]):
             f"layer {number + 1}",
         )
         layer, vectors = grow_layer(self.trainer, proposal.members, job)
-        if self.active is not None:
+        if not self.active.all():
             vectors = [
                 put_aside(np.where(self.active[:, None], new, last))
-                for new, last in zip(vectors, self._vectors, strict=True)
+                for new, last in zip(vectors, self._last_vectors, strict=True)
             ]
-        return TrainedLayer(layer, vectors, perf_counter() - start)
+        return TrainedLayer(layer, vectors, proposal.n_folds, perf_counter() - start)
 
     def evaluate(self, number: int, layer: TrainedLayer) -> LayerEvaluation:
         """Find the coefficients of the layers so far, and score them together."""
         start = perf_counter()
-        distribution = self.history.sample_distribution()
-        if self.active is not None:
-            distribution = np.where(self.active, distribution, 0.0)
-            distribution /= distribution.sum()
+        distribution = self.history.sample_distribution(self.active)
         self.trace.weights.append(put_aside(distribution))
         self.trace.member_scores.append(np.array([*map(self.score, layer.vectors)]))
         entropy = self.seeds.entropy_for(Purpose.COEFFICIENTS, number)
@@ -186,20 +187,10 @@ class CascadePolicy(LayerPolicy[LayerProposal, TrainedLayer, LayerEvaluation]):
             "layer": number + 1,
             "layer_score": layer_score,
             "effective_samples": effective_sample_size(distribution),
-            "active_samples": self._n_active(),
+            "active_samples": int(self.active.sum()),
         }
         record["time"] = layer.seconds + perf_counter() - start
         return LayerEvaluation(record, probabilities)
-
-    def _redraw(self) -> bool:
-        """Whether samples are drawn in proportion to their factors rather than weighted."""
-        if self.rules is not None and self.rules.reweighting is not None:
-            return self.rules.redraw
-        return self.plan.kind.redraw
-
-    def _n_active(self) -> int:
-        """Number of rows that did not leave."""
-        return self.trainer.n_samples if self.active is None else int(self.active.sum())
 
     def _figures(self, probabilities: np.ndarray) -> dict[str, float]:
         """Figures of the layers so far together."""
@@ -226,47 +217,45 @@ class CascadePolicy(LayerPolicy[LayerProposal, TrainedLayer, LayerEvaluation]):
             self.trace.vectors.append(layer.vectors)
         if self.verbose:
             print(_line_for_layer(evaluation.record))
-        if self.rules is not None and self._apply_rules(number, layer, evaluation):
-            self.stopper.is_over(evaluation.record, evaluation.probabilities)
-            return Stop("the rule `stop` ended the cascade")
-        if self.stopper.is_over(evaluation.record, evaluation.probabilities):
-            return Stop("the score does not improve")
-        return None
+        is_over = self.stopper.is_over(evaluation.record, evaluation.probabilities)
+        if self.rules is not None and self._apply_rules(self.rules, number, layer, evaluation):
+            return self._end("the rule `stop` ended the cascade")
+        return Stop("the score does not improve") if is_over else None
 
-    def _apply_rules(self, number: int, layer: TrainedLayer, evaluation: LayerEvaluation) -> bool:
+    def _apply_rules(
+        self, rules: LayerRules, number: int, layer: TrainedLayer, evaluation: LayerEvaluation
+    ) -> bool:
         """Apply the user's rules to the next layer; return whether one stops the cascade."""
-        assert self.rules is not None
+        view = self._view(number, layer, evaluation)
+        gate = rules.gate(view)
+        if gate is not None:
+            layer.layer.gate = gate
+            self.active = self.active & (view.confidence < gate)
+            view = replace(view, active=self.active)
+        self._last_vectors = layer.vectors
+        if self.active.any():
+            self.history.reweighting = rules.factors(view, self.history.reweighting)
+            self._next_columns = rules.raw_columns(view, self.trainer.n_features)
+            self._tree_factor = rules.tree_factor(view)
+        return rules.is_over(view)
+
+    def _view(self, number: int, layer: TrainedLayer, evaluation: LayerEvaluation) -> LayerView:
         trainer = self.trainer
-        history = self.history
-        active = np.ones(trainer.n_samples, bool) if self.active is None else self.active
         weight = trainer.weights.row
-        view = LayerView(
+        return LayerView(
             number=number + 1,
             X=self.X,
             y=trainer.task.target,
             sample_weight=np.ones(trainer.n_samples) if weight is None else weight,
             class_vectors=np.stack(layer.vectors),
             probabilities=evaluation.probabilities,
-            margins=history.margins,
-            alphas=history.alphas,
-            active=active,
-            history=[*self.stopper.records, evaluation.record],
-            n_folds=self._n_folds,
+            margins=self.history.margins,
+            alphas=self.history.alphas,
+            active=self.active,
+            history=self.stopper.records,
+            n_folds=layer.n_folds,
             n_added=self.plan.layout.n_columns,
         )
-        gate = self.rules.gate(view)
-        if gate is not None:
-            layer.layer.gate = gate
-            active = active & ~(mean_of(layer.vectors).max(axis=1) >= gate)
-            self.active = active
-            self._vectors = layer.vectors
-            view = replace(view, active=active)
-        if active.any():
-            if (factors := self.rules.factors(view)) is not None:
-                history.reweighting = factors
-            self._next_columns = self.rules.raw_columns(view, trainer.n_features)
-            self._tree_factor = self.rules.tree_factor(view)
-        return self.rules.is_over(view)
 
     def keep_best_layers(self) -> None:
         """Drop the layers after the last one that is kept, and complete the trace."""
@@ -299,7 +288,7 @@ class CascadePolicy(LayerPolicy[LayerProposal, TrainedLayer, LayerEvaluation]):
             raise ValueError("it holds no layer")
         if any(forest_vectors.shape != shape for forest_vectors in vectors):
             raise ValueError(f"its vectors must have shape {shape}")
-        return TrainedLayer(layer, vectors, float(seconds))
+        return TrainedLayer(layer, vectors, proposal.n_folds, float(seconds))
 
 
 def _line_for_layer(record: dict[str, float]) -> str:

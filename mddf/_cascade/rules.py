@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
+from mddf._base.memmap import mean_of
 from mddf._base.messages import short
 from mddf._base.validation import naming
 from mddf._ensemble.margin_loss import reweight
@@ -77,19 +79,18 @@ class LayerView:
     n_folds: int
     n_added: int
 
-    @property
+    @cached_property
     def mean_vectors(self) -> np.ndarray:
         """Mean class vector of the layer's forests, of shape (n_samples, n_classes)."""
-        mean: np.ndarray = self.class_vectors.mean(axis=0)
-        return mean
+        return mean_of(self.class_vectors)
 
-    @property
+    @cached_property
     def confidence(self) -> np.ndarray:
         """Largest probability of the mean class vector, of shape (n_samples,)."""
         largest: np.ndarray = self.mean_vectors.max(axis=1)
         return largest
 
-    @property
+    @cached_property
     def is_correct(self) -> np.ndarray:
         """Whether the mean class vector is largest for the sample's class."""
         correct: np.ndarray = self.mean_vectors.argmax(axis=1) == self.y
@@ -170,14 +171,20 @@ class LayerRules:
             raise ValueError(f"screening of rules must return a number or None, got {short(gate)}")
         return None if np.isnan(float(gate)) else float(gate)
 
-    def factors(self, view: LayerView) -> np.ndarray | None:
-        """Factors of the samples' weights, of mean about 1; None without a rule.
+    def factors(self, view: LayerView, default: np.ndarray | None) -> np.ndarray | None:
+        """Factors of the samples' weights, of mean about 1; the default without a rule.
 
         Rows that left have the factor 0.
         """
         if self.reweighting is None:
-            return None
-        factors = _numbers("reweighting", _call("reweighting", self.reweighting, view))
+            return default
+        returned = _call("reweighting", self.reweighting, view)
+        try:
+            factors = np.asarray(returned, np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"reweighting of rules must return numbers, got {short(returned)}"
+            ) from error
         sound = factors.shape == view.y.shape and bool(np.all(factors >= 0))
         if sound:
             factors = np.where(view.active, factors, 0.0)
@@ -226,13 +233,6 @@ def _call(name: str, rule: Callable[[LayerView], Any], view: LayerView) -> Any:
         return rule(view)
 
 
-def _numbers(name: str, values: Any) -> np.ndarray:
-    try:
-        return np.asarray(values, np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} of rules must return numbers, got {short(values)}") from error
-
-
 def _rows_by_confidence(view: LayerView) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Active rows from the most confident on: their numbers, confidences and correctness.
 
@@ -253,7 +253,7 @@ def _needed_accuracy(view: LayerView, error_reduction: float) -> float:
 def _keep_few_of_each_class(
     view: LayerView, rows: np.ndarray, confidence: np.ndarray, n_leaving: int
 ) -> float:
-    """Gate at which the first rows leave, lowered in number until every class has enough rows.
+    """Gate at which at most `n_leaving` of the sorted rows leave; NaN if none leaves.
 
     As many rows of each class as there are folds stay, since every fold needs one.
     """

@@ -36,6 +36,7 @@ class Stopper:
     # Finds fewer layers whose score is within the error of the best score.
     one_se: OneSEStopper | None
     min_layers: int = 1  # layers that are trained in any case
+    ended_by: str = ""  # why the cascade ended, if not by its scores
     records: list[dict[str, float]] = field(default_factory=list)  # figures of all layers
     _best: int = 0
     _improved: int = 0
@@ -72,6 +73,8 @@ class Stopper:
         kept_layers = f"kept {kept + 1} of {n_trained} layer{'s' * (n_trained > 1)}"
         if kept < self._best:
             kept_layers += f", within the error of the best score (layer {self._best + 1})"
+        if self.ended_by:
+            return f"{self.ended_by}; {kept_layers}"
         if self.patience is None:
             return (
                 f"all n_layers={self.n_layers} were grown, without early stopping; {kept_layers}"

@@ -153,10 +153,12 @@ class Stage:
             return columns
         return columns.reshape(len(columns), len(self.inputs), -1).mean(axis=1)
 
+    def vectors(self, rows: EncodedRows, n_jobs: int | None) -> np.ndarray:
+        """Vectors of all members, (n_members, n_rows, n_columns)."""
+        return np.stack([member.vectors(rows, n_jobs) for member in self.members])
+
     def leaving(self, columns: np.ndarray) -> np.ndarray:
-        """Mask of the rows that leave after this stage, from the columns that it adds."""
-        if self.gate is None:
-            return np.zeros(len(columns), bool)
+        """Mask of the rows that leave after a stage with a gate, from the columns that it adds."""
         leaving: np.ndarray = self.mean(columns).max(axis=1) >= self.gate
         return leaving
 
@@ -187,8 +189,7 @@ class FittedStages:
     link: Link | None = None
     # Largest absolute value in the input of members other than forests.
     largest: float | None = None
-    # Whether predictions are cut at 1: a weighted mean of ones can exceed 1 by a bit, which
-    # metrics of scikit-learn refuse.
+    # Whether averages are cut at 1, as in `CascadeHistory.probabilities`.
     is_at_most_one: bool = False
 
     @property
@@ -264,20 +265,18 @@ class FittedStages:
         columns: list[np.ndarray] = []
         added = np.empty((len(rows.codes), 0))
         vectors = np.empty((0, 0, 0))
-        left = np.zeros(len(rows.codes), bool)
+        left = np.zeros(len(rows.codes), bool)  # rows that have left
         for number, stage in enumerate(self.stages):
             stage_rows = stage.rows_for_members(rows, added)
-            if number and self.stages[number - 1].gate is not None:
-                left |= self.stages[number - 1].leaving(columns[-1])
             if left.any():
                 vectors = _vectors_of_the_rest(stage, stage_rows, vectors, left, n_jobs)
             else:
-                vectors = np.stack(
-                    [member.vectors(stage_rows, n_jobs) for member in stage.members]
-                )
+                vectors = stage.vectors(stage_rows, n_jobs)
             if stage.inputs:
                 columns.append(stage.own_columns(vectors))
                 added = combine(columns, stage.alphas)
+            if stage.gate is not None:
+                left |= stage.leaving(columns[-1])
             if columns and number + 1 < len(self.stages):
                 bins = self.stages[number + 1].added
                 apply_bins(added, bins, out=rows.codes, first_column=self.n_raw, n_jobs=n_jobs)
@@ -296,8 +295,7 @@ class FittedStages:
             return self.link.predicted(average).reshape(len(average), -1)
         if self.units is not None:
             return self.units.restore(average)
-        calibrated = self.calibration(average)
-        return np.minimum(calibrated, 1.0) if self.is_at_most_one else calibrated
+        return self.calibration(np.minimum(average, 1.0) if self.is_at_most_one else average)
 
     def predict(self, rows: EncodedRows, n_jobs: int | None = None) -> np.ndarray:
         """Predictions for some rows; see `run`."""
@@ -366,9 +364,7 @@ def _vectors_of_the_rest(
     vectors = before.copy()
     remaining = np.flatnonzero(~left)
     if len(remaining):
-        subset = rows.take(remaining)
-        for number, member in enumerate(stage.members):
-            vectors[number, remaining] = member.vectors(subset, n_jobs)
+        vectors[:, remaining] = stage.vectors(rows.take(remaining), n_jobs)
     return vectors
 
 

@@ -188,23 +188,15 @@ class EForest(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """
         self._validate_params()
         numbers = validate_data(self, X, dtype=np.float64)
-        options = {
-            "n_estimators": self.n_estimators,
-            "max_depth": self.max_depth,
-            "n_jobs": self.n_jobs,
-            "random_state": self.random_state,
-        }
-        self.estimator_ = fit_forest(self.estimator, numbers, y, options)
+        self.estimator_ = fit_forest(self, numbers, y)
         self.lower_ = numbers.min(axis=0)
         self.upper_ = numbers.max(axis=0)
         leaves = self.estimator_.apply(numbers)
         self._columns = LeafColumns.from_leaves(leaves)
         self._boxes = [
-            LeafBoxes.from_tree(tree, _leaf_nodes(tree, places, numbers))
-            for tree, places in zip(
-                tree_arrays(self.estimator_),
-                (self._columns.numbers(leaves)[0] - self._columns.starts[:-1]).T,
-                strict=True,
+            LeafBoxes.from_tree(tree, _leaf_nodes(tree, codes, numbers))
+            for tree, codes in zip(
+                tree_arrays(self.estimator_), self._codes(leaves).T, strict=True
             )
         ]
         self._n_features_out = len(self._boxes)
@@ -224,7 +216,11 @@ class EForest(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """
         check_is_fitted(self)
         numbers = validate_data(self, X, dtype=np.float64, reset=False)
-        columns, _ = self._columns.numbers(self.estimator_.apply(numbers))
+        return self._codes(self.estimator_.apply(numbers))
+
+    def _codes(self, leaves: np.ndarray) -> np.ndarray:
+        """Numbers of leaves within each tree, from 0."""
+        columns, _ = self._columns.numbers(leaves)
         codes: np.ndarray = columns - self._columns.starts[:-1]
         return codes
 
@@ -281,12 +277,12 @@ class EForest(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return np.minimum(lower, upper), np.maximum(lower, upper)
 
 
-def _leaf_nodes(tree: TreeArrays, places: np.ndarray, X: np.ndarray) -> np.ndarray:
+def _leaf_nodes(tree: TreeArrays, codes: np.ndarray, X: np.ndarray) -> np.ndarray:
     """Nodes of the leaves of a tree, by the numbers of the leaves in codes.
 
     One row of each leaf walks down from the root.
     """
-    first_rows = np.unique(places, return_index=True)[1]
+    first_rows = np.unique(codes, return_index=True)[1]
     nodes = np.zeros(len(first_rows), np.int64)
     rows = X[first_rows]
     while True:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -24,14 +24,29 @@ from mddf._forest.regressors import CompletelyRandomForestRegressor
 from mddf.representation._leaves import LeafColumns, leaf_indices
 
 
-def fit_forest(estimator: BaseEstimator | None, X: Any, y: Any, default: dict[str, Any]) -> Any:
-    """Fit a clone of the estimator, or completely-random trees that see no target."""
-    if estimator is not None:
-        return clone(estimator).fit(X, y)
-    forest = CompletelyRandomForestRegressor(**default)
-    seed = check_random_state(default["random_state"])
+class HasForest(Protocol):
+    """Parameters of an estimator that fits a forest, of its own or of the user."""
+
+    estimator: BaseEstimator | None
+    n_estimators: int
+    max_depth: int | None
+    n_jobs: int | None
+    random_state: int | RandomState | None
+
+
+def fit_forest(model: HasForest, X: Any, y: Any) -> Any:
+    """Fit a clone of the user's estimator, or completely-random trees that see no target."""
+    if model.estimator is not None:
+        return clone(model.estimator).fit(X, y)
+    forest = CompletelyRandomForestRegressor(
+        model.n_estimators,
+        max_depth=model.max_depth,
+        n_jobs=model.n_jobs,
+        random_state=model.random_state,
+    )
     # Completely-random trees do not use the target; it only must not be constant in a node.
-    return forest.fit(X, seed.uniform(size=_num_samples(X)))
+    target = check_random_state(model.random_state).uniform(size=_num_samples(X))
+    return forest.fit(X, target)
 
 
 def with_tags_of_forests(tags: Tags) -> Tags:
@@ -156,13 +171,7 @@ class LeafEmbedding(Saved, TransformerMixin, BaseEstimator):
     def _fit(self, X: Any, y: Any) -> np.ndarray:
         """Fit the forest, and return the leaves of the training rows."""
         self._validate_params()
-        options = {
-            "n_estimators": self.n_estimators,
-            "max_depth": self.max_depth,
-            "n_jobs": self.n_jobs,
-            "random_state": self.random_state,
-        }
-        self.estimator_ = fit_forest(self.estimator, X, y, options)
+        self.estimator_ = fit_forest(self, X, y)
         validate_data(self, X, reset=True, skip_check_array=True)
         leaves = leaf_indices(self.estimator_, X, layer=self.layer, forest=self.forest)
         self._columns = LeafColumns.from_leaves(leaves)

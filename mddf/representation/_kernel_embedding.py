@@ -136,18 +136,12 @@ class ForestKernelEmbedding(
         ForestKernelEmbedding
         """
         self._validate_params()
-        options = {
-            "n_estimators": self.n_estimators,
-            "max_depth": self.max_depth,
-            "n_jobs": self.n_jobs,
-            "random_state": self.random_state,
-        }
         if (n_samples := _num_samples(X)) < self.n_components + 2:
             raise ValueError(
                 f"X must have at least n_components + 2 = {self.n_components + 2} rows, "
                 f"got n_samples={n_samples}"
             )
-        self.estimator_ = fit_forest(self.estimator, X, y, options)
+        self.estimator_ = fit_forest(self, X, y)
         validate_data(self, X, reset=True, skip_check_array=True)
         leaves = leaf_indices(self.estimator_, X, layer=self.layer, forest=self.forest)
         self._columns = LeafColumns.from_leaves(leaves)

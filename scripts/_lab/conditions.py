@@ -1,8 +1,12 @@
 """Conditions of a study: all rows, flipped labels, few rows, and images seen through windows."""
 
+from itertools import product
+
 import numpy as np
 from mddf.baselines import MultiGrainedScanner
 from sklearn.utils import _safe_indexing
+
+from mddf._ensemble.margin_loss import class_margins
 
 from . import data
 
@@ -46,16 +50,11 @@ def split_under(source, condition, seed, max_rows):
 
 def all_cells(sets, conditions, **parts):
     """Keys of all combinations; images are scanned, and other sets are not."""
-    keys = [{}]
-    for name, values in {"set": sets, "condition": conditions, **parts}.items():
-        keys = [{**key, name: value} for key in keys for value in values]
+    parts = {"set": sets, "condition": conditions, **parts}
+    keys = [dict(zip(parts, values, strict=True)) for values in product(*parts.values())]
     return [key for key in keys if key["condition"] != "scanned" or key["set"] in IMAGES]
 
 
 def margins_of(probabilities, labels, classes):
     """Probability of the own class minus the largest one of another class."""
-    own = np.searchsorted(classes, labels)
-    rows = np.arange(len(labels))
-    others = probabilities.copy()
-    others[rows, own] = -np.inf
-    return probabilities[rows, own] - others.max(axis=1)
+    return class_margins(probabilities, np.searchsorted(classes, labels))
