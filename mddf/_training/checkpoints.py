@@ -8,6 +8,7 @@ import pickle
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
 from hashlib import blake2b
 from importlib import import_module
 from pathlib import Path
@@ -206,6 +207,11 @@ def _text(value: Any) -> str:
     if isinstance(value, BaseEstimator):
         parameters = value.get_params(deep=False).items()
         arguments = ", ".join(f"{name}={_text(item)}" for name, item in parameters)
+        return f"{type(value).__name__}({arguments})"
+    if is_dataclass(value) and not isinstance(value, type):
+        arguments = ", ".join(
+            f"{field.name}={_text(getattr(value, field.name))}" for field in fields(value)
+        )
         return f"{type(value).__name__}({arguments})"
     if isinstance(value, list | tuple):
         text = f"[{', '.join(map(_text, value))}]"

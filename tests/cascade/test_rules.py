@@ -11,6 +11,7 @@ from mddf.baselines import GCForestClassifier
 from sklearn.base import clone
 
 from mddf import MDDFClassifier
+from mddf._training.checkpoints import description
 from mddf.explain import shap_values
 from mddf.rules import (
     AccuracyScreening,
@@ -186,6 +187,23 @@ def test_the_same_bits_for_threads_and_after_storing(tmp_path):
     again = fit(rules, checkpoint=folder)
     np.testing.assert_array_equal(saved.predict_proba(X), again.predict_proba(X))
     np.testing.assert_array_equal(model.predict_proba(X), again.predict_proba(X))
+    with pytest.raises(ValueError, match="is of a fit with rules=LayerRules"):
+        fit(LayerRules(screening=AccuracyScreening(2.0)), checkpoint=folder)
+
+
+def high_gate(view):
+    return 0.9
+
+
+def test_checkpoints_know_functions_of_rules_by_name(tmp_path):
+    # A function has another address in each process, which must not count.
+    rules = description(GCForestClassifier(random_state=0, rules=LayerRules(screening=high_gate)))
+    assert " at 0x" not in rules["rules"]
+    first = fit(LayerRules(screening=high_gate), checkpoint=tmp_path)
+    again = fit(LayerRules(screening=high_gate), checkpoint=tmp_path)
+    np.testing.assert_array_equal(first.margins_, again.margins_)
+    with pytest.raises(ValueError, match="finds by their names"):
+        fit(LayerRules(screening=lambda view: 0.9), checkpoint=tmp_path / "other")
 
 
 def test_folds_of_the_user_and_groups_lose_rows_that_left():
@@ -274,17 +292,20 @@ def test_onnx_of_screened_cascades():
 
 
 def test_probabilities_do_not_exceed_one():
-    # Coefficients whose weighted mean of ones is 1.0000000000000002.
-    X, y = three_classes()
+    # The sum of these coefficients divided by their sum, one after the other, is above 1.
+    coefficients = np.array([0.2, 1.7, 0.3])
+    assert sum(coefficients / coefficients.sum()) > 1
+    X, y = np.repeat([[0.0], [1.0]], 40, axis=0), np.repeat([0, 1], 40)
     model = MDDFClassifier(
-        6,
+        3,
         n_estimators=3,
-        alpha=lambda margins, alphas, weight: np.append(alphas, 0.1 * (len(alphas) + 1)),
+        alpha=lambda margins, alphas, weight: coefficients[: margins.shape[1]],
         early_stopping=False,
+        scoring="neg_log_loss",
         random_state=0,
     ).fit(X, y)
-    assert model.predict_proba(X + 0.01).max() <= 1
-    assert model.oof_probabilities_.max() <= 1
+    assert model.predict_proba([[-1.0], [2.0]]).max() == 1
+    assert model.oof_probabilities_.max() == 1
 
 
 def test_named_relatives():
