@@ -23,7 +23,7 @@ from importlib.util import find_spec
 import numpy as np
 from _lab import data, models, stats, tables
 from _lab.bench import cost
-from _lab.conditions import CONDITIONS, all_cells, margins_of, split_under
+from _lab.conditions import CONDITIONS, DATASETS, all_cells, margins_of, split_under
 from _lab.study import Study
 from mddf.baselines import GCForestClassifier
 from sklearn.metrics import log_loss
@@ -33,11 +33,6 @@ from mddf import DeepForestClassifier, MDDFClassifier, RandomForestClassifier
 
 FORESTS = ["random", "random", "completely-random", "completely-random"]
 PATIENCE = 2
-DATASETS = [
-    "adult", "australian", "balance", "breast-ljubljana", "breastcancer", "bupa", "car", "cmc",
-    "credit", "german", "glass", "heart", "ionosphere", "letter", "optdigits", "pima", "satimage",
-    "tictactoe", "vote", "wine", "yeast",
-]  # fmt: skip
 
 
 def relative(name):

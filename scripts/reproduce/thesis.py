@@ -26,19 +26,12 @@ from itertools import product
 
 import numpy as np
 from _lab import data, stats, tables
-from _lab.conditions import margins_of, split_under
+from _lab.conditions import DATASETS, margins_of, split_under
 from _lab.study import Study
 from sklearn.model_selection import ParameterSampler
 
 from mddf import MDDFClassifier
 
-# Sets of at least 150 rows, of which no class is in fewer than 5 rows after the split. MNIST and
-# the two large tables of the bank and of insurance claims are left out for their time.
-DATASETS = [
-    "adult", "australian", "balance", "breast-ljubljana", "breastcancer", "bupa", "car", "cmc",
-    "credit", "german", "glass", "heart", "ionosphere", "letter", "optdigits", "pima", "satimage",
-    "tictactoe", "vote", "wine", "yeast",
-]  # fmt: skip
 CONDITIONS = ("clean", "flipped", "small")
 # Grids of the paper.
 GRIDS = {
