@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 
 from mddf._base.elementary import exp, log
-from mddf._base.messages import short
-from mddf._base.validation import Within, finite
+from mddf._base.validation import Within, finite, resolve_named
 
 from ._boosting.base import BaseBoostingClassifier
 from ._boosting.complexity import Complexity, complexity_table
@@ -204,13 +203,7 @@ class DeepBoostClassifier(BaseBoostingClassifier):
         ValueError
             If there is no such name, or a parameter contradicts it.
         """
-        if name not in NAMED_SETTINGS:
-            raise ValueError(f"name must be one of {sorted(NAMED_SETTINGS)}; got {short(name)}")
-        fixed = NAMED_SETTINGS[name]
-        for key, value in fixed.items():
-            if params.get(key, value) != value:
-                raise ValueError(f"{name} means {key}={value!r}; got {params[key]!r}")
-        return cls(**{**params, **fixed})
+        return cls(**resolve_named(name, NAMED_SETTINGS, {}, params))
 
     def _loss(self, margin: FloatArray) -> FloatArray:
         return LOSSES[self.loss].value(1 - margin)

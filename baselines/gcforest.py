@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy.typing as npt
 from numpy.random import RandomState
 
+from mddf._base.validation import resolve_named
 from mddf._cascade.estimator import BaseCascade
-from mddf._cascade.named import resolve_named
 from mddf._cascade.plan import CascadeKind
 from mddf._cascade.rules import (
     AccuracyScreening,

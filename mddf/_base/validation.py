@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any
@@ -156,3 +156,19 @@ def monotonic_signs(estimator: Any, categorical: np.ndarray, n_scores: int) -> n
             f"output, got constraints and {n_scores} {kind}"
         )
     return signs
+
+
+def resolve_named(
+    name: str,
+    settings: Mapping[str, Mapping[str, Any]],
+    defaults: Mapping[str, Any],
+    params: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Parameters of an estimator by name; ValueError if a parameter contradicts the name."""
+    if name not in settings:
+        raise ValueError(f"name must be one of {sorted(settings)}, got {short(name)}")
+    fixed = settings[name]
+    for key, value in fixed.items():
+        if key in params and params[key] != value:
+            raise ValueError(f"{name} means {key}={value!r}, got {short(params[key])}")
+    return {**defaults, **params, **fixed}

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from sklearn.utils._param_validation import StrOptions
 
 from mddf._base.messages import short
-from mddf._base.validation import Within, refuse_class
+from mddf._base.validation import Within, refuse_class, resolve_named
 from mddf._cascade.estimator import BaseCascade
-from mddf._cascade.named import NAMED_MDDF, NAMED_MDDF_DEFAULTS, resolve_named
+from mddf._cascade.named import NAMED_MDDF, NAMED_MDDF_DEFAULTS
 from mddf._cascade.plan import CascadeKind
 from mddf._cascade.rules import LayerRules
 from mddf._ensemble.coefficients import (
