@@ -26,7 +26,7 @@ FURTHER_NAMES = {
     "pandas": ["pandas.DataFrame", "pandas.Series", "pandas.Timestamp"],
     "joblib": ["joblib.dump", "joblib.load", "joblib.parallel_config"],
 }
-IMPORT = re.compile(r"^\s*(?:>>> )?from ([\w.]+) import (?:\(([^)]*)\)|([^(\n]*))", re.MULTILINE)
+IMPORT = re.compile(r"^\s*from ([\w.]+) import (?:\(([^)]*)\)|([^(\n]*))", re.MULTILINE)
 
 
 def imported_names(text):

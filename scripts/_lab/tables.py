@@ -1,5 +1,6 @@
 """Tables: means over seeds, and their text, Markdown, LaTeX and CSV."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,6 +76,13 @@ class Table:
     def _cells(self):
         frame = self.rows()
         return frame.astype(object).where(frame.notna(), "").to_numpy()
+
+
+def read_markdown(text, heading):
+    """The first Markdown table after a heading: cells as text, indexed by the first column."""
+    lines = re.search(r"(?:^\|.*\n)+", text[text.index(heading) :], flags=re.MULTILINE)[0]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines.splitlines()]
+    return pd.DataFrame(rows[2:], columns=rows[0]).set_index(rows[0][0])
 
 
 def write(folder, found, notes=(), stamp=""):

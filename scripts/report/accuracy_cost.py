@@ -7,11 +7,10 @@ in seconds. It fits nothing: measure the league again first if the tables are st
 also prints the text that describes the picture for those who cannot see it.
 """
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from _lab import cli, pictures
+from _lab import cli, pictures, tables
 
 LEAGUE = Path(__file__).resolve().parents[2] / "docs" / "results" / "league.md"
 
@@ -46,21 +45,11 @@ class Point:
     mean_rank: float
 
 
-def table_after(text, heading):
-    """Cells of the first table after a heading, as dictionaries by column name."""
-    lines = re.search(r"(?:^\|.*\n)+", text[text.index(heading) :], flags=re.MULTILINE)[0]
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines.splitlines()]
-    return {row[0]: dict(zip(rows[0], row, strict=True)) for row in rows[2:]}
-
-
 def points(text):
     """The points of the picture, from the text of the league's page."""
-    ranks = table_after(text, "Mean ranks of the nine")
-    costs = table_after(text, "Costs, means over the sets")
-    return [
-        Point(method, float(costs[method]["fit, s"]), float(ranks[method]["log-loss"]))
-        for method in LABELS
-    ]
+    ranks = tables.read_markdown(text, "Mean ranks of the nine")["log-loss"]
+    costs = tables.read_markdown(text, "Costs, means over the sets")["fit, s"]
+    return [Point(method, float(costs[method]), float(ranks[method])) for method in LABELS]
 
 
 def described(shown):
@@ -110,7 +99,7 @@ def main(argv=None):
     options = parse(argv)
     text = LEAGUE.read_text(encoding="utf-8")
     shown = points(text)
-    n_sets = len(table_after(text, "Log-loss, mean of three splits"))
+    n_sets = len(tables.read_markdown(text, "Log-loss, mean of three splits"))
     pictures.save(draw(shown, n_sets), options, "accuracy-cost", described(shown))
 
 

@@ -7,8 +7,8 @@ Each study draws its own training rows from a data set of scikit-learn: breast c
 classification, diabetes for regression. A study has 80 single rows, or 20 patients with 4 rows
 each. The rows of a patient are copies of one row. Noise of 0.3 standard deviations is added to
 the columns of each copy, and to the target in regression. Patients are passed to fit as groups.
-The rest of the set tests, with the same noise. A study has one share of covered test rows for
-each nominal coverage; the tables show the mean and the spread of this share over the studies.
+The rest of the set are test rows, with the same noise. A study has one share of covered test rows
+for each nominal coverage; the tables show the mean and the spread of this share over the studies.
 """
 
 from dataclasses import dataclass

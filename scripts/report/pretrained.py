@@ -8,12 +8,11 @@ early. Each loss is divided by that of CatBoost from the same source, because th
 The command prints the geometric means of these ratios over the eight sets that both sources have.
 """
 
-import re
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from _lab import cli
+from _lab import cli, tables
 
 ROOT = Path(__file__).resolve().parents[2]
 RATINGS = ROOT / "docs" / "results" / "elo.md"
@@ -42,10 +41,7 @@ FROM_TABARENA = {
 
 def measured_losses(text):
     """Losses by set and method, from the second table of the page of ratings."""
-    lines = re.search(r"(?:^\|.*\n)+", text[text.index("Losses are 1 - AUC") :], re.MULTILINE)[0]
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines.splitlines()]
-    table = pd.DataFrame(rows[2:], columns=rows[0]).set_index("set")
-    return table.astype(float)
+    return tables.read_markdown(text, "Losses are 1 - AUC").astype(float)
 
 
 def ratios(losses, reference):

@@ -2,7 +2,8 @@
 
 A quote is a sentence of a page with `{}` in the place of each figure, and the values that today's
 tables give. Figures may be numbers or words up to sixteen. They have to agree with the values as
-far as they are written: 1.6 with 1.61. quoted_figures.py lists the quotes.
+far as they are written: 1.6 with 1.61. The files quoted_*.py list the
+quotes.
 """
 
 import re
@@ -113,6 +114,11 @@ def table(page: str, after: str = "", place: int = 0) -> Table:
 def geometric_mean(ratios: list[float]) -> float:
     """The geometric mean."""
     return prod(ratios) ** (1 / len(ratios))
+
+
+def percent_above(figure: float, base: float) -> float:
+    """By how many percent a figure is above another one."""
+    return 100 * (figure / base - 1)
 
 
 def over_best(scores: Table, method: str) -> dict[str, float]:

@@ -57,7 +57,7 @@ def test_named_blocks_are_saved(extension, monkeypatch, tmp_path):
 def test_imported_names(extension):
     names = extension("fallback_inventories").imported_names(
         "from sklearn.base import clone, BaseEstimator  # both\n"
-        ">>> from numpy import (\n    ndarray,\n    memmap,\n)\n"
+        "from numpy import (\n    ndarray,\n    memmap,\n)\n"
         "from mddf import cost\nimport pandas as pd\n"
     )
     assert names == {"sklearn.base.clone", "sklearn.base.BaseEstimator"} | {

@@ -1,8 +1,14 @@
 """Figures on README and the pages are those of the measured tables that they come from."""
 
 import pytest
+import quoted_comparisons
+import quoted_models
+import quoted_studies
 import quotes
-from quoted_figures import COPIES, PAGES, league_ranks
+from quoted_comparisons import league_ranks
+from quoted_models import COPIES
+
+PAGES = quoted_comparisons.PAGES | quoted_models.PAGES | quoted_studies.PAGES
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -34,10 +34,11 @@ BLOCKS = {
     page: re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
     for page in PAGES
 }
+# A page, and the blocks that run in one process.
 EXAMPLES = [
-    (page, code)
+    (page, example)
     for page, blocks in BLOCKS.items()
-    for code in (["\n".join(blocks)] if page in WHOLE else blocks)
+    for example in ([blocks] if page in WHOLE else [[block] for block in blocks])
 ]
 LONG = ("docs/few-rows.md", "docs/tutorial.md")  # many seconds
 
@@ -66,21 +67,21 @@ def parameters(examples, slow):
     """Examples as parameters of a test; `slow` says which are slow."""
     return [
         pytest.param(
-            page, code, marks=pytest.mark.slow if slow(page) else (), id=f"{page}-{number}"
+            page, blocks, marks=pytest.mark.slow if slow(page) else (), id=f"{page}-{number}"
         )
-        for number, (page, code) in enumerate(examples)
+        for number, (page, blocks) in enumerate(examples)
     ]
 
 
-@pytest.mark.parametrize(("page", "code"), parameters(EXAMPLES, lambda page: page in LONG))
+@pytest.mark.parametrize(("page", "blocks"), parameters(EXAMPLES, lambda page: page in LONG))
 @pytest.mark.filterwarnings("ignore:Matplotlib is currently using agg")
-def test_example(page, code, request, monkeypatch, tmp_path, capsys):
-    run_example(page, code, request, monkeypatch, tmp_path)
-    shown = f"```python\n{code}```\n\n```text\n"
+def test_example(page, blocks, request, monkeypatch, tmp_path, capsys):
     text = (ROOT / page).read_text()
-    if shown in text:
+    for code in run_example(page, blocks, request, monkeypatch, tmp_path):
         output = capsys.readouterr().out.rstrip("\n")
-        assert text.partition(shown)[2].partition("\n```")[0] == output
+        with_output = f"```python\n{code}```\n\n```text\n"
+        if with_output in text:
+            assert text.partition(with_output)[2].partition("\n```")[0] == output
 
 
 def with_text_labels(load):
@@ -112,22 +113,23 @@ def test_first_pages_have_one_example():
 
 
 CLASSIFYING = [
-    (page, code)
-    for page, code in EXAMPLES
-    if any(name in code for name in LOADERS) and page != "README.md"  # digits are numbers
+    (page, blocks)
+    for page, blocks in EXAMPLES
+    if any(name in code for name in LOADERS for code in blocks)
+    and page != "README.md"  # digits are numbers
 ]
 
 
 # Pages whose readers bring tables of their own; the others are tried by the slow tests.
 @pytest.mark.parametrize(
-    ("page", "code"), parameters(CLASSIFYING, lambda page: page != "docs/in-practice.md")
+    ("page", "blocks"), parameters(CLASSIFYING, lambda page: page != "docs/in-practice.md")
 )
 @pytest.mark.filterwarnings("ignore:Matplotlib is currently using agg")
-def test_example_with_labels_that_are_text(page, code, request, monkeypatch, tmp_path):
+def test_example_with_labels_that_are_text(page, blocks, request, monkeypatch, tmp_path):
     for name in LOADERS:
         original = getattr(sklearn.datasets, name)
         monkeypatch.setattr(sklearn.datasets, name, with_text_labels(original))
-    run_example(page, code, request, monkeypatch, tmp_path)
+    assert list(run_example(page, blocks, request, monkeypatch, tmp_path)) == blocks
 
 
 @pytest.mark.parametrize("page", ["README.md", *DOCS])
@@ -140,8 +142,11 @@ def test_code_that_does_not_run_here_is_python(page):
         assert language or not re.match(r"(from|import) ", code)
 
 
-def run_example(page, code, request, monkeypatch, tmp_path):
-    """Run an example in a folder of its own, if the packages that it needs are installed."""
+def run_example(page, blocks, request, monkeypatch, tmp_path):
+    """Run the blocks of an example in a folder of its own, and yield each after it ran.
+
+    Skips the test if packages that the example needs are not installed.
+    """
     for extra in EXTRAS.get(page, ()):
         pytest.importorskip(extra)
     monkeypatch.chdir(tmp_path)  # some write files
@@ -150,4 +155,6 @@ def run_example(page, code, request, monkeypatch, tmp_path):
         monkeypatch.setenv("MDDF_DATA_HOME", str(home))
     module = ModuleType("page")
     monkeypatch.setitem(sys.modules, "page", module)  # whose functions can be pickled
-    exec(compile(code, page, "exec"), vars(module))
+    for code in blocks:
+        exec(compile(code, page, "exec"), vars(module))
+        yield code

@@ -24,6 +24,11 @@ def test_files_that_the_map_names_are_there():
 ROWS = re.findall(r"^\| `(_\w+)` \| (.*) \|$", MAP, re.MULTILINE)
 
 
+def test_the_table_names_all_rooms():
+    rooms = {path.parent.name for path in (ROOT / "mddf").glob("_*/__init__.py")}
+    assert {room for room, _ in ROWS} == rooms - {"_kernel"}
+
+
 @pytest.mark.parametrize(("room", "what"), ROWS, ids=[room for room, _ in ROWS])
 def test_the_table_of_rooms_names_their_modules(room, what):
     modules = {path.stem for path in (ROOT / "mddf" / room).glob("*.py")} - {"__init__"}
