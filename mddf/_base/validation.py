@@ -166,9 +166,9 @@ def resolve_named(
 ) -> dict[str, Any]:
     """Parameters of an estimator by name; ValueError if a parameter contradicts the name."""
     if name not in settings:
-        raise ValueError(f"name must be one of {sorted(settings)}, got {short(name)}")
+        raise ValueError(f"name must be one of {sorted(settings)}; got {short(name)}")
     fixed = settings[name]
     for key, value in fixed.items():
         if key in params and params[key] != value:
-            raise ValueError(f"{name} means {key}={value!r}, got {short(params[key])}")
+            raise ValueError(f"{name} means {key}={value!r}; got {short(params[key])}")
     return {**defaults, **params, **fixed}

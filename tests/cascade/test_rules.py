@@ -315,7 +315,7 @@ def test_named_relatives():
     assert GCForestClassifier.named("DBC-Forest").rules.screening == BinnedScreening(3.0, 100)
     assert GCForestClassifier.named("AWDF").rules.reweighting == OwnClassReweighting()
     assert GCForestClassifier.named("gcForest").rules is None
-    with pytest.raises(ValueError, match=r"name must be one of .*AWDF.*, got 'none'"):
+    with pytest.raises(ValueError, match=r"name must be one of .*AWDF.*; got 'none'"):
         GCForestClassifier.named("none")
     with pytest.raises(ValueError, match="AWDF means rules="):
         GCForestClassifier.named("AWDF", rules=None)
@@ -330,7 +330,7 @@ def test_named_mddf():
     assert MDDFClassifier.named("SF").forests == ["random"] * 4
     assert MDDFClassifier.named("paper-stagewise").alpha == "stagewise"
     assert MDDFClassifier.named("paper-mean-margin").alpha == "mean-margin"
-    with pytest.raises(ValueError, match=r"paper means strength=1\.0, got 0\.25"):
+    with pytest.raises(ValueError, match=r"paper means strength=1\.0; got 0\.25"):
         MDDFClassifier.named("paper", strength=0.25)
     X, y = three_classes()
     model = MDDFClassifier.named("SF", n_layers=2, n_estimators=3, random_state=0).fit(X, y)
