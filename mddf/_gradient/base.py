@@ -44,7 +44,7 @@ from mddf._gradient.prediction import BoostedPredictions
 from mddf._gradient.target_encoding import FEWEST_LEVELS, Encoding
 from mddf._gradient.training import Boosted, Stopping, boost
 from mddf._gradient.trees import BoostedTrees
-from mddf._gradient.tuning import MANY_ROWS, Trials, chooses
+from mddf._gradient.tuning import MAX_ROWS_WITH_FOLDS, Trials, uses_trials
 from mddf._gradient.validation_set import warn_of_no_gain
 from mddf._gradient.weights import boosting_weights, within_range
 from mddf._input.reading import read_table
@@ -55,27 +55,27 @@ from mddf._trees.grower import draw_seeds
 if TYPE_CHECKING:
     from typing import Self
 
-# Factor by which the training loss may rise before fit warns of divergence. Targets that are noise
-# raise it by some percent where few rows are drawn for each tree.
+# Factor by which the training loss may rise before fit warns of divergence. With targets that are
+# noise and few rows drawn for each tree, it rises by some percent. Not tuned beyond that.
 _DIVERGENCE = 1.5
-# Fewest trees for this warning: a single tree on some of a handful of rows can raise the loss of
-# the other rows by more than this factor.
+# Fewest trees for this warning: if a single tree is grown on a few of about ten rows, the loss of
+# the other rows can rise by more than that factor.
 _FEWEST_TREES_TO_DIVERGE = 10
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Decisions before the trees of a fit are grown.
+    """Decisions that fit makes before it grows the trees.
 
     Attributes
     ----------
     model : GradientBoosting
-        With the chosen depth and regularisation.
+        The estimator with the chosen depth and regularisation.
     seeds : ndarray of uint64
         One for each tree.
     encoding : Encoding or None
     scores : ndarray or None
-        Scores of the rows held out by which the number of trees was chosen.
+        Held-out scores from which the number of trees was chosen; None without a choice.
     """
 
     model: GradientBoosting
@@ -85,13 +85,14 @@ class Plan:
 
 
 class GradientBoosting(BoostedPredictions):
-    """Base class of gradient boosting.
+    """Base class of gradient boosting for classification and regression.
 
-    Subclasses know the kind of target. In their bases, this class stands before scikit-learn's.
+    Subclasses implement the methods that depend on the kind of target. They list this class before
+    the mixins of scikit-learn.
     """
 
-    _entropy: list[int]  # of all random draws
-    _large_residual: float = np.inf  # of Huber's loss; models of earlier releases lack it
+    _entropy: list[int]  # entropy of all random draws
+    _large_residual: float = np.inf  # state of Huber's loss; models of earlier releases lack it
     validation_score_: np.ndarray
     train_score_: np.ndarray
 
@@ -124,7 +125,7 @@ class GradientBoosting(BoostedPredictions):
         "verbose": ["verbose"],
     }
 
-    # Methods of the kind of target
+    # Methods that depend on the kind of target
 
     def _read_target(self, y: npt.ArrayLike, weights: np.ndarray | None) -> BoostingTarget:
         raise NotImplementedError
@@ -132,18 +133,18 @@ class GradientBoosting(BoostedPredictions):
     def _read_validation_target(
         self, y: npt.ArrayLike, target: Target, weights: np.ndarray | None
     ) -> np.ndarray:
-        """Values that the kernel boosts for a validation set."""
+        """Convert the targets of a validation set to the values that the kernel gets."""
         raise NotImplementedError
 
     def _check_continues(self, target: Target) -> None:
-        """Refuse a target that a fit with warm_start=True cannot continue with."""
+        """Refuse a target with which a fit with warm_start=True cannot continue."""
 
     def _target_attributes(self, target: Target) -> dict[str, Any]:
         """Fitted attributes that describe the target."""
         return {}
 
     def _scorer(self, rows: BoostingRows, target: Target) -> Callable[[np.ndarray], float] | None:
-        """Function from raw predictions of the rows held out to `scoring`; None for the loss."""
+        """Function that scores raw predictions of the held-out rows; None for the loss."""
         raise NotImplementedError
 
     # Fitting
@@ -169,16 +170,17 @@ class GradientBoosting(BoostedPredictions):
         y : array of shape (n_samples,)
             Classes (numbers, strings or booleans) for a classifier, numbers for a regressor.
         sample_weight : array of shape (n_samples,), default=None
-            Not negative. If all weights are whole numbers, a weight of k is the same as k equal
-            rows (but `min_samples_leaf` counts rows). Otherwise their scale does not matter: they
-            are divided by their mean, as are their products with `class_weight`. A few samples,
-            fewer than a tenth, count at most 16 times as much as all others together; whole
-            numbers with a sum up to 65536 stay as they are.
+            Weights must not be negative. If all are whole numbers, a weight of k is the same as k
+            equal rows, except that `min_samples_leaf` counts rows. Otherwise the weights are
+            divided by their mean, so that their scale does not matter; the same holds for their
+            products with `class_weight`. A few samples (fewer than a tenth) have at most 16 times
+            the weight of all other samples together, unless all weights are whole numbers with a
+            sum of at most 65536.
         X_val, y_val, sample_weight_val : default=None
-            Validation set, instead of a share of the training samples. The trees after the best
-            round are dropped. With early stopping, growth ends after `n_iter_no_change` rounds
-            without a better score. `X_val` must be transformed like `X`: a pipeline does not do
-            that. A warning is issued if no round is better than a constant.
+            Validation set, used instead of a share of the training samples. The trees after the
+            best round are dropped. With early stopping, growth ends after `n_iter_no_change`
+            rounds without a better score. `X_val` must be transformed like `X`, which a pipeline
+            does not do. A warning is issued if no round is better than a constant.
 
         Returns
         -------
@@ -211,14 +213,14 @@ class GradientBoosting(BoostedPredictions):
             rows = BoostingRows.from_table(
                 binned, target.values, weights, binner.all_levels(table)
             )
-            # 3. Hold rows out: a validation set, or some training rows, or folds of a trial.
+            # 3. Hold rows out: a validation set, folds of trials, or a share of the training rows.
             on_trial = False
             if not (X_val is None and y_val is None and sample_weight_val is None):
                 validation = self._read_validation(
                     X_val, y_val, sample_weight_val, binner, target.kind
                 )
                 rows = rows.with_held_out(validation)
-            elif chooses(self, len(rows.train), target.kind):
+            elif uses_trials(self, len(rows.train), target.kind):
                 on_trial = True
             elif self._holds_out(len(rows.train)):
                 rows = rows.split(target.kind, self.validation_fraction, self._entropy)
@@ -236,7 +238,7 @@ class GradientBoosting(BoostedPredictions):
 
     def _holds_out(self, n_rows: int) -> bool:
         if self.early_stopping == "auto":
-            return n_rows > MANY_ROWS
+            return n_rows > MAX_ROWS_WITH_FOLDS
         return bool(self.early_stopping)
 
     def _read_validation(
@@ -274,7 +276,7 @@ class GradientBoosting(BoostedPredictions):
         *,
         on_trial: bool,
     ) -> dict[str, Any]:
-        """Grow trees after the trees of the fit before; return the fitted attributes."""
+        """Grow trees, after the trees of an earlier fit if any; return the fitted attributes."""
         n_before = before.n_trees if before else 0
         self._check_before(before, n_before)
         plan = self._plan(rows, target, binner.categorical_, n_before, on_trial=on_trial)
@@ -335,7 +337,7 @@ class GradientBoosting(BoostedPredictions):
         *,
         on_trial: bool,
     ) -> Plan:
-        """Choose how trees are grown and how many, by a trial or as the parameters are."""
+        """Choose the parameters and the number of trees, by trials or as the user set them."""
         encoding = None
         if rows.levels is not None and target.n_classes != 1:
             encoding = Encoding.from_targets(
@@ -354,7 +356,7 @@ class GradientBoosting(BoostedPredictions):
             )
         if trials is None:
             return Plan(self, seeds, encoding, None)
-        model = trials.best(self)
+        model = trials.race(self)
         scores = trials.scores(model)
         return Plan(model, seeds[: trials.best_round(model, scores)], encoding, scores)
 

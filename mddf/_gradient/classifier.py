@@ -14,7 +14,7 @@ from mddf._fitted.base_estimators import ProbabilityClassifier
 from mddf._fitted.fitted_model import Conversion
 from mddf._gradient.base import GradientBoosting
 from mddf._gradient.dataset import BoostingRows
-from mddf._gradient.losses import CLASSIFICATION, BoostingTarget, Labels, Target
+from mddf._gradient.losses import CLASSIFICATION, BoostingTarget, ClassificationTarget, Target
 from mddf._gradient.options import SYMMETRIC
 from mddf._targets.target_validation import class_factors, encode_labels, known_labels
 from mddf._targets.weights import row_weights
@@ -238,16 +238,18 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         factors = class_factors(self.class_weight, classes, labels, weights)
         if factors is not None:
             weights = row_weights(weights, factors, labels).row
-        return BoostingTarget(Labels(self.loss, classes), labels.astype(float), weights)
+        return BoostingTarget(
+            ClassificationTarget(self.loss, classes), labels.astype(float), weights
+        )
 
     def _read_validation_target(
         self, y: npt.ArrayLike, target: Target, weights: np.ndarray | None
     ) -> np.ndarray:
-        assert isinstance(target, Labels)
+        assert isinstance(target, ClassificationTarget)
         return known_labels(y, target.classes, np.shape(y)[0]).astype(float)
 
     def _check_continues(self, target: Target) -> None:
-        assert isinstance(target, Labels)
+        assert isinstance(target, ClassificationTarget)
         if not np.array_equal(target.classes, self.classes_):
             raise ValueError(
                 "with warm_start=True, y must have the classes of the fit before, "
@@ -255,13 +257,13 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
             )
 
     def _target_attributes(self, target: Target) -> dict[str, Any]:
-        assert isinstance(target, Labels)
+        assert isinstance(target, ClassificationTarget)
         return {"classes_": target.classes, "n_classes_": target.n_classes}
 
     def _scorer(self, rows: BoostingRows, target: Target) -> Callable[[np.ndarray], float] | None:
         if isinstance(self.scoring, str) and self.scoring == "loss":
             return None
-        assert isinstance(target, Labels)
+        assert isinstance(target, ClassificationTarget)
         labels = rows.y[rows.held_out].astype(int)
         weights = None if rows.weights is None else rows.weights[rows.held_out]
         score = out_of_fold_score(self.scoring, target.classes, labels, weights)

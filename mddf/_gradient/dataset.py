@@ -13,7 +13,7 @@ from mddf._base.validation import naming
 from mddf._binning.binned_table import BinnedTable, coded_table
 from mddf._binning.bins import join_bins
 from mddf._binning.high_cardinality import CategoryLevels
-from mddf._gradient.losses import Labels, Target
+from mddf._gradient.losses import ClassificationTarget, Target
 from mddf._gradient.repeats import Repeats, copies_of
 from mddf._gradient.target_encoding import Encoding, TargetStatistics, TrainingRows
 from mddf._resampling.sampling import hashes_with, row_hashes
@@ -142,7 +142,7 @@ class BoostingRows:
         seed = np.random.SeedSequence(entropy, spawn_key=(1,)).generate_state(1)
         n_held_out = share if isinstance(share, Integral) else np.ceil(share * len(rows))
         labels = None
-        if isinstance(target, Labels):
+        if isinstance(target, ClassificationTarget):
             labels = self.y[rows].astype(int)
             counts = np.bincount(labels, minlength=target.n_classes)
             if counts.min() < 2 or n_held_out < target.n_classes:
@@ -160,7 +160,7 @@ class BoostingRows:
         """
         if not repeats.any_equal:
             return False
-        if repeats.conflict and repeats.n_units < _FEWEST_UNITS:
+        if repeats.has_conflicts and repeats.n_units < _FEWEST_UNITS:
             return True
         if self.levels is None:
             return False

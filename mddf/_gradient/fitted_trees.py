@@ -1,4 +1,4 @@
-"""Boosted trees as a stage of a fitted model, for explanations, graphs and costs."""
+"""Boosted trees as a stage of a fitted model, for explanations, exports and costs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from mddf._fitted.fitted_model import StageMember
 from mddf._gradient.target_encoding import TargetStatistics, with_statistics
 from mddf._gradient.trees import BoostedTrees
 
-# Leaves of the trees that explanations handle together: bounds their memory, not tuned.
+# Number of leaves of the trees that explanations handle together. It bounds their memory. Not
+# tuned.
 _LEAVES_TOGETHER = 2**18
 
 
@@ -24,9 +25,9 @@ class BoostedMember(StageMember):
     Attributes
     ----------
     trees : BoostedTrees
-        All trees; `models` has them in parts.
+        All trees; `models` has the same trees in parts.
     statistics : TargetStatistics or None
-        Columns of the trees in addition to the columns of a table.
+        Further columns that the trees split, in addition to the columns of the table.
     """
 
     trees: Any = None
@@ -36,7 +37,7 @@ class BoostedMember(StageMember):
     def from_trees(
         cls, trees: BoostedTrees, unit: float, statistics: TargetStatistics | None
     ) -> BoostedMember:
-        """Cut all trees into parts; raw predictions are multiples of a unit."""
+        """Cut the trees into parts; raw predictions are leaf sums times `unit`."""
         part = trees.arrays["first_leaf"][:-1] // _LEAVES_TOGETHER
         starts = np.flatnonzero(np.diff(part, prepend=-1)).tolist() or [0]
         parts = [
@@ -79,7 +80,7 @@ class BoostedMember(StageMember):
         return np.swapaxes(self.statistics.shared(np.swapaxes(amounts, 0, 1)), 0, 1)
 
     def vectors(self, rows: EncodedRows, n_jobs: Any) -> np.ndarray:
-        """Raw predictions, limited to finite numbers."""
+        """Raw predictions; values that overflow become the largest double."""
         most = np.finfo(np.float64).max
         with np.errstate(over="ignore"):
             return np.clip(self.trees.raw(self.seen_codes(rows), n_jobs) * self.unit, -most, most)

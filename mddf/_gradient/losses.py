@@ -1,4 +1,9 @@
-"""Targets of gradient boosting: conversion to the values that the kernel boosts, and back."""
+"""Losses of gradient boosting, and conversions between targets and values in the kernel.
+
+The gradients of the losses are in the kernel, in ``gradient_boosting/loss.hpp``. To add a loss,
+write its gradients there, its name in `REGRESSION` or `CLASSIFICATION` here, and its least loss
+and inverse link in the target class.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +16,21 @@ from mddf._base.serialization import register_serializable
 
 REGRESSION = ("squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma")
 CLASSIFICATION = ("log_loss", "exponential")
+# Losses whose raw predictions are logarithms of predictions.
 _LOGARITHMIC = ("poisson", "gamma")
-# Targets beyond this power of two, or its inverse, are scaled: sums of their squares would
-# overflow or vanish.
+# Targets are scaled if the largest absolute value is above 2**100 or below 2**-100. Otherwise sums
+# of squares could overflow (doubles end at 2**1024) or underflow to 0.
 _MAX_EXPONENT = 100
-# Scaled targets have this power of two: far from the limits of doubles, so that a number of trees
-# times the unit does not overflow either.
+# The largest scaled target is near 2**40 or 2**-40. The factor that undoes the scaling is then far
+# enough from the limits of doubles to be multiplied by the number of trees.
 _SCALED_EXPONENT = 40
+# Bound of scaled targets. Only targets of samples without weight can reach it; they are not
+# learnt, but must be finite.
+_MAX_SCALED = 1e99
 
 
 def check_targets(loss: str, y: np.ndarray) -> None:
-    """Refuse targets that a loss is not defined for; `y` has samples with weight only."""
+    """Refuse targets outside the domain of a loss; `y` has only samples with weight."""
     if loss == "poisson" and not (np.all(y >= 0) and y.sum() > 0):
         raise ValueError(
             "y must not be negative, and not all 0, for loss='poisson', got values from "
@@ -33,8 +42,8 @@ def check_targets(loss: str, y: np.ndarray) -> None:
 
 @register_serializable("boosting target of numbers")
 @dataclass(frozen=True)
-class Numbers:
-    """Numeric targets; the kernel boosts them divided by 2**exponent.
+class RegressionTarget:
+    """Numeric targets, which the kernel gets divided by 2**exponent.
 
     The exponent is 0 unless the targets are very large or very small.
     """
@@ -44,8 +53,8 @@ class Numbers:
     n_classes = 0
 
     @classmethod
-    def from_targets(cls, loss: str, y: np.ndarray) -> Numbers:
-        """Choose the exponent by the targets of samples with weight."""
+    def from_targets(cls, loss: str, y: np.ndarray) -> RegressionTarget:
+        """Choose the exponent from the targets of samples with weight."""
         exponent = int(np.frexp(np.abs(y).max())[1])
         if abs(exponent) <= _MAX_EXPONENT or not y.any():
             return cls(loss, 0)
@@ -66,24 +75,21 @@ class Numbers:
 
     @property
     def unit(self) -> float:
-        """Factor of raw predictions."""
+        """Factor that converts raw predictions to the scale of the targets."""
         return 1.0 if self.is_logarithmic else float(np.ldexp(1.0, self.exponent))
 
     @property
-    def link(self) -> Numbers | None:
-        """Object that converts raw predictions times `unit`; None if they are predictions."""
+    def link(self) -> RegressionTarget | None:
+        """Inverse link, which converts raw predictions; None for the identity."""
         return self if self.is_logarithmic else None
 
-    def boosted(self, y: np.ndarray) -> np.ndarray:
-        """Targets as the kernel boosts them.
-
-        The limits keep the targets of samples without weight finite.
-        """
+    def scaled(self, y: np.ndarray) -> np.ndarray:
+        """Targets divided by 2**exponent, as the kernel gets them."""
         with np.errstate(over="ignore"):
-            return np.clip(np.ldexp(y, -self.exponent), -1e99, 1e99)
+            return np.clip(np.ldexp(y, -self.exponent), -_MAX_SCALED, _MAX_SCALED)
 
-    def restored(self, y: np.ndarray) -> np.ndarray:
-        """Undo `boosted`; overflows become the largest double."""
+    def unscaled(self, y: np.ndarray) -> np.ndarray:
+        """Undo `scaled`; values that overflow become the largest double."""
         most = np.finfo(np.float64).max
         with np.errstate(over="ignore"):
             return np.clip(np.ldexp(y, self.exponent), -most, most)
@@ -91,8 +97,8 @@ class Numbers:
     def least_loss(self, y: np.ndarray, weights: np.ndarray | None) -> float:
         """Mean loss in the kernel if every target is predicted exactly.
 
-        The kernel leaves out terms that do not depend on predictions, so that losses of counts may
-        be negative. The difference to this least loss is half of the mean deviance.
+        The kernel omits terms that do not depend on predictions, so that the Poisson and gamma
+        losses may be negative. A loss minus this least loss is half of the mean deviance.
         """
         if not self.is_logarithmic:
             return 0.0
@@ -101,14 +107,18 @@ class Numbers:
         return float(np.average(losses, weights=weights))
 
     def predicted(self, raw: np.ndarray) -> np.ndarray:
-        """Convert raw predictions of shape (n_samples, 1)."""
-        return self.restored(exp(raw[:, 0]) if self.is_logarithmic else raw[:, 0])
+        """Convert raw predictions of shape (n_samples, 1) to predictions of shape (n_samples,)."""
+        return self.unscaled(exp(raw[:, 0]) if self.is_logarithmic else raw[:, 0])
 
 
 @register_serializable("boosting target of classes")
 @dataclass(frozen=True)
-class Labels:
-    """Class labels; a raw prediction has a score for each class, or one for the second of two."""
+class ClassificationTarget:
+    """Classes as targets.
+
+    A raw prediction has a score for each class. With two classes, it has only the score of the
+    second class.
+    """
 
     loss: str
     classes: np.ndarray
@@ -128,8 +138,8 @@ class Labels:
     unit = 1.0
 
     @property
-    def link(self) -> Labels:
-        """Object that converts raw predictions."""
+    def link(self) -> ClassificationTarget:
+        """Inverse link: converts raw predictions to class probabilities."""
         return self
 
     def least_loss(self, y: np.ndarray, weights: np.ndarray | None) -> float:
@@ -146,12 +156,12 @@ class Labels:
         return class_probabilities(raw)
 
 
-Target = Labels | Numbers
+Target = ClassificationTarget | RegressionTarget
 
 
 @dataclass(frozen=True)
 class BoostingTarget:
-    """Target of a fit: its kind, the values that the kernel boosts, and weights in the loss."""
+    """Target of a fit: its kind, the values that the kernel gets, and the weights in the loss."""
 
     kind: Target
     values: np.ndarray

@@ -1,4 +1,4 @@
-"""Parameters of gradient boosting, and their conversion to options of the kernel."""
+"""Parameters of gradient boosting, and their conversion to the options of the kernel."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from mddf._gradient.target_encoding import Encoding
 # Values of `grow_policy`.
 SYMMETRIC = "symmetric"
 LEAF_WISE = "leaf-wise"
-# Largest number of groups times features in `interaction_cst`: they take a byte each, so that the
-# groups stay within 256 MiB.
+# Largest number of groups times features in `interaction_cst`. Each takes a byte, so that the
+# groups take at most 256 MiB.
 _MAX_GROUP_CELLS = 2**28
-# Depth of symmetric trees where no race chooses it; CatBoost has the same default.
+# Depth of symmetric trees if no race chooses it; CatBoost has the same default.
 _DEFAULT_DEPTH = 6
-# Deepest symmetric trees: the kernel numbers their 2**16 leaves by 16 bits.
+# Largest depth of symmetric trees: the kernel numbers their 2**16 leaves by 16 bits.
 _MAX_DEPTH = 16
-# Leaves of leaf-wise trees: the default of LightGBM and scikit-learn, and the most that the kernel
-# numbers by 16 bits.
+# Default and largest number of leaves of leaf-wise trees. LightGBM and scikit-learn have the same
+# default; the kernel numbers leaves by 16 bits.
 LEAVES = 31
 MOST_LEAVES = 65535
 AUTO = "auto"
-# Values of "auto" where no race chooses others. The race starts from them and on most tables stays
-# there: less regularisation pays only where classes follow from the features.
+# Values of "auto" if no race chooses others. The race starts from them, and on most tables keeps
+# them: weaker regularisation lowers the loss only if classes follow from the features.
 PLAIN = {"max_features": 0.5, "l2_regularization": 3.0, "subsample": 0.8}
 
 
 class BoostingParameters:
-    """Parameters of gradient boosting, as the constructors store them."""
+    """Declares the parameters that the constructors of gradient boosting store."""
 
     loss: str
     learning_rate: float
@@ -72,7 +72,7 @@ class BoostingParameters:
 
 
 def warn_of_ignored(model: BoostingParameters) -> None:
-    """Warn of a parameter without effect; an error would end a search over both policies."""
+    """Warn of a parameter without effect; an error would break a search over both policies."""
     if model.grow_policy == SYMMETRIC and model.max_leaf_nodes not in (None, LEAVES):
         warn(
             f"max_leaf_nodes={model.max_leaf_nodes!r} has no effect with "
@@ -162,7 +162,7 @@ def interaction_groups(interaction_cst: Any, n_features: int) -> np.ndarray | No
                     f"got {short(feature)}"
                 )
             row[feature] = 1
-    # Features in no group form a last group; without any the row stays out.
+    # Features in no group form a last group. If there are none, its row is dropped.
     ungrouped = ~is_member.any(axis=0)
     is_member[-1] = ungrouped
     return is_member if ungrouped.any() else is_member[:-1]

@@ -1,4 +1,4 @@
-"""Predictions of boosted trees: raw predictions, leaves, importances, and the fitted stage."""
+"""Methods and attributes of fitted gradient boosting that both estimators share."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ from mddf._input.reading import read_table
 
 
 class BoostedPredictions(BoostingParameters):
-    """Base class of estimators with boosted trees; needs `_trees` and `_binner` of fit."""
+    """Base class that predicts by the boosted trees of fit.
+
+    Subclasses set `_binner`, `_trees` and `_target` in fit, and `_statistics` if a column has many
+    categories.
+    """
 
     _binner: Binner
     _trees: BoostedTrees
@@ -29,21 +33,22 @@ class BoostedPredictions(BoostingParameters):
     _chosen: dict[str, Any] | None = None  # models of earlier releases lack it
 
     def _new_rows(self, X: Any) -> NewRows:
-        """Encode X; blocks of rows are made one after the other."""
+        """Prepare X for encoding by blocks of rows."""
         check_is_fitted(self, "_trees")
         table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
         levels = [] if self._statistics is None else self._statistics.columns
         return NewRows(self._binner, table, levels=levels)
 
     def _convert_raw(self, X: Any, convert: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        """Convert the raw predictions of X, one block of rows after the other."""
+        """Apply `convert` to the raw predictions of X, one block of rows after the other."""
         rows = self._new_rows(X)
 
         def predict_block(first: int, end: int) -> list[np.ndarray]:
             codes = with_statistics(rows.block(first, end), self._statistics)
             return [convert(self._trees.raw(codes, self.n_jobs))]
 
-        row_bytes = self._trees.n_columns + 32 * self._trees.n_scores
+        # A byte for each code; a raw prediction, its converted form and temporary copies of both.
+        row_bytes = self._trees.n_columns + 4 * 8 * self._trees.n_scores
         return by_blocks(predict_block, rows.n_rows, row_bytes)[0]
 
     def _staged_raw(self, X: Any) -> Iterator[np.ndarray]:
@@ -52,7 +57,7 @@ class BoostedPredictions(BoostingParameters):
         return self._trees.staged(codes, self.n_jobs)
 
     def apply(self, X: Any) -> np.ndarray:
-        """Find the leaf of each tree that each sample falls into.
+        """Find the leaf of each tree that each sample ends in.
 
         Parameters
         ----------
@@ -61,16 +66,17 @@ class BoostedPredictions(BoostingParameters):
         Returns
         -------
         ndarray of int32 of shape (n_samples, n_iter_)
-            Numbers of leaves, which are distinct within a tree. In a symmetric tree, a number has
-            a bit for each level, 1 for right. Several numbers may denote one leaf, because the
-            splits of some levels can leave a node undivided.
+            Leaf numbers, which are distinct within a tree. The number of a leaf of a symmetric
+            tree has one bit for each level, 1 for right. Several numbers may denote one leaf,
+            because the split of a level can leave a node undivided.
         """
         rows = self._new_rows(X)
 
         def find_block(first: int, end: int) -> list[np.ndarray]:
             return [self._trees.leaves(with_statistics(rows.block(first, end), self._statistics))]
 
-        row_bytes = self._trees.n_columns + 8 * self._trees.n_trees
+        # A byte for each code, and the leaves (int32) with a temporary copy.
+        row_bytes = self._trees.n_columns + 2 * 4 * self._trees.n_trees
         return by_blocks(find_block, rows.n_rows, row_bytes)[0]
 
     @property
@@ -82,7 +88,7 @@ class BoostedPredictions(BoostingParameters):
 
     @property
     def chosen_(self) -> dict[str, Any]:
-        """`max_features`, `l2_regularization` and `subsample` that trees were grown with."""
+        """Values of `max_features`, `l2_regularization` and `subsample` that fit used."""
         check_is_fitted(self, "_trees")
         return dict(self._chosen or {name: value_of(self, name) for name in PLAIN})
 

@@ -19,7 +19,13 @@ from mddf._base.validation import Within, naming
 from mddf._fitted.base_estimators import TableEstimator
 from mddf._gradient.base import GradientBoosting
 from mddf._gradient.dataset import BoostingRows
-from mddf._gradient.losses import REGRESSION, BoostingTarget, Numbers, Target, check_targets
+from mddf._gradient.losses import (
+    REGRESSION,
+    BoostingTarget,
+    RegressionTarget,
+    Target,
+    check_targets,
+)
 from mddf._gradient.options import SYMMETRIC
 from mddf._targets.kernel_targets import read_values
 
@@ -247,23 +253,23 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         values = self._read_numbers(y)
         weighted = with_weight(values, weights)
         check_targets(self.loss, weighted)
-        target = Numbers.from_targets(self.loss, weighted)
+        target = RegressionTarget.from_targets(self.loss, weighted)
         if self.warm_start and hasattr(self, "_trees"):
-            assert isinstance(self._target, Numbers)
+            assert isinstance(self._target, RegressionTarget)
             target = replace(target, exponent=self._target.exponent)
-        return BoostingTarget(target, target.boosted(neutral(values, weights)), weights)
+        return BoostingTarget(target, target.scaled(neutral(values, weights)), weights)
 
     def _read_validation_target(
         self, y: npt.ArrayLike, target: Target, weights: np.ndarray | None
     ) -> np.ndarray:
-        assert isinstance(target, Numbers)
+        assert isinstance(target, RegressionTarget)
         values = self._read_numbers(y)
         weighted = with_weight(values, weights)
         # Poisson boosting starts from the logarithm of the training mean, which must not be 0. The
         # deviance of zeros is defined, so that a validation set may have only zeros.
         if self.loss != "poisson" or weighted.any():
             check_targets(self.loss, weighted)
-        return target.boosted(neutral(values, weights))
+        return target.scaled(neutral(values, weights))
 
     def _check_continues(self, target: Target) -> None:
         if target.loss != self._target.loss:
@@ -276,8 +282,8 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         if isinstance(self.scoring, str) and self.scoring == "loss":
             return None
         scorer = get_scorer("r2" if self.scoring is None else self.scoring)
-        assert isinstance(target, Numbers)
-        y = target.restored(rows.y[rows.held_out])
+        assert isinstance(target, RegressionTarget)
+        y = target.unscaled(rows.y[rows.held_out])
         options: dict[str, np.ndarray] = {}
         if rows.weights is not None and "sample_weight" in inspect.signature(scorer).parameters:
             options["sample_weight"] = rows.weights[rows.held_out]

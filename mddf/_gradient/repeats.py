@@ -1,4 +1,4 @@
-"""Rows that hold the same features: copies of one row, or several observations."""
+"""Rows with the same features: copies of one row, or several observations."""
 
 from __future__ import annotations
 
@@ -11,20 +11,22 @@ from mddf._binning.high_cardinality import CategoryLevels
 from mddf._resampling.sampling import hashes_with, row_hashes
 from mddf._targets.weights import whole_weights
 
-# Copies of a row have its target. Where more than this share of the different rows differ in their
-# target alone, equal rows are observations that happen to have the same features.
-_MOST_CONFLICTS = 0.05
-# With so many samples for each combination of features, a column that determines all other
-# features is a lookup table rather than a column of names with copied rows.
-_SAMPLES_OF_A_LOOKUP = 8
-# Rows of a whole weight are expanded up to so many rows. Every number of orders of target
-# statistics is the same up to this size.
-_MOST_EXPANDED = 2**18
+# Copies of a row have its target. Units may have a few different targets, at most this share of
+# the number of units. With more, equal rows are several observations that happen to have the same
+# features. Not tuned.
+_MAX_CONFLICTS = 0.05
+# With more samples than this for each combination of features, a column that determines all other
+# features is a lookup key (rows of one key are observations), not a name of copied rows. Not
+# tuned.
+_MAX_COPIES_PER_UNIT = 8
+# Rows of a whole weight k are repeated k times only up to so many rows in all. Up to this size
+# target statistics have all four random orders, so that repeated rows do not reduce them.
+_MAX_REPEATED_ROWS = 2**18
 
 
 @dataclass(frozen=True)
 class Repeats:
-    """Groups of rows that hold the same features, called units."""
+    """Groups of rows with the same features, called units."""
 
     unit: np.ndarray  # (n_rows,): number of the unit of each row
     hashes: np.ndarray  # (n_rows,), uint64: hashes of features and target
@@ -40,7 +42,7 @@ class Repeats:
         y: np.ndarray,
         weights: np.ndarray | None,
     ) -> Repeats:
-        """Compare rows by their codes, their levels and their targets."""
+        """Find the units of rows by their codes and levels."""
         content = codes if levels is None else with_levels(codes, levels)
         features = row_hashes(content, np.zeros((len(y), 0), np.int64))
         hashes = hashes_with(features, y.view(np.int64)[:, None])
@@ -49,31 +51,32 @@ class Repeats:
         return cls(unit, hashes, len(different), n_samples, codes.shape[1])
 
     def take(self, rows: np.ndarray) -> Repeats:
-        """The same units for some rows, which may be repeated."""
+        """Select rows, possibly repeated, with the units that they have in the whole table."""
         return Repeats(
             self.unit[rows], self.hashes[rows], self.n_units, self.n_samples, self.n_columns
         )
 
     @property
     def any_equal(self) -> bool:
-        """Whether some rows hold the same features."""
+        """Whether at least two rows have the same features."""
         return self.n_units < len(self.unit)
 
     @property
-    def conflict(self) -> bool:
-        """Whether too many equal rows differ in their target for them to be copies."""
+    def has_conflicts(self) -> bool:
+        """Whether so many rows of a unit differ in their target that they are no copies."""
         n_different = len(np.unique(self.hashes))
-        return n_different - self.n_units > _MOST_CONFLICTS * self.n_units
+        return n_different - self.n_units > _MAX_CONFLICTS * self.n_units
 
     def is_lookup(self, n_keys: int, n_key_columns: int) -> bool:
-        """Whether some columns, of `n_keys` different values, determine all features.
+        """Whether columns with `n_keys` combinations of values determine all features.
 
-        All rows of a level are then equal, and only these rows can tell what the level means.
+        All rows of a key are then equal. Their targets are the only information about the key, so
+        that target statistics must count them.
         """
         if n_keys < self.n_units:
             return False
         no_other_columns = n_key_columns == self.n_columns
-        return no_other_columns or self.n_samples > _SAMPLES_OF_A_LOOKUP * self.n_units
+        return no_other_columns or self.n_samples > _MAX_COPIES_PER_UNIT * self.n_units
 
     def first_rows(self) -> np.ndarray:
         """First row of each unit, ascending."""
@@ -81,7 +84,7 @@ class Repeats:
         return np.sort(first)
 
     def unit_orders(self, seeds: np.ndarray) -> Iterator[np.ndarray]:
-        """Random orders in which the rows of a unit are next to each other."""
+        """Yield a random order of rows for each seed; the rows of a unit are adjacent."""
         least = np.full(self.n_units, np.iinfo(np.uint64).max, np.uint64)
         np.minimum.at(least, self.unit, self.hashes)
         for seed in seeds:
@@ -90,7 +93,7 @@ class Repeats:
     def row_orders(
         self, seeds: np.ndarray, weights: np.ndarray | None = None
     ) -> Iterator[np.ndarray]:
-        """Random orders of single rows, which do not depend on the order of the table."""
+        """Yield a random order of rows for each seed, independent of the order of the table."""
         order = np.lexsort((self.hashes,) if weights is None else (weights, self.hashes))
         hashes = self.hashes[order]
         starts = np.flatnonzero(np.append(True, hashes[1:] != hashes[:-1]))
@@ -106,22 +109,22 @@ def with_levels(codes: np.ndarray, levels: CategoryLevels) -> np.ndarray:
 
 
 def copies_of(weights: np.ndarray | None) -> np.ndarray | None:
-    """How many equal rows each row stands for; None if each is one, or if they would be too many.
+    """Whole weights as numbers of copies of rows.
 
-    Weights that are not whole numbers do not count rows.
+    None if all weights are 1, if they are not whole numbers, or if there would be too many rows.
     """
     if weights is None or not whole_weights(weights) or weights.max() <= 1:
         return None
-    return weights.astype(np.int64) if weights.sum() <= _MOST_EXPANDED else None
+    return weights.astype(np.int64) if weights.sum() <= _MAX_REPEATED_ROWS else None
 
 
 def times_golden(numbers: np.ndarray) -> np.ndarray:
-    """Numbers spread over all of 64 bits."""
+    """Multiply by 2**64 / golden ratio, which spreads numbers over all 64 bits."""
     return np.multiply(numbers, np.uint64(0x9E3779B97F4A7C15))
 
 
 def mixed(numbers: np.ndarray) -> np.ndarray:
-    """The finalizer of SplitMix64, which is one to one."""
+    """Mix the bits of numbers by the finalizer of SplitMix64, a one-to-one function."""
     for factor in (0xBF58476D1CE4E5B9, 0x94D049BB133111EB):
         numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(factor)
     return numbers ^ (numbers >> np.uint64(31))

@@ -218,7 +218,7 @@ class Encoding:
         groups = self.groups()
         if not repeats.any_equal and repeats.n_samples == len(repeats.unit):
             return np.zeros(len(groups), bool)
-        if repeats.conflict:
+        if repeats.has_conflicts:
             return np.ones(len(groups), bool)
         n_keys = [len(np.unique(levels.keys(group))) for group in groups]
         return np.array(

@@ -1,4 +1,4 @@
-"""Fitted boosted trees as arrays, and asking them."""
+"""Boosted trees in arrays, and their predictions."""
 
 from __future__ import annotations
 
@@ -13,32 +13,36 @@ from mddf import _core
 from mddf._base.parallel import chunks, in_threads, job_count
 from mddf._base.serialization import register_serializable
 
-# Arrays that predictions do not need, and those with an entry for each of theirs.
-_OF_TRAINING = {"gain": "column", "weight": "values"}
-# What the kernel has of arrays that are kept in smaller types.
-_KERNELS = {"column": np.int32, "set": np.int32, "values": np.float64}
-_SMALL: dict[str, Any] = {"column": np.uint16, "set": np.int16, "values": np.float32}
-# So many trees times rows, some hundred microseconds, are worth a thread.
-_FEW_WALKS = 2**16
+# Arrays that explanations read and predictions do not. Each has as many entries as a second array.
+_TRAINING_ARRAYS = {"gain": "column", "weight": "values"}
+# Types of the kernel for the arrays that `compact` trees keep in smaller types.
+_KERNEL_TYPES = {"column": np.int32, "set": np.int32, "values": np.float64}
+_COMPACT_TYPES: dict[str, Any] = {"column": np.uint16, "set": np.int16, "values": np.float32}
+# Fewest trees times rows for each thread: they take some hundred microseconds, more than a thread
+# takes to start. Not tuned.
+_MIN_LEAVES_PER_THREAD = 2**16
+# Fewest rows for each thread, however many trees there are. Not tuned.
+_MIN_ROWS_PER_THREAD = 256
 
 
 @register_serializable("gradient boosted trees")
 @dataclass(frozen=True)
 class BoostedTrees:
-    """Trees that add to raw predictions, in the order in which they were grown.
+    """Trees whose leaf values add up to raw predictions, in the order in which they were grown.
 
     Attributes
     ----------
     arrays : dict of str to ndarray
-        As ``_core.GradientTrees`` has them, and what is known of training: ``gain``, what each
-        split improved, and ``weight`` of the samples in each leaf. A leaf at the end of several
-        ways down a symmetric tree has its weight at the first of them: where all on the right of
-        a node weigh nothing, its level's split leaves it as it is. `compact` trees lack both.
+        Arguments of ``_core.GradientTrees``, and two arrays of training: ``gain`` is the decrease
+        of the loss by each split, ``weight`` the total weight of the training samples in each
+        leaf. If a level of a symmetric tree leaves a node undivided, several numbers denote its
+        leaf: the first of them has the weight, the others have 0. `compact` trees lack both
+        arrays.
     symmetric : bool
-        Whether all leaves of a level are split alike.
+        Whether all nodes of a level have the same split.
     n_columns : int
     start : ndarray of shape (n_scores,)
-        The raw prediction before the first tree.
+        Raw prediction before the first tree.
     """
 
     arrays: dict[str, np.ndarray]
@@ -47,27 +51,30 @@ class BoostedTrees:
     start: np.ndarray
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "cells"}
+        return {name: value for name, value in vars(self).items() if name != "kernel_trees"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         if self.arrays["values"].shape[1] != len(self.start):
             raise ValueError("boosted trees: start must have an entry for each column of values")
-        _ = self.cells  # refuses what does not fit together
-        for name, of in _OF_TRAINING.items():
+        _ = self.kernel_trees  # refuses arrays that do not fit together
+        for name, counterpart in _TRAINING_ARRAYS.items():
             if name not in self.arrays:
                 continue
-            known, n = self.arrays[name], len(self.arrays[of])
-            if known.shape != (n,) or not np.all((known >= 0) & (known < np.inf)):
-                raise ValueError(f"boosted trees: {name} must have {n} numbers that are finite")
+            array = self.arrays[name]
+            n = len(self.arrays[counterpart])
+            if array.shape != (n,) or not np.all((array >= 0) & (array < np.inf)):
+                raise ValueError(
+                    f"boosted trees: {name} must have {n} finite numbers that are not negative"
+                )
 
     @cached_property
-    def cells(self) -> _core.GradientTrees:
-        """What the kernel asks."""
+    def kernel_trees(self) -> _core.GradientTrees:
+        """Object of the kernel that checks the trees and evaluates them."""
         arrays = {
-            name: array.astype(_KERNELS.get(name, array.dtype), copy=False)
+            name: array.astype(_KERNEL_TYPES.get(name, array.dtype), copy=False)
             for name, array in self.arrays.items()
-            if name not in _OF_TRAINING
+            if name not in _TRAINING_ARRAYS
         }
         return _core.GradientTrees(
             **arrays, symmetric=bool(self.symmetric), n_columns=int(self.n_columns)
@@ -75,83 +82,92 @@ class BoostedTrees:
 
     @property
     def n_trees(self) -> int:
-        """Number of trees."""
         return len(self.arrays["first_split"]) - 1
 
     @property
     def n_scores(self) -> int:
-        """Numbers of a raw prediction."""
+        """Length of a raw prediction."""
         return len(self.start)
 
-    width = n_scores  # as blocks of other trees call them
+    width = n_scores  # the name of this attribute in `TreeBlock`
 
     def compact(self) -> BoostedTrees:
-        """The same in a third of the memory: values in single precision, nothing of training."""
-        small = {name: of for name, of in self.arrays.items() if name not in _OF_TRAINING}
-        for name, kind in _SMALL.items():
-            array = small[name]
-            if name == "values" or array.max(initial=0) <= np.iinfo(kind).max:
-                small[name] = array.astype(kind)
-        return BoostedTrees(small, self.symmetric, self.n_columns, self.start)
+        """Copy the trees without the arrays of training, with leaf values in single precision.
+
+        The copy takes a third of the memory.
+        """
+        compact = {
+            name: array for name, array in self.arrays.items() if name not in _TRAINING_ARRAYS
+        }
+        for name, dtype in _COMPACT_TYPES.items():
+            array = compact[name]
+            if name == "values" or array.max(initial=0) <= np.iinfo(dtype).max:
+                compact[name] = array.astype(dtype)
+        return BoostedTrees(compact, self.symmetric, self.n_columns, self.start)
 
     @property
     def weight(self) -> np.ndarray:
-        """Of the training samples in each leaf; 1 in those of `compact` trees."""
+        """Total weight of the training samples in each leaf; 1 in each leaf of `compact` trees."""
         return self.arrays.get("weight", np.ones(len(self.arrays["values"])))
 
     def first(self, n_trees: int) -> BoostedTrees:
-        """The first trees alone."""
+        """Keep only the first trees."""
         return self if n_trees >= self.n_trees else self.between(0, n_trees)
 
     def between(self, first: int, last: int) -> BoostedTrees:
-        """Trees `first` to `last` (not included) alone, from the same start."""
+        """Keep only the trees [first, last), with the same `start`."""
         if first == 0 and last == self.n_trees:
             return self
-        starts = {name: self.arrays[name] for name in ("first_split", "first_leaf")}
-        splits, leaves = (slice(*of[[first, last]].tolist()) for of in starts.values())
-        chosen = {name: of[first : last + 1] - of[first] for name, of in starts.items()}
+        first_split = self.arrays["first_split"][first : last + 1]
+        first_leaf = self.arrays["first_leaf"][first : last + 1]
+        splits = slice(first_split[0], first_split[-1])
+        leaves = slice(first_leaf[0], first_leaf[-1])
+        part = {
+            "first_split": first_split - first_split[0],
+            "first_leaf": first_leaf - first_leaf[0],
+        }
         for name, array in self.arrays.items():
             if name in ("values", "weight"):
-                chosen[name] = array[leaves].copy()
-            elif name not in ("sets", *starts):
-                # Of symmetric trees, `left` and `right` are empty.
-                chosen[name] = array[splits].copy()
-        is_set = chosen["set"] >= 0  # sets are in the order of the splits
+                part[name] = array[leaves].copy()
+            elif name not in ("sets", *part):
+                # `left` and `right` of symmetric trees are empty.
+                part[name] = array[splits].copy()
+        is_set = part["set"] >= 0  # sets are in the order of the splits
         n_before = int((self.arrays["set"][: splits.start] >= 0).sum())
-        chosen["set"][is_set] -= np.int32(n_before)
-        chosen["sets"] = self.arrays["sets"][n_before:][: is_set.sum()].copy()
-        return BoostedTrees(chosen, self.symmetric, self.n_columns, self.start)
+        part["set"][is_set] -= np.int32(n_before)
+        part["sets"] = self.arrays["sets"][n_before:][: is_set.sum()].copy()
+        return BoostedTrees(part, self.symmetric, self.n_columns, self.start)
 
-    def followed_by(self, others: BoostedTrees) -> BoostedTrees:
-        """These trees and others, which were grown on from their raw predictions."""
+    def followed_by(self, later: BoostedTrees) -> BoostedTrees:
+        """Append trees that were grown from the raw predictions of these trees."""
         joined = {}
         for name, array in self.arrays.items():
-            other = others.arrays[name]
+            added = later.arrays[name]
             if name.startswith("first_"):
-                other = other[1:] + array[-1]
+                added = added[1:] + array[-1]
             elif name == "set":
-                other = np.where(other >= 0, other + np.int32(len(self.arrays["sets"])), other)
-            joined[name] = np.concatenate([array, other.astype(array.dtype, copy=False)])
+                added = np.where(added >= 0, added + np.int32(len(self.arrays["sets"])), added)
+            joined[name] = np.concatenate([array, added.astype(array.dtype, copy=False)])
         return BoostedTrees(joined, self.symmetric, self.n_columns, self.start)
 
     def start_rows(self, n_rows: int) -> np.ndarray:
-        """Raw predictions before the first tree, of shape (n_rows, n_scores)."""
+        """Raw predictions before the first tree: float64 of shape (n_rows, n_scores)."""
         return np.tile(self.start, (n_rows, 1))
 
     def add_raw(
         self, codes: np.ndarray, first: int, last: int, out: np.ndarray, n_jobs: Any
     ) -> None:
-        """Add what trees `first` to `last` (not included) say of rows of codes to `out`."""
+        """Add the leaf values of the trees [first, last) for coded rows to `out`."""
 
-        def work(begin: int, end: int, cancel: Any) -> None:
-            self.cells.add_raw(codes[begin:end], first, last, out[begin:end], cancel)
+        def add_block(begin: int, end: int, cancel: Any) -> None:
+            self.kernel_trees.add_raw(codes[begin:end], first, last, out[begin:end], cancel)
 
-        least = max(256, _FEW_WALKS // max(1, last - first))
-        ranges = chunks(len(codes), job_count(n_jobs, len(codes) // least), least)
-        in_threads(work, ranges, n_jobs)
+        min_rows = max(_MIN_ROWS_PER_THREAD, _MIN_LEAVES_PER_THREAD // max(1, last - first))
+        ranges = chunks(len(codes), job_count(n_jobs, len(codes) // min_rows), min_rows)
+        in_threads(add_block, ranges, n_jobs)
 
     def raw(self, codes: np.ndarray, n_jobs: Any = None) -> np.ndarray:
-        """Raw predictions of rows of codes, of shape (n_rows, n_scores)."""
+        """Raw predictions of coded rows: float64 of shape (n_rows, n_scores)."""
         out = self.start_rows(len(codes))
         self.add_raw(codes, 0, self.n_trees, out, n_jobs)
         return out
@@ -159,7 +175,7 @@ class BoostedTrees:
     def staged(
         self, codes: np.ndarray, n_jobs: Any = None, first: int = 0
     ) -> Iterator[np.ndarray]:
-        """Raw predictions after each tree from `first` on: the same array, which changes."""
+        """Yield the raw predictions after each tree from `first` on, always in the same array."""
         out = self.start_rows(len(codes))
         self.add_raw(codes, 0, first, out, n_jobs)
         for tree in range(first, self.n_trees):
@@ -167,27 +183,27 @@ class BoostedTrees:
             yield out
 
     def leaves(self, codes: np.ndarray) -> np.ndarray:
-        """The leaf of each tree that each row ends in: int32 of shape (n_rows, n_trees)."""
+        """Leaf of each tree that each row ends in: int32 of shape (n_rows, n_trees)."""
         out = np.empty((len(codes), self.n_trees), np.int32)
-        self.cells.leaves(codes, out)
+        self.kernel_trees.leaves(codes, out)
         return out
 
     def mark_columns(self, used: np.ndarray) -> None:
-        """Mark the columns that some tree asks for."""
+        """Set `used`, bool of shape (n_columns,), to True for columns that some node splits."""
         used[self.arrays["column"]] = True
 
     @property
     def n_nodes(self) -> int:
-        """Number of splits and leaves; the split of a level of a symmetric tree is one."""
+        """Number of splits and leaves; a level of a symmetric tree has one split."""
         return len(self.arrays["column"]) + len(self.arrays["values"])
 
     @property
     def n_bytes(self) -> int:
-        """Memory that the arrays take."""
+        """Size of the arrays in bytes."""
         return sum(array.nbytes for array in self.arrays.values())
 
     def importances(self) -> np.ndarray:
-        """What the splits of each column improved in all, scaled to sum 1."""
+        """Gain of the splits of each column, scaled to sum 1; zeros without splits."""
         gains = np.bincount(self.arrays["column"], self.arrays["gain"], minlength=self.n_columns)
         total = gains.sum()
         return gains / total if total > 0 else gains

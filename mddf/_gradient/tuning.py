@@ -1,4 +1,4 @@
-"""Choice of depth, regularisation and number of trees by rows held out."""
+"""Choice of the depth, the regularisation and the number of trees on held-out rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from mddf._base.elementary import log
 from mddf._gradient.dataset import BoostingRows
-from mddf._gradient.losses import Labels, Target
+from mddf._gradient.losses import ClassificationTarget, Target
 from mddf._gradient.options import SYMMETRIC, BoostingParameters, is_auto, kernel_options, value_of
 from mddf._gradient.target_encoding import Encoding
 from mddf._gradient.training import Fold, Stopping, boost, boost_folds
@@ -19,24 +19,26 @@ from mddf._trees.grower import draw_seeds
 
 Model = TypeVar("Model", bound=BoostingParameters)
 
-# Fewest rows for a choice; with fewer, folds are too small to tell anything.
-_FEW_ROWS = 30
-# Up to so many rows, folds are worth their time; above, some rows are held out once.
-MANY_ROWS = 10_000
-# Above so many rows, the rows held out are not missed: the first trees are kept. Growing them
-# again on all rows lowered the loss by 0.6 % on adult and 7 % on letter, which have fewer.
-_MOST_ROWS = 100_000
-# Classes have more folds if there are few different rows: this number over theirs, between the
-# fewest and the most folds. Chosen on small sets such as zoo, flags, iris and the monks.
-_ROWS_TIMES_FOLDS = 2000
+# Fewest rows for a choice: with fewer, the loss of three folds is mostly noise. Not tuned.
+_MIN_ROWS = 30
+# Up to this number of rows, the trials use folds. Above, they save time by one split into training
+# rows and held-out rows. Not tuned.
+MAX_ROWS_WITH_FOLDS = 10_000
+# Above this number of rows, the trees that were grown without the held-out rows are kept. Below,
+# growing as many trees again on all rows lowered the loss by 0.6 % on adult and 7 % on letter.
+_MAX_ROWS_TO_REGROW = 100_000
+# Small classification data sets have more than three folds: 2000 divided by the number of
+# different rows, but at most ten. Chosen on small sets such as zoo, flags, iris and the monks.
+_FOLDS_TIMES_ROWS = 2000
 _N_FOLDS = 3
-_MOST_FOLDS = 10
-# Depth that the race starts from. Over 21 sets, a race of depths 4, 6 and 8 lowered the loss by
-# 2.7 % in the mean.
+_MAX_FOLDS = 10
+# Depth of the first candidate of the race. A race of depths 4, 6 and 8 lowered the loss by 2.7 %
+# in the mean of 21 sets.
 _FIRST_DEPTH = 4
-# Values that race one after the other, and the share by which each must lower the loss of the best
-# so far. Weak regularisation must win clearly: where classes follow from features it lowers the
-# log-loss to 0.4 (car, tictactoe), elsewhere a small win is chance (pima, german and cmc stay).
+# Candidate values in their order, and the share by which each must lower the loss of the best
+# candidate so far. Weaker regularisation must win clearly. Where classes follow from the features
+# (car, tictactoe) it multiplies the log-loss by 0.4. Elsewhere a small win is chance, and these
+# shares keep the strong regularisation (pima, german, cmc).
 _RACE = (
     ("max_depth", 6, 0.0),
     ("max_depth", 8, 0.0),
@@ -46,40 +48,41 @@ _RACE = (
     ("subsample", 1.0, 0.05),
     ("l2_regularization", 0.05, 0.1),
 )
-# Factor of the learning rate in the race, which saves trees, and the limit of the resulting rate.
-_FASTER = 4
-_FASTEST = 0.4
-# Trees times learning rate expected where held-out classes tell nothing; chosen with the folds.
-_EXPECTED = 7.5
+# To save trees, the race multiplies the learning rate by 4, up to a rate of 0.4. Not tuned.
+_RACE_RATE_FACTOR = 4
+_MAX_RACE_RATE = 0.4
+# Median of the prior of the number of trees times the learning rate. Chosen together with the
+# number of folds, on the same small sets.
+_PRIOR_MEDIAN = 7.5
 
 
-def chooses(model: BoostingParameters, n_rows: int, target: Target) -> bool:
-    """Whether rows are held out to choose parameters before all rows are trained on."""
+def uses_trials(model: BoostingParameters, n_rows: int, target: Target) -> bool:
+    """Whether fit first chooses parameters on held-out rows, then trains on all rows."""
     by_loss = isinstance(model.scoring, str) and model.scoring == "loss"
     return (
         isinstance(model.early_stopping, str)
         and by_loss
         and not model.warm_start
         and target.n_classes != 1
-        and _FEW_ROWS <= n_rows <= _MOST_ROWS
-        and (n_rows <= MANY_ROWS or model.validation_fraction is not None)
+        and _MIN_ROWS <= n_rows <= _MAX_ROWS_TO_REGROW
+        and (n_rows <= MAX_ROWS_WITH_FOLDS or model.validation_fraction is not None)
     )
 
 
 @dataclass(frozen=True)
 class Trials:
-    """Trials of parameters on rows held out.
+    """Trials of candidate parameters on held-out rows.
 
     Attributes
     ----------
     rows : BoostingRows
-        Without rows held out.
+        All rows; no rows are held out yet.
     folds : list of (train, held out)
-    target : Labels or Numbers
+    target : ClassificationTarget or RegressionTarget
     categorical : ndarray of bool of shape (n_features,)
     encoding : Encoding or None
     entropy : list of int
-        Of the seeds.
+        Entropy of the seeds of the trees.
     """
 
     rows: BoostingRows
@@ -100,75 +103,80 @@ class Trials:
         encoding: Encoding | None,
         entropy: list[int],
     ) -> Trials | None:
-        """Choose the folds; None if the rows are too alike for folds."""
-        if len(rows.train) > MANY_ROWS:
+        """Choose the folds; None if there are too few different rows for them."""
+        if len(rows.train) > MAX_ROWS_WITH_FOLDS:
             split = rows.split(target, model.validation_fraction, entropy)
             folds: list[Fold] | None = [(split.train, split.held_out)]
         else:
-            is_classification = isinstance(target, Labels)
+            is_classification = isinstance(target, ClassificationTarget)
             folds = rows.folds(_N_FOLDS, is_classification)
             n_different = len(np.unique(rows.row_keys[rows.train]))
-            n_folds = min(_ROWS_TIMES_FOLDS // n_different, _MOST_FOLDS)
+            n_folds = min(_FOLDS_TIMES_ROWS // n_different, _MAX_FOLDS)
             if is_classification and n_folds > _N_FOLDS:
                 folds = rows.folds(n_folds, True) or folds
         return None if folds is None else cls(rows, folds, target, categorical, encoding, entropy)
 
-    def best(self, model: Model) -> Model:
-        """Race the open parameters with few, fast trees; return the model with the winners."""
-        race = [step for step in _RACE if _is_open(model, step[0])]
-        if not race or model.grow_policy != SYMMETRIC:
+    def race(self, model: Model) -> Model:
+        """Choose the depth and the parameters at "auto"; return a model with these values."""
+        candidates = [candidate for candidate in _RACE if _is_open(model, candidate[0])]
+        if not candidates or model.grow_policy != SYMMETRIC:
             return model
-        best = _changed(model, max_depth=model.max_depth or _FIRST_DEPTH)
-        least = self._fast_loss(best)
-        for name, value, share in race:
-            candidate = _changed(best, **{name: value})
-            loss = self._fast_loss(candidate)
-            if loss < least - share * abs(least - self.least_loss):
-                best = candidate
-                least = loss
+        best = _with_parameters(model, max_depth=model.max_depth or _FIRST_DEPTH)
+        best_loss = self._race_loss(best)
+        for name, value, share in candidates:
+            challenger = _with_parameters(best, **{name: value})
+            loss = self._race_loss(challenger)
+            if loss < best_loss - share * abs(best_loss - self.least_loss):
+                best = challenger
+                best_loss = loss
         return best
 
-    def _fast_loss(self, model: BoostingParameters) -> float:
-        """Least loss of a model with a larger learning rate and fewer trees."""
-        rate = min(_FASTER * model.learning_rate, max(model.learning_rate, _FASTEST))
-        faster = rate / model.learning_rate
-        fast = _changed(
+    def _race_loss(self, model: BoostingParameters) -> float:
+        """Least held-out loss of a model with a larger learning rate and fewer trees."""
+        rate = min(
+            _RACE_RATE_FACTOR * model.learning_rate, max(model.learning_rate, _MAX_RACE_RATE)
+        )
+        factor = rate / model.learning_rate
+        fast_model = _with_parameters(
             model,
             learning_rate=rate,
-            max_iter=ceil(model.max_iter / faster),
-            n_iter_no_change=ceil(model.n_iter_no_change / faster),
+            max_iter=ceil(model.max_iter / factor),
+            n_iter_no_change=ceil(model.n_iter_no_change / factor),
         )
-        return -float(self.judged(fast, self.scores(fast)).max())
+        return -float(self.with_prior(fast_model, self.scores(fast_model)).max())
 
-    def judged(self, model: BoostingParameters, scores: np.ndarray) -> np.ndarray:
-        """Scores with a penalty for very few or very many trees, if few rows are held out.
+    def with_prior(self, model: BoostingParameters, scores: np.ndarray) -> np.ndarray:
+        """Add the logarithm of a prior of the number of trees to minus the log-loss.
 
-        The penalty is the logarithm of a prior of the number of trees: a log-normal density with a
-        standard deviation of 1. Equal rows count as one, since a fold holds them out together.
+        Few held-out rows say little about the number of trees. The prior of trees times learning
+        rate is log-normal with a standard deviation of 1. Its weight is that of one held-out row;
+        equal rows count as one, since a fold holds them out together.
         """
         if self.target.loss != "log_loss":
             return scores
-        lengths = np.maximum(np.arange(len(scores)), 0.5) * model.learning_rate
-        return scores - log(lengths / _EXPECTED) ** 2 / 2 / self.n_different
+        # No tree counts as half a tree, because the logarithm of 0 is not finite.
+        n_trees = np.maximum(np.arange(len(scores)), 0.5)
+        log_ratios = log(n_trees * model.learning_rate / _PRIOR_MEDIAN)
+        return scores - log_ratios**2 / 2 / self.n_different
 
     @cached_property
     def least_loss(self) -> float:
-        """Loss of the rows held out if they are predicted exactly."""
+        """Loss of exact predictions of the held-out rows."""
         held_out = np.concatenate([part for _, part in self.folds])
         weights = None if self.rows.weights is None else self.rows.weights[held_out]
         return float(self.target.least_loss(self.rows.y[held_out], weights))
 
     @cached_property
     def n_different(self) -> int:
-        """Number of different rows held out."""
+        """Number of different held-out rows."""
         return len(np.unique(self.rows.row_keys[np.concatenate([part for _, part in self.folds])]))
 
     def best_round(self, model: BoostingParameters, scores: np.ndarray) -> int:
-        """Best number of trees, at least one."""
-        return max(1, int(self.judged(model, scores).argmax()))
+        """Number of trees with the best score, at least one."""
+        return max(1, int(self.with_prior(model, scores).argmax()))
 
     def scores(self, model: BoostingParameters) -> np.ndarray:
-        """Minus the loss of the rows held out, before the first tree and after each one."""
+        """Minus the held-out loss, before the first tree and after each tree."""
         rows = self.rows
         options = kernel_options(model, rows.table, self.target, self.categorical, self.encoding)
         seeds = draw_seeds(self.entropy, model.max_iter)
@@ -206,12 +214,12 @@ class Trials:
 
 
 def _is_open(model: BoostingParameters, parameter: str) -> bool:
-    """Whether a parameter is to be chosen."""
+    """Whether the user left the choice of a parameter to fit."""
     return model.max_depth is None if parameter == "max_depth" else is_auto(model, parameter)
 
 
-def _changed(model: Model, **parameters: object) -> Model:
-    """Copy a model with other parameters; `clone` would drop the attributes of fit."""
+def _with_parameters(model: Model, **parameters: object) -> Model:
+    """Copy a model with other parameters; `clone` would drop attributes such as `_entropy`."""
     copy = object.__new__(type(model))
     copy.__dict__.update(model.__dict__ | parameters)
     return copy

@@ -1,4 +1,4 @@
-"""Warn of a validation set on which boosting never improves."""
+"""Warning about a validation set on which boosting never improves."""
 
 from __future__ import annotations
 
@@ -8,27 +8,23 @@ from mddf._base.messages import warn
 from mddf._gradient.dataset import BoostingRows
 from mddf._input.table import Table
 
-# A column differs if nearly all rows of the validation set have its smallest or largest code, and
-# at most half of the training rows have. Bins are as full as each other, so that a column that was
-# shifted or scaled lies at the ends; one in which most values are equal does not count.
+# A column counts as different if nearly all validation rows, but at most half of the training
+# rows, have its smallest or largest code. Bins have about equal numbers of training rows, so that
+# a column that was shifted or scaled falls into the first and last bins. The second condition
+# excludes columns in which most values are equal. Not tuned.
 _MIN_SHARE_AT_ENDS = 0.9
 _MAX_TRAINING_SHARE = 0.5
-# Columns that a warning names.
+# Number of columns that a warning names, to keep it short.
 _N_NAMED = 3
 
 
 def warn_of_no_gain(
     rows: BoostingRows, validation_scores: np.ndarray, training_scores: np.ndarray, table: Table
 ) -> None:
-    """Warn if no round is better than the constant start, although the training rows are learnt.
+    """Warn if no round improves the validation score, although rounds improve the training score.
 
-    Parameters
-    ----------
-    rows : BoostingRows
-        With a validation set that was passed to fit.
-    validation_scores, training_scores : ndarray of shape (1 + n_rounds,)
-    table : Table
-        The training rows, whose columns have names.
+    The held-out `rows` are a validation set that was passed to fit; `table` has the names of
+    columns.
     """
     if len(training_scores) < 2 or validation_scores.argmax() > 0:
         return

@@ -21,7 +21,7 @@ from mddf._core import BoostOptions
 from mddf._fitted.fitted_model import StageMember
 from mddf._gradient.base import GradientBoosting
 from mddf._gradient.dataset import BoostingRows
-from mddf._gradient.losses import Labels, Numbers
+from mddf._gradient.losses import ClassificationTarget, RegressionTarget
 from mddf._gradient.options import kernel_options
 from mddf._gradient.target_encoding import Encoding, TargetStatistics, with_statistics
 from mddf._gradient.training import boost_folds
@@ -134,9 +134,9 @@ def boosting_options(
     most_features: int = MOST,
 ) -> BoostOptions:
     """Options of the kernel; refuses parameters that this table or these targets forbid."""
-    target: Labels | Numbers = Numbers("squared_error", 0)
+    target: ClassificationTarget | RegressionTarget = RegressionTarget("squared_error", 0)
     if n_classes:
-        target = Labels("log_loss", np.arange(n_classes))
+        target = ClassificationTarget("log_loss", np.arange(n_classes))
     model = clone(model)
     model.n_features_in_ = table.bins.n_columns  # constraints are checked against it
     categorical = table.bins.categorical > 0

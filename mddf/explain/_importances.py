@@ -16,7 +16,7 @@ from mddf._base.validation import check_lengths, naming
 from mddf._binning.encoded_rows import EncodedRows
 from mddf._fitted.fitted_model import Stage
 from mddf._fitted.vector_layout import combine
-from mddf._gradient.losses import Numbers
+from mddf._gradient.losses import RegressionTarget
 from mddf._input.reading import whole_frame
 from mddf._inspection.stages import (
     coded_stages,
@@ -265,7 +265,7 @@ def _as_raw(link: Any, y: np.ndarray) -> np.ndarray:
     """Targets in the form of raw predictions, shape (n_rows, n_scores), if the model has these."""
     if link is None:
         return y
-    if isinstance(link, Numbers):  # logarithms change by shares
+    if isinstance(link, RegressionTarget):  # logarithms change by shares
         return y / np.mean(y) if np.mean(y) > 0 else y
     return np.eye(link.n_classes)[y][:, -link.n_scores :]
 

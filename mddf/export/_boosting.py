@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mddf._gradient.losses import Labels, Numbers
+from mddf._gradient.losses import ClassificationTarget, RegressionTarget
 
 from ._graph import Graph
 
@@ -17,9 +17,9 @@ def add_softmax(graph: Graph, scores: str, n_scores: int) -> str:
     return graph.concat([graph.add("Sub", 1.0, second), second])
 
 
-def add_link(graph: Graph, raw: str, target: Labels | Numbers) -> str:
+def add_link(graph: Graph, raw: str, target: ClassificationTarget | RegressionTarget) -> str:
     """Append predictions of raw predictions, as `predicted` of the target computes them."""
-    if isinstance(target, Numbers):
+    if isinstance(target, RegressionTarget):
         values = graph.add("Exp", raw) if target.is_logarithmic else raw
         return add_scaled_up(graph, values, np.array([target.exponent]))
     if target.n_classes == 1:

@@ -17,7 +17,7 @@ from mddf._ensemble.blending import FLOOR, Calibration
 from mddf._fitted.fitted_model import FittedStages, Stage, StageMember
 from mddf._fitted.vector_layout import GRAIN
 from mddf._gradient.fitted_trees import BoostedMember
-from mddf._gradient.losses import Labels, Numbers
+from mddf._gradient.losses import ClassificationTarget, RegressionTarget
 from mddf._gradient.target_encoding import TargetStatistics
 from mddf._gradient.trees import BoostedTrees
 from mddf._members.boosted import BoostedFolds
@@ -84,7 +84,7 @@ def add_stages(
     else:
         average = _add_mean_of_columns(graph, added, stage)
     if fitted.link is not None:
-        assert isinstance(fitted.link, Labels | Numbers)
+        assert isinstance(fitted.link, ClassificationTarget | RegressionTarget)
         return add_link(graph, average, fitted.link)
     if fitted.units is not None:
         return _add_restored_units(graph, average, fitted.units)

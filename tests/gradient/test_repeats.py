@@ -108,7 +108,7 @@ def test_orders_keep_copies_together(seed, n_different):
     y = (numbers % 3).astype(float)
     repeats = Repeats.from_rows(codes, levels, y, None)
     assert repeats.n_units == len(np.unique(numbers))
-    assert not repeats.conflict
+    assert not repeats.has_conflicts
     assert repeats.is_lookup(repeats.n_units, 1)
     (order,) = repeats.unit_orders(np.array([seed], np.uint64))
     assert np.array_equal(np.sort(order), np.arange(60))
@@ -122,8 +122,8 @@ def test_orders_keep_copies_together(seed, n_different):
 def test_equal_rows_of_different_targets_are_observations():
     codes, y = np.zeros((40, 2), np.uint8), np.arange(40.0) % 2
     codes[:, 0] = np.arange(40) // 4
-    assert Repeats.from_rows(codes, None, y, None).conflict
-    assert not Repeats.from_rows(codes, None, codes[:, 0].astype(float), None).conflict
+    assert Repeats.from_rows(codes, None, y, None).has_conflicts
+    assert not Repeats.from_rows(codes, None, codes[:, 0].astype(float), None).has_conflicts
 
 
 def test_only_whole_weights_are_copies():

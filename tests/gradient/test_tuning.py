@@ -37,8 +37,8 @@ def test_the_depth_that_wins():
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_trees_of_many_samples_are_grown_again_on_all(Model, n_jobs, monkeypatch):
     X, y = problem(Model, 700)
-    monkeypatch.setattr(base, "MANY_ROWS", 300)
-    monkeypatch.setattr(choosing, "MANY_ROWS", 300)
+    monkeypatch.setattr(base, "MAX_ROWS_WITH_FOLDS", 300)
+    monkeypatch.setattr(choosing, "MAX_ROWS_WITH_FOLDS", 300)
     model = Model(**OPTIONS, n_jobs=n_jobs).fit(X, y)
     assert model.do_early_stopping_
     assert model.n_iter_ == max(1, model.validation_score_.argmax())
@@ -50,7 +50,7 @@ def test_trees_of_many_samples_are_grown_again_on_all(Model, n_jobs, monkeypatch
     assert np.array_equal(first.validation_score_, model.validation_score_)
     assert not np.array_equal(answers(first, X), answers(model, X))
     # Of very many samples, those held out are not missed.
-    monkeypatch.setattr(choosing, "_MOST_ROWS", 600)
+    monkeypatch.setattr(choosing, "_MAX_ROWS_TO_REGROW", 600)
     kept = Model(**OPTIONS | model.chosen_ | {"max_depth": model.max_depth_}).fit(X, y)
     assert np.array_equal(answers(kept, X), answers(first, X))
 
