@@ -135,7 +135,7 @@ def check_lengths(X: object, **arrays: npt.ArrayLike | None) -> None:
 def monotonic_signs(estimator: Any, categorical: np.ndarray, n_scores: int) -> np.ndarray | None:
     """Convert `monotonic_cst` to a sign for each feature; None if all are 0.
 
-    Constraints are only allowed if `n_scores`, the number of outputs or scores of classes, is 1.
+    Constraints are only allowed if `n_scores`, the number of outputs or class scores, is 1.
     """
     constraints = estimator.monotonic_cst
     refuse_booleans("monotonic_cst", constraints)

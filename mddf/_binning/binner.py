@@ -499,7 +499,7 @@ class Binner:
 class NewRows:
     """Rows of a table to predict, encoded in blocks as codes and, on request, as numbers.
 
-    Arrays of numbers are encoded block by block. Other tables are coded as a whole, since the kind
+    Numeric arrays are encoded block by block. Other tables are coded as a whole, since the kind
     of a column and its share of unknown categories depend on all rows. `n_spare` and `wanted` are
     the parameters of `Binner.transform`; `levels` are the columns whose levels are returned.
     """

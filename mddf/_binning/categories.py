@@ -48,7 +48,7 @@ class CategoryEncoder:
     def learn(cls, column: Column, weights: np.ndarray | None, max_codes: int) -> CategoryEncoder:
         """Learn the codes of a column, ignoring rows of weight 0.
 
-        If there are more than `max_codes` categories, the ones with the least weight share a code.
+        If there are more than `max_codes` categories, the rarest by weight share a code.
         A TypeError refuses categories without an order.
         """
         kind = column.kind

@@ -471,7 +471,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
     def _cell_blocks(
         self, table: Table, row_bytes: int
     ) -> Iterator[tuple[slice, np.ndarray | RawRows]]:
-        """Yield blocks of codes, or of numbers if the trees evaluate these faster."""
+        """Yield blocks of codes, or of raw cells if the trees evaluate these faster."""
         n_rows, n_columns = table.shape
         used = predictor.columns_used(self._trees, n_columns)
         numbers = None if used is None else self._binner.plain_numbers(table)

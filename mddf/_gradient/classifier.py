@@ -24,83 +24,86 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
     """Gradient-boosted trees for classification.
 
     Each tree is fitted to the gradients and second derivatives of the loss at the predictions of
-    the trees before it [1]_. With two classes, trees add to the score of the second one. With
-    more, each leaf has a value for every class [2]_. Trees are symmetric [3]_, which is
-    fast and regularises, or grow leaf by leaf.
+    the trees before it [1]_. With two classes, leaves have a value for the score of the second
+    class. With more classes, each leaf has a value for every class [2]_. Trees are symmetric [3]_,
+    which is fast and regularises, or grow leaf by leaf.
 
     Parameters
     ----------
     loss : {"log_loss", "exponential"}, default="log_loss"
-        "exponential" is for two classes.
+        Loss to minimise. "exponential" is for two classes only.
     learning_rate : float, default=0.05
-        Factor of the leaf values.
+        Factor by which the leaf values are multiplied.
     max_iter : int, default=1000
         Largest number of trees.
     grow_policy : {"symmetric", "leaf-wise"}, default="symmetric"
-        Whether all leaves of a level are split alike, at the place that improves most in all; or
-        the leaf comes next whose split improves most.
+        "symmetric": all nodes of a level have the same split, the one with the largest total gain.
+        "leaf-wise": the leaf whose split has the largest gain is split next.
     max_leaf_nodes : int or None, default=31
-        Largest number of leaves of a leaf-wise tree. Symmetric trees ignore it: values other
-        than 31 and None cause a warning.
+        Largest number of leaves of a leaf-wise tree. Symmetric trees ignore it; values other
+        than 31 and None then cause a warning.
     max_depth : int or None, default=None
-        Largest number of edges from the root to a leaf, at most 16 in symmetric trees. With None,
-        leaf-wise trees have no limit, and symmetric trees have 6 or the depth chosen by
-        `early_stopping`.
+        Largest number of edges from the root to a leaf, at most 16 for symmetric trees. None means
+        no limit for leaf-wise trees, and 6 or the depth chosen by `early_stopping` for symmetric
+        trees.
     min_samples_leaf : int, default=1
-        Smallest number of samples in a leaf. A leaf of a symmetric tree stays undivided if the
-        split of its level would leave fewer on a side.
+        Smallest number of samples in a leaf. A node of a symmetric tree stays undivided if the
+        split of its level would leave fewer samples on one side.
     l2_regularization : float or "auto", default="auto"
-        Added to the sum of second derivatives in a leaf. "auto" stands for 3, or the value
+        Number added to the sum of second derivatives in a leaf. "auto" stands for 3, or the value
         chosen by `early_stopping`.
     max_features : {"auto", "sqrt", "log2"}, int, float or None, default="auto"
-        Features drawn for each level, or for each node of a leaf-wise tree. A float is a share,
-        None means all. "auto" stands for 0.5, or the value chosen by `early_stopping`.
+        Number of features drawn for each level of a symmetric tree or each node of a leaf-wise
+        tree. A float is a share of the features, None means all. "auto" stands for 0.5, or the
+        value chosen by `early_stopping`.
     subsample : float or "auto", default="auto"
-        Share of the samples that each tree is grown on. "auto" stands for 0.8, or the value
-        chosen by `early_stopping`.
+        Share of the samples drawn for each tree. "auto" stands for 0.8, or the value chosen by
+        `early_stopping`.
     max_bins : int, default=255
         Largest number of bins of a numeric feature.
     categorical_features : "from_dtype", array of bool, int or str, or None, \
             default="from_dtype"
-        Which features are categories, which are split by sets and not by order: a mask, column
-        numbers or names. "from_dtype" takes a DataFrame's columns of categories or strings.
-        Features of 32 categories or more are coded by target statistics, see the notes. Others'
-        categories beyond `max_bins`, the rarest, share a bin; categories unknown to fit count as
-        missing.
+        Categorical features, which are split by sets of categories: a mask, column numbers or
+        names. "from_dtype" takes the columns of a data frame that hold categories or strings.
+        Features with 32 categories or more are encoded by target statistics (see Notes). In other
+        features, the rarest categories beyond `max_bins` share a bin, and categories that fit did
+        not see count as missing.
     monotonic_cst : array of int of shape (n_features,), dict or None, default=None
-        1 for features with which the score of the second class must not fall, -1 where it must
-        not rise, 0 for others; a dict has the names of features. For two classes only.
+        For each feature 1 if the score of the second class must not decrease with it, -1 if the
+        score must not increase, otherwise 0. A dict has names of features as keys. For two classes
+        only.
     interaction_cst : {"pairwise", "no_interactions"}, list of lists of int or None, default=None
-        Groups of features; a path from the root to a leaf uses features of one group only.
-        Features in no group form a further group.
+        Groups of features that may interact: the splits on a path from the root to a leaf use
+        features of one group. Features in no group form a further group.
     early_stopping : "auto" or bool, default="auto"
-        Whether some samples are held out, and no more trees grown when their score has not become
-        better for a while; the trees after the best score are dropped. "auto" does so above 10000
-        samples, and up to 100000 grows as many trees again, on all of them. Up to 10000, the loss
-        on three to ten folds chooses their number. Symmetric trees race before, with fewer and
-        larger steps, for what is left open: those of depth 4, 6 and 8, and other values of what
-        is "auto", see the notes. With fewer than 30 samples, `warm_start` or another `scoring`,
-        nothing is chosen that way. If `fit` is given an `X_val`, that is scored, and False only
-        keeps the best round.
+        True holds out samples, stops when their score has not improved for `n_iter_no_change`
+        trees, and drops the trees after the best score. "auto" chooses the number of trees on
+        held-out samples: on three to ten folds up to 10000 samples, and on a share of the samples
+        above. It then grows this number of trees on all samples. For symmetric trees, "auto"
+        first chooses the depth (4, 6 or 8) if `max_depth` is None, and the values of parameters
+        that are "auto" (see Notes). With fewer than 30 samples, more than 100000 samples,
+        `warm_start` or another `scoring` than the loss, "auto" is the same as True above 10000
+        samples and False below. If `fit` gets `X_val`, this set is scored instead, and False only
+        keeps the trees up to the best round.
     scoring : str, callable or None, default="loss"
-        Score of held-out samples: the loss, a scorer of scikit-learn, or None for
-        accuracy. Other scores than the loss take more time.
+        Score of held-out samples: the loss, a scorer of scikit-learn, or None for accuracy. Other
+        scores take more time than the loss.
     validation_fraction : float, int or None, default=0.1
-        Share or number of samples that are held out. Samples with the same features are held out
+        Share or number of samples to hold out. Samples with the same features are held out
         together and count as one. None scores the training samples.
     n_iter_no_change : int, default=50
-        Trees without a better score before fit stops.
+        Number of trees without a better score after which fit stops.
     tol : float, default=0.0
-        Smallest improvement of a score that counts.
+        Smallest improvement of the score that counts as better.
     class_weight : dict, "balanced" or None, default=None
-        Factors of the sample weights by class. "balanced" gives all classes the same weight.
+        Factors of the sample weights by class. "balanced" gives all classes the same total weight.
     warm_start : bool, default=False
-        Whether fit keeps the trees of the fit before and adds trees up to `max_iter`.
+        Whether fit keeps the trees of the previous fit and adds trees up to `max_iter`.
     n_jobs : int, default=None
-        Number of threads: None is one (or what `joblib.parallel_config` says), -1 all cores.
-        The result does not depend on it.
+        Number of threads. None means one, unless `joblib.parallel_config` sets another number;
+        -1 means all cores. The result does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of the draws of samples, features and held-out samples.
+        Seed of the random draws of samples, features and held-out samples.
     verbose : int, default=0
         Whether to show a progress bar.
 
@@ -112,43 +115,48 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
     feature_names_in_ : ndarray of str
         Only if X has string column names.
     n_iter_ : int
-        Number of trees that are kept.
+        Number of trees.
     max_depth_ : int or None
         Depth of the deepest symmetric tree; None for leaf-wise trees.
     chosen_ : dict
-        `max_features`, `l2_regularization` and `subsample` that trees were grown with.
+        Values of `max_features`, `l2_regularization` and `subsample` that fit used.
     n_trees_per_iteration_ : int
-        1, whatever the number of classes.
+        Always 1, because a tree has values for all classes.
     do_early_stopping_ : bool
         Whether the number of trees was chosen on held-out samples.
     train_score_, validation_score_ : ndarray of shape (n_grown + 1,)
-        Minus the loss, or the score of the held-out samples by `scoring`: before the first tree
-        and after each one that was grown. The latter is empty if none were held out.
+        Minus the training loss, and the held-out score by `scoring` (minus the loss by default),
+        before the first tree and after each tree that was grown. `validation_score_` is empty if
+        no samples were held out.
     is_categorical_ : ndarray of bool of shape (n_features,) or None
-        Which features are categories; None without any.
+        Mask of the categorical features; None if there are none.
     feature_importances_ : ndarray of shape (n_features,)
         Gain of the splits of each feature, scaled to sum 1.
 
     Notes
     -----
-    Missing values go to the side that is better for training; where training saw none, right.
-    Leaf values are shortened where the loss of the samples that the tree is grown on would rise.
-    Gradients are rounded to whole numbers whose sums are exact, so that the model does not depend
-    on the order of samples, but where some are drawn or held out, nor on the number of threads or
-    the processor.
+    Each split sends missing values to the side with the larger gain, or to the right if its
+    training samples have none. Leaf values are reduced if they would increase the loss of the
+    samples that the tree is grown on.
 
-    In the race, `max_features` 0.25 and 1.0, `l2_regularization` 0.3 and 0.05 and `subsample` 1.0
-    are tried one after the other. Those that regularise less must lower the log-loss of rows held
-    out by 1, 5 or 10 %, which they do where classes follow from features. Few rows held out say
-    little of the number of trees: to the sum of their losses comes half of the squared logarithm
-    of trees times the learning rate over 7.5.
+    Gradients are rounded to whole numbers, whose sums are exact. The model therefore does not
+    depend on the number of threads or the processor. Nor does it depend on the order of the
+    samples, unless some are drawn or held out.
 
-    Each category of a feature with 32 categories or more becomes the mean of its samples' targets,
-    with the mean of all as one more sample; of several classes, the share of each one, of the 8
-    most frequent at most. So do pairs of such features, of the 10 with the most categories. A
-    training sample's mean comes from samples before it in a random order, of which there are four,
-    for one tree after the other [3]_. Missing values are a category of their own; one that fit did
-    not see gets the mean of all.
+    The choice of "auto" parameters tries `max_features` 0.25 and 1.0, `l2_regularization` 0.3 and
+    0.05 and `subsample` 1.0 one after the other, with a larger learning rate and fewer trees.
+    Values that regularise less must lower the held-out log-loss by 1, 5 or 10 %, which they do if
+    classes follow from the features. Since few held-out samples say little about the number of
+    trees, a penalty is added to the sum of their losses: half of the squared logarithm of
+    `n_trees * learning_rate / 7.5`.
+
+    Target statistics replace a feature with 32 categories or more by numbers [3]_. A category
+    becomes the share of the second class among its samples; with more than two classes, the shares
+    of the 8 most frequent classes. The mean of all samples counts as one more sample. Pairs of
+    such features, among the 10 with the most categories, are encoded in the same way. The
+    statistics of a training sample come from the samples before it in a random order. There are
+    four orders, which trees use in turn. Missing values are a category of their own. A category
+    that fit did not see gets the mean of all samples.
 
     References
     ----------
@@ -270,7 +278,7 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         return lambda raw: score(target.predicted(raw))
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Raw scores: of the second of two classes, or of each class.
+        """Predict raw scores: of the second of two classes, or of each of more classes.
 
         Parameters
         ----------
@@ -278,7 +286,7 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
 
         Returns
         -------
-        ndarray of shape (n_samples,), or (n_samples, n_classes) of more than two classes
+        ndarray of shape (n_samples,), or (n_samples, n_classes) with more than two classes
         """
         return self._convert_raw(X, one_column_of_two)
 
@@ -298,7 +306,7 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
 
         Yields
         ------
-        ndarray of shape (n_samples,), or (n_samples, n_classes) of more than two classes
+        ndarray of shape (n_samples,), or (n_samples, n_classes) with more than two classes
         """
         for raw in self._staged_raw(X):
             yield one_column_of_two(raw).copy()

@@ -1,4 +1,4 @@
-"""Rows that gradient boosting trains on, and rows that it holds out."""
+"""Training rows and held-out rows of gradient boosting."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from mddf._gradient.repeats import Repeats, copies_of
 from mddf._gradient.target_encoding import Encoding, TargetStatistics, TrainingRows
 from mddf._resampling.sampling import hashes_with, row_hashes
 
-# With fewer combinations of features, a tenth of them is less than ten: too few to tell when to
-# stop.
-_FEWEST_UNITS = 100
+# Fewest combinations of features that are held out as a whole. With fewer, a tenth of them is less
+# than ten, which is too few for early stopping: rows are then held out one by one. Not tuned.
+_MIN_UNITS = 100
 
 
 @dataclass(frozen=True)
 class BoostingRows:
-    """A coded table with its targets and weights, split into training rows and rows held out.
+    """A binned table with targets and weights, split into training rows and held-out rows.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class BoostingRows:
     y : ndarray of float64 of shape (n_rows,)
     weights : ndarray of float64 of shape (n_rows,) or None
     train, held_out : ndarray of int32
-        Numbers of rows with a weight above 0.
+        Indices of rows with a weight above 0.
     levels : CategoryLevels or None
         Levels of the columns with many categories.
     """
@@ -53,7 +53,7 @@ class BoostingRows:
         weights: np.ndarray | None,
         levels: CategoryLevels | None = None,
     ) -> BoostingRows:
-        """Train on all rows with weight."""
+        """Take all rows with a weight above 0 as training rows."""
         train = np.arange(table.n_rows) if weights is None else np.flatnonzero(weights > 0)
         return cls(table, y, weights, train.astype(np.int32), np.zeros(0, np.int32), levels)
 
@@ -63,7 +63,7 @@ class BoostingRows:
 
     @cached_property
     def row_keys(self) -> np.ndarray:
-        """Hashes of the features of rows: uint64 of shape (n_rows,)."""
+        """Hashes of the features: uint64 of shape (n_rows,)."""
         return row_hashes(self.table.codes, np.zeros((self.table.n_rows, 0), np.int64))
 
     @cached_property
@@ -74,12 +74,11 @@ class BoostingRows:
         return hashes_with(self.row_keys, ranks.astype(np.int64)[:, None])
 
     def folds(self, n_folds: int, labels: bool) -> list[tuple[np.ndarray, np.ndarray]] | None:
-        """Split the training rows into folds of rows to train on and rows held out.
+        """Split the training rows into folds; return (train, held out) of each fold.
 
         The split depends on the content of rows, not on their order. Rows with equal features are
-        in one fold, whatever their targets. If `y` has labels, each fold has its share of each
-        label, and rows that are all of a label's rows are never held out. None if a fold would be
-        empty.
+        in the same fold. If `y` has labels, the folds are stratified, and a label whose rows all
+        are in one fold is never held out. The result is None if a fold would be empty.
         """
         keys = self.keys[self.train]
         y = self.y[self.train]
@@ -94,27 +93,27 @@ class BoostingRows:
         fold = np.empty(len(keys), np.int64)
         fold[order] = number % n_folds
         if labels:
-            of_label = self.y[self.train].astype(int)
-            n_labels = of_label.max() + 1
-            # Labels whose rows are all in one fold stay in training.
-            least = np.full(n_labels, n_folds)
-            most = np.full(n_labels, -1)
-            np.minimum.at(least, of_label, fold)
-            np.maximum.at(most, of_label, fold)
-            alone = (least == most)[of_label]
-            stays = np.zeros(group.max() + 1, bool)
-            stays[group[alone]] = True
-            fold[stays[group]] = n_folds
+            row_label = self.y[self.train].astype(int)
+            n_labels = row_label.max() + 1
+            # Rows of a label that is in one fold only are training rows of all folds.
+            first_fold = np.full(n_labels, n_folds)
+            last_fold = np.full(n_labels, -1)
+            np.minimum.at(first_fold, row_label, fold)
+            np.maximum.at(last_fold, row_label, fold)
+            is_in_one_fold = (first_fold == last_fold)[row_label]
+            always_train = np.zeros(group.max() + 1, bool)
+            always_train[group[is_in_one_fold]] = True
+            fold[always_train[group]] = n_folds
         if np.any(np.bincount(fold, minlength=n_folds)[:n_folds] == 0):
             return None
         return [(self.train[fold != k], self.train[fold == k]) for k in range(n_folds)]
 
     def split(self, target: Target, share: float | None, entropy: list[int]) -> BoostingRows:
-        """Hold out a share or number of the training rows; None trains and scores on all.
+        """Hold out a share or number of the training rows; None scores the training rows.
 
-        The split is stratified by class, unless a class would have no row on a side. Rows with the
-        same features are held out together and count as one. If there are few combinations of
-        features, rows are split one by one, and a row of weight k as k rows.
+        The split is stratified by class, unless a class would have no row on one side. Rows with
+        the same features are held out together and count as one. If there are few combinations of
+        features, single rows are held out; a row of weight k then counts as k rows.
         """
         if share is None:
             return replace(self, held_out=self.train)
@@ -132,13 +131,15 @@ class BoostingRows:
         is_held_out[held_out] = True
         held_out_units = np.zeros(repeats.n_units, bool)
         held_out_units[repeats.unit[is_held_out[self.train]]] = True
-        of_train = held_out_units[repeats.unit]
-        return replace(self, train=self.train[~of_train], held_out=self.train[of_train])
+        in_held_out_unit = held_out_units[repeats.unit]
+        return replace(
+            self, train=self.train[~in_held_out_unit], held_out=self.train[in_held_out_unit]
+        )
 
     def _split_rows(
         self, rows: np.ndarray, target: Target, share: float, entropy: list[int]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Draw rows to hold out; return the other rows and the rows held out."""
+        """Draw the rows to hold out; return the other rows and the held-out rows."""
         seed = np.random.SeedSequence(entropy, spawn_key=(1,)).generate_state(1)
         n_held_out = share if isinstance(share, Integral) else np.ceil(share * len(rows))
         labels = None
@@ -154,13 +155,14 @@ class BoostingRows:
         return train, held_out
 
     def _is_split_by_row(self, repeats: Repeats) -> bool:
-        """Whether rows with the same features may be on both sides of a split.
+        """Whether single rows are held out, although rows have the same features.
 
-        They may if they are no copies and there are too few combinations of features.
+        They are if equal rows are no copies and there are few combinations of features, or if a
+        column determines all other features.
         """
         if not repeats.any_equal:
             return False
-        if repeats.has_conflicts and repeats.n_units < _FEWEST_UNITS:
+        if repeats.has_conflicts and repeats.n_units < _MIN_UNITS:
             return True
         if self.levels is None:
             return False
@@ -171,7 +173,7 @@ class BoostingRows:
     def _expanded(self, repeats: Repeats) -> BoostingRows:
         """Repeat rows of a whole weight k, in an order that depends on their content.
 
-        Rows stay as they are if all differ and have weight 1, or if there would be too many.
+        If all rows differ and have weight 1, or if there would be too many rows, none is repeated.
         """
         n_copies = copies_of(None if self.weights is None else self.weights[self.train])
         if n_copies is None and len(np.unique(repeats.hashes)) == len(self.train):
@@ -191,7 +193,7 @@ class BoostingRows:
         )
 
     def with_held_out(self, validation: BoostingRows) -> BoostingRows:
-        """Append the rows of a validation set, which are held out."""
+        """Append the rows of a validation set as held-out rows."""
         n_rows = self.table.n_rows
         weights = None
         if self.weights is not None or validation.weights is not None:
@@ -216,22 +218,22 @@ class BoostingRows:
     def ordered(
         self, encoding: Encoding, first: int = 0, before: TargetStatistics | None = None
     ) -> tuple[BoostingRows, TargetStatistics]:
-        """Copy the training rows for each order, with target statistics in further columns.
+        """Copy the training rows for each random order, with target statistics as further columns.
 
         Parameters
         ----------
         encoding : Encoding
         first : int, default=0
-            The order of the first copy.
+            Number of the order of the first copy.
         before : TargetStatistics, default=None
-            Statistics of the fit before, whose bins are kept.
+            Statistics of an earlier fit, whose bins are kept.
 
         Returns
         -------
         rows : BoostingRows
-            The training rows once for each order, then the rows held out.
+            The training rows once for each order, then the held-out rows.
         statistics : TargetStatistics
-            Statistics for other rows.
+            Statistics for new rows.
         """
         training = self._training_rows(encoding)
         n_orders = encoding.n_copies
@@ -261,17 +263,17 @@ class BoostingRows:
         return copies, statistics
 
     def _repeats(self, levels: CategoryLevels | None) -> Repeats:
-        """Find the training rows with the same features."""
+        """Find training rows with the same features."""
         codes = self.table.codes[self.train]
         weights = None if self.weights is None else self.weights[self.train]
-        of_train = None
+        train_levels = None
         if levels is not None:
-            of_train = levels.take(self.train)
+            train_levels = levels.take(self.train)
             codes[:, levels.columns] = 0  # a code may stand for several rare levels
-        return Repeats.from_rows(codes, of_train, self.y[self.train], weights)
+        return Repeats.from_rows(codes, train_levels, self.y[self.train], weights)
 
     def _training_rows(self, encoding: Encoding) -> TrainingRows:
-        """Training rows; a row of whole weight becomes copies if equal rows are counted."""
+        """Rows of target statistics; a row of weight k is repeated if equal rows are counted."""
         train = self.train
         weights = None if self.weights is None else self.weights[train]
         repeats = self._repeats(encoding.levels)

@@ -48,78 +48,82 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
     ----------
     loss : {"squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma"}, \
             default="squared_error"
-        "poisson" and "gamma" predict by an exponential, for targets that are not negative, or
-        positive. Leaves of "absolute_error" and "quantile" are medians and quantiles.
+        Loss to minimise. "poisson" (targets that are not negative) and "gamma" (positive targets)
+        have a logarithmic link. Leaf values of "absolute_error" and "quantile" are medians and
+        quantiles of the residuals.
     quantile : float or None, default=None
-        Of the loss "quantile", which needs it. Of "huber", the share of residuals that count
-        squared, of which there are new ones with each tree; None stands for 0.9.
+        For "quantile", the quantile to predict; None is an error. For "huber", the quantile of the
+        absolute residuals above which the loss is linear, updated before each tree; None stands
+        for 0.9. Other losses ignore it.
     learning_rate : float, default=0.05
-        Factor of the leaf values.
+        Factor by which the leaf values are multiplied.
     max_iter : int, default=1000
         Largest number of trees.
     grow_policy : {"symmetric", "leaf-wise"}, default="symmetric"
-        Whether all leaves of a level are split alike, at the place that improves most in all; or
-        the leaf comes next whose split improves most.
+        "symmetric": all nodes of a level have the same split, the one with the largest total gain.
+        "leaf-wise": the leaf whose split has the largest gain is split next.
     max_leaf_nodes : int or None, default=31
-        Largest number of leaves of a leaf-wise tree. Symmetric trees ignore it: values other
-        than 31 and None cause a warning.
+        Largest number of leaves of a leaf-wise tree. Symmetric trees ignore it; values other
+        than 31 and None then cause a warning.
     max_depth : int or None, default=None
-        Largest number of edges from the root to a leaf, at most 16 in symmetric trees. With None,
-        leaf-wise trees have no limit, and symmetric trees have 6 or the depth chosen by
-        `early_stopping`.
+        Largest number of edges from the root to a leaf, at most 16 for symmetric trees. None means
+        no limit for leaf-wise trees, and 6 or the depth chosen by `early_stopping` for symmetric
+        trees.
     min_samples_leaf : int, default=1
-        Smallest number of samples in a leaf. A leaf of a symmetric tree stays undivided if the
-        split of its level would leave fewer on a side.
+        Smallest number of samples in a leaf. A node of a symmetric tree stays undivided if the
+        split of its level would leave fewer samples on one side.
     l2_regularization : float or "auto", default=3.0
-        Added to the sum of second derivatives in a leaf, for the squared loss the number of
-        samples. "auto" stands for 3, or the value chosen by `early_stopping`.
+        Number added to the sum of second derivatives in a leaf, which is the number of samples for
+        the squared error. "auto" stands for 3, or the value chosen by `early_stopping`.
     max_features : {"auto", "sqrt", "log2"}, int, float or None, default=0.5
-        Features drawn for each level, or for each node of a leaf-wise tree. A float is a share,
-        None means all. "auto" stands for 0.5, or the value chosen by `early_stopping`.
+        Number of features drawn for each level of a symmetric tree or each node of a leaf-wise
+        tree. A float is a share of the features, None means all. "auto" stands for 0.5, or the
+        value chosen by `early_stopping`.
     subsample : float or "auto", default=0.8
-        Share of the samples that each tree is grown on. "auto" stands for 0.8, or the value
-        chosen by `early_stopping`.
+        Share of the samples drawn for each tree. "auto" stands for 0.8, or the value chosen by
+        `early_stopping`.
     max_bins : int, default=255
         Largest number of bins of a numeric feature.
     categorical_features : "from_dtype", array of bool, int or str, or None, \
             default="from_dtype"
-        Which features are categories, which are split by sets and not by order: a mask, column
-        numbers or names. "from_dtype" takes a DataFrame's columns of categories or strings.
-        Features of 32 categories or more are coded by target statistics, see the notes. Others'
-        categories beyond `max_bins`, the rarest, share a bin; categories unknown to fit count as
-        missing.
+        Categorical features, which are split by sets of categories: a mask, column numbers or
+        names. "from_dtype" takes the columns of a data frame that hold categories or strings.
+        Features with 32 categories or more are encoded by target statistics (see Notes). In other
+        features, the rarest categories beyond `max_bins` share a bin, and categories that fit did
+        not see count as missing.
     monotonic_cst : array of int of shape (n_features,), dict or None, default=None
-        1 for features with which predictions must not fall, -1 where they must not rise, 0 for
-        others; a dict has the names of features.
+        For each feature 1 if predictions must not decrease with it, -1 if they must not increase,
+        otherwise 0. A dict has names of features as keys.
     interaction_cst : {"pairwise", "no_interactions"}, list of lists of int or None, default=None
-        Groups of features; a path from the root to a leaf uses features of one group only.
-        Features in no group form a further group.
+        Groups of features that may interact: the splits on a path from the root to a leaf use
+        features of one group. Features in no group form a further group.
     early_stopping : "auto" or bool, default="auto"
-        Whether some samples are held out, and no more trees grown when their score has not become
-        better for a while; the trees after the best score are dropped. "auto" does so above 10000
-        samples, and up to 100000 grows as many trees again, on all of them. Up to 10000, the loss
-        on three folds chooses their number. Symmetric trees race before, with fewer and larger
-        steps, for what is left open: depths 4, 6 and 8, and other values of the parameters at
-        "auto", as `GradientBoostingClassifier` notes. With fewer than 30 samples, `warm_start` or
-        another `scoring`, nothing is chosen that way. If `fit` is given an `X_val`, that is
-        scored, and False only keeps the best round.
+        True holds out samples, stops when their score has not improved for `n_iter_no_change`
+        trees, and drops the trees after the best score. "auto" chooses the number of trees on
+        held-out samples: on three folds up to 10000 samples, and on a share of the samples above.
+        It then grows this number of trees on all samples. For symmetric trees, "auto" first
+        chooses the depth (4, 6 or 8) if `max_depth` is None, and the values of parameters that are
+        "auto" (see the Notes of `GradientBoostingClassifier`). With fewer than 30 samples, more
+        than 100000 samples, `warm_start` or another `scoring` than the loss, "auto" is the same as
+        True above 10000 samples and False below. If `fit` gets `X_val`, this set is scored
+        instead, and False only keeps the trees up to the best round.
     scoring : str, callable or None, default="loss"
-        Score of held-out samples: the loss, a scorer of scikit-learn, or None for
-        R2. Other scores than the loss take more time.
+        Score of held-out samples: the loss, a scorer of scikit-learn, or None for R2. Other scores
+        take more time than the loss.
     validation_fraction : float, int or None, default=0.1
-        Share or number of samples that are held out. Samples with the same features are held out
+        Share or number of samples to hold out. Samples with the same features are held out
         together and count as one. None scores the training samples.
     n_iter_no_change : int, default=50
-        Trees without a better score before fit stops.
+        Number of trees without a better score after which fit stops.
     tol : float, default=0.0
-        Smallest improvement of a score that counts.
+        Smallest improvement of the score that counts as better.
     warm_start : bool, default=False
-        Whether fit keeps the trees of the fit before and adds trees up to `max_iter`.
+        Whether fit keeps the trees of the previous fit and adds trees up to `max_iter`.
     n_jobs : int, default=None
-        Number of threads: None is one (or what `joblib.parallel_config` says), -1 all cores.
-        The result does not depend on it.
+        Number of threads. None means one, unless `joblib.parallel_config` sets another number;
+        -1 means all cores. The result does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of the draws of samples, features and held-out samples.
+        Seed of the random draws of samples, features and held-out samples.
     verbose : int, default=0
         Whether to show a progress bar.
 
@@ -129,37 +133,40 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
     feature_names_in_ : ndarray of str
         Only if X has string column names.
     n_iter_ : int
-        Number of trees that are kept.
+        Number of trees.
     max_depth_ : int or None
         Depth of the deepest symmetric tree; None for leaf-wise trees.
     chosen_ : dict
-        `max_features`, `l2_regularization` and `subsample` that trees were grown with.
+        Values of `max_features`, `l2_regularization` and `subsample` that fit used.
     n_trees_per_iteration_ : int
-        1.
+        Always 1.
     do_early_stopping_ : bool
         Whether the number of trees was chosen on held-out samples.
     train_score_, validation_score_ : ndarray of shape (n_grown + 1,)
-        Minus the loss, or the score of the held-out samples by `scoring`: before the first tree
-        and after each one that was grown. The latter is empty if none were held out.
+        Minus the training loss, and the held-out score by `scoring` (minus the loss by default),
+        before the first tree and after each tree that was grown. `validation_score_` is empty if
+        no samples were held out.
     is_categorical_ : ndarray of bool of shape (n_features,) or None
-        Which features are categories; None without any.
+        Mask of the categorical features; None if there are none.
     feature_importances_ : ndarray of shape (n_features,)
         Gain of the splits of each feature, scaled to sum 1.
 
     Notes
     -----
-    Missing values go to the side that is better for training; where training saw none, right.
-    Leaf values are shortened where the loss of the samples that the tree is grown on would rise.
-    Gradients are rounded to whole numbers whose sums are exact, so that the model does not depend
-    on the order of samples, but where some are drawn or held out, nor on the number of threads or
-    the processor.
+    Each split sends missing values to the side with the larger gain, or to the right if its
+    training samples have none. Leaf values are reduced if they would increase the loss of the
+    samples that the tree is grown on.
 
-    Each category of a feature with 32 categories or more becomes the mean of its samples' targets,
-    with the mean of all as one more sample; of several classes, the share of each one, of the 8
-    most frequent at most. So do pairs of such features, of the 10 with the most categories. A
-    training sample's mean comes from samples before it in a random order, of which there are four,
-    for one tree after the other [2]_. Missing values are a category of their own; one that fit did
-    not see gets the mean of all.
+    Gradients are rounded to whole numbers, whose sums are exact. The model therefore does not
+    depend on the number of threads or the processor. Nor does it depend on the order of the
+    samples, unless some are drawn or held out.
+
+    Target statistics replace a feature with 32 categories or more by numbers [2]_. A category
+    becomes the mean target of its samples, where the mean of all samples counts as one more
+    sample. Pairs of such features, among the 10 with the most categories, are encoded in the same
+    way. The statistics of a training sample come from the samples before it in a random order.
+    There are four orders, which trees use in turn. Missing values are a category of their own. A
+    category that fit did not see gets the mean of all samples.
 
     References
     ----------
@@ -257,7 +264,7 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         if self.warm_start and hasattr(self, "_trees"):
             assert isinstance(self._target, RegressionTarget)
             target = replace(target, exponent=self._target.exponent)
-        return BoostingTarget(target, target.scaled(neutral(values, weights)), weights)
+        return BoostingTarget(target, target.scaled(valid_everywhere(values, weights)), weights)
 
     def _read_validation_target(
         self, y: npt.ArrayLike, target: Target, weights: np.ndarray | None
@@ -269,7 +276,7 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         # deviance of zeros is defined, so that a validation set may have only zeros.
         if self.loss != "poisson" or weighted.any():
             check_targets(self.loss, weighted)
-        return target.scaled(neutral(values, weights))
+        return target.scaled(valid_everywhere(values, weights))
 
     def _check_continues(self, target: Target) -> None:
         if target.loss != self._target.loss:
@@ -324,10 +331,10 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
 
 
 def with_weight(values: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-    """Targets of the samples with weight."""
+    """Targets of the samples with a weight above 0."""
     return values if weights is None else values[weights > 0]
 
 
-def neutral(values: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-    """Targets in which samples without weight have a valid target that does not matter."""
+def valid_everywhere(values: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Replace the targets of samples without weight, which may be invalid for the loss."""
     return values if weights is None else np.where(weights > 0, values, values[weights > 0][0])

@@ -124,7 +124,7 @@ def times_golden(numbers: np.ndarray) -> np.ndarray:
 
 
 def mixed(numbers: np.ndarray) -> np.ndarray:
-    """Mix the bits of numbers by the finalizer of SplitMix64, a one-to-one function."""
+    """Apply the finalizer of SplitMix64, a one-to-one function that mixes all bits."""
     for factor in (0xBF58476D1CE4E5B9, 0x94D049BB133111EB):
         numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(factor)
     return numbers ^ (numbers >> np.uint64(31))

@@ -1,13 +1,13 @@
-"""Ordered target statistics: the mean target of a category as a number.
+"""Ordered target statistics: categories are encoded by their mean target.
 
-The number of a training row comes from the rows before it in a random order, so that it does not
+The mean of a training row is taken over the rows before it in a random order, so that it does not
 contain the row's own target (Prokhorenkova et al., "CatBoost: unbiased boosting with categorical
 features", 2018). Copies of a row share one place in the order, so that no copy contains the target
 of another one.
 
-There are several orders, and a copy of the training rows for each. Trees are grown on one copy
-after the other. Each copy has its own raw predictions, since the predictions of other orders
-contain the target. New rows get the means of all training rows.
+There are several orders, and a copy of the training rows for each. Trees are grown on the copies
+in turn. Each copy has its own raw predictions, since the predictions of other orders contain the
+target. New rows get the means over all training rows.
 """
 
 from __future__ import annotations
@@ -25,20 +25,22 @@ from mddf._binning.high_cardinality import CategoryLevels
 from mddf._gradient.repeats import Repeats
 from mddf._targets.weights import whole_weights
 
-# Columns with fewer levels are split by sets of levels instead. Not tuned.
+# Fewest levels of a column with statistics; columns with fewer are split by sets of levels. Not
+# tuned.
 FEWEST_LEVELS = 32
-# Number of orders, and rows of all copies together: with more than a quarter of these rows there
-# are fewer orders, which bounds memory. Not tuned.
-_MOST_ORDERS = 4
-_MANY_COPIES = 2**20
-# Pairs of the ten columns with the most levels have statistics: 45 pairs at most. Not tuned.
-_MOST_PAIRED = 10
-# Only the most frequent classes have statistics, which bounds the number of columns. Not tuned.
-_MOST_OUTPUTS = 8
-# Weight of the mean of all targets in the mean of a level, in rows; the default of CatBoost.
+# There are four random orders, but fewer if the copies would have more than 2**20 rows together,
+# which bounds memory. Not tuned.
+_MAX_ORDERS = 4
+_MAX_COPIED_ROWS = 2**20
+# Pairs of the ten columns with the most levels have statistics: at most 45 pairs. Not tuned.
+_MAX_PAIRED_COLUMNS = 10
+# Only the eight most frequent classes have statistics, which bounds the number of columns. Not
+# tuned.
+_MAX_OUTPUTS = 8
+# Weight of the mean of all targets in the mean of a level, in rows. CatBoost has the same default.
 _PRIOR = 1.0
-# Bins of a column of statistics: half of what a byte holds. Not tuned.
-_MOST_BINS = 128
+# Largest number of bins of a column of statistics: half of the codes of a byte. Not tuned.
+_MAX_BINS = 128
 # Doubles hold whole numbers up to 2^53 exactly; one bit is left for a sum.
 _EXACT = 52
 
@@ -57,10 +59,11 @@ class TargetSums:
         weights = np.ones(len(outputs)) if weights is None else weights
         values = np.column_stack([weights, weights[:, None] * outputs])
         most = np.abs(values).sum(axis=0)
-        whole = np.all(values == np.rint(values), axis=0) & (most < 2.0**_EXACT)
-        exponents = np.where(whole, 0, _EXACT - np.frexp(most)[1])
+        is_whole = np.all(values == np.rint(values), axis=0) & (most < 2.0**_EXACT)
+        exponents = np.where(is_whole, 0, _EXACT - np.frexp(most)[1])
         if whole_weights(weights):
-            # Rounded before it is multiplied, a target counts k times exactly.
+            # Targets are rounded before they are multiplied by the weight k, so that the result is
+            # exactly k times the target of one row.
             once = np.column_stack([np.ones(len(outputs)), outputs])
             sums = np.rint(np.ldexp(once, exponents)) * weights[:, None]
         else:
@@ -77,9 +80,9 @@ class TargetSums:
     def before(
         self, keys: np.ndarray, order: np.ndarray, unit: np.ndarray | None = None
     ) -> np.ndarray:
-        """Mean of the earlier rows with the same key, for each row in an order.
+        """Mean over the earlier rows with the same key, for each row in an order.
 
-        Rows with the same `unit` stand next to each other, and share the place of the first.
+        Rows with the same `unit` are adjacent, and all have the mean of the first of them.
         """
         by_key = order[np.argsort(keys[order], kind="stable")]
         sums = self.sums[by_key]
@@ -103,7 +106,7 @@ class TargetSums:
 @register_serializable("target statistics")
 @dataclass(frozen=True)
 class TargetStatistics:
-    """Fitted statistics: codes of mean targets, in columns to the right of the table's own."""
+    """Fitted target statistics: codes of mean targets, in columns after the features."""
 
     columns: list[int]  # columns of the table with many levels
     groups: list[list[int]]  # single columns and pairs, as positions in `columns`
@@ -127,10 +130,10 @@ class TargetStatistics:
         )
 
     def players(self, n_columns: int) -> np.ndarray:
-        """Player of each column in Shapley values, for the columns of the table and of statistics.
+        """Player of each column of the table and of each statistic, for Shapley values.
 
-        Statistics of one column belong to the player of that column. Those of a pair form a player
-        of their own.
+        Statistics of one column belong to the player of that column. Statistics of a pair are a
+        separate player.
         """
         n_raw = n_columns - self.n_columns
         n_outputs = self.codes[0].shape[1]
@@ -141,7 +144,7 @@ class TargetStatistics:
         return np.concatenate([np.arange(n_raw), np.repeat(group_players, n_outputs)])
 
     def shared(self, column_amounts: np.ndarray) -> np.ndarray:
-        """Amounts by column of the table; a statistic shares its amount among its columns."""
+        """Amount of each column of the table; a pair shares its amount equally."""
         n_raw = len(column_amounts) - self.n_columns
         n_outputs = self.codes[0].shape[1]
         amounts = column_amounts[:n_raw].copy()
@@ -153,35 +156,35 @@ class TargetStatistics:
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """Rows from which statistics are made."""
+    """Training rows of target statistics."""
 
     rows: np.ndarray  # (n_train,): rows of the table, possibly repeated
     weights: np.ndarray | None  # (n_train,)
-    repeats: Repeats  # which of the rows hold the same features
+    repeats: Repeats  # rows with the same features
     sees_equal_rows: np.ndarray  # from `Encoding.sees_equal_rows`
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """Settings by which levels become statistics."""
+    """Settings of target statistics, and the levels and targets of all rows."""
 
     levels: CategoryLevels
-    outputs: np.ndarray  # (n_rows, n_outputs): numbers whose means are taken
+    outputs: np.ndarray  # (n_rows, n_outputs): targets, or indicators of classes
     seeds: np.ndarray  # uint64, one for each order
-    max_bins: int  # most bins of a column of statistics
+    max_bins: int  # largest number of bins of a column of statistics
 
     @classmethod
     def from_targets(
         cls, levels: CategoryLevels, y: np.ndarray, n_classes: int, entropy: Any, max_bins: int
     ) -> Encoding:
-        """Take the targets of boosting: numbers if `n_classes` is 0, otherwise classes."""
-        n_orders = int(np.clip(_MANY_COPIES // len(y), 1, _MOST_ORDERS))
+        """Choose the orders, and the outputs from targets (`n_classes` is 0) or class numbers."""
+        n_orders = int(np.clip(_MAX_COPIED_ROWS // len(y), 1, _MAX_ORDERS))
         seeds = np.random.SeedSequence(entropy, spawn_key=(2,)).generate_state(n_orders, np.uint64)
         outputs = y[:, None]
         if n_classes > 2:
-            frequent = np.argsort(-np.bincount(y.astype(int)), kind="stable")[:_MOST_OUTPUTS]
+            frequent = np.argsort(-np.bincount(y.astype(int)), kind="stable")[:_MAX_OUTPUTS]
             outputs = (outputs == np.sort(frequent)).astype(float)
-        return cls(levels, outputs, seeds, min(max_bins, _MOST_BINS))
+        return cls(levels, outputs, seeds, min(max_bins, _MAX_BINS))
 
     @property
     def n_copies(self) -> int:
@@ -194,27 +197,26 @@ class Encoding:
         return len(self.groups()) * self.outputs.shape[1]
 
     def groups(self) -> list[list[int]]:
-        """Single columns and pairs with statistics; see `groups_of`."""
         return groups_of(self.levels)
 
-    def extended(self, monotonic: np.ndarray | None, interactions: np.ndarray | None) -> Any:
+    def extended(
+        self, monotonic: np.ndarray | None, interactions: np.ndarray | None
+    ) -> tuple[np.ndarray | None, np.ndarray | None]:
         """Extend constraints to statistics; a pair may interact where both of its columns may."""
-        groups, n_outputs = self.groups(), self.outputs.shape[1]
+        groups = self.groups()
+        n_outputs = self.outputs.shape[1]
         if monotonic is not None:
-            none = np.zeros(len(groups) * n_outputs, np.int8)
-            monotonic = np.concatenate([monotonic, none])
+            unconstrained = np.zeros(len(groups) * n_outputs, np.int8)
+            monotonic = np.concatenate([monotonic, unconstrained])
         if interactions is not None:
             columns = np.asarray(self.levels.columns)
-            within = [interactions[:, columns[group]].all(axis=1) for group in groups]
-            more = np.repeat(np.column_stack(within), n_outputs, axis=1)
-            interactions = np.ascontiguousarray(np.hstack([interactions, more]), np.uint8)
+            pair_allowed = [interactions[:, columns[group]].all(axis=1) for group in groups]
+            added = np.repeat(np.column_stack(pair_allowed), n_outputs, axis=1)
+            interactions = np.ascontiguousarray(np.hstack([interactions, added]), np.uint8)
         return monotonic, interactions
 
     def sees_equal_rows(self, levels: CategoryLevels, repeats: Repeats) -> np.ndarray:
-        """Whether the statistics of each group count rows with equal features.
-
-        Copies of a row do not count.
-        """
+        """Whether the means of each group count rows with equal features (which are no copies)."""
         groups = self.groups()
         if not repeats.any_equal and repeats.n_samples == len(repeats.unit):
             return np.zeros(len(groups), bool)
@@ -233,59 +235,57 @@ class Encoding:
     ) -> tuple[np.ndarray, TargetStatistics]:
         """Codes of the training rows in each order, and statistics for new rows.
 
-        Parameters
-        ----------
-        training : TrainingRows
-        seeds : ndarray of uint64
-            One for each order.
-        before : TargetStatistics, default=None
-            Statistics of an earlier fit, whose bins are kept.
-
-        Returns
-        -------
-        codes : ndarray of uint8 of shape (n_orders * n_train, n_columns)
-        statistics : TargetStatistics
+        The codes are uint8 of shape (n_orders * n_train, n_columns). There is a seed for each
+        order. If `before` has the statistics of an earlier fit, its bins and means are kept.
         """
         levels = self.levels.take(training.rows)
-        weights, repeats = training.weights, training.repeats
-        outcomes = TargetSums.from_outputs(self.outputs[training.rows], weights)
-        tiled = None if weights is None else np.tile(weights, len(seeds))
-        keys_of, coded, codes_of, bins_of = [], [], [], []
+        weights = training.weights
+        repeats = training.repeats
+        target_sums = TargetSums.from_outputs(self.outputs[training.rows], weights)
+        tiled_weights = None if weights is None else np.tile(weights, len(seeds))
         n_outputs = self.outputs.shape[1]
         sees_equal = training.sees_equal_rows
         row_orders = list(repeats.row_orders(seeds, weights)) if sees_equal.any() else []
         unit_orders = list(repeats.unit_orders(seeds)) if not sees_equal.all() else []
-        for at, group in enumerate(self.groups()):
+        train_codes = []
+        group_keys = []
+        group_codes = []
+        group_bins = []
+        for position, group in enumerate(self.groups()):
             keys = levels.keys(group)
-            if sees_equal[at]:
-                means = [outcomes.before(keys, order) for order in row_orders]
+            if sees_equal[position]:
+                means = [target_sums.before(keys, order) for order in row_orders]
             else:
-                means = [outcomes.before(keys, order, repeats.unit) for order in unit_orders]
-            stacked = np.vstack(means)
+                means = [target_sums.before(keys, order, repeats.unit) for order in unit_orders]
+            train_means = np.vstack(means)
             if before is None:
-                bins = find_bins(stacked, sample_weight=tiled, max_bins=self.max_bins)
-                different, of_all = outcomes.all_means(keys)
-                keys_of.append(different)
-                codes_of.append(apply_bins(of_all, bins))
-                bins_of.append(bins)
+                bins = find_bins(train_means, sample_weight=tiled_weights, max_bins=self.max_bins)
+                distinct_keys, key_means = target_sums.all_means(keys)
+                group_keys.append(distinct_keys)
+                group_codes.append(apply_bins(key_means, bins))
+                group_bins.append(bins)
             else:
-                bins = before.bins.columns(at * n_outputs, (at + 1) * n_outputs)
-            coded.append(apply_bins(stacked, bins))
+                bins = before.bins.columns(position * n_outputs, (position + 1) * n_outputs)
+            train_codes.append(apply_bins(train_means, bins))
         if before is None:
-            groups, bins = self.groups(), join_bins(*bins_of)
-            before = TargetStatistics(levels.columns, groups, keys_of, codes_of, bins)
-        return np.hstack(coded), before
+            before = TargetStatistics(
+                levels.columns, self.groups(), group_keys, group_codes, join_bins(*group_bins)
+            )
+        return np.hstack(train_codes), before
 
 
 def groups_of(levels: CategoryLevels) -> list[list[int]]:
-    """Positions among the columns with many levels: single columns, then pairs."""
-    most = np.sort(np.argsort(-levels.counts, kind="stable")[:_MOST_PAIRED]).tolist()
-    pairs = [list(two) for two in combinations(most, 2)]
+    """Groups of columns with statistics: single columns, then pairs.
+
+    A group has positions among the columns with many levels.
+    """
+    paired = np.sort(np.argsort(-levels.counts, kind="stable")[:_MAX_PAIRED_COLUMNS]).tolist()
+    pairs = [list(pair) for pair in combinations(paired, 2)]
     return [[place] for place in range(len(levels.counts))] + pairs
 
 
 def places_of(numbers: np.ndarray, keys: np.ndarray) -> np.ndarray:
-    """Positions of numbers among ascending keys; `len(keys)` for numbers that are no keys."""
+    """Position of each number among ascending keys; `len(keys)` if it is not a key."""
     places = np.minimum(np.searchsorted(keys, numbers), len(keys) - 1)
     return np.where(keys[places] == numbers, places, len(keys))
 

@@ -1,4 +1,4 @@
-"""Growth of boosted trees in the kernel: one model, or the models of several folds together."""
+"""Growing boosted trees in the kernel: one model, or the models of several folds together."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.target_encoding import Encoding, TargetStatistics
 from mddf._gradient.trees import BoostedTrees
 
-# Rounds between two moves of a progress bar.
-_STEP = 10
-# Rounds of the models of folds between two looks at their common loss. Rounds after the best one
-# are dropped, so that the number does not change the result.
-_STEP_OF_FOLDS = 25
-# Least time of one cell of target statistics on a fast processor. Folds whose statistics would
-# take too long are not started.
-_SECONDS_OF_A_STATISTIC = 1e-7
-# Cells of the table that are worth a further thread.
-_CELLS_OF_A_THREAD = 2**16
+# Rounds between two updates of a progress bar. Not tuned.
+_PROGRESS_STEP = 10
+# Rounds between two comparisons of the common loss of folds. The step does not change the result,
+# because rounds after the best one are dropped. Not tuned.
+_FOLDS_STEP = 25
+# Seconds for one cell of target statistics on a fast processor: a lower bound. Folds are not
+# started if even this bound exceeds the time that is left.
+_SECONDS_PER_STATISTIC = 1e-7
+# Fewest cells of the table for each thread. Not tuned.
+_MIN_CELLS_PER_THREAD = 2**16
 # Types of the arrays with an entry for each split.
 _SPLIT_TYPES = {
     "column": np.int32,
@@ -60,8 +60,8 @@ class Stopping:
     tol : float
         Smallest improvement that counts.
     score : callable or None
-        From raw predictions of the rows held out to a score, larger if better; None for the loss,
-        which the kernel computes.
+        Function from raw predictions of the held-out rows to a score, larger if better. None
+        stands for the loss, which the kernel computes.
     """
 
     patience: int = 0
@@ -78,16 +78,16 @@ class Boosted:
     trees : BoostedTrees
         Trees up to the best round if rows are held out, else all trees.
     scores : ndarray
-        Scores of the rows held out, before the first round and after each one: minus the loss, or
-        by `Stopping.score`. Empty without such rows.
+        Held-out scores before the first round and after each round: minus the loss, or the values
+        of `Stopping.score`. Empty without held-out rows.
     train_scores : ndarray
-        Minus the loss of the training rows; empty if they are not watched.
+        Minus the training loss; empty unless `watch_training`.
     raw : ndarray of shape (n_held_out, n_scores)
-        Raw predictions of the rows held out, after the best round.
+        Raw predictions of the held-out rows after the best round.
     statistics : TargetStatistics or None
         Statistics of the training rows of a fold.
     large_residual : float, default=inf
-        The size from which residuals count as large in Huber's loss, after the last round.
+        Absolute residual above which Huber's loss is linear, after the last round.
     """
 
     trees: BoostedTrees
@@ -124,23 +124,23 @@ def boost(
     progress_label: str | None = None,
     n_jobs: int | None = None,
 ) -> Boosted:
-    """Boost on the training rows, in threads if there are many.
+    """Grow a model on the training rows.
 
     Parameters
     ----------
     rows : BoostingRows
-        Whole weights make a row count as so many rows.
+        A row of a whole weight k counts as k rows.
     options : BoostOptions
     seeds : ndarray of uint64
         One for each round.
     stopping : Stopping or None, default=None
-        None never stops, but also keeps only the trees up to the best round.
+        None grows all rounds. In each case only the trees up to the best round are kept.
     start : ndarray of shape (n_rows, n_scores), default=None
         Raw predictions to continue from.
     large_residual : float, default=inf
         The `large_residual` of the fit to continue.
     watch_training : bool, default=False
-        Whether to score the training rows.
+        Whether to compute the loss of the training rows.
     keys : ndarray of uint64 of shape (n_rows,), default=None
         Rows with the same key are drawn together; None draws rows by position.
     progress_label : str, default=None
@@ -150,7 +150,7 @@ def boost(
     """
     stopping = stopping or Stopping()
     n_columns = rows.table.bins.n_columns
-    n_threads = job_count(n_jobs, len(rows.train) * n_columns // _CELLS_OF_A_THREAD)
+    n_threads = job_count(n_jobs, len(rows.train) * n_columns // _MIN_CELLS_PER_THREAD)
     any_held_out = len(rows.held_out) > 0
 
     def grow(team: _core.BoostTeam | None) -> Boosted:
@@ -162,7 +162,7 @@ def boost(
         with closing(team) if team else nullcontext(), progress as bar:
             if stopping.score is not None and any_held_out:
                 return run.by_score(seeds, bar)
-            steps = _steps(len(seeds), _STEP if has_progress else len(seeds))
+            steps = _steps(len(seeds), _PROGRESS_STEP if has_progress else len(seeds))
             return run.by_loss(seeds, steps, bar, any_held_out=any_held_out)
 
     with stopped_on_error() as cancel:
@@ -222,7 +222,7 @@ class _Run:
     def by_loss(
         self, seeds: np.ndarray, steps: list[tuple[int, int]], bar: Any, *, any_held_out: bool
     ) -> Boosted:
-        """Stop by the loss, which the kernel watches."""
+        """Stop by the held-out loss, which the kernel computes."""
         patience = self.stopping.patience if any_held_out else 0
         for first, last in steps:
             stopped = self.grow(seeds[first:last], patience)
@@ -265,7 +265,7 @@ def _steps_until(n: int, patience: int, until: float) -> Iterator[tuple[int, int
     A range takes at most half of the time left, if rounds take as long as before.
     """
     if until == np.inf:
-        yield from _steps(n, _STEP_OF_FOLDS if patience else n)
+        yield from _steps(n, _FOLDS_STEP if patience else n)
         return
     start = monotonic()
     first = 0
@@ -277,15 +277,15 @@ def _steps_until(n: int, patience: int, until: float) -> Iterator[tuple[int, int
         if now >= until:
             return
         n_fitting = int((until - now) / 2 / max(1e-9, (now - start) / first))
-        size = max(1, min(2 * size, _STEP_OF_FOLDS, n_fitting))
+        size = max(1, min(2 * size, _FOLDS_STEP, n_fitting))
 
 
 def _seconds_of_statistics(encoding: Encoding | None, folds: Sequence[Fold]) -> float:
-    """Estimate the least processor time that target statistics take."""
+    """Lower bound of the processor time of target statistics."""
     if encoding is None:
         return 0.0
     n_copies = encoding.n_copies * sum(len(train) for train, _ in folds)
-    return _SECONDS_OF_A_STATISTIC * n_copies * encoding.n_columns
+    return _SECONDS_PER_STATISTIC * n_copies * encoding.n_columns
 
 
 @dataclass(frozen=True)
@@ -342,9 +342,9 @@ def boost_folds(
 ) -> list[Boosted]:
     """Grow the models of a cross-validation together, with the same number of rounds.
 
-    A model that stopped by the rows that it then predicts would look too good. All models have the
-    number of rounds with the least loss over the rows held out of all folds. Their trees are
-    `compact`.
+    If each model chose its number of rounds on the rows that it then predicts, the predictions
+    would be too optimistic. Instead, all models have the number of rounds with the least loss over
+    the held-out rows of all folds. The trees of the result are `compact`.
 
     Parameters
     ----------
@@ -362,10 +362,10 @@ def boost_folds(
     encoding : Encoding or None, default=None
         Each model gets statistics of its training rows for columns with many categories.
     until : float, default=inf
-        Time of `time.monotonic` at which growth stops, after at least one round.
+        Value of `time.monotonic` at which growth stops, after at least one round.
     start_by : float, default=inf
-        Time by which all models must have their rows and statistics. `TimeIsUp` is raised if they
-        will not.
+        Value of `time.monotonic` by which the rows and statistics of all models must be ready.
+        `TimeIsUp` is raised as soon as this cannot be met.
     whole : bool, default=False
         Whether to raise `TimeIsUp` if not all rounds are grown by `until`.
     n_jobs : int, default=None
@@ -374,8 +374,8 @@ def boost_folds(
     folds = [(np.asarray(train, np.int32), np.asarray(test, np.int32)) for train, test in folds]
     n_threads = job_count(n_jobs, len(folds))
     with stopped_on_error() as cancel:
-        # 1. Make the rows and the statistics of all models, as many at a time as there are threads
-        # if time is limited.
+        # 1. Prepare the rows and statistics of all models. If time is limited, prepare as many
+        # models at a time as there are threads, and look at the clock between.
         begin = monotonic()
         if begin + _seconds_of_statistics(encoding, folds) / n_threads > start_by:
             raise TimeIsUp
@@ -414,6 +414,6 @@ def boost_folds(
 
 
 def _shares(held_out: list[np.ndarray], weights: np.ndarray | None) -> np.ndarray:
-    """Share of each fold in the weight of all rows held out."""
+    """Share of each fold in the weight of all held-out rows."""
     sums = np.array([len(r) if weights is None else weights[r].sum() for r in held_out])
     return sums / (sums.sum() or 1.0)

@@ -148,9 +148,9 @@ class Trials:
     def with_prior(self, model: BoostingParameters, scores: np.ndarray) -> np.ndarray:
         """Add the logarithm of a prior of the number of trees to minus the log-loss.
 
-        Few held-out rows say little about the number of trees. The prior of trees times learning
-        rate is log-normal with a standard deviation of 1. Its weight is that of one held-out row;
-        equal rows count as one, since a fold holds them out together.
+        Few held-out rows determine the number of trees only roughly. The prior of trees times
+        learning rate is log-normal with a standard deviation of 1. It has the weight of one
+        held-out row. Equal rows count as one, since a fold holds them out together.
         """
         if self.target.loss != "log_loss":
             return scores

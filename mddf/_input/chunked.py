@@ -87,7 +87,7 @@ def by_columns(source: Any, *, bin_rows: int | None = None) -> Table:
     """Use a table on disk or on a cluster as X, without reading it into memory as a whole.
 
     Columns are read in blocks of up to 64 MB in double precision, and stored in one byte per cell.
-    Unless `bin_rows` is set, the fitted model is bit for bit that of the same table in memory.
+    Unless `bin_rows` is set, the fitted model has the same bits as with the table in memory.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def by_columns(source: Any, *, bin_rows: int | None = None) -> Table:
             ndarray
         A Parquet file or a folder of Parquet files (needs pyarrow). Folders within it with names
         such as key=value add a column. Collections of Dask are computed again for each block of
-        columns: persist them, or read them from Parquet. An array of numbers, which may be mapped
+        columns: persist them, or read them from Parquet. A numeric array, which may be mapped
         into memory, is not copied.
     bin_rows : int, default=None
         Number of rows on which `fit` finds the bins of numeric columns, if there are more rows.

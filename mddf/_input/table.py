@@ -205,7 +205,7 @@ class Table:
     head : data frame or ndarray
         The columns without rows, for tables that users make by `mddf.by_columns`.
     bin_rows : int or None
-        Number of rows that are enough to find the bins of numbers.
+        Number of rows that are enough to find the bins of numeric columns.
     has_rows : bool
         Whether `rows` returns some rows without reading all.
     is_read_whole : bool

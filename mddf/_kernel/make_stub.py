@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Write mddf/_core.pyi, what type checkers know of the kernel, from the compiled module.
+"""Write mddf/_core.pyi, the types of the kernel for type checkers, from the compiled module.
 
-Kinds of arrays get names there; what a function does, its docstring in the kernel says. Needs
-nanobind and ruff. With --check nothing is written: the exit code says whether the file is
-up to date.
+Each kind of array gets a name in the file. Docstrings are left out, because the kernel has them.
+The script needs nanobind and ruff. With --check it writes nothing, and its exit code is 1 if the
+file is out of date.
 """
 
 import argparse
@@ -17,7 +17,8 @@ from nanobind.stubgen import StubGen
 import mddf._core
 
 STUB = Path(__file__).resolve().parents[1] / "_core.pyi"
-# Arrays that can be written are a case of those that need not be.
+# Overloads differ in whether an array is read-only. A writable array also matches a read-only
+# parameter, which mypy reports as an overload that cannot match.
 HEAD = """\
 # Written by mddf/_kernel/make_stub.py.
 # mypy: disable-error-code="overload-cannot-match"
@@ -27,12 +28,12 @@ ARRAY = re.compile(r"Annotated\[NDArray\[[^]]*\], dict\([^]]*\)\]")
 
 def _ruff(text: str, *arguments: str) -> str:
     command = [sys.executable, "-m", "ruff", *arguments, "--stdin-filename", str(STUB), "-"]
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
-    return done.stdout
+    result = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
+    return result.stdout
 
 
 def _name(kind: str) -> str:
-    """What to call a kind of array, such as "ReadFloat64Table" for one that is only read."""
+    """Name a kind of array, such as "ReadFloat64Table" for a read-only table of doubles."""
     write = "Read" if "writable=False" in kind else ""
     dtype = re.search(r"numpy\.(\w+)", kind)[1].capitalize()
     dimensions = re.search(r"shape=\((.*?)\)", kind)
@@ -41,17 +42,17 @@ def _name(kind: str) -> str:
 
 
 def _arrays_named(text: str) -> str:
-    """The stub with one definition for each kind of array."""
+    """Replace each kind of array by a name, which is defined once."""
     kinds = {kind: _name(kind) for kind in ARRAY.findall(text)}
     if len(set(kinds.values())) < len(kinds):
         raise ValueError(f"two kinds of arrays have one name: {kinds}")
-    head, first, rest = ARRAY.sub(lambda found: kinds[found[0]], text).partition("\nclass ")
+    head, first, rest = ARRAY.sub(lambda match: kinds[match[0]], text).partition("\nclass ")
     definitions = "".join(f"{name} = {kind}\n" for kind, name in kinds.items())
     return head + definitions + first + rest
 
 
 def stub() -> str:
-    """What the file should say."""
+    """Make the text of the file."""
     generator = StubGen(mddf._core, include_docstrings=False)
     generator.put(mddf._core)
     text = HEAD + _arrays_named(generator.get())
@@ -59,7 +60,7 @@ def stub() -> str:
 
 
 def main() -> int:
-    """Write the file, or look at it."""
+    """Write the file, or check that it is up to date."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing")
     text = stub()

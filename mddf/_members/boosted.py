@@ -24,16 +24,16 @@ from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.losses import ClassificationTarget, RegressionTarget
 from mddf._gradient.options import kernel_options
 from mddf._gradient.target_encoding import Encoding, TargetStatistics, with_statistics
-from mddf._gradient.training import boost_folds
+from mddf._gradient.training import Boosted, boost_folds
 from mddf._gradient.trees import BoostedTrees
 from mddf._members.screening import n_kept_columns
 from mddf._targets.weights import rows_with_weight
 from mddf._trees.grower import draw_seeds
 
-# Most rounds of named boosted trees where columns outnumber rows by much. There 500 rounds fit the
-# training rows; on tables of latent factors (50 to 200 rows, 1000 to 5000 columns), 2000 rounds
-# took four times as long and lowered held-out squared errors by at most 0.12 %.
-_MOST_ROUNDS_OF_WIDE = 500
+# Largest number of rounds on wide tables (see `screening`), where 500 rounds fit the training
+# rows. On tables of latent factors (50 to 200 rows, 1000 to 5000 columns), 2000 rounds took four
+# times as long and lowered held-out squared errors by at most 0.12 %.
+_MAX_ROUNDS_OF_WIDE = 500
 
 
 @register_serializable("boosted member")
@@ -44,11 +44,12 @@ class BoostedModel:
     Attributes
     ----------
     trees : list of BoostedTrees
-        One entry; a regressor has one for each output, a classifier of several outputs one for
-        each output with two or more classes. Empty if there is a single class.
+        A regressor has an entry for each output. A classifier has an entry for each output with
+        two or more classes.
     is_classifier : bool
     statistics : list of TargetStatistics or None
-        Added to the features, one entry for each of `trees`; None if no column has many levels.
+        Further columns of the trees, with an entry for each of `trees`. None if no column has many
+        levels.
     widths : list of int or None, default=None
         Number of classes of each output of a classifier of several outputs.
     """
@@ -64,7 +65,7 @@ class BoostedModel:
         return [trees.n_trees for trees in self.trees]
 
     def vectors(self, rows: EncodedRows, n_jobs: int | None = None) -> np.ndarray:
-        """Probabilities or numbers for rows, whose codes are those of the features alone."""
+        """Predictions for rows, whose codes have no columns of statistics yet."""
         raw = [
             trees.raw(with_statistics(rows, statistics), n_jobs)
             for trees, statistics in self.trees_with_statistics()
@@ -75,7 +76,7 @@ class BoostedModel:
         return zip(self.trees, self.statistics or repeat(None), strict=False)
 
     def finish(self, raw: list[np.ndarray], n_rows: int) -> np.ndarray:
-        """Probabilities or numbers from the raw predictions of each entry of `trees`."""
+        """Class probabilities or targets from the raw predictions of each of `trees`."""
         if self.widths is not None:
             raw_of_outputs = iter(raw)
             return np.hstack(
@@ -133,7 +134,7 @@ def boosting_options(
     encoding: Encoding | None = None,
     most_features: int = MOST,
 ) -> BoostOptions:
-    """Options of the kernel; refuses parameters that this table or these targets forbid."""
+    """Convert parameters to the kernel's options; refuse values that do not fit the table."""
     target: ClassificationTarget | RegressionTarget = RegressionTarget("squared_error", 0)
     if n_classes:
         target = ClassificationTarget("log_loss", np.arange(n_classes))
@@ -154,9 +155,9 @@ class BoostingData:
     weights : ndarray of shape (n_samples,) or None
         Weights from `boosting_weights`.
     keys : ndarray of uint64 of shape (n_samples,)
-        Hashes of the rows, by which they are drawn.
+        Hashes of the rows. Rows with the same key are drawn together.
     levels : CategoryLevels or None, default=None
-        Levels of the columns with many categories, of which trees get target statistics.
+        Levels of the columns with many categories, which get target statistics.
     """
 
     table: BinnedTable
@@ -179,7 +180,7 @@ def boost_parts(
     start_by: float = np.inf,
     whole: bool = False,
 ) -> list[tuple[BoostedModel, np.ndarray]]:
-    """Boosted models of parts of the rows, each with its predictions for the held-out rows.
+    """Train a boosted model for each part, and predict the held-out rows.
 
     Parameters
     ----------
@@ -187,65 +188,72 @@ def boost_parts(
     data : BoostingData
     parts : list of (train, held out)
     entropy : sequence of int
-        Seeds the random states.
+        Entropy of the random states.
     rounds : sequence of int or None
-        Number of rounds of all models, for each output with two or more classes, or each number.
-        None takes the number up to `max_iter` with the least loss over the held-out rows, or
-        `max_iter` itself without early stopping.
+        Number of rounds for each output that needs trees, the same for all parts. None takes the
+        number up to `max_iter` with the least loss over all held-out rows, or `max_iter` itself
+        without early stopping.
     n_jobs : int or None, default=None
     screens : bool, default=True
-        Whether splits of tables with far more columns than rows look at some columns only.
+        Whether splits of wide tables search only some columns, drawn at random.
     until, start_by, whole
         Limits of time; see `boost_folds`.
     """
-    table, task, weights = data.table, data.task, data.weights
-    # An output with a single class needs no trees.
-    outputs = [(i, y.astype(float), n) for i, (y, n) in enumerate(task.outputs) if n != 1]
+    # 1. Skip outputs with a single class, which need no trees.
+    table = data.table
+    weights = data.weights
+    widths = data.task.n_classes_per_output
+    outputs = [(i, y.astype(float), n) for i, (y, n) in enumerate(data.task.outputs) if n != 1]
     if not outputs:
-        empty = BoostedModel([], True, None, task.n_classes_per_output)
+        empty = BoostedModel([], True, None, widths)
         return [(empty, empty.finish([], len(rows))) for _, rows in parts]
+    # 2. Choose the numbers of rounds and of searched columns.
     if weights is not None:
         parts = [(rows_with_weight(train, weights), held_out) for train, held_out in parts]
+    max_features = MOST
+    if screens:
+        max_features = min(n_kept_columns(len(train), table.bins.n_columns) for train, _ in parts)
+    max_rounds = model.max_iter
     if rounds is None and not model.early_stopping:
         rounds = [model.max_iter] * len(outputs)
-    most_features = MOST
-    if screens:
-        most_features = min(n_kept_columns(len(train), table.bins.n_columns) for train, _ in parts)
-    is_screened = most_features < table.bins.n_columns
-    grown_by_output = []
+    elif max_features < table.bins.n_columns:
+        max_rounds = min(max_rounds, _MAX_ROUNDS_OF_WIDE)
+    # 3. Boost the outputs one after the other. Each has an equal share of the time.
     start = monotonic()
+    boosted_by_output = []
     for position, (output, y, n_classes) in enumerate(outputs):
-        n_rounds = rounds[position] if rounds is not None else model.max_iter
-        if rounds is None and is_screened:
-            n_rounds = min(n_rounds, _MOST_ROUNDS_OF_WIDE)
         seed = (*entropy, output)
         encoding = None
         if data.levels is not None:
             encoding = Encoding.from_targets(data.levels, y, n_classes, seed, model.max_bins)
-        # All outputs have equal shares of the time.
         time_share = (position + 1) / len(outputs)
-        grown = boost_folds(
-            BoostingRows.from_table(table, np.ascontiguousarray(y), weights),
-            parts,
-            boosting_options(model, table, n_classes, encoding, most_features),
-            draw_seeds(seed, n_rounds),
-            patience=int(model.n_iter_no_change) if rounds is None else 0,
-            keys=data.keys,
-            encoding=encoding,
-            until=start + time_share * (until - start),
-            start_by=start + time_share * (start_by - start),
-            whole=whole,
-            n_jobs=n_jobs,
+        boosted_by_output.append(
+            boost_folds(
+                BoostingRows.from_table(table, np.ascontiguousarray(y), weights),
+                parts,
+                boosting_options(model, table, n_classes, encoding, max_features),
+                draw_seeds(seed, max_rounds if rounds is None else rounds[position]),
+                patience=int(model.n_iter_no_change) if rounds is None else 0,
+                keys=data.keys,
+                encoding=encoding,
+                until=start + time_share * (until - start),
+                start_by=start + time_share * (start_by - start),
+                whole=whole,
+                n_jobs=n_jobs,
+            )
         )
-        grown_by_output.append(grown)
+    # 4. Combine the outputs of each part.
     is_classifier = outputs[0][2] > 0
-    models = []
-    for (_, held_out), *grown in zip(parts, *grown_by_output, strict=True):
-        trees = [boosted.trees for boosted in grown]
-        statistics = [boosted.statistics for boosted in grown if boosted.statistics is not None]
-        part_model = BoostedModel(
-            trees, is_classifier, statistics or None, task.n_classes_per_output
-        )
-        predictions = part_model.finish([boosted.raw for boosted in grown], len(held_out))
-        models.append((part_model, predictions))
-    return models
+    return [
+        _combine_outputs(boosted, len(held_out), is_classifier=is_classifier, widths=widths)
+        for (_, held_out), *boosted in zip(parts, *boosted_by_output, strict=True)
+    ]
+
+
+def _combine_outputs(
+    boosted: Sequence[Boosted], n_held_out: int, *, is_classifier: bool, widths: list[int] | None
+) -> tuple[BoostedModel, np.ndarray]:
+    trees = [output.trees for output in boosted]
+    statistics = [output.statistics for output in boosted if output.statistics is not None]
+    model = BoostedModel(trees, is_classifier, statistics or None, widths)
+    return model, model.finish([output.raw for output in boosted], n_held_out)

@@ -61,7 +61,7 @@ class Network(BaseEstimator):
     Attributes
     ----------
     columns_ : ndarray of int
-        Input columns: all columns, or the best ones of a wide table by their splits.
+        Input columns: all columns, or the columns of a wide table whose splits gain most.
     encoding_ : NormalScores
         Encoding of `columns_`.
     missing_ : ndarray of int

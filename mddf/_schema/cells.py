@@ -139,7 +139,7 @@ def as_numbers(
 
 
 def _number_pattern(form: Format) -> str:
-    """Regular expression of numbers; Indian groups of digits have two digits."""
+    """Regular expression that matches a number; Indian groups of digits have two digits."""
     decimal = re.escape(form.decimal)
     patterns = [
         rf"(\d+({decimal}\d*)?|{decimal}\d+)([eE][+-]?\d+)?",
@@ -196,8 +196,9 @@ def as_texts(values: pa.Array) -> pa.Array:
 def canonical(text: str) -> str:
     """One spelling for texts by which different files represent the same value.
 
-    Whole numbers are written with ".0" in columns with gaps, booleans in several cases, and days
-    with or without a time of midnight. Codes such as 007 are not numbers and stay as they are.
+    Whole numbers may end with a point and a zero (in columns with gaps), booleans may have
+    upper-case letters, and days may have a time of midnight. Codes such as 007 are not numbers and
+    stay as they are.
     """
     if text.lower() in _BOOLEANS:
         return text.lower().capitalize()

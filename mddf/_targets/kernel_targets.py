@@ -72,7 +72,7 @@ class Values:
     ) -> Values:
         """Convert finite targets; samples without weight do not affect the unit.
 
-        With a warm start, `exponents` are those of the first fit.
+        With a warm start, `exponents` are the exponents of the first fit.
         """
         is_counted = slice(None) if weights is None else weights > 0
         bound = np.abs(y[is_counted]).max(axis=0)

@@ -25,7 +25,7 @@ class RowWeights:
 def row_weights(
     sample_weight: np.ndarray | None, class_factors: np.ndarray | None, labels: np.ndarray
 ) -> RowWeights:
-    """Combine sample weights with the factors of classes; either may be None."""
+    """Combine sample weights with class factors; either may be None."""
     row = sample_weight
     if class_factors is not None:
         row = class_factors[labels]

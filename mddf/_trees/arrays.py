@@ -116,7 +116,7 @@ class TreeBlock:
 
     @property
     def width(self) -> int:
-        """Number of values in a leaf: of classes, or of outputs."""
+        """Number of values in a leaf: the number of classes or outputs."""
         raise NotImplementedError
 
     @property

@@ -82,10 +82,10 @@ def shap_values(
     -------
     shap.Explanation
         ``values`` has shape (n_samples, n_features, n_classes) and ``base_values`` (n_samples,
-        n_classes). A regressor has outputs in place of classes. The last axis is absent if there
-        is only one, as for the raw prediction of two classes. ``data`` holds the rows as numbers.
-        Categories are codes, or positions among all categories of the column if it has target
-        statistics.
+        n_classes). For a regressor, n_classes is the number of outputs. The last axis is absent if
+        it has length 1, as for the raw prediction of two classes. ``data`` has the rows as
+        numbers. Categories are codes, or positions among all categories of the column if it has
+        target statistics.
 
     Raises
     ------

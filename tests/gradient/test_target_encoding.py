@@ -304,7 +304,7 @@ def test_statistics_that_take_too_long_are_not_begun(monkeypatch):
     named = {"encoding": encoding, "start_by": monotonic() + 1e3}
     rows = BoostingRows.from_table(table, y, None)
     assert len(boost_folds(rows, folds, options, seeds, **named)) == 2
-    monkeypatch.setattr("mddf._gradient.training._SECONDS_OF_A_STATISTIC", 1e3)
+    monkeypatch.setattr("mddf._gradient.training._SECONDS_PER_STATISTIC", 1e3)
     monkeypatch.setattr("mddf._gradient.training._booster", None)
     with pytest.raises(TimeIsUp):
         boost_folds(rows, folds, options, seeds, **named)
