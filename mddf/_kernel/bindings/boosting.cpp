@@ -79,7 +79,7 @@ nb::tuple search(const RankedFeatures& features, const Given& signed_weight_give
                         to_numpy(std::move(found.prediction)), found.edge);
 }
 
-// The arrays of an ensemble's trees, in the order in which Python passes them.
+// Arrays of the trees of an ensemble, in the order of the arguments from Python.
 struct TreeArguments {
   Array<std::int32_t, 1> feature;
   Array<double, 1> threshold;

@@ -1,4 +1,4 @@
-// Arguments from Python, checked before their memory is read, and results for it.
+// Arrays from Python, which are checked before they are read, and arrays for results.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ const char* type_name() {
   return sizeof(T) == 1 ? "int8" : (sizeof(T) == 4 ? "int32" : "int64");
 }
 
-// What an argument is, for the message that refuses it.
+// Description of an argument for error messages.
 inline std::string described(const Given& given) {
   const auto code = static_cast<nb::dlpack::dtype_code>(given.dtype().code);
   const std::string kind = code == nb::dlpack::dtype_code::Int     ? "int"
@@ -35,7 +35,7 @@ inline std::string described(const Given& given) {
          " dimension(s)";
 }
 
-// A checked view of an argument: N dimensions, C order, exactly the type T.
+// A view of an argument that was checked to have N dimensions, C order and the type T.
 template <class T, std::size_t N>
 class Array {
  public:

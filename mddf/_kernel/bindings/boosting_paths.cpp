@@ -55,7 +55,7 @@ nb::tuple path_to_python(BoostingPath&& path) {
                         to_numpy(std::move(path.n_learners)));
 }
 
-// Calls back into Python from a long run.
+// Calls a Python function during a long run.
 Report report_to(const nb::callable& progress) {
   return [&progress](std::size_t n_rounds) {
     nb::gil_scoped_acquire acquire;

@@ -1,4 +1,4 @@
-// Work without the GIL, which can be stopped.
+// Calls of the kernel, which run without the GIL and can be cancelled.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -14,26 +14,26 @@ namespace mddf {
 
 namespace nb = nanobind;
 
-// A request to stop, shared by all calls that work on one thing.
+// A request to stop, shared by all calls that belong to one task.
 class Cancel {
  public:
   bool is_set() const { return is_set_.load(std::memory_order_relaxed); }
 
-  // Asks all calls to stop and waits until those that run have returned to Python.
+  // Tells all calls to stop, and waits until the running calls have returned to Python.
   void stop() {
     is_set_ = true;
     {
       std::lock_guard<std::mutex> lock(mutex_);
       if (n_running_ == 0) return;
     }
-    // Waiting is something that Python's end has to wait for, too.
+    // The interpreter must not end during this wait.
     const Running waiting(this == &at_exit() ? nullptr : &at_exit(), true);
-    nb::gil_scoped_release release;  // they need it to return
+    nb::gil_scoped_release release;  // the calls need the GIL to return
     std::unique_lock<std::mutex> lock(mutex_);
     none_runs_.wait_for(lock, kLongest, [this] { return n_running_ == 0; });
   }
 
-  // A call that runs.
+  // A running call.
   class Running {
    public:
     explicit Running(Cancel* cancel, bool even_if_set = false) : cancel_(cancel) {
@@ -54,15 +54,15 @@ class Cancel {
     Cancel* cancel_;
   };
 
-  // Stops all calls of this process before Python ends: a thread that came back to Python only then
-  // would abort the process.
+  // Stops all calls of this process before the interpreter ends: a thread that returned to Python
+  // afterwards would abort the process.
   static Cancel& at_exit() {
     static Cancel* cancel = new Cancel;  // never destroyed: other threads may outlive the module
     return *cancel;
   }
 
  private:
-  // Never reached, unless calls were running in other threads of a process when it was forked.
+  // Reached only if other threads were running calls when the process was forked.
   static constexpr std::chrono::seconds kLongest{10};
   std::atomic<bool> is_set_{false};
   int n_running_ = 0;
@@ -70,8 +70,8 @@ class Cancel {
   std::condition_variable none_runs_;
 };
 
-// One call, from the release of the GIL until it is taken again. On the main thread, which is the
-// one that Python's signal handlers run on, it looks for signals.
+// One call, from the release of the GIL until it is acquired again. On the main thread, where
+// signal handlers of Python run, it checks for signals.
 class Call : public Interrupt {
  public:
   explicit Call(Cancel* cancel)
@@ -99,10 +99,10 @@ class Call : public Interrupt {
   const Cancel::Running running_, until_exit_;
   const bool is_main_;
   Clock::time_point next_ = Clock::now() + kBetweenSignals;
-  nb::gil_scoped_release release_;  // the last member: the GIL is back before the call is over
+  nb::gil_scoped_release release_;  // the last member: the GIL is acquired before the call ends
 };
 
-// The result of work(interrupt), without the GIL.
+// Calls work(interrupt) without the GIL, and returns its result.
 template <class Work>
 auto without_gil(Cancel* cancel, Work work) {
   Call call(cancel);

@@ -1,4 +1,4 @@
-// Gradient boosting for Python.
+// Python bindings of gradient boosting.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -143,7 +143,7 @@ class GradientBooster {
     return to_numpy<T, 2>(values, {values.size() / width, width});
   }
 
-  // A call that uses the booster. Made and destroyed with the GIL.
+  // A call that uses the booster; constructed and destroyed while the GIL is held.
   class Busy {
    public:
     explicit Busy(GradientBooster& of) : of_(of) {

@@ -1,4 +1,4 @@
-// Options of boosted trees, as a Python object that was checked when it was made.
+// Options of boosted trees as a Python object, which is checked when it is constructed.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace mddf::gradient {
 
-// Options of one table's columns.
+// Options for the columns of a table.
 class BoostOptions {
  public:
   BoostOptions(const std::string& loss, int n_classes, bool symmetric, double learning_rate,
@@ -20,7 +20,7 @@ class BoostOptions {
                std::optional<In<uint8_t, 2>> interactions, const std::string& counting,
                bool wide_vectors);
   const Options& options() const { return options_; }
-  // How many columns the table must have, or -1.
+  // Number of columns that the table must have; -1 for any.
   int64_t n_columns() const { return n_columns_; }
 
  private:

@@ -1,4 +1,4 @@
-// Boosted trees that are asked, for Python.
+// Python bindings of predictions by boosted trees.
 #include <algorithm>
 #include <memory>
 

@@ -11,8 +11,7 @@
 namespace mddf::gradient {
 namespace {
 
-constexpr int64_t kLittle = 4096;  // rows
-// Of leaves: sums over all rounds, and their squares, stay finite at any learning rate.
+// Largest leaf value: sums over all rounds and their squares stay finite at any learning rate.
 constexpr double kMostValue = 1e90;
 
 template <class T>
@@ -24,20 +23,21 @@ std::vector<T> taken(const T* of, const std::vector<int32_t>& rows) {
   return values;
 }
 
-std::vector<double> begin_with(const std::vector<double>& start, const double* given,
-                               const std::vector<int32_t>& rows) {
-  const size_t width = start.size();
+// Raw predictions before the first tree: of single rows of the table, or a constant.
+std::vector<double> initial_raw(const std::vector<double>& constant, const double* table_raw,
+                                const std::vector<int32_t>& rows) {
+  const size_t width = constant.size();
   std::vector<double> raw(rows.size() * width);
   for (size_t i = 0; i < rows.size(); ++i)
     for (size_t k = 0; k < width; ++k)
-      raw[i * width + k] = given ? given[rows[i] * width + k] : start[k];
+      raw[i * width + k] = table_raw ? table_raw[rows[i] * width + k] : constant[k];
   return raw;
 }
 
-// So many that their numbers stay near.
-int64_t rows_together(int width) { return std::max<int64_t>(1, LossOf::kMostRows / width); }
+// Number of rows whose gradients are computed together, so that they stay in the cache.
+int64_t rows_together(int width) { return std::max<int64_t>(1, LossFunction::kMostRows / width); }
 
-// In the order of the rows, whatever the number of threads.
+// Weighted mean, added up in the order of the rows for any number of threads.
 double mean_of(const std::vector<double>& losses, const std::vector<double>& weights, int64_t n) {
   double sum = 0, total = 0;
   for (int64_t i = 0; i < n; ++i) {
@@ -79,16 +79,16 @@ Booster::Booster(std::shared_ptr<const TableCodes> codes, const Bins& bins, cons
   start_ = start ? std::vector<double>(options_.width(), 0.0)
                  : loss_.start(y_, weights_, whole_weights_);
   if (options_.loss == Loss::kPoisson) {
-    // Second derivatives are predictions: in units of the mean, what is added to them and the least
-    // of a leaf mean the same whatever unit the targets are in.
+    // The second derivatives are predictions. The penalty and the least hessian are multiplied by
+    // the mean target, so that they do not depend on the unit of the targets.
     const double mean = exact_mean(y_, weights_, whole_weights_);
     if (mean > 0) {
       options_.l2 *= mean;
       options_.least_hessian *= mean;
     }
   }
-  raw_ = begin_with(start_, start, train_);
-  held_raw_ = begin_with(start_, start, held_out_);
+  raw_ = initial_raw(start_, start, train_);
+  held_raw_ = initial_raw(start_, start, held_out_);
   grower_ =
       make_grower(columns_, options_, target.weights && !whole_weights_, target.weights != nullptr);
 }
@@ -140,7 +140,7 @@ void Booster::set_gradients(Team& team) {
   const bool weighs = !whole_weights_ && !weights_.empty();
   largest_gradient_ = largest_hessian_ = 0;
   are_gradients_set_ = true;
-  if (watches_training_) loss_of_.resize(std::max(loss_of_.size(), train_.size()));
+  if (watches_training_) row_losses_.resize(std::max(row_losses_.size(), train_.size()));
   std::mutex merging;
   team.ranges(static_cast<int64_t>(train_.size()), kFewRows, [&](int64_t first, int64_t last) {
     const int64_t together = rows_together(width);
@@ -149,7 +149,7 @@ void Booster::set_gradients(Team& team) {
       const int64_t n = std::min(together, last - row);
       double *gradient = gradient_.data() + row * width, *hessian = hessian_.data() + row * width;
       loss_.gradients(raw_.data() + row * width, y_.data() + row, n, gradient, hessian,
-                      watches_training_ ? loss_of_.data() + row : nullptr);
+                      watches_training_ ? row_losses_.data() + row : nullptr);
       for (int64_t i = 0; weighs && i < n * width; ++i) {
         gradient[i] *= weights_[row + i / width];
         hessian[i] *= weights_[row + i / width];
@@ -181,7 +181,7 @@ void Booster::add_to_raw(const Grown& tree, const std::vector<double>& values, T
   });
 }
 
-// Those of training rows are found with the next round's gradients.
+// Losses of training rows are computed together with the gradients of the next round.
 void Booster::note_loss(Team& team) {
   if (watches_training_) {
     set_gradients(team);
@@ -195,19 +195,19 @@ void Booster::note_loss(Team& team) {
 
 void Booster::note_training_loss() {
   if (!std::exchange(is_training_loss_due_, false)) return;
-  train_losses_.push_back(mean_of(loss_of_, weights_, static_cast<int64_t>(train_.size())));
+  train_losses_.push_back(mean_of(row_losses_, weights_, static_cast<int64_t>(train_.size())));
 }
 
 double Booster::held_out_loss(Team& team) {
   const auto n = static_cast<int64_t>(held_out_.size());
-  loss_of_.resize(std::max(loss_of_.size(), held_out_.size()));
+  row_losses_.resize(std::max(row_losses_.size(), held_out_.size()));
   team.ranges(n, kFewRows, [&](int64_t first, int64_t last) {
     const int64_t width = trees_.width, together = rows_together(trees_.width);
     for (int64_t row = first; row < last; row += together)
       loss_.losses(held_raw_.data() + row * width, held_y_.data() + row,
-                   std::min(together, last - row), loss_of_.data() + row);
+                   std::min(together, last - row), row_losses_.data() + row);
   });
-  return mean_of(loss_of_, held_weights_, n);
+  return mean_of(row_losses_, held_weights_, n);
 }
 
 void Booster::draw_rows(Random& random, Team& team) {
@@ -226,14 +226,15 @@ void Booster::draw_rows(Random& random, Team& team) {
     for (int64_t i = 0; i < n; ++i) is_drawn[i] = random.uniform() < options_.subsample;
     return;
   }
-  // The losses are added up beside, and other threads draw more of the ranges.
-  const uint64_t of_round = random.next();
+  // One thread also averages the losses. There are four ranges for each thread, so that the other
+  // threads take more of them meanwhile.
+  const uint64_t round_key = random.next();
   const int64_t n_ranges = 4 * team.n_ranges(n, kFewRows);
   team.each(1 + n_ranges, [&](int64_t piece) {
     if (piece == 0) return note_training_loss();
     const uint64_t* keys = keys_.data() + begin;
     for (int64_t i = n * (piece - 1) / n_ranges; i < n * piece / n_ranges; ++i)
-      is_drawn[i] = Random(of_round ^ keys[i]).uniform() < options_.subsample;
+      is_drawn[i] = Random(round_key ^ keys[i]).uniform() < options_.subsample;
   });
 }
 
@@ -276,12 +277,13 @@ void Booster::shorten(const Grown& tree, const LeafSums& sums, const Multiplicit
     may_rise[leaf] =
         !cannot_rise(options_.loss, gradient.data(), hessian.data(), values.data() + leaf * width,
                      trees_.width, options_.learning_rate);
-    // Quantiles that constraints have moved may be beyond the best value of the leaf.
+    // A quantile that a constraint has moved may be too large a step for its leaf.
     if (is_constrained && options_.quantile_leaves()) may_rise[leaf] = 1;
     any |= may_rise[leaf] != 0;
   }
   if (!any) return;
-  // Steps of more than twice Newton's are first made shorter than that: rates have no limit.
+  // The learning rate has no upper limit. Steps longer than twice the Newton step are first made
+  // shorter than that.
   double first_factor = 0.5;
   const double rate = step_rate(options_.loss, options_.learning_rate);
   while (rate * first_factor > 2) first_factor /= 2;

@@ -1,4 +1,4 @@
-// Gradient boosting on a coded table.
+// Gradient boosting on a table of codes.
 #pragma once
 
 #include <cstdint>
@@ -14,42 +14,42 @@
 
 namespace mddf::gradient {
 
-// What is known of all rows of a table: numbers or classes, and weights or null. Weights that are
-// whole numbers make a row count as so many.
+// Targets of all rows of a table (numbers, or numbers of classes), and their weights or null. A
+// row of whole weight k counts as k rows.
 struct Target {
   const double* y;
   const double* weights;
   bool whole_weights;
-  const uint64_t* keys;  // rows of the same key are drawn together; null draws each by itself
+  const uint64_t* keys;  // rows with the same key are drawn together; null draws single rows
 };
 
-// Boosting on some rows of a table, while others are looked at. What has been grown so far can be
-// asked for at any time, and more be grown.
+// Boosts on some rows of a table and computes the loss of other rows. More trees can be grown at
+// any time, after results of the trees so far were read.
 class Booster {
  public:
-  // Rows are in the order in which they are drawn; none of `train` has weight 0. Raw predictions
-  // begin with `start`, of all rows of the table, or where the loss has it if that is null.
+  // `train` has only rows with a weight above 0. `start` has initial raw predictions for all rows
+  // of the table; null stands for the best constant of the loss.
   Booster(std::shared_ptr<const TableCodes> codes, const Bins& bins, const Target& target,
           std::vector<int32_t> train, std::vector<int32_t> held_out, const Options& options,
           const double* start, Interrupt& interrupt);
 
-  // Grows one tree for each seed, or stops after so many (`patience`, 0 for never) in a row that
-  // did not lower the loss of the rows held out by more than `tol` below the least one before.
-  // Returns whether it stopped.
+  // Grows one tree for each seed. Stops after `patience` trees in a row (0: never) that did not
+  // lower the held-out loss to more than `tol` below the least loss before. Returns whether it
+  // stopped.
   bool grow(const uint64_t* seeds, int64_t n_seeds, int64_t patience, double tol, Team& team,
             Interrupt& interrupt);
 
   const BoostedTrees& trees() const { return trees_; }
   const std::vector<double>& start() const { return start_; }
-  // After each round, and before the first one.
+  // Losses before the first round and after each round.
   const std::vector<double>& train_losses() const { return train_losses_; }
   const std::vector<double>& losses() const { return losses_; }
-  // The number of rounds with the least loss, and raw predictions of the rows held out after it.
+  // Number of rounds with the least held-out loss, and held-out raw predictions after these
+  // rounds.
   int64_t best_round() const { return best_round_; }
   const std::vector<double>& best_raw() const { return best_raw_; }
   const std::vector<double>& held_out_raw() const { return held_raw_; }
-  // From where on residuals count as large, of Huber's loss; boosting may go on from an earlier
-  // one.
+  // Huber's threshold, with which boosting can be continued later.
   double large_residual() const { return loss_.large(); }
   void set_large_residual(double large) { loss_.set_large(large); }
   bool watches_training() const { return watches_training_; }
@@ -61,7 +61,7 @@ class Booster {
   void add_to_raw(const Grown& tree, const std::vector<double>& values, Team& team);
   std::vector<double> leaf_values(const GrownTree& grown, const LeafSums& sums) const;
   std::vector<double> newton_values(const LeafSums& sums) const;
-  // Halves values of leaves by which the loss of the rows that were drawn would rise.
+  // Halves the values of leaves that would increase the loss of the rows that were drawn.
   void shorten(const Grown& tree, const LeafSums& sums, const Multiplicity& times,
                std::vector<double>& values, Team& team) const;
   std::vector<double> quantile_values(const Grown& tree) const;
@@ -71,7 +71,7 @@ class Booster {
   void note_training_loss();
 
   Options options_;
-  LossOf loss_;
+  LossFunction loss_;
   Columns columns_;
   const std::vector<int32_t>& train_;
   std::vector<int32_t> held_out_;
@@ -79,12 +79,13 @@ class Booster {
   std::vector<uint64_t> keys_;
   std::vector<double> held_y_, held_weights_;
   bool whole_weights_;
-  std::vector<double> summed_weights_;  // whole numbers of a unit; empty for 1 each
+  std::vector<double>
+      summed_weights_;  // weights as multiples of `weight_unit_`; empty if all are 1
   double weight_unit_ = 1;
   std::vector<double> start_, raw_, held_raw_, best_raw_;
   std::vector<double> gradient_, hessian_;
-  bool are_gradients_set_ = false;  // they are those of the raw predictions
-  std::vector<double> loss_of_;     // of each row, while they are added up
+  bool are_gradients_set_ = false;  // whether `gradient_` belongs to the present `raw_`
+  std::vector<double> row_losses_;
   double largest_gradient_ = 0, largest_hessian_ = 0;
   std::vector<uint8_t> is_drawn_;
   std::unique_ptr<Grower> grower_;
@@ -92,7 +93,7 @@ class Booster {
   std::vector<double> losses_, train_losses_;
   int64_t best_round_ = 0;
   bool watches_training_ = false;
-  bool is_training_loss_due_ = false;  // those of each row are set, and not yet added up
+  bool is_training_loss_due_ = false;  // whether `row_losses_` of a round must still be averaged
 };
 
 struct TreeArrays {
@@ -103,23 +104,24 @@ struct TreeArrays {
   const uint8_t *shift, *threshold;
   const uint64_t* sets;
   const double* values;
-  // Of trees that have them (`LeafBits`):
+  // From `LeafBits`, for trees that have them:
   const uint64_t* left_leaves = nullptr;
   const uint8_t *leaf_of_bit = nullptr, *has_bits = nullptr;
 };
 
-// Of trees of at most 64 leaves that are not symmetric, the leaves as bits, the leftmost one the
-// lowest: which of them are on the left of each split, and the number of each.
+// Leaves as bits, for leaf-wise trees with at most 64 leaves. The leftmost leaf has the lowest
+// bit. `left_leaves` has the leaves on the left of each split, `leaf_of_bit` the leaf of each bit.
 struct LeafBits {
   LeafBits(const TreeArrays& trees, int64_t n_trees);
   std::vector<uint64_t> left_leaves;
   std::vector<uint8_t> leaf_of_bit, has_bits;
 };
 
-// Adds what trees [first, last) say of rows of codes to `out`, one number for each of the width.
+// Adds the leaf values of trees [first, last) for rows of codes to `out`, of shape (n_rows,
+// width).
 void add_raw(const TreeArrays& trees, int64_t first, int64_t last, const uint8_t* codes,
              int64_t n_rows, int64_t n_columns, double* out, Interrupt& interrupt);
-// The number of the leaf that each row ends in, of each tree.
+// Finds the leaf of each tree that each row ends in.
 void find_leaves(const TreeArrays& trees, int64_t n_trees, const uint8_t* codes, int64_t n_rows,
                  int64_t n_columns, int32_t* out, Interrupt& interrupt);
 

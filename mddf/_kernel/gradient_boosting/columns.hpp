@@ -1,4 +1,4 @@
-// The codes that trees are grown on, column by column.
+// Codes that trees are grown on, column by column.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 
 namespace mddf::gradient {
 
-// The codes of a table, column by column: n_bins of a column stands for a missing value there.
-// Boosters of one table share them.
+// Codes of a table, stored column by column. A missing value has the code n_bins of its column.
+// Boosters on the same table share this object.
 class TableCodes {
  public:
   TableCodes(const BinMatrix& matrix, const Bins& bins, Interrupt& interrupt)
@@ -36,18 +36,18 @@ class TableCodes {
   std::vector<uint8_t> codes_;
 };
 
-// A column of codes 0 .. n_bins - 1; n_bins stands for a missing value.
+// A column of codes 0 .. n_bins - 1; the code n_bins stands for a missing value.
 struct Column {
   int32_t number;  // in the table
   int n_bins;
   bool categorical, has_missing;
-  const uint8_t* codes;  // of all rows of the table
-  int64_t offset;        // of its bins among those of all columns
+  const uint8_t* codes;  // codes of all rows of the table
+  int64_t offset;        // position of its first cell in a histogram
 
   int n_cells() const { return n_bins + 1; }
 };
 
-// Those columns of a table that are not constant in some rows.
+// Columns of a table that are not constant in the training rows.
 class Columns {
  public:
   Columns(std::shared_ptr<const TableCodes> table, const Bins& bins, std::vector<int32_t> rows,
@@ -72,7 +72,7 @@ class Columns {
 
   int64_t n_rows() const { return static_cast<int64_t>(rows_.size()); }
   int64_t n_table_rows() const { return table_->n_rows(); }
-  // Which row of the table each row is, and whether that is the same number.
+  // Training rows as rows of the table, and whether they are all rows in order.
   const std::vector<int32_t>& rows() const { return rows_; }
   bool are_all() const { return are_all_; }
   int count() const { return static_cast<int>(columns_.size()); }
@@ -87,17 +87,18 @@ class Columns {
   std::vector<Column> columns_;
 };
 
-// Which codes of a column go right.
+// A split: a column and the codes that go right.
 struct Split {
-  int column = -1;  // among `Columns`
-  int place = -1;   // the last bin, in the order of the search, that goes left; -1 for none
+  int column = -1;  // position in `Columns`; -1 for no split
+  int place = -1;   // position of the last bin that goes left; -1 if only missing values do
   bool missing_left = false;
   double score = 0;
   std::array<uint8_t, 256> right{};
 
   bool found() const { return column >= 0; }
 
-  // `order`: of a column of categories, its codes in the order of the search; else null.
+  // `order` has the codes of a categorical column in the order of the search; it is null
+  // otherwise.
   void set_codes(const Column& of, const uint8_t* order) {
     right.fill(1);
     for (int at = 0; at <= place; ++at) right[order ? order[at] : at] = 0;

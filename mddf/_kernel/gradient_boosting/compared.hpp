@@ -1,13 +1,13 @@
-// Places to split a leaf, compared in single precision.
+// Gains of the splits of a leaf in single precision, for comparisons.
 //
-// Of a leaf with gradients G and hessian H, of which a split leaves g and h on the left, the score
-// rises by |g|^2 / (h + l2) + |G - g|^2 / (H - h + l2) - |G|^2 / (H + l2). With W = H + 2 l2 and
-// p = (h + l2) / W that is
+// Let G and H be the sums of the gradients and hessians of a leaf, g and h the sums on the left of
+// a split. The gain is |g|^2 / (h + l2) + |G - g|^2 / (H - h + l2) - |G|^2 / (H + l2). With
+// W = H + 2 l2 and p = (h + l2) / W it equals
 //
-//     |g - p G|^2 / (p (H - h + l2)) + |G|^2 (1 / W - 1 / (H + l2)),
+//     |g - p G|^2 / (p (H - h + l2)) + |G|^2 (1 / W - 1 / (H + l2)).
 //
-// where nothing large cancels, so that few digits are enough: where all rows have the same
-// gradient, errors are of the order of their squares.
+// No large terms cancel in this form, so that single precision is enough: if all rows have the
+// same gradient, the rounding errors enter as squares.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ struct Compared {
 
   Sums<kWidth> all;
   float gradients[kGradients];
-  float share, share_of_l2;  // what p takes
+  float share, share_of_l2;  // p = h * share + share_of_l2
   float l2, change, unit;
   int32_t least_hessian, most_hessian, least_count, most_count;
 
@@ -38,7 +38,7 @@ struct Compared {
     most_hessian = all.of[kHessian] - least_hessian;
     most_count = all.of[kCount] - least_count;
     for (int j = 0; j < kGradients; ++j) gradients[j] = static_cast<float>(all.of[j]);
-    constexpr double kMost = 1e30;  // more makes no difference
+    constexpr double kMost = 1e30;  // fits into a float; leaf values are then nearly 0
     const double penalty = std::min(scorer.l2, kMost), weight = all.of[kHessian] + 2 * penalty;
     l2 = static_cast<float>(penalty);
     share = static_cast<float>(1 / weight);
@@ -46,7 +46,7 @@ struct Compared {
     change = static_cast<float>(scorer.squares(all) / weight - leaf.before);
   }
 
-  // By how much the score rises, in units; 0 where too little is left on a side.
+  // Gain in units of the scorer; 0 if a side has too few rows.
   MDDF_INLINE float improvement(const Sums<kWidth>& left) const {
     const int32_t hessian = left.of[kHessian], count = left.of[kCount];
     const float p = static_cast<float>(hessian) * share + share_of_l2;
@@ -63,7 +63,7 @@ struct Compared {
   }
 };
 
-// The same with limits of values, one by one.
+// Gains of the splits of a leaf under monotonic constraints, in double precision.
 template <int kWidth, bool kCounted, int kOutputs>
 struct BoundedLeaf {
   const Scorer<kWidth, kCounted, kOutputs>& scorer;

@@ -1,4 +1,4 @@
-// Exponentials and logarithms of many numbers.
+// Exponentials and logarithms of arrays.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace mddf::gradient {
 
-// What raw predictions are taken for where they are exponents: no exponential of it overflows.
+// Bound of exponents: raw predictions beyond it are clipped, so that no exponential overflows.
 constexpr double kMostExponent = 500;
 inline double as_exponent(double x) {
   return x > kMostExponent ? kMostExponent : x < -kMostExponent ? -kMostExponent : x;
 }
 
-// Writes e^x over each x from -kMostExponent to kMostExponent: the bits of `exponential`, without
-// its branches.
+// Replaces each x, from -kMostExponent to kMostExponent, by e^x. The result has the same bits as
+// `exponential`, whose branches would prevent vectors.
 MDDF_INLINE void exponentials(double* x, int64_t n) {
   constexpr double kShift = 0x1.8p52;
   for (int64_t i = 0; i < n; ++i) {
@@ -41,8 +41,8 @@ MDDF_INLINE void exponentials(double* x, int64_t n) {
   }
 }
 
-// Writes the logarithm of x over each finite x from 1 on: the bits of `logarithm`, without its
-// branches.
+// Replaces each finite x >= 1 by its logarithm. The result has the same bits as `logarithm`, whose
+// branches would prevent vectors.
 MDDF_INLINE void logarithms(double* x, int64_t n) {
   constexpr double kShift = 0x1p52;
   for (int64_t i = 0; i < n; ++i) {

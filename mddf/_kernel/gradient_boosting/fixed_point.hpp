@@ -1,4 +1,4 @@
-// Numbers as whole multiples of a power of two, whose sums are exact in any order.
+// Rounding of numbers to multiples of a power of two, whose sums are exact in any order.
 #pragma once
 
 #include <cmath>
@@ -9,29 +9,29 @@
 
 namespace mddf::gradient {
 
-// The nearest whole number, of numbers below 2^51: without a call where processors have no
-// instruction for it.
+// The nearest whole number, for numbers below 2^51. It needs no function call on processors
+// without a rounding instruction.
 inline double nearest(double x) {
   constexpr double kShift = 0x1.8p52;
   return (x + kShift) - kShift;
 }
 
-// How often rows count: as whole numbers, or each once.
+// Number of times that each row counts: whole weights, or once.
 struct Multiplicity {
-  const double* of;  // or null
-  double total;      // of all rows
+  const double* of;  // weights; null if each row counts once
+  double total;      // sum over all rows
 
   double operator[](int64_t row) const { return of ? of[row] : 1; }
 };
 
-constexpr int kNoScale = INT32_MIN;  // of numbers that are 0, or nearly
+constexpr int kNoScale = INT32_MIN;  // scale of numbers that are all (nearly) 0
 
 // The largest absolute value of n numbers.
 inline double largest_of(const double* values, int64_t n, bool wide) {
   double largest = 0;
   simd::with_vectors(wide, [&]() MDDF_INLINED {
-    // So many, and a number of them that is not known before, that no compiler unrolls the loop in
-    // place of making vectors of it.
+    // With 64 lanes and a variable number of steps, compilers vectorise the loop and do not unroll
+    // it instead.
     constexpr int64_t kLanes = 64;
     double most[kLanes] = {};
     for (int64_t i = 0; i < n; i += kLanes) {
@@ -47,10 +47,10 @@ inline double largest_of(const double* values, int64_t n, bool wide) {
   return largest;
 }
 
-constexpr double kSmallest = 1e-250;  // what is not above it counts as 0
+constexpr double kSmallest = 1e-250;  // numbers up to it count as 0, so that scales do not overflow
 
-// An s for which sums over rows of numbers, each times 2^s and rounded, stay below 2^bits: by the
-// largest of all, and as if all were as large.
+// A scale s such that sums of numbers, each multiplied by 2^s and rounded, stay below 2^bits. It
+// assumes that all numbers are as large as the largest one.
 inline int rough_scale(double largest, const Multiplicity& times, int bits) {
   if (!(largest > kSmallest)) return kNoScale;
   int exponent, more;
@@ -59,8 +59,8 @@ inline int rough_scale(double largest, const Multiplicity& times, int bits) {
   return bits - exponent - more;
 }
 
-// A larger one, as their sizes allow: for any of the `width` numbers of a row. In three steps, of
-// which the second one can be taken for ranges of rows, and what it finds be added up.
+// Finds a larger scale from the sums of absolute values, for each of the `width` numbers of rows:
+// construct, add up the `sums` of ranges of rows, then call `scale`.
 class SizeOf {
  public:
   explicit SizeOf(double largest) {
@@ -68,10 +68,10 @@ class SizeOf {
     std::frexp(largest, &exponent_);
     unit_ = std::ldexp(1.0, kDigits - exponent_);
   }
-  // Of each of the `width` numbers of rows [first, last), the sum of its sizes, in a unit.
+  // Sums of absolute values over rows [first, last) in units of the largest number times 2^-20.
   std::vector<double> sums(const double* values, int64_t first, int64_t last, int width,
                            const Multiplicity& times, bool wide) const {
-    std::vector<double> found(width);
+    std::vector<double> totals(width);
     const double unit = unit_;
     simd::with_vectors(wide, [&]() MDDF_INLINED {
       if (width == 1 && !times.of) {
@@ -81,17 +81,17 @@ class SizeOf {
         for (; i + kLanes <= last; i += kLanes)
           for (int j = 0; j < kLanes; ++j) sums[j] += nearest(std::fabs(values[i + j]) * unit);
         for (; i < last; ++i) sums[0] += nearest(std::fabs(values[i]) * unit);
-        for (const double sum : sums) found[0] += sum;
+        for (const double sum : sums) totals[0] += sum;
         return;
       }
-      double* to = found.data();
+      double* to = totals.data();
       for (int64_t i = first; i < last; ++i) {
         const double* of_row = values + i * width;
         const double count = times[i];
         for (int j = 0; j < width; ++j) to[j] += count * nearest(std::fabs(of_row[j]) * unit);
       }
     });
-    return found;
+    return totals;
   }
   int scale(const std::vector<double>& sums, const Multiplicity& times, int bits) const {
     if (exponent_ == kNoScale) return kNoScale;
@@ -114,8 +114,8 @@ inline int scale_for(const double* values, int64_t n_rows, int width, const Mult
   return size.scale(size.sums(values, 0, n_rows, width, times, wide), times, bits);
 }
 
-// The mean of numbers, the same for every order of the rows. Weights may be whole numbers, which
-// are the same as copies, or real ones, or none.
+// Weighted mean, with the same bits for every order of the rows. A whole weight is the same as
+// copies of a row; `weights` may be empty.
 inline double exact_mean(const std::vector<double>& values, const std::vector<double>& weights,
                          bool whole) {
   const auto n = static_cast<int64_t>(values.size());

@@ -1,4 +1,4 @@
-// One round's tree, from gradients of any number of outputs.
+// Growing the tree of one round, for any number of outputs.
 #pragma once
 
 #include <cmath>
@@ -20,12 +20,12 @@ struct GrownTree {
 class Grower {
  public:
   virtual ~Grower() = default;
-  // Valid until the next one is grown.
+  // The result is valid until the next call.
   virtual const GrownTree& grow(const Gradients& of, Random& random, Team& team,
                                 Interrupt& interrupt) = 0;
 };
 
-// Splits are found with sums of kWidth numbers.
+// Grower that finds splits by sums of kWidth numbers.
 template <int kWidth, bool kCounted, int kOutputs>
 class GrowerOf : public Grower {
  public:
@@ -96,23 +96,24 @@ class GrowerOf : public Grower {
   static int whole_above(double x) { return static_cast<int>(std::ceil(std::min(x, 1e9))); }
 
   const Options& options_;
-  bool counts_rows_;  // hessians are 1 for each row
+  bool counts_rows_;  // whether the hessian of each row is 1
   Rounded<kWidth, kCounted, kOutputs> rounded_;
   std::unique_ptr<SymmetricGrower<kWidth, kCounted, kOutputs>> symmetric_;
   std::unique_ptr<LeafWiseGrower<kWidth, kCounted, kOutputs>> leaf_wise_;
   GrownTree grown_;
 };
 
-// With sums as narrow as will do. Real weights make hessians other than 1.
+// Makes a grower with the narrowest sums that hold all outputs. If hessians are not 1 for each
+// row, `min_samples_leaf` needs a separate count of rows.
 inline std::unique_ptr<Grower> make_grower(const Columns& columns, const Options& options,
                                            bool real_weights, bool any_weights) {
   const bool counts_rows = options.constant_hessian() && !real_weights;
-  const bool beside = options.min_samples_leaf > 1 && (!counts_rows || any_weights);
-  const int lanes = options.width() + 1 + beside;
+  const bool counted = options.min_samples_leaf > 1 && (!counts_rows || any_weights);
+  const int lanes = options.width() + 1 + counted;
   const auto make = [&](auto width, auto outputs) -> std::unique_ptr<Grower> {
     constexpr int kWidth = decltype(width)::value, kOutputs = decltype(outputs)::value;
     if constexpr (kWidth > 2)
-      if (beside)
+      if (counted)
         return std::make_unique<GrowerOf<kWidth, true, std::min(kOutputs, kWidth - 2)>>(
             columns, options, counts_rows);
     return std::make_unique<GrowerOf<kWidth, false, kOutputs>>(columns, options, counts_rows);

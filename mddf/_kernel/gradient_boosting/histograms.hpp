@@ -1,8 +1,8 @@
-// Sums by bin, and splits found from them.
+// Histograms of gradients, and the scores of splits from them.
 //
-// A histogram has a cell for each code of each column. Those of numbers hold the sums up to their
-// bin, which places to split are compared by, and those of categories and missing values the sums
-// of their own rows. Either may be taken away from another histogram's.
+// A histogram has a cell for each code of each column. Cells of numeric columns hold cumulative
+// sums over the bins up to theirs, from which splits are scored. Cells of categories and of
+// missing values hold the sums of their own rows. Histograms of both kinds can be subtracted.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace mddf::gradient {
 
-// Rows of a leaf, and their gradients in the same order.
+// Rows of a leaf, with their gradients in the same order.
 template <int kWidth>
 struct LeafRows {
   const int32_t* rows;
@@ -22,8 +22,8 @@ struct LeafRows {
   int64_t n;
 };
 
-// Adds rows to the cells of some columns: equal codes in a row wait for each other's store, those
-// of other columns do not.
+// Adds rows to the cells of several columns. With one column, the addition for a row would have to
+// wait for the row before if both have the same code; cells of other columns fill the time.
 template <int kColumns, int kWidth>
 MDDF_INLINE void count_some(const Columns& columns, const int* chosen, const LeafRows<kWidth>& of,
                             Sums<kWidth>* histogram) {
@@ -50,7 +50,7 @@ MDDF_INLINE void add_up(const Column& column, Sums<kWidth>* cells) {
   }
 }
 
-// Some of the columns, by their numbers.
+// A range of positions of columns.
 struct Chosen {
   const int* first;
   const int* last;
@@ -85,7 +85,7 @@ void count(const Columns& columns, const Chosen& chosen, const LeafRows<kWidth>&
   simd::with_vectors(wide, [&]() MDDF_INLINED { count_body(columns, chosen, of, histogram); });
 }
 
-// Takes the cells of some columns away from others.
+// Subtracts the cells of some columns from the cells of another histogram.
 template <int kWidth>
 void take_away(const Columns& columns, const Chosen& chosen, const Sums<kWidth>* part,
                Sums<kWidth>* from) {
@@ -95,8 +95,8 @@ void take_away(const Columns& columns, const Chosen& chosen, const Sums<kWidth>*
   }
 }
 
-// What is left of a place to split a column. `order`: of categories, their codes in the order of
-// the search; else null.
+// Sums on the left of a split. `order` has the codes of a categorical column in the order of the
+// search; it is null otherwise.
 template <int kWidth>
 Sums<kWidth> left_of(const Column& column, const uint8_t* order, const Sums<kWidth>* cells,
                      int place, bool missing_left) {
@@ -109,7 +109,7 @@ Sums<kWidth> left_of(const Column& column, const uint8_t* order, const Sums<kWid
   return sum;
 }
 
-// Where the first of the largest numbers is.
+// Position of the first largest number.
 template <class Number>
 MDDF_INLINE int first_largest(const Number* of, int n) {
   constexpr int kLanes = 16;
@@ -123,16 +123,17 @@ MDDF_INLINE int first_largest(const Number* of, int n) {
   for (int j = 1; j < kLanes; ++j) largest = most[j] > largest ? most[j] : largest;
   int at = 0;
   for (; at + kLanes <= n; at += kLanes) {
-    int found = 0;
-    for (int j = 0; j < kLanes; ++j) found |= of[at + j] == largest;
-    if (found) break;
+    int is_in_block = 0;
+    for (int j = 0; j < kLanes; ++j) is_in_block |= of[at + j] == largest;
+    if (is_in_block) break;
   }
   while (of[at] != largest) ++at;
   return at;
 }
 
-// Scores of all places to split a column: with what is missing on the right, after each bin, and
-// with it on the left, from "nothing else is" on.
+// Scores of all splits of a column. `missing_right` has the scores of splits after each bin, with
+// missing values on the right. `missing_left` begins with the split that has only missing values
+// on the left.
 template <class Number>
 struct Scores {
   Number missing_right[256], missing_left[256];
@@ -141,7 +142,7 @@ struct Scores {
     std::fill_n(missing_right, column.n_bins, Number{0});
     if (column.has_missing) std::fill_n(missing_left, column.n_bins, Number{0});
   }
-  // Calls take(place, missing_left, score) with the best place for either side.
+  // Calls take(place, missing_left, score) for the best split of either kind.
   template <class Take>
   MDDF_INLINE void best(const Column& column, const Take& take) const {
     int at = first_largest(missing_right, column.n_bins - !column.has_missing);
@@ -152,8 +153,8 @@ struct Scores {
   }
 };
 
-// Adds what n places improve in a leaf, of which these are the sums on the left: as whole numbers,
-// or with all digits.
+// Adds the gains of n splits of a leaf to the scores; `left` has the sums on the left of each
+// split. Gains are cut to whole numbers if scores are, so that sums over leaves are exact.
 template <class ComparedLeaf, int kWidth>
 MDDF_INLINE void score_places(const Sums<kWidth>* left, int n, const ComparedLeaf& leaf,
                               int32_t* scores) {
@@ -170,7 +171,7 @@ MDDF_INLINE void score_places(const Sums<kWidth>* left, int n, const BoundedLeaf
   for (int b = 0; b < n; ++b) scores[b] += leaf.improvement(left[b]);
 }
 
-// Adds what splits of a column improve in a leaf.
+// Adds the gains of all splits of a leaf by a column to the scores.
 template <class ComparedLeaf, int kWidth, class Number>
 MDDF_INLINE void scan(const Column& column, const uint8_t* order, const Sums<kWidth>* cells,
                       const ComparedLeaf& leaf, Scores<Number>& scores) {

@@ -1,5 +1,5 @@
-// Sums over the rows of each leaf, of many more digits than those by which splits are found, but as
-// exact.
+// Sums over the rows of each leaf, from which leaf values are computed. They have 50 bits instead
+// of the 30 bits of sums for splits, and are also exact in any order.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,8 @@
 
 namespace mddf::gradient {
 
-// Of each leaf `width` gradients and hessians of the rows that were drawn, and the weight of all.
+// For each leaf, sums of `width` gradients and hessians over the drawn rows, and the weight of all
+// rows.
 struct LeafSums {
   std::vector<double> gradients, hessians, weights;
   double gradient_unit, hessian_unit;
@@ -21,7 +22,7 @@ struct LeafSums {
 
 class LeafAdder {
  public:
-  // `weights`: whole numbers, or null where each row counts once.
+  // `weights` are whole numbers; empty if each row counts once.
   LeafAdder(const Gradients& of, const std::vector<double>& weights, const Grown& tree, bool wide)
       : of_(of),
         weights_(weights.empty() ? nullptr : weights.data()),
@@ -44,26 +45,26 @@ class LeafAdder {
                   std::lock_guard<std::mutex> lock(merging);
                   for (size_t at = 0; at < all.size(); ++at) all[at] += part[at];
                 });
-    LeafSums found{{}, {}, {}, unit(gradient_scale_), unit(hessian_scale_)};
+    LeafSums leaf_sums{{}, {}, {}, unit(gradient_scale_), unit(hessian_scale_)};
     for (int leaf = 0; leaf < n_leaves; ++leaf) {
       const double* of_leaf = all.data() + leaf * n_numbers();
-      found.gradients.insert(found.gradients.end(), of_leaf, of_leaf + width);
-      found.hessians.insert(found.hessians.end(), of_leaf + width, of_leaf + 2 * width);
-      found.weights.push_back(of_leaf[2 * width]);
+      leaf_sums.gradients.insert(leaf_sums.gradients.end(), of_leaf, of_leaf + width);
+      leaf_sums.hessians.insert(leaf_sums.hessians.end(), of_leaf + width, of_leaf + 2 * width);
+      leaf_sums.weights.push_back(of_leaf[2 * width]);
     }
-    return found;
+    return leaf_sums;
   }
 
  private:
   static constexpr int kBits = 50;
-  static constexpr int64_t kBlock = 256;  // rows, whose numbers stay near
+  static constexpr int64_t kBlock = 256;  // rows of a block, which stays in the cache; not tuned
 
   static double unit(int scale) { return scale == kNoScale ? 1 : std::ldexp(1.0, -scale); }
   static double factor(int scale) { return scale == kNoScale ? 0 : std::ldexp(1.0, scale); }
-  // Of a leaf: a multiple of four, which vectors hold.
+  // Length of the sums of a leaf, rounded up to four, the length of vectors.
   int n_numbers() const { return (2 * of_.width + 4) / 4 * 4; }
 
-  // How often n rows from `begin` on count.
+  // Number of times that each of n rows from `begin` on counts.
   MDDF_INLINE void count(int64_t begin, int64_t n, double* counts) const {
     for (int64_t i = 0; i < n; ++i) counts[i] = of_.is_drawn.empty() ? 1 : of_.is_drawn[begin + i];
     if (of_.times.of)

@@ -1,4 +1,4 @@
-// Growing trees leaf by leaf: the split that improves most comes next.
+// Grows trees leaf by leaf: the leaf whose split has the largest gain is split next.
 #pragma once
 
 #include <algorithm>
@@ -38,12 +38,12 @@ class LeafWiseGrower {
  private:
   struct Node {
     Leaf<kWidth> leaf;
-    int64_t first = 0, last = 0;              // of its rows
-    int64_t first_other = 0, last_other = 0;  // of those that were not drawn
+    int64_t first = 0, last = 0;              // range of its rows that were drawn
+    int64_t first_other = 0, last_other = 0;  // range of its other rows
     int depth = 0, slot = -1;
     std::vector<uint8_t> groups;
     Split split;
-    int parent = -1;  // which split it comes from
+    int parent = -1;  // number of the split above it
     bool is_right = false, is_split = false;
   };
 
@@ -85,21 +85,22 @@ class LeafWiseGrower {
     return slot;
   }
 
-  // A node whose split is searched, and in which columns.
+  // A node whose split is searched, and the columns to search.
   struct Searched {
     int node;
     std::vector<int> columns;
     Split best;
   };
 
-  // Finds the best splits of two nodes, the first of which has the parent's histogram; or of one.
+  // Finds the best splits of the two children of a node, or of the root (then `both.second` is
+  // -1).
   void search(const RoundOf& round, std::pair<int, int> both, Random& random, Team& team,
               Interrupt& interrupt) {
     const int parent_slot = std::exchange(parent_slot_, -1);
     std::vector<Searched> searched;
     for (const int i : {both.first, both.second}) {
       if (i < 0) continue;
-      // Drawn whether the node may be split or not.
+      // Columns are drawn even if the node may not be split, so that later draws do not change.
       std::vector<int> columns = draws_.draw(nodes_[i].groups, random);
       if (may_split(nodes_[i], round)) searched.push_back({i, std::move(columns), {}});
     }
@@ -109,16 +110,17 @@ class LeafWiseGrower {
       search_drawn(round, searched, team, interrupt);
     else
       search_all(round, both, parent_slot, searched, team, interrupt);
-    for (Searched& one : searched) {
-      nodes_[one.node].split = one.best;
-      // The codes on the right depend on the order of the node's categories.
-      if (one.best.found()) set_codes(round, one.node);
+    for (Searched& search : searched) {
+      nodes_[search.node].split = search.best;
+      // The order of categories comes from the histogram of the node, which is overwritten later.
+      if (search.best.found()) set_codes(round, search.node);
     }
     for (const int i : {both.first, both.second})
       if (i >= 0 && !nodes_[i].split.found()) release(nodes_[i]);
   }
 
-  // Counts all columns of the node of fewer rows, and takes that away from the parent's histogram.
+  // Counts all columns of the child with fewer rows. The histogram of the other child is the
+  // parent's histogram minus this one.
   void search_all(const RoundOf& round, std::pair<int, int> both, int parent_slot,
                   std::vector<Searched>& searched, Team& team, Interrupt& interrupt) {
     int counted = both.first, other = both.second;
@@ -128,54 +130,55 @@ class LeafWiseGrower {
     }
     give_slot(counted);
     const LeafRows<kWidth> rows = rows_of(counted);
-    std::vector<std::vector<uint8_t>> wanted;
-    for (const Searched& one : searched) {
-      wanted.emplace_back(columns_.count());
-      for (const int c : one.columns) wanted.back()[c] = 1;
+    std::vector<std::vector<uint8_t>> is_drawn;
+    for (const Searched& search : searched) {
+      is_drawn.emplace_back(columns_.count());
+      for (const int c : search.columns) is_drawn.back()[c] = 1;
     }
     const auto work = [&](const Chosen& chosen, Split* best) {
       count(columns_, chosen, rows, histogram(counted), options_.wide());
       if (other >= 0) take_away(columns_, chosen, histogram(counted), histogram(other));
       for (size_t a = 0; a < searched.size(); ++a)
         for (const int c : chosen)
-          if (wanted[a][c]) search_column(round, searched[a].node, c, best[a]);
+          if (is_drawn[a][c]) search_column(round, searched[a].node, c, best[a]);
     };
     each_range(draws_.all(), rows.n, searched.data(), searched.size(), work, team, interrupt);
   }
 
-  // Counts in each node the columns that are drawn for it.
+  // Counts for each node only the columns that were drawn for it.
   void search_drawn(const RoundOf& round, std::vector<Searched>& searched, Team& team,
                     Interrupt& interrupt) {
-    for (const Searched& one : searched) give_slot(one.node);
-    for (Searched& one : searched) {
-      const LeafRows<kWidth> rows = rows_of(one.node);
+    for (const Searched& search : searched) give_slot(search.node);
+    for (Searched& search : searched) {
+      const LeafRows<kWidth> rows = rows_of(search.node);
       const auto work = [&](const Chosen& chosen, Split* best) {
-        count(columns_, chosen, rows, histogram(one.node), options_.wide());
-        for (const int c : chosen) search_column(round, one.node, c, *best);
+        count(columns_, chosen, rows, histogram(search.node), options_.wide());
+        for (const int c : chosen) search_column(round, search.node, c, *best);
       };
-      each_range(one.columns, rows.n, &one, 1, work, team, interrupt);
+      each_range(search.columns, rows.n, &search, 1, work, team, interrupt);
     }
   }
 
-  // Calls work(columns, best splits so far of n nodes) for ranges of columns.
+  // Calls work(columns, best splits of n nodes) for ranges of columns, and keeps the best splits.
   template <class Work>
   void each_range(const std::vector<int>& columns, int64_t n_rows, Searched* searched, size_t n,
                   const Work& work, Team& team, Interrupt& interrupt) {
     const auto n_columns = static_cast<int64_t>(columns.size());
-    // To fill, to take away and to compare cells takes about as long as to count four rows in each.
+    // Filling, subtracting and comparing a cell takes about as long as counting four rows: a rough
+    // figure.
     const int64_t steps = n_rows * n_columns + 4 * columns_.n_cells();
     interrupt.poll(steps);
-    Team& workers = steps < kLittle ? alone_ : team;  // not worth a call of others
+    Team& workers = steps < kMinSteps ? alone_ : team;
     const int n_groups = column_ranges(team, static_cast<int>(n_columns));
-    std::vector<Split> found(n_groups * n);
+    std::vector<Split> splits(n_groups * n);
     workers.each(n_groups, [&](int64_t group) {
       work(Chosen{columns.data() + n_columns * group / n_groups,
                   columns.data() + n_columns * (group + 1) / n_groups},
-           found.data() + group * n);
+           splits.data() + group * n);
     });
-    for (size_t at = 0; at < found.size(); ++at) {
+    for (size_t at = 0; at < splits.size(); ++at) {
       Split& best = searched[at % n].best;
-      if (found[at].found() && found[at].score > best.score) best = found[at];
+      if (splits[at].found() && splits[at].score > best.score) best = splits[at];
     }
   }
 
@@ -200,7 +203,7 @@ class LeafWiseGrower {
     uint8_t codes[256];
     const uint8_t* order = column.categorical ? codes : nullptr;
     if (order) order_categories(cells, column.n_bins, round.smoothing, round.lane, codes);
-    // What the best place improves is found with all digits.
+    // The gain of the best split is computed again in double precision.
     const auto keep = [&](int place, bool missing_left, auto compared) {
       if (!(compared > 0)) return;
       const Sum left = left_of(column, order, cells, place, missing_left);
@@ -292,11 +295,11 @@ class LeafWiseGrower {
     return (node.is_right ? tree.right : tree.left)[node.parent];
   }
 
-  // Numbers the leaves, and finds that of each row, drawn or not.
+  // Numbers the leaves, and finds the leaf of each row, drawn or not.
   void finish(Grown& tree, Team& team) {
     const int64_t n = columns_.n_rows();
     tree.leaf_of.resize(n);
-    // The table may have more rows, as those of a validation set, but none of them is in the tree.
+    // The table may have more rows, such as a validation set, which are not in the tree.
     if (!columns_.are_all()) leaf_of_number_.resize(columns_.n_table_rows());
     uint16_t* leaf_of = columns_.are_all() ? tree.leaf_of.data() : leaf_of_number_.data();
     std::vector<const Node*> leaves;
@@ -319,7 +322,8 @@ class LeafWiseGrower {
     });
   }
 
-  static constexpr int64_t kLittle = int64_t{1} << 14;  // steps
+  // Fewest steps that are worth waking other threads. Not tuned.
+  static constexpr int64_t kMinSteps = int64_t{1} << 14;
 
   const Columns& columns_;
   const Options& options_;
@@ -329,7 +333,7 @@ class LeafWiseGrower {
   RowLists<kWidth> lists_;
   std::vector<Sum> cells_;
   std::vector<int> free_;
-  std::vector<uint16_t> leaf_of_number_;  // of rows of the table
+  std::vector<uint16_t> leaf_of_number_;  // leaf of each row of the table
   int n_slots_ = 0, parent_slot_ = -1;
 };
 

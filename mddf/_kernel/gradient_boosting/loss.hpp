@@ -1,4 +1,7 @@
-// Losses: where boosting begins, gradients and hessians, and what is left to gain.
+// Losses: the initial prediction, gradients and hessians, and the loss of rows.
+//
+// A new loss has a case in each of `start`, `with_loss`, `loss_of` and `of_number`, a bound of its
+// steps in `steps.hpp`, and a name in `bindings/gradient_options.cpp`.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +17,7 @@
 
 namespace mddf::gradient {
 
-// The least number that at least such a share of the weight does not exceed.
+// The least value such that at least `share` of the weight belongs to values up to it.
 inline double weighted_quantile(std::vector<double> values, const std::vector<double>& weights,
                                 double share) {
   const auto n = static_cast<int64_t>(values.size());
@@ -37,15 +40,16 @@ inline double weighted_quantile(std::vector<double> values, const std::vector<do
   return pairs.back().first;
 }
 
-// Of rows with targets: numbers, or classes as numbers. Raw predictions are `width` numbers a row.
-class LossOf {
+// Loss of rows whose targets are numbers, or numbers of classes. A raw prediction has `width`
+// numbers.
+class LossFunction {
  public:
-  explicit LossOf(const Options& options) : options_(options), width_(options.width()) {}
+  explicit LossFunction(const Options& options) : options_(options), width_(options.width()) {}
 
-  // The constant raw prediction that is best, or nearly.
+  // The raw prediction before the first tree: the best constant, or nearly so.
   std::vector<double> start(const std::vector<double>& y, const std::vector<double>& weights,
                             bool whole) const {
-    // A class without any rows gets a share that is not 0; one with few gets its own.
+    // A class without rows, or with all rows, would have an infinite score.
     const auto share = [](double mean) {
       return mean > 0 && mean < 1 ? mean : std::clamp(mean, 1e-7, 1 - 1e-7);
     };
@@ -78,7 +82,7 @@ class LossOf {
     return scores;
   }
 
-  // Looks at all rows once a round, before their gradients are asked for.
+  // Updates Huber's threshold from the residuals of all rows; called once before each round.
   void prepare(const std::vector<double>& raw, const std::vector<double>& y,
                const std::vector<double>& weights) {
     if (options_.loss != Loss::kHuber) return;
@@ -89,15 +93,15 @@ class LossOf {
     large_ = std::max(least_large_, std::min(large_, quantile));
   }
 
-  // From where on residuals count as large: what `prepare` found last.
+  // Absolute residual above which Huber's loss is linear.
   double large() const { return large_; }
   void set_large(double large) { large_ = large; }
 
-  static constexpr int64_t kMostRows = 1024;  // of one call
+  // Largest number of rows of a call, so that their temporary arrays stay in the cache. Not tuned.
+  static constexpr int64_t kMostRows = 1024;
 
-  // Negative gradients and hessians of n rows, `width` of each for a row, and their losses, but for
-  // what does not depend on the prediction, or null. The rows should be so few that their numbers
-  // stay near.
+  // Computes the negative gradients and the hessians of n rows, `width` of each for a row, and the
+  // losses unless `losses` is null. Losses omit terms that do not depend on the prediction.
   void gradients(const double* raw, const double* y, int64_t n, double* gradient, double* hessian,
                  double* losses) const {
     with_loss([=](auto loss) MDDF_INLINED {
@@ -110,7 +114,7 @@ class LossOf {
     });
   }
 
-  // Only the losses.
+  // Computes only the losses.
   void losses(const double* raw, const double* y, int64_t n, double* losses) const {
     std::vector<double> powers(options_.loss == Loss::kSoftmax ? n * width_ : 0);
     double* to_powers = powers.data();
@@ -123,7 +127,8 @@ class LossOf {
   }
 
  private:
-  // Calls work(loss), a constant, with vectors.
+  // Calls work with the loss as a compile-time constant, in code for wide vectors if there are
+  // any.
   template <class Work>
   void with_loss(const Work& work) const {
     simd::with_vectors(options_.wide(), [&]() MDDF_INLINED {
@@ -167,7 +172,7 @@ class LossOf {
       losses[i] = loss_of<kLoss>(y[i], raw[i], losses[i], quantile, large);
   }
 
-  // `power`: what the loss needs of an exponential.
+  // `power` is the exponential (or for the logistic loss the logarithm) that the loss needs.
   template <Loss kLoss>
   MDDF_INLINE static double loss_of(double y, double f, double power, double quantile,
                                     double large) {
@@ -187,7 +192,7 @@ class LossOf {
   MDDF_INLINE void of_numbers(const double* raw, const double* y, int64_t n, double* gradient,
                               double* hessian) const {
     const double quantile = options_.quantile, large = large_;
-    if constexpr (Options::needs_exponential(kLoss)) {  // they go where the hessians will be
+    if constexpr (Options::needs_exponential(kLoss)) {  // stored in place of the hessians
       for (int64_t i = 0; i < n; ++i) hessian[i] = as_exponent(exponent<kLoss>(raw[i], y[i]));
       exponentials(hessian, n);
     }
@@ -201,7 +206,7 @@ class LossOf {
     return kLoss == Loss::kPoisson ? f : -f;
   }
 
-  // `hessian` is the exponential of the raw prediction or of minus it, where the loss needs that.
+  // On entry, `hessian` holds e^f or e^-f (f is the raw prediction) if the loss needs it.
   template <Loss kLoss>
   MDDF_INLINE static void of_number(double y, double rest, double quantile, double large,
                                     double& gradient, double& hessian) {
@@ -212,8 +217,9 @@ class LossOf {
     } else if constexpr (kLoss == Loss::kAbsolute) {
       gradient = (rest > 0) - (rest < 0);
     } else if constexpr (kLoss == Loss::kQuantile) {
-      gradient = rest > 0 ? quantile : rest < 0 ? quantile - 1 : 0;  // 0 of ties, as of the median
-    } else if constexpr (kLoss == Loss::kHuber) {  // a parabola that touches where it is linear
+      gradient = rest > 0 ? quantile : rest < 0 ? quantile - 1 : 0;  // 0 at ties
+    } else if constexpr (kLoss == Loss::kHuber) {
+      // The hessian is the curvature of a parabola that touches the linear part from above.
       const double size = std::fabs(rest);
       const bool is_large = size > large;
       gradient = is_large ? std::copysign(large, rest) : rest;
@@ -234,7 +240,7 @@ class LossOf {
     }
   }
 
-  // In several chains, none of which waits for the others.
+  // The largest of n numbers. Four independent maxima let the processor work on them in parallel.
   MDDF_INLINE static double largest_number(const double* of, int n) {
     double most[4] = {of[0], of[0], of[0], of[0]};
     int k = 0;
@@ -245,7 +251,7 @@ class LossOf {
     return most[0];
   }
 
-  // Gradients and hessians, or if the latter are null only the losses; these may be null.
+  // Softmax: gradients and hessians (unless `hessian` is null) and losses (unless null).
   MDDF_INLINE void of_classes(const double* raw, const double* y, int64_t n, double* gradient,
                               double* hessian, double* losses) const {
     const int width = width_;
@@ -280,27 +286,27 @@ class LossOf {
       losses[i] = sums[i] + most[i] - raw[i * width + static_cast<int>(y[i])];
   }
 
-  // The quantile of the distances of targets from their median, of those that are not the median:
-  // many targets may be equal.
+  // Quantile of the distances of targets from their median. Targets that equal the median are left
+  // out, since they may be most of the targets.
   double spread(const std::vector<double>& y, const std::vector<double>& weights) const {
     const double median = weighted_quantile(y, weights, 0.5);
-    std::vector<double> distances, of_others;
+    std::vector<double> distances, distance_weights;
     for (size_t i = 0; i < y.size(); ++i) {
       if (y[i] == median) continue;
       distances.push_back(std::fabs(y[i] - median));
-      if (!weights.empty()) of_others.push_back(weights[i]);
+      if (!weights.empty()) distance_weights.push_back(weights[i]);
     }
-    return weighted_quantile(std::move(distances), of_others, options_.quantile);
+    return weighted_quantile(std::move(distances), distance_weights, options_.quantile);
   }
 
-  // As a share of the spread of the targets, the least residual that counts as large. Where most
-  // targets are equal, the quantile of the residuals is 0 or nearly, and so would all gradients be.
-  // A tenth is reached by the quantile itself only where most rows are predicted that well.
+  // Least value of Huber's threshold, as a share of the spread of the targets. If most targets are
+  // equal, the quantile of the residuals is close to 0, and so would be all gradients. The
+  // quantile itself falls below a tenth only if most rows are predicted that well. Not tuned.
   static constexpr double kLeastLarge = 0.1;
 
   const Options& options_;
   int width_;
-  // Residuals above it count as large. It never rises, so that neither does the loss.
+  // Huber's threshold. It never increases, so that the loss does not increase either.
   double large_ = HUGE_VAL;
   double least_large_ = -1;
 };

@@ -1,4 +1,4 @@
-// How boosted trees are grown.
+// Options of gradient boosting.
 #pragma once
 
 #include <cstdint>
@@ -20,28 +20,34 @@ enum class Loss {
   kSoftmax
 };
 
-// How a symmetric tree's splits are searched: by walking the rows of each column in the order of
-// its bins, or by histograms. Both find the same splits.
+// Method that finds the splits of a symmetric tree: visiting the rows of each column in the order
+// of its bins (`walk.hpp`), or histograms. Both find the same splits.
 enum class Counting { kCheaper, kWalk, kHistograms };
 
 struct Options {
   Loss loss = Loss::kSquared;
-  int n_classes = 2;  // of softmax
+  int n_classes = 2;  // for softmax only
   bool symmetric = true;
   double learning_rate = 0.1;
-  int max_depth = 6;        // of leaf-wise trees 0 for no limit
-  int max_leaf_nodes = 31;  // of leaf-wise trees
+  int max_depth = 6;        // for leaf-wise trees, 0 means no limit
+  int max_leaf_nodes = 31;  // for leaf-wise trees only
   int64_t min_samples_leaf = 1;
   double l2 = 0;
-  double least_hessian = 1e-3;       // of a leaf, where second derivatives are not 1 for each row
+  // Least sum of second derivatives in a leaf, unless they are 1 for each row. LightGBM has the
+  // same default.
+  double least_hessian = 1e-3;
   int64_t max_features = INT32_MAX;  // columns drawn for each level or node
   double subsample = 1;              // share of the rows that each tree is grown on
-  int64_t n_copies = 1;              // all rows come so often, one copy after the other, and each
-                                     // tree is grown on the next copy
-  double quantile = 0.5;             // of the quantile loss; of Huber's: of the residuals that are
-                                     // not large
-  double category_smoothing = 10;    // rows without gradient added to each category's
-  bool wide_vectors = true;          // where the processor has them; they only change the time
+  // Number of copies of the rows, which follow each other in the table. Trees are grown on the
+  // copies in turn.
+  int64_t n_copies = 1;
+  // The quantile to predict; for Huber's loss, the quantile of the absolute residuals above which
+  // the loss is linear.
+  double quantile = 0.5;
+  // Number of rows without gradient that are added to each category before categories are sorted
+  // by their mean gradient. LightGBM has the same default.
+  double category_smoothing = 10;
+  bool wide_vectors = true;  // use AVX2 if the processor has it; this only changes the time
   Counting counting = Counting::kCheaper;
   std::vector<int8_t> monotonic;      // -1, 0 or 1 for each column, or empty
   std::vector<uint8_t> interactions;  // one row for each group, one byte for each column
@@ -52,7 +58,7 @@ struct Options {
   bool constant_hessian() const {
     return loss == Loss::kSquared || loss == Loss::kAbsolute || loss == Loss::kQuantile;
   }
-  // Whether each row's gradient takes one exponential.
+  // Whether the gradient of a row needs one exponential.
   static constexpr bool needs_exponential(Loss loss) {
     return loss == Loss::kPoisson || loss == Loss::kGamma || loss == Loss::kLogistic ||
            loss == Loss::kExponential;

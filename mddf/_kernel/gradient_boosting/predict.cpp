@@ -1,4 +1,4 @@
-// Raw predictions of boosted trees.
+// Raw predictions and leaves of boosted trees.
 #include <algorithm>
 #include <vector>
 
@@ -8,9 +8,10 @@
 namespace mddf::gradient {
 namespace {
 
-constexpr int64_t kBlock = 256;    // rows that are asked about together
-constexpr int64_t kTogether = 32;  // whose codes fill a vector
-constexpr int64_t kFew = 16;       // so few are not worth a block
+constexpr int64_t kBlock = 256;  // rows that go down a tree together; not tuned
+constexpr int64_t kLanes = 32;   // codes in a vector of AVX2
+constexpr int64_t kFew =
+    16;  // up to this number of rows, transposing a block does not pay; not tuned
 
 bool goes_right(const TreeArrays& trees, int64_t split, uint8_t code) {
   if (trees.set[split] < 0)
@@ -19,10 +20,10 @@ bool goes_right(const TreeArrays& trees, int64_t split, uint8_t code) {
   return !((word >> (code & 63)) & 1);
 }
 
-// -- few rows, or large trees
+// -- few rows, or large leaf-wise trees
 
-// The leaves of n rows of a tree that is not symmetric, all of which go down a step at a time: what
-// one row waits for, others need not.
+// Finds the leaves of n rows in a leaf-wise tree. 16 rows take a step in turn, so that the
+// processor works on other rows while one waits for memory.
 void walk_down(const TreeArrays& trees, int64_t tree, const uint8_t* rows, int64_t n,
                int64_t n_columns, int32_t* leaves) {
   const int64_t first = trees.first_split[tree];
@@ -46,7 +47,7 @@ void walk_down(const TreeArrays& trees, int64_t tree, const uint8_t* rows, int64
   }
 }
 
-// The ways of a few rows down a symmetric tree.
+// Finds the leaves of a few rows in a symmetric tree.
 void find_ways_of_few(const TreeArrays& trees, int64_t tree, const uint8_t* rows, int64_t n,
                       int64_t n_columns, int32_t* leaves) {
   const int64_t first = trees.first_split[tree], last = trees.first_split[tree + 1];
@@ -59,12 +60,12 @@ void find_ways_of_few(const TreeArrays& trees, int64_t tree, const uint8_t* rows
   }
 }
 
-// -- a block of rows, whose codes lie column by column
+// -- a block of rows, with codes column by column
 
-// Calls take(row, whether it goes right) for n rows.
+// Calls take(row, whether it goes right) for n rows and a split.
 template <class Take>
-MDDF_INLINE void ask(const TreeArrays& trees, int64_t split, const uint8_t* columns, int64_t n,
-                     const Take& take) {
+MDDF_INLINE void apply_split(const TreeArrays& trees, int64_t split, const uint8_t* columns,
+                             int64_t n, const Take& take) {
   const uint8_t* codes = columns + trees.column[split] * kBlock;
   if (trees.set[split] < 0) {
     const uint8_t shift = trees.shift[split], threshold = trees.threshold[split];
@@ -74,29 +75,29 @@ MDDF_INLINE void ask(const TreeArrays& trees, int64_t split, const uint8_t* colu
   }
 }
 
-// The ways down a symmetric tree.
+// Finds the leaves of a block of rows in a symmetric tree.
 MDDF_INLINE void find_ways(const TreeArrays& trees, int64_t tree, const uint8_t* columns, int64_t n,
                            int32_t* leaves) {
   uint16_t way[kBlock];
   std::fill_n(way, n, uint16_t{0});
   for (int64_t split = trees.first_split[tree]; split < trees.first_split[tree + 1]; ++split)
-    ask(trees, split, columns, n, [&](int64_t i, bool right) MDDF_INLINED {
+    apply_split(trees, split, columns, n, [&](int64_t i, bool right) MDDF_INLINED {
       way[i] = static_cast<uint16_t>(2 * way[i] + right);
     });
   std::copy_n(way, n, leaves);
 }
 
-// The leaves of another tree, by all of its splits (C. Lucchese and others, "QuickScorer", 2015): a
-// row that goes right ends in none of the leaves on the left. Of those that are left over, it is
-// the first one.
+// Finds the leaves of a block of rows in a leaf-wise tree by all of its splits (C. Lucchese and
+// others, "QuickScorer", 2015). A row that goes right at a split is in none of the leaves on the
+// left of the split. Its leaf is the first leaf that no split excludes.
 template <class Word>
-MDDF_INLINE void cross_out(const TreeArrays& trees, int64_t tree, const uint8_t* columns, int64_t n,
-                           int32_t* leaves) {
+MDDF_INLINE void exclude_leaves(const TreeArrays& trees, int64_t tree, const uint8_t* columns,
+                                int64_t n, int32_t* leaves) {
   Word left_over[kBlock];
   std::fill_n(left_over, n, static_cast<Word>(~Word{0}));
   for (int64_t split = trees.first_split[tree]; split < trees.first_split[tree + 1]; ++split) {
     const auto others = static_cast<Word>(~trees.left_leaves[split]);
-    ask(trees, split, columns, n, [&](int64_t i, bool right) MDDF_INLINED {
+    apply_split(trees, split, columns, n, [&](int64_t i, bool right) MDDF_INLINED {
       left_over[i] &= right ? others : static_cast<Word>(~Word{0});
     });
   }
@@ -122,7 +123,7 @@ void each_leaf(const TreeArrays& trees, int64_t first, int64_t last, const uint8
     const bool few = n <= kFew;
     for (int64_t i = 0; !few && i < n; ++i)
       for (int64_t c = 0; c < n_columns; ++c) columns[c * kBlock + i] = block[i * n_columns + c];
-    const int64_t filled = (n + kTogether - 1) / kTogether * kTogether;
+    const int64_t filled = (n + kLanes - 1) / kLanes * kLanes;
     for (int64_t tree = first; tree < last; ++tree) {
       if (trees.symmetric && few) {
         find_ways_of_few(trees, tree, block, n, n_columns, leaves.data());
@@ -133,9 +134,9 @@ void each_leaf(const TreeArrays& trees, int64_t first, int64_t last, const uint8
           if (trees.symmetric)
             find_ways(trees, tree, columns.data(), filled, leaves.data());
           else if (n_leaves(trees, tree) <= 32)
-            cross_out<uint32_t>(trees, tree, columns.data(), filled, leaves.data());
+            exclude_leaves<uint32_t>(trees, tree, columns.data(), filled, leaves.data());
           else
-            cross_out<uint64_t>(trees, tree, columns.data(), filled, leaves.data());
+            exclude_leaves<uint64_t>(trees, tree, columns.data(), filled, leaves.data());
         });
       }
       visit(row, n, tree, leaves.data());
@@ -152,7 +153,9 @@ LeafBits::LeafBits(const TreeArrays& trees, int64_t n_trees)
   for (int64_t tree = 0; tree < n_trees; ++tree) {
     const int64_t n = n_leaves(trees, tree), first = trees.first_split[tree];
     if (trees.symmetric || n > 64) continue;
-    int64_t n_visits = 0;  // one for each split and each leaf, unless some have several parents
+    // A tree has one visit for each split and each leaf. Files may hold arrays in which a node has
+    // several parents: they get no bits, and the visits end.
+    int64_t n_visits = 0;
     int bit = 0;
     const auto visit = [&](int32_t at, const auto& again) -> uint64_t {
       if (++n_visits >= 2 * n || (at < 0 && bit == n)) {

@@ -1,8 +1,8 @@
-// Values of leaves that are quantiles of their rows' residuals.
+// Leaf values that are quantiles of the residuals of their rows.
 //
-// Where a split's column is constrained to rise or fall, the quantiles of both sides need not be in
-// that order. The values on both sides then meet in the middle between these quantiles, as those
-// of other losses do.
+// If the column of a split has a monotonic constraint, the quantiles of both sides may violate it.
+// The middle between the two quantiles is then the limit of the values on both sides, as it is for
+// other losses.
 #pragma once
 
 #include <cstdint>
@@ -17,31 +17,31 @@ namespace mddf::gradient {
 class QuantileLeaves {
  public:
   explicit QuantileLeaves(const Grown& tree, double share)
-      : tree_(tree), share_(share), rest_(tree.n_leaves()), weights_(tree.n_leaves()) {}
+      : tree_(tree), share_(share), residuals_(tree.n_leaves()), weights_(tree.n_leaves()) {}
 
-  void add(int leaf, double rest) { rest_[leaf].push_back(rest); }
-  void add(int leaf, double rest, double weight) {
-    rest_[leaf].push_back(rest);
+  void add(int leaf, double residual) { residuals_[leaf].push_back(residual); }
+  void add(int leaf, double residual, double weight) {
+    residuals_[leaf].push_back(residual);
     weights_[leaf].push_back(weight);
   }
 
   std::vector<double> values() const {
-    std::vector<double> found(rest_.size());
-    for (size_t leaf = 0; leaf < found.size(); ++leaf)
-      found[leaf] = weighted_quantile(rest_[leaf], weights_[leaf], share_);
-    return found;
+    std::vector<double> quantiles(residuals_.size());
+    for (size_t leaf = 0; leaf < quantiles.size(); ++leaf)
+      quantiles[leaf] = weighted_quantile(residuals_[leaf], weights_[leaf], share_);
+    return quantiles;
   }
 
-  // The same, in order; `sign_of` is -1, 0 or 1 for each column of the splits.
+  // Quantiles within the limits of monotonic constraints. `sign_of` is -1, 0 or 1 for each column.
   template <class Sign>
   std::vector<double> ordered_values(Sign sign_of) const {
-    std::vector<double> found = values();
+    std::vector<double> ordered = values();
     std::vector<std::pair<Part, Limits>> open{{whole(), {}}};
     while (!open.empty()) {
       const auto [part, limits] = open.back();
       open.pop_back();
       if (part.split < 0) {
-        found[part.leaf] = limits.clip(found[part.leaf]);
+        ordered[part.leaf] = limits.clip(ordered[part.leaf]);
         continue;
       }
       Limits at_left = limits, at_right = limits;
@@ -55,11 +55,12 @@ class QuantileLeaves {
       open.push_back({left, at_left});
       open.push_back({right, at_right});
     }
-    return found;
+    return ordered;
   }
 
  private:
-  // A node: its split, or -1 and its leaf. Of a symmetric tree, the ways that lead through it.
+  // A node: its split, or -1 and its leaf. In a symmetric tree also the range of leaf numbers
+  // below.
   struct Part {
     int split = -1, leaf = -1;
     size_t first_way = 0, n_ways = 0;
@@ -71,7 +72,7 @@ class QuantileLeaves {
     if (tree_.splits.empty()) return Part{-1, 0};
     return is_symmetric() ? of_ways(0, 0, tree_.leaf_of_way.size()) : Part{0};
   }
-  // Levels whose split leaves the node as it is are passed over.
+  // Levels that leave the node undivided are skipped.
   Part of_ways(int level, size_t first, size_t n) const {
     const auto& ways = tree_.leaf_of_way;
     while (n > 1 && ways[first] == ways[first + n / 2]) {
@@ -89,25 +90,26 @@ class QuantileLeaves {
     return at < 0 ? Part{-1, -1 - at} : Part{at};
   }
   double quantile(const Part& of) const {
-    std::vector<double> rest, weights;
+    std::vector<double> residuals, weights;
     std::vector<Part> open{of};
     while (!open.empty()) {
       const Part part = open.back();
       open.pop_back();
       if (part.split < 0) {
-        rest.insert(rest.end(), rest_[part.leaf].begin(), rest_[part.leaf].end());
+        residuals.insert(residuals.end(), residuals_[part.leaf].begin(),
+                         residuals_[part.leaf].end());
         weights.insert(weights.end(), weights_[part.leaf].begin(), weights_[part.leaf].end());
       } else {
         open.push_back(child(part, false));
         open.push_back(child(part, true));
       }
     }
-    return weighted_quantile(std::move(rest), weights, share_);
+    return weighted_quantile(std::move(residuals), weights, share_);
   }
 
   const Grown& tree_;
   double share_;
-  std::vector<std::vector<double>> rest_, weights_;
+  std::vector<std::vector<double>> residuals_, weights_;
 };
 
 }  // namespace mddf::gradient

@@ -1,7 +1,8 @@
-// A round's gradients and hessians as whole numbers.
+// Gradients and hessians of a round, rounded to whole numbers.
 //
-// Of more outputs than the sums hold, random projections are taken, new ones in each round (L.
-// Iosipoi and A. Vakhrushev, "SketchBoost", 2022), with the mean of the outputs' hessians.
+// If there are more outputs than the sums have gradients, the gradients are projected at random,
+// by a new projection in each round (L. Iosipoi and A. Vakhrushev, "SketchBoost", 2022). The
+// hessian is the mean of the hessians of the outputs.
 #pragma once
 
 #include <algorithm>
@@ -18,24 +19,24 @@
 
 namespace mddf::gradient {
 
-// Gradients and hessians of a round, `width` of each for a row, and the largest of their sizes.
+// Gradients and hessians of a round, `width` of each for a row, and their largest absolute values.
 struct Gradients {
   const std::vector<double>& gradient;
   const std::vector<double>& hessian;
   double largest_gradient, largest_hessian;
   int width;
   Multiplicity times;
-  const std::vector<uint8_t>& is_drawn;  // which rows the tree is grown on; empty for all
+  const std::vector<uint8_t>& is_drawn;  // rows that the tree is grown on; empty for all rows
 };
 
-// The largest size of numbers.
+// Largest absolute value.
 inline double largest_in(const std::vector<double>& values, Team& team, bool wide) {
   double largest = 0;
   std::mutex merging;
   team.ranges(static_cast<int64_t>(values.size()), kFewRows, [&](int64_t first, int64_t last) {
-    const double found = largest_of(values.data() + first, last - first, wide);
+    const double in_range = largest_of(values.data() + first, last - first, wide);
     std::lock_guard<std::mutex> lock(merging);
-    largest = std::max(largest, found);
+    largest = std::max(largest, in_range);
   });
   return largest;
 }
@@ -47,7 +48,7 @@ class Rounded {
   using ScorerOf = Scorer<kWidth, kCounted, kOutputs>;
   static constexpr int kGradients = ScorerOf::kGradients;
   static constexpr int kHessian = ScorerOf::kHessian, kCount = ScorerOf::kCount;
-  static constexpr int kBits = 30;  // of sums
+  static constexpr int kBits = 30;  // largest number of bits of sums: they are 32-bit integers
 
   Rounded(int64_t n_rows, bool counts_rows, bool wide)
       : counts_rows_(counts_rows),
@@ -77,7 +78,7 @@ class Rounded {
       largest_hessian = largest_in(means_, team, wide_);
     }
     scale_ = scale(gradients, largest_gradient, n_lanes, of.times, team);
-    // Whole numbers as they are, if their sums are not too large.
+    // Hessians that count rows are whole numbers already, unless their sum is too large.
     const bool whole = counts_rows_ && of.times.total <= std::ldexp(1.0, kBits);
     hessian_scale_ = whole ? 0 : scale(hessians, largest_hessian, 1, of.times, team);
     total_ = {};
@@ -86,18 +87,19 @@ class Rounded {
     if (any()) round(gradients, hessians, n_lanes, of, team);
   }
 
-  // Whether any row has a gradient and a hessian.
+  // Whether any row has a gradient and a hessian other than 0.
   bool any() const { return scale_ != kNoScale && hessian_scale_ != kNoScale; }
   int scale() const { return scale_; }
   int hessian_scale() const { return hessian_scale_; }
-  const std::vector<Sum>& rows() const { return rows_; }  // 0 of those that were not drawn
-  // Those that were drawn, and then the others.
+  const std::vector<Sum>& rows() const { return rows_; }  // 0 for rows that were not drawn
+  // The rows that were drawn, then the other rows.
   const std::vector<int32_t>& order() const { return order_; }
   int64_t n_drawn() const { return n_drawn_; }
   const Sum& total() const { return total_; }
 
-  // A bound of what the leaves of any tree score in all, each of which has so much weight at least:
-  // not more than each row for itself, or than all gradients in one leaf.
+  // Upper bound of the total score of the leaves of any tree, if each leaf has at least
+  // `least_weight`. It is the smaller one of two bounds: the score of a tree with a leaf for each
+  // row, and the score of a leaf with all gradients at their limit.
   double most_score(const Multiplicity& times, double least_weight, Team& team) const {
     double most = 0;
     if (steepest_ > 0) {
@@ -113,36 +115,38 @@ class Rounded {
       });
       most = std::ldexp(most, exponent - kDigits);
     }
-    // Rows without a hessian have no score for themselves.
+    // Rows with a hessian of 0 have no score of their own; a bound of their part is added.
     if (flat_ > 0) most = 2 * (most + flat_ * flat_ / least_weight);
     const double together = std::ldexp(1.0, 2 * kBits) * kGradients / least_weight;
     return most > 0 ? std::min(most, together) : 1;
   }
 
  private:
-  static constexpr int64_t kBlock = 256;  // rows, whose numbers stay near
+  static constexpr int64_t kBlock = 256;  // rows of a block, which stays in the cache; not tuned
 
   int64_t n_rows() const { return static_cast<int64_t>(rows_.size()); }
 
   void find_drawn(const std::vector<uint8_t>& is_drawn, Team& team) {
-    if (is_drawn.empty()) return;  // all are, as in the rounds before
+    if (is_drawn.empty()) return;  // all rows are drawn, as in all rounds before
     const auto n_in = [&](int64_t first, int64_t last) {
       return std::accumulate(is_drawn.begin() + first, is_drawn.begin() + last, int64_t{0});
     };
     n_drawn_ = n_in(0, n_rows());
-    found_.resize(n_rows());
+    partitioned_.resize(n_rows());
     team.ranges(n_rows(), kFewRows, [&](int64_t first, int64_t last) {
-      int32_t* found = found_.data() + first;
+      int32_t* rows = partitioned_.data() + first;
       int64_t n = 0, others = last - first;
-      for (int64_t i = first; i < last; ++i) {  // without a branch that nothing can foresee
+      // Each row is written to both ends, and one of the ends moves: a branch on random draws
+      // would be predicted wrongly half of the time.
+      for (int64_t i = first; i < last; ++i) {
         const bool drawn = is_drawn[i] != 0;
-        found[n] = found[others - 1] = static_cast<int32_t>(i);
+        rows[n] = rows[others - 1] = static_cast<int32_t>(i);
         n += drawn;
         others -= !drawn;
       }
       const int64_t n_before = n_in(0, first);
-      std::copy_n(found, n, order_.begin() + n_before);
-      std::copy(found + n, found + last - first, order_.begin() + n_drawn_ + first - n_before);
+      std::copy_n(rows, n, order_.begin() + n_before);
+      std::copy(rows + n, rows + last - first, order_.begin() + n_drawn_ + first - n_before);
     });
   }
 
@@ -191,8 +195,8 @@ class Rounded {
     return size.scale(sums, times, kBits);
   }
 
-  // What rounding of some rows finds.
-  struct Found {
+  // Statistics of a range of rows; see the members of the same names.
+  struct RangeStatistics {
     Sum total;
     float steepest = 0;
     double flat = 0;
@@ -202,21 +206,22 @@ class Rounded {
              Team& team) {
     std::mutex merging;
     team.ranges(n_rows(), kFewRows, [&](int64_t first, int64_t last) {
-      Found found;
+      RangeStatistics range;
       simd::with_vectors(wide_, [&]() MDDF_INLINED {
         for (int64_t begin = first; begin < last; begin += kBlock)
           round_block(gradients + begin * n_lanes, hessians + begin, n_lanes, of, begin,
-                      std::min(kBlock, last - begin), found);
+                      std::min(kBlock, last - begin), range);
       });
       std::lock_guard<std::mutex> lock(merging);
-      total_.add(found.total);
-      steepest_ = std::max(steepest_, found.steepest);
-      flat_ += found.flat;
+      total_.add(range.total);
+      steepest_ = std::max(steepest_, range.steepest);
+      flat_ += range.flat;
     });
   }
 
   MDDF_INLINE void round_block(const double* gradients, const double* hessians, int n_lanes,
-                               const Gradients& of, int64_t begin, int64_t n, Found& found) {
+                               const Gradients& of, int64_t begin, int64_t n,
+                               RangeStatistics& range) {
     const double unit = std::ldexp(1.0, scale_), hessian_unit = std::ldexp(1.0, hessian_scale_);
     double count[kBlock], squares[kBlock];
     int32_t numbers[kWidth][kBlock];
@@ -247,12 +252,12 @@ class Rounded {
       for (int j = 0; j < kWidth; ++j)
         rows_[begin + i].of[j] = ScorerOf::uses(j) ? numbers[j][i] : 0;
     for (int j = 0; j < kWidth; ++j)
-      for (int64_t i = 0; i < n && ScorerOf::uses(j); ++i) found.total.of[j] += numbers[j][i];
+      for (int64_t i = 0; i < n && ScorerOf::uses(j); ++i) range.total.of[j] += numbers[j][i];
     for (int64_t i = 0; i < n; ++i)
-      found.steepest = quotient[i] > found.steepest ? quotient[i] : found.steepest;
+      range.steepest = quotient[i] > range.steepest ? quotient[i] : range.steepest;
     for (int64_t i = 0; i < n && n_flat > 0; ++i)
       for (int j = 0; j < n_lanes && numbers[kHessian][i] == 0; ++j)
-        found.flat += std::fabs(numbers[j][i]);
+        range.flat += std::fabs(numbers[j][i]);
   }
 
   double whole_sum(const Multiplicity& times, float unit, int64_t first, int64_t last) const {
@@ -274,13 +279,13 @@ class Rounded {
   bool counts_rows_;  // hessians are 1 for each row
   bool wide_;
   std::vector<Sum> rows_;
-  std::vector<int32_t> order_, found_;
+  std::vector<int32_t> order_, partitioned_;
   int64_t n_drawn_;
   std::vector<double> projected_, means_;
   int scale_ = kNoScale, hessian_scale_ = kNoScale;
   Sum total_;
-  // Of each row the sum of the squares of its gradients, over its hessian; the largest of them; and
-  // the sum of the gradients of rows whose hessian is 0.
+  // For each row, the sum of its squared gradients divided by its hessian; the largest of these
+  // quotients; and the sum of the absolute gradients of rows whose hessian is 0.
   std::vector<float> squares_;
   float steepest_ = 0;
   double flat_ = 0;

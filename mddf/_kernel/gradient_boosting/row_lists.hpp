@@ -1,4 +1,4 @@
-// The rows of a tree's leaves, as numbers in the table, and their gradients, as neighbours.
+// Rows of the leaves of a tree and their gradients. The rows of a leaf are adjacent.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace mddf::gradient {
 template <int kWidth>
 class RowLists {
  public:
-  // The first n rows of an order. `numbers`: which row of the table each row is.
+  // Begins with the first n rows of an order. `numbers` has the row of the table of each row.
   void begin(const std::vector<int32_t>& order, int64_t n,
              const std::vector<Sums<kWidth>>& gradients, const std::vector<int32_t>& numbers,
              Team& team) {
@@ -33,8 +33,9 @@ class RowLists {
     return {rows_.data() + first, gradients_.data() + first, last - first};
   }
 
-  // Puts those of rows [first, last) in front that stay left, all in their order, and returns where
-  // the others begin. `right` says of each code where it goes.
+  // Partitions rows [first, last) into rows that go left and rows that go right, both in their
+  // order; returns the position of the first row that goes right. `right` has a flag for each
+  // code.
   int64_t divide(int64_t first, int64_t last, const uint8_t* codes, const uint8_t* right,
                  Team& team) {
     struct Part {
@@ -67,8 +68,8 @@ class RowLists {
   }
 
  private:
-  // Of rows [first, last), leaves those in front that stay left, and puts the others aside: where
-  // nobody else does.
+  // Moves the rows of [first, last) that go left to the front, and copies the others to the same
+  // range of `rows_aside_`, which no other thread writes.
   int64_t divide_part(int64_t first, int64_t last, const uint8_t* codes, const uint8_t* right) {
     int64_t at = first, aside = first;
     for (int64_t k = first; k < last; ++k) {

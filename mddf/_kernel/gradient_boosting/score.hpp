@@ -1,9 +1,9 @@
-// What splits are worth.
+// Scores of splits.
 //
-// Gradients and hessians are whole numbers of 32 bits, and so are their sums: these depend on
-// neither the order of the rows nor the number of threads. Places to split a column are compared in
-// single precision (`Compared`); what the best one improves is computed in double precision, and
-// rounded, so that nothing is split for the sake of rounding.
+// Gradients, hessians and their sums are whole numbers of 32 bits. Sums therefore depend neither
+// on the order of the rows nor on the number of threads. The splits of a column are compared in
+// single precision (`Compared`). The gain of the best split is computed in double precision and
+// rounded, so that a rounding error is never taken for a gain.
 #pragma once
 
 #include <cmath>
@@ -13,8 +13,8 @@
 
 namespace mddf::gradient {
 
-// Sums over rows: gradients, from the front; the last number is the hessian, and where rows have to
-// be counted beside it, the one before it is their number.
+// Sums over rows. The first numbers are gradients, the last number is the hessian. If rows are
+// counted in addition to the hessian (`kCounted`), the number before the last is their count.
 template <int kWidth>
 struct alignas(kWidth * sizeof(int32_t)) Sums {
   int32_t of[kWidth] = {};
@@ -32,21 +32,21 @@ struct alignas(kWidth * sizeof(int32_t)) Sums {
   }
 };
 
-// Limits of a leaf's value, in units of gradient over hessian.
+// Limits of the value of a leaf by monotonic constraints, in units of gradient over hessian.
 struct Limits {
   double least = -HUGE_VAL, most = HUGE_VAL;
   double clip(double value) const { return value < least ? least : value > most ? most : value; }
 };
 
-// A leaf whose splits are searched.
+// A leaf while its splits are searched.
 template <int kWidth>
 struct Leaf {
   Sums<kWidth> sum;
-  double before;  // its part of the score
+  double before;  // its score without a split
   Limits limits;
 };
 
-// How sums become scores, in one round.
+// Conversion of sums to scores in one round.
 template <int kWidth, bool kCounted, int kOutputs = kWidth - 1 - kCounted>
 struct Scorer {
   static constexpr int kGradients = kOutputs;
@@ -54,13 +54,13 @@ struct Scorer {
 
   double l2;        // in units of the hessian
   double rounding;  // 1.5 2^52 times the unit of scores
-  double unit;      // of scores that are compared as whole numbers: below 2^30 in all leaves
+  double unit;      // factor of scores that are compared as whole numbers, below 2^30 in total
   int32_t least_hessian, least_count;
-  bool monotonic = false;  // some column is
+  bool monotonic = false;  // whether any column has a monotonic constraint
 
   using Sum = Sums<kWidth>;
 
-  // Whether there is anything in a place of the sums.
+  // Whether a position of the sums is used.
   static constexpr bool uses(int place) { return place < kGradients || place >= kCount; }
 
   static double squares(const Sum& sum) {
@@ -68,21 +68,20 @@ struct Scorer {
     for (int j = 0; j < kGradients; ++j) squares += static_cast<double>(sum.of[j]) * sum.of[j];
     return squares;
   }
-  // What a leaf that is not split has: its part of the score.
+  // Score of a leaf that is not split.
   double of_leaf(const Sum& sum) const {
     const double weight = sum.of[kHessian] + l2;
     return weight > 0 ? squares(sum) / weight : 0;
   }
   double rounded(double score) const { return (score + rounding) - rounding; }
 
-  // Whether both sides have enough.
+  // Whether both sides of a split have enough rows and hessian.
   bool allowed(const Sum& left, const Sum& all) const {
     const int32_t hessian = left.of[kHessian], count = left.of[kCount];
     return (hessian >= least_hessian) & (all.of[kHessian] - hessian >= least_hessian) &
            (count >= least_count) & (all.of[kCount] - count >= least_count);
   }
-  // By how much a split improves a leaf; 0 where it leaves too little on a side: the leaf then
-  // stays as it is.
+  // Gain of a split of a leaf. It is 0 if a side has too few rows: the leaf then stays undivided.
   double improvement(const Sum& left, const Leaf<kWidth>& leaf, int sign) const {
     if (!allowed(left, leaf.sum)) return 0;
     if (monotonic) return bounded(left, leaf, sign);
@@ -93,11 +92,12 @@ struct Scorer {
     const double weight = sum.of[kHessian] + l2;
     return weight > 0 ? sum.of[0] / weight : 0;
   }
-  // The part of a leaf's score if its value is this one.
+  // Score of a leaf with a given value.
   double score_at(const Sum& sum, double value) const {
     return 2 * value * sum.of[0] - (sum.of[kHessian] + l2) * value * value;
   }
-  // Of one gradient, with values within limits that do not fall (sign 1) or rise (-1) to the right.
+  // Gain under monotonic constraints: values are within limits, and do not decrease (sign 1) or
+  // increase (sign -1) to the right.
   double bounded(const Sum& left, const Leaf<kWidth>& leaf, int sign) const {
     const Sum right = leaf.sum.without(left);
     const double at_left = leaf.limits.clip(value(left)), at_right = leaf.limits.clip(value(right));
@@ -105,7 +105,7 @@ struct Scorer {
     const double before = score_at(leaf.sum, leaf.limits.clip(value(leaf.sum)));
     return rounded((score_at(left, at_left) + score_at(right, at_right)) - before);
   }
-  // Whether a leaf is split at all.
+  // Whether a leaf may be split.
   bool splits(const Sum& left, const Sum& all, const Limits& limits, int sign) const {
     if (!allowed(left, all)) return false;
     if (!monotonic) return true;

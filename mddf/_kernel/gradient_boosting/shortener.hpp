@@ -1,4 +1,4 @@
-// Shortens the steps of leaves by which the loss of training rows would rise.
+// Shortens leaf values that would increase the loss of training rows.
 #pragma once
 
 #include <algorithm>
@@ -13,29 +13,29 @@
 
 namespace mddf::gradient {
 
-// The rows that a tree was grown on: what is known of them, and their raw predictions before it.
+// Rows that a tree was grown on, with their raw predictions before the tree.
 struct TrainingRows {
   const std::vector<double>& raw;
   const std::vector<double>& y;
-  Multiplicity times;                    // of whole weights
-  const double* real_weights;            // of others, or null
-  const std::vector<uint8_t>& is_drawn;  // which rows the tree was grown on; empty for all
+  Multiplicity times;                    // whole weights
+  const double* real_weights;            // other weights, or null
+  const std::vector<uint8_t>& is_drawn;  // rows that the tree was grown on; empty for all rows
   int width;
 };
 
-// Halves values of leaves until the loss of the leaf's rows does not rise. Losses are convex: along
-// a direction in which the loss falls, some step is short enough.
+// Halves leaf values until they do not increase the loss of the rows of the leaf. Losses are
+// convex: in a direction in which the loss decreases, some step is short enough.
 class Shortener {
  public:
-  // `is_open`: the leaves whose loss may rise. With `together`, all leaves are shortened alike,
-  // which keeps their order.
-  Shortener(const LossOf& loss, const TrainingRows& rows, const Grown& tree,
+  // `is_open` marks the leaves whose loss may increase. With `together`, all leaves are multiplied
+  // by the same factor, which keeps monotonic constraints.
+  Shortener(const LossFunction& loss, const TrainingRows& rows, const Grown& tree,
             std::vector<uint8_t> is_open, bool together)
       : loss_(loss), rows_(rows), tree_(tree), is_open_(std::move(is_open)), together_(together) {
     if (together_) std::fill(is_open_.begin(), is_open_.end(), uint8_t{1});
   }
 
-  // The first time, values are multiplied by `first_factor`, a power of 1/2.
+  // The first step multiplies values by `first_factor`, a power of 1/2, and later steps by 1/2.
   void shorten(std::vector<double>& values, double first_factor, Team& team) {
     find_rows();
     for (int halving = 0; !chosen_.empty(); ++halving) {
@@ -44,7 +44,7 @@ class Shortener {
       std::vector<double> change = changes(values, team);
       if (together_) {
         double sum = 0;
-        for (const double of_leaf : change) sum += of_leaf;  // of whole numbers: exact
+        for (const double of_leaf : change) sum += of_leaf;  // whole numbers: the sum is exact
         std::fill(change.begin(), change.end(), sum);
       }
       for (size_t leaf = 0; leaf < is_open_.size(); ++leaf) {
@@ -58,7 +58,7 @@ class Shortener {
   }
 
  private:
-  // Steps are bounded, so that less than some twenty are ever needed.
+  // Steps are bounded (`steps.hpp`), so that about 20 halvings suffice. After 60 the value is 0.
   static constexpr int kMostHalvings = 60;
 
   void find_rows() {
@@ -73,8 +73,8 @@ class Shortener {
     chosen_.erase(std::remove_if(chosen_.begin(), chosen_.end(), is_closed), chosen_.end());
   }
 
-  // By how much the loss of each leaf rises, in some unit: whole numbers, whose sums depend on
-  // neither the order of the rows nor the number of threads.
+  // Increase of the loss of each leaf, in units of a power of two. Sums of whole numbers depend
+  // neither on the order of the rows nor on the number of threads.
   std::vector<double> changes(const std::vector<double>& values, Team& team) const {
     const auto n = static_cast<int64_t>(chosen_.size());
     std::vector<double> change(n);
@@ -93,7 +93,7 @@ class Shortener {
 
   void of_rows(const std::vector<double>& values, int64_t first, int64_t last, double* out) const {
     const int width = rows_.width;
-    const int64_t together = std::max<int64_t>(1, LossOf::kMostRows / width);
+    const int64_t together = std::max<int64_t>(1, LossFunction::kMostRows / width);
     std::vector<double> y(together), raw(together * width), moved(together * width);
     std::vector<double> before(together), after(together);
     for (int64_t begin = first; begin < last; begin += together) {
@@ -116,12 +116,12 @@ class Shortener {
     }
   }
 
-  const LossOf& loss_;
+  const LossFunction& loss_;
   const TrainingRows& rows_;
   const Grown& tree_;
   std::vector<uint8_t> is_open_;
   bool together_;
-  std::vector<int64_t> chosen_;  // rows of leaves that are open
+  std::vector<int64_t> chosen_;  // rows of the open leaves
 };
 
 }  // namespace mddf::gradient

@@ -1,14 +1,15 @@
-// How far the value of a leaf may go in one round.
+// Limits of the value that a leaf gets in one round.
 //
-// Newton's step G / H of a leaf, with G the sum of the negative gradients and H that of the second
-// derivatives of its rows, is right where the curvature stays as it is along the step. That of
-// losses with an exponential changes by a factor of up to e^v along a step v, so that their Newton
-// steps can overshoot by any factor. Three things hold them:
+// The Newton step of a leaf is G / H, where G and H are the sums of the negative gradients and the
+// second derivatives of its rows. It is exact if the curvature is constant along the step. The
+// curvature of losses with an exponential changes by a factor of up to e^v along a step v, so that
+// their Newton steps can be too long by any factor. Three limits prevent that:
 //
-// - a floor of the curvature, so that a step is finite (`kLeastCurvature`);
-// - a bound: a step x beyond `free_step` grows with its logarithm only. Steps within are unchanged;
-// - whether the loss of the leaf's rows can have risen is read from G, H and the step alone
-//   (`cannot_rise`). Where it can, the rows are looked at and the step is halved (`Shortener`).
+// - The curvature has a least value, so that a step is finite (`kLeastCurvature`).
+// - A step x longer than `free_step` is replaced by one that grows with log(x). Shorter steps are
+//   unchanged.
+// - `cannot_rise` decides from G, H and the step whether the loss of the rows of the leaf can have
+//   risen. If it can, the loss of the rows is computed and the step is halved (`Shortener`).
 #pragma once
 
 #include <algorithm>
@@ -20,12 +21,15 @@
 
 namespace mddf::gradient {
 
-// Newton steps up to this size are taken as they are. The best step of a leaf of Poisson's or the
-// gamma loss is log(1 + x) for a Newton step x that overshoots, which 1 + log(x) follows from 1 on.
-// Pure leaves of the logistic losses have no best step, and usual fits take steps of several units
-// (1 / p of a leaf of one class with probability p). LogitBoost cuts them at 4. From 8 on, fits at
-// the default rate and penalty keep their bits, and those without a penalty at a rate of 0.3 are
-// about as good as with 4.
+// Newton steps up to this size are unchanged.
+//
+// The best step of a leaf with the Poisson or gamma loss is log(1 + x) for a Newton step x that is
+// too long. From 1 on, 1 + log(x) is close to it.
+//
+// A leaf of a single class has no best step with the logistic loss, and usual fits take steps of
+// several units (1 / p if the class has the probability p). LogitBoost limits steps to 4. A limit
+// of 8 or more does not change fits at the default learning rate and penalty. Fits without a
+// penalty at a learning rate of 0.3 are about as good with 8 as with 4.
 inline double free_step(Loss loss) {
   switch (loss) {
     case Loss::kPoisson:
@@ -39,11 +43,11 @@ inline double free_step(Loss loss) {
   }
 }
 
-// The least sum of second derivatives of a leaf, as a share of its gradient. Sums have about 50
-// bits, so that less is not told from 0.
+// Least sum of second derivatives of a leaf, as a share of its gradient. Sums have about 50 bits,
+// so that smaller sums are mostly rounding errors.
 constexpr double kLeastCurvature = 0x1p-40;
 
-// The step of a leaf, or of one of its outputs, before the learning rate.
+// Step of a leaf (or of one of its outputs) before it is multiplied by the learning rate.
 inline double newton_step(Loss loss, double gradient, double hessian, double l2) {
   const double free = free_step(loss);
   double weight = hessian + l2;
@@ -54,23 +58,24 @@ inline double newton_step(Loss loss, double gradient, double hessian, double l2)
   return std::copysign(free * (1 + logarithm(size / free)), step);
 }
 
-// What steps are multiplied by. In leaves of one class, or of zeros, losses with exponentials fall
-// however long a step is; of the rows that were not drawn they would rise without limit. Twice
-// Newton's step is too far at any curvature.
+// Factor of the steps: the learning rate, at most 2 for losses with exponentials. In leaves of a
+// single class, or of zero targets, these losses decrease however long a step is, while the loss
+// of rows that were not drawn would increase without limit. Twice the Newton step is too long at
+// any curvature.
 inline double step_rate(Loss loss, double learning_rate) {
   const bool falls_forever = Options::needs_exponential(loss) || loss == Loss::kSoftmax;
   return falls_forever ? std::min(learning_rate, 2.0) : learning_rate;
 }
 
-// (e^x - 1 - x) / x^2 for x above 0: by how much more than at a constant curvature of 1 a loss
-// rises along a step x, over x^2, whose curvature grows by e^x.
+// (e^x - 1 - x) / x^2 for x > 0. Along a step x, a loss with curvature e^t at t rises by this
+// number times x^2 above its tangent; with a constant curvature of 1 the number is 1/2.
 inline double excess(double x) {
   if (x < 1e-3) return 0.5 + x / 6 + x * x / 24;
   return (exponential(std::min(x, 500.0)) - 1 - x) / (x * x);
 }
 
-// Whether the loss of the rows of a leaf is not higher after it gets these values, for certain.
-// `gradient` and `hessian`: sums over the rows of each of the `width` outputs.
+// Whether it is certain that the values do not increase the loss of the rows of a leaf. `gradient`
+// and `hessian` have the sums over the rows for each of the `width` outputs.
 inline bool cannot_rise(Loss loss, const double* gradient, const double* hessian,
                         const double* value, int width, double learning_rate) {
   if (loss == Loss::kAbsolute || loss == Loss::kQuantile) return learning_rate <= 1;
@@ -84,9 +89,9 @@ inline bool cannot_rise(Loss loss, const double* gradient, const double* hessian
   if (descent < 0) return false;
   switch (loss) {
     case Loss::kSquared:
-    case Loss::kHuber:  // whose hessians are those of parabolas that are never below the loss
+    case Loss::kHuber:  // its hessians belong to parabolas that are never below the loss
       return curvature <= 2 * descent;
-    case Loss::kPoisson:  // whose curvature falls where the raw prediction does
+    case Loss::kPoisson:  // its curvature decreases with the raw prediction
       if (value[0] <= 0) return curvature <= 2 * descent;
       break;
     case Loss::kGamma:
@@ -95,8 +100,8 @@ inline bool cannot_rise(Loss loss, const double* gradient, const double* hessian
     default:
       break;
   }
-  // Of several classes, the variance of the values by the probabilities p is at most twice the sum
-  // of p (1 - p) value^2, and the curvature grows by their range.
+  // The curvature of softmax along the step is the variance of the values under the probabilities
+  // p, which is at most twice the sum of p (1 - p) value^2. It grows with the range of the values.
   if (loss == Loss::kSoftmax) curvature *= 2;
   return curvature * excess(most - least) <= descent;
 }

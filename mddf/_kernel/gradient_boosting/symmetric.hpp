@@ -1,7 +1,7 @@
-// Growing symmetric trees: all leaves of a level are split alike.
+// Grows symmetric trees: all leaves of a level have the same split.
 //
-// A leaf of which the level's split would leave too little on one side stays as it is. Leaves are
-// so never empty, and there are at most as many as rows.
+// A leaf stays undivided if the split of the level would leave too few rows on one side. Leaves
+// are therefore never empty, and there are at most as many leaves as rows.
 #pragma once
 
 #include <algorithm>
@@ -56,8 +56,8 @@ class SymmetricGrower {
   }
 
  private:
-  // Whether rows are walked: each row of each level costs about as much as counting fourteen rows,
-  // or comparing seven bins of a leaf.
+  // Whether to walk the rows instead of counting histograms. Walking a row costs about as much as
+  // counting 14 rows, or as comparing seven bins of a leaf. These are rough figures.
   bool walks() const {
     const int64_t n = columns_.n_rows();
     if (n > kMostWalked || options_.counting == Counting::kHistograms) return false;
@@ -82,13 +82,13 @@ class SymmetricGrower {
     n_slots_ = 1;
   }
 
-  // Puts the categories in order of those columns that are drawn for the first time.
+  // Sorts the categories of columns that are drawn for the first time in this tree.
   void order(const RoundOf& round, const std::vector<int>& drawn, Team& team) {
-    std::vector<int> others;
+    std::vector<int> unsorted;
     for (const int c : drawn)
-      if (columns_[c].categorical && !std::exchange(is_ordered_[c], 1)) others.push_back(c);
-    team.each(static_cast<int64_t>(others.size()), [&](int64_t i) {
-      const int c = others[i];
+      if (columns_[c].categorical && !std::exchange(is_ordered_[c], 1)) unsorted.push_back(c);
+    team.each(static_cast<int64_t>(unsorted.size()), [&](int64_t i) {
+      const int c = unsorted[i];
       const Column& column = columns_[c];
       std::vector<Sum> cells(column.n_cells());
       for (int64_t k = 0; k < round.n_drawn; ++k) {
@@ -101,8 +101,8 @@ class SymmetricGrower {
     });
   }
 
-  // The split of a level that improves most. Scores are whole numbers of the round's units, but
-  // under constraints, where they are rounded to others: sums over leaves are exact.
+  // The split of a level with the largest total gain. Gains of leaves are rounded to whole numbers
+  // (under monotonic constraints to multiples of a unit), so that their sums are exact.
   Split search(const RoundOf& round, const std::vector<int>& drawn,
                const std::vector<uint16_t>& leaf_of, Team& team) {
     if (round.scorer.monotonic) {
@@ -136,14 +136,14 @@ class SymmetricGrower {
     });
   }
 
-  static Split best_of(const std::vector<Split>& found) {
+  static Split best_of(const std::vector<Split>& splits) {
     Split best;
-    for (const Split& split : found)
+    for (const Split& split : splits)
       if (split.found() && split.score > best.score) best = split;
     return best;
   }
 
-  // What a split improves in all leaves.
+  // Total gain of a split over all leaves.
   double improvement(const ScorerOf& scorer, const Split& split,
                      const std::vector<Sum>& lefts) const {
     double sum = 0;
@@ -152,16 +152,16 @@ class SymmetricGrower {
     return sum;
   }
 
-  // -- by walking
+  // -- search by walking the rows
 
   Split search_by_walk(const RoundOf& round, const std::vector<int>& drawn,
                        const std::vector<uint16_t>& leaf_of, Team& team) {
-    std::vector<Split> found(drawn.size());
+    std::vector<Split> splits(drawn.size());
     team.each(static_cast<int64_t>(drawn.size()), [&](int64_t i) {
       simd::with_vectors(options_.wide(),
-                         [&]() MDDF_INLINED { found[i] = walk_column(round, drawn[i], leaf_of); });
+                         [&]() MDDF_INLINED { splits[i] = walk_column(round, drawn[i], leaf_of); });
     });
-    return best_of(found);
+    return best_of(splits);
   }
 
   MDDF_INLINE Split walk_column(const RoundOf& round, int c,
@@ -178,8 +178,8 @@ class SymmetricGrower {
         for (int64_t k = order.n_present; k < columns_.n_rows(); ++k)
           walked[leaf_of[order.rows[k]]].left.add(round.gradients[order.rows[k]]);
         for (size_t l = 0; l < leaves_.size(); ++l) {
-          walked[l].found = static_cast<int32_t>(compared_[l].improvement(walked[l].left));
-          score += walked[l].found;
+          walked[l].gain = static_cast<int32_t>(compared_[l].improvement(walked[l].left));
+          score += walked[l].gain;
         }
         if (score > highest) {
           highest = score;
@@ -193,7 +193,7 @@ class SymmetricGrower {
     return best;
   }
 
-  // Sums on the left of a split, of each leaf.
+  // Sums on the left of a split, for each leaf.
   std::vector<Sum> walk_left(const RoundOf& round, const Split& split,
                              const std::vector<uint16_t>& leaf_of) const {
     std::vector<Sum> sums(2 * leaves_.size());
@@ -205,7 +205,7 @@ class SymmetricGrower {
     return sums;
   }
 
-  // Where in the order of the search a row's code is.
+  // Position of the code of a row in the order of the search.
   int place_of(int c, int64_t row) const {
     const uint8_t code = columns_[c].codes[columns_.rows()[row]];
     if (orders_[c].empty()) return code;
@@ -213,14 +213,14 @@ class SymmetricGrower {
     return static_cast<int>(at - orders_[c].begin());
   }
 
-  // -- by histograms
+  // -- search by histograms
 
   Sum* histogram(int slot) { return cells_.data() + slot * columns_.n_cells(); }
   LeafRows<kWidth> rows_of(int leaf) const { return lists_.of(start_[leaf], start_[leaf + 1]); }
 
   const Sum* cells_of(size_t leaf, int c) { return histogram(slot_of_[leaf]) + columns_[c].offset; }
 
-  // Calls search_column(c, order, best) for the columns that are drawn.
+  // Calls search_column(c, order, best) for the drawn columns.
   template <class SearchColumn>
   Split search_by_histograms(const std::vector<int>& drawn, Team& team,
                              const SearchColumn& search_column) {
@@ -228,9 +228,9 @@ class SymmetricGrower {
     const std::vector<int>& columns = draws_.are_few() ? drawn : draws_.all();
     const auto n_columns = static_cast<int64_t>(columns.size());
     const int n_groups = column_ranges(team, static_cast<int>(n_columns));
-    std::vector<uint8_t> wanted(columns_.count());
-    for (const int c : drawn) wanted[c] = 1;
-    std::vector<Split> found(n_groups);
+    std::vector<uint8_t> is_drawn(columns_.count());
+    for (const int c : drawn) is_drawn[c] = 1;
+    std::vector<Split> splits(n_groups);
     team.each(n_groups, [&](int64_t group) {
       const Chosen chosen{columns.data() + n_columns * group / n_groups,
                           columns.data() + n_columns * (group + 1) / n_groups};
@@ -241,12 +241,12 @@ class SymmetricGrower {
           take_away(columns_, chosen, counted, histogram(slot_of_[pair.sibling]));
       }
       for (const int c : chosen)
-        if (wanted[c]) search_column(c, order_of(c), found[group]);
+        if (is_drawn[c]) search_column(c, order_of(c), splits[group]);
     });
-    return best_of(found);
+    return best_of(splits);
   }
 
-  // Sums on the left of a split, of each leaf.
+  // Sums on the left of a split, for each leaf.
   std::vector<Sum> count_left(const Split& split) {
     const int c = split.column;
     std::vector<Sum> sums;
@@ -256,8 +256,9 @@ class SymmetricGrower {
     return sums;
   }
 
-  // Divides the rows of the leaves that are split; of both parts, the one of fewer rows is counted
-  // next, and the other is what is left. If few columns are drawn, all leaves are counted.
+  // Divides the rows of the leaves that are split. At the next level, the child with fewer rows is
+  // counted, and the histogram of the other child is a difference. If few columns are drawn, the
+  // rows of all leaves are counted instead.
   void divide_rows(const Split& split, const std::vector<uint8_t>& is_split, Team& team) {
     const uint8_t* codes = columns_[split.column].codes;
     std::vector<int64_t> middle(is_split.size());
@@ -265,7 +266,7 @@ class SymmetricGrower {
     const auto divide = [&](int64_t l, Team& workers) {
       middle[l] = lists_.divide(start_[l], start_[l + 1], codes, split.right.data(), workers);
     };
-    // Of large leaves each thread divides a part.
+    // All threads divide large leaves together, and small leaves one by one.
     const auto is_large = [&](int64_t l) {
       return 2 * team.n_threads() * (start_[l + 1] - start_[l]) > lists_.size();
     };
@@ -300,7 +301,7 @@ class SymmetricGrower {
     for (int leaf = 0; leaf < n_slots_; ++leaf) to_count_.push_back({leaf, -1});
   }
 
-  // The leaf of each row, drawn or not.
+  // Finds the leaf of each row, drawn or not.
   void find_leaves(Grown& tree, Team& team) const {
     tree.leaf_of.resize(columns_.n_rows());
     team.ranges(columns_.n_rows(), kFewRows, [&](int64_t first, int64_t last) {
@@ -310,10 +311,10 @@ class SymmetricGrower {
     });
   }
 
-  // -- by both
+  // -- both methods
 
-  // Splits the leaves that the split leaves enough on both sides of. Of the last level, nobody asks
-  // for the rows of the leaves.
+  // Splits the leaves that keep enough rows on both sides. The rows of the leaves are not needed
+  // after the last level.
   void divide(const RoundOf& round, Split& split, const std::vector<Sum>& lefts, bool is_last,
               Grown& tree, Team& team) {
     const Column& column = columns_[split.column];
@@ -364,13 +365,14 @@ class SymmetricGrower {
   const Columns& columns_;
   const Options& options_;
   ColumnDraws draws_;
-  std::vector<std::vector<uint8_t>> orders_;  // of categories, in this tree
-  std::vector<uint8_t> is_ordered_;           // which columns are
+  std::vector<std::vector<uint8_t>> orders_;  // order of the categories of each column in this tree
+  std::vector<uint8_t> is_ordered_;           // whether `orders_` has the column
   std::vector<Leaf<kWidth>> leaves_;
   std::vector<Compared<kWidth, kCounted, kOutputs>> compared_;
-  std::unique_ptr<Walks> walks_;  // or:
+  // Null if splits are searched by histograms, which need the members below.
+  std::unique_ptr<Walks> walks_;
   RowLists<kWidth> lists_;
-  std::vector<int64_t> start_;  // of each leaf's rows
+  std::vector<int64_t> start_;  // first row of each leaf in `lists_`
   std::vector<Sum> cells_;
   std::vector<int> slot_of_;
   std::vector<Counted> to_count_;

@@ -15,14 +15,13 @@
 
 namespace mddf::gradient {
 
-// Does pieces of work that do not depend on each other: one after the other, and with those threads
-// that help.
+// Runs independent pieces of work on the calling thread and on threads that have called `help`.
 class Team {
  public:
   explicit Team(int n_threads = 1) : n_threads_(n_threads), shares_(n_threads) {}
   Team(const Team&) = delete;
 
-  // How many threads work, if all helpers come.
+  // Number of threads, if all helpers have joined.
   int n_threads() const { return n_threads_; }
 
   // Calls work(i) for all i below n.
@@ -32,26 +31,27 @@ class Team {
       for (int64_t i = 0; i < n; ++i) work(i);
       return;
     }
-    run(n, [](void* given, int64_t i) { (*static_cast<Work*>(given))(i); }, &work);
+    run(n, [](void* data, int64_t i) { (*static_cast<Work*>(data))(i); }, &work);
   }
 
-  // How many ranges [0, n) is cut into: one for each thread, if these are not short.
+  // Number of ranges that [0, n) is cut into: one for each thread, but each has at least `least`
+  // entries.
   int64_t n_ranges(int64_t n, int64_t least) const {
     return n < 2 * least ? 1 : std::min<int64_t>(n_threads_, n / least);
   }
-  // Calls work(first, last) for each of them.
+  // Calls work(first, last) for each range.
   template <class Work>
   void ranges(int64_t n, int64_t least, Work work) {
     const int64_t n_ranges = this->n_ranges(n, least);
     each(n_ranges, [&](int64_t i) { work(n * i / n_ranges, n * (i + 1) / n_ranges); });
   }
 
-  // Helps until the team is closed, and returns how many pieces it did. Of another thread.
+  // Works on pieces until the team is closed, and returns their number. Called by other threads.
   int64_t help(Interrupt& interrupt) {
-    uint64_t seen = 0;
+    uint64_t last_posted = 0;
     int64_t n_done = 0;
     const int number = ++n_joined_ % n_threads_;
-    const auto posted = [&] { return posted_ != seen; };
+    const auto posted = [&] { return posted_ != last_posted; };
     Clock::time_point next_look = Clock::now() + kPatience;
     while (true) {
       if (!spin(posted)) {
@@ -60,12 +60,12 @@ class Team {
         changed_.wait_for(lock, kPatience, posted);
         --n_asleep_;
       }
-      seen = posted_;
-      ++n_helping_;  // before it looks whether there is work: `run` waits for whoever saw some
+      last_posted = posted_;
+      ++n_helping_;  // before `has_work_` is read, because `run` waits until `n_helping_` is 0
       if (has_work_) n_done += take_pieces(number);
       --n_helping_;
       if (is_closed_) return n_done;
-      if (Clock::now() > next_look) {  // signals come to the main thread, which may be the one here
+      if (Clock::now() > next_look) {  // this may be the main thread, which gets the signals
         interrupt.poll(INT64_C(1) << 40);
         next_look = Clock::now() + kPatience;
       }
@@ -80,17 +80,19 @@ class Team {
  private:
   using Clock = std::chrono::steady_clock;
   using Piece = void (*)(void*, int64_t);
+  // Longest time between two checks for signals. Not tuned.
   static constexpr std::chrono::milliseconds kPatience{20};
 
-  // The pieces of one thread, which the others take when they have done theirs. Work is given out
-  // in the same order again and again: a thread finds near what it has written before.
+  // The pieces of one thread. Other threads take pieces from it after they have done their own.
+  // The same pieces go to the same thread in each call, so that their data are in its cache.
   struct alignas(64) Share {
     std::atomic<int64_t> next{0};
     int64_t end = 0;
   };
 
-  // Waits a little without giving the processor away, and returns whether it is ready: to wake a
-  // thread that sleeps takes longer than much of what there is to do.
+  // Waits for a short time without giving up the processor, and returns whether it is ready.
+  // Waking a sleeping thread takes longer than many pieces of work. The number of tries was not
+  // tuned.
   template <class Ready>
   static bool spin(const Ready& ready) {
     constexpr int kTries = 4000;
@@ -108,14 +110,14 @@ class Team {
   void post() {
     ++posted_;
     if (n_asleep_ == 0) return;
-    std::lock_guard<std::mutex> lock(mutex_);  // nobody is between its last look and its sleep
+    std::lock_guard<std::mutex> lock(mutex_);  // no thread is between its check and its sleep
     changed_.notify_all();
   }
 
-  void run(int64_t n, Piece piece, void* given) {
-    std::lock_guard<std::mutex> alone(running_);  // whoever else should give work to this team
+  void run(int64_t n, Piece piece, void* data) {
+    std::lock_guard<std::mutex> alone(running_);  // one call of `run` at a time
     piece_ = piece;
-    given_ = given;
+    data_ = data;
     for (int t = 0; t < n_threads_; ++t) {
       shares_[t].next = n * t / n_threads_;
       shares_[t].end = n * (t + 1) / n_threads_;
@@ -124,7 +126,7 @@ class Team {
     has_work_ = true;
     post();
     take_pieces(0);
-    has_work_ = false;  // who comes now is too late
+    has_work_ = false;  // helpers that wake up now find no work
     while (!spin([&] { return n_helping_ == 0; })) std::this_thread::yield();
     if (error_) std::rethrow_exception(error_);
   }
@@ -134,7 +136,7 @@ class Team {
     try {
       for (int k = 0; k < n_threads_; ++k) {
         Share& share = shares_[(number + k) % n_threads_];
-        for (int64_t i; (i = share.next.fetch_add(1)) < share.end; ++n_done) piece_(given_, i);
+        for (int64_t i; (i = share.next.fetch_add(1)) < share.end; ++n_done) piece_(data_, i);
       }
     } catch (...) {
       std::lock_guard<std::mutex> lock(mutex_);
@@ -146,18 +148,20 @@ class Team {
   const int n_threads_;
   std::vector<Share> shares_;
   Piece piece_ = nullptr;
-  void* given_ = nullptr;
+  void* data_ = nullptr;
   std::exception_ptr error_;
-  std::atomic<uint64_t> posted_{0};  // changes with all that helpers should look at
+  std::atomic<uint64_t> posted_{0};  // increases whenever there is news for helpers
   std::atomic<bool> has_work_{false}, is_closed_{false};
   std::atomic<int> n_helping_{0}, n_joined_{0}, n_asleep_{0};
   std::mutex mutex_, running_;
   std::condition_variable changed_;
 };
 
-constexpr int64_t kFewRows = 4096;  // of a thread
+// Fewest rows of a range for one thread. Not tuned.
+constexpr int64_t kFewRows = 4096;
 
-// Ranges of columns that are counted together, about four each, as many for each thread.
+// Number of ranges of columns that are counted together: about four columns each (`count_some`),
+// and a multiple of the number of threads.
 inline int column_ranges(const Team& team, int n_columns) {
   const int n = (n_columns + 3) / 4, threads = team.n_threads();
   return std::max(1, std::min(n_columns, (n + threads - 1) / threads * threads));

@@ -14,15 +14,17 @@
 
 namespace mddf::gradient {
 
-// The splits of a tree, and the leaf of every row. A symmetric tree has a split for each level,
-// and a leaf for each way through them, several of which may be one. Others have two children for
-// each split: splits of their own, or leaves as -1 - number.
+// Splits of a tree, and the leaf of each row.
+//
+// A symmetric tree has a split for each level. A way is a path down the levels, numbered by a bit
+// for each level; several ways may lead to one leaf. A leaf-wise tree has two children for each
+// split: numbers of splits, or -1 - number for a leaf.
 struct Grown {
   std::vector<Split> splits;
   std::vector<int32_t> left, right;
   std::vector<uint16_t> leaf_of_way;
-  std::vector<Limits> limits;     // of each leaf's value, in units of gradient over hessian
-  std::vector<uint16_t> leaf_of;  // of each row
+  std::vector<Limits> limits;     // limits of the value of each leaf
+  std::vector<uint16_t> leaf_of;  // leaf of each row
 
   int n_leaves() const { return static_cast<int>(limits.size()); }
   void clear() {
@@ -35,7 +37,7 @@ struct Grown {
   }
 };
 
-// The leaf of a row of the table, of a tree that is not symmetric.
+// Leaf of a row of the table in a leaf-wise tree.
 inline uint16_t leaf_at(const Grown& tree, const Columns& columns, int64_t row) {
   int32_t at = tree.splits.empty() ? -1 : 0;
   while (at >= 0) {
@@ -45,11 +47,11 @@ inline uint16_t leaf_at(const Grown& tree, const Columns& columns, int64_t row) 
   return static_cast<uint16_t>(-1 - at);
 }
 
-// The leaves of n rows of the table of a symmetric tree: those of these numbers, or, if that is
-// null, those from `first` on.
+// Finds the leaves of n rows of the table in a symmetric tree. `numbers` are the rows; if it is
+// null, the rows begin with `first`.
 inline void find_ways(const Grown& tree, const Columns& columns, const int32_t* numbers,
                       int64_t first, int64_t n, uint16_t* ways, bool wide) {
-  constexpr int64_t kBlock = 1024;
+  constexpr int64_t kBlock = 1024;  // rows of a block, which stays in the cache; not tuned
   simd::with_vectors(wide, [=, &tree, &columns]() MDDF_INLINED {
     uint8_t gathered[kBlock];
     for (int64_t begin = 0; begin < n; begin += kBlock) {
@@ -81,19 +83,19 @@ inline void find_ways(const Grown& tree, const Columns& columns, const int32_t* 
   });
 }
 
-// What a round's trees are grown from.
+// Data from which the tree of a round is grown.
 template <int kWidth, bool kCounted, int kOutputs>
 struct Round {
-  const std::vector<Sums<kWidth>>& gradients;  // zero for rows that were not drawn
-  const std::vector<int32_t>& order;           // those that were, and then the others
+  const std::vector<Sums<kWidth>>& gradients;  // 0 for rows that were not drawn
+  const std::vector<int32_t>& order;           // the rows that were drawn, then the other rows
   int64_t n_drawn;
   const Sums<kWidth>& total;
   Scorer<kWidth, kCounted, kOutputs> scorer;
-  double smoothing;  // of categories, in units of the hessian
-  int lane;          // the gradient that orders categories
+  double smoothing;  // hessian that is added to each category when categories are sorted
+  int lane;          // number of the gradient by which categories are sorted
 };
 
-// Categories by their mean gradient; those of which there are no rows are in the middle.
+// Sorts categories by their mean gradient, which is 0 for categories without rows.
 template <int kWidth>
 void order_categories(const Sums<kWidth>* cells, int n_bins, double smoothing, int lane,
                       uint8_t* order) {
@@ -106,7 +108,7 @@ void order_categories(const Sums<kWidth>* cells, int n_bins, double smoothing, i
   std::stable_sort(order, order + n_bins, [&](uint8_t a, uint8_t b) { return key[a] < key[b]; });
 }
 
-// Which columns are searched: as many as wanted of those that constraints allow, drawn at random.
+// Random draws of the columns to search, among the columns that interaction constraints allow.
 class ColumnDraws {
  public:
   ColumnDraws(const Columns& columns, const Options& options)
@@ -115,31 +117,31 @@ class ColumnDraws {
   }
 
   const std::vector<int>& all() const { return all_; }
-  // Whether those that are drawn are so few that to count them in every leaf costs less than to
-  // count all in one of two leaves, and take that away from the histogram of both.
+  // Whether counting only the drawn columns in each leaf is cheaper than counting all columns in
+  // one of two leaves and subtracting. It is if less than half of the columns are drawn.
   bool are_few() const { return options_.max_features < columns_.count() / kFew; }
 
   std::vector<uint8_t> all_groups() const { return std::vector<uint8_t>(options_.n_groups, 1); }
-  // Leaves those groups that hold a column, too.
+  // Drops the groups that do not contain a column.
   void keep_groups(int column, std::vector<uint8_t>& groups) const {
     for (size_t g = 0; g < groups.size(); ++g) groups[g] &= is_in(g, column);
   }
 
   std::vector<int> draw(const std::vector<uint8_t>& groups, Random& random) const {
-    std::vector<int> found;
-    if (groups.empty()) found = all_;
+    std::vector<int> drawn;
+    if (groups.empty()) drawn = all_;
     for (int c = 0; c < columns_.count() && !groups.empty(); ++c) {
       bool allowed = false;
       for (size_t g = 0; g < groups.size() && !allowed; ++g) allowed = groups[g] && is_in(g, c);
-      if (allowed) found.push_back(c);
+      if (allowed) drawn.push_back(c);
     }
-    const auto n = static_cast<int64_t>(found.size());
-    if (options_.max_features >= n) return found;
+    const auto n = static_cast<int64_t>(drawn.size());
+    if (options_.max_features >= n) return drawn;
     for (int64_t i = 0; i < options_.max_features; ++i)
-      std::swap(found[i], found[i + static_cast<int64_t>(random.below(n - i))]);
-    found.resize(options_.max_features);
-    std::sort(found.begin(), found.end());
-    return found;
+      std::swap(drawn[i], drawn[i + static_cast<int64_t>(random.below(n - i))]);
+    drawn.resize(options_.max_features);
+    std::sort(drawn.begin(), drawn.end());
+    return drawn;
   }
   int sign(int column) const {
     return options_.monotonic.empty() ? 0 : options_.monotonic[columns_[column].number];
@@ -158,7 +160,8 @@ class ColumnDraws {
   std::vector<int> all_;
 };
 
-// Limits of the values on both sides of a split: they meet in the middle.
+// Limits of the values on both sides of a split with a monotonic constraint: the middle between
+// both values is the upper limit of one side and the lower limit of the other.
 template <class Scorer, int kWidth>
 void divide_limits(const Scorer& scorer, const Sums<kWidth>& left, const Sums<kWidth>& right,
                    int sign, const Limits& limits, Limits& at_left, Limits& at_right) {

@@ -1,4 +1,4 @@
-// Boosted trees as arrays.
+// Boosted trees in arrays.
 #pragma once
 
 #include <array>
@@ -11,11 +11,15 @@
 
 namespace mddf::gradient {
 
-// Tree t has splits and leaves from first_split[t] and first_leaf[t] on. A code goes left if it is
-// in the split's set, or, where there is none (-1), if code + shift, modulo 256, is at most the
-// threshold: with shift 1 a missing value, whose code is 255, is lower than all others.
-// Symmetric trees: the leaf's number has a bit for each split, the first one the highest; set if
-// the row goes right. Others: children are splits of the tree, or leaves as -1 - number.
+// The splits and leaves of tree t begin at first_split[t] and first_leaf[t].
+//
+// A code goes left if it is in the set of the split. If the split has no set (-1), a code goes
+// left if (code + shift) modulo 256 is at most the threshold. With shift 1, a missing value (code
+// 255) is lower than all other codes.
+//
+// In a symmetric tree, the number of a leaf has a bit for each split, which is 1 if the row goes
+// right; the first split has the highest bit. In a leaf-wise tree, children are splits of the
+// tree, or -1 - number for a leaf.
 struct BoostedTrees {
   int width;
   std::vector<int64_t> first_split{0}, first_leaf{0};
@@ -23,9 +27,9 @@ struct BoostedTrees {
   std::vector<uint8_t> shift, threshold;
   std::vector<double> gain;
   std::vector<uint64_t> sets;  // four words each
-  std::vector<double> values;  // `width` of each leaf
-  // Of the training rows in each leaf, drawn or not. A leaf at the end of several ways down a
-  // symmetric tree has it at the first of them: where all on the right weigh nothing, no split is.
+  std::vector<double> values;  // `width` values of each leaf
+  // Weight of the training rows in each leaf, drawn or not. If several numbers of a symmetric tree
+  // denote one leaf, the first has the weight and the others have 0.
   std::vector<double> weight;
 
   int64_t n_trees() const { return static_cast<int64_t>(first_split.size()) - 1; }
@@ -45,7 +49,7 @@ struct BoostedTrees {
     sets.insert(sets.end(), on_left.words.begin(), on_left.words.end());
   }
 
-  // A tree with these values of its leaves, and weights.
+  // Appends a tree with the values and weights of its leaves.
   void add(const Columns& columns, const GrownTree& grown, bool symmetric,
            const std::vector<double>& of_leaf, std::vector<double> weight_of) {
     const Grown& tree = grown.tree;

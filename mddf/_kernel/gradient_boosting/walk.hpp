@@ -1,5 +1,5 @@
-// Splits of all leaves of a level at once, for small tables: each column's rows are walked in the
-// order of its bins, with one running sum for each leaf.
+// Search of the split of a level on small tables. The rows of a column are visited in the order of
+// its bins, with a running sum for each leaf.
 #pragma once
 
 #include <algorithm>
@@ -11,12 +11,12 @@
 
 namespace mddf::gradient {
 
-// The rows of each column in the order of its codes; those that miss a value come last.
+// The rows sorted by the codes of each column; rows with a missing value are last.
 class Walks {
  public:
   struct Order {
     const uint16_t* rows;
-    const uint8_t* ends;  // whether a row is the last one of its code
+    const uint8_t* ends;  // whether a row is the last row with its code
     int64_t n_present;
   };
 
@@ -28,7 +28,8 @@ class Walks {
     for (int c = 0; c < columns.count(); ++c) sort(columns, c, nullptr);
   }
 
-  // Sorts a column of categories once more, by their order.
+  // Sorts the rows of a column. Categorical columns are sorted again for each `order` of
+  // categories.
   void sort(const Columns& columns, int c, const uint8_t* order) {
     const Column& column = columns[c];
     const auto code_of = [&](int64_t i) { return column.codes[columns.rows()[i]]; };
@@ -64,38 +65,38 @@ class Walks {
   std::vector<int64_t> n_present_;
 };
 
-constexpr int64_t kMostWalked = 65536;  // rows
+constexpr int64_t kMostWalked = 65536;  // rows, which are numbered by 16 bits
 
-// A leaf in a walk: the sums of rows on the left, and what that improves.
+// A leaf during a walk: the sums of the rows on the left, and their gain.
 template <int kWidth>
 struct Walked {
   Sums<kWidth> left;
-  int32_t found = 0;
+  int32_t gain = 0;
 };
 
-// The best place to split a column, if it beats `best`: the last row that goes left, or -1 for
-// none. Rows of a code are in any order: what is found after the last one of them does not depend
-// on it.
+// Finds the best split of a column if its score is above `best`; returns the last row that goes
+// left, or -1. The order of rows with the same code does not matter, because only the scores after
+// the last of them are compared.
 template <int kWidth, class ComparedLeaf>
 MDDF_INLINE int64_t walk(const Walks::Order& order, const Sums<kWidth>* gradients,
                          const uint16_t* leaf_of, const ComparedLeaf* compared,
                          Walked<kWidth>* leaves, int32_t score, int32_t& best) {
-  int64_t found = -1;
+  int64_t last_left = -1;
   for (int64_t k = 0; k < order.n_present; ++k) {
     const uint16_t row = order.rows[k], number = leaf_of[row];
     Walked<kWidth>& leaf = leaves[number];
     Sums<kWidth> left = leaf.left;
     left.add(gradients[row]);
     leaf.left = left;
-    const auto now = static_cast<int32_t>(compared[number].improvement(left));
-    score += now - leaf.found;
-    leaf.found = now;
+    const auto gain = static_cast<int32_t>(compared[number].improvement(left));
+    score += gain - leaf.gain;
+    leaf.gain = gain;
     if (score > best && order.ends[k]) {
       best = score;
-      found = row;
+      last_left = row;
     }
   }
-  return found;
+  return last_left;
 }
 
 }  // namespace mddf::gradient
