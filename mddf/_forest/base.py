@@ -1,4 +1,4 @@
-"""Fitting and predicting of all forests."""
+"""Base class of all forests: fit and predictions."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
     targets are read, weighted and scored.
     """
 
-    # Of completely-random forests: thresholds are drawn instead of searched.
+    # Whether thresholds are drawn at random instead of searched (completely-random forests).
     _random_thresholds: ClassVar[bool]
     # Name of the attribute with the out-of-bag predictions.
     _oob_name: ClassVar[str]
-    # Whether the classes are balanced in each tree's own sample.
+    # Whether classes are weighted to be balanced in the sample of each tree.
     _balances_trees = False
-    # Leaves hold multiples of this unit; an array has one for each output.
+    # Unit of the values in the leaves; an array has a unit for each output.
     _unit: float | np.ndarray = 1.0
 
     n_estimators: int
@@ -109,14 +109,14 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            Numbers, NaN where missing, and categories in the columns that `categorical_features`
-            names. Infinities are refused.
+            Numbers, with NaN for missing values, and categories in the columns of
+            `categorical_features`. Infinities are refused.
         y : array of shape (n_samples,), or (n_samples, n_outputs) for several outputs
-            Classes (numbers, strings or booleans) of a classifier, numbers of a regressor.
+            Classes (numbers, strings or booleans) for a classifier, numbers for a regressor.
         sample_weight : array of shape (n_samples,), default=None
-            Not negative. A bootstrap draws rows in proportion to their weights, as many as
-            `max_samples` says. Without a bootstrap, weight k is the same as k equal rows, except
-            that `min_samples_leaf` and `min_samples_split` count rows.
+            Weights must not be negative. A bootstrap draws rows in proportion to their weights.
+            Without a bootstrap, a weight of k is the same as k equal rows, except that
+            `min_samples_leaf` and `min_samples_split` count rows.
         groups : array of shape (n_samples,), default=None
             Groups of samples that belong together, such as the samples of a patient. A bootstrap
             draws groups with all of their samples, so that out-of-bag predictions come from trees
@@ -325,9 +325,9 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
         weights = self._row_weights(rows)
         codes = rows.table.codes
         key = rows.target.key
-        # The order of the rows matters to draws, and to sums that are rounded: sums of weights
-        # and of entropies. Without either, finding an order that depends on the rows' contents
-        # alone can be saved.
+        # Draws of rows and rounded sums (of weights and entropies) depend on the order of rows.
+        # For equal results on a permuted table, they use an order by the content of the rows. If
+        # there are none of them, the time to find this order is saved.
         if self.bootstrap or self._balances_trees or weights.row is not None or entropy:
             order = canonical_order(codes, key, weights.row)
         else:
@@ -360,7 +360,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
             state.out_of_bag = out_of_bag.add_to_rows(
                 earlier_sums, job.sampling.rows, rows.table.n_rows
             )
-        # Out-of-bag sums can only be made up for if all trees drew in the same way.
+        # Out-of-bag sums of earlier trees can only be computed later if all trees drew alike.
         if n_before and fingerprints != state.fingerprints:
             fingerprints = None
         state.fingerprints = fingerprints

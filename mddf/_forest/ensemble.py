@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from mddf._forest.growth import DrawnTrees
     from mddf._forest.trees import ForestTree
 
-# Partial dependence takes rows in parts with at most so many node weights (16 MB) at a time.
+# Partial dependence is computed for parts of the rows with at most this number of node weights (16
+# MB). Not tuned.
 _MAX_NODE_WEIGHTS = 2**21
 
 
@@ -56,7 +57,7 @@ class TreeEnsemble:
         return sum(block.n_trees for block in self._trees)
 
     def __bool__(self) -> bool:
-        # An ensemble without trees would be false by its length, and `len` fails before fit.
+        # Without this method, truth would follow from `len`, which fails before fit.
         return True
 
     def __getitem__(self, index: int | slice) -> ForestTree | list[ForestTree]:

@@ -1,4 +1,8 @@
-"""Parameters of forests: allowed values, and their conversion to the kernel's units."""
+"""Parameters of forests: allowed values, and conversion to the units of the kernel.
+
+A new criterion has its name in `LOSSES`, and in `ENTROPIES` or `CLASS_CRITERIA` if it is for
+classification.
+"""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from mddf._trees import predictor
 from mddf._trees.arrays import TreeBlock, ValueTrees
 
 KINDS = ("trees", "jackknife")
-# Training rows are taken in parts with at most so many doubles (32 MB) at a time.
+# Training rows are used in parts with at most this number of doubles (32 MB). Not tuned.
 _MAX_DOUBLES = 2**22
 
 

@@ -208,7 +208,7 @@ class ForestTree:
     def decision_path(self, X: TableLike, check_input: bool = True) -> sparse.csr_matrix:
         """Mark the nodes that each sample passes; `check_input` is ignored."""
         parent = self._nodes.parent
-        # From the leaves upwards; paths that have reached the root go on with LEAF.
+        # Paths are followed from the leaves upwards. After the root, they continue with LEAF.
         steps = [self.apply(X)]
         while (steps[-1] != LEAF).any():
             steps.append(np.where(steps[-1] == LEAF, LEAF, parent[steps[-1]]))

@@ -1,1 +1,6 @@
-"""Gradient boosting on the kernel: the estimators, and models of folds side by side."""
+"""Gradient boosting.
+
+`classifier` and `regressor` are the estimators, on `base` (fit) and `prediction`. A fit reads rows
+(`dataset`), encodes categories (`target_encoding`), chooses parameters (`tuning`) and calls the
+kernel (`training`). The losses are in `losses` and in the kernel.
+"""

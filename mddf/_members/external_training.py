@@ -34,8 +34,8 @@ from mddf._members.external import blaming, kind_of, unfitted, weight_parameter
 from mddf._members.one_per_output import OnePerOutput, SomeClassesClassifier
 from mddf._targets.weights import rows_with_weight
 
-# Below this number of cells times outputs, threads slow down estimators whose fits consist of many
-# short steps in Python.
+# Below this number of cells times outputs, estimators whose fits consist of many short steps in
+# Python are fitted in one thread, because they are slower in several threads. Set by hand.
 _FEW_CELLS = 2**19
 
 
@@ -104,7 +104,7 @@ def external_vectors(
 def _checked(
     name: str, predictions: npt.ArrayLike, shape: tuple[int, int], *, least: float
 ) -> np.ndarray:
-    """Predictions of a member in that shape; ValueError if they cannot be right."""
+    """Reshape the predictions of a member; raise ValueError if they are not valid."""
     predictions = np.asarray(predictions, float)
     if predictions.size != shape[0] * shape[1]:
         fault = f"an array of shape {predictions.shape}"
@@ -146,7 +146,7 @@ def _learns_targets(estimator: BaseEstimator) -> bool:
     try:
         return bool(get_tags(estimator).target_tags.multi_output)
     except (AttributeError, TypeError, ValueError):
-        return True  # unknown: its own fit tells
+        return True  # unknown: if it cannot, its fit raises an error
 
 
 def _fit_part(
@@ -162,9 +162,9 @@ def _fit_part(
     name: str,
     config: dict[str, object],
 ) -> tuple[FittedModel, np.ndarray | None]:
-    """Fit a clone on some rows, and predict the rows that are held out.
+    """Fit a clone on some rows, and predict the held-out rows.
 
-    The arrays come apart from the rest of `data`, since workers get them once for all parts.
+    The arrays are passed separately from `data`, since each worker gets them once for all parts.
     """
     data = replace(data, X=X, target=target, sample_weight=sample_weight)
     # Parts are spread over the cores: an estimator's own threads would compete with the others.
@@ -179,7 +179,7 @@ def _fit_part(
 def _fitted(
     estimator: BaseEstimator, data: TrainingData, train: np.ndarray, *, seed: int, name: str
 ) -> FittedModel:
-    """A clone of the estimator that is fitted on some rows; a model for each output if it must."""
+    """Fit a clone of the estimator on some rows, or a clone for each output if needed."""
     n_targets = data.n_columns if data.is_regression else 1
     n_models = n_fits(estimator, data.n_classes_per_output, n_targets)
     if n_models == 1:
@@ -196,7 +196,7 @@ def _fitted(
 def _fitted_to_all(
     estimator: BaseEstimator, data: TrainingData, train: np.ndarray, *, seed: int, name: str
 ) -> FittedModel:
-    """A clone of the estimator that is fitted to the whole target of some rows."""
+    """Fit a clone of the estimator to the whole target of some rows."""
     model = unfitted(estimator)
     random = np.random.RandomState(seed)
     _set_random_states(model, random)
@@ -236,9 +236,9 @@ def _fitted_to_all(
 
 
 def _needs_different_targets(model: BaseEstimator, data: TrainingData) -> bool:
-    """Whether a model may not be fitted to rows of a single class or number.
+    """Whether a model cannot be fitted to rows with a constant target.
 
-    Few classifiers of other packages can be, and CatBoost's regressors cannot.
+    Most classifiers of other packages and the regressors of CatBoost cannot.
     """
     if isinstance(model, Pipeline):
         return True
@@ -268,17 +268,17 @@ def fit_external(
 ) -> list[Any]:
     """Fit clones of a classifier or regressor on parts of the rows, and predict the other rows.
 
-    An estimator whose fit takes no weights gets rows that are drawn in proportion to them. A part
-    without any row to train on that has a weight is refused with a ValueError.
+    If the fit of an estimator takes no weights, its rows are drawn in proportion to the weights. A
+    ValueError is raised if a part has no training row with a weight above 0.
 
     Parameters
     ----------
     estimator : estimator
     data : TrainingData
     parts : sequence of (train, held out)
-        Rows. Nothing is predicted where the rows held out are None.
+        Training rows and held-out rows of each part. If the latter are None, nothing is predicted.
     entropy : sequence of int
-        For the random states.
+        Entropy of the random states.
     n_jobs : int or None
     name : str, default=""
         The estimator's name in errors, by default the name of its class.
@@ -311,8 +311,9 @@ def fit_external(
     is_small = data.X.size * data.n_columns < _FEW_CELLS
     if is_small and getattr(estimator, "_fits_step_by_step", False) and shares_memory():
         n_jobs = 1
-    # Also here: limits that threads set one by one would come and go between their fits.
+    # The limit is also set here, because limits of single threads would end between their fits.
     with one_thread(), warnings.catch_warnings():
-        # A fold may have many classes in few rows. The whole of y has been checked.
+        # A fold may have many classes in few rows. The check of the whole y has issued the
+        # warning.
         warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%")
         return list(in_order(tasks, job_count(n_jobs, len(parts), require=None)))

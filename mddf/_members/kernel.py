@@ -22,23 +22,26 @@ from mddf._ensemble.blending import fit_exponent, map_outputs
 from mddf._members.linear import FeatureEncoding, product
 from mddf._targets.class_outputs import joint_labels
 
-# Bounds of the time and memory of a fit, which grow with n_rows * n_landmarks**2. Set by hand.
+# Largest numbers of landmarks and of training rows. They bound the time and memory of a fit, which
+# grow with n_rows * n_landmarks**2. Set by hand.
 _LANDMARKS = 1000
 MOST_ROWS = 10_000
+# Candidates for the penalty of the ridge regression, two for each power of ten. Not tuned.
 _PENALTIES = np.logspace(-4, 2, 13)
 # Rows with at most this share of the largest weight are left out, so that leave-one-out errors of
 # the other rows keep their digits.
 LEAST_WEIGHT = 1e-12
-# Makes the landmarks' kernel matrix positive definite in floating point.
+# Added to the diagonal of the landmarks' kernel matrix, so that it is positive definite in
+# floating point.
 _JITTER = 1e-6
-# Encoded numbers are multiples of GRAIN and at most FARTHEST standard deviations: their products
-# have so few binary digits that sums of them are exact, in whatever order they are added.
+# Encoded numbers are multiples of GRAIN, at most FARTHEST standard deviations from the mean. Their
+# products have so few binary digits that sums of them are exact in any order.
 GRAIN = 2.0**-10
 FARTHEST = 2.0**8
 # Rows of a block of predictions, which bounds its memory. Not tuned.
 _BLOCK = 1024
-# Candidates for the kernel: Laplace kernels by their width in medians of the distance, and a
-# Gaussian kernel by its gamma.
+# Candidates for the kernel: Laplace kernels, whose width is a multiple of the median distance, and
+# a Gaussian kernel.
 _KERNELS: tuple[dict[str, float], ...] = (
     {"width": 0.5},
     {"width": 1.0},
@@ -46,17 +49,18 @@ _KERNELS: tuple[dict[str, float], ...] = (
     {"width": 4.0},
     {"gamma": 0.25},
 )
-# Rows on which the candidates are compared. The time grows with the cube of this. Not tuned.
+# Number of rows on which the candidates are compared. The time grows with its cube. Not tuned.
 _COMPARED_ROWS = 400
-# A Gaussian kernel must have an error smaller by this factor: more rows than those compared help
-# Laplace kernels more. Set by hand.
+# A Gaussian kernel is chosen only if its error is smaller by this factor, because more training
+# rows improve Laplace kernels more. Set by hand.
 _GAUSSIAN_GAIN = 1.01
 # Quantiles of a column that are kept as knots. Not tuned.
 _KNOTS = 256
 # Value of a category's indicator, next to normal scores with standard deviation 1. Set by hand.
 INDICATOR = 0.5
-# Distances of categories are counted by columns for blocks of at least 32 rows and columns with 16
-# levels or more in the mean. With many levels this takes a fifth of the time of indicators.
+# Differing categories are counted by columns instead of by indicators if a block has at least 32
+# rows and columns have 16 levels or more in the mean. With many levels, this takes a fifth of the
+# time.
 _FEW_ROWS = 32
 _MANY_LEVELS = 16
 
@@ -205,7 +209,8 @@ class KernelRidge(BaseEstimator):
 
     encoding_: FeatureEncoding | NormalScores
     kernel_: dict[str, float]
-    # Rows on which the penalty is chosen, at most. The time grows with the cube of it. Not tuned.
+    # Largest number of rows on which the penalty is chosen. The time grows with its cube. Not
+    # tuned.
     _n_penalty_rows = 1000
     _calibrates = False  # whether `_learn` always computes leave-one-out predictions
     _kernels = _KERNELS

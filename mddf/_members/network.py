@@ -18,25 +18,26 @@ from mddf._members.kernel import INDICATOR, LEAST_WEIGHT, NormalScores
 from mddf._members.linear import FeatureEncoding
 from mddf._members.screening import screened
 
-# Hidden layers. One had the same loss as two on six small sets of classes.
+# Number of hidden layers. One layer had the same loss as two on six small classification sets.
 _N_HIDDEN = 2
-# Rows of a step of stochastic gradients. Not tuned.
+# Number of rows of a batch. Not tuned.
 _BATCH = 128
-# Cells of the encoded table (64 MB in single precision) and multiplications of a network's fit, at
-# most. Larger tables are fitted with fewer rows or epochs. Set by hand.
+# Largest number of cells of the encoded table (64 MB in single precision), and of multiplications
+# of the fit of a network. Larger tables are fitted with fewer rows or epochs. Set by hand.
 _MOST_CELLS = 2**24
 _MOST_PRODUCTS = 1.2e10
-# Rows and encoded cells of a block of predictions, which bound its memory. Not tuned.
+# Largest numbers of rows and of encoded cells of a block of predictions, which bound its memory.
+# Not tuned.
 _BLOCK = 1024
 _BLOCK_CELLS = 2**22
-# Rows on either side of a split by which columns of wide tables are chosen. Not tuned.
+# Fewest rows on each side of the splits by which columns of wide tables are chosen. Not tuned.
 _MIN_SAMPLES_LEAF = 5
 
 
 def _mean(values: np.ndarray) -> np.ndarray:
     """Means along the first axis, with terms added one after the other.
 
-    NumPy adds eight or more single numbers in another order than rows.
+    `numpy.mean` adds in an order that depends on the shape of the array.
     """
     return values.cumsum(axis=0)[-1] / len(values)
 

@@ -31,10 +31,10 @@ def screened(
 ) -> np.ndarray:
     """Columns of a wide table whose best split lowers the squared error most, else all columns.
 
-    A tree takes the best of many columns for each split. Where columns outnumber rows by much, a
-    column that splits badly at the root is hardly ever worth its time further down.
+    A tree chooses the best of many columns for each split. If there are far more columns than
+    rows, a column with a bad split at the root is hardly ever chosen further down.
 
-    Codes of categories in X are taken as numbers, and missing values lie above all other values.
+    Codes of categories in X count as numbers, and missing values are above all other values.
     `targets`, of shape (n_rows, n_targets), are class indicators or regression targets. A split
     leaves at least `min_samples_leaf` rows on either side.
     """

@@ -25,7 +25,7 @@ class MemberSpec:
     is_boosted: bool = False
     # Whether it is a user's estimator, which gets the columns of a data frame as they are.
     is_external: bool = False
-    # Parameters of the model that its fit on the first fold has chosen for the other folds.
+    # Parameters that the fit on the first fold has chosen for the other folds.
     chosen: Mapping[str, object] | None = None
 
     def with_chosen(self, chosen: Mapping[str, object] | None) -> MemberSpec:
@@ -52,7 +52,7 @@ class MemberSpec:
         return replace(self, model=model.set_params(n_estimators=times * model.n_estimators))
 
     def with_more_trees(self, factor: float) -> MemberSpec:
-        """Copy with more trees by a factor, if it is a forest."""
+        """Copy with the number of trees multiplied by a factor, if it is a forest."""
         if factor == 1 or not self.is_forest:
             return self
         model = clone(self.model)

@@ -1,1 +1,1 @@
-"""Blocks of trees: growing them, storing them as arrays, predicting with them."""
+"""Blocks of trees: `grower` grows them, `arrays` stores them, `predictor` predicts with them."""

@@ -34,13 +34,15 @@ from mddf._trees.arrays import Trees, ValueTrees, shares, trees_from_reader
 NO_DEPTH_LIMIT = 2**31 - 1
 OUT_OF_BAG = HeldOut.OUT_OF_BAG
 # Limits of the trees that one call of the kernel grows. A call holds its trees twice until they
-# are merged, so that in threads, which share the memory, calls grow fewer trees of many rows:
-# at most so many rows in all of their trees. 64 keeps the progress bar and the deadline prompt.
+# are merged. In threads, which share the memory, a call therefore grows trees of at most 2**22
+# rows in total. With at most 64 trees, the progress bar and deadlines are checked often. Not
+# tuned.
 _MAX_ROWS_PER_CALL = 2**22
 _MAX_TREES_PER_CALL = 64
-# Calls for each job, so that all jobs end at about the same time.
+# Number of calls for each worker, so that all workers end at about the same time. Not tuned.
 _CALLS_PER_JOB = 8
-# Trees that a call grows if a deadline may end the work: few, since a cut loses a call's trees.
+# Largest number of trees of a call if there is a deadline, which discards the trees of unfinished
+# calls. Not tuned.
 _MAX_TREES_BEFORE_DEADLINE = 3
 
 
@@ -197,7 +199,7 @@ def _grow_piece(
 
 
 class _Workers:
-    """Grow pieces of jobs in threads or on joblib's workers, to which shared data is sent once."""
+    """Grow pieces of jobs in threads, or on workers of joblib that get the data once."""
 
     def __init__(
         self,
