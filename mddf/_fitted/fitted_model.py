@@ -7,7 +7,7 @@ made.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -19,14 +19,10 @@ from mddf._binning.binner import Binner, NewRows
 from mddf._binning.bins import Bins, apply_bins, join_bins
 from mddf._binning.encoded_rows import EncodedRows
 from mddf._ensemble.blending import UNCALIBRATED, Calibration, sharpened
-from mddf._fitted.batching import by_blocks
 from mddf._fitted.vector_layout import bounded, columns_of, combine, rounded, select_columns
 from mddf._input.table import Table
 from mddf._targets.kernel_targets import Units
 from mddf._trees import predictor
-
-# From an array with one entry for each row to another one.
-Conversion = Callable[[np.ndarray], np.ndarray]
 
 
 class Link(Protocol):
@@ -100,8 +96,8 @@ class StageMember:
 
     def vectors(self, rows: EncodedRows, n_jobs: int | None) -> np.ndarray:
         """Class probabilities of rows, or numbers: shape (n_rows, n_columns)."""
-        means = predictor.mean_vectors(self.models, rows.codes, n_jobs=n_jobs)
-        means = means * self.unit
+        sums = predictor.leaf_sums(self.models, rows.codes, n_jobs=n_jobs)
+        means = predictor.means_over_trees(self.models, sums) * self.unit
         return rounded(means) if self.is_rounded else means
 
 
@@ -152,10 +148,6 @@ class Stage:
         if self.average_weights is not None:
             return columns
         return columns.reshape(len(columns), len(self.inputs), -1).mean(axis=1)
-
-    def vectors(self, rows: EncodedRows, n_jobs: int | None) -> np.ndarray:
-        """Vectors of all members, (n_members, n_rows, n_columns)."""
-        return np.stack([member.vectors(rows, n_jobs) for member in self.members])
 
     def leaving(self, columns: np.ndarray) -> np.ndarray:
         """Mask of the rows that leave after a stage with a gate, from the columns that it adds."""
@@ -249,7 +241,7 @@ class FittedStages:
             table,
             n_spare=self.n_added,
             wanted=None if all_columns else self.columns_read,
-            numbers=not self.sees_codes_only,
+            with_numbers=not self.sees_codes_only,
             levels=self.columns_of_levels,
         )
 
@@ -267,11 +259,14 @@ class FittedStages:
         vectors = np.empty((0, 0, 0))
         left = np.zeros(len(rows.codes), bool)  # rows that have left
         for number, stage in enumerate(self.stages):
-            stage_rows = stage.rows_for_members(rows, added)
-            if left.any():
-                vectors = _vectors_of_the_rest(stage, stage_rows, vectors, left, n_jobs)
-            else:
-                vectors = stage.vectors(stage_rows, n_jobs)
+            if not left.all():
+                stage_rows = stage.rows_for_members(rows, added)
+                if left.any():
+                    stage_rows = stage_rows.take(~left)
+                member_vectors = []
+                for member in stage.members:
+                    member_vectors.append(member.vectors(stage_rows, n_jobs))
+                vectors = _with_rows_that_left(np.stack(member_vectors), vectors, left)
             if stage.inputs:
                 columns.append(stage.own_columns(vectors))
                 added = combine(columns, stage.alphas)
@@ -282,13 +277,6 @@ class FittedStages:
                 apply_bins(added, bins, out=rows.codes, first_column=self.n_raw, n_jobs=n_jobs)
             yield StageOutput(stage, vectors, added)
 
-    def average(self, rows: EncodedRows, n_jobs: int | None = None) -> np.ndarray:
-        """Average of all stages for some rows, before calibration; see `run`."""
-        average = _RunningAverage(self)
-        for output in self.run(rows, n_jobs):
-            average.add(output)
-        return average.value()
-
     def finish(self, average: np.ndarray) -> np.ndarray:
         """Calibrate an average, restore the units of the targets, or apply the link."""
         if self.link is not None:
@@ -297,78 +285,19 @@ class FittedStages:
             return self.units.restore(average)
         return self.calibration(np.minimum(average, 1.0) if self.is_at_most_one else average)
 
-    def predict(self, rows: EncodedRows, n_jobs: int | None = None) -> np.ndarray:
-        """Predictions for some rows; see `run`."""
-        return self.finish(self.average(rows, n_jobs))
 
-    def predict_in_blocks(
-        self,
-        rows: NewRows,
-        n_jobs: int | None,
-        *,
-        finish: bool = True,
-        convert: Conversion | None = None,
-    ) -> np.ndarray:
-        """Predictions for all rows from `encode`.
-
-        Averages are finished (see `finish`) unless `finish` is false; `convert` is applied to the
-        predictions of each block.
-        """
-
-        def predict_block(first: int, end: int) -> list[np.ndarray]:
-            predictions = self.average(rows.block(first, end), n_jobs)
-            if finish:
-                predictions = self.finish(predictions)
-            return [predictions if convert is None else convert(predictions)]
-
-        (predictions,) = by_blocks(predict_block, rows.n_rows, self.row_bytes)
-        return predictions
-
-    def staged_predictions(
-        self, rows: NewRows, n_jobs: int | None, *, convert: Conversion | None = None
-    ) -> list[np.ndarray]:
-        """Predictions for all rows after each stage, as soon as a member has a weight."""
-
-        def predict_block(first: int, end: int) -> list[np.ndarray]:
-            average = _RunningAverage(self)
-            staged = []
-            for output in self.run(rows.block(first, end), n_jobs):
-                average.add(output)
-                if average.is_defined:
-                    predictions = self.finish(average.value())
-                    staged.append(predictions if convert is None else convert(predictions))
-            return staged
-
-        return by_blocks(predict_block, rows.n_rows, self.row_bytes)
-
-    def layer_features(
-        self,
-        rows: NewRows,
-        n_jobs: int | None,
-        join: Callable[[list[np.ndarray]], np.ndarray],
-    ) -> np.ndarray:
-        """Features of all rows, which `join` makes of the vectors of all stages."""
-
-        def block_features(first: int, end: int) -> list[np.ndarray]:
-            outputs = self.run(rows.block(first, end), n_jobs)
-            return [join([output.vectors for output in outputs])]
-
-        (features,) = by_blocks(block_features, rows.n_rows, self.row_bytes)
-        return features
-
-
-def _vectors_of_the_rest(
-    stage: Stage, rows: EncodedRows, before: np.ndarray, left: np.ndarray, n_jobs: int | None
+def _with_rows_that_left(
+    vectors: np.ndarray, vectors_before: np.ndarray, left: np.ndarray
 ) -> np.ndarray:
-    """Vectors of a stage, where rows that left keep the vectors of the stage before."""
-    vectors = before.copy()
-    remaining = np.flatnonzero(~left)
-    if len(remaining):
-        vectors[:, remaining] = stage.vectors(rows.take(remaining), n_jobs)
-    return vectors
+    """Vectors of all rows: rows that left keep the vectors of the stage before."""
+    if not left.any():
+        return vectors
+    vectors_of_all = vectors_before.copy()
+    vectors_of_all[:, ~left] = vectors
+    return vectors_of_all
 
 
-class _RunningAverage:
+class RunningAverage:
     """Average of the stages so far."""
 
     def __init__(self, fitted: FittedStages) -> None:

@@ -11,7 +11,6 @@ from sklearn.utils._param_validation import StrOptions
 
 from mddf._ensemble.scoring import out_of_fold_score
 from mddf._fitted.base_estimators import ProbabilityClassifier
-from mddf._fitted.fitted_model import Conversion
 from mddf._gradient.base import GradientBoosting
 from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.losses import CLASSIFICATION, BoostingTarget, Labels, Target
@@ -278,14 +277,7 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         -------
         ndarray of shape (n_samples,), or (n_samples, n_classes) of more than two classes
         """
-        return self._convert_raw(X, one_column_of_two)
-
-    def _predict_in_blocks(self, X: Any, convert: Conversion | None = None) -> np.ndarray:
-        def predict_raw(raw: np.ndarray) -> np.ndarray:
-            probabilities = self._target.predicted(raw)
-            return probabilities if convert is None else convert(probabilities)
-
-        return self._convert_raw(X, predict_raw)
+        return self._predict_in_blocks(X, one_column_of_two, finish=False)
 
     def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
         """Yield `decision_function` after each tree.

@@ -300,7 +300,7 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self, "_trees")
-        return self._convert_raw(X, self._target.predicted)
+        return self._predict_in_blocks(X)
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Yield `predict` after each tree.

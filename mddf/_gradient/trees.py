@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -134,37 +134,38 @@ class BoostedTrees:
             joined[name] = np.concatenate([array, other.astype(array.dtype, copy=False)])
         return BoostedTrees(joined, self.symmetric, self.n_columns, self.start)
 
-    def start_rows(self, n_rows: int) -> np.ndarray:
-        """Raw predictions before the first tree, of shape (n_rows, n_scores)."""
-        return np.tile(self.start, (n_rows, 1))
+    def raw(
+        self,
+        codes: np.ndarray,
+        n_jobs: int | None = None,
+        *,
+        trees: range | None = None,
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Raw predictions of rows of codes, of shape (n_rows, n_scores).
 
-    def add_raw(
-        self, codes: np.ndarray, first: int, last: int, out: np.ndarray, n_jobs: Any
-    ) -> None:
-        """Add what trees `first` to `last` (not included) say of rows of codes to `out`."""
-
-        def work(begin: int, end: int, cancel: Any) -> None:
-            self.cells.add_raw(codes[begin:end], first, last, out[begin:end], cancel)
-
-        least = max(256, _FEW_WALKS // max(1, last - first))
+        With `trees`, the predictions of these trees are added to the start, or to `out`.
+        """
+        if trees is None:
+            trees = range(self.n_trees)
+        if out is None:
+            out = np.tile(self.start, (len(codes), 1))
+        least = max(256, _FEW_WALKS // max(1, len(trees)))
         ranges = chunks(len(codes), job_count(n_jobs, len(codes) // least), least)
-        in_threads(work, ranges, n_jobs)
-
-    def raw(self, codes: np.ndarray, n_jobs: Any = None) -> np.ndarray:
-        """Raw predictions of rows of codes, of shape (n_rows, n_scores)."""
-        out = self.start_rows(len(codes))
-        self.add_raw(codes, 0, self.n_trees, out, n_jobs)
+        if len(ranges) == 1:
+            self.cells.add_raw(codes, trees.start, trees.stop, out)
+        else:
+            add = partial(_add_raw, cells=self.cells, codes=codes, trees=trees, out=out)
+            in_threads(add, ranges, n_jobs)
         return out
 
     def staged(
-        self, codes: np.ndarray, n_jobs: Any = None, first: int = 0
+        self, codes: np.ndarray, n_jobs: int | None = None, first: int = 0
     ) -> Iterator[np.ndarray]:
         """Raw predictions after each tree from `first` on: the same array, which changes."""
-        out = self.start_rows(len(codes))
-        self.add_raw(codes, 0, first, out, n_jobs)
+        out = self.raw(codes, n_jobs, trees=range(first))
         for tree in range(first, self.n_trees):
-            self.add_raw(codes, tree, tree + 1, out, n_jobs)
-            yield out
+            yield self.raw(codes, n_jobs, trees=range(tree, tree + 1), out=out)
 
     def leaves(self, codes: np.ndarray) -> np.ndarray:
         """The leaf of each tree that each row ends in: int32 of shape (n_rows, n_trees)."""
@@ -191,3 +192,16 @@ class BoostedTrees:
         gains = np.bincount(self.arrays["column"], self.arrays["gain"], minlength=self.n_columns)
         total = gains.sum()
         return gains / total if total > 0 else gains
+
+
+def _add_raw(
+    first: int,
+    last: int,
+    cancel: _core.Cancel,
+    *,
+    cells: _core.GradientTrees,
+    codes: np.ndarray,
+    trees: range,
+    out: np.ndarray,
+) -> None:
+    cells.add_raw(codes[first:last], trees.start, trees.stop, out[first:last], cancel)

@@ -63,14 +63,6 @@ class BoostedModel:
         """Number of rounds for each entry of `trees`."""
         return [trees.n_trees for trees in self.trees]
 
-    def vectors(self, rows: EncodedRows, n_jobs: int | None = None) -> np.ndarray:
-        """Probabilities or numbers for rows, whose codes are those of the features alone."""
-        raw = [
-            trees.raw(with_statistics(rows, statistics), n_jobs)
-            for trees, statistics in self.trees_with_statistics()
-        ]
-        return self.finish(raw, len(rows.codes))
-
     def trees_with_statistics(self) -> Iterator[tuple[BoostedTrees, TargetStatistics | None]]:
         return zip(self.trees, self.statistics or repeat(None), strict=False)
 
@@ -123,7 +115,13 @@ class BoostedFolds(StageMember):
 
     def vectors(self, rows: EncodedRows, n_jobs: int | None) -> np.ndarray:
         rows = replace(rows, codes=np.ascontiguousarray(rows.codes[:, : self.n_features]))
-        return np.mean([model.vectors(rows, n_jobs) for model in self.models], axis=0)
+        predictions = []
+        for model in self.models:
+            raw = []
+            for trees, statistics in model.trees_with_statistics():
+                raw.append(trees.raw(with_statistics(rows, statistics), n_jobs))
+            predictions.append(model.finish(raw, len(rows.codes)))
+        return np.mean(predictions, axis=0)
 
 
 def boosting_options(
