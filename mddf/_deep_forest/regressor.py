@@ -297,7 +297,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         if np.isinf(thresholds).any():
             fewest_samples = min(output_scores.n for output_scores in scores)
             warn_of_few(coverage, fewest_samples, "intervals are infinite")
-        mean = self._average(X)
+        mean = self._predict_in_blocks(X, finish=False)
         reach = np.broadcast_to(thresholds, mean.shape)
         if adaptive:
             reach = reach * self._error_scales(X)

@@ -261,7 +261,7 @@ class ProbabilityClassifier(ClassifierMixin, TableEstimator):
         """Classes of the largest probabilities."""
         by_output = self._by_output(probabilities)
         if isinstance(by_output, list):
-            numbers = [of_output.argmax(axis=1) for of_output in by_output]
+            numbers = [output.argmax(axis=1) for output in by_output]
             return decode_labels(self.classes_, numbers)
         return self.classes_[by_output.argmax(axis=1)]
 

@@ -49,7 +49,7 @@ class StageMember:
         return True
 
     @property
-    def sees_codes(self) -> bool:
+    def reads_codes(self) -> bool:
         """Whether it reads codes; other members read numbers."""
         return self.has_trees
 
@@ -69,25 +69,25 @@ class StageMember:
         return 0.0
 
     @property
-    def knows_weights(self) -> bool:
+    def has_leaf_weights(self) -> bool:
         """Whether the trees keep the weight of their training samples in each leaf."""
         return False
 
     @property
-    def sees_levels(self) -> bool:
+    def reads_levels(self) -> bool:
         """Whether it reads the levels of columns with many categories."""
         return False
 
-    def seen_codes(self, rows: EncodedRows) -> np.ndarray:
+    def tree_codes(self, rows: EncodedRows) -> np.ndarray:
         """Codes that its trees read."""
         return rows.codes
 
-    def seen_bins(self, bins: Bins) -> Bins:
-        """Bins of the columns of `seen_codes`, from the bins of a stage."""
+    def tree_bins(self, bins: Bins) -> Bins:
+        """Bins of the columns of `tree_codes`, from the bins of a stage."""
         return bins
 
     def players(self, n_columns: int) -> np.ndarray | None:
-        """Group of each column of `seen_codes` in Shapley values; None: each on its own."""
+        """Group of each column of `tree_codes` in Shapley values; None: each on its own."""
         return None
 
     def feature_amounts(self, amounts: np.ndarray, n_features: int) -> np.ndarray:
@@ -105,8 +105,8 @@ class StageMember:
 class Stage:
     """A forest, or a layer of a cascade or deep forest."""
 
-    raw: Bins  # bins of the features
-    added: Bins  # bins of the columns that the stage before adds
+    feature_bins: Bins
+    added_bins: Bins  # bins of the columns that the stage before adds
     members: list[StageMember]
     # Coefficients of the stages so far: the next stage reads the weighted mean of their columns.
     alphas: np.ndarray
@@ -114,13 +114,13 @@ class Stage:
     average_weights: np.ndarray | None  # weights of their mean; None puts them side by side
     columns: np.ndarray | None = None  # Features that members other than forests read; None: all.
     # Rows whose mean vector has a probability of at least the gate leave: they keep the vectors of
-    # this stage, and later stages do not see them. None: no row leaves.
+    # this stage, and later stages do not predict them. None: no row leaves.
     gate: float | None = None
 
     @cached_property
     def bins(self) -> Bins:
         """Bins of all columns that the trees may split."""
-        return join_bins(self.raw, self.added)
+        return join_bins(self.feature_bins, self.added_bins)
 
     def blocks(self, number: int | None) -> list[Any]:
         """The blocks of trees of one member, or of all."""
@@ -134,7 +134,7 @@ class Stage:
         return [trees for member in chosen for trees in member.models]
 
     def rows_for_members(self, rows: EncodedRows, added: np.ndarray) -> EncodedRows:
-        """The rows with the numbers that members of this stage see."""
+        """The rows with the numbers that members of this stage read."""
         if rows.numbers is None or self.columns is None:
             return rows
         return replace(rows, numbers=select_columns(rows.numbers, added, self.columns))
@@ -144,7 +144,7 @@ class Stage:
         return columns_of(vectors[self.inputs], self.average_weights)
 
     def mean(self, columns: np.ndarray) -> np.ndarray:
-        """Mean over members of such columns, shape (n_rows, n_columns)."""
+        """Mean over members of the result of `own_columns`, shape (n_rows, n_columns)."""
         if self.average_weights is not None:
             return columns
         return columns.reshape(len(columns), len(self.inputs), -1).mean(axis=1)
@@ -171,7 +171,7 @@ class FittedStages:
 
     binner: Binner
     stages: list[Stage]
-    n_added: int = 0  # number of columns after the features for what a stage adds
+    n_added: int = 0  # columns after the features, which hold what the stage before adds
     # Whether predictions are the average of all members by their weights and exponents. If not,
     # they are the mean of the last stage's columns.
     weighs_members: bool = False
@@ -202,18 +202,18 @@ class FittedStages:
     @property
     def blocks(self) -> list[Any]:
         """All blocks of trees that read codes."""
-        return [block for member in self.members if member.sees_codes for block in member.blocks]
+        return [block for member in self.members if member.reads_codes for block in member.blocks]
 
     @cached_property
-    def sees_codes_only(self) -> bool:
+    def reads_codes_only(self) -> bool:
         """Whether all members are trees, which read codes and no numbers."""
-        return all(member.sees_codes for member in self.members)
+        return all(member.reads_codes for member in self.members)
 
     @cached_property
     def columns_of_levels(self) -> list[int]:
         """Columns with many categories, if a member reads their levels."""
-        sees_levels = any(member.sees_levels for member in self.members)
-        return self.binner.columns_of_many_levels() if sees_levels else []
+        reads_levels = any(member.reads_levels for member in self.members)
+        return self.binner.columns_of_many_levels() if reads_levels else []
 
     @cached_property
     def columns_read(self) -> np.ndarray | None:
@@ -227,9 +227,13 @@ class FittedStages:
     @cached_property
     def row_bytes(self) -> int:
         """Memory that the prediction of a row takes, approximately."""
-        n_vectors = sum(member.n_columns for member in self.members)
-        n_kept = len(self.stages) * self.n_added + 4 * n_vectors
-        return (1 if self.sees_codes_only else 24) * self.n_raw + 8 * n_kept
+        # A code has one byte. Where members read numbers, a cell counts as three doubles, since they
+        # may copy their input. Not tuned.
+        cell_bytes = 1 if self.reads_codes_only else 24
+        # Columns of all stages are kept, and some intermediate results for each vector.
+        n_vector_values = sum(member.n_columns for member in self.members)
+        n_doubles = len(self.stages) * self.n_added + 4 * n_vector_values
+        return cell_bytes * self.n_raw + 8 * n_doubles
 
     def encode(self, table: Table, *, all_columns: bool = False) -> NewRows:
         """Rows of a table as members read them, made block by block.
@@ -241,7 +245,7 @@ class FittedStages:
             table,
             n_spare=self.n_added,
             wanted=None if all_columns else self.columns_read,
-            with_numbers=not self.sees_codes_only,
+            with_numbers=not self.reads_codes_only,
             levels=self.columns_of_levels,
         )
 
@@ -249,7 +253,7 @@ class FittedStages:
         """Run the stages one after the other.
 
         The `n_added` columns of codes on the right are overwritten: after each stage, they hold
-        the columns that the next one reads. The rows need numbers unless `sees_codes_only` is
+        the columns that the next one reads. The rows need numbers unless `reads_codes_only` is
         true, and levels of `columns_of_levels`.
         """
         if rows.numbers is not None and self.largest is not None:
@@ -273,7 +277,7 @@ class FittedStages:
             if stage.gate is not None:
                 left |= stage.leaving(columns[-1])
             if columns and number + 1 < len(self.stages):
-                bins = self.stages[number + 1].added
+                bins = self.stages[number + 1].added_bins
                 apply_bins(added, bins, out=rows.codes, first_column=self.n_raw, n_jobs=n_jobs)
             yield StageOutput(stage, vectors, added)
 
@@ -298,7 +302,7 @@ def _with_rows_that_left(
 
 
 class RunningAverage:
-    """Average of the stages so far."""
+    """Average of the stages so far, before calibration."""
 
     def __init__(self, fitted: FittedStages) -> None:
         self._fitted = fitted
@@ -325,16 +329,16 @@ class RunningAverage:
 
     def value(self) -> np.ndarray:
         """The average."""
-        return self._total / self._weight if self._fitted.weighs_members else self._total
+        return self._total / self._weight
 
 
 def one_stage(binner: Binner, member: StageMember, link: Link | None = None) -> FittedStages:
     """A forest or boosted trees as a fitted model."""
-    raw = binner.bins_
+    bins = binner.bins_
     stage = Stage(
-        raw,
-        raw.columns(0, 0),
-        [member],
+        feature_bins=bins,
+        added_bins=bins.columns(0, 0),
+        members=[member],
         alphas=np.ones(1),
         inputs=[0],
         average_weights=np.ones(1),

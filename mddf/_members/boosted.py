@@ -90,7 +90,7 @@ class BoostedFolds(StageMember):
         return False
 
     @property
-    def sees_codes(self) -> bool:
+    def reads_codes(self) -> bool:
         return True
 
     @property
@@ -98,7 +98,7 @@ class BoostedFolds(StageMember):
         return [trees for model in self.models for trees in model.trees]
 
     @property
-    def sees_levels(self) -> bool:
+    def reads_levels(self) -> bool:
         return any(model.statistics is not None for model in self.models)
 
     @property

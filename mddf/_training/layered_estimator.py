@@ -202,10 +202,6 @@ class Layered(PredictsByStages, TransformerMixin):
         """
         return ask_for_groups(super().get_metadata_routing(), self.cv)
 
-    def _average(self, X: Any) -> np.ndarray:
-        """Average over all layers, before calibration and in standardised units."""
-        return self._predict_in_blocks(X, finish=False)
-
     def _layer_features(self, X: Any) -> np.ndarray:
         """Layer features of new rows; warns if they are the rows of the fit."""
         # Whether they are is decided by the codes of all columns.

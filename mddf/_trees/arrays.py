@@ -45,6 +45,7 @@ class TreeReader(Protocol):
         x: np.ndarray,
         edges: np.ndarray,
         bin_start: np.ndarray,
+        *,
         first: int,
         last: int,
         out: np.ndarray,

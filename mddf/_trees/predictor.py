@@ -114,7 +114,7 @@ def _add_leaf_values_of_numbers(
 ) -> None:
     for block in trees:
         block.reader.add_leaf_values_of_numbers(
-            numbers, bins.edges, bins.start, first, last, sums, cancel
+            numbers, bins.edges, bins.start, first=first, last=last, out=sums, cancel=cancel
         )
 
 
