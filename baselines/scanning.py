@@ -29,7 +29,7 @@ from mddf._targets.weights import row_weights
 from mddf._training.layered_estimator import column_names
 from mddf._trees.arrays import TreeBlock
 from mddf._trees.grower import GrowthResult
-from mddf._trees.predictor import mean_vectors
+from mddf._trees.predictor import leaf_sums, means_over_trees
 
 from ._window_forests import FORESTS, ForestOptions, Samples, column_bounds, grow_forests
 from ._windows import WindowSpec, resolve_grid, window_specs
@@ -364,7 +364,7 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
                 f"X must have samples whose shape begins with {self.grid_}, as in fit, or be a "
                 f"table of {self.n_features_in_} columns; got samples of shape {sample_shape}"
             )
-        codes = self._binner.transform(_cells(X, self.grid_))
+        codes = self._binner.encode(_cells(X, self.grid_)).codes
         warn_of_seen(codes, self._seen)
         codes = codes.reshape(len(X), *self.grid_, -1)
         features = np.empty((len(X), self._n_features_out), np.float32)
@@ -393,7 +393,8 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
         for spec, forests, spec_bounds in zip(self._specs, self._trees, bounds, strict=True):
             windows = spec.rows(codes)
             for trees, (first, last) in zip(forests, spec_bounds, strict=True):
-                vectors = mean_vectors(trees, windows, n_jobs=self.n_jobs)
+                sums = leaf_sums(trees, windows, n_jobs=self.n_jobs)
+                vectors = means_over_trees(trees, sums)
                 features[:, first:last] = spec.pool_positions(vectors, self.pooling)
 
     @property

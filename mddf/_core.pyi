@@ -388,7 +388,7 @@ class TreeReader:
     def parts(self) -> tuple: ...
     def check(self) -> None: ...
     def n_nodes(self) -> int: ...
-    def add_probabilities(
+    def add_leaf_values(
         self,
         codes: ReadUint8TableInOrder,
         first: int,
@@ -397,7 +397,7 @@ class TreeReader:
         cancel: Cancel | None = None,
     ) -> None: ...
     @overload
-    def add_probabilities_of_numbers(
+    def add_leaf_values_of_numbers(
         self,
         x: ReadFloat64Table,
         edges: ReadFloat64sInOrder,
@@ -408,7 +408,7 @@ class TreeReader:
         cancel: Cancel | None = None,
     ) -> None: ...
     @overload
-    def add_probabilities_of_numbers(
+    def add_leaf_values_of_numbers(
         self,
         x: ReadFloat32Table,
         edges: ReadFloat64sInOrder,
@@ -440,7 +440,7 @@ class ValueTreeReader:
     def parts(self) -> tuple: ...
     def check(self) -> None: ...
     def n_nodes(self) -> int: ...
-    def add_values(
+    def add_leaf_values(
         self,
         codes: ReadUint8TableInOrder,
         first: int,
@@ -449,7 +449,7 @@ class ValueTreeReader:
         cancel: Cancel | None = None,
     ) -> None: ...
     @overload
-    def add_values_of_numbers(
+    def add_leaf_values_of_numbers(
         self,
         x: ReadFloat64Table,
         edges: ReadFloat64sInOrder,
@@ -460,7 +460,7 @@ class ValueTreeReader:
         cancel: Cancel | None = None,
     ) -> None: ...
     @overload
-    def add_values_of_numbers(
+    def add_leaf_values_of_numbers(
         self,
         x: ReadFloat32Table,
         edges: ReadFloat64sInOrder,

@@ -150,18 +150,22 @@ def from_threads(tasks: Iterable[Task], n_jobs: int, cancel: Cancel) -> Iterator
 
 
 def in_threads(
-    function: Callable[[int, int, Cancel], object],
+    function: Callable[..., object],
     ranges: Sequence[tuple[int, int]],
     n_jobs: int | None,
 ) -> list[Any]:
-    """Call ``function(first, last, cancel)`` for every range, in parallel threads.
+    """Call ``function(first=..., last=..., cancel=...)`` for every range, in parallel threads.
 
     Returns the results in the order of the ranges. These are always threads of this process, so
     that the function may write to arrays.
     """
     # A single range takes no thread.
     if len(ranges) == 1:
-        return [function(*ranges[0], Cancel())]
+        ((first, last),) = ranges
+        return [function(first=first, last=last, cancel=None)]
     with stopped_on_error() as cancel:
-        tasks: Iterator[Task] = ((function, (first, last, cancel), {}) for first, last in ranges)
+        tasks: Iterator[Task] = (
+            (function, (), {"first": first, "last": last, "cancel": cancel})
+            for first, last in ranges
+        )
         return list(from_threads(tasks, job_count(n_jobs, len(ranges)), cancel))

@@ -151,32 +151,34 @@ class Binner:
 
     def recode(self, table: Table) -> BinnedTable:
         """Code another table with the bins of the first one, to grow more trees."""
-        return coded_table(self.bins_, self.transform(table))
+        return coded_table(self.bins_, self.encode(table).codes)
 
-    def transform(
+    def encode(
         self,
         table: Table,
         *,
         n_spare: int = 0,
-        numbers: np.ndarray | None = None,
+        with_numbers: bool = False,
         wanted: np.ndarray | None = None,
         levels: CategoryLevels | None = None,
-    ) -> np.ndarray:
-        """Code a table for predictions of trees.
+    ) -> EncodedRows:
+        """Encode a table for predictions.
 
         Parameters
         ----------
         table : Table
         n_spare : int, default=0
-            Number of columns of zeros to add on the right.
-        numbers : ndarray of float64 of shape (n_rows, n_columns), default=None
-            Output array for the result of :meth:`numbers`, so that the table is read only once.
+            Number of columns of zeros to add on the right of the codes.
+        with_numbers : bool, default=False
+            Whether members need the result of :meth:`numbers` in addition to the codes.
         wanted : ndarray of bool of shape (n_columns,), default=None
             Columns whose codes are needed; other columns may be 0. None for all.
         levels : CategoryLevels or None, default=None
             Levels of some columns that are known already, whose cells are not looked up again.
         """
         codes = np.zeros((table.shape[0], table.shape[1] + n_spare), np.uint8)
+        # A table that is read as a whole is read only once.
+        numbers = np.empty(table.shape) if with_numbers and table.is_read_whole else None
         unknown: dict[int, int] = {}
         for columns in table.blocks():
             part = slice(columns.start, columns.stop)
@@ -193,7 +195,9 @@ class Binner:
                 n_jobs=self.n_jobs,
             )
         self._watch(table, unknown)
-        return codes
+        if with_numbers and numbers is None:
+            numbers = self.numbers(table)
+        return EncodedRows(codes, numbers, levels)
 
     def is_plain(self, table: Table) -> bool:
         """Whether a table is a numeric array without categories."""
@@ -500,8 +504,9 @@ class NewRows:
     """Rows of a table to predict, encoded in blocks as codes and, on request, as numbers.
 
     Numeric arrays are encoded block by block. Other tables are coded as a whole, since the kind
-    of a column and its share of unknown categories depend on all rows. `n_spare` and `wanted` are
-    the parameters of `Binner.transform`; `levels` are the columns whose levels are returned.
+    of a column and its share of unknown categories depend on all rows. `n_spare`, `with_numbers`
+    and `wanted` are the parameters of `Binner.encode`; `levels` are the columns whose levels are
+    returned.
     """
 
     def __init__(
@@ -511,7 +516,7 @@ class NewRows:
         *,
         n_spare: int = 0,
         wanted: np.ndarray | None = None,
-        numbers: bool = False,
+        with_numbers: bool = False,
         levels: Sequence[int] = (),
     ) -> None:
         self.n_rows = table.shape[0]
@@ -519,47 +524,39 @@ class NewRows:
         self._table = table
         self._n_spare = n_spare
         self._wanted = wanted
-        self._with_numbers = numbers
+        self._with_numbers = with_numbers
         self._levels = binner.levels(table, list(levels)) if levels else None
-        self._codes: np.ndarray | None = None
-        self._numbers: np.ndarray | None = None
+        self._all_rows: EncodedRows | None = None
 
-    def codes(self) -> np.ndarray:
-        """Codes of all rows without the added columns; blocks are copied from them."""
-        if self._codes is None:
-            with_numbers = self._with_numbers and not self._table.has_rows
-            self._codes, self._numbers = self._read(self._table, with_numbers)
-        return self._codes
+    def all_rows(self) -> EncodedRows:
+        """All rows without spare columns; blocks are copied from them.
+
+        They hold numbers only if blocks of the table cannot be read.
+        """
+        if self._all_rows is None:
+            self._all_rows = self._binner.encode(
+                self._table,
+                with_numbers=self._with_numbers and not self._table.has_rows,
+                wanted=self._wanted,
+                levels=self._levels,
+            )
+        return self._all_rows
 
     def block(self, first: int, end: int) -> EncodedRows:
         """Rows `first` to `end` (not included); the caller may overwrite their codes."""
-        levels = None if self._levels is None else self._levels.take(slice(first, end))
         is_whole = end - first == self.n_rows
-        if self._codes is None and (is_whole or self._binner.is_plain(self._table)):
-            table = self._table if is_whole else self._table.rows(first, end)
-            codes, numbers = self._read(table, self._with_numbers, self._n_spare)
-            return EncodedRows(codes, numbers, levels)
-        raw = self.codes()[first:end]
-        codes = np.zeros((len(raw), raw.shape[1] + self._n_spare), np.uint8)
-        codes[:, : raw.shape[1]] = raw
-        numbers = None
-        if self._numbers is not None:
-            numbers = self._numbers[first:end]
-        elif self._with_numbers:
+        if self._all_rows is None and (is_whole or self._binner.is_plain(self._table)):
+            return self._binner.encode(
+                self._table if is_whole else self._table.rows(first, end),
+                n_spare=self._n_spare,
+                with_numbers=self._with_numbers,
+                wanted=self._wanted,
+                levels=self._levels,  # None for plain tables
+            )
+        rows = self.all_rows().take(slice(first, end))
+        codes = np.zeros((end - first, rows.codes.shape[1] + self._n_spare), np.uint8)
+        codes[:, : rows.codes.shape[1]] = rows.codes
+        numbers = rows.numbers
+        if self._with_numbers and numbers is None:
             numbers = self._binner.numbers(self._table.rows(first, end))
-        return EncodedRows(codes, numbers, levels)
-
-    def _read(
-        self, table: Table, with_numbers: bool, n_spare: int = 0
-    ) -> tuple[np.ndarray, np.ndarray | None]:
-        numbers = np.empty(table.shape) if with_numbers and table.is_read_whole else None
-        codes = self._binner.transform(
-            table,
-            n_spare=n_spare,
-            numbers=numbers,
-            wanted=self._wanted,
-            levels=self._levels if table is self._table else None,
-        )
-        if with_numbers and numbers is None:
-            numbers = self._binner.numbers(table)
-        return codes, numbers
+        return EncodedRows(codes, numbers, rows.levels)

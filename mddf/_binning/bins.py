@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -117,13 +118,8 @@ def find_bins(
         sample_weight = np.ascontiguousarray(sample_weight, dtype=np.float64)
         if len(sample_weight) and sample_weight.min() == sample_weight.max() > 0:
             sample_weight = None  # equal weights give the same bins, but sums are rounded
-    bins = _by_columns(
-        lambda first, last, cancel: _core.find_bins(
-            X, sample_weight, first, last, max_bins, cancel
-        ),
-        X,
-        n_jobs,
-    )
+    find = partial(_core.find_bins, x=X, weights=sample_weight, max_bins=max_bins)
+    bins = _by_columns(find, X, n_jobs)
     if n_categories is None:
         return bins
     column_bins = [
@@ -146,13 +142,8 @@ def _kernel_arguments(X: sparse.csc_matrix) -> dict[str, Any]:
 def _bins_of_sparse(X: sparse.csc_matrix, max_bins: int, n_jobs: int | None) -> Bins:
     """Bins of a sparse matrix. Columns with many distinct values are converted to dense ones."""
     stored = _kernel_arguments(X)
-    bins = _by_columns(
-        lambda first, last, cancel: _core.find_bins_of_sparse(
-            **stored, first=first, last=last, max_bins=max_bins, cancel=cancel
-        ),
-        X,
-        n_jobs,
-    )
+    find = partial(_core.find_bins_of_sparse, **stored, max_bins=max_bins)
+    bins = _by_columns(find, X, n_jobs)
     counts = np.diff(bins.start)
     has_many = counts == 0
     if not has_many.any():
@@ -187,12 +178,9 @@ def narrowed(
     X = np.require(X, requirements="A")
     if X.strides[1] != X.itemsize:
         return X
-
-    def write(first: int, last: int, cancel: _core.Cancel | None = None) -> bool:
-        return _core.to_bytes(X, first, last, out, first_column, cancel)
-
+    write = partial(_core.to_bytes, x=X, out=out, first_column=first_column)
     # The first row of most tables holds another value already.
-    if not write(0, 1):
+    if not write(first=0, last=1):
         return X
     ranges = chunks(len(X), useful_jobs(X.size, n_jobs), _ROWS_PER_THREAD)
     is_narrow = in_threads(write, ranges, n_jobs)
@@ -249,17 +237,12 @@ def bin_by_rank(
     This is a faster `find_bins` and `apply_bins`. No column may be categorical.
     """
     X = np.require(X, requirements="A")
-    return _by_columns(
-        lambda first, last, cancel: _core.bin_by_rank(
-            X, first, last, out, first_column, by_column, cancel
-        ),
-        X,
-        n_jobs,
-    )
+    find = partial(_core.bin_by_rank, x=X, out=out, first_column=first_column, by_column=by_column)
+    return _by_columns(find, X, n_jobs)
 
 
 def _by_columns(
-    find: Callable[[int, int, _core.Cancel], Any],
+    find: Callable[..., Any],
     X: np.ndarray | sparse.csc_matrix,
     n_jobs: int | None,
 ) -> Bins:
@@ -307,39 +290,33 @@ def apply_bins(
     if out is None:
         out = np.empty((X.shape[0], bins.n_columns), np.uint8)
     if sparse.issparse(X):
-        stored = _kernel_arguments(X)
-        in_threads(
-            lambda first, last, cancel: _core.apply_bins_to_sparse(
-                **stored,
-                edges=bins.edges,
-                bin_start=bins.start,
-                out=out,
-                first_column=first_column,
-                by_column=by_column,
-                first=first,
-                last=last,
-                cancel=cancel,
-            ),
-            chunks(X.shape[1], useful_jobs(X.shape[0] * X.shape[1], n_jobs), _COLUMNS_PER_THREAD),
-            n_jobs,
+        code = partial(
+            _core.apply_bins_to_sparse,
+            **_kernel_arguments(X),
+            edges=bins.edges,
+            bin_start=bins.start,
+            out=out,
+            first_column=first_column,
+            by_column=by_column,
         )
-        return out
-    X = np.require(X, requirements="A")
-
-    def code(first: int, last: int, cancel: _core.Cancel) -> None:
-        _core.apply_bins(
-            X,
-            bins.edges,
-            bins.start,
-            bins.categorical,
-            first,
-            last,
-            out,
-            first_column,
-            by_column,
-            wanted,
-            cancel,
+        n_cells = X.shape[0] * X.shape[1]
+        ranges = chunks(X.shape[1], useful_jobs(n_cells, n_jobs), _COLUMNS_PER_THREAD)
+    else:
+        code = partial(
+            _core.apply_bins,
+            x=np.require(X, requirements="A"),
+            edges=bins.edges,
+            bin_start=bins.start,
+            categorical=bins.categorical,
+            out=out,
+            first_column=first_column,
+            by_column=by_column,
+            wanted=wanted,
         )
-
-    in_threads(code, chunks(len(X), useful_jobs(X.size, n_jobs), _ROWS_PER_THREAD), n_jobs)
+        ranges = chunks(len(X), useful_jobs(X.size, n_jobs), _ROWS_PER_THREAD)
+    if len(ranges) == 1:
+        ((first, last),) = ranges
+        code(first=first, last=last)
+    else:
+        in_threads(code, ranges, n_jobs)
     return out

@@ -27,8 +27,8 @@ class EncodedRows:
     numbers: np.ndarray | None = None
     levels: CategoryLevels | None = None
 
-    def take(self, rows: np.ndarray) -> EncodedRows:
-        """Some of the rows, as copies."""
+    def take(self, rows: np.ndarray | slice) -> EncodedRows:
+        """Some of the rows; views if `rows` is a slice."""
         return EncodedRows(
             self.codes[rows],
             None if self.numbers is None else self.numbers[rows],

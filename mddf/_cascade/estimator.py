@@ -263,9 +263,9 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         scores = []
         for probabilities in trial.staged_predict_proba(X_held_out):
             # The trial may have seen only some classes.
-            of_all_classes = np.zeros((len(held_out), len(classes)))
-            of_all_classes[:, np.isin(classes, trial.classes_)] = probabilities
-            scores.append(score(of_all_classes))
+            all_probabilities = np.zeros((len(held_out), len(classes)))
+            all_probabilities[:, np.isin(classes, trial.classes_)] = probabilities
+            scores.append(score(all_probabilities))
         best = int(np.argmax(scores)) + 1
         return LayerChoice(
             best, f"{best} of {len(scores)} layers scored best on {len(held_out)} held-out samples"
@@ -337,7 +337,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         ndarray of shape (n_samples, n_classes), or (n_samples,) if there are two classes
             With two classes, the difference of the second and the first.
         """
-        scores = self._average(X) * self.alphas_.sum()
+        scores = self._predict_in_blocks(X, finish=False) * self.alphas_.sum()
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def _chosen_layers(self, n_layers: int) -> list[int]:

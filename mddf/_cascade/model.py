@@ -78,9 +78,9 @@ class CascadeModel:
         layout = self.layout
         stages = [
             Stage(
-                binner.bins_,
-                layer.bins,
-                layer.stage_members(layout.n_classes),
+                feature_bins=binner.bins_,
+                added_bins=layer.bins,
+                members=layer.stage_members(layout.n_classes),
                 alphas=alphas,
                 inputs=list(range(layout.n_forests)),
                 average_weights=layout.average_weights,

@@ -43,8 +43,8 @@ class ErrorScale:
 
     def predict(self, codes: np.ndarray, n_jobs: int | None) -> np.ndarray:
         """Sizes of the errors of new rows, shape (n_rows, n_outputs)."""
-        means = predictor.mean_vectors(self.trees, codes, n_jobs=n_jobs)
-        return self.scales_from_means(means)
+        sums = predictor.leaf_sums(self.trees, codes, n_jobs=n_jobs)
+        return self.scales_from_means(predictor.means_over_trees(self.trees, sums))
 
 
 @dataclass(frozen=True)

@@ -376,9 +376,9 @@ class BaseDeepForest(HoldsMembers, Layered):
             frames = FrameMaker(self._columns, self._binner.encoders_)
         stages = [
             Stage(
-                self._binner.bins_,
-                layer.bins,
-                [member.as_stage_member(self._n_columns, frames) for member in layer.members],
+                feature_bins=self._binner.bins_,
+                added_bins=layer.bins,
+                members=[m.as_stage_member(self._n_columns, frames) for m in layer.members],
                 # Only the layer before it is the input of a layer.
                 alphas=np.append(np.zeros(number), 1.0),
                 inputs=layer.inputs,

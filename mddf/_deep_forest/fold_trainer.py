@@ -28,8 +28,8 @@ from mddf._training.layer_trainer import EstimatorFit, LayerTrainer, Split, spli
 from mddf._training.seeds import Purpose, Seeds
 from mddf._training.tasks import RegressionTask, Task
 
-# Boosted trees have to start before this share of their time is over: what starts later could grow
-# too few rounds to be worth a weight. Set by hand.
+# Boosted trees have to start before this share of their time is over: later ones could grow too
+# few rounds to be worth a weight. Set by hand.
 _START_SHARE = 0.8
 # Hyperparameters of the margins' loss by which samples are reweighted: the defaults of
 # `MDDFClassifier`.

@@ -130,7 +130,7 @@ class NestedFolds:
         # Once there is a second layer, samples are not reweighted any more.
         with_margins = bool(self._margins) and len(self.stack.layers) == 1
         for number, ((i, j), (_, rows)) in enumerate(zip(pairs, splits, strict=True)):
-            input_vectors = np.stack([of_member[number] for of_member in vectors])
+            input_vectors = np.stack([member_vectors[number] for member_vectors in vectors])
             replacements = [(self._codes, self.stack.codes_for(1, input_vectors))]
             if with_margins:
                 margins = self.stack.first_layer_margins(input_vectors, rows)
@@ -243,11 +243,11 @@ class NestedFolds:
     ) -> OutOfFoldLayer:
         """Layer with vectors of all rows, from results for each outer fold, for each member."""
         vectors = np.concatenate(
-            [np.stack(self._held_out_vectors(of_fold)) for of_fold in results], axis=1
+            [np.stack(self._held_out_vectors(fold_results)) for fold_results in results], axis=1
         )
         held_out = np.concatenate([held_out for _, held_out in self.folds])
         vectors = vectors[:, np.argsort(held_out)]
-        models = [list(of_member) for of_member in zip(*results, strict=True)]
+        models = [list(member_results) for member_results in zip(*results, strict=True)]
         seconds = np.zeros(len(members))
         return OutOfFoldLayer(members, vectors, models, seconds, [], strength=strength)
 

@@ -227,8 +227,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Once for each layer that is kept, as soon as a member has a weight.
         """
-        staged = self._fitted_stages().staged_predictions(self._encode(X), self.n_jobs)
-        yield from map(self._in_shape, staged)
+        yield from map(self._in_shape, self._staged_predictions(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """Weighted mean of the members' predictions.
@@ -241,8 +240,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         -------
         ndarray of shape (n_samples,), or (n_samples, n_outputs) if there are several outputs
         """
-        predictions = self._fitted_stages().predict_in_blocks(self._encode(X), self.n_jobs)
-        return self._in_shape(predictions)
+        return self._in_shape(self._predict_in_blocks(X))
 
     def predict_interval(
         self, X: Any, coverage: float = 0.9, *, adaptive: bool = True
@@ -299,7 +297,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         if np.isinf(thresholds).any():
             fewest_samples = min(output_scores.n for output_scores in scores)
             warn_of_few(coverage, fewest_samples, "intervals are infinite")
-        mean = self._average(X)
+        mean = self._predict_in_blocks(X, finish=False)
         reach = np.broadcast_to(thresholds, mean.shape)
         if adaptive:
             reach = reach * self._error_scales(X)
@@ -317,6 +315,5 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         results = BlockResults(rows.n_rows)
         for first, end in row_blocks(rows.n_rows, table.shape[1] + 16 * self._n_columns):
             codes = rows.block(first, end).codes
-            results.put(first, end, [self._error_scale.predict(codes, self.n_jobs)])
-        (scales,) = results.arrays
-        return scales
+            results.put(first, end, self._error_scale.predict(codes, self.n_jobs))
+        return results.array

@@ -72,10 +72,10 @@ class OutOfFoldLayer:
         if vectors.shape != shape or seconds.shape != shape[:1]:
             raise ValueError(f"its vectors must have shape {shape}")
         models = [
-            [GrowthResult(trees, importances=importances) for trees, importances in of_folds]
+            [GrowthResult(trees, importances=importances) for trees, importances in fold_models]
             if member.is_forest
-            else of_folds
-            for member, of_folds in zip(kept_members, models, strict=True)
+            else fold_models
+            for member, fold_models in zip(kept_members, models, strict=True)
         ]
         return cls(
             kept_members,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,9 +20,13 @@ from mddf._base.serialization import Saved
 from mddf._base.types import TableLike
 from mddf._base.validation import check_lengths
 from mddf._binning.binner import Binner, NewRows
-from mddf._fitted.fitted_model import Conversion, FittedStages
+from mddf._fitted.batching import BlockResults, row_blocks
+from mddf._fitted.fitted_model import FittedStages, RunningAverage
 from mddf._input.reading import read_table
 from mddf._targets.class_outputs import decode_labels, several_outputs, subset_accuracy
+
+# From an array with one entry for each row to another one.
+Conversion = Callable[[np.ndarray], np.ndarray]
 
 
 class CountsUnknownCategories:
@@ -138,14 +142,52 @@ class PredictsByStages:
         table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
         return stages.encode(table, all_columns=all_columns)
 
+    def _predict_in_blocks(
+        self, X: TableLike, *conversions: Conversion, finish: bool = True
+    ) -> np.ndarray:
+        """Predictions for all rows of X, after conversions were applied to each block.
+
+        With `finish` false, they are averages before calibration, in standardised units.
+        """
+        stages = self._fitted_stages()
+        rows = self._encode(X)
+        results = BlockResults(rows.n_rows)
+        for first, end in row_blocks(rows.n_rows, stages.row_bytes):
+            average = RunningAverage(stages)
+            for output in stages.run(rows.block(first, end), self.n_jobs):
+                average.add(output)
+            predictions = stages.finish(average.value()) if finish else average.value()
+            for convert in conversions:
+                predictions = convert(predictions)
+            results.put(first, end, predictions)
+        return results.array
+
+    def _staged_predictions(self, X: TableLike, *conversions: Conversion) -> list[np.ndarray]:
+        """Predictions for all rows after each stage, as soon as a member has a weight."""
+        stages = self._fitted_stages()
+        rows = self._encode(X)
+        results = BlockResults(rows.n_rows)
+        for first, end in row_blocks(rows.n_rows, stages.row_bytes):
+            average = RunningAverage(stages)
+            staged = []
+            for output in stages.run(rows.block(first, end), self.n_jobs):
+                average.add(output)
+                if average.is_defined:
+                    predictions = stages.finish(average.value())
+                    for convert in conversions:
+                        predictions = convert(predictions)
+                    staged.append(predictions)
+            results.put(first, end, *staged)
+        return results.arrays
+
 
 class ProbabilityClassifier(ClassifierMixin, TableEstimator):
     """A classifier of tables that has `predict_proba` and `classes_`."""
 
     classes_: Any  # of several outputs: a list of arrays
 
-    def _predict_in_blocks(self, X: TableLike, convert: Conversion | None = None) -> np.ndarray:
-        """Class probabilities of all rows of X, after `convert` was applied to each block."""
+    def _predict_in_blocks(self, X: TableLike, *conversions: Conversion) -> np.ndarray:
+        """Class probabilities of all rows of X, after conversions were applied to each block."""
         raise NotImplementedError
 
     def _by_output(self, probabilities: np.ndarray) -> np.ndarray | list[np.ndarray]:
@@ -219,7 +261,7 @@ class ProbabilityClassifier(ClassifierMixin, TableEstimator):
         """Classes of the largest probabilities."""
         by_output = self._by_output(probabilities)
         if isinstance(by_output, list):
-            numbers = [of_output.argmax(axis=1) for of_output in by_output]
+            numbers = [output.argmax(axis=1) for output in by_output]
             return decode_labels(self.classes_, numbers)
         return self.classes_[by_output.argmax(axis=1)]
 
@@ -255,10 +297,6 @@ class LayeredClassifier(PredictsByStages, ProbabilityClassifier):
 
     doubt_ = Renamed("label_smoothing_")
 
-    def _predict_in_blocks(self, X: TableLike, convert: Conversion | None = None) -> np.ndarray:
-        rows = self._encode(X)
-        return self._fitted_stages().predict_in_blocks(rows, self.n_jobs, convert=convert)
-
     def staged_predict_proba(self, X: TableLike) -> Iterator[np.ndarray | list[np.ndarray]]:
         """Class probabilities after each layer.
 
@@ -271,8 +309,7 @@ class LayeredClassifier(PredictsByStages, ProbabilityClassifier):
         ndarray of shape (n_samples, n_classes), or a list of these if there are several outputs
             Once for each layer that is kept and has a weight above 0, or one before it.
         """
-        staged = self._fitted_stages().staged_predictions(self._encode(X), self.n_jobs)
-        yield from map(self._by_output, staged)
+        yield from map(self._by_output, self._staged_predictions(X))
 
     def staged_predict(self, X: TableLike) -> Iterator[np.ndarray]:
         """Predicted classes after each layer.
@@ -286,6 +323,4 @@ class LayeredClassifier(PredictsByStages, ProbabilityClassifier):
         ndarray of shape (n_samples,), or (n_samples, n_outputs) if there are several outputs
             As often as `staged_predict_proba`.
         """
-        yield from self._fitted_stages().staged_predictions(
-            self._encode(X), self.n_jobs, convert=self._most_probable
-        )
+        yield from self._staged_predictions(X, self._most_probable)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 import numpy as np
 
 from mddf._base.parallel import shares_memory
@@ -35,25 +33,24 @@ class BlockResults:
     """Arrays with one entry for each row, which are filled block by block."""
 
     def __init__(self, n_rows: int) -> None:
-        self.n_rows = n_rows
+        self._n_rows = n_rows
         self.arrays: list[np.ndarray] = []
 
-    def put(self, first: int, end: int, parts: Sequence[np.ndarray]) -> None:
-        """Put the arrays of a block in place; the arrays of a block of all rows are not copied."""
-        if end - first == self.n_rows:
+    @property
+    def array(self) -> np.ndarray:
+        """The only array."""
+        (array,) = self.arrays
+        return array
+
+    def put(self, first: int, end: int, *parts: np.ndarray) -> None:
+        """Put the parts of a block in place, one for each array.
+
+        The arrays are made for the first block, or are the parts of a block of all rows.
+        """
+        if end - first == self._n_rows:
             self.arrays = list(parts)
             return
         if not self.arrays:
-            self.arrays = [np.empty((self.n_rows, *part.shape[1:]), part.dtype) for part in parts]
+            self.arrays = [np.empty((self._n_rows, *part.shape[1:]), part.dtype) for part in parts]
         for array, part in zip(self.arrays, parts, strict=True):
             array[first:end] = part
-
-
-def by_blocks(
-    predict: Callable[[int, int], Sequence[np.ndarray]], n_rows: int, row_bytes: int
-) -> list[np.ndarray]:
-    """Arrays of all rows, from a function of the first row and the end of a block."""
-    results = BlockResults(n_rows)
-    for first, end in row_blocks(n_rows, row_bytes):
-        results.put(first, end, predict(first, end))
-    return results.arrays

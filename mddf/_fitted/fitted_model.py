@@ -7,7 +7,7 @@ made.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -19,14 +19,10 @@ from mddf._binning.binner import Binner, NewRows
 from mddf._binning.bins import Bins, apply_bins, join_bins
 from mddf._binning.encoded_rows import EncodedRows
 from mddf._ensemble.blending import UNCALIBRATED, Calibration, sharpened
-from mddf._fitted.batching import by_blocks
 from mddf._fitted.vector_layout import bounded, columns_of, combine, rounded, select_columns
 from mddf._input.table import Table
 from mddf._targets.kernel_targets import Units
 from mddf._trees import predictor
-
-# From an array with one entry for each row to another one.
-Conversion = Callable[[np.ndarray], np.ndarray]
 
 
 class Link(Protocol):
@@ -53,7 +49,7 @@ class StageMember:
         return True
 
     @property
-    def sees_codes(self) -> bool:
+    def reads_codes(self) -> bool:
         """Whether it reads codes; other members read numbers."""
         return self.has_trees
 
@@ -73,25 +69,25 @@ class StageMember:
         return 0.0
 
     @property
-    def knows_weights(self) -> bool:
+    def has_leaf_weights(self) -> bool:
         """Whether the trees keep the weight of their training samples in each leaf."""
         return False
 
     @property
-    def sees_levels(self) -> bool:
+    def reads_levels(self) -> bool:
         """Whether it reads the levels of columns with many categories."""
         return False
 
-    def seen_codes(self, rows: EncodedRows) -> np.ndarray:
+    def tree_codes(self, rows: EncodedRows) -> np.ndarray:
         """Codes that its trees read."""
         return rows.codes
 
-    def seen_bins(self, bins: Bins) -> Bins:
-        """Bins of the columns of `seen_codes`, from the bins of a stage."""
+    def tree_bins(self, bins: Bins) -> Bins:
+        """Bins of the columns of `tree_codes`, from the bins of a stage."""
         return bins
 
     def players(self, n_columns: int) -> np.ndarray | None:
-        """Group of each column of `seen_codes` in Shapley values; None: each on its own."""
+        """Group of each column of `tree_codes` in Shapley values; None: each on its own."""
         return None
 
     def feature_amounts(self, amounts: np.ndarray, n_features: int) -> np.ndarray:
@@ -100,8 +96,8 @@ class StageMember:
 
     def vectors(self, rows: EncodedRows, n_jobs: int | None) -> np.ndarray:
         """Class probabilities of rows, or numbers: shape (n_rows, n_columns)."""
-        means = predictor.mean_vectors(self.models, rows.codes, n_jobs=n_jobs)
-        means = means * self.unit
+        sums = predictor.leaf_sums(self.models, rows.codes, n_jobs=n_jobs)
+        means = predictor.means_over_trees(self.models, sums) * self.unit
         return rounded(means) if self.is_rounded else means
 
 
@@ -109,8 +105,8 @@ class StageMember:
 class Stage:
     """A forest, or a layer of a cascade or deep forest."""
 
-    raw: Bins  # bins of the features
-    added: Bins  # bins of the columns that the stage before adds
+    feature_bins: Bins
+    added_bins: Bins  # bins of the columns that the stage before adds
     members: list[StageMember]
     # Coefficients of the stages so far: the next stage reads the weighted mean of their columns.
     alphas: np.ndarray
@@ -118,13 +114,13 @@ class Stage:
     average_weights: np.ndarray | None  # weights of their mean; None puts them side by side
     columns: np.ndarray | None = None  # Features that members other than forests read; None: all.
     # Rows whose mean vector has a probability of at least the gate leave: they keep the vectors of
-    # this stage, and later stages do not see them. None: no row leaves.
+    # this stage, and later stages do not predict them. None: no row leaves.
     gate: float | None = None
 
     @cached_property
     def bins(self) -> Bins:
         """Bins of all columns that the trees may split."""
-        return join_bins(self.raw, self.added)
+        return join_bins(self.feature_bins, self.added_bins)
 
     def blocks(self, number: int | None) -> list[Any]:
         """The blocks of trees of one member, or of all."""
@@ -138,7 +134,7 @@ class Stage:
         return [trees for member in chosen for trees in member.models]
 
     def rows_for_members(self, rows: EncodedRows, added: np.ndarray) -> EncodedRows:
-        """The rows with the numbers that members of this stage see."""
+        """The rows with the numbers that members of this stage read."""
         if rows.numbers is None or self.columns is None:
             return rows
         return replace(rows, numbers=select_columns(rows.numbers, added, self.columns))
@@ -148,14 +144,10 @@ class Stage:
         return columns_of(vectors[self.inputs], self.average_weights)
 
     def mean(self, columns: np.ndarray) -> np.ndarray:
-        """Mean over members of such columns, shape (n_rows, n_columns)."""
+        """Mean over members of the result of `own_columns`, shape (n_rows, n_columns)."""
         if self.average_weights is not None:
             return columns
         return columns.reshape(len(columns), len(self.inputs), -1).mean(axis=1)
-
-    def vectors(self, rows: EncodedRows, n_jobs: int | None) -> np.ndarray:
-        """Vectors of all members, (n_members, n_rows, n_columns)."""
-        return np.stack([member.vectors(rows, n_jobs) for member in self.members])
 
     def leaving(self, columns: np.ndarray) -> np.ndarray:
         """Mask of the rows that leave after a stage with a gate, from the columns that it adds."""
@@ -179,7 +171,7 @@ class FittedStages:
 
     binner: Binner
     stages: list[Stage]
-    n_added: int = 0  # number of columns after the features for what a stage adds
+    n_added: int = 0  # columns after the features, which hold what the stage before adds
     # Whether predictions are the average of all members by their weights and exponents. If not,
     # they are the mean of the last stage's columns.
     weighs_members: bool = False
@@ -210,18 +202,18 @@ class FittedStages:
     @property
     def blocks(self) -> list[Any]:
         """All blocks of trees that read codes."""
-        return [block for member in self.members if member.sees_codes for block in member.blocks]
+        return [block for member in self.members if member.reads_codes for block in member.blocks]
 
     @cached_property
-    def sees_codes_only(self) -> bool:
+    def reads_codes_only(self) -> bool:
         """Whether all members are trees, which read codes and no numbers."""
-        return all(member.sees_codes for member in self.members)
+        return all(member.reads_codes for member in self.members)
 
     @cached_property
     def columns_of_levels(self) -> list[int]:
         """Columns with many categories, if a member reads their levels."""
-        sees_levels = any(member.sees_levels for member in self.members)
-        return self.binner.columns_of_many_levels() if sees_levels else []
+        reads_levels = any(member.reads_levels for member in self.members)
+        return self.binner.columns_of_many_levels() if reads_levels else []
 
     @cached_property
     def columns_read(self) -> np.ndarray | None:
@@ -235,9 +227,13 @@ class FittedStages:
     @cached_property
     def row_bytes(self) -> int:
         """Memory that the prediction of a row takes, approximately."""
-        n_vectors = sum(member.n_columns for member in self.members)
-        n_kept = len(self.stages) * self.n_added + 4 * n_vectors
-        return (1 if self.sees_codes_only else 24) * self.n_raw + 8 * n_kept
+        # A code has one byte. If members read numbers, a cell counts as three doubles, since they
+        # may copy their input. Not tuned.
+        cell_bytes = 1 if self.reads_codes_only else 24
+        # Columns of all stages are kept, and some intermediate results for each vector.
+        n_vector_values = sum(member.n_columns for member in self.members)
+        n_doubles = len(self.stages) * self.n_added + 4 * n_vector_values
+        return cell_bytes * self.n_raw + 8 * n_doubles
 
     def encode(self, table: Table, *, all_columns: bool = False) -> NewRows:
         """Rows of a table as members read them, made block by block.
@@ -249,7 +245,7 @@ class FittedStages:
             table,
             n_spare=self.n_added,
             wanted=None if all_columns else self.columns_read,
-            numbers=not self.sees_codes_only,
+            with_numbers=not self.reads_codes_only,
             levels=self.columns_of_levels,
         )
 
@@ -257,7 +253,7 @@ class FittedStages:
         """Run the stages one after the other.
 
         The `n_added` columns of codes on the right are overwritten: after each stage, they hold
-        the columns that the next one reads. The rows need numbers unless `sees_codes_only` is
+        the columns that the next one reads. The rows need numbers unless `reads_codes_only` is
         true, and levels of `columns_of_levels`.
         """
         if rows.numbers is not None and self.largest is not None:
@@ -267,27 +263,23 @@ class FittedStages:
         vectors = np.empty((0, 0, 0))
         left = np.zeros(len(rows.codes), bool)  # rows that have left
         for number, stage in enumerate(self.stages):
-            stage_rows = stage.rows_for_members(rows, added)
-            if left.any():
-                vectors = _vectors_of_the_rest(stage, stage_rows, vectors, left, n_jobs)
-            else:
-                vectors = stage.vectors(stage_rows, n_jobs)
+            if not left.all():
+                stage_rows = stage.rows_for_members(rows, added)
+                if left.any():
+                    stage_rows = stage_rows.take(~left)
+                member_vectors = []
+                for member in stage.members:
+                    member_vectors.append(member.vectors(stage_rows, n_jobs))
+                vectors = _with_rows_that_left(np.stack(member_vectors), vectors, left)
             if stage.inputs:
                 columns.append(stage.own_columns(vectors))
                 added = combine(columns, stage.alphas)
             if stage.gate is not None:
                 left |= stage.leaving(columns[-1])
             if columns and number + 1 < len(self.stages):
-                bins = self.stages[number + 1].added
+                bins = self.stages[number + 1].added_bins
                 apply_bins(added, bins, out=rows.codes, first_column=self.n_raw, n_jobs=n_jobs)
             yield StageOutput(stage, vectors, added)
-
-    def average(self, rows: EncodedRows, n_jobs: int | None = None) -> np.ndarray:
-        """Average of all stages for some rows, before calibration; see `run`."""
-        average = _RunningAverage(self)
-        for output in self.run(rows, n_jobs):
-            average.add(output)
-        return average.value()
 
     def finish(self, average: np.ndarray) -> np.ndarray:
         """Calibrate an average, restore the units of the targets, or apply the link."""
@@ -297,79 +289,20 @@ class FittedStages:
             return self.units.restore(average)
         return self.calibration(np.minimum(average, 1.0) if self.is_at_most_one else average)
 
-    def predict(self, rows: EncodedRows, n_jobs: int | None = None) -> np.ndarray:
-        """Predictions for some rows; see `run`."""
-        return self.finish(self.average(rows, n_jobs))
 
-    def predict_in_blocks(
-        self,
-        rows: NewRows,
-        n_jobs: int | None,
-        *,
-        finish: bool = True,
-        convert: Conversion | None = None,
-    ) -> np.ndarray:
-        """Predictions for all rows from `encode`.
-
-        Averages are finished (see `finish`) unless `finish` is false; `convert` is applied to the
-        predictions of each block.
-        """
-
-        def predict_block(first: int, end: int) -> list[np.ndarray]:
-            predictions = self.average(rows.block(first, end), n_jobs)
-            if finish:
-                predictions = self.finish(predictions)
-            return [predictions if convert is None else convert(predictions)]
-
-        (predictions,) = by_blocks(predict_block, rows.n_rows, self.row_bytes)
-        return predictions
-
-    def staged_predictions(
-        self, rows: NewRows, n_jobs: int | None, *, convert: Conversion | None = None
-    ) -> list[np.ndarray]:
-        """Predictions for all rows after each stage, as soon as a member has a weight."""
-
-        def predict_block(first: int, end: int) -> list[np.ndarray]:
-            average = _RunningAverage(self)
-            staged = []
-            for output in self.run(rows.block(first, end), n_jobs):
-                average.add(output)
-                if average.is_defined:
-                    predictions = self.finish(average.value())
-                    staged.append(predictions if convert is None else convert(predictions))
-            return staged
-
-        return by_blocks(predict_block, rows.n_rows, self.row_bytes)
-
-    def layer_features(
-        self,
-        rows: NewRows,
-        n_jobs: int | None,
-        join: Callable[[list[np.ndarray]], np.ndarray],
-    ) -> np.ndarray:
-        """Features of all rows, which `join` makes of the vectors of all stages."""
-
-        def block_features(first: int, end: int) -> list[np.ndarray]:
-            outputs = self.run(rows.block(first, end), n_jobs)
-            return [join([output.vectors for output in outputs])]
-
-        (features,) = by_blocks(block_features, rows.n_rows, self.row_bytes)
-        return features
-
-
-def _vectors_of_the_rest(
-    stage: Stage, rows: EncodedRows, before: np.ndarray, left: np.ndarray, n_jobs: int | None
+def _with_rows_that_left(
+    vectors: np.ndarray, vectors_before: np.ndarray, left: np.ndarray
 ) -> np.ndarray:
-    """Vectors of a stage, where rows that left keep the vectors of the stage before."""
-    vectors = before.copy()
-    remaining = np.flatnonzero(~left)
-    if len(remaining):
-        vectors[:, remaining] = stage.vectors(rows.take(remaining), n_jobs)
-    return vectors
+    """Vectors of all rows: rows that left keep the vectors of the stage before."""
+    if not left.any():
+        return vectors
+    vectors_of_all = vectors_before.copy()
+    vectors_of_all[:, ~left] = vectors
+    return vectors_of_all
 
 
-class _RunningAverage:
-    """Average of the stages so far."""
+class RunningAverage:
+    """Average of the stages so far, before calibration."""
 
     def __init__(self, fitted: FittedStages) -> None:
         self._fitted = fitted
@@ -396,16 +329,16 @@ class _RunningAverage:
 
     def value(self) -> np.ndarray:
         """The average."""
-        return self._total / self._weight if self._fitted.weighs_members else self._total
+        return self._total / self._weight
 
 
 def one_stage(binner: Binner, member: StageMember, link: Link | None = None) -> FittedStages:
     """A forest or boosted trees as a fitted model."""
-    raw = binner.bins_
+    bins = binner.bins_
     stage = Stage(
-        raw,
-        raw.columns(0, 0),
-        [member],
+        feature_bins=bins,
+        added_bins=bins.columns(0, 0),
+        members=[member],
         alphas=np.ones(1),
         inputs=[0],
         average_weights=np.ones(1),

@@ -26,7 +26,8 @@ from mddf._base.validation import (
 )
 from mddf._binning.binner import Binner, NewRows
 from mddf._core import Sampling, TreeOptions
-from mddf._fitted.batching import row_blocks
+from mddf._fitted.base_estimators import Conversion
+from mddf._fitted.batching import BlockResults, row_blocks
 from mddf._fitted.fitted_model import FittedStages, StageMember, one_stage
 from mddf._forest import out_of_bag
 from mddf._forest.ensemble import TreeEnsemble
@@ -47,7 +48,7 @@ from mddf._targets.kernel_targets import Classes
 from mddf._targets.target_validation import check_weights
 from mddf._targets.weights import RowWeights
 from mddf._trees import grower, predictor
-from mddf._trees.arrays import RawRows, TreeBlock
+from mddf._trees.arrays import TreeBlock
 
 
 class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
@@ -424,15 +425,38 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
         member = StageMember(self._trees, self._width, self._unit, is_rounded=False)
         return one_stage(self._binner, member)
 
-    def _mean_vectors(self, X: TableLike) -> np.ndarray:
-        """Mean over the trees of the leaves' values, of shape (n_rows, width)."""
+    def _predict_in_blocks(self, X: TableLike, *conversions: Conversion) -> np.ndarray:
+        """Mean over the trees of the leaves' values, after conversions of each block of rows."""
         check_is_fitted(self, "_trees")
         table = self._read_rows(X)
-        means = np.empty((table.shape[0], self._width))
+        n_rows, n_columns = table.shape
+        used = predictor.columns_used(self._trees, n_columns)
+        numbers = self._numbers_to_compare(table, used)
+        rows = NewRows(self._binner, table, wanted=used)
+        results = BlockResults(n_rows)
         # Three arrays of doubles: sums, means, and an intermediate result.
-        for rows, cells in self._cell_blocks(table, 24 * self._width):
-            means[rows] = predictor.mean_vectors(self._trees, cells, n_jobs=self.n_jobs)
-        return means
+        for first, end in row_blocks(n_rows, n_columns + 24 * self._width):
+            if numbers is None:
+                codes = rows.block(first, end).codes
+                sums = predictor.leaf_sums(self._trees, codes, n_jobs=self.n_jobs)
+            else:
+                sums = predictor.leaf_sums_of_numbers(
+                    self._trees, numbers[first:end], self._binner.bins_, n_jobs=self.n_jobs
+                )
+            predictions = predictor.means_over_trees(self._trees, sums)
+            for convert in conversions:
+                predictions = convert(predictions)
+            results.put(first, end, predictions)
+        return results.array
+
+    def _numbers_to_compare(self, table: Table, used: np.ndarray | None) -> np.ndarray | None:
+        """Numbers of the table if the trees evaluate these faster than codes; None if not."""
+        if used is None:
+            return None
+        numbers = self._binner.plain_numbers(table)
+        if numbers is None or not predictor.prefers_raw_numbers(self._trees, numbers, used):
+            return None
+        return numbers
 
     def apply(self, X: TableLike) -> np.ndarray:
         """Return the leaf that each sample ends in.
@@ -467,23 +491,6 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
         new_rows = NewRows(self._binner, table, wanted=used)
         for first, end in row_blocks(n_rows, n_columns + row_bytes):
             yield slice(first, end), new_rows.block(first, end).codes
-
-    def _cell_blocks(
-        self, table: Table, row_bytes: int
-    ) -> Iterator[tuple[slice, np.ndarray | RawRows]]:
-        """Yield blocks of codes, or of raw cells if the trees evaluate these faster."""
-        n_rows, n_columns = table.shape
-        used = predictor.columns_used(self._trees, n_columns)
-        numbers = None if used is None else self._binner.plain_numbers(table)
-        if (
-            used is None
-            or numbers is None
-            or not predictor.prefers_raw_numbers(self._trees, numbers, used)
-        ):
-            yield from self._code_blocks(table, row_bytes)
-            return
-        for first, end in row_blocks(n_rows, n_columns + row_bytes):
-            yield slice(first, end), RawRows(numbers[first:end], self._binner.bins_)
 
     @property
     def feature_importances_(self) -> np.ndarray:

@@ -11,9 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from mddf._base.types import TableLike
 from mddf._fitted.base_estimators import ProbabilityClassifier, takes_outputs
-from mddf._fitted.fitted_model import Conversion
 from mddf._forest.base import Forest
 from mddf._forest.growth import TrainingRows
 from mddf._forest.out_of_bag import OutOfBagSums
@@ -142,10 +140,6 @@ class BaseForest(Forest[ClassTargets], ProbabilityClassifier):
         y_pred = decode_labels(target.classes, [p[known].argmax(axis=1) for p in probabilities])
         score = self._score_predictions(_share_of_exact_matches, y_true, y_pred)
         return {"oob_decision_function_": decision, "oob_score_": score}
-
-    def _predict_in_blocks(self, X: TableLike, convert: Conversion | None = None) -> np.ndarray:
-        means = self._mean_vectors(X)
-        return means if convert is None else convert(means)
 
     def _by_output(self, probabilities: np.ndarray) -> np.ndarray | list[np.ndarray]:
         if self._class_columns is None:

@@ -177,7 +177,7 @@ class BaseForestRegressor(Forest[Values], TableRegressor):
                 )
             predicted = self.predict_quantiles(X, np.atleast_1d(quantiles))
             return predicted[..., 0] if np.ndim(quantiles) == 0 else predicted
-        means = in_units_of_y(self._mean_vectors(X), self._exponents)
+        means = in_units_of_y(self._predict_in_blocks(X), self._exponents)
         prediction = _without_single_output(means)
         return (prediction, self._predict_std(X, kind)) if kind else prediction
 

@@ -202,7 +202,7 @@ class ForestTree:
         table = read_table(
             self, X, reset=False, categorical_features=self._forest.categorical_features
         )
-        codes = self._forest.binner.transform(table)
+        codes = self._forest.binner.encode(table).codes
         return self._nodes.leaves(predictor.leaf_indices([self._block], codes))[:, 0]
 
     def decision_path(self, X: TableLike, check_input: bool = True) -> sparse.csr_matrix:

@@ -264,7 +264,7 @@ class GradientBoosting(BoostedPredictions):
         with naming("y_val"):
             values = self._read_validation_target(y, target, weights)
         levels = binner.all_levels(table)
-        codes = binner.transform(table, levels=levels)
+        codes = binner.encode(table, levels=levels).codes
         return BoostingRows.from_table(coded_table(binner.bins_, codes), values, weights, levels)
 
     def _boost(

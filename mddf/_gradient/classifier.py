@@ -11,7 +11,6 @@ from sklearn.utils._param_validation import StrOptions
 
 from mddf._ensemble.scoring import out_of_fold_score
 from mddf._fitted.base_estimators import ProbabilityClassifier
-from mddf._fitted.fitted_model import Conversion
 from mddf._gradient.base import GradientBoosting
 from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.losses import CLASSIFICATION, BoostingTarget, ClassificationTarget, Target
@@ -76,15 +75,20 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         Groups of features that may interact: the splits on a path from the root to a leaf use
         features of one group. Features in no group form a further group.
     early_stopping : "auto" or bool, default="auto"
-        True holds out samples, stops when their score has not improved for `n_iter_no_change`
-        trees, and drops the trees after the best score. "auto" chooses the number of trees on
-        held-out samples: on three to ten folds up to 10000 samples, and on a share of the samples
-        above. It then grows this number of trees on all samples. For symmetric trees, "auto"
-        first chooses the depth (4, 6 or 8) if `max_depth` is None, and the values of parameters
-        that are "auto" (see Notes). With fewer than 30 samples, more than 100000 samples,
-        `warm_start` or another `scoring` than the loss, "auto" is the same as True above 10000
-        samples and False below. If `fit` gets `X_val`, this set is scored instead, and False only
-        keeps the trees up to the best round.
+        How the number of trees is chosen.
+
+        - True holds out samples, stops when their score has not improved for `n_iter_no_change`
+          trees, and drops the trees after the best score.
+        - False grows `max_iter` trees.
+        - "auto" chooses the number of trees on held-out samples, and then grows this number of
+          trees on all samples. Up to 10000 samples, three to ten folds are held out in turn;
+          above, a share of the samples is held out. With fewer than 30 samples, more than 100000
+          samples, `warm_start` or another `scoring` than the loss, "auto" is the same as True
+          above 10000 samples and False below.
+
+        With "auto", symmetric trees also choose their depth (4, 6 or 8) if `max_depth` is None,
+        and the values of parameters that are "auto" (see Notes). If `fit` gets `X_val`, this set
+        is scored instead; False then keeps the trees up to the best round.
     scoring : str, callable or None, default="loss"
         Score of held-out samples: the loss, a scorer of scikit-learn, or None for accuracy. Other
         scores take more time than the loss.
@@ -288,14 +292,7 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         -------
         ndarray of shape (n_samples,), or (n_samples, n_classes) with more than two classes
         """
-        return self._convert_raw(X, one_column_of_two)
-
-    def _predict_in_blocks(self, X: Any, convert: Conversion | None = None) -> np.ndarray:
-        def predict_raw(raw: np.ndarray) -> np.ndarray:
-            probabilities = self._target.predicted(raw)
-            return probabilities if convert is None else convert(probabilities)
-
-        return self._convert_raw(X, predict_raw)
+        return self._predict_in_blocks(X, one_column_of_two, finish=False)
 
     def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
         """Yield `decision_function` after each tree.

@@ -57,17 +57,17 @@ class BoostedMember(StageMember):
         return self.trees.start * self.unit
 
     @property
-    def knows_weights(self) -> bool:
+    def has_leaf_weights(self) -> bool:
         return True
 
     @property
-    def sees_levels(self) -> bool:
+    def reads_levels(self) -> bool:
         return self.statistics is not None
 
-    def seen_codes(self, rows: EncodedRows) -> np.ndarray:
+    def tree_codes(self, rows: EncodedRows) -> np.ndarray:
         return with_statistics(rows, self.statistics)
 
-    def seen_bins(self, bins: Bins) -> Bins:
+    def tree_bins(self, bins: Bins) -> Bins:
         return bins if self.statistics is None else join_bins(bins, self.statistics.bins)
 
     def players(self, n_columns: int) -> np.ndarray | None:
@@ -83,4 +83,4 @@ class BoostedMember(StageMember):
         """Raw predictions; values that overflow become the largest double."""
         most = np.finfo(np.float64).max
         with np.errstate(over="ignore"):
-            return np.clip(self.trees.raw(self.seen_codes(rows), n_jobs) * self.unit, -most, most)
+            return np.clip(self.trees.raw(self.tree_codes(rows), n_jobs) * self.unit, -most, most)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mddf._binning.binner import Binner, NewRows
-from mddf._fitted.batching import by_blocks
+from mddf._fitted.base_estimators import Conversion
+from mddf._fitted.batching import BlockResults, row_blocks
 from mddf._fitted.fitted_model import FittedStages, one_stage
 from mddf._gradient.fitted_trees import BoostedMember
 from mddf._gradient.losses import Target
@@ -39,17 +40,26 @@ class BoostedPredictions(BoostingParameters):
         levels = [] if self._statistics is None else self._statistics.columns
         return NewRows(self._binner, table, levels=levels)
 
-    def _convert_raw(self, X: Any, convert: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        """Apply `convert` to the raw predictions of X, one block of rows after the other."""
+    def _predict_in_blocks(
+        self, X: Any, *conversions: Conversion, finish: bool = True
+    ) -> np.ndarray:
+        """Predictions for all rows of X, after conversions were applied to each block.
+
+        With `finish` false, they are raw predictions.
+        """
         rows = self._new_rows(X)
-
-        def predict_block(first: int, end: int) -> list[np.ndarray]:
-            codes = with_statistics(rows.block(first, end), self._statistics)
-            return [convert(self._trees.raw(codes, self.n_jobs))]
-
         # A byte for each code; a raw prediction, its converted form and temporary copies of both.
         row_bytes = self._trees.n_columns + 4 * 8 * self._trees.n_scores
-        return by_blocks(predict_block, rows.n_rows, row_bytes)[0]
+        results = BlockResults(rows.n_rows)
+        for first, end in row_blocks(rows.n_rows, row_bytes):
+            codes = with_statistics(rows.block(first, end), self._statistics)
+            predictions = self._trees.raw(codes, self.n_jobs)
+            if finish:
+                predictions = self._target.predicted(predictions)
+            for convert in conversions:
+                predictions = convert(predictions)
+            results.put(first, end, predictions)
+        return results.array
 
     def _staged_raw(self, X: Any) -> Iterator[np.ndarray]:
         rows = self._new_rows(X)
@@ -71,13 +81,13 @@ class BoostedPredictions(BoostingParameters):
             because the split of a level can leave a node undivided.
         """
         rows = self._new_rows(X)
-
-        def find_block(first: int, end: int) -> list[np.ndarray]:
-            return [self._trees.leaves(with_statistics(rows.block(first, end), self._statistics))]
-
         # A byte for each code, and the leaves (int32) with a temporary copy.
         row_bytes = self._trees.n_columns + 2 * 4 * self._trees.n_trees
-        return by_blocks(find_block, rows.n_rows, row_bytes)[0]
+        results = BlockResults(rows.n_rows)
+        for first, end in row_blocks(rows.n_rows, row_bytes):
+            codes = with_statistics(rows.block(first, end), self._statistics)
+            results.put(first, end, self._trees.leaves(codes))
+        return results.array
 
     @property
     def max_depth_(self) -> int | None:

@@ -98,15 +98,20 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         Groups of features that may interact: the splits on a path from the root to a leaf use
         features of one group. Features in no group form a further group.
     early_stopping : "auto" or bool, default="auto"
-        True holds out samples, stops when their score has not improved for `n_iter_no_change`
-        trees, and drops the trees after the best score. "auto" chooses the number of trees on
-        held-out samples: on three folds up to 10000 samples, and on a share of the samples above.
-        It then grows this number of trees on all samples. For symmetric trees, "auto" first
-        chooses the depth (4, 6 or 8) if `max_depth` is None, and the values of parameters that are
-        "auto" (see the Notes of `GradientBoostingClassifier`). With fewer than 30 samples, more
-        than 100000 samples, `warm_start` or another `scoring` than the loss, "auto" is the same as
-        True above 10000 samples and False below. If `fit` gets `X_val`, this set is scored
-        instead, and False only keeps the trees up to the best round.
+        How the number of trees is chosen.
+
+        - True holds out samples, stops when their score has not improved for `n_iter_no_change`
+          trees, and drops the trees after the best score.
+        - False grows `max_iter` trees.
+        - "auto" chooses the number of trees on held-out samples, and then grows this number of
+          trees on all samples. Up to 10000 samples, three folds are held out in turn; above, a
+          share of the samples is held out. With fewer than 30 samples, more than 100000 samples,
+          `warm_start` or another `scoring` than the loss, "auto" is the same as True above 10000
+          samples and False below.
+
+        With "auto", symmetric trees also choose their depth (4, 6 or 8) if `max_depth` is None,
+        and the values of parameters that are "auto" (see Notes). If `fit` gets `X_val`, this set
+        is scored instead; False then keeps the trees up to the best round.
     scoring : str, callable or None, default="loss"
         Score of held-out samples: the loss, a scorer of scikit-learn, or None for R2. Other scores
         take more time than the loss.
@@ -313,7 +318,7 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self, "_trees")
-        return self._convert_raw(X, self._target.predicted)
+        return self._predict_in_blocks(X)
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Yield `predict` after each tree.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -150,37 +150,41 @@ class BoostedTrees:
             joined[name] = np.concatenate([array, added.astype(array.dtype, copy=False)])
         return BoostedTrees(joined, self.symmetric, self.n_columns, self.start)
 
-    def start_rows(self, n_rows: int) -> np.ndarray:
-        """Raw predictions before the first tree: float64 of shape (n_rows, n_scores)."""
-        return np.tile(self.start, (n_rows, 1))
+    def raw(
+        self,
+        codes: np.ndarray,
+        n_jobs: int | None = None,
+        *,
+        trees: range | None = None,
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Raw predictions of coded rows: float64 of shape (n_rows, n_scores).
 
-    def add_raw(
-        self, codes: np.ndarray, first: int, last: int, out: np.ndarray, n_jobs: Any
-    ) -> None:
-        """Add the leaf values of the trees [first, last) for coded rows to `out`."""
-
-        def add_block(begin: int, end: int, cancel: Any) -> None:
-            self.kernel_trees.add_raw(codes[begin:end], first, last, out[begin:end], cancel)
-
-        min_rows = max(_MIN_ROWS_PER_THREAD, _MIN_LEAVES_PER_THREAD // max(1, last - first))
+        `trees` restricts them to a range of trees. `out` is an array to add to, instead of the
+        start.
+        """
+        if trees is None:
+            trees = range(self.n_trees)
+        if out is None:
+            out = np.tile(self.start, (len(codes), 1))
+        min_rows = max(_MIN_ROWS_PER_THREAD, _MIN_LEAVES_PER_THREAD // max(1, len(trees)))
         ranges = chunks(len(codes), job_count(n_jobs, len(codes) // min_rows), min_rows)
-        in_threads(add_block, ranges, n_jobs)
-
-    def raw(self, codes: np.ndarray, n_jobs: Any = None) -> np.ndarray:
-        """Raw predictions of coded rows: float64 of shape (n_rows, n_scores)."""
-        out = self.start_rows(len(codes))
-        self.add_raw(codes, 0, self.n_trees, out, n_jobs)
+        if len(ranges) == 1:
+            self.kernel_trees.add_raw(codes, trees.start, trees.stop, out)
+        else:
+            add = partial(
+                _add_raw, kernel_trees=self.kernel_trees, codes=codes, trees=trees, out=out
+            )
+            in_threads(add, ranges, n_jobs)
         return out
 
     def staged(
-        self, codes: np.ndarray, n_jobs: Any = None, first: int = 0
+        self, codes: np.ndarray, n_jobs: int | None = None, first: int = 0
     ) -> Iterator[np.ndarray]:
         """Yield the raw predictions after each tree from `first` on, always in the same array."""
-        out = self.start_rows(len(codes))
-        self.add_raw(codes, 0, first, out, n_jobs)
+        out = self.raw(codes, n_jobs, trees=range(first))
         for tree in range(first, self.n_trees):
-            self.add_raw(codes, tree, tree + 1, out, n_jobs)
-            yield out
+            yield self.raw(codes, n_jobs, trees=range(tree, tree + 1), out=out)
 
     def leaves(self, codes: np.ndarray) -> np.ndarray:
         """Leaf of each tree that each row ends in: int32 of shape (n_rows, n_trees)."""
@@ -207,3 +211,16 @@ class BoostedTrees:
         gains = np.bincount(self.arrays["column"], self.arrays["gain"], minlength=self.n_columns)
         total = gains.sum()
         return gains / total if total > 0 else gains
+
+
+def _add_raw(
+    first: int,
+    last: int,
+    cancel: _core.Cancel,
+    *,
+    kernel_trees: _core.GradientTrees,
+    codes: np.ndarray,
+    trees: range,
+    out: np.ndarray,
+) -> None:
+    kernel_trees.add_raw(codes[first:last], trees.start, trees.stop, out[first:last], cancel)

@@ -64,14 +64,6 @@ class BoostedModel:
         """Number of rounds for each entry of `trees`."""
         return [trees.n_trees for trees in self.trees]
 
-    def vectors(self, rows: EncodedRows, n_jobs: int | None = None) -> np.ndarray:
-        """Predictions for rows, whose codes have no columns of statistics yet."""
-        raw = [
-            trees.raw(with_statistics(rows, statistics), n_jobs)
-            for trees, statistics in self.trees_with_statistics()
-        ]
-        return self.finish(raw, len(rows.codes))
-
     def trees_with_statistics(self) -> Iterator[tuple[BoostedTrees, TargetStatistics | None]]:
         return zip(self.trees, self.statistics or repeat(None), strict=False)
 
@@ -99,7 +91,7 @@ class BoostedFolds(StageMember):
         return False
 
     @property
-    def sees_codes(self) -> bool:
+    def reads_codes(self) -> bool:
         return True
 
     @property
@@ -107,7 +99,7 @@ class BoostedFolds(StageMember):
         return [trees for model in self.models for trees in model.trees]
 
     @property
-    def sees_levels(self) -> bool:
+    def reads_levels(self) -> bool:
         return any(model.statistics is not None for model in self.models)
 
     @property
@@ -124,7 +116,13 @@ class BoostedFolds(StageMember):
 
     def vectors(self, rows: EncodedRows, n_jobs: int | None) -> np.ndarray:
         rows = replace(rows, codes=np.ascontiguousarray(rows.codes[:, : self.n_features]))
-        return np.mean([model.vectors(rows, n_jobs) for model in self.models], axis=0)
+        predictions = []
+        for model in self.models:
+            raw = []
+            for trees, statistics in model.trees_with_statistics():
+                raw.append(trees.raw(with_statistics(rows, statistics), n_jobs))
+            predictions.append(model.finish(raw, len(rows.codes)))
+        return np.mean(predictions, axis=0)
 
 
 def boosting_options(

@@ -18,6 +18,7 @@ from mddf._base.validation import COUNT, JOBS, Within, check_lengths, naming, un
 from mddf._binning.binned_table import BinnedTable
 from mddf._binning.binner import Binner
 from mddf._fitted.base_estimators import PredictsByStages, warn_of_seen
+from mddf._fitted.batching import BlockResults, row_blocks
 from mddf._input.reading import read_table
 from mddf._input.table import Table
 from mddf._resampling.folds import ask_for_groups, gives_folds, is_splitter
@@ -201,17 +202,17 @@ class Layered(PredictsByStages, TransformerMixin):
         """
         return ask_for_groups(super().get_metadata_routing(), self.cv)
 
-    def _average(self, X: Any) -> np.ndarray:
-        """Average over all layers, before calibration and in standardised units."""
-        rows = self._encode(X)
-        return self._fitted_stages().predict_in_blocks(rows, self.n_jobs, finish=False)
-
     def _layer_features(self, X: Any) -> np.ndarray:
         """Layer features of new rows; warns if they are the rows of the fit."""
         # Whether they are is decided by the codes of all columns.
         rows = self._encode(X, all_columns=True)
-        warn_of_seen(rows.codes(), self._seen)
-        return self._fitted_stages().layer_features(rows, self.n_jobs, self._join_layers)
+        warn_of_seen(rows.all_rows().codes, self._seen)
+        stages = self._fitted_stages()
+        results = BlockResults(rows.n_rows)
+        for first, end in row_blocks(rows.n_rows, stages.row_bytes):
+            outputs = stages.run(rows.block(first, end), self.n_jobs)
+            results.put(first, end, self._join_layers([output.vectors for output in outputs]))
+        return results.array
 
 
 def column_names(classes: np.ndarray) -> list[str]:

@@ -13,30 +13,14 @@ import numpy.typing as npt
 
 from mddf import _core
 from mddf._base.serialization import register_serializable
-from mddf._binning.bins import Bins
 
 
-@dataclass(frozen=True)
-class RawRows:
-    """Numeric rows that the trees compare with thresholds, without coding them first.
+class TreeReader(Protocol):
+    """The kernel's view of a block of trees.
 
-    `cells`, of shape (n_rows, n_columns), are float64 or float32 without infinities; NaN is
-    missing. `bins` belong to the table that the trees were grown on, without categorical columns.
+    Methods with `first` and `last` handle these rows only, and leave other rows of `out` as they
+    are.
     """
-
-    cells: np.ndarray
-    bins: Bins
-
-    def __len__(self) -> int:
-        return len(self.cells)
-
-
-# Rows that trees predict: codes of shape (n_rows, n_columns), or numbers.
-Rows = np.ndarray | RawRows
-
-
-class _Reader(Protocol):
-    """The kernel's view of a block of trees."""
 
     def parts(self) -> tuple[Any, ...]: ...
 
@@ -46,6 +30,29 @@ class _Reader(Protocol):
 
     def mark_columns(self, out: np.ndarray) -> None: ...
 
+    def add_leaf_values(
+        self,
+        codes: np.ndarray,
+        first: int,
+        last: int,
+        out: np.ndarray,
+        cancel: _core.Cancel | None = None,
+    ) -> None:
+        """Add the sum over the trees of the leaves' values to `out`, float64 (n_rows, width)."""
+
+    def add_leaf_values_of_numbers(
+        self,
+        x: np.ndarray,
+        edges: np.ndarray,
+        bin_start: np.ndarray,
+        *,
+        first: int,
+        last: int,
+        out: np.ndarray,
+        cancel: _core.Cancel | None = None,
+    ) -> None:
+        """Do the same for rows that are not coded, whose numbers are compared with thresholds."""
+
     def leaf_indices(
         self,
         codes: np.ndarray,
@@ -53,7 +60,8 @@ class _Reader(Protocol):
         last: int,
         out: np.ndarray,
         cancel: _core.Cancel | None = None,
-    ) -> None: ...
+    ) -> None:
+        """Write the leaf of each tree to `out`, int64 (n_rows, n_trees)."""
 
 
 class TreeBlock:
@@ -67,7 +75,7 @@ class TreeBlock:
     _sizes: ClassVar[tuple[str, ...]]
     _dtypes: ClassVar[dict[str, type]]
     _reader_type: ClassVar[type]
-    _reader: _Reader
+    reader: TreeReader  # the kernel checks and predicts through it
     nodes: np.ndarray
     tree_start: np.ndarray
     n_columns: int
@@ -81,20 +89,16 @@ class TreeBlock:
         reader = self._reader_type(*self.parts())
         if not mapped:
             reader.check()
-        object.__setattr__(self, "_reader", reader)
+        object.__setattr__(self, "reader", reader)
 
     @classmethod
-    def _from_reader(cls, reader: _Reader) -> Self:
+    def _from_reader(cls, reader: TreeReader) -> Self:
         """Make a block from trees that the kernel has just grown, which need no check."""
         trees = cls.__new__(cls)
-        names = (*cls._sizes, *cls._dtypes, "_reader")
+        names = (*cls._sizes, *cls._dtypes, "reader")
         for name, value in zip(names, (*reader.parts(), reader), strict=True):
             object.__setattr__(trees, name, value)
         return trees
-
-    def check(self) -> None:
-        """Refuse arrays that lead out of bounds, if they were mapped and not checked yet."""
-        self._reader.check()
 
     def parts(self) -> tuple[int | np.ndarray, ...]:
         """Return the constructor's arguments that make this block."""
@@ -133,7 +137,7 @@ class TreeBlock:
     @property
     def n_nodes(self) -> int:
         """Number of nodes of all trees, leaves included."""
-        return self._reader.n_nodes()
+        return self.reader.n_nodes()
 
     @property
     def n_bytes(self) -> int:
@@ -142,32 +146,7 @@ class TreeBlock:
 
     def mark_columns(self, out: np.ndarray) -> None:
         """Set `out`, bool of shape (n_columns,), to True for columns that some node splits."""
-        self._reader.mark_columns(out)
-
-    def add_leaf_values(
-        self,
-        rows: Rows,
-        first: int,
-        last: int,
-        out: np.ndarray,
-        cancel: _core.Cancel | None = None,
-    ) -> None:
-        """Add the sum over the trees of the values in the leaves of rows [first, last) to `out`.
-
-        `out` is float64 of shape (n_rows, width), of which other rows do not change.
-        """
-        raise NotImplementedError
-
-    def leaf_indices(
-        self,
-        codes: np.ndarray,
-        first: int,
-        last: int,
-        out: np.ndarray,
-        cancel: _core.Cancel | None = None,
-    ) -> None:
-        """Write the leaves that rows [first, last) end in to `out`, int64 (n_rows, n_trees)."""
-        self._reader.leaf_indices(codes, first, last, out, cancel)
+        self.reader.mark_columns(out)
 
 
 @register_serializable("classification trees")
@@ -196,7 +175,7 @@ class Trees(TreeBlock):
     leaf_start: np.ndarray
     leaf_class: np.ndarray
     leaf_probability: np.ndarray
-    _reader: _core.TreeReader = field(init=False)
+    reader: _core.TreeReader = field(init=False)
 
     _sizes = ("n_classes", "n_columns")
     _dtypes = {
@@ -211,21 +190,6 @@ class Trees(TreeBlock):
     @property
     def width(self) -> int:
         return self.n_classes
-
-    def add_leaf_values(
-        self,
-        rows: Rows,
-        first: int,
-        last: int,
-        out: np.ndarray,
-        cancel: _core.Cancel | None = None,
-    ) -> None:
-        if isinstance(rows, RawRows):
-            self._reader.add_probabilities_of_numbers(
-                rows.cells, rows.bins.edges, rows.bins.start, first, last, out, cancel
-            )
-        else:
-            self._reader.add_probabilities(rows, first, last, out, cancel)
 
 
 @register_serializable("regression trees")
@@ -249,7 +213,7 @@ class ValueTrees(TreeBlock):
     nodes: np.ndarray
     tree_start: np.ndarray
     leaf_value: np.ndarray
-    _reader: _core.ValueTreeReader = field(init=False)
+    reader: _core.ValueTreeReader = field(init=False)
 
     _sizes = ("n_outputs", "n_columns")
     _dtypes = {"nodes": np.uint64, "tree_start": np.int64, "leaf_value": np.float64}
@@ -258,21 +222,6 @@ class ValueTrees(TreeBlock):
     @property
     def width(self) -> int:
         return self.n_outputs
-
-    def add_leaf_values(
-        self,
-        rows: Rows,
-        first: int,
-        last: int,
-        out: np.ndarray,
-        cancel: _core.Cancel | None = None,
-    ) -> None:
-        if isinstance(rows, RawRows):
-            self._reader.add_values_of_numbers(
-                rows.cells, rows.bins.edges, rows.bins.start, first, last, out, cancel
-            )
-        else:
-            self._reader.add_values(rows, first, last, out, cancel)
 
 
 def shares(sums: np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ _PURE = 1 << 31
 
 def decode_forest(trees: TreeBlock) -> Nodes:
     """Unpack a block of trees."""
-    trees.check()
+    trees.reader.check()
     # 1. Find the words that are nodes; the others are sets of categories.
     is_node = _mark_nodes(trees.nodes, trees.tree_start)
     words = trees.nodes[is_node]

@@ -196,7 +196,7 @@ def _leaves_by_tree(trees: Iterable[TreeBlock], codes: np.ndarray) -> Iterator[n
     """For each tree, yield the leaf that each row ends in."""
     for block in trees:
         leaves = np.empty((len(codes), block.n_trees), np.int64)
-        block.leaf_indices(codes, 0, len(codes), leaves)
+        block.reader.leaf_indices(codes, 0, len(codes), leaves)
         yield from np.ascontiguousarray(leaves.T)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -10,8 +11,9 @@ from joblib import delayed
 
 from mddf._base.backends import in_order, shared
 from mddf._base.parallel import chunks, in_threads, job_count, shares_memory
+from mddf._binning.bins import Bins
 from mddf._core import Cancel
-from mddf._trees.arrays import RawRows, Rows, TreeBlock, Trees, shares
+from mddf._trees.arrays import TreeBlock, Trees, shares
 
 # A walk is one row going down one tree. Threads get at least this many walks, which take about a
 # millisecond: starting a thread takes a tenth of that.
@@ -53,23 +55,67 @@ def _row_ranges(
     return chunks(n_rows, job_count(n_jobs, n_rows // fewest), fewest)
 
 
-def leaf_sums(trees: Sequence[TreeBlock], rows: Rows, *, n_jobs: int | None = None) -> np.ndarray:
+def leaf_sums(
+    trees: Sequence[TreeBlock], codes: np.ndarray, *, n_jobs: int | None = None
+) -> np.ndarray:
     """Sum over the trees of the values in the leaves of the rows, of shape (n_rows, width).
 
     Each of the `n_jobs` takes a part of the rows. Their number does not change the result.
     """
-    n_rows = len(rows)
-    n_walks = n_rows * _count_trees(trees)
-    if isinstance(rows, RawRows) or n_walks < _MIN_WALKS_FOR_PROCESSES or shares_memory():
-        sums = np.zeros((n_rows, trees[0].width))
+    n_rows = len(codes)
+    if n_rows * _count_trees(trees) >= _MIN_WALKS_FOR_PROCESSES and not shares_memory():
+        return _leaf_sums_on_workers(trees, codes, n_jobs)
+    sums = np.zeros((n_rows, trees[0].width))
+    ranges = _row_ranges(trees, n_rows, n_jobs)
+    if len(ranges) == 1:
+        for block in trees:
+            block.reader.add_leaf_values(codes, 0, n_rows, sums)
+    else:
+        in_threads(partial(_add_leaf_values, trees=trees, codes=codes, sums=sums), ranges, n_jobs)
+    return sums
 
-        def add_range(first: int, last: int, cancel: Cancel) -> None:
-            for block in trees:
-                block.add_leaf_values(rows, first, last, sums, cancel)
 
-        in_threads(add_range, _row_ranges(trees, n_rows, n_jobs), n_jobs)
-        return sums
-    return _leaf_sums_on_workers(trees, rows, n_jobs)
+def _add_leaf_values(
+    first: int,
+    last: int,
+    cancel: Cancel | None = None,
+    *,
+    trees: Sequence[TreeBlock],
+    codes: np.ndarray,
+    sums: np.ndarray,
+) -> None:
+    for block in trees:
+        block.reader.add_leaf_values(codes, first, last, sums, cancel)
+
+
+def leaf_sums_of_numbers(
+    trees: Sequence[TreeBlock], numbers: np.ndarray, bins: Bins, *, n_jobs: int | None = None
+) -> np.ndarray:
+    """Compute `leaf_sums` for rows that are compared with thresholds, without coding them first.
+
+    `numbers`, of shape (n_rows, n_columns), are float64 or float32 without infinities; NaN is
+    missing. `bins` belong to the table that the trees were grown on, without categorical columns.
+    """
+    sums = np.zeros((len(numbers), trees[0].width))
+    add = partial(_add_leaf_values_of_numbers, trees=trees, numbers=numbers, bins=bins, sums=sums)
+    in_threads(add, _row_ranges(trees, len(numbers), n_jobs), n_jobs)
+    return sums
+
+
+def _add_leaf_values_of_numbers(
+    first: int,
+    last: int,
+    cancel: Cancel,
+    *,
+    trees: Sequence[TreeBlock],
+    numbers: np.ndarray,
+    bins: Bins,
+    sums: np.ndarray,
+) -> None:
+    for block in trees:
+        block.reader.add_leaf_values_of_numbers(
+            numbers, bins.edges, bins.start, first=first, last=last, out=sums, cancel=cancel
+        )
 
 
 def _leaf_sums_on_workers(
@@ -88,8 +134,7 @@ def _leaf_sums_on_workers(
 
 def _leaf_sums_in_one_thread(trees: Sequence[TreeBlock], codes: np.ndarray) -> np.ndarray:
     sums = np.zeros((len(codes), trees[0].width))
-    for block in trees:
-        block.add_leaf_values(codes, 0, len(codes), sums)
+    _add_leaf_values(0, len(codes), trees=trees, codes=codes, sums=sums)
     return sums
 
 
@@ -125,11 +170,8 @@ def prefers_raw_numbers(trees: Sequence[TreeBlock], numbers: np.ndarray, used: n
     return not np.all(is_small & (first_row == np.floor(first_row)))
 
 
-def mean_vectors(
-    trees: Sequence[TreeBlock], rows: Rows, *, n_jobs: int | None = None
-) -> np.ndarray:
-    """Mean over the trees of the values in the leaves of the rows, shape (n_rows, width)."""
-    sums = leaf_sums(trees, rows, n_jobs=n_jobs)
+def means_over_trees(trees: Sequence[TreeBlock], sums: np.ndarray) -> np.ndarray:
+    """Means over the trees of the values in the leaves, from the result of `leaf_sums`."""
     return shares(sums) if isinstance(trees[0], Trees) else sums / _count_trees(trees)
 
 
@@ -138,10 +180,19 @@ def leaf_indices(
 ) -> np.ndarray:
     """Leaf of every tree that every row ends in: int64 of shape (n_rows, n_trees)."""
     leaves = [np.empty((len(codes), block.n_trees), np.int64) for block in trees]
-
-    def write_range(first: int, last: int, cancel: Cancel) -> None:
-        for block, block_leaves in zip(trees, leaves, strict=True):
-            block.leaf_indices(codes, first, last, block_leaves, cancel)
-
-    in_threads(write_range, _row_ranges(trees, len(codes), n_jobs), n_jobs)
+    write = partial(_write_leaf_indices, trees=trees, codes=codes, out=leaves)
+    in_threads(write, _row_ranges(trees, len(codes), n_jobs), n_jobs)
     return leaves[0] if len(leaves) == 1 else np.hstack(leaves)
+
+
+def _write_leaf_indices(
+    first: int,
+    last: int,
+    cancel: Cancel,
+    *,
+    trees: Sequence[TreeBlock],
+    codes: np.ndarray,
+    out: list[np.ndarray],
+) -> None:
+    for block, leaves in zip(trees, out, strict=True):
+        block.reader.leaf_indices(codes, first, last, leaves, cancel)

@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import _num_samples
 
 from mddf._base.messages import short
+from mddf._fitted.batching import BlockResults, row_blocks
 from mddf._targets.target_validation import all_weights, known_labels
 from mddf.analysis._checks import finite_numbers, finite_vector
 
@@ -357,16 +358,13 @@ def layer_diversity(
 def _layer_vectors(model: Any, X: Any, n_jobs: int | None) -> list[NDArray[np.float64]]:
     """Class vectors of all members, by layer: shape (n_members, n_samples, n_classes)."""
     stages = model._fitted_stages()
-    n_classes = len(model.classes_)
-
-    def by_rows(stage_vectors: list[np.ndarray]) -> np.ndarray:
-        vectors = np.concatenate(stage_vectors)
-        return vectors.transpose(1, 0, 2).reshape(vectors.shape[1], -1)
-
-    features = stages.layer_features(model._encode(X), n_jobs, by_rows)
-    vectors = features.reshape(len(features), -1, n_classes).transpose(1, 0, 2)
-    ends = np.cumsum([len(stage.members) for stage in stages.stages])
-    return np.split(vectors, ends[:-1])
+    rows = model._encode(X)
+    results = BlockResults(rows.n_rows)
+    for first, end in row_blocks(rows.n_rows, stages.row_bytes):
+        outputs = stages.run(rows.block(first, end), n_jobs)
+        by_row = [np.ascontiguousarray(output.vectors.transpose(1, 0, 2)) for output in outputs]
+        results.put(first, end, *by_row)
+    return [vectors.transpose(1, 0, 2) for vectors in results.arrays]
 
 
 @dataclass(frozen=True)

@@ -140,10 +140,10 @@ def tree_arrays(
     if forest is not None:
         forest = _position("forest", forest, len(stage.members))
     member = stage.members[forest or 0]
-    bins = member.seen_bins(stage.bins)
+    bins = member.tree_bins(stage.bins)
     codes = None
     if X is not None:
-        codes = member.seen_codes(next(islice(coded_stages(model, X), position, None)))
+        codes = member.tree_codes(next(islice(coded_stages(model, X), position, None)))
     return [
         tree for block in stage.blocks(forest) for tree in _split(block, member.unit, bins, codes)
     ]

@@ -273,10 +273,10 @@ def _as_raw(link: Any, y: np.ndarray) -> np.ndarray:
 def _covariances(stage: Stage, rows: EncodedRows, y: Any, n_jobs: int | None) -> np.ndarray:
     """Each feature's share of a row's term in the covariance of targets and predictions."""
     (member,) = stage.members
-    codes = member.seen_codes(rows)
+    codes = member.tree_codes(rows)
     y = y / member.unit
     contributions, _ = path_contributions(stage.blocks(None), codes, codes, n_jobs=n_jobs)
-    contributions = member.feature_amounts(contributions, stage.raw.n_columns)
+    contributions = member.feature_amounts(contributions, stage.feature_bins.n_columns)
     contributions = contributions * (member.per_mean / member.unit)
     deviation = y - y.mean(axis=0)
     variance = np.square(deviation).mean(axis=0)

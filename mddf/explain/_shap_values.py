@@ -177,7 +177,7 @@ def _output_names(model: BaseEstimator) -> list[str]:
 
 def _stores_weights(model: BaseEstimator) -> bool:
     """Whether all trees store the weight of their training samples in each leaf."""
-    return all(member.knows_weights for member in fitted_stages(model).members)
+    return all(member.has_leaf_weights for member in fitted_stages(model).members)
 
 
 def _background(
@@ -195,7 +195,7 @@ def _background(
         background_rows = rows
     # To trees, rows are equal if they fall into the same bins.
     fitted = fitted_stages(model)
-    by_codes = fitted.sees_codes_only and not fitted.columns_of_levels
+    by_codes = fitted.reads_codes_only and not fitted.columns_of_levels
     compared = apply_bins(background_rows, fitted.binner.bins_) if by_codes else background_rows
     first = np.broadcast_to(compared[:1], compared.shape)
     if not np.array_equal(compared, first, equal_nan=True):
@@ -241,10 +241,10 @@ def _stage_contributions(
         contributions = []
         biases = []
         for number, member in enumerate(stage.members):
-            codes = member.seen_codes(rows)
+            codes = member.tree_codes(rows)
             background_codes = None
             if background_rows is not None:
-                background_codes = member.seen_codes(background_rows)
+                background_codes = member.tree_codes(background_rows)
             values, bias = method(
                 stage.blocks(number),
                 codes,

@@ -53,7 +53,7 @@ def add_stages(
 ) -> str:
     """Append all stages and return the value of their joint predictions."""
     bounded = raw
-    if fitted.largest is not None and not fitted.sees_codes_only:
+    if fitted.largest is not None and not fitted.reads_codes_only:
         bounded = graph.clip(raw, -fitted.largest, fitted.largest)
     codes = raw
     added = ""
@@ -146,7 +146,7 @@ def _add_raw_sums(
 
 
 def _add_boosted(graph: Graph, rows: _StageInput, member: BoostedFolds) -> str:
-    if member.sees_levels and rows.bins.n_columns > member.n_features:
+    if member.reads_levels and rows.bins.n_columns > member.n_features:
         # Target statistics stand behind the features, in the place of columns that were added.
         rows = replace(
             rows,

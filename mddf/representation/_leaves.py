@@ -73,7 +73,7 @@ def leaf_indices(
         raise ValueError(f"layer {position} must have a member with trees, got none")
     rows = next(islice(coded_stages(model, X), position, None))
     leaves = [
-        predictor.leaf_indices(member.models, member.seen_codes(rows), n_jobs=model.n_jobs)
+        predictor.leaf_indices(member.models, member.tree_codes(rows), n_jobs=model.n_jobs)
         for member in with_trees
     ]
     return np.concatenate(leaves, axis=1).astype(np.int64)

@@ -72,7 +72,11 @@ def phases_of_fits():
             return in_threads(function, ranges, n_jobs)
         phases.append(phase := Phase())
         timed = {part: phase.timed(function) for part in ranges}
-        return in_threads(lambda *part: timed[part[:2]](*part), ranges, n_jobs)
+        return in_threads(
+            lambda first, last, cancel: timed[first, last](first=first, last=last, cancel=cancel),
+            ranges,
+            n_jobs,
+        )
 
     with (
         patch.object(grower, "from_threads", of_trees),

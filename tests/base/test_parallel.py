@@ -412,4 +412,4 @@ def test_a_lock_that_a_killed_process_held_stops_no_work_without_a_bar(shown):
 
 def test_in_threads_keeps_the_order():
     ranges = [(i, i + 1) for i in range(9)]
-    assert in_threads(lambda first, last, _: (first, last), ranges, 3) == ranges
+    assert in_threads(lambda first, last, cancel: (first, last), ranges, 3) == ranges

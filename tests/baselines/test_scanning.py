@@ -245,7 +245,7 @@ def test_leaves_hold_enough(digits, weighted):
     rows = many._specs[0].rows(X[..., None].astype(np.uint8))
     for trees in many._trees[0][1]:  # completely random, without a bootstrap
         leaves = np.empty((len(rows), trees.n_trees), np.int64)
-        trees.leaf_indices(rows, 0, len(rows), leaves)
+        trees.reader.leaf_indices(rows, 0, len(rows), leaves)
         for column in leaves.T:  # one fold in five was held out
             assert np.bincount(column)[np.unique(column)].min() >= 40 / (5 if weighted else 1)
     assert all(np.less_equal(n_nodes(scanner([6], max_depth=1).fit(X, y)), 3 * 20))

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from mddf import DeepForestClassifier, DeepForestRegressor, MDDFClassifier
+from mddf._fitted.fitted_model import RunningAverage
 
 OPTIONS = {"n_estimators": 3, "random_state": 0}
 MODELS = [
@@ -66,11 +67,12 @@ def test_predictions_in_one_block_are_those_of_the_stages(fitted):
     model, X, _ = fitted
     stages = model._fitted_stages()
     rows = model._encode(X)
+    average = RunningAverage(stages)
     outputs = list(stages.run(rows.block(0, len(X))))
     assert [output.stage for output in outputs] == stages.stages
-    average = stages.average(rows.block(0, len(X)))
-    predictions = stages.predict(rows.block(0, len(X)))
-    np.testing.assert_array_equal(stages.finish(average), predictions)
-    np.testing.assert_array_equal(stages.predict_in_blocks(rows, None), predictions)
-    (*_, last) = stages.staged_predictions(rows, None)
+    for output in outputs:
+        average.add(output)
+    predictions = stages.finish(average.value())
+    np.testing.assert_array_equal(model._predict_in_blocks(X), predictions)
+    (*_, last) = model._staged_predictions(X)
     np.testing.assert_array_equal(last, predictions)

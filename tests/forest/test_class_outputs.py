@@ -6,7 +6,7 @@ import naive
 import numpy as np
 import pandas as pd
 import pytest
-from forest_cases import FORESTS, few_trees, rows_of
+from forest_cases import FORESTS, codes_of, few_trees
 from made_outputs import mixed_outputs, six_labels
 from scipy import sparse
 from sklearn.base import clone
@@ -47,7 +47,7 @@ def test_splits_and_leaves_are_those_of_the_twin(criterion, weighted):
     weights = np.random.default_rng(1).integers(1, 4, len(y)) if weighted else np.ones(len(y))
     options = {"bootstrap": False, "max_features": None, "criterion": criterion}
     forest = RandomForestClassifier(1, random_state=0, **options).fit(X, y, weights)
-    codes, entropy = rows_of(forest, X, coded=True), criterion == "entropy"
+    codes, entropy = codes_of(forest, X), criterion == "entropy"
     (nodes,) = naive.decode(forest._trees[0])
     said = forest.predict_proba(X)
     for node, here, _ in naive.visit(nodes, codes, np.arange(len(y))):

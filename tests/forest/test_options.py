@@ -10,8 +10,8 @@ from forest_cases import (
     FORESTS,
     Case,
     check_tree,
+    codes_of,
     few_trees,
-    rows_of,
     same_predictions,
     three_classes,
     watched_growth,
@@ -215,7 +215,7 @@ def test_every_option_is_seen_in_the_trees(options, limits, data):
 def case_of(forest, X, y):
     bins = forest._binner.bins_
     labels = np.searchsorted(forest.classes_, y).astype(np.uint16)
-    codes = rows_of(forest, X, coded=True)
+    codes = codes_of(forest, X)
     n_classes = len(forest.classes_)
     return Case(codes, bins.values, bins.start, bins.categorical, labels, n_classes)
 

@@ -4,7 +4,7 @@ import naive
 import numpy as np
 import pandas as pd
 import pytest
-from forest_cases import draws_rows, few_trees, rows_of, watched_growth
+from forest_cases import codes_of, draws_rows, few_trees, watched_growth
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, make_friedman1
 from sklearn.ensemble import ExtraTreesRegressor
@@ -322,7 +322,7 @@ def test_frames_with_categories(Forest):
 def case_of(forest, X, y):
     bins = forest._binner.bins_
     return ValueCase(
-        rows_of(forest, X, coded=True),
+        codes_of(forest, X),
         bins.values,
         bins.start,
         bins.categorical,

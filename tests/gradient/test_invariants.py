@@ -81,7 +81,7 @@ def test_predictions_are_sums_of_leaves(model, table, n_classes):
     assert leaves.shape == (len(X), model.n_iter_)
     for tree, first in enumerate(trees.arrays["first_leaf"][:-1]):
         raw = raw + trees.arrays["values"][first + leaves[:, tree]]
-    assert np.array_equal(raw, model._convert_raw(X, np.array))
+    assert np.array_equal(raw, model._predict_in_blocks(X, finish=False))
     for row in range(0, len(X), 7):  # a row alone takes another way through the kernel
         assert np.array_equal(answers(model, X[row : row + 1])[0], answers(model, X)[row])
         assert np.array_equal(model.apply(X[row : row + 1])[0], leaves[row])

@@ -331,8 +331,8 @@ def test_levels_are_looked_up_once(as_objects, monkeypatch):
     binner, table = model._binner, FrameTable(new)
     levels = binner.all_levels(table)
     with pytest.warns(UserWarning, match="'trade': 20% of the rows, such as 'new'"):
-        codes = binner.transform(table)
-    assert np.array_equal(binner.transform(table, levels=levels), codes)
+        codes = binner.encode(table).codes
+    assert np.array_equal(binner.encode(table, levels=levels).codes, codes)
     asked = []
     look_up_all = binner_module.look_up_all
 

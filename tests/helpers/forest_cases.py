@@ -29,11 +29,10 @@ SAMPLING = {"n_draws", "cumulative", "weights", "balance", "parts", "whole_parts
 ASKED = {"held_out", "importances"}
 
 
-def rows_of(forest, X, *, coded=False):
-    """The rows of X as a forest's trees evaluate them: codes, or numbers."""
-    blocks = forest._code_blocks if coded else forest._cell_blocks
-    ((_, rows),) = blocks(forest._read_rows(X), 1)
-    return rows
+def codes_of(forest, X):
+    """The rows of X as a forest's trees read them."""
+    ((_, codes),) = forest._code_blocks(forest._read_rows(X), 1)
+    return codes
 
 
 @dataclass

@@ -52,7 +52,7 @@ class _Tree:
 
 def _adapted(Model):
     def _raw_predict(self, X):
-        return self._trees.raw(self._binner.transform(read_table(self, X, reset=False)))
+        return self._trees.raw(self._binner.encode(read_table(self, X, reset=False)).codes)
 
     def _check_interaction_cst(self, n_features):
         groups = interaction_groups(self.interaction_cst, n_features)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from forest_cases import rows_of
+from forest_cases import codes_of
 from mddf.baselines import AdaBoostClassifier, MultiGrainedScanner
 from scipy import sparse
 from sklearn.base import clone
@@ -43,8 +43,8 @@ def test_sparse_matrices_with_categories(n_rows):
     of_sparse, of_dense = (clone(model).fit(X, y) for X in (sparse.csr_matrix(dense), dense))
     assert of_sparse._binner.bins_.categorical.tolist() == [1, 0, 0, 1, 0]
     codes = (
-        rows_of(of_sparse, sparse.csr_matrix(dense), coded=True),
-        rows_of(of_dense, dense, coded=True),
+        codes_of(of_sparse, sparse.csr_matrix(dense)),
+        codes_of(of_dense, dense),
     )
     assert np.array_equal(*codes)
     assert np.array_equal(of_sparse.predict_proba(dense), of_dense.predict_proba(dense))
@@ -58,7 +58,7 @@ def test_cells_that_are_stored_twice_count_as_their_sum():
     y = [0, 1]
     model = RandomForestClassifier(3, random_state=0)
     X = sparse.csc_matrix((*stored[:2], np.append(stored[2], [4] * 18)), (2, 20))  # stays sparse
-    codes = [rows_of(model.fit(table, y), table, coded=True) for table in (X, X.toarray())]
+    codes = [codes_of(model.fit(table, y), table) for table in (X, X.toarray())]
     assert np.array_equal(*codes)
     # Sums of many are rounded, in the order in which they stand.
     rng = np.random.default_rng(0)

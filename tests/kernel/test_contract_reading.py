@@ -17,7 +17,7 @@ CASE = kernel_case()
 def test_prediction(name):
     trees = CASE.grow((0, 1))
     codes = CASE.codes
-    method = getattr(trees, name)
+    method = getattr(trees.reader, name)
     out = np.zeros((20, 3)) if name == "add_leaf_values" else np.zeros((20, 2), np.int64)
     method(codes, 0, 20, out)
     method(codes, 20, 20, out)
@@ -261,7 +261,7 @@ def test_prediction_of_numbers():
     edges, start = np.array([0.5, np.inf, 1.5, np.inf, np.inf]), np.array([0, 2, 4, 5])
     x, out = np.zeros((6, 3)), np.zeros((6, 3))
     good = {"x": x, "edges": edges, "bin_start": start, "first": 0, "last": 6, "out": out}
-    trees._reader.add_probabilities_of_numbers(**good)
+    trees.reader.add_leaf_values_of_numbers(**good)
     wrong = [
         {"x": x[:, :2]},
         {"x": x.astype(int)},
@@ -279,7 +279,7 @@ def test_prediction_of_numbers():
     ]
     for changes in wrong:
         with pytest.raises(REFUSED):
-            trees._reader.add_probabilities_of_numbers(**{**good, **changes})
+            trees.reader.add_leaf_values_of_numbers(**{**good, **changes})
 
 
 def test_hash_rows():

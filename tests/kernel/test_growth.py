@@ -160,7 +160,7 @@ def test_pruning_takes_the_weakest_links_away(loss, max_leaf_nodes, max_features
                 shares = np.bincount(case.labels[here], weights[here]) / weights[here].sum()
                 for label, share in enumerate(shares):
                     assert node.distribution.get(label, 0) == pytest.approx(share, abs=1e-7)
-        trees.check()
+        trees.reader.check()
         table = trees.parts()[-1]  # of leaf values, or of shares: nothing is left of what went
         used = [node for node in nodes.values() if node.is_leaf]
         if loss in LOSSES:

@@ -134,10 +134,10 @@ def test_prediction_of_any_codes():
         for n, times in ((1, 1), (9, 1), (50, 1), (50, 50)):  # each another way down the trees
             codes = np.tile(new[:n], (times, 1))
             out = np.full((len(codes), case.n_classes), 0.5)
-            trees.add_leaf_values(codes, 0, len(codes), out)
+            trees.reader.add_leaf_values(codes, 0, len(codes), out)
             assert np.array_equal(out - 0.5, np.tile(expected[0][:n], (times, 1)))
             found = np.zeros((len(codes), 5), np.int64)
-            trees.leaf_indices(codes, 0, len(codes), found)
+            trees.reader.leaf_indices(codes, 0, len(codes), found)
             assert np.array_equal(found, np.tile(expected[1][:n], (times, 1)))
         assert trees.n_nodes == sum(map(len, naive.decode(trees)))
 

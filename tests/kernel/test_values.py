@@ -92,10 +92,10 @@ def test_prediction_importances_and_leaves(options):
         new = (rng.random((30, case.n_columns)) * counts).astype(np.uint8)
         new[rng.random(new.shape) < 0.2] = naive.MISSING
         out = np.full((30, n_outputs), 0.5)
-        trees.add_leaf_values(new, 0, 30, out)
+        trees.reader.add_leaf_values(new, 0, 30, out)
         assert np.allclose(out - 0.5, predictions(trees, new), rtol=1e-12, atol=1e-12)
         leaves = np.zeros((30, 2), np.int64)
-        trees.leaf_indices(new, 0, 30, leaves)
+        trees.reader.leaf_indices(new, 0, 30, leaves)
         assert np.array_equal(leaves, naive.leaves(trees, new))
         assert trees.n_nodes == sum(map(len, naive.decode(trees)))
 

@@ -17,10 +17,14 @@ from mddf._binning.binner import Binner
 from mddf._binning.encoded_rows import EncodedRows
 from mddf._input.table import ArrayTable
 from mddf._members import members
-from mddf._members.boosted import BoostedModel, BoostingData, boost_parts
+from mddf._members.boosted import BoostedFolds, BoostedModel, BoostingData, boost_parts
 from mddf._members.members import grows_on_codes
 
 GIVEN = {"n_estimators": 5, "random_state": 0}
+
+
+def vectors_of(model, codes):
+    return BoostedFolds([model], 0).vectors(EncodedRows(codes), None)
 
 
 def problem(n, n_classes=2):
@@ -45,13 +49,10 @@ def test_a_deep_forest_of_boosted_trees_is_the_mean_of_the_folds(n_classes):
     assert len({sum(one.rounds) for one in models}) == 1
     assert 0 < sum(models[0].rounds) < 1000
     codes = Binner(None, 255, None).fit_transform(ArrayTable(X), None).codes
-    mean = np.mean([one.vectors(EncodedRows(codes)) for one in models], axis=0)
+    mean = np.mean([vectors_of(one, codes) for one in models], axis=0)
     np.testing.assert_allclose(model.predict_proba(X), mean, rtol=1e-9)
     held_out = np.concatenate(
-        [
-            one.vectors(EncodedRows(codes[rows]))
-            for one, (_, rows) in zip(models, folds, strict=True)
-        ]
+        [vectors_of(one, codes[rows]) for one, (_, rows) in zip(models, folds, strict=True)]
     )
     order = np.concatenate([rows for _, rows in folds])
     assert np.isclose(row["log_loss"], log_loss(y[order], held_out))
@@ -139,7 +140,7 @@ def test_as_many_rounds_as_are_asked_for(n_rounds):
     fitted = boost_parts(boosting, data, folds, (1,), [n_rounds])
     for (model, predicted), (train, held_out) in zip(fitted, folds, strict=True):
         assert model.rounds == [n_rounds]
-        np.testing.assert_array_equal(predicted, model.vectors(EncodedRows(table.codes[held_out])))
+        np.testing.assert_array_equal(predicted, vectors_of(model, table.codes[held_out]))
         if n_rounds == 0:  # the shares of the classes
             np.testing.assert_allclose(predicted[:, 1], y[train].mean())
 
@@ -275,7 +276,7 @@ def test_several_outputs_are_boosted_one_by_one():
         np.testing.assert_array_equal(predicted[:, :3], alone)
         assert np.all(predicted[:, 3] == 1)
         np.testing.assert_allclose(predicted[:, 4:].sum(axis=1), 1)
-        np.testing.assert_array_equal(predicted, model.vectors(EncodedRows(table.codes[held_out])))
+        np.testing.assert_array_equal(predicted, vectors_of(model, table.codes[held_out]))
     again = boosted(outputs_task(y, calibrate=False), found[0][0].rounds)
     for (model, predicted), (one, same) in zip(found, again, strict=True):
         assert model.rounds == one.rounds

@@ -47,7 +47,7 @@ def test_the_mean_of_the_folds_each_of_which_has_statistics(Model, n_outputs):
     new, _ = problem(Model, n=300, seed=1)
     new.loc[:9, "trade"] = "new"
     table = read_again(model, new)
-    codes = model._binner.transform(table)
+    codes = model._binner.encode(table).codes
     levels = model._binner.levels(table, [1, 2])
     means = []
     for one in models:

@@ -6,15 +6,16 @@ import naive
 import numpy as np
 import pandas as pd
 import pytest
-from forest_cases import bin_table, rows_of
+from forest_cases import bin_table
 
 import mddf
 from mddf._base.parallel import TimeIsUp
 from mddf._binning import binner
 from mddf._binning import bins as binning
 from mddf._binning.bins import find_bins
+from mddf._input.reading import read_table
 from mddf._trees import grower, predictor
-from mddf._trees.arrays import RawRows, Trees
+from mddf._trees.arrays import Trees
 from mddf._trees.grower import ClassTarget, GrowthResult, Sampling, TreeJob, TreeOptions
 
 
@@ -361,17 +362,19 @@ def test_when_trees_are_asked_about_numbers():
     assert predictor.prefers_raw_numbers(few._trees, X, wanted)
     assert not predictor.prefers_raw_numbers(many._trees, X, wanted)
     assert not predictor.prefers_raw_numbers(few._trees, np.round(np.abs(X)), wanted[:500])
-    assert isinstance(rows_of(few, X), RawRows)
-    for rows in (
-        rows_of(many, X),
-        rows_of(few, X, coded=True),
-        rows_of(few, X.astype(int)),
-        rows_of(few, pd.DataFrame(X)),
-    ):
-        assert rows.dtype == np.uint8
+    assert numbers_to_compare(few, X) is not None
+    assert numbers_to_compare(many, X) is None
+    assert numbers_to_compare(few, X.astype(int)) is None
+    assert numbers_to_compare(few, pd.DataFrame(X)) is None
     X[:, 1] = np.round(X[:, 1])
     few.set_params(categorical_features=[1]).fit(X, y)
-    assert rows_of(few, X).dtype == np.uint8
+    assert numbers_to_compare(few, X) is None
+
+
+def numbers_to_compare(forest, X):
+    table = read_table(forest, X, reset=False)
+    used = predictor.columns_used(forest._trees, X.shape[1])
+    return forest._numbers_to_compare(table, used)
 
 
 def test_sums_are_exact_in_any_order(problem):

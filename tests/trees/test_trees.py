@@ -43,9 +43,9 @@ STUMP = [inner(1), LEAF | PURE | 0, LEAF | 0]
 def test_a_stump_by_hand():
     out = np.zeros((3, 2))
     bins = np.array([[1, 9], [2, 9], [255, 9]], np.uint8)
-    make(STUMP).add_leaf_values(bins, 0, 3, out)
+    make(STUMP).reader.add_leaf_values(bins, 0, 3, out)
     assert out.tolist() == [[1, 0], [0.5, 0.5], [0.5, 0.5]]
-    make([inner(1, kind=1, threshold=2), *STUMP[1:]]).add_leaf_values(bins, 0, 3, out)
+    make([inner(1, kind=1, threshold=2), *STUMP[1:]]).reader.add_leaf_values(bins, 0, 3, out)
     assert out.tolist() == [[2, 0], [1, 1], [1.5, 0.5]]
 
 
@@ -54,7 +54,7 @@ def test_a_stump_on_a_far_column():
     bins[::2, 69_999] = 2
     out = np.zeros((20, 2))
     stump = [inner(1, column=69_999), *STUMP[1:]]
-    make(stump, n_columns=70_000).add_leaf_values(bins, 0, 20, out)
+    make(stump, n_columns=70_000).reader.add_leaf_values(bins, 0, 20, out)
     assert out[:, 0].tolist() == [0.5, 1] * 10
 
 
@@ -62,7 +62,7 @@ def test_a_category_set_by_hand():
     nodes = [inner(1, 1, 2 | 128, kind=2), LEAF | PURE | 0, LEAF | PURE | 1, 1 << 3, 1 << 6]
     bins = np.array([[0, 3], [0, 70], [0, 4], [0, 200], [0, 255]], np.uint8)
     out = np.zeros((5, 2))
-    make(nodes).add_leaf_values(bins, 0, 5, out)
+    make(nodes).reader.add_leaf_values(bins, 0, 5, out)
     assert out[:, 0].tolist() == [1, 1, 0, 0, 1]
 
 
@@ -112,7 +112,7 @@ def test_rows_alone_and_together_end_where_a_slow_walk_does(kinds, seed):
     found = np.empty((1500, 3), np.int64)
     for first, last in [(0, 1500), (0, 100), (3, 23), (0, 9), *((i, i + 1) for i in range(50))]:
         found[first:last] = -1
-        block.leaf_indices(bins, first, last, found)
+        block.reader.leaf_indices(bins, first, last, found)
         assert found.tolist() == expected
 
 
@@ -149,7 +149,7 @@ def test_wide_rows_end_where_a_slow_walk_does_in_large_trees(kinds):
     nodes = random_tree(rng, kinds, 25_000, n_columns=1000)
     bins = rng.integers(256, size=(2500, 1000)).astype(np.uint8)
     found = np.empty((2500, 1), np.int64)
-    make(nodes, n_columns=1000).leaf_indices(bins, 0, 2500, found)
+    make(nodes, n_columns=1000).reader.leaf_indices(bins, 0, 2500, found)
     assert found[:, 0].tolist() == [leaf_of(nodes, row) for row in bins]
 
 
@@ -162,7 +162,7 @@ def test_more_category_sets_than_have_numbers():
     bins = np.zeros((len(nodes) // 8, 1), np.uint8)  # enough to walk together
     bins[::4000] = 2
     found = np.empty((len(bins), 1), np.int64)
-    make(nodes, n_columns=1).leaf_indices(bins, 0, len(bins), found)
+    make(nodes, n_columns=1).reader.leaf_indices(bins, 0, len(bins), found)
     assert (found[:, 0] == np.where(bins[:, 0] == 0, 1, 3 * n_splits - 1)).all()
 
 
@@ -239,8 +239,8 @@ def test_parts_of_noise_are_refused_or_safe(trees):
         except ValueError:
             n_refused += 1
             continue
-        made.add_leaf_values(bins, 0, 40, np.zeros((40, made.n_classes)))
-        made.leaf_indices(bins, 0, 40, np.zeros((40, made.n_trees), np.int64))
+        made.reader.add_leaf_values(bins, 0, 40, np.zeros((40, made.n_classes)))
+        made.reader.leaf_indices(bins, 0, 40, np.zeros((40, made.n_trees), np.int64))
         assert made.n_nodes > 0
     assert n_refused > 500
 
@@ -295,7 +295,7 @@ def test_bytes_of_a_pickle_that_are_damaged(trees):
             except ValueError:
                 n_refused += 1
                 continue
-            made.add_leaf_values(np.zeros((9, 3), np.uint8), 0, 9, np.zeros((9, 3)))
+            made.reader.add_leaf_values(np.zeros((9, 3), np.uint8), 0, 9, np.zeros((9, 3)))
     assert n_refused > 250
 
 
@@ -324,8 +324,8 @@ def test_a_mapped_file_is_read_in_place(tmp_path, trees):
     assert same_trees(trees, again)
     bins = np.random.default_rng(0).integers(0, 256, (40, 3), dtype=np.uint8)
     probabilities, expected = np.zeros((2, 40, 3))
-    again.add_leaf_values(bins, 0, 40, probabilities)
-    trees.add_leaf_values(bins, 0, 40, expected)
+    again.reader.add_leaf_values(bins, 0, 40, probabilities)
+    trees.reader.add_leaf_values(bins, 0, 40, expected)
     assert np.array_equal(probabilities, expected)
     assert again.n_nodes == trees.n_nodes
 
@@ -351,9 +351,9 @@ def test_a_mapped_file_is_checked_when_it_is_used(tmp_path, trees):
     bins = np.zeros((4, 3), np.uint8)
     for _ in range(2):
         with pytest.raises(ValueError, match="child"):
-            again.add_leaf_values(bins, 0, 4, np.zeros((4, 3)))
+            again.reader.add_leaf_values(bins, 0, 4, np.zeros((4, 3)))
     with pytest.raises(ValueError, match="child"):
-        again.leaf_indices(bins, 0, 4, np.zeros((4, 2), np.int64))
+        again.reader.leaf_indices(bins, 0, 4, np.zeros((4, 2), np.int64))
     with pytest.raises(ValueError, match="child"):
         _ = again.n_nodes
     with pytest.raises(ValueError, match="child"):

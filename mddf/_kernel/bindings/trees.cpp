@@ -92,8 +92,7 @@ cancel : Cancel or None)";
 
 // What all readers can do.
 template <class AnyReader>
-void bind_reading(nb::class_<AnyReader>& reader, const char* add_name) {
-  const std::string of_numbers = std::string(add_name) + "_of_numbers";
+void bind_reading(nb::class_<AnyReader>& reader) {
   reader.def("parts", &AnyReader::parts, "Return the arguments of the constructor.")
       .def(
           "check", [](AnyReader& self) { self.check(); },
@@ -103,8 +102,8 @@ All other methods but parts do it first. ValueError if a word is wrong.)")
       .def(
           "n_nodes", [](AnyReader& self) { return self.n_nodes(); },
           "Return the number of nodes of all trees, leaves included.")
-      .def(add_name, &add_leaves_to<AnyReader>, arg("codes").noconvert(), arg("first"), arg("last"),
-           arg("out").noconvert(), arg("cancel").none() = nb::none(),
+      .def("add_leaf_values", &add_leaves_to<AnyReader>, arg("codes").noconvert(), arg("first"),
+           arg("last"), arg("out").noconvert(), arg("cancel").none() = nb::none(),
            R"(Add the sum over the trees of what the leaves of a range of rows hold.
 
 Parameters
@@ -116,12 +115,14 @@ out : float64 array of shape (n_rows, n_classes or n_outputs)
     Only rows of the range are touched.
 cancel : Cancel or None
     What may stop the work.)")
-      .def(of_numbers.c_str(), &add_leaves_of_numbers_to<double, AnyReader>, arg("x").noconvert(),
-           arg("edges").noconvert(), arg("bin_start").noconvert(), arg("first"), arg("last"),
-           arg("out").noconvert(), arg("cancel").none() = nb::none(), kOfNumbers)
-      .def(of_numbers.c_str(), &add_leaves_of_numbers_to<float, AnyReader>, arg("x").noconvert(),
-           arg("edges").noconvert(), arg("bin_start").noconvert(), arg("first"), arg("last"),
-           arg("out").noconvert(), arg("cancel").none() = nb::none(), kOfNumbers)
+      .def("add_leaf_values_of_numbers", &add_leaves_of_numbers_to<double, AnyReader>,
+           arg("x").noconvert(), arg("edges").noconvert(), arg("bin_start").noconvert(),
+           arg("first"), arg("last"), arg("out").noconvert(), arg("cancel").none() = nb::none(),
+           kOfNumbers)
+      .def("add_leaf_values_of_numbers", &add_leaves_of_numbers_to<float, AnyReader>,
+           arg("x").noconvert(), arg("edges").noconvert(), arg("bin_start").noconvert(),
+           arg("first"), arg("last"), arg("out").noconvert(), arg("cancel").none() = nb::none(),
+           kOfNumbers)
       .def("leaf_indices", &leaf_indices_to<AnyReader>, arg("codes").noconvert(), arg("first"),
            arg("last"), arg("out").noconvert(), arg("cancel").none() = nb::none(),
            "Write the leaf that each row of a range ends in to out (n_rows, n_trees).")
@@ -200,11 +201,11 @@ int32 array of shape (n_rows, n_shares)
              arg("n_classes"), arg("n_columns"), arg("nodes").noconvert(),
              arg("tree_start").noconvert(), arg("leaf_start").noconvert(),
              arg("leaf_class").noconvert(), arg("leaf_probability").noconvert());
-  bind_reading(reader, "add_probabilities");
+  bind_reading(reader);
   nb::class_<ValueTreeReader> of_values(
       m, "ValueTreeReader", "The same with means of numbers; see mddf._trees.arrays.ValueTrees.");
   of_values.def(nb::init<int, int64_t, In<uint64_t, 1>, In<int64_t, 1>, In<double, 1>>(),
                 arg("n_outputs"), arg("n_columns"), arg("nodes").noconvert(),
                 arg("tree_start").noconvert(), arg("leaf_value").noconvert());
-  bind_reading(of_values, "add_values");
+  bind_reading(of_values);
 }
