@@ -77,3 +77,37 @@ def test_sphinx_reads_the_inventories(extension, tmp_path):
     item = items["py:function"]["sklearn.metrics.log_loss"]
     assert item.uri.endswith("sklearn.metrics.log_loss.html#sklearn.metrics.log_loss")
     assert "sklearn.ensemble.AdaBoostClassifier" in items["py:class"]
+
+
+def built_formula(formula, folder, extension):
+    """Return the page that Sphinx builds from a formula."""
+    for module in ("myst_parser", "ziamath"):
+        pytest.importorskip(module, reason='needs "mddf[docs]"')
+    application = importlib.import_module("sphinx.application")
+    extension("drawn_formulas")
+    (folder / "index.md").write_text(f"# Title\n\nInline ${formula}$.\n\n$${formula}$$\n")
+    warnings = io.StringIO()
+    sphinx = application.Sphinx(
+        str(folder), None, str(folder / "out"), str(folder / "trees"), "html", status=None,
+        warning=warnings,
+        confoverrides={
+            "extensions": ["myst_parser", "drawn_formulas"],
+            "myst_enable_extensions": ["dollarmath"],
+        },
+    )  # fmt: skip
+    sphinx.build()
+    assert not warnings.getvalue()
+    return (folder / "out" / "index.html").read_text()
+
+
+def test_formulas_need_no_script(extension, tmp_path):
+    page = built_formula(r"\frac{a}{b} < 2", tmp_path, extension)
+    assert page.count(r'aria-label="\frac{a}{b} &lt; 2"') == 2
+    assert page.count('<div class="formula"><svg ') == 1
+    assert '<script src="http' not in page
+
+
+@pytest.mark.parametrize("formula", [r"\foo{1}", r"\frac{1", "1^"])
+def test_unknown_formulas_fail_the_build(extension, tmp_path, formula):
+    with pytest.raises(Exception, match=r"index.md:\d+: cannot draw the formula"):
+        built_formula(formula, tmp_path, extension)
