@@ -1,4 +1,4 @@
-"""The programs of docs/serving.md run as they are printed, each in a file of its own."""
+"""The programs of the pages on serving run as they are printed, each in a file of its own."""
 
 import importlib
 import re
@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-PAGE = (Path(__file__).parents[2] / "docs" / "serving.md").read_text()
-TRAIN, SERVICE, CLIENT, CARD = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = [(DOCS / f"{name}.md").read_text() for name in ("serving", "serving-tests", "model-card")]
+TRAIN, SERVICE, CLIENT, CARD = re.findall(r"```python\n(.*?)```", "".join(PAGES), flags=re.DOTALL)
 EXTRAS = ("fastapi", "httpx2", "pandas", "skops")
 
 
@@ -102,7 +103,7 @@ def test_requests_that_are_wrong(service, rows):
 
 
 def test_what_is_to_be_installed_is_named():
-    command = re.search(r"^pip install (.*)$", PAGE, flags=re.MULTILINE)[1]
+    command = re.search(r"^pip install (.*)$", PAGES[0], flags=re.MULTILINE)[1]
     modules = re.findall(r"^(?:import|from) (\w+)", TRAIN + SERVICE + CLIENT, flags=re.MULTILINE)
     known = {
         "numpy",
