@@ -47,6 +47,7 @@ copybutton_exclude = ".linenos, .gp, .go"  # prompts and output of examples
 # the page whose blocks run first.
 no_log = {"output_stderr": "remove"}  # log lines have times
 executed_pages = {
+    "cascade-costs": {},
     "cascade-guide": {},
     "choosing": {},
     "explaining": {},

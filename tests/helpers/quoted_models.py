@@ -167,7 +167,7 @@ COPIES = [
         prefix=("adult",),
     ),
     Copy(
-        page="docs/onnx.md",
+        page="docs/onnx-measured.md",
         after="The following figures are of sets",
         source=export_tables,
         columns={name: name for name in EXPORTED},
