@@ -19,7 +19,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.intersphinx",
-    "sphinx.ext.mathjax",
+    "drawn_formulas",
     "numpydoc",
     "myst_nb",
     "executed_pages",
@@ -43,18 +43,33 @@ intersphinx_timeout = 5  # seconds; then the small inventories are taken
 
 copybutton_exclude = ".linenos, .gp, .go"  # prompts and output of examples
 
-# Pages whose Python blocks run when the pages are built, with their options of myst-nb.
+# Pages whose Python blocks run when the pages are built, with their options of myst-nb. `after` is
+# the page whose blocks run first.
+no_log = {"output_stderr": "remove"}  # log lines have times
 executed_pages = {
+    "cascade-costs": {},
     "cascade-guide": {},
+    "choosing": {},
     "explaining": {},
+    "explaining-pictures": {},
     "explaining-rows": {},
     "few-rows": {},
+    "few-rows-groups": {},
+    "few-rows-sets": {"after": "few-rows"},
+    "groups-and-time": {},
     "guide": {},
-    "in-practice": {},
+    "model-card": {"after": "serving", **no_log},
+    "probabilities": {},
+    "rare-classes": {},
     "regression": {},
-    "serving": {"output_stderr": "remove"},  # log lines have times
+    "serving": no_log,
+    "serving-tests": {"after": "serving", **no_log},
+    "several-labels": {},
     "target-leakage": {},
+    "target-leakage-steps": {},
     "tutorial": {},
+    "tutorial-explaining": {"after": "tutorial-scores"},
+    "tutorial-scores": {"after": "tutorial"},
 }
 nb_execution_mode = "force"
 nb_execution_in_temp = True

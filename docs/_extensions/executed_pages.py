@@ -5,6 +5,9 @@ blocks are turned into cells while Sphinx reads a page of ``executed_pages``. Th
 run in one process, from top to bottom, in an empty folder. A block that fails, or that writes to
 stderr, fails the build, unless myst-nb's options of the page allow it.
 
+A page with the option ``after`` goes on from another one: the blocks of that page run before its
+own, and are not shown again.
+
 A block whose first line is the name of a file, such as ``# service.py``, is saved under this name
 before it runs, so that later blocks can import it.
 """
@@ -43,26 +46,42 @@ def _cell(code, tag=None):
     return f"```{{code-cell}} ipython3\n{tags}{code}```"
 
 
-def _as_cell(match):
-    code = match[1]
+def _as_cells(code, tag=None):
     name = FILE_NAME.match(code)
     if name is None:
-        return _cell(code)
+        return _cell(code, tag)
     save = f"from pathlib import Path\nPath({name[1]!r}).write_text({code!r});\n"
-    return _cell(save, tag="remove-cell") + "\n\n" + _cell(code)
+    return _cell(save, tag="remove-cell") + "\n\n" + _cell(code, tag)
 
 
-def as_notebook(text, options):
-    """Return a Markdown page as a notebook with these options of myst-nb."""
+def as_notebook(text, options, earlier_text=""):
+    """Return a Markdown page as a notebook with these options of myst-nb.
+
+    The blocks of `earlier_text` run first.
+    """
     title, body = text.split("\n", 1)
-    setup = _cell(SETUP, tag="remove-cell")
+    hidden = [SETUP, *BLOCK.findall(earlier_text)]
+    hidden_cells = "\n\n".join(_as_cells(code, tag="remove-cell") for code in hidden)
     front_matter = FRONT_MATTER.format(options=json.dumps(options))
-    return f"{front_matter}{title}\n\n{setup}\n{BLOCK.sub(_as_cell, body)}"
+    shown = BLOCK.sub(lambda match: _as_cells(match[1]), body)
+    return f"{front_matter}{title}\n\n{hidden_cells}\n{shown}"
+
+
+def _earlier_text(app, docname):
+    """Text of the pages that a page goes on from, the first one first."""
+    earlier = app.config.executed_pages[docname].get("after")
+    if earlier is None:
+        return ""
+    app.env.note_dependency(app.env.doc2path(earlier))
+    text = Path(app.env.doc2path(earlier)).read_text(encoding="utf-8")
+    return _earlier_text(app, earlier) + text
 
 
 def _read(app, docname, source):
     if docname in app.config.executed_pages:
-        source[0] = as_notebook(source[0], app.config.executed_pages[docname])
+        options = dict(app.config.executed_pages[docname])
+        options.pop("after", None)
+        source[0] = as_notebook(source[0], options, _earlier_text(app, docname))
 
 
 def setup(app):

@@ -14,6 +14,8 @@ from .extras import need
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+# Text of 13 pixels shrinks to 10 pixels, which is still readable.
+_LEAST_SCALE = 0.77
 _TEMPLATES = Path(__file__).with_name("templates")
 
 
@@ -38,7 +40,10 @@ def render(template: str, **content: object) -> str:
 
 
 def svg(figure: Any) -> Markup:
-    """Markup of a matplotlib figure, which is closed; the same figure gives the same text."""
+    """Markup of a matplotlib figure, which is closed; the same figure gives the same text.
+
+    On narrow screens the picture shrinks until its text is just readable. Then its frame scrolls.
+    """
     from markupsafe import Markup
     from matplotlib import pyplot
 
@@ -47,8 +52,10 @@ def svg(figure: Any) -> Markup:
         no_metadata = dict.fromkeys(("Creator", "Date", "Format", "Type"))
         figure.savefig(file, format="svg", metadata=no_metadata)
     pyplot.close(figure)
+    least_width = _LEAST_SCALE * figure.get_figwidth()
     # The XML declaration before the element has no place inside a page.
-    return Markup(re.sub(r"^.*?(?=<svg )", "", file.getvalue(), flags=re.DOTALL))
+    start = f'<svg style="min-width: {least_width:.3g}in" '
+    return Markup(re.sub(r"^.*?<svg ", start, file.getvalue(), count=1, flags=re.DOTALL))
 
 
 def _rounded(cell: object) -> object:

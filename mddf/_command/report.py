@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, is_classifier
 import mddf
 from mddf.explain import ImportancesDisplay
 
-from . import pages, scores
+from . import calibration, pages, scores
 from .rows import LabelledRows
 
 if TYPE_CHECKING:
@@ -30,10 +30,6 @@ _MAX_CLASSES_OF_CONFUSION = 30
 _MAX_CLASSES_WITH_COUNTS = 12
 # The table of columns ends there, so that wide tables give short pages.
 _MAX_COLUMNS = 200
-# A point of the calibration curve is the mean of at least 30 rows, if there are enough for two
-# points. Not tuned.
-_ROWS_OF_CALIBRATION_BIN = 30
-_MAX_CALIBRATION_BINS = 10
 # Importances come from so few rows and repeats to keep the report short of the time of the fit.
 _ROWS_OF_IMPORTANCES = 500
 _REPEATS_OF_IMPORTANCES = 3
@@ -127,7 +123,7 @@ def _score_rows(fit: EvaluatedFit) -> list[dict[str, object]]:
     ]
 
 
-def _axes(width: float = 5, height: float = 4) -> tuple[Figure, Axes]:
+def _axes(width: float = 4.2, height: float = 3.6) -> tuple[Figure, Axes]:
     from matplotlib import pyplot
 
     return pyplot.subplots(figsize=(width, height), layout="constrained")
@@ -146,8 +142,6 @@ def _classification_charts(
 
 def _calibration_chart(y: np.ndarray, probabilities: np.ndarray, classes: np.ndarray) -> _Chart:
     """Calibration of the second of two classes, or of the predicted one of several."""
-    from sklearn.calibration import CalibrationDisplay
-
     figure, axis = _axes()
     if len(classes) == 2:
         confidence = probabilities[:, 1]
@@ -157,13 +151,13 @@ def _calibration_chart(y: np.ndarray, probabilities: np.ndarray, classes: np.nda
         confidence = probabilities.max(axis=1)
         is_event = y == classes[probabilities.argmax(axis=1)]
         axis_labels = {"xlabel": "probability of the predicted class", "ylabel": "share correct"}
-    n_bins = int(np.clip(len(y) // _ROWS_OF_CALIBRATION_BIN, 2, _MAX_CALIBRATION_BINS))
-    CalibrationDisplay.from_predictions(
-        is_event, confidence, n_bins=n_bins, strategy="quantile", ax=axis, name="model",
-        pos_label=True,
-    )  # fmt: skip
+    groups = calibration.group_rows(confidence, is_event)
+    calibration.draw(axis, groups)
     axis.set(**axis_labels)
-    caption = f"Calibration, by {n_bins} groups of held-out rows"
+    caption = (
+        f"Calibration of {len(groups.share)} groups of held-out rows, with 95 % intervals; the "
+        "dotted line is perfect calibration"
+    )
     return _Chart(pages.svg(figure), caption, heading="Calibration of the probabilities")
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MOST_TICKS = 12  # labels of layers that fit side by side on the axis of a narrow plot
+_INCHES_TO_LEGEND = -0.5  # from the axes: ticks, their labels, and the label of the axis
 
 
 def _pyplot() -> ModuleType:
@@ -29,6 +30,17 @@ def _pyplot() -> ModuleType:
     except ImportError as error:
         raise ImportError('displays need matplotlib: pip install "mddf[plots]"') from error
     return pyplot
+
+
+def _legend_below(axis: Axes) -> None:
+    """Draw the legend below the label of the horizontal axis, where it covers nothing."""
+    from matplotlib.transforms import ScaledTranslation
+
+    inches = ScaledTranslation(0, _INCHES_TO_LEGEND, axis.figure.dpi_scale_trans)
+    axis.legend(
+        loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=axis.transAxes + inches,
+        borderaxespad=0, frameon=False,
+    )  # fmt: skip
 
 
 def _check_axes(name: str, axis: object) -> None:
@@ -124,7 +136,7 @@ class LayersDisplay:
         LayersDisplay
         """
         if axes is None:
-            _, axes = _pyplot().subplots(1, 3, figsize=(11, 3.4), layout="constrained")
+            _, axes = _pyplot().subplots(1, 3, figsize=(11, 4), layout="constrained")
         self.axes_ = np.asarray(axes, dtype=object).ravel()
         if len(self.axes_) != 3:
             raise ValueError(f"axes must be three, got {len(self.axes_)}")
@@ -154,7 +166,7 @@ class LayersDisplay:
         scores.axvline(self.history["score"][0], label="all members")
         scores.set_yticks(places, names)
         scores.set(title="out-of-fold score", xlabel="score", ylim=(len(names) - 0.5, -0.5))
-        scores.legend()
+        _legend_below(scores)
         if self.margins is None:
             self._draw_margins(margins, self.history["layer"])
             margins.set_xticks([])
@@ -181,7 +193,7 @@ class LayersDisplay:
         if n_kept < len(layer):
             axis.axvspan(n_kept + 0.5, layer[-1] + 0.6, color="0.9", label="dropped", zorder=0)
         axis.set(title="out-of-fold score", ylabel="score")
-        axis.legend()
+        _legend_below(axis)
 
     def _draw_margins(self, axis: Axes, layer: np.ndarray) -> None:
         if self.margins is None and "rmse" in self.history:
@@ -199,7 +211,7 @@ class LayersDisplay:
         axis.plot(layer, (self.margins <= 0).mean(axis=1), "^:", label="share not above 0")
         axis.axhline(0, color="0.5", linewidth=0.8)
         axis.set(title="out-of-fold margins", ylabel="margin")
-        axis.legend()
+        _legend_below(axis)
 
     def _draw_weights(self, axis: Axes, layer: np.ndarray) -> None:
         if self.members is None:

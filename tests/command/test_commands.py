@@ -20,6 +20,7 @@ from mddf import (
     __version__,
 )
 from mddf.__main__ import main, parser
+from mddf._command import pages, report
 from mddf._command.fit import held_out
 from mddf._command.rows import TrainingTable
 
@@ -333,9 +334,9 @@ def test_warnings_are_in_the_report_and_on_the_screen(folder, capsys, monkeypatc
     assert "something &lt;odd&gt;" in (folder / "odd.html").read_text()
 
 
-def test_a_browser_shows_the_report(fitted_folder):
+@pytest.fixture(scope="module")
+def browser():
     playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright")
-    page_of_fit = (fitted_folder / "wine.html").as_uri()
     with playwright.sync_playwright() as started:
         options = ["--no-sandbox", "--disable-background-networking", "--disable-component-update"]
         path = next(filter(os.path.exists, ("/usr/bin/chromium", "/usr/bin/google-chrome")), None)
@@ -343,23 +344,65 @@ def test_a_browser_shows_the_report(fitted_folder):
             browser = started.chromium.launch(executable_path=path, args=options)
         except playwright.Error as error:
             pytest.skip(f"no browser: {str(error).splitlines()[0]}")
-        page = browser.new_page(viewport={"width": 400, "height": 800})
-        asked, broken = [], []
-        page.on("request", lambda request: asked.append(request.url))
-        page.on("console", lambda message: broken.append(message.text))
-        page.goto(page_of_fit)
-        assert asked == [page_of_fit]
-        assert not broken
-        assert page.title() == "kind: classification by DeepForestClassifier"
-        assert page.locator("h1").inner_text() == page.title()
-        assert page.get_by_role("img").count() >= 3
-        for picture in page.get_by_role("img").all():
-            box = picture.bounding_box()
-            assert 100 < box["width"] <= 400
-        assert page.get_by_role("cell", name="log-loss").first.is_visible()
-        wide = page.evaluate("document.documentElement.scrollWidth")
-        assert wide <= 400  # wide tables scroll by themselves
+        yield browser
         browser.close()
+
+
+SIZES_OF_TEXT = """picture => [...picture.querySelectorAll("text")].map(
+    text => parseFloat(getComputedStyle(text).fontSize) * picture.getBoundingClientRect().width
+        / picture.viewBox.baseVal.width)"""
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_a_browser_shows_the_report(fitted_folder, browser, width):
+    page_of_fit = (fitted_folder / "wine.html").as_uri()
+    page = browser.new_page(viewport={"width": width, "height": 800})
+    asked, broken = [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: broken.append(message.text))
+    page.goto(page_of_fit)
+    assert asked == [page_of_fit]
+    assert not broken
+    assert page.title() == "kind: classification by DeepForestClassifier"
+    assert page.locator("h1").inner_text() == page.title()
+    pictures = page.locator("figure > [role=img]")
+    assert pictures.count() >= 3
+    for picture in pictures.all():
+        frame = picture.bounding_box()
+        assert 100 < frame["width"] <= width
+        sizes = picture.locator("svg").evaluate(SIZES_OF_TEXT)
+        assert min(sizes) > 9.9  # pixels
+    assert page.get_by_role("cell", name="log-loss").first.is_visible()
+    # Wide tables and wide pictures scroll by themselves.
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_a_browser_spreads_the_calibration_of_a_rare_class(browser, tmp_path, width):
+    rng = np.random.default_rng(0)
+    probability = rng.beta(0.2, 40, 20000)
+    is_rare = rng.random(len(probability)) < probability
+    chart = report._calibration_chart(
+        np.where(is_rare, "rare", "usual"),
+        np.column_stack([1 - probability, probability]),
+        np.array(["usual", "rare"]),
+    )
+    row = {"prediction": "rare", "svg": chart.svg, "caption": chart.caption}
+    document = pages.render(
+        "explained.html", title="rare", model_name="Model", output="share", target="kind",
+        n_background=1, mean_sizes=[{"feature": "x", "mean size": 1.0}], rows=[row],
+    )  # fmt: skip
+    path = tmp_path / "rare.html"
+    path.write_text(document, encoding="utf-8")
+    page = browser.new_page(viewport={"width": width, "height": 800})
+    page.goto(path.as_uri())
+    frame = page.locator("svg").bounding_box()
+    # A path of the errorbar's points: its last group of symbols.
+    symbols = page.locator("svg #axes_1 > g[id^=line2d]").last.locator("use").all()
+    centres = [box["x"] + box["width"] / 2 for box in (s.bounding_box() for s in symbols)]
+    assert len(centres) == 10
+    assert np.ptp(centres) > 0.35 * frame["width"]
+    assert np.diff(np.sort(centres)).min() > 8  # pixels: the symbols do not hide each other
 
 
 @pytest.mark.parametrize("command", ["fit", "predict", "explain", "bench"])

@@ -130,6 +130,38 @@ def test_axes_of_others_are_drawn_on():
             LayersDisplay.from_estimator(wrong)
 
 
+def legends_and_axes(display):
+    """Pairs of a legend and axes, with the boxes that they cover in the picture."""
+    display.figure_.canvas.draw()
+    legends = [axis.get_legend() for axis in display.axes_ if axis.get_legend()]
+    assert legends
+    return [
+        (legend.get_window_extent(), axis) for legend in legends for axis in display.axes_.tolist()
+    ]
+
+
+@pytest.mark.parametrize("n_layers", [1, 6])
+@pytest.mark.parametrize("arrangement", ["side by side", "on top of each other"])
+@pytest.mark.parametrize("Model", [MDDFClassifier, DeepForestClassifier])
+def test_legends_cover_nothing(Model, n_layers, arrangement):
+    X = number_table(150)
+    model = Model(n_layers, n_estimators=2, random_state=0)
+    if Model is DeepForestClassifier:
+        model.set_params(members=["random", "completely-random", "linear"])
+    model.fit(X, labels_of(X))
+    axes = None
+    if arrangement == "on top of each other":
+        _, axes = pyplot.subplots(3, figsize=(6, 10), layout="constrained")
+    display = LayersDisplay.from_estimator(model, axes=axes)
+    picture = display.figure_.bbox
+    for legend, axis in legends_and_axes(display):
+        assert not legend.overlaps(axis.get_window_extent())
+        assert not legend.overlaps(axis.xaxis.get_label().get_window_extent())
+        assert picture.x0 <= legend.x0 <= legend.x1 <= picture.x1
+        assert picture.y0 <= legend.y0 <= legend.y1 <= picture.y1
+    pyplot.close(display.figure_)
+
+
 @pytest.mark.parametrize("kind", ["held-out", "permutation", "impurity"])
 def test_importances(kind):
     X = frame_table()

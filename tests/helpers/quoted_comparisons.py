@@ -257,7 +257,7 @@ def boosted_trees() -> list[Quote]:
     ]
 
 
-def guide() -> list[Quote]:
+def choosing() -> list[Quote]:
     ratings = table("elo.md", "## The best preset")
     by_set = table("elo.md", "## The best preset", place=1)
     ratios = [
@@ -382,7 +382,7 @@ PAGES: dict[str, Callable[[], list[Quote]]] = {
     "docs/commands.md": commands,
     "docs/how-good.md": how_good,
     "docs/boosted-trees.md": boosted_trees,
-    "docs/guide.md": guide,
+    "docs/choosing.md": choosing,
     "docs/faq.md": faq,
     "docs/pretrained-networks.md": pretrained_networks,
     "docs/results/deep-forest-ablations.md": ablations,

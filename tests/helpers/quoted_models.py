@@ -107,7 +107,7 @@ def onnx() -> list[Quote]:
 PAGES: dict[str, Callable[[], list[Quote]]] = {
     "docs/forests.md": forests,
     "docs/forest-engine.md": forest_engine,
-    "docs/few-rows.md": few_rows,
+    "docs/few-rows-groups.md": few_rows,
     "docs/target-leakage.md": target_leakage,
     "docs/cascades.md": cascades,
     "docs/explaining.md": explaining,
@@ -127,7 +127,7 @@ EXPORTED = [
 ]
 COPIES = [
     Copy(
-        page="docs/few-rows.md",
+        page="docs/few-rows-groups.md",
         after="## How far the coverage spreads",
         source=lambda: [table("few-rows-coverage.md")],
         columns={name: name for name in ("mean", "standard deviation", "5 % quantile")},
@@ -140,7 +140,7 @@ COPIES = [
         columns={c: c for c in table("elo.md").columns[1:]},
     ),
     Copy(
-        page="docs/in-practice.md",
+        page="docs/rare-classes.md",
         after="[all figures]",
         source=lambda: [table("imbalance.md")],
         columns={
@@ -167,7 +167,7 @@ COPIES = [
         prefix=("adult",),
     ),
     Copy(
-        page="docs/onnx.md",
+        page="docs/onnx-measured.md",
         after="The following figures are of sets",
         source=export_tables,
         columns={name: name for name in EXPORTED},

@@ -38,7 +38,9 @@ COMMANDS = [(path.name, command) for path in PAGES + SCRIPTS for command in comm
 
 
 def test_there_are_commands():
-    assert {"README.md", "guide.md", "gallery.md", "scanning.md"} <= {page for page, _ in COMMANDS}
+    assert {"README.md", "guide.md", "gallery.md", "scanning-measured.md"} <= {
+        page for page, _ in COMMANDS
+    }
     assert len(COMMANDS) > 40
     with_options = re.compile(r"^(def )?parse\b", re.MULTILINE)
     assert {Path(command.split()[0]) for _, command in COMMANDS} == {
@@ -106,7 +108,7 @@ def test_models_for_autogluon_have_pages_and_examples():
 
 def listed_objects(module_name):
     """Names of the objects of a module that the reference lists."""
-    text = (ROOT / "docs/api.md").read_text()
+    text = "".join((ROOT / f"docs/{name}.md").read_text() for name in ("api", "api-analysis"))
     blocks = re.findall(r"currentmodule:: (\S+)(.*?)```", text, flags=re.DOTALL)
     return sorted(
         name
@@ -125,7 +127,7 @@ def test_pictures_are_there_and_small():
 
 NEEDED = (
     *("furo", "myst_nb", "numpydoc", "sphinx_codeautolink", "sphinx_copybutton"),
-    *("sphinx_gallery", "fastapi", "httpx2", "onnxruntime", "shap", "skops", "xgboost"),
+    *("sphinx_gallery", "ziamath", "fastapi", "httpx2", "onnxruntime", "shap", "skops", "xgboost"),
 )
 
 
@@ -144,4 +146,4 @@ def test_pages_build_without_a_warning(tmp_path):
     assert len(page) < 150_000
     assert "User guide" in page  # of the links to examples
     assert (tmp_path / "generated/mddf.analysis.margin_distribution_bound.html").exists()
-    assert "98.8%" in (tmp_path / "few-rows.html").read_text()  # printed by a block
+    assert "98.8%" in (tmp_path / "few-rows-sets.html").read_text()  # printed by a block

@@ -11,9 +11,9 @@ import pytest
 import sklearn.datasets
 
 ROOT = Path(__file__).parents[2]
-# Pages with code. test_serving_page.py runs the programs of docs/serving.md, and index.md has the
-# example of README.
-ELSEWHERE = ("docs/index.md", "docs/serving.md")
+# Pages with code. test_serving_page.py runs the programs of the pages on serving, and index.md has
+# the example of README.
+ELSEWHERE = ("docs/index.md", "docs/model-card.md", "docs/serving.md", "docs/serving-tests.md")
 DOCS = [f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))]
 PAGES = [
     name
@@ -23,12 +23,18 @@ PAGES = [
 # Their blocks go on from one another.
 WHOLE = (
     "docs/explaining.md",
+    "docs/explaining-pictures.md",
     "docs/explaining-rows.md",
-    "docs/few-rows.md",
+    "docs/few-rows-groups.md",
     "docs/guide.md",
     "docs/rules.md",
     "docs/target-leakage.md",
-    "docs/tutorial.md",
+    "docs/target-leakage-steps.md",
+)
+# Pages that go on from one another.
+SERIES = (
+    ("docs/few-rows.md", "docs/few-rows-sets.md"),
+    ("docs/tutorial.md", "docs/tutorial-scores.md", "docs/tutorial-explaining.md"),
 )
 BLOCKS = {
     page: re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
@@ -38,14 +44,16 @@ BLOCKS = {
 EXAMPLES = [
     (page, example)
     for page, blocks in BLOCKS.items()
+    if all(page not in series for series in SERIES)
     for example in ([blocks] if page in WHOLE else [[block] for block in blocks])
-]
+] + [(series[0], [block for page in series for block in BLOCKS[page]]) for series in SERIES]
 
 EXTRAS = {
     "docs/explaining.md": ("matplotlib",),
+    "docs/explaining-pictures.md": ("matplotlib",),
     "docs/explaining-rows.md": ("shap",),
-    "docs/in-practice.md": ("matplotlib",),
     "docs/onnx.md": ("onnxruntime",),
+    "docs/probabilities.md": ("matplotlib",),
     "docs/saving.md": ("skops",),
     "docs/tutorial.md": ("shap",),
 }
@@ -70,7 +78,8 @@ BUILT = pages_run_by_the_build()
 def test_there_are_examples():
     pages = [page for page, _ in EXAMPLES]
     assert pages.count("README.md") >= 1
-    assert set(pages) == set(PAGES)
+    later_parts = {page for series in SERIES for page in series[1:]}
+    assert set(pages) == set(PAGES) - later_parts
     assert len(PAGES) >= 15
 
 
@@ -133,7 +142,7 @@ CLASSIFYING = [
 
 # Pages whose readers bring tables of their own; the others are tried by the slow tests.
 @pytest.mark.parametrize(
-    ("page", "blocks"), parameters(CLASSIFYING, lambda page: page != "docs/in-practice.md")
+    ("page", "blocks"), parameters(CLASSIFYING, lambda page: page != "docs/rare-classes.md")
 )
 @pytest.mark.filterwarnings("ignore:Matplotlib is currently using agg")
 def test_example_with_labels_that_are_text(page, blocks, request, monkeypatch, tmp_path):

@@ -7,7 +7,10 @@ import pytest
 
 TESTS = Path(__file__).parents[1]
 ROOT = TESTS.parent
-PAGES = ("development", "architecture", "extending", "exactness")
+PAGES = (
+    *("development", "architecture", "architecture-rooms", "architecture-kernel"),
+    *("extending", "exactness"),
+)
 MAP = "".join((ROOT / f"docs/{page}.md").read_text() for page in PAGES)
 
 
