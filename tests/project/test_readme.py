@@ -67,8 +67,8 @@ def pages_run_by_the_build():
     """Names of the pages whose code runs when the pages are built."""
     for statement in ast.parse((ROOT / "docs" / "conf.py").read_text()).body:
         match statement:
-            case ast.Assign(targets=[ast.Name("executed_pages")], value=pages):
-                return [f"docs/{name}.md" for name in ast.literal_eval(pages)]
+            case ast.Assign(targets=[ast.Name("executed_pages")], value=ast.Dict(keys=names)):
+                return [f"docs/{ast.literal_eval(name)}.md" for name in names]
     raise AssertionError("docs/conf.py names no executed pages")
 
 
