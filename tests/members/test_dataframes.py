@@ -151,7 +151,7 @@ def test_pipelines_find_categories_by_their_type():
     model = DeepForestClassifier(members=[("lr", member)], **DEEP).fit(X, labels(X))
     member.fit(X.astype({"place": "category"}), labels(X))
     expected = member.predict_proba(X.astype({"place": "category"}))
-    got = model._average(X) ** (1 / model._layers[0].members[0].exponent)
+    got = model._predict_in_blocks(X, finish=False) ** (1 / model._layers[0].members[0].exponent)
     np.testing.assert_allclose(got / got.sum(axis=1, keepdims=True), expected)
     regressor = DeepForestRegressor(members=[encoded(Ridge())], **DEEP).fit(X, X["size"])
     assert regressor.score(X, X["size"]) > 0.95
