@@ -90,7 +90,7 @@ first, last : int
 out : float64 array of shape (n_rows, n_classes or n_outputs)
 cancel : Cancel or None)";
 
-// What all readers can do.
+// Methods of all readers.
 template <class AnyReader>
 void bind_reading(nb::class_<AnyReader>& reader, const char* add_name) {
   const std::string of_numbers = std::string(add_name) + "_of_numbers";
