@@ -63,8 +63,8 @@ struct TrainingData {
   Bins bins;
   std::vector<int32_t> columns;  // candidates
   CutGuesses guesses;            // first guesses for random thresholds
-  const NonzeroRows* nonzero_rows =
-      nullptr;  // second layout of the matrix; null if it is not faster
+  // Second layout of the matrix; null if it is not faster.
+  const NonzeroRows* nonzero_rows = nullptr;
 };
 // ... and with it.
 template <class Target>

@@ -94,8 +94,7 @@ class ValueSearch {
     std::fill(left_.begin(), left_.end(), 0);
     int64_t rows_left = 0;
     for (int64_t i = 0; i < n_; ++i) {
-      const Cell goes_left =
-          !split.goes_right(codes[i]);  // no branch, since it could not be predicted
+      const Cell goes_left = !split.goes_right(codes[i]);  // a branch could not be predicted
       Node::add(left_.data(), node_.cell(i), node_.stride(), -goes_left);
       rows_left += goes_left;
     }
