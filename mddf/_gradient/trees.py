@@ -17,7 +17,7 @@ from mddf._base.serialization import register_serializable
 _TRAINING_ARRAYS = {"gain": "column", "weight": "values"}
 # Types of the kernel for the arrays that `compact` trees keep in smaller types.
 _KERNEL_TYPES = {"column": np.int32, "set": np.int32, "values": np.float64}
-_COMPACT_TYPES: dict[str, Any] = {"column": np.uint16, "set": np.int16, "values": np.float32}
+_COMPACT_TYPES: dict[str, type] = {"column": np.uint16, "set": np.int16, "values": np.float32}
 # Fewest trees times rows for each thread: they take some hundred microseconds, more than a thread
 # takes to start. Not tuned.
 _MIN_LEAVES_PER_THREAD = 2**16
@@ -155,25 +155,25 @@ class BoostedTrees:
         return np.tile(self.start, (n_rows, 1))
 
     def add_raw(
-        self, codes: np.ndarray, first: int, last: int, out: np.ndarray, n_jobs: Any
+        self, codes: np.ndarray, first: int, last: int, out: np.ndarray, n_jobs: int | None
     ) -> None:
         """Add the leaf values of the trees [first, last) for coded rows to `out`."""
 
-        def add_block(begin: int, end: int, cancel: Any) -> None:
+        def add_block(begin: int, end: int, cancel: _core.Cancel) -> None:
             self.kernel_trees.add_raw(codes[begin:end], first, last, out[begin:end], cancel)
 
         min_rows = max(_MIN_ROWS_PER_THREAD, _MIN_LEAVES_PER_THREAD // max(1, last - first))
         ranges = chunks(len(codes), job_count(n_jobs, len(codes) // min_rows), min_rows)
         in_threads(add_block, ranges, n_jobs)
 
-    def raw(self, codes: np.ndarray, n_jobs: Any = None) -> np.ndarray:
+    def raw(self, codes: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
         """Raw predictions of coded rows: float64 of shape (n_rows, n_scores)."""
         out = self.start_rows(len(codes))
         self.add_raw(codes, 0, self.n_trees, out, n_jobs)
         return out
 
     def staged(
-        self, codes: np.ndarray, n_jobs: Any = None, first: int = 0
+        self, codes: np.ndarray, n_jobs: int | None = None, first: int = 0
     ) -> Iterator[np.ndarray]:
         """Yield the raw predictions after each tree from `first` on, always in the same array."""
         out = self.start_rows(len(codes))
