@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -30,7 +29,7 @@ class BoostedMember(StageMember):
         Further columns that the trees split, in addition to the columns of the table.
     """
 
-    trees: Any = None
+    trees: BoostedTrees = field(kw_only=True)
     statistics: TargetStatistics | None = None
 
     @classmethod
@@ -49,7 +48,7 @@ class BoostedMember(StageMember):
         )
 
     @property
-    def per_mean(self) -> float:
+    def per_mean(self) -> float | np.ndarray:
         return self.trees.n_trees * self.unit
 
     @property
@@ -79,7 +78,7 @@ class BoostedMember(StageMember):
             return amounts
         return np.swapaxes(self.statistics.shared(np.swapaxes(amounts, 0, 1)), 0, 1)
 
-    def vectors(self, rows: EncodedRows, n_jobs: Any) -> np.ndarray:
+    def vectors(self, rows: EncodedRows, n_jobs: int | None) -> np.ndarray:
         """Raw predictions; values that overflow become the largest double."""
         most = np.finfo(np.float64).max
         with np.errstate(over="ignore"):

@@ -12,9 +12,9 @@ target. New rows get the means over all training rows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -175,7 +175,12 @@ class Encoding:
 
     @classmethod
     def from_targets(
-        cls, levels: CategoryLevels, y: np.ndarray, n_classes: int, entropy: Any, max_bins: int
+        cls,
+        levels: CategoryLevels,
+        y: np.ndarray,
+        n_classes: int,
+        entropy: Sequence[int],
+        max_bins: int,
     ) -> Encoding:
         """Choose the orders, and the outputs from targets (`n_classes` is 0) or class numbers."""
         n_orders = int(np.clip(_MAX_COPIED_ROWS // len(y), 1, _MAX_ORDERS))

@@ -17,7 +17,7 @@ from mddf._base.serialization import register_serializable
 _TRAINING_ARRAYS = {"gain": "column", "weight": "values"}
 # Types of the kernel for the arrays that `compact` trees keep in smaller types.
 _KERNEL_TYPES = {"column": np.int32, "set": np.int32, "values": np.float64}
-_COMPACT_TYPES: dict[str, Any] = {"column": np.uint16, "set": np.int16, "values": np.float32}
+_COMPACT_TYPES: dict[str, type] = {"column": np.uint16, "set": np.int16, "values": np.float32}
 # Fewest trees times rows for each thread: they take some hundred microseconds, more than a thread
 # takes to start. Not tuned.
 _MIN_LEAVES_PER_THREAD = 2**16

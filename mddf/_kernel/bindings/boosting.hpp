@@ -5,7 +5,7 @@
 
 namespace mddf::boosting {
 
-// Searches for trees, and what trees say of rows.
+// Searches for trees, and predictions by trees.
 void bind_boosting(nanobind::module_& m);
 
 // Edges of given weak learners, and whole runs over them.

@@ -72,7 +72,7 @@ Grown<Target> grow(BinnedTable& table, const Target& target, const RowSampling& 
   if (held_out) asked.sums = sums.data(), asked.n_trees = n_trees.data();
   if (importances) of_columns.resize(seeds.shape(0) * n_columns);
   auto grown = without_gil(cancel, [&](Interrupt& interrupt) {
-    const int64_t n_draws = rows.rows.size * as_span(seeds).size;  // about one for each sample
+    const int64_t n_draws = rows.rows.size * as_span(seeds).size;  // about one step for each sample
     if constexpr (std::is_same_v<Target, ClassLabels>)
       data.nonzero_rows = table.nonzero_rows(options, interrupt);
     data.guesses = CutGuesses(data.bins, data.columns, options.random_thresholds ? n_draws : 0);

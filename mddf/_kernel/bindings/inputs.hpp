@@ -1,5 +1,5 @@
-// What trees are grown on and how, as Python objects that keep their arrays alive and were checked
-// when they were made.
+// Training data and options of trees as Python objects, which keep their arrays alive and are
+// checked when they are constructed.
 #pragma once
 
 #include <algorithm>
@@ -16,14 +16,14 @@
 
 namespace mddf {
 
-// A coded table. Its columns can be replaced while nothing is grown on it; the two never meet.
+// A table of codes. Its columns can be replaced, but not while trees are grown on it.
 class BinnedTable {
  public:
   BinnedTable(In<uint8_t, 2> codes, std::optional<In<uint8_t, 2>> by_column, In<double, 1> values,
               In<int64_t, 1> bin_start, In<uint8_t, 1> categorical, bool is_writable);
   BinnedTable(const BinnedTable&) = delete;
 
-  // Writes new columns over those from `first` on.
+  // Replaces the columns from `first` on.
   void replace_columns(int64_t first, const In<uint8_t, 2>& codes, const In<double, 1>& values,
                        const In<int64_t, 1>& bin_start, const In<uint8_t, 1>& categorical);
 
@@ -33,7 +33,7 @@ class BinnedTable {
   const std::vector<int64_t>& bin_start() const { return bin_start_; }
   const std::vector<uint8_t>& categorical() const { return categorical_; }
 
-  // Growing on the table, for as long as this lives. Made and destroyed with the GIL.
+  // Marks the table as in use during its lifetime. Constructed and destroyed while the GIL is held.
   class Use {
    public:
     explicit Use(BinnedTable& table) : table_(table) {
@@ -48,10 +48,11 @@ class BinnedTable {
   };
   BinMatrix matrix() const;
   Bins bins() const;
-  // The matrix once more for trees like these, null if that does not suit them. Without the GIL.
+  // A second layout of the matrix, or null if it is not faster for these options. Called without
+  // the GIL.
   const NonzeroRows* nonzero_rows(const GrowOptions& options, Interrupt& interrupt);
-  // The codes as boosters read them, which share them for as long as there are any. Without the
-  // GIL.
+  // The codes in the layout of gradient boosting, which all boosters on the table share. Called
+  // without the GIL.
   std::shared_ptr<const gradient::TableCodes> boosting_codes(Interrupt& interrupt);
 
  private:
@@ -63,7 +64,7 @@ class BinnedTable {
   bool is_writable_;
   int n_users_ = 0;                      // -1: being replaced. Guarded by the GIL.
   [[maybe_unused]] std::mutex packing_;  // not every build packs
-  // Made when they are first asked for. Shared, since not every build has the type.
+  // Created at the first use. A shared pointer, since some builds only declare the type.
   std::shared_ptr<const NonzeroRows> nonzero_rows_;
   std::mutex sharing_;
   std::weak_ptr<const gradient::TableCodes> boosting_codes_;
@@ -78,7 +79,7 @@ class ClassLabels {
   int n_classes() const { return n_classes_; }
   ClassTarget target() const { return {labels_.data(), n_classes_}; }
   size_t n_rows() const { return labels_.shape(0); }
-  size_t width() const { return n_classes_; }  // of the sums of held-out rows
+  size_t width() const { return n_classes_; }  // width of the sums of held-out rows
 
  private:
   In<uint16_t, 1> labels_;
@@ -118,7 +119,7 @@ class RowSampling {
   const std::optional<In<int64_t, 1>>& parts() const { return parts_; }
   bool whole_parts() const { return whole_parts_; }
 
-  // For a table of so many rows.
+  // Sampling of a table with this number of rows.
   Sampling sampling(int64_t n_rows) const;
 
  private:

@@ -28,7 +28,7 @@ void bind_calls(nb::module_& m) {
       nb::cpp_function([] { Cancel::at_exit().stop(); }));
 }
 
-// What a report of a bug has to say of the build.
+// Description of the build for bug reports.
 nb::dict build_options() {
   nb::dict options;
 #if defined(__clang__)

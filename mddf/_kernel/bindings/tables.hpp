@@ -1,4 +1,4 @@
-// Tables of numbers and their bins at the border.
+// Numeric tables and their bins as arguments from Python.
 #pragma once
 
 #include "bindings/arrays.hpp"
@@ -7,7 +7,7 @@
 
 namespace mddf {
 
-// Any strides; the types that a table of numbers usually has.
+// A numeric table with any strides.
 template <class T>
 using AnyTable = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
 
@@ -18,7 +18,7 @@ CellsView<T> as_cells(const AnyTable<T>& x) {
           x.stride(1)};
 }
 
-// The bins of so many columns, without what stands for each.
+// Bins of some columns, without the values that represent them.
 inline Bins as_bins(const In<double, 1>& edges, const In<int64_t, 1>& bin_start,
                     const uint8_t* categorical, int64_t n_columns) {
   check_length("bin_start", bin_start.shape(0), n_columns + 1);

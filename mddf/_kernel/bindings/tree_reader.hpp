@@ -1,4 +1,4 @@
-// Trees in NumPy arrays, read in place.
+// Trees in NumPy arrays, which are read without copies.
 #pragma once
 
 #include <atomic>
@@ -13,15 +13,14 @@
 
 namespace mddf {
 
-// Looks at every word of a block of trees once, before anything is read through it. When that is,
-// the first use at the latest, is for the caller to choose: it brings all of a memory-mapped file
-// into memory.
+// Checks every word of a block of trees once, before it is used. The caller chooses when, at the
+// latest at the first use, because the check reads all of a memory-mapped file.
 template <class View>
 class Reader {
  public:
   Reader(const Reader&) = delete;
 
-  // Throws std::invalid_argument if the trees cannot be read. To be called with the GIL.
+  // Throws std::invalid_argument if the trees are not valid. The GIL must be held.
   void check() {
     if (is_checked_) return;
     without_gil(nullptr, [this](Interrupt& interrupt) {
@@ -41,7 +40,7 @@ class Reader {
     check();
     return n_nodes_;
   }
-  // Found when first asked for.
+  // Computed at the first call.
   const std::vector<uint8_t>& columns_asked() {
     check();
     without_gil(nullptr, [this](Interrupt& interrupt) {
@@ -54,7 +53,7 @@ class Reader {
  protected:
   Reader() = default;
 
-  // What was grown here needs no check.
+  // Marks trees that were just grown as checked.
   void trust(const GrownNodes& grown) {
     view_.has_categorical = grown.has_categorical;
     n_nodes_ = grown.n_nodes;
@@ -113,7 +112,7 @@ class TreeReader : public Reader<TreesView> {
   } arrays_;
 };
 
-// Those of trees with mean values.
+// Keeps the arrays of regression trees alive.
 class ValueTreeReader : public Reader<ValueTreesView> {
  public:
   ValueTreeReader(int n_outputs, int64_t n_columns, In<uint64_t, 1> nodes,

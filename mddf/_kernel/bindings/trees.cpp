@@ -90,7 +90,7 @@ first, last : int
 out : float64 array of shape (n_rows, n_classes or n_outputs)
 cancel : Cancel or None)";
 
-// What all readers can do.
+// Methods of all readers.
 template <class AnyReader>
 void bind_reading(nb::class_<AnyReader>& reader) {
   reader.def("parts", &AnyReader::parts, "Return the arguments of the constructor.")

@@ -5,7 +5,7 @@
 
 namespace mddf {
 
-// The number of the lowest bit that is set; there must be one.
+// Position of the lowest set bit; x must not be 0.
 inline int lowest_bit(uint64_t bits) {
 #if defined(__GNUC__) || defined(__clang__)
   return __builtin_ctzll(bits);
@@ -16,7 +16,7 @@ inline int lowest_bit(uint64_t bits) {
 #endif
 }
 
-// How many bits a number takes; none for 0.
+// Number of bits of a number; 0 for 0.
 inline int bit_width(uint64_t value) {
 #if defined(__GNUC__) || defined(__clang__)
   return value ? 64 - __builtin_clzll(value) : 0;

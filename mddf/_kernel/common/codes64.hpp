@@ -1,4 +1,4 @@
-// The codes of 64 samples side by side.
+// Codes of 64 samples in vectors.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ MDDF_TARGET_AVX2 inline uint64_t bits_of(__m256i low, __m256i high) {
          static_cast<uint64_t>(static_cast<uint32_t>(_mm256_movemask_epi8(high))) << 32;
 }
 
-// One byte for each sample: its code, or all ones or zeros for yes or no.
+// A byte for each sample: its code, or 255 for true and 0 for false.
 struct Codes64 {
   __m256i a, b;
 
@@ -24,7 +24,7 @@ struct Codes64 {
   MDDF_TARGET_AVX2 explicit Codes64(const uint8_t* codes)
       : a(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes))),
         b(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes + 32))) {}
-  // Yes for the samples in the mask.
+  // True for the samples in the mask.
   MDDF_TARGET_AVX2 explicit Codes64(uint64_t mask)
       : a(spread(static_cast<uint32_t>(mask))), b(spread(static_cast<uint32_t>(mask >> 32))) {}
 
@@ -35,7 +35,7 @@ struct Codes64 {
     const __m256i bytes = _mm256_shuffle_epi8(_mm256_set1_epi32(static_cast<int>(bits)), select);
     return _mm256_cmpeq_epi8(_mm256_and_si256(bytes, bit), bit);
   }
-  // The lowest code, in the first byte.
+  // Lowest code, in the first byte.
   MDDF_TARGET_AVX2 __m128i lowest() const {
     const __m256i both = _mm256_min_epu8(a, b);
     const __m128i bytes =
@@ -43,19 +43,19 @@ struct Codes64 {
     const __m128i words = _mm_min_epu8(bytes, _mm_srli_epi16(bytes, 8));
     return _mm_minpos_epu16(_mm_and_si128(words, _mm_set1_epi16(255)));
   }
-  // Yes for the codes up to this one.
+  // True for codes up to this one.
   MDDF_TARGET_AVX2 Codes64 up_to(__m128i code) const {
     const __m256i most = _mm256_broadcastb_epi8(code);
     return {_mm256_cmpeq_epi8(_mm256_min_epu8(a, most), a),
             _mm256_cmpeq_epi8(_mm256_min_epu8(b, most), b)};
   }
-  // Yes for this code.
+  // True for this code.
   MDDF_TARGET_AVX2 Codes64 equal_to(__m128i code) const {
     const __m256i same = _mm256_broadcastb_epi8(code);
     return {_mm256_cmpeq_epi8(a, same), _mm256_cmpeq_epi8(b, same)};
   }
   MDDF_TARGET_AVX2 uint64_t bits() const { return bits_of(a, b); }
-  // Who has this binary digit.
+  // True for codes with this bit.
   MDDF_TARGET_AVX2 uint64_t digit(int d) const {
     return bits_of(_mm256_slli_epi16(a, 7 - d), _mm256_slli_epi16(b, 7 - d));
   }
@@ -63,7 +63,7 @@ struct Codes64 {
     const __m256i ones = _mm256_set1_epi8(-1);
     return bits_of(_mm256_cmpeq_epi8(a, ones), _mm256_cmpeq_epi8(b, ones));
   }
-  // The highest code stands in for whoever is taken out.
+  // Removed samples get the highest code.
   MDDF_TARGET_AVX2 void take_out(const Codes64& who) {
     a = _mm256_or_si256(a, who.a);
     b = _mm256_or_si256(b, who.b);
@@ -75,8 +75,8 @@ struct Codes64 {
   }
 };
 
-// Writes which of n codes are others than this one; returns how many, -1 if more than `most`. Reads
-// them in 64s.
+// Writes the positions of codes that differ from a code; returns their number, or -1 if there are
+// more than `most`. Codes are read in groups of 64.
 MDDF_TARGET_AVX2 inline int find_others(const uint8_t* codes, int64_t n, uint8_t code, uint32_t* to,
                                         int most) {
   int found = 0;
@@ -90,9 +90,9 @@ MDDF_TARGET_AVX2 inline int find_others(const uint8_t* codes, int64_t n, uint8_t
   return found;
 }
 
-// Turns 32 rows of 16 columns from `column` on: the codes of each column come side by side, those
-// of the next one `stride` bytes later. Four times, rows i and i + 8 are shuffled like two halves
-// of a pack of cards, which moves the highest binary digit of a code's place behind the lowest.
+// Transposes 32 rows of 16 columns from `column` on. The codes of a column become adjacent, and the
+// next column begins `stride` bytes later. Rows i and i + 8 are interleaved four times. Each time,
+// the highest bit of the position of a code becomes the lowest bit.
 constexpr int kTurned = 16, kTurnedRows = 32;
 MDDF_TARGET_AVX2 inline void turn_codes(const uint8_t* const* rows, int64_t column, uint8_t* to,
                                         int64_t stride) {
@@ -114,7 +114,7 @@ MDDF_TARGET_AVX2 inline void turn_codes(const uint8_t* const* rows, int64_t colu
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + stride * i), from[i]);
 }
 
-// A code that lowest() gave.
+// The code in a result of lowest().
 MDDF_TARGET_AVX2 inline int as_int(__m128i code) { return _mm_cvtsi128_si32(code) & 255; }
 
 }  // namespace mddf

@@ -1,4 +1,4 @@
-// Exponentials and logarithms whose last bits depend on neither the processor nor a library.
+// Exponentials and logarithms with the same bits on every processor and with every C library.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@ namespace mddf {
 
 namespace detail {
 
-// ln 2 in two parts; whole numbers of 11 bits times the first are exact.
+// ln 2 in two parts. The product of the first part and a whole number of 11 bits is exact.
 constexpr double kLn2High = 0x1.62e42fee00000p-1, kLn2Low = 0x1.a39ef35793c76p-33;
 
 // 2^k for k from -1022 to 1023.
@@ -22,7 +22,7 @@ inline double power_of_two(int64_t k) {
   return power;
 }
 
-// A positive normal number as a part from sqrt(1/2) on, and below sqrt(2), times two to a power.
+// A positive normal number as a part in [sqrt(1/2), sqrt(2)) times a power of two.
 struct Parted {
   explicit Parted(double x) {
     constexpr uint64_t kLeast = 0x3fe6a09e667f3bcd;  // sqrt(1/2)
@@ -40,25 +40,25 @@ struct Parted {
 
 }  // namespace detail
 
-// e^x, less than one unit of the last place from it.
+// e^x, with an error below one unit in the last place.
 inline double exponential(double x) {
   if (!(x == x)) return x;
   if (x > 709.79) return std::numeric_limits<double>::infinity();
   if (x < -745.14) return 0;
   const double k = std::floor(x * 0x1.71547652b82fep+0 + 0.5);
   const double rest = (x - k * detail::kLn2High) - k * detail::kLn2Low;
-  double sum = 0;  // of rest^n / n! from n = 2 on, over rest^2
+  double sum = 0;  // sum of rest^n / n! from n = 2 on, divided by rest^2
   constexpr double kTerms[] = {1 / 6227020800.0, 1 / 479001600.0, 1 / 39916800.0, 1 / 3628800.0,
                                1 / 362880.0,     1 / 40320.0,     1 / 5040.0,     1 / 720.0,
                                1 / 120.0,        1 / 24.0,        1 / 6.0,        1 / 2.0};
   for (const double term : kTerms) sum = sum * rest + term;
   const double power = 1 + (rest + rest * rest * sum);
-  // In two steps: the power may be too large, or so small that it has fewer digits.
+  // The power of two is multiplied in two steps, because it may overflow or be subnormal.
   const auto half = static_cast<int64_t>(k) / 2;
   return power * detail::power_of_two(half) * detail::power_of_two(static_cast<int64_t>(k) - half);
 }
 
-// The natural logarithm of x, less than two units of the last place from it.
+// Natural logarithm of x, with an error below two units in the last place.
 inline double logarithm(double x) {
   if (!(x > 0)) {
     if (x == 0) return -std::numeric_limits<double>::infinity();
@@ -75,7 +75,7 @@ inline double logarithm(double x) {
   return k * detail::kLn2High + (2 * s + (s * square * sum + k * detail::kLn2Low));
 }
 
-// The natural logarithm of x to some 2^-52 and that share of itself, in half the time.
+// Natural logarithm of x with an absolute and relative error of about 2^-52, in half of the time.
 class QuickLogarithm {
  public:
   static double of(double x) {
@@ -94,7 +94,7 @@ class QuickLogarithm {
   struct Center {
     double inverse, logarithm;
   };
-  // The middles of equal parts of what a part's bits can be.
+  // Middles of equal intervals of the bits of a part.
   static inline const std::array<Center, 1 << kBits> kCenters = [] {
     std::array<Center, 1 << kBits> centers{};
     for (uint64_t i = 0; i < centers.size(); ++i) {

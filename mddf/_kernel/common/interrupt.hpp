@@ -1,4 +1,4 @@
-// Whether long work should go on.
+// Interruption of long loops.
 #pragma once
 
 #include <cstdint>
@@ -6,13 +6,14 @@
 
 namespace mddf {
 
-// Thrown by work that is to stop.
+// Thrown by interrupted work.
 struct Cancelled : std::exception {
   const char* what() const noexcept override { return "cancelled"; }
 };
 
-// Every long loop polls with the work that it has done; now and then that leads to a check whether
-// to go on. A unit of work takes about a nanosecond, up to ten where memory is far away.
+// Every long loop calls poll with the amount of work that it has done. After enough work, poll
+// checks whether to continue. A unit of work takes about a nanosecond, or up to ten if memory is
+// slow.
 class Interrupt {
  public:
   Interrupt() = default;
@@ -27,7 +28,7 @@ class Interrupt {
   }
 
  private:
-  // Throws to end the work.
+  // Throws to interrupt the work.
   virtual void check() = 0;
 
   static constexpr int64_t kBetweenChecks = int64_t{1} << 20;

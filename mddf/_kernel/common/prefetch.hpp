@@ -1,12 +1,12 @@
-// Memory that will be read soon.
+// Prefetching of memory.
 #pragma once
 
 #include "common/wide.hpp"
 
 namespace mddf {
 
-// Lets memory come into the second cache: far more lines can be on their way to it than to the
-// first one. Compilers leave out calls of a function that seems to do nothing: it must be inline.
+// Prefetches memory into the second-level cache, which accepts far more outstanding loads than the
+// first. The function must be inline, because compilers drop calls of a function without effects.
 MDDF_INLINE void prefetch(const void* address) {
 #if defined(__GNUC__) || defined(__clang__)
   __builtin_prefetch(address, 0, 2);

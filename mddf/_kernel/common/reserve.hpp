@@ -11,8 +11,8 @@
 
 namespace mddf {
 
-// Reserves n values, in large pages where the system gives them on request: it provides a
-// page at a time, when it is first written to.
+// Reserves memory for n values, in large pages if the system supports them. The system provides a
+// page when it is first written to.
 template <class T>
 void reserve_large(std::vector<T>& values, int64_t n) {
   values.reserve(n);
@@ -26,14 +26,14 @@ void reserve_large(std::vector<T>& values, int64_t n) {
 #endif
 }
 
-// Reserves n times what is there and a little more. What is not used of it, the system does
-// not provide.
+// Reserves memory for slightly more than n times the present values. The system provides only the
+// pages that are used.
 template <class T>
 void reserve_times(std::vector<T>& values, int64_t n) {
   if (n > 1) reserve_large(values, values.size() * n + values.size() * n / 16);
 }
 
-// Gives back what is reserved but not used if it is much, which takes a copy.
+// Frees unused memory by a copy if there is much of it.
 template <class T>
 void shrink_if_loose(std::vector<T>& values) {
   if (values.capacity() > values.size() + values.size() / 8) values.shrink_to_fit();

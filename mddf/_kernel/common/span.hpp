@@ -1,4 +1,4 @@
-// Contiguous values that somebody else owns.
+// View of contiguous values.
 #pragma once
 
 #include <cstddef>

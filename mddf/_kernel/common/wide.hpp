@@ -1,8 +1,8 @@
-// Functions that are compiled twice, for the processors that have wider vectors and for all others.
+// Functions that are compiled twice: for processors with AVX2 and for all others.
 //
-// All else is for the processors that every wheel of a platform runs on. Microsoft's compilers, and
-// clang where it stands in for them, build the plain loops only: they have no such attributes, or
-// no function that asks the processor.
+// All other code runs on every processor of a platform. Microsoft's compiler and clang-cl build
+// only the plain loops, because they lack the attributes or the function that queries the
+// processor.
 #pragma once
 
 #include <cstdlib>
@@ -17,7 +17,7 @@
 
 #if defined(__GNUC__) && !defined(_MSC_VER)
 #define MDDF_INLINE inline __attribute__((always_inline))
-#define MDDF_INLINED __attribute__((always_inline))  // of lambdas
+#define MDDF_INLINED __attribute__((always_inline))  // for lambdas
 #define MDDF_APART __attribute__((noinline))
 #else
 #define MDDF_INLINE inline
@@ -27,8 +27,8 @@
 
 namespace mddf::simd {
 
-// Whether wide vectors are built in, the processor has them, and MDDF_WIDE_VECTORS is not 0 in the
-// environment, which is looked at once.
+// Whether wide vectors are built in, the processor has them, and the environment variable
+// MDDF_WIDE_VECTORS was not 0 at the first call.
 inline bool supported() {
 #ifdef MDDF_AVX2
   static const bool found = [] {
@@ -48,7 +48,7 @@ MDDF_TARGET_AVX2 void call_wide(const Work& work) {
   work();
 }
 #endif
-// Calls work(), which is compiled for wide vectors, too, if it is a lambda that is MDDF_INLINED.
+// Calls work(). A lambda that is MDDF_INLINED is also compiled for wide vectors.
 template <class Work>
 void with_vectors([[maybe_unused]] bool wide, const Work& work) {
 #ifdef MDDF_AVX2
@@ -57,8 +57,7 @@ void with_vectors([[maybe_unused]] bool wide, const Work& work) {
   work();
 }
 
-// Calls work(is_wide), whose argument is a type of that value, for loops that choose their vectors
-// by it.
+// Calls work(is_wide) with a compile-time constant, for loops that choose their vectors by it.
 template <class Work>
 void with_width(const Work& work) {
 #ifdef MDDF_AVX2

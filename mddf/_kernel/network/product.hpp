@@ -1,4 +1,4 @@
-// Matrix products whose bits depend on neither the processor nor what is computed beside.
+// Matrix products with the same bits on every processor and for every size of a batch.
 #pragma once
 
 #include <algorithm>
@@ -9,11 +9,11 @@
 
 namespace mddf::network {
 
-// Rows of matrices have room for a multiple of so many numbers.
+// The length of the rows of matrices is padded to a multiple of this number.
 constexpr int64_t kLanes = 16;
 inline int64_t padded(int64_t n) { return (n + kLanes - 1) / kLanes * kLanes; }
 
-// The left matrix of a product, by how far its rows are apart, and the terms of a row.
+// Left matrix of a product: the distance of its rows, and the number of terms of a row.
 template <class T>
 struct Factors {
   const T* values;
@@ -28,7 +28,7 @@ struct Factors {
 
 namespace detail {
 
-// So many numbers side by side.
+// A vector of numbers.
 template <class T, int kWidth>
 struct Numbers {
 #if defined(__GNUC__) && !defined(_MSC_VER)
@@ -49,7 +49,7 @@ struct Numbers {
   MDDF_INLINE void write(T* to) const { std::memcpy(to, &values, sizeof values); }
 };
 
-// kRows rows of a product, kVectors vectors of its columns.
+// Computes kRows rows and kVectors vectors of columns of a product.
 template <class Vector, int kRows, int kVectors, int kWidth, class T>
 MDDF_INLINE void add_tile(Factors<T> a, const T* b, int64_t b_stride, int64_t n, T* c,
                           int64_t c_stride) {
@@ -85,8 +85,8 @@ MDDF_INLINE void add_product(Factors<T> a, const T* b, int64_t b_stride, int64_t
 
 }  // namespace detail
 
-// Adds to c, of n_rows and n_columns (a multiple of kLanes), the product of a and b: the terms of
-// each number in their order.
+// Adds the product of a and b to c, of n_rows rows and n_columns columns (a multiple of kLanes).
+// The terms of each entry are added in order.
 template <bool kIsWide, class T>
 MDDF_INLINE void add_product(Factors<T> a, const T* b, int64_t b_stride, int64_t n_rows,
                              int64_t n_terms, int64_t n_columns, T* c, int64_t c_stride) {

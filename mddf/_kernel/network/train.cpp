@@ -13,18 +13,19 @@ namespace mddf::network {
 namespace {
 
 constexpr float kFirstMoment = 0.9f, kSecondMoment = 0.95f, kLeastRoot = 1e-8f;
-// The rate rises over this share of the steps and falls after it.
+// The learning rate rises during this share of the steps and falls afterwards. Not tuned.
 constexpr double kRising = 0.1;
-// Rates of kinds of parameters, as shares of that of the weights of a layer with one input.
+// Learning rates of the kinds of parameters, as factors of the rate of the weights of a layer with
+// one input.
 constexpr float kRateOfBiases = 0.1f, kRateOfScales = 6.0f;
 constexpr double kSpreadOfBiases = 0.5;
-constexpr double kLeastShare = 1e-6;  // of a class, at the start
+constexpr double kLeastShare = 1e-6;  // least share of a class in the initial biases
 constexpr double kRoot3 = 0x1.bb67ae8584caap+0;
 
-// A number of mean 0 and standard deviation 1.
+// Random number with mean 0 and standard deviation 1.
 double drawn(Random& random) { return (2 * random.uniform() - 1) * kRoot3; }
 
-// Parameters with their gradients and what Adam keeps of these.
+// Parameters with their gradients and the moments of Adam.
 struct Parameters {
   explicit Parameters(int64_t n) : values(n), gradient(n), mean(n), square(n) {}
   std::vector<float> values, gradient, mean, square;
@@ -43,7 +44,7 @@ struct Parameters {
   }
 };
 
-// A layer in training, in matrices with room for whole vectors; zeros fill it.
+// A layer during training. Rows of its matrices are padded with zeros to whole vectors.
 struct Layer {
   Layer(int64_t n_in, int64_t n_out)
       : n_in(n_in),
@@ -63,7 +64,7 @@ struct Layer {
       biases.values[j] = static_cast<float>(kSpreadOfBiases * drawn(random));
   }
 
-  // Writes the sums of n rows of inputs that each unit takes.
+  // Writes the weighted sums of n rows of inputs for each unit.
   template <bool kIsWide>
   MDDF_INLINE void forward(const float* inputs, int64_t n, const float* used, float* sums) const {
     for (int64_t i = 0; i < n; ++i)
@@ -71,7 +72,7 @@ struct Layer {
     add_product<kIsWide>(Factors<float>{inputs, in, 1}, used, out, n, n_in, out, sums, out);
   }
 
-  // Of n rows, from the gradients by the sums: those by weights and biases, and by the inputs.
+  // Computes the gradients by weights, biases and inputs from the gradients by the sums of n rows.
   template <bool kIsWide>
   MDDF_INLINE void backward(const float* inputs, const float* by_sums, int64_t n,
                             float* by_inputs) {
@@ -92,7 +93,7 @@ struct Layer {
 
   const int64_t n_in, n_out, in, out;
   Parameters weights, biases;
-  std::vector<float> turned;  // weights, of out x in
+  std::vector<float> turned;  // transposed weights, n_out x n_in
 };
 
 class Trainer {
@@ -109,7 +110,7 @@ class Trainer {
       layers_.back().draw(random_);
       n_in = options.width;
     }
-    layers_.emplace_back(n_in, rows.n_outputs);  // which starts at the same for all rows
+    layers_.emplace_back(n_in, rows.n_outputs);  // its initial output is the same for all rows
     if (options.are_classes) start_at_shares(layers_.back());
     std::fill(scales_.values.begin(), scales_.values.end(), 1.0f);
     for (const Layer& layer : layers_) {
@@ -193,7 +194,8 @@ class Trainer {
     }
   }
 
-  // What the next layer sees, and in place of the sums its factor: 0 of units that are left out.
+  // Computes the input of the next layer, and replaces the sums by factors of the gradients, which
+  // are 0 for dropped units.
   MDDF_INLINE void activate(std::vector<float>& sums, std::vector<float>& inputs) {
     const auto n = static_cast<int64_t>(sums.size());
     const float scale = 256.0f / static_cast<float>(n_kept_);
@@ -216,9 +218,9 @@ class Trainer {
     }
   }
 
-  // Eight for each number of the stream.
+  // Draws eight bytes from each random number.
   void draw_bytes() {
-    Random random = random_;  // which bytes might be part of, as far as the compiler knows
+    Random random = random_;  // a local copy, since bytes could alias the member
     const auto n = static_cast<int64_t>(drawn_.size());  // a multiple of kLanes
     uint8_t* drawn = drawn_.data();
     for (int64_t first = 0; first < n; first += 8) {
@@ -228,7 +230,7 @@ class Trainer {
     random_ = random;
   }
 
-  // Gradients of the loss, in place of the sums of the last layer.
+  // Replaces the sums of the last layer by the gradients of the loss.
   void by_outputs(const int64_t* some, std::vector<float>& sums) {
     const Layer& last = layers_.back();
     powers_.resize(last.n_out);
@@ -248,7 +250,7 @@ class Trainer {
     }
   }
 
-  // Gradients by a hidden layer's sums, which hold factors.
+  // Multiplies gradients by the factors of a hidden layer.
   MDDF_INLINE void by_sums(std::vector<float>& factors) const {
     const auto n = static_cast<int64_t>(factors.size());
     const float* gradient = by_inputs_.data();
@@ -256,7 +258,7 @@ class Trainer {
     for (int64_t i = 0; i < n; ++i) factor[i] *= gradient[i];
   }
 
-  // Of the scales, and of the weights before they are scaled, by those of the scaled weights.
+  // Computes the gradients by the scales and the unscaled weights from those by the scaled weights.
   MDDF_INLINE void by_scales(Layer& first) {
     for (int64_t i = 0; i < first.n_in; ++i) {
       float* gradient = first.weights.gradient.data() + i * first.out;
@@ -290,14 +292,14 @@ class Trainer {
   const int64_t batch_;
   Random random_;
   std::vector<Layer> layers_;
-  Parameters scales_;                              // of the first layer's inputs
-  std::vector<float> scaled_;                      // the first layer's weights
-  std::vector<std::vector<float>> inputs_, sums_;  // of each layer, of a batch
+  Parameters scales_;                              // scales of the inputs
+  std::vector<float> scaled_;                      // scaled weights of the first layer
+  std::vector<std::vector<float>> inputs_, sums_;  // inputs and sums of each layer for a batch
   std::vector<float> by_inputs_;
-  std::vector<uint8_t> drawn_;  // for the units of a layer and a batch
+  std::vector<uint8_t> drawn_;  // random bytes for the units of a layer and a batch
   std::vector<double> powers_;
   float rate_ = 0, of_mean_ = 1, of_square_ = 1;
-  int n_kept_ = 256;  // of 256 units
+  int n_kept_ = 256;  // a unit is kept if its random byte is below this number
 };
 
 }  // namespace

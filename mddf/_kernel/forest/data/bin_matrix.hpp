@@ -1,4 +1,4 @@
-// The codes of all cells, one byte each, as trees read them.
+// Codes of all cells, one byte each, in the layout that trees read.
 #pragma once
 
 #include <algorithm>
@@ -11,16 +11,16 @@ namespace mddf {
 
 class NonzeroRows;
 
-// Lets a row of bins come nearer. Of more columns than kMostFetched, trees read too few.
+// Prefetches a row of codes. Rows with more than kMostFetched columns are not prefetched, because
+// trees read few of their cells.
 constexpr int64_t kMostFetched = 1024;
 inline void prefetch_row(const uint8_t* bins, int64_t n_columns) {
   constexpr int64_t kLine = 64;
   for (int64_t c = 0; c < n_columns; c += kLine) prefetch(bins + c);
 }
 
-// One byte per cell, row-major: the few rows of a small node stay in the cache. The columns may lie
-// beside it once more, n_rows bytes apart, for nodes whose rows do not; or there are these alone.
-// Or neither, and samples name lines of nonzero_rows.
+// Codes by rows (the few rows of a small node stay in the cache), by columns, or both (large nodes
+// read columns). If there is neither, samples refer to lines of nonzero_rows.
 struct BinMatrix {
   const uint8_t* data;
   int64_t n_rows, n_columns;
@@ -29,7 +29,7 @@ struct BinMatrix {
 
   const uint8_t* row(int64_t r) const { return data + r * n_columns; }
 
-  // One column's cells, `step` bytes apart, as a node with n samples is best served.
+  // Cells of a column, `step` bytes apart, in the layout that is faster for a node with n samples.
   struct Column {
     const uint8_t* data;
     int64_t step;
@@ -43,8 +43,8 @@ struct BinMatrix {
   static constexpr int64_t kCacheBytes = int64_t{1} << 19;
 };
 
-// A 64-bit fingerprint of every row's codes and label: rows ordered by it are in an order that does
-// not depend on how the table was sorted, nor on the machine.
+// A 64-bit hash of the codes and the label of each row. Sorting by it gives an order that depends
+// neither on the order of the table nor on the machine.
 inline void row_hashes(const BinMatrix& matrix, int64_t n_columns, const uint16_t* labels,
                        uint64_t* out, Interrupt& interrupt) {
   for (int64_t r = 0; r < matrix.n_rows; ++r) {
@@ -52,7 +52,7 @@ inline void row_hashes(const BinMatrix& matrix, int64_t n_columns, const uint16_
     uint64_t hash = (uint64_t{labels[r]} + 1) * 0x9e3779b97f4a7c15u;
     hash ^= hash >> 29;
     for (int64_t c = 0; c < n_columns; c += 8) {
-      uint64_t word = 0;  // put together by shifts: the same on every byte order
+      uint64_t word = 0;  // combined by shifts, for the same value with every byte order
       for (int64_t j = 0; j < std::min<int64_t>(8, n_columns - c); ++j)
         word |= uint64_t{row[c + j]} << (8 * j);
       hash = (hash ^ word) * 0xbf58476d1ce4e5b9u;

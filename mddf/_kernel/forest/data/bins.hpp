@@ -1,4 +1,4 @@
-// What a code means: the bins of the columns, and sets of codes.
+// Bins of the columns, and sets of codes.
 #pragma once
 
 #include <array>
@@ -6,7 +6,7 @@
 
 namespace mddf {
 
-constexpr int kMissing = 255;   // the bin code of a missing (or unseen) value
+constexpr int kMissing = 255;   // code of a missing (or unseen) value
 constexpr int kMostBins = 255;  // codes 0 .. 254
 
 // A set of codes.
@@ -17,8 +17,8 @@ struct CodeSet {
   bool contains(int code) const { return (words[code >> 6] >> (code & 63)) & 1; }
 };
 
-// The bins of all columns: those of column c lie in [bin_start[c], bin_start[c + 1]). A bin is
-// known by its upper edge (infinity for the last one) and by the value that stands for it.
+// Bins of all columns. The bins of column c are [bin_start[c], bin_start[c + 1]). A bin has an
+// upper edge (infinity for the last bin) and a value that represents it.
 struct Bins {
   const double* edges;
   const double* values;

@@ -1,4 +1,4 @@
-// The cells of the user's table, and where their codes go.
+// Views of the cells of a table, and of the codes to write.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,21 @@ struct CellsView {
   int64_t n_rows, n_columns, row_stride, column_stride;
 };
 
-// Where the codes of a table go: by rows, which lie `stride` apart, and by columns, of all rows,
-// unless that is null.
+// Destination of the codes of a table: by rows, which are `stride` apart, and by columns unless
+// null.
 struct Codes {
   uint8_t* by_row;
   int64_t stride;
   uint8_t* by_column;
 };
 
-// A cell of the user's table. Another thread may write into it at any time, so that a compiler must
-// not read it a second time: what was found out about the first value has to hold.
+// Reads a cell of the user's table. Another thread may change the cell at any time. The compiler
+// must not read it twice, so that checks of the value stay true.
 template <class Value = double, class T>
 Value read_cell(const T* cell) {
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
   Value value = static_cast<Value>(*cell);
-  asm("" : "+x"(value));  // where it came from is forgotten; a volatile read is slower
+  asm("" : "+x"(value));  // hides the origin of the value; a volatile read is slower
   return value;
 #else
   return static_cast<Value>(*const_cast<const volatile T*>(cell));

@@ -1,4 +1,4 @@
-// Finding the bin that a threshold falls into.
+// Search of the bin of a random threshold.
 #pragma once
 
 #include <algorithm>
@@ -10,21 +10,21 @@
 
 namespace mddf {
 
-// The last bin in [low, high] whose value is at most `at`, `low` if there is none; `guess` is a bin
-// in this range to begin with. There must be one more bin. Both conditions are found out at once:
-// which of them ends the search no processor could foresee.
+// Last bin in [low, high] whose value is at most `at`, or `low` if there is none. The search begins
+// at the bin `guess` in this range. There must be one more bin. Both directions are checked in each
+// step, since a branch on the direction could not be predicted.
 inline int cut_at(const double* values, int low, int high, double at, int guess) {
   while ((guess < high) & (values[guess + 1] <= at)) ++guess;
   while ((guess > low) & (values[guess] > at)) --guess;
   return guess;
 }
 
-// Where to begin looking: for columns whose values are not evenly spread, the bin in the middle of
-// each of many equal parts of their range.
+// First guesses for the search. For columns whose values are not evenly spaced, a table has the bin
+// at the middle of each of many equal intervals.
 class CutGuesses {
  public:
   CutGuesses() = default;
-  // For these columns, if about so many draws from all of them repay it.
+  // Makes tables for columns, if they save time with this number of draws.
   CutGuesses(const Bins& bins, const std::vector<int32_t>& columns, int64_t n_draws)
       : ranges_(bins.n_columns) {
     const int64_t n = static_cast<int64_t>(columns.size());
@@ -33,8 +33,8 @@ class CutGuesses {
       if (!bins.categorical[c]) divide(bins.values + bins.bin_start[c], bins.count(c), ranges_[c]);
   }
 
-  // A bin close to `at`, which lies between the values of the bins `low` and `high`: `share` of
-  // the way.
+  // A bin close to `at`, which is at the `share` of the way between the values of bins `low` and
+  // `high`.
   int guess(int32_t column, double at, int low, int high, double share) const {
     const Range& range = ranges_[column];
     if (range.parts_per_unit == 0) return low + static_cast<int>(share * (high - low));
@@ -44,9 +44,12 @@ class CutGuesses {
 
  private:
   static constexpr int kParts = 1024;
-  static constexpr int64_t kMostColumns = 128;  // whose parts stay in the cache
-  static constexpr int64_t kFewestDraws = 512;  // from a column take longer than its parts
-  static constexpr int kFewSteps = 8;  // from a guess that evenly spread values would make right
+  // With more columns, the tables do not stay in the cache.
+  static constexpr int64_t kMostColumns = 128;
+  // Fewest draws from a column that pay for its table.
+  static constexpr int64_t kFewestDraws = 512;
+  // Columns need no table if evenly spaced values would have an error below this number of bins.
+  static constexpr int kFewSteps = 8;
   struct Range {
     double start = 0, parts_per_unit = 0;  // 0: not divided
     size_t first_part = 0;

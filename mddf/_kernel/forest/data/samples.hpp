@@ -1,4 +1,4 @@
-// The samples of a node: rows with their labels and weights.
+// Samples of a node: rows with labels and weights.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct WeightedSample {
   double weight;
 };
 
-// A row and how much it counts.
+// A row and its weight.
 struct RowSample {
   uint32_t row, weight;
 };

@@ -1,7 +1,7 @@
-// forest/grow: what the bindings call to grow trees. In: a training set, options, a sampling, and a
-// seed for each tree. Out: trees, what they say of rows held out, and importances. This header
-// grows blocks of trees for classes, value_block for numbers; grow_classes and grow_values grow
-// one.
+// forest/grow: the functions that the bindings call to grow trees. Input: a training set, options,
+// a sampling, and a seed for each tree. Output: trees, predictions of held-out rows, and
+// importances. This header grows blocks of classification trees, value_block.hpp blocks of
+// regression trees. grow_classes.hpp and grow_values.hpp grow a single tree.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@
 
 namespace mddf {
 
-constexpr uint32_t kMostCounted = UINT16_MAX;  // of a row in a tree's samples
+constexpr uint32_t kMostCounted = UINT16_MAX;  // largest count of a row in the samples of a tree
 
 inline CountedSample sample_of(const CountedSample&, int64_t row, uint16_t label, uint32_t count,
                                const double*) {
@@ -52,7 +52,7 @@ class BlockGrower {
         held_out_(held_out),
         grower_(data, options, interrupt) {}
 
-  // One tree per seed. `importances`, if wanted, has one row of n_columns per tree.
+  // Grows a tree for each seed. `importances` has a row of n_columns for each tree, or is null.
   GrownTrees grow(const Span<uint64_t>& seeds, double* importances) {
     GrownTrees trees;
     trees.n_classes = data_.target.n_classes;
@@ -61,7 +61,8 @@ class BlockGrower {
       Random random(seeds[t]);
       grow_one(random, trees, importances ? importances + t * data_.bins.n_columns : nullptr);
       if (held_out_.sums) predict_held_out(trees.view());
-      if (t == 0) reserve_times(trees.nodes, seeds.size);  // the others will be about as large
+      if (t == 0)
+        reserve_times(trees.nodes, seeds.size);  // the other trees will have about the same size
     }
     if (options_.prune > 0) drop_unused_leaves(trees);
     trees.shrink();
@@ -86,9 +87,9 @@ class BlockGrower {
     grower_.grow(random, trees, importances);
   }
 
-  // Where sums are whole numbers, samples stand in the order of the rows, which are then read one
-  // after the other. Rounded sums need an order that depends only on what the rows hold: that of
-  // the sampling.
+  // If sums are whole numbers, samples are in the order of the rows of the table, which are then
+  // read in sequence. Rounded sums depend on the order; samples are then in the order of the
+  // sampling, which depends only on the content of the rows.
   template <class Any>
   void take_samples(std::vector<Any>& samples) {
     const int64_t n_rows = data_.matrix.n_rows;
@@ -111,7 +112,7 @@ class BlockGrower {
       if (sampling_.balance) balance_classes(samples);
   }
 
-  // The sampling's rows, those that are named several times once.
+  // The rows of the sampling without repetitions.
   const std::vector<int32_t>& distinct_rows() {
     if (distinct_.empty()) {
       std::vector<bool> named(data_.matrix.n_rows);
@@ -128,7 +129,7 @@ class BlockGrower {
     double total = 0, n_present = 0;
     for (const auto& sample : samples) weight[sample.label] += sample.weight;
     for (const double w : weight) total += w, n_present += w > 0;
-    // However light a class is, no factor is infinite.
+    // Factors stay finite for classes with a very small weight.
     for (auto& sample : samples)
       sample.weight = sample.weight / weight[sample.label] * (total / n_present);
   }
@@ -148,9 +149,10 @@ class BlockGrower {
   Walker walker_;
   const HeldOut held_out_;
   TreeGrower<Sample, Criterion> grower_;
-  std::optional<TreeGrower<WeightedSample, Criterion>> heavy_;  // where a row is drawn too often
+  std::optional<TreeGrower<WeightedSample, Criterion>>
+      heavy_;  // for trees in which a row is drawn too often
   std::vector<int32_t> distinct_;
-  std::vector<Sample> all_samples_;  // without a bootstrap: every tree's samples
+  std::vector<Sample> all_samples_;  // the samples of every tree, if there is no bootstrap
 };
 
 inline GrownTrees grow_block(const TrainingSet& data, const GrowOptions& options,

@@ -1,4 +1,4 @@
-// Nodes that may be split, the one first whose split is worth most.
+// Priority queue of the nodes that may be split, by the gain of their splits.
 #pragma once
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 
 namespace mddf {
 
-// `Candidate` has a gain and an index(); of equal gains, the lower index comes first.
+// `Candidate` has a gain and an index(). If gains are equal, the lower index comes first.
 template <class Candidate>
 class Frontier {
  public:

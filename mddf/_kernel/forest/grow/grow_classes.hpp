@@ -1,4 +1,4 @@
-// Growing trees whose leaves hold classes: depth first, or the splits first that are worth most.
+// Grows a classification tree, depth first or with the largest gains first.
 #pragma once
 
 #include <algorithm>
@@ -50,11 +50,11 @@ class TreeGrower {
       if (Small::suits(options_)) small_.emplace(data_, options_, pool_, writer_);
   }
 
-  // The samples of the next tree; growing it changes them.
+  // The samples of the next tree, which are changed while it is grown.
   std::vector<Sample>& samples() { return samples_[0]; }
 
-  // Grows one tree on samples() and appends it to `trees`; adds each column's share of the
-  // decrease of impurity to `importances` where that is wanted.
+  // Grows a tree on samples() and appends it to `trees`. Adds the decrease of impurity by each
+  // column to `importances`, unless it is null.
   void grow(Random& random, GrownTrees& trees, double* importances) {
     random_ = &random;
     writer_.begin(trees, importances);
@@ -89,19 +89,19 @@ class TreeGrower {
 
   struct Frame {
     uint32_t index, start, end, depth, n_constant;
-    int32_t from_column;  // the column that the parent was split on
-    uint32_t buffer;      // which of the two arrays of samples holds the node's
+    int32_t from_column;  // column of the split of the parent
+    uint32_t buffer;      // number (0 or 1) of the array with the samples of the node
     int32_t n_classes;
   };
-  struct Candidate {  // a node with the split that is to be made
+  struct Candidate {  // a node and its best split
     Frame frame;
     Split split;
-    size_t first_class;  // where its classes are in listed_
-    double gain;         // what the split is worth
+    size_t first_class;  // position of its classes in listed_
+    double gain;         // gain of the split
     uint32_t index() const { return frame.index; }
   };
 
-  // Makes a leaf of a pure node at once; true if the node is to be split.
+  // Makes a pure node a leaf; returns whether the node may be split.
   bool place(const Frame& frame, const List& classes) {
     if (classes.size > 1) return true;
     const double weight = static_cast<double>(classes.weight[0]);
@@ -113,7 +113,7 @@ class TreeGrower {
     return false;
   }
 
-  // The next of the waiting nodes; false if there is none.
+  // Takes the next waiting node; returns false if there is none.
   bool next(Frame& frame) {
     if (waiting_.empty()) return false;
     frame = waiting_.back();
@@ -122,8 +122,8 @@ class TreeGrower {
     return true;
   }
 
-  // Splits the node, whose classes are in node_, or makes it a leaf. True if `frame` and node_ are
-  // now a child that is to be visited next.
+  // Splits the node, whose classes are in node_, or makes it a leaf. Returns true if `frame` and
+  // node_ are now a child that must be visited next.
   bool visit(Frame& frame) {
     Sample* samples = samples_of(frame);
     node_.n_samples = frame.end - frame.start;
@@ -156,7 +156,7 @@ class TreeGrower {
     return true;
   }
 
-  // The same for all nodes of a tree, of which those are split that are worth most.
+  // Grows a tree in which the nodes with the largest gains are split first.
   void grow_best_first(const Frame& root) {
     listed_.clear();
     frontier_.clear();
@@ -169,7 +169,7 @@ class TreeGrower {
       splitter_.forget_codes();
       Frame right;
       divide(best.frame, best.split, best.split.score - best.gain, right);
-      // Both are looked at before node_ changes.
+      // Both children are placed before node_ changes.
       const List of_right = classes_.right;
       consider(best.frame, classes_.left);
       consider(right, of_right);
@@ -177,7 +177,7 @@ class TreeGrower {
     for (const Candidate& rest : frontier_.all()) take_listed(rest), leaf(rest.frame);
   }
 
-  // Finds what a node's split is worth, or makes it a leaf.
+  // Finds the split of a node and its gain, or makes the node a leaf.
   void consider(const Frame& frame, const List& classes) {
     if (!place(frame, classes)) return;
     classes_.take(classes, node_);
@@ -206,7 +206,7 @@ class TreeGrower {
     splitter_.matrix = data_.matrix;
   }
 
-  // Reads the table, or copies of its rows, which the node's samples then stand for.
+  // Chooses whether the codes of a node are read from the table or from copies of its rows.
   void choose_matrix(const Frame& frame, Sample* samples) {
     if (frame.start < copied_end_) return;
     BinMatrix& matrix = splitter_.matrix;
@@ -225,8 +225,7 @@ class TreeGrower {
     copied_end_ = frame.end;
   }
 
-  // The best split of a node, if there is one that may be; returns the node's score, if it is
-  // wanted.
+  // Finds the best allowed split of a node; returns the score of the node if it is needed.
   double find_split(const Frame& frame, const Sample* samples, Split& split) {
     const bool is_wanted = writer_.wants_importances() || options_.weighs_splits();
     const double score = is_wanted ? node_.template score<Criterion>() : 0;
@@ -241,8 +240,8 @@ class TreeGrower {
   }
   bool is_too_little(double gain) const { return options_.decreases_too_little(gain / weight_); }
 
-  // Moves the samples and writes the node, whose classes are in node_ and whose score is given.
-  // `frame` becomes the left child, and the classes of both are in classes_.
+  // Divides the samples and writes the node, whose classes are in node_. `frame` becomes the left
+  // child. The classes of both children are then in classes_.
   void divide(Frame& frame, Split& split, double score, Frame& right) {
     writer_.gain(split.column, -score);
     if (options_.prune > 0)
@@ -251,7 +250,7 @@ class TreeGrower {
     Sample* samples = samples_[1 - frame.buffer].data() + frame.start;
     const uint32_t n_left = splitter_.partition(split, samples_of(frame), n, samples);
     classes_.divide(samples, n_left, n, node_);
-    // What was not seen here goes to the side of more weight.
+    // Categories and missing values that the node does not have go to the side with more weight.
     const bool left_is_larger = classes_.left.total() > classes_.right.total();
     send_unseen(split, left_is_larger, samples + n_left, n - n_left, splitter_.matrix, data_.bins);
     const uint32_t left = writer_.inner(frame.index, split);
@@ -266,7 +265,7 @@ class TreeGrower {
              n_constant, split.column, right.buffer, classes_.left.size};
   }
 
-  // Where the shares of the second of two classes may lie in the children.
+  // Sets the limits of the share of the second of two classes in the children.
   void bound_children(uint32_t index, uint32_t left, int32_t column) {
     const Bounds here = bounds_[index];
     const auto share = [](const List& list) {
@@ -285,7 +284,7 @@ class TreeGrower {
   uint32_t payload(const Frame& frame) {
     return payload(frame, node_.present.data(), node_.total.data(), node_.n_present);
   }
-  // What a leaf with these classes holds.
+  // Payload of a leaf with these classes.
   uint32_t payload(const Frame& frame, const uint16_t* labels, const double* weights, int n) {
     if (!options_.is_monotonic()) return writer_.payload(labels, weights, n);
     double second = 0, total = 0;
@@ -293,7 +292,7 @@ class TreeGrower {
     const double share = bounds_[frame.index].clip(second / total);
     const std::array<uint16_t, 2> both{0, 1};
     const std::array<double, 2> shares{1 - share, share};
-    const int first = share == 1;  // of the classes that are there
+    const int first = share == 1;  // first class that is present
     return writer_.payload(both.data() + first, shares.data() + first, 2 - first - (share == 0));
   }
 
@@ -307,14 +306,14 @@ class TreeGrower {
   TreeWriter writer_;
   std::optional<Small> small_;
   Random* random_ = nullptr;
-  double weight_ = 0;  // of the tree's samples
+  double weight_ = 0;  // total weight of the samples of the tree
   std::array<std::vector<Sample>, 2> samples_;
   GatheredRows gathered_rows_;
-  uint32_t copied_end_ = 0;  // where the samples end that stand for copied rows
+  uint32_t copied_end_ = 0;  // end of the samples that refer to copied rows
   std::vector<Frame> waiting_;
   Frontier<Candidate> frontier_;
-  std::vector<std::pair<uint16_t, Weight>> listed_;  // classes of the nodes that are considered
-  std::vector<Bounds> bounds_;                       // by node, if there are constraints
+  std::vector<std::pair<uint16_t, Weight>> listed_;  // classes of the nodes in the frontier
+  std::vector<Bounds> bounds_;  // limits of each node, if there are constraints
 };
 
 }  // namespace mddf

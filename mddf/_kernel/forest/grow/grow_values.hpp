@@ -1,5 +1,5 @@
-// Growing trees whose leaves hold means or medians: depth first, or the splits first that are worth
-// most.
+// Grows a regression tree, whose leaves hold means or medians, depth first or with the largest
+// gains first.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@
 
 namespace mddf {
 
-// `Search` finds splits by a loss.
+// `Search` finds splits by the criterion.
 template <class Node, class Search>
 class ValueGrower {
   static constexpr bool kOne = Node::kOne;
@@ -57,11 +57,11 @@ class ValueGrower {
 #endif
   }
 
-  // The samples of the next tree; growing it changes them.
+  // The samples of the next tree, which are changed while it is grown.
   std::vector<RowSample>& samples() { return samples_[0]; }
 
-  // Grows one tree on samples() and appends it to `trees`; adds each column's share of the decrease
-  // of impurity to `importances` where that is wanted.
+  // Grows a tree on samples() and appends it to `trees`. Adds the decrease of impurity by each
+  // column to `importances`, unless it is null.
   void grow(Random& random, GrownValueTrees& trees, double* importances) {
     random_ = &random;
     writer_.begin(trees, importances);
@@ -96,15 +96,15 @@ class ValueGrower {
   };
   struct Frame {
     uint32_t index, start, end, depth, n_constant;
-    int32_t from_column;  // the column that the parent was split on
-    uint32_t buffer;      // which of the two arrays of samples holds the node's
+    int32_t from_column;  // column of the split of the parent
+    uint32_t buffer;      // number (0 or 1) of the array with the samples of the node
     Sums sums;
-    bool in_subtree = false;  // of at most kSmall samples
+    bool in_subtree = false;  // whether it is in a subtree of at most kSmall samples
   };
-  struct Candidate {  // a node with the split that is to be made
+  struct Candidate {  // a node and its best split
     Frame frame;
     Split split;
-    double gain;  // what the split is worth
+    double gain;  // gain of the split
     uint32_t index() const { return frame.index; }
   };
 
@@ -116,14 +116,14 @@ class ValueGrower {
     return sums;
   }
 
-  // From now on, sums are of distances from the least target of these samples.
+  // Begins to measure sums of targets from the least target of these samples.
   void measure_from(Node& least, const RowSample* samples, int64_t n) {
     least.look(samples, n);
     least.fill();
     from_ = &least;
   }
 
-  // Makes a leaf of a node whose targets are all the same; others wait.
+  // Makes a node with a constant target a leaf; other nodes wait.
   void place(const Frame& frame) {
     if (!place_equal(frame)) waiting_.push_back(frame);
   }
@@ -145,7 +145,7 @@ class ValueGrower {
       return small_->grow({frame.index, frame.depth, frame.n_constant, frame.from_column, 0},
                           samples, static_cast<int>(n), *random_);
 #endif
-    // Depth first: a subtree is done before the nodes that wait beside it.
+    // Growth is depth first, so that a subtree is complete before other waiting nodes.
     from_ = frame.in_subtree ? &subtree_ : &root_;
     if (from_root_ && light_ && n <= kSmall && !frame.in_subtree) {  // as SmallValues does it
       measure_from(subtree_, samples, n);
@@ -163,7 +163,7 @@ class ValueGrower {
     leaf(frame);
   }
 
-  // The same for all nodes of a tree, of which those are split that are worth most.
+  // Grows a tree in which the nodes with the largest gains are split first.
   void grow_best_first(const Frame& root) {
     frontier_.clear();
     consider(root);
@@ -181,7 +181,7 @@ class ValueGrower {
     }
   }
 
-  // Finds what a node's split is worth, or makes it a leaf.
+  // Finds the split of a node and its gain, or makes the node a leaf.
   void consider(const Frame& frame) {
     if (place_equal(frame)) return;
     interrupt_.poll(16 * (frame.end - frame.start));
@@ -194,7 +194,7 @@ class ValueGrower {
 
   double gain_of(const Split& split) const { return from_root_ ? 0 : search_.gain(split.score); }
 
-  // Finds the best split of a node, if there is one that may be.
+  // Finds the best allowed split of a node.
   void look_for_split(const Frame& frame, Split& split) {
     const RowSample* samples = samples_of(frame);
     const int64_t n = frame.end - frame.start;
@@ -216,7 +216,7 @@ class ValueGrower {
   const RowSample* samples_of(const Frame& frame) const {
     return samples_[frame.buffer].data() + frame.start;
   }
-  // Of a node whose samples were looked at.
+  // Makes a node a leaf, after its samples were summed.
   void leaf(const Frame& frame) {
     writer_.leaf(frame.index, payload(frame), static_cast<double>(frame.sums.weight));
   }
@@ -230,7 +230,7 @@ class ValueGrower {
     return payload;
   }
 
-  // Tries columns until enough were drawn and one of them was not constant.
+  // Draws columns until there are enough and at least one of them is not constant.
   void find_split(const RowSample* samples, int64_t n, const Frame& frame, Split& best) {
     std::array<int32_t, kMostDrawn> drawn;
     std::array<uint8_t, kMostDrawn> constant;
@@ -246,17 +246,17 @@ class ValueGrower {
         for (int64_t j = 0; j < width; j += search_.kAtOnce)
           search_.try_columns(drawn.data() + j, std::min<int64_t>(search_.kAtOnce, width - j), best,
                               constant.data() + j);
-      // The pool wants the latest first.
+      // The pool takes constant columns in reverse order.
       std::reverse(constant.begin(), constant.begin() + width);
       pool_.mark_constant(constant.data(), width);
     }
   }
 
-  // The column's codes of the node's samples.
+  // Copies the codes of the node's samples in a column.
   void gather(const RowSample* samples, int64_t n, int32_t column) {
     if (static_cast<int64_t>(codes_.size()) < n) codes_.resize(n);
     const BinMatrix::Column from = data_.matrix.column(column, n);
-    // Of a large table, whose rows may be far and are wanted at the nodes below, too.
+    // In a large table, rows may be far apart, and they are also needed at the nodes below.
     if (data_.matrix.by_column && from.step != 1 && n * from.step > kFirstCacheBytes)
       for (int64_t i = 0; i < n; ++i) prefetch(from.data + samples[i].row * from.step);
     uint8_t* to = codes_.data();
@@ -264,7 +264,8 @@ class ValueGrower {
     gathered_ = column;
   }
 
-  // Improves `best` by a random split of this column; false if it is constant here.
+  // Replaces `best` if a random split of the column is better; returns false if the column is
+  // constant.
   bool try_random(const RowSample* samples, int64_t n, int32_t column, Split& best) {
     gather(samples, n, column);
     Split split;
@@ -274,7 +275,7 @@ class ValueGrower {
     return true;
   }
 
-  // Moves the samples and writes the node; returns its children.
+  // Divides the samples and writes the node; returns its children.
   std::pair<Frame, Frame> divide(const Frame& frame, Split& split, double gain) {
     const RowSample* from = samples_of(frame);
     RowSample* to = samples_[1 - frame.buffer].data() + frame.start;
@@ -282,7 +283,7 @@ class ValueGrower {
     if (!from_root_) writer_.gain(split.column, gain);
     if (gathered_ != split.column || !options_.random_thresholds) gather(from, n, split.column);
     const uint32_t n_left = divide_samples(split, from, codes_.data(), n, to, sides_, wide_);
-    // Found for the smaller side and subtracted for the larger.
+    // The sums of the smaller side are computed, those of the larger side are differences.
     const bool count_left = n_left <= n - n_left;
     const Sums counted = count_left ? add_up(to, n_left) : add_up(to + n_left, n - n_left);
     const Sums other = {frame.sums.weight - counted.weight, frame.sums.part - counted.part};
@@ -309,7 +310,7 @@ class ValueGrower {
              frame.in_subtree}};
   }
 
-  // What a leaf of these samples would hold, of one output.
+  // Prediction of a leaf with these samples, for one output.
   double predict(const RowSample* samples, int64_t n) {
     side_.look(samples, n);
     predicted_.clear();
@@ -326,33 +327,33 @@ class ValueGrower {
   }
 
   static constexpr int64_t kMostDrawn = 64, kFirstCacheBytes = int64_t{1} << 16;
-  static constexpr uint32_t kMostLight = 65535;  // binary digits that SmallNodes keeps
+  static constexpr uint32_t kMostLight = 65535;  // largest weight that SmallNodes can store
 
   Interrupt& interrupt_;
   const ValueTraining& data_;
   const GrowOptions options_;
-  const bool take_first_;  // completely random: the first column drawn is split
-  // The search needs no targets then, so that importances may be found with less precision: from
-  // sums of distances from the least target of all, or of a small subtree.
+  const bool take_first_;  // completely random: splits the first drawn column that is not constant
+  // Completely random splits need no targets. Importances may then be less precise: sums are
+  // measured from the least target of the tree or of a small subtree.
   const bool from_root_;
   const bool wide_;
-  double weight_ = 0;  // of the tree's samples
+  double weight_ = 0;  // total weight of the samples of the tree
   Node node_, root_, subtree_, side_;
-  const Node* from_ = &root_;  // whose least target sums are measured from
+  const Node* from_ = &root_;  // node from whose least target sums are measured
   Search search_;
   ColumnPool pool_;
   ValueWriter writer_;
 #ifdef MDDF_AVX2
   std::optional<SmallValues> small_;
 #endif
-  bool light_ = true;  // no sample weighs too much for small_
+  bool light_ = true;  // whether all weights are small enough for small_
   Random* random_ = nullptr;
   std::array<std::vector<RowSample>, 2> samples_;
   std::vector<Frame> waiting_;
   std::vector<uint8_t> codes_, sides_;
-  int32_t gathered_ = -1;  // the column whose codes are in codes_
+  int32_t gathered_ = -1;  // column whose codes are in codes_
   Frontier<Candidate> frontier_;
-  std::vector<Bounds> bounds_;  // by node, if there are constraints
+  std::vector<Bounds> bounds_;  // limits of each node, if there are constraints
   std::vector<double> predicted_;
 };
 

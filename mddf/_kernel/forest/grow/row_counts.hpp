@@ -1,4 +1,4 @@
-// Which rows a tree is grown on, and asking it about those that are not among them.
+// Draws the rows that a tree is grown on, and predicts the other rows.
 #pragma once
 
 #include <algorithm>
@@ -15,13 +15,13 @@
 
 namespace mddf {
 
-// Draws positions in [0, size): uniformly, or in proportion to integer weights given as their
+// Draws positions in [0, size), uniformly or in proportion to integer weights, which are passed as
 // cumulative sums.
 class BootstrapDraw {
  public:
   BootstrapDraw(const uint64_t* cumulative, int64_t size) : cumulative_(cumulative), size_(size) {
     if (!cumulative) return;
-    // A first guess per share of the total makes the search take constant time on average.
+    // A table of first guesses makes the search take constant time on average.
     guide_.resize(size);
     const uint64_t total = cumulative[size - 1];
     int64_t position = 0;
@@ -50,7 +50,7 @@ class BootstrapDraw {
   std::vector<int32_t> guide_;
 };
 
-// How often each row of the table is in a tree's sample.
+// Number of times that each row of the table is in the sample of a tree.
 class RowCounts {
  public:
   RowCounts(const RowCounts&) = delete;
@@ -68,10 +68,10 @@ class RowCounts {
     }
   }
 
-  // Whether every tree has its own.
+  // Whether each tree has a different sample.
   bool change() const { return sampling_.n_draws > 0; }
 
-  // Those of the next tree.
+  // Draws the counts of the next tree.
   void draw(Random& random) {
     std::fill(counts_.begin(), counts_.end(), 0);
     const int32_t* rows = sampling_.rows.data;
@@ -102,7 +102,7 @@ class RowCounts {
 
   template <class Count>
   void draw_each(const BootstrapDraw& draw, Random& random, Count count) {
-    Random own = random;  // stays in registers
+    Random own = random;  // compilers keep a local copy in registers
     for (int64_t i = 0; i < sampling_.n_draws;) {
       const int64_t end = std::min(i + kAtOnce, sampling_.n_draws);
       interrupt_.poll(8 * (end - i));
@@ -117,8 +117,8 @@ class RowCounts {
   Interrupt& interrupt_;
 };
 
-// Sends the rows held out down the last of the trees: calls emit(position, leaf) with where the row
-// is among those held out and the word of its leaf, and counts the tree.
+// Finds the leaves of the held-out rows in the last tree. Calls emit(position, leaf) with the
+// position among the held-out rows and the word of the leaf, and counts the tree.
 template <class Emit>
 void walk_held_out(const NodesView& trees, const HeldOut& held_out, const RowCounts& counts,
                    const BinMatrix& matrix, Walker& walker, Interrupt& interrupt, Emit emit) {

@@ -1,4 +1,4 @@
-// A block of trees with numeric targets on one set of rows.
+// Grows a block of regression trees on one set of rows.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +25,8 @@
 
 namespace mddf {
 
-// By which power of two weights are multiplied before they are rounded to whole numbers: none if
-// they are such numbers, of which a tree can hold as many, else so that the largest takes 31 bits.
+// Exponent of the power of two by which weights are multiplied before they are rounded to whole
+// numbers. It is 0 for small whole weights. Otherwise the largest weight gets 31 bits.
 inline int weight_exponent(double most, bool whole) {
   if (whole && most <= INT32_MAX) return 0;
   int exponent;
@@ -48,7 +48,7 @@ class ValueBlockGrower {
         held_out_(held_out),
         grower_(data, options, interrupt) {}
 
-  // One tree per seed. `importances`, if wanted, has one row of n_columns per tree.
+  // Grows a tree for each seed. `importances` has a row of n_columns for each tree, or is null.
   GrownValueTrees grow(const Span<uint64_t>& seeds, double* importances) {
     GrownValueTrees trees;
     trees.n_outputs = data_.target.n_outputs;
@@ -58,7 +58,7 @@ class ValueBlockGrower {
       take_samples(random);
       grower_.grow(random, trees, importances ? importances + t * data_.bins.n_columns : nullptr);
       if (held_out_.sums) predict_held_out(trees.view());
-      if (t == 0) {  // the others will be about as large
+      if (t == 0) {  // the other trees will have about the same size
         reserve_times(trees.nodes, seeds.size);
         reserve_times(trees.leaf_value, seeds.size);
       }
@@ -80,7 +80,7 @@ class ValueBlockGrower {
     const int exponent = exponent_of_weights();
     for (int64_t row = 0; row < data_.matrix.n_rows; ++row) {
       const double weight = weight_of(row);
-      // However small, it is no zero.
+      // A positive weight is not rounded to 0.
       if (weight > 0)
         samples.push_back(
             {static_cast<uint32_t>(row),
@@ -121,7 +121,7 @@ class ValueBlockGrower {
   Walker walker_;
   const HeldOut held_out_;
   ValueGrower<Node, Search> grower_;
-  std::vector<RowSample> all_samples_;  // without a bootstrap: every tree's samples
+  std::vector<RowSample> all_samples_;  // the samples of every tree, if there is no bootstrap
 };
 
 template <class Node, class Search>
@@ -132,7 +132,7 @@ GrownValueTrees grow_with(const ValueTraining& data, const GrowOptions& options,
       .grow(seeds, importances);
 }
 
-// Whether the weight of a tree's samples is a whole number of 31 bits, as NodeLabels counts.
+// Whether the total weight of a tree is a whole number of at most 31 bits, as NodeLabels requires.
 inline bool counts_weights(const Sampling& sampling) {
   int64_t longest = 1;
   for (int64_t part = 1; part < sampling.parts.size; ++part)

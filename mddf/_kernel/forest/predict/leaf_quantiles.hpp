@@ -11,18 +11,17 @@
 
 namespace mddf {
 
-// Samples that are kept of leaves: those of leaf l are rows[start[l]] to rows[start[l + 1]].
+// Stored samples of leaves. The samples of leaf l are rows[start[l]] to rows[start[l + 1] - 1].
 struct KeptSamples {
   Span<int64_t> start;
   Span<int32_t> rows;
-  Span<double> weights;  // of the samples
-  Span<int32_t> rank;    // of the samples by their targets
+  Span<double> weights;  // weights of the samples
+  Span<int32_t> rank;    // ranks of the samples by their targets
 };
 
-// Finds, for rows that end in `leaves` (one of each tree), the rank of the least target that at
-// least such a share does not exceed, where each tree counts alike. A sort of all targets would
-// take most of the time: their weights are added up in parts of the range, and those of a part
-// sorted.
+// Finds the ranks of quantiles of the targets of rows that end in `leaves` (a leaf of each tree).
+// All trees have the same weight. Sorting all targets would take most of the time. Instead, weights
+// are summed by intervals of ranks, and only one interval is sorted.
 class LeafQuantiles {
  public:
   LeafQuantiles(const KeptSamples& kept, const Span<double>& shares)
@@ -30,7 +29,7 @@ class LeafQuantiles {
 
   void find(const int64_t* leaves, int64_t n_trees, int32_t* out) {
     gather(leaves, n_trees);
-    int shift = 0;  // parts of so many ranks, by a power of two
+    int shift = 0;  // binary logarithm of the number of ranks of an interval
     while ((int64_t{most_} - least_) >> shift >= kParts) ++shift;
     part_.fill(0);
     for (const Target& target : targets_) part_[(target.rank - least_) >> shift] += target.share;
@@ -65,7 +64,7 @@ class LeafQuantiles {
     }
   }
 
-  // The last target of the part, if rounding leaves the share unreached.
+  // The last target of the interval, if the share is not reached because of rounding.
   int32_t in_part(int64_t part, int shift, double below, double share) {
     here_.clear();
     for (const Target& target : targets_)

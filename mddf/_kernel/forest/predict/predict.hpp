@@ -1,5 +1,6 @@
-// forest/predict: views of trees and rows in, leaves or sums over trees out. This header is about
-// all trees and rows of codes, walker about one tree, predict_numbers about rows without codes.
+// forest/predict: predictions by trees. Input: views of trees and rows. Output: leaves, or sums
+// over trees. This header handles all trees and coded rows, walker.hpp a single tree, and
+// predict_numbers.hpp rows that are not coded.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +13,9 @@
 
 namespace mddf {
 
-constexpr int64_t kFewRows = 8;  // not enough to be on their way down one tree
+constexpr int64_t kFewRows = 8;  // too few rows to go down a tree together
 
-// Adds a leaf's class distribution to out.
+// Adds the class distribution of a leaf to out.
 inline void add_leaf(const TreesView& trees, uint64_t leaf, double* out) {
   const uint32_t value = node::payload(leaf);
   if (value & kPureBit) {
@@ -25,10 +26,9 @@ inline void add_leaf(const TreesView& trees, uint64_t leaf, double* out) {
     out[trees.leaf_class[e]] += trees.leaf_probability[e];
 }
 
-// How many of n rows, at least one, are predicted together: a batch, which stays in the second
-// cache while small trees are brought to it; or more, for which each large tree is brought but
-// once. All blocks are about equally large: for the few rows of a last one, trees would be brought
-// once more.
+// Number of rows, of n >= 1, that are predicted together. For small trees, it is a batch that stays
+// in the second-level cache. For large trees, it is more, so that each tree is loaded only once.
+// All blocks have about the same size, since a short last block would load all trees once more.
 inline int64_t block_rows(const NodesView& trees, int64_t n) {
   constexpr int64_t kSmallTree = int64_t{1} << 15, kLargeBytes = int64_t{1} << 23;
   const bool small = trees.nodes.size <= kSmallTree * trees.n_trees();
@@ -38,7 +38,8 @@ inline int64_t block_rows(const NodesView& trees, int64_t n) {
   return (n + n_blocks - 1) / n_blocks;
 }
 
-// Calls emit(row, tree, index of the leaf) for all rows and trees, for each row in their order.
+// Calls emit(row, tree, index of the leaf) for all rows and trees, for each row in the order of
+// trees.
 template <class Emit>
 void for_each_leaf(const NodesView& trees, const BinMatrix& bins, Interrupt& interrupt, Emit emit) {
   const int64_t n_trees = trees.n_trees();
@@ -65,7 +66,7 @@ void for_each_leaf(const NodesView& trees, const BinMatrix& bins, Interrupt& int
   }
 }
 
-// Adds the sum over the trees of what leaves hold to out (n_rows x width).
+// Adds the sum of the leaf values over the trees to out (n_rows x width).
 template <class View>
 void add_leaves(const View& trees, const BinMatrix& bins, double* out, Interrupt& interrupt) {
   for_each_leaf(trees, bins, interrupt, [&](int64_t row, int64_t t, uint32_t leaf) {

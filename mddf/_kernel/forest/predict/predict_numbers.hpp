@@ -1,5 +1,5 @@
-// Sending rows of numbers down the trees without coding them: of a wide table, a few trees ask for
-// few cells of a row.
+// Predictions for numeric rows that are not coded. This saves time if a few trees read few cells of
+// a wide table.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +22,14 @@ struct Cut {
   operator uint64_t() const { return word; }
 };
 
-// The nodes of trees without categories.
+// Nodes of trees without categorical splits.
 inline std::vector<Cut> cuts_of(const NodesView& trees, const Bins& bins, Interrupt& interrupt) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   interrupt.poll(4 * trees.nodes.size);
   std::vector<Cut> cuts;
   cuts.reserve(trees.nodes.size);
   for (const uint64_t n : trees.nodes) {
-    if (node::is_leaf(n)) {  // of any column: it leads nowhere
+    if (node::is_leaf(n)) {  // the column does not matter, since a leaf leads to itself
       cuts.push_back({node::make(kLeaf, 0, 0, node::payload(n)), kInfinity});
       continue;
     }
@@ -45,7 +45,7 @@ inline std::vector<Cut> cuts_of(const NodesView& trees, const Bins& bins, Interr
   return cuts;
 }
 
-// Where a node leads a row of numbers, `stride` apart, NaN where missing.
+// Next node of a numeric row, whose cells are `stride` apart; NaN is missing.
 template <class T>
 struct NextByNumber {
   int64_t stride;
@@ -58,7 +58,7 @@ struct NextByNumber {
   }
 };
 
-// Adds the sum over the trees of what leaves hold to out (n_rows x width), for rows [first, last).
+// Adds the sum of the leaf values over the trees to out (n_rows x width), for rows [first, last).
 template <class View, class T>
 void add_leaves_of_numbers(const View& trees, const Bins& bins, const CellsView<T>& x,
                            int64_t first, int64_t last, double* out, Interrupt& interrupt) {

@@ -1,5 +1,4 @@
-// Between which numbers a node's prediction has to lie, so that predictions rise or fall with
-// columns.
+// Limits of the prediction of a node, which keep predictions monotonic in columns.
 #pragma once
 
 #include <algorithm>
@@ -14,15 +13,15 @@ struct Bounds {
 
   double clip(double value) const { return std::min(std::max(value, lower), upper); }
 
-  // Those of the children of a split, in a column in which predictions rise (1), fall (-1), or
-  // neither (0), with the middle of what the children would predict.
+  // Limits of the children of a split by a column with an increasing (1), decreasing (-1) or no (0)
+  // constraint. `middle` is the mean of the predictions of the children.
   std::pair<Bounds, Bounds> divided(int direction, double middle) const {
     if (direction == 0) return {*this, *this};
     const Bounds low{lower, middle}, high{middle, upper};
     return direction > 0 ? std::pair(low, high) : std::pair(high, low);
   }
 
-  // Whether a split may be with these predictions on its sides.
+  // Whether a split with these predictions on its sides is allowed.
   bool allow(int direction, double left, double right) const {
     if (direction == 0) return true;
     return lower <= std::min(left, right) && std::max(left, right) <= upper &&

@@ -1,4 +1,4 @@
-// The best set of categories of one column at one node.
+// Finds the best split of a categorical column at a node with classes.
 #pragma once
 
 #include <algorithm>
@@ -15,15 +15,16 @@
 
 namespace mddf {
 
-// Two classes: the optimum, by sorting the categories by their share of one class. More: the best
-// over such orders for each of the 16 heaviest classes.
+// With two classes, the best of all sets is found by sorting the categories by their share of one
+// class. With more, the best set is searched in such orders for each of the 16 heaviest classes.
 template <class Criterion, class Weight>
 class CategorySearch {
  public:
   using Node = NodeClasses<Weight>;
 
-  // Improves `best` by the column's best set; `codes` are the bins of the node's samples. False if
-  // the column is constant here. allows(rows_left, sweep) says whether a split may be.
+  // Replaces `best` if the column has a better set. `codes` has the bins of the node's samples.
+  // Returns false if the column is constant in the node. allows(rows_left, sweep) returns whether a
+  // split is allowed.
   template <class Allows>
   bool search(const Node& node, const uint8_t* codes, int n_bins, int32_t column, Allows allows,
               Split& best) {
@@ -77,15 +78,15 @@ class CategorySearch {
     int code;
     int64_t rows = 0;
     double total = 0;
-    uint32_t first = 0, last = 0;  // of its classes in classes_there_
+    uint32_t first = 0, last = 0;  // range of its classes in classes_there_
   };
   struct ClassThere {
     int label;
     Sum weight;
   };
 
-  // Fills categories_ with those that the node has, in the order of their codes, and each one's
-  // classes: of many, most categories have few.
+  // Lists the categories of the node in the order of their codes, with their classes. If there are
+  // many categories, most have few classes.
   void gather_categories(const Node& node, const uint8_t* codes, int n_bins) {
     std::array<bool, 256> seen{};
     for (int64_t i = 0; i < node.n_samples; ++i) seen[codes[i]] = true;
@@ -119,7 +120,7 @@ class CategorySearch {
 
   Sweep<Criterion, Weight> sweep_;
   std::vector<Category> categories_;
-  std::vector<double> weights_;  // of each category, by class
+  std::vector<double> weights_;  // weights of each category by class
   std::vector<ClassThere> classes_there_;
   std::vector<int> leaders_, group_order_;
 };

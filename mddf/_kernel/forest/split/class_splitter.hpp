@@ -1,5 +1,5 @@
-// The split of a node of classes: draws columns, tries them by whichever way is the quickest, and
-// sends samples to their sides.
+// Splits a node with classes: draws columns, searches them by the fastest method, and divides the
+// samples.
 #pragma once
 
 #include <algorithm>
@@ -44,14 +44,14 @@ class ClassSplitter {
   static constexpr int64_t kMostDrawn = 64;
 
   ClassCounter<Sample> classes;
-  NodeClasses<Weight> node;  // what is to be split
+  NodeClasses<Weight> node;  // the node to split
   BinMatrix matrix{};        // the table, or copies of its rows
 
   ColumnPool& pool() { return pool_; }
   SplitSearch<Criterion, Weight>& search() { return search_; }
 
-  // Finds the best split of `node`, which reads `matrix`; `n_constant` of the columns are known to
-  // be constant here. Tries columns until enough were drawn and one of them was not constant.
+  // Finds the best split of `node`, whose codes are in `matrix`. `n_constant` columns are known to
+  // be constant. Columns are drawn until there are enough and at least one of them is not constant.
   void find(const Sample* samples, int64_t n_constant, Random& random, Split& best) {
     const int64_t most = std::clamp<int64_t>(kTileBytes / node.n_samples, 1, kMostDrawn);
     random_ = &random;
@@ -64,13 +64,14 @@ class ClassSplitter {
       const int64_t width = pool_.draw_some(random, options_.max_features, most, drawn_.data());
       interrupt_.poll(4 * width * node.n_samples);
       if (width > 0 && !try_histograms(samples, width, best)) try_tile(samples, width, best);
-      // The pool wants the latest first.
+      // The pool takes constant columns in reverse order.
       std::reverse(constant_.begin(), constant_.begin() + width);
       pool_.mark_constant(constant_.data(), width);
     }
   }
 
-  // Moves the samples of the node to `to`, the left child's first; returns how many these are.
+  // Moves the samples of the node to `to`, first the samples of the left child; returns their
+  // number.
   uint32_t partition(const Split& split, const Sample* from, uint32_t n, Sample* to) {
     if (!tile_codes_) {
       drawn_[0] = split.column;
@@ -79,11 +80,11 @@ class ClassSplitter {
     }
     return divide_samples(split, from, tile_codes_, n, to, sides_, options_.wide());
   }
-  // To be called where another node was looked at since the split was found.
+  // Must be called if another node was searched since the split was found.
   void forget_codes() { tile_codes_ = nullptr; }
 
  private:
-  // Tries the drawn columns by histograms, if that is the quicker way for all of them; false if
+  // Searches the drawn columns by histograms if that is faster for all of them; returns false if
   // not.
   bool try_histograms(const Sample* samples, int64_t width, Split& best) {
     if (options_.random_thresholds) return false;
@@ -124,7 +125,7 @@ class ClassSplitter {
     }
   }
 
-  // Tries the drawn columns one by one.
+  // Searches the drawn columns one by one.
   void try_tile(const Sample* samples, int64_t width, Split& best) {
     if (!blind_ && !numbered_) classes.number_samples(samples, need_labels_, node);
     numbered_ = true;
@@ -136,7 +137,7 @@ class ClassSplitter {
     }
   }
 
-  // The columns' codes of the node's samples, one column after the other.
+  // Copies the codes of the node's samples, one column after the other.
   void gather(const Sample* samples, int64_t n, int64_t width) {
     tile_stride_ = (n + 63) / 64 * 64;
     const size_t size = static_cast<size_t>(tile_stride_ * width);
@@ -158,7 +159,7 @@ class ClassSplitter {
     for_each_four(n, matrix, drawn_.data(), static_cast<int>(width), to, copy);
   }
 
-  // Improves `best` by this column; false if it is constant here.
+  // Replaces `best` if the column has a better split; returns false if it is constant in the node.
   bool try_column(int32_t column, const uint8_t* codes, Split& best) {
     const bool categorical = data_.bins.categorical[column] != 0;
     if (!options_.random_thresholds)
@@ -172,7 +173,7 @@ class ClassSplitter {
     return true;
   }
 
-  // Scores a drawn split by the criterion; one that leaves a side too little keeps -infinity.
+  // Sets the score of a random split. It stays -infinity if a side has too few samples.
   void score(const uint8_t* codes, Split& split) {
     const int64_t n = node.n_samples;
     int64_t n_left = 0;
@@ -199,7 +200,7 @@ class ClassSplitter {
   Interrupt& interrupt_;
   const TrainingSet& data_;
   const GrowOptions options_;
-  const bool blind_;  // completely random: the first column drawn is split, whatever that is worth
+  const bool blind_;  // completely random: splits the first drawn column that is not constant
   bool need_labels_ = false;
   SplitSearch<Criterion, Weight> search_;
   ColumnPool pool_;
@@ -208,8 +209,8 @@ class ClassSplitter {
   std::vector<uint8_t> constant_, tile_, sides_;
   std::vector<Packed<Weight>> packed_histogram_;
   std::vector<Weight> histogram_;
-  bool numbered_ = false;                // node has labels and weights of its samples
-  const uint8_t* tile_codes_ = nullptr;  // where the chosen column's codes are, if still there
+  bool numbered_ = false;                // whether `node` has labels and weights of its samples
+  const uint8_t* tile_codes_ = nullptr;  // codes of the chosen column, if still available
   std::vector<double> left_total_;
   int64_t tile_stride_ = 0;
 };

@@ -1,8 +1,12 @@
-// Split criteria. A side with class weights t_c and total t scores
+// Splitting criteria of classification trees. The score of a side with class weights t_c and total
+// weight t is
 //   Gini      sum t_c^2 / t              = t (1 - Gini impurity)
 //   Entropy   sum t_c ln t_c - t ln t    = -t (entropy)
-// so that the best split has the largest sum over both sides, and the gain of a split, weighted
-// by the node's weight, is that sum less the score of the whole node.
+// The best split has the largest sum of the scores of both sides. The gain of a split, multiplied
+// by the weight of the node, is this sum minus the score of the node.
+//
+// A new criterion is a struct with `term`, `side`, `pure` and `improve`; class_block.hpp chooses
+// it.
 #pragma once
 
 #include <array>
@@ -18,13 +22,14 @@ namespace mddf {
 struct Gini {
   static double term(double weight) { return weight * weight; }
   static double side(double terms, double total) { return terms / total; }
-  static double pure(double total) { return total; }  // of one class; exact up to 2^26
-  // The score of a split if it is above `best`, else `best`; without dividing in the common case.
+  static double pure(double total) { return total; }  // score of a single class; exact up to 2^26
+  // The larger one of `best` and the score of a split. Most splits are not better, and need no
+  // division.
   static double improve(double best, double terms_left, double left, double terms_right,
                         double right) {
     const double numerator = terms_left * right + terms_right * left;
     const double denominator = left * right;
-    // Rounding of real weights can leave a side without weight; such a split is not offered.
+    // Rounding of real weights can leave a side without weight. Such a split is not allowed.
     return denominator > 0 && numerator > best * denominator ? numerator / denominator : best;
   }
 };
@@ -47,7 +52,7 @@ struct Entropy {
   }
 
  private:
-  // Of small whole numbers, which most weights are.
+  // Terms of small whole numbers: most weights are small whole numbers.
   static inline const std::array<double, 1024> kTerms = [] {
     std::array<double, 1024> terms{};
     for (size_t n = 1; n < terms.size(); ++n) {
@@ -59,14 +64,15 @@ struct Entropy {
 };
 
 // Class weights left of a moving threshold, and the sums of terms of both sides. Whole numbers are
-// summed as such: these additions wait less for one another.
+// summed as integers, which takes less time.
 template <class Criterion, class Weight>
 class Sweep {
  public:
   using Sum = std::conditional_t<std::is_same_v<Criterion, Gini> && std::is_integral_v<Weight>,
                                  int64_t, double>;
 
-  // `total` holds the node's weight of each of its n classes.
+  // Begins with all weight on the right. `total` has the weight of each of the n classes of the
+  // node.
   void start(const double* total, int n) {
     if (static_cast<int>(classes_.size()) < n) classes_.resize(n);
     sums_ = {};
@@ -78,17 +84,17 @@ class Sweep {
         sums_.terms_right += Criterion::term(total[c]);
     }
   }
-  // The same with these weights on the left.
+  // Begins with the weights `left` on the left.
   void start(const double* total, int n, const Sum* left) {
     start(total, n);
     for (int c = 0; c < n; ++c)
       if (left[c] > 0) add(c, left[c]);
   }
   void add(int c, Sum weight) { add_to(sums_, c, weight); }
-  // Adds samples, which have a label and a weight.
+  // Moves samples to the left.
   template <class Sample>
   void add(const Sample* samples, int64_t n) {
-    Sums sums = sums_;  // of its own: compilers keep it in registers
+    Sums sums = sums_;  // compilers keep a local copy in registers
     for (int64_t i = 0; i < n; ++i)
       add_to(sums, samples[i].label, static_cast<Sum>(samples[i].weight));
     sums_ = sums;
@@ -97,7 +103,8 @@ class Sweep {
   double terms_right() const { return static_cast<double>(sums_.terms_right); }
   double weight_left() const { return static_cast<double>(sums_.weight_left); }
   double left(int c) const { return static_cast<double>(classes_[c].left); }
-  // The score of the split here if it is above `best`, else `best`; the node weighs `weight`.
+  // The larger one of `best` and the score of the split at the threshold; `weight` is the weight of
+  // the node.
   double improve(double best, double weight) const {
     return Criterion::improve(best, terms_left(), weight_left(), terms_right(),
                               weight - weight_left());
@@ -116,7 +123,7 @@ class Sweep {
     OfClass& of = classes_[c];
     const Sum before = of.left, after = before + weight, all = of.total;
     if constexpr (std::is_same_v<Criterion, Gini>) {
-      // Squares need no second term: (t - l)^2 is t^2 - 2 t l + l^2.
+      // The square on the right follows from (t - l)^2 = t^2 - 2 t l + l^2.
       const Sum gained = weight * (before + after);
       sums.terms_left += gained;
       sums.terms_right += gained - 2 * weight * all;

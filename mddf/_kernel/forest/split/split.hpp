@@ -1,6 +1,7 @@
-// forest/split: what goes on at one node. In: its samples and the codes of columns. Out: the best
-// split, or one that was drawn. This header has the split itself, draws one, and sends samples to
-// its sides; others search, for classes (split_search) and for numbers (value_search).
+// forest/split: finds the split of one node. Input: the samples of the node and the codes of
+// columns. Output: the best split, or a random split. This header has the split itself, draws
+// random splits, and divides samples. Best splits are searched for classes in split_search.hpp, and
+// for numeric targets in value_search.hpp.
 #pragma once
 
 #include <algorithm>
@@ -23,13 +24,14 @@ struct Split {
   int32_t column = -1;
   bool categorical = false;
   bool missing_left = false;
-  bool saw_missing = false;  // the node has rows without a value in this column
-  int threshold = 0;         // numeric: highest bin that goes left
-  int first_right = 0;       // ... and, of a searched split, the node's next one: kMissing if only
-                             // missing rows go right
-  CodeSet left;              // categorical: codes that go left
+  bool saw_missing = false;  // whether the node has rows with a missing value in this column
+  int threshold = 0;         // numeric columns: highest bin that goes left
+  // Numeric columns, if the split was searched: lowest bin of the node that goes right; kMissing if
+  // only missing values go right.
+  int first_right = 0;
+  CodeSet left;  // categorical columns: codes that go left
 
-  // Puts every category on the left that is not in the set.
+  // Sends every category to the left that is not in the set.
   void list_all_but(const CodeSet& on_right, int n_bins) {
     for (auto& word : left.words) word = 0;
     for (int code = 0; code < n_bins; ++code)
@@ -42,8 +44,8 @@ struct Split {
   }
 };
 
-// Every category that is present goes left or right by a coin, but not all to one side. False if
-// only one is present.
+// Sends every present category to a random side, but not all to the same side. Returns false if
+// only one category is present.
 inline bool draw_category_set(int32_t column, const CodeSet& seen, Random& random, Split& split) {
   int present[256], n_present = 0, n_left = 0;
   for (int code = 0; code < 256; ++code)
@@ -62,15 +64,15 @@ inline bool draw_category_set(int32_t column, const CodeSet& seen, Random& rando
   return true;
 }
 
-// The highest bin on the left when the threshold is drawn uniformly between the values of two bins.
+// Draws a threshold uniformly between the values of two bins; returns the highest bin on its left.
 inline int draw_cut(const TrainingData& data, int32_t column, int low, int high, Random& random) {
   const double* values = data.bins.values + data.bins.bin_start[column];
   const double share = random.uniform(), at = values[low] * (1 - share) + values[high] * share;
   return cut_at(values, low, high - 1, at, data.guesses.guess(column, at, low, high, share));
 }
 
-// A threshold between two values that the node has, or a set of its categories; `codes` are those
-// of its samples. False if the column is constant here.
+// Draws a threshold between the extreme values of the node, or a set of its categories. `codes` has
+// the codes of its samples. Returns false if the column is constant in the node.
 inline bool draw_split(const TrainingData& data, int32_t column, const uint8_t* codes, int64_t n,
                        Random& random, Split& split) {
   if (data.bins.categorical[column]) {
@@ -88,10 +90,10 @@ inline bool draw_split(const TrainingData& data, int32_t column, const uint8_t* 
   if (high == kMissing) {
     split.saw_missing = true;
     static_assert(kMissing == 255);
-    uint8_t above = 0;  // 1 + the highest of the others
+    uint8_t above = 0;  // 1 + the highest code of a present value
     for (int64_t i = 0; i < n; ++i) above = std::max(above, static_cast<uint8_t>(codes[i] + 1));
     high = above - 1;
-    if (low == high) {  // one value, and rows without it
+    if (low == high) {  // one value, and missing values
       split.threshold = kMissing - 1;
       return true;
     }
@@ -101,8 +103,7 @@ inline bool draw_split(const TrainingData& data, int32_t column, const uint8_t* 
   return true;
 }
 
-// Moves the samples, whose codes are given, to `to`, those that go left first; returns how many
-// these are.
+// Moves the samples to `to`, first the samples that go left; returns their number.
 template <class Sample>
 uint32_t divide_samples(const Split& split, const Sample* samples, const uint8_t* codes, uint32_t n,
                         Sample* to, std::vector<uint8_t>& sides, bool wide) {
@@ -110,13 +111,13 @@ uint32_t divide_samples(const Split& split, const Sample* samples, const uint8_t
   if (!split.categorical)
     return simd::divide(samples, codes, n, missing_left,
                         static_cast<uint8_t>(split.threshold + missing_left), to, wide);
-  // A set becomes a comparison of 0 and 1.
+  // Membership in the set is written as 0 or 1, which is then compared with 0.
   if (sides.size() < n) sides.resize(n);
   for (uint32_t i = 0; i < n; ++i) sides[i] = !split.left.contains(codes[i]);
   return simd::divide(samples, sides.data(), n, 0, 0, to, wide);
 }
 
-// Lets what the node has not seen go to the side of more weight.
+// Sends categories and missing values that the node does not have to the side with more weight.
 template <class Sample>
 void send_unseen(Split& split, bool left_is_larger, const Sample* on_right, uint32_t n_right,
                  const BinMatrix& matrix, const Bins& bins) {
@@ -129,8 +130,8 @@ void send_unseen(Split& split, bool left_is_larger, const Sample* on_right, uint
   if (!split.saw_missing) split.missing_left = left_is_larger;
 }
 
-// For how many of a node's k classes, the heaviest first, its categories are put in the order of
-// their shares of that class: of two, one finds the best set.
+// Number of classes by whose shares categories are sorted, for a node with k classes. With two
+// classes, one order contains the best set. With more, the heaviest 16 classes are used. Not tuned.
 inline int n_leaders(int k) { return k == 2 ? 1 : std::min(k, 16); }
 
 }  // namespace mddf

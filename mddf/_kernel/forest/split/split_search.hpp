@@ -1,4 +1,4 @@
-// The best split of one column at one node of classes, by whichever way is the quickest.
+// Finds the best split of a column at a node with classes, by the fastest of several methods.
 #pragma once
 
 #include <algorithm>
@@ -31,17 +31,17 @@ class SplitSearch {
   explicit SplitSearch(const GrowOptions& options)
       : options_(options), sorted_(options.wide()), bin_sweep_(options.wide()) {}
 
-  // The columns that follow are those of another node.
+  // Begins with a new node.
   void begin_node() { bin_sweep_.begin_node(); }
 
-  // The least weight of a leaf in the tree that follows.
+  // Sets the least weight of a leaf for the next tree.
   void set_least_weight(double weight) { least_weight_ = weight; }
 
-  // Between which numbers the share of the second class has to lie at the node that follows.
+  // Sets the limits of the share of the second class for the next node.
   void set_bounds(const Bounds& bounds) { bounds_ = bounds; }
 
-  // Whether a split leaves both sides enough, and shares of the second class, which weighs
-  // second_left() there, that may be.
+  // Whether both sides of a split have enough samples and weight, and satisfy monotonic
+  // constraints. second_left() returns the weight of the second class on the left.
   template <class Second>
   bool allows(const Node& node, int32_t column, int64_t rows_left, double weight_left,
               Second second_left) const {
@@ -55,8 +55,8 @@ class SplitSearch {
                          (node.total[1] - second) / weight_right);
   }
 
-  // Improves `best` by column's best split; `codes` are the bins of the node's samples. False if
-  // the column is constant here.
+  // Replaces `best` if the column has a better split. `codes` has the bins of the node's samples.
+  // Returns false if the column is constant in the node.
   bool numeric(const Node& node, const uint8_t* codes, int32_t column, Split& best) {
     uint8_t low = codes[0], high = codes[0];
     for (int64_t i = 1; i < node.n_samples; ++i) {
@@ -80,17 +80,17 @@ class SplitSearch {
     return true;
   }
 
-  // Whether a histogram of this many bins is the quicker way for a node.
+  // Whether a histogram with this number of bins is faster for a node.
   bool prefers_histogram(const Node& node, int n_bins) const {
-    if (options_.limits_leaves()) return false;  // it does not count samples
-    // Where sums are rounded, the way shows in their last bits: it must not change.
+    if (options_.limits_leaves()) return false;  // histograms do not count samples
+    // The last bits of rounded sums depend on the method. The choice must therefore not change.
     constexpr int kLeast = (kExact ? 2 : 4) * kFewCodes;
     constexpr int kBinsPerSample = kExact ? 3 : 2;
     if (node.few()) return node.n_samples > kLeast && n_bins <= 4 * node.n_samples;
     return static_cast<int64_t>(n_bins) * node.n_present <= kBinsPerSample * node.n_samples;
   }
 
-  // The same as numeric() from histograms: 256 bins of the packed weights of few classes ...
+  // The same as numeric(), from a histogram with 256 bins of packed weights of few classes ...
   bool from_histogram(const Node& node, const Packed* bins, int n_bins, int32_t column,
                       Split& best) {
     few_classes_.take_histogram(bins, n_bins);
@@ -100,7 +100,7 @@ class SplitSearch {
     threshold.improve(column, best);
     return true;
   }
-  // ... or 256 bins of padded(n_present) weights, one per class.
+  // ... or from a histogram with 256 bins of padded(n_present) weights, one for each class.
   bool from_histogram(const Node& node, const Weight* bins, int n_bins, int32_t column,
                       Split& best) {
     const Weight* missing = bins + kMissing * padded(node.n_present);
@@ -111,7 +111,7 @@ class SplitSearch {
     return varies;
   }
 
-  // The same for a categorical column.
+  // The same as numeric(), for a categorical column.
   bool categorical(const Node& node, const uint8_t* codes, int n_bins, int32_t column,
                    Split& best) {
     const auto allowed = [&](int64_t rows_left, const Sweep<Criterion, Weight>& sweep) {
@@ -121,7 +121,7 @@ class SplitSearch {
   }
 
  private:
-  // Where sums are exact, the way to them does not matter.
+  // Whether sums are exact, so that all methods have the same result.
   static constexpr bool kExact = std::is_integral_v<typename Sweep<Criterion, Weight>::Sum>;
 
   bool allows(const Node& node, int32_t column, int64_t rows_left,

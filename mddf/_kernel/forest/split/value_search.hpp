@@ -1,9 +1,10 @@
-// The best threshold or category set of a column at a node whose targets are numbers.
+// Finds the best split of a column at a node with numeric targets.
 //
-// A split is worth the decrease of the squared error, summed over outputs. With W the weight of the
-// node, S a sum of distances from the least target and D = S_left - W_left S / W it is
-//   W D^2 / (W_left W_right),
-// which cancels nothing but what lies far below the node's own range.
+// The gain of a split is the decrease of the squared error, summed over outputs. Let W be the
+// weight of the node, S the sum of the distances of its targets from the least one, and D = S_left
+// - W_left S / W. The decrease is
+//   W D^2 / (W_left W_right).
+// Rounding errors in this form are far below the range of the targets of the node.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +26,9 @@
 namespace mddf {
 
 //
-// By the Poisson deviance it is worth what the sum of S ln(S / W) of both sides, S now the sum of
-// targets, is more than that of the node. Entropy is the same of numbers that are 0 or 1.
+// With the Poisson deviance, the score of a side is S ln(S / W), where S is the sum of the targets.
+// The gain is the score of both sides minus the score of the node. The entropy of targets that are
+// 0 or 1 has the same form.
 template <class Node, Loss kLoss = Loss::kSquaredError>
 class ValueSearch {
   static constexpr bool kOne = Node::kOne;
@@ -42,10 +44,10 @@ class ValueSearch {
   }
   static constexpr int kAtOnce = 4;
 
-  // The least weight of a leaf in the tree that follows.
+  // Sets the least weight of a leaf for the next tree.
   void set_least_weight(double weight) { least_weight_ = weight; }
 
-  // To be called when the node's cells are there.
+  // Begins with a node whose cells are ready.
   void begin(const RowSample* samples, int64_t n) {
     samples_ = samples;
     n_ = n;
@@ -59,10 +61,10 @@ class ValueSearch {
         whole_ += node_.unit(j - 1) * term(j, left_[j], weight_);
     }
   }
-  // Between which numbers the one output has to lie at the node that follows.
+  // Sets the limits of the (single) output for the next node.
   void set_bounds(const Bounds& bounds) { bounds_ = bounds; }
 
-  // Improves `best` by up to four columns; marks those that are constant here.
+  // Replaces `best` if one of up to four columns has a better split; marks constant columns.
   void try_columns(const int32_t* columns, int64_t width, Split& best, uint8_t* constant) {
     if (width == 4) fill<4>(columns);
     if (width == 3) fill<3>(columns);
@@ -87,13 +89,12 @@ class ValueSearch {
     return weight_ * score * (kOne ? node_.factor(0) : 1);
   }
 
-  // Scores a drawn split, given the codes of the node's samples; one that leaves a side too little
-  // keeps -infinity.
+  // Sets the score of a random split. It stays -infinity if a side has too few samples.
   void score(const uint8_t* codes, Split& split) {
     std::fill(left_.begin(), left_.end(), 0);
     int64_t rows_left = 0;
     for (int64_t i = 0; i < n_; ++i) {
-      const Cell goes_left = !split.goes_right(codes[i]);  // no branch: it is a coin
+      const Cell goes_left = !split.goes_right(codes[i]);  // a branch could not be predicted
       Node::add(left_.data(), node_.cell(i), node_.stride(), -goes_left);
       rows_left += goes_left;
     }
@@ -102,12 +103,12 @@ class ValueSearch {
 
  private:
   struct Group {
-    int code, at;  // `at`: where its sums are
+    int code, at;  // `at` is the position of its sums
     int64_t rows;
     double order;
   };
 
-  // Adds up what the node has in each bin of the columns.
+  // Sums the targets of the node by the bins of the columns.
   template <int kColumns>
   void fill(const int32_t* columns) {
     const int stride = node_.stride();
@@ -132,7 +133,7 @@ class ValueSearch {
       for (int c = 0; c < kColumns; ++c) ++rows_[c * 256 + codes[c][samples_[i].row * step]];
   }
 
-  // Lists the bins of the c-th column that the node has, and what is missing apart.
+  // Lists the bins of the c-th column that the node has, and separately its missing values.
   void gather_groups(int c) {
     n_groups_ = 0;
     has_missing_ = false;
@@ -149,7 +150,7 @@ class ValueSearch {
       }
     }
   }
-  // Leaves the sums zero for what follows.
+  // Sets the sums to 0 for the next column.
   void forget_groups() {
     const auto forget = [this](const Group& group) {
       std::fill_n(sums_.begin() + group.at * node_.stride(), node_.stride(), 0);
@@ -171,7 +172,7 @@ class ValueSearch {
                          node_.in_units(0, part_right / right, 1));
   }
 
-  // The score with left_ on the left if it is above `best`, else `best`.
+  // The larger one of `best` and the score of the split with the sums left_ on the left.
   double improve(double best) const {
     if constexpr (kLoss != Loss::kSquaredError) return improve_deviance(best);
     const double left = static_cast<double>(left_[0]);
@@ -184,7 +185,8 @@ class ValueSearch {
     return squares > best * denominator ? squares / denominator : best;
   }
 
-  // The same by the deviance. Where all targets are 0, it has no bound; entropy has.
+  // The same for the deviance, whose score is not bounded if all targets are 0 (entropy is
+  // bounded).
   double improve_deviance(double best) const {
     const double left = static_cast<double>(left_[0]);
     double score = 0;
@@ -195,7 +197,7 @@ class ValueSearch {
     }
     return score > best ? score : best;
   }
-  // S ln(S / W); of the deviance minus infinity if S is 0.
+  // S ln(S / W); for the deviance, minus infinity if S is 0.
   double term(int j, int64_t part, double weight) const {
     const double sum = node_.in_units(j - 1, static_cast<double>(part), weight);
     if (!(sum > 0)) return kLoss == Loss::kEntropy ? 0 : -std::numeric_limits<double>::infinity();
@@ -224,8 +226,8 @@ class ValueSearch {
     }
   }
 
-  // The best of the sets that hold the categories with the least means: for one output the best of
-  // all sets. For more, the means of each output in turn.
+  // Searches sets of the categories with the lowest means. With one output, the best of all sets is
+  // one of them. With more, categories are sorted by the means of each output in turn.
   void search_categories(int32_t column, Split& best) {
     if (has_missing_) groups_[n_groups_++] = missing_;
     for (int j = 1; j <= node_.n_outputs(); ++j) {

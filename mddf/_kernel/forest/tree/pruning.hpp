@@ -1,6 +1,6 @@
-// Minimal cost-complexity pruning. With R(t) the weighted impurity of a node as a leaf, the pruned
-// tree has the least sum of R + alpha over its leaves, and is the smallest of those: the one that
-// taking away the weakest link again and again arrives at (Breiman et al. 1984).
+// Minimal cost-complexity pruning (Breiman et al. 1984). Let R be the weighted impurity of a leaf.
+// The pruned tree has the least sum of R + alpha over its leaves; among several, it is the smallest
+// tree. Repeated removal of the weakest link has the same result.
 #pragma once
 
 #include <algorithm>
@@ -16,18 +16,18 @@ class Pruner {
  public:
   void begin() { notes_.clear(); }
 
-  // An inner node: by how much its split lessens R, and the word of a leaf in its place.
+  // An inner node: the decrease of R by its split, and the word of a leaf in its place.
   void note(uint32_t index, double gain, uint64_t leaf) {
     if (notes_.size() <= index) notes_.resize(size_t{index} + 1);
     notes_[index] = {gain, leaf};
   }
 
-  // Prunes the tree in the first `size` words, and adds the gain of each split that stays to its
-  // column's importance, if these are wanted.
+  // Prunes the tree in the first `size` words. Adds the gains of the remaining splits to the
+  // importances of their columns, unless `importances` is null.
   void prune(std::vector<uint64_t>& nodes, uint32_t size, double alpha, double* importances) {
     find_inner(nodes);
     worth_.assign(size, 0);
-    // What a subtree is worth beyond a leaf in its place. Children come after their parents.
+    // Advantage of a subtree over a leaf in its place. Children come after their parents.
     for (auto index = inner_.rbegin(); index != inner_.rend(); ++index) {
       const uint32_t left = node::payload(nodes[*index]);
       const double worth = notes_[*index].gain - alpha + worth_[left] + worth_[left + 1];
@@ -40,7 +40,7 @@ class Pruner {
     close_ranks(nodes);
   }
 
-  // Of what is left, in words: all, and those of sets of categories.
+  // Numbers of words of the remaining nodes and of their category sets.
   uint32_t size() const { return size_; }
   uint32_t n_set_words() const { return n_set_words_; }
 
@@ -66,7 +66,7 @@ class Pruner {
       importances[node::column(nodes[index])] += notes_[index].gain;
   }
 
-  // Moves what is left to the front: a node's children behind all nodes that were reached before.
+  // Moves the remaining nodes to the front, level by level.
   void close_ranks(std::vector<uint64_t>& nodes) {
     moved_.assign(1, nodes[0]);
     inner_.clear();
@@ -93,7 +93,7 @@ class Pruner {
   uint32_t size_ = 0, n_set_words_ = 0;
 };
 
-// Calls change(payload) with every leaf's payload, which it may write.
+// Calls change(payload) with the payload of every leaf, which it may change.
 template <class Change>
 void for_each_leaf(GrownNodes& trees, Change change) {
   std::vector<uint32_t> waiting;
@@ -114,7 +114,7 @@ void for_each_leaf(GrownNodes& trees, Change change) {
   }
 }
 
-// Forgets what only nodes that were pruned away would hold.
+// Removes leaf values that only pruned nodes use.
 inline void drop_unused_leaves(GrownTrees& trees) {
   constexpr uint32_t kUnknown = UINT32_MAX;
   LeafTable kept;

@@ -1,4 +1,4 @@
-// The tree that is being grown.
+// Writes the nodes of a tree while it is grown.
 #pragma once
 
 #include <algorithm>
@@ -18,13 +18,13 @@
 
 namespace mddf {
 
-// Writes nodes; `Trees` says what leaves hold.
+// Writes nodes; the type of leaves depends on `Trees`.
 template <class Trees>
 class NodeWriter {
  public:
   explicit NodeWriter(bool prunes = false) : prunes_(prunes) {}
 
-  // `importances`, if wanted, collects each column's decrease of impurity.
+  // `importances` gets the decrease of impurity by each column, unless it is null.
   void begin(Trees& trees, double* importances) {
     trees_ = &trees;
     importances_ = importances;
@@ -67,17 +67,17 @@ class NodeWriter {
     return left;
   }
 
-  // The gain of a split is the score of both children less that of the parent.
+  // The gain of a split is the score of both children minus the score of the parent.
   bool wants_importances() const { return importances_ != nullptr; }
   void gain(int32_t column, double score) {
     if (importances_ && column >= 0 && !prunes_) importances_[column] += score;
   }
-  // Of trees that are pruned: what an inner node's split is worth, and the node as a leaf.
+  // For trees that will be pruned: stores the gain of the split of an inner node, and its leaf.
   void note(uint32_t index, double gain, uint32_t payload, double weight) {
     pruner_.note(index, gain, node::make_leaf(payload, weight));
   }
 
-  // Adds the tree to the others; of one that is pruned, each leaf has to be worth so much.
+  // Appends the tree, after pruning subtrees whose gain for each leaf is too small.
   void end(const Bins& bins, double least_worth = 0) {
     divide_gaps(bins);
     if (prunes_) {
@@ -94,18 +94,18 @@ class NodeWriter {
   Trees* trees_ = nullptr;
 
  private:
-  // A node that is split somewhere between two of its bins, so far after the lower one.
+  // A node whose threshold will be moved between two bins; so far it is after the lower bin.
   struct Gap {
     uint32_t index;
     int32_t column;
-    int low, high;  // kMissing if only rows without a value go right
+    int low, high;  // kMissing if only missing values go right
   };
 
-  // Drawn splits have none, and are not to be slowed down by its code.
+  // Random splits have no gaps. This code is separate, so that it does not slow them down.
   MDDF_APART void enter(const Gap& gap) { gaps_.push_back(gap); }
 
-  // Moves the thresholds in gaps to the last bin left of the middle between the two. The bins'
-  // values may be far away: those for the next few nodes come nearer meanwhile.
+  // Moves each threshold in a gap to the last bin left of the middle of its two bins. The values of
+  // bins for the next nodes are prefetched.
   void divide_gaps(const Bins& bins) {
     constexpr size_t kAhead = 8;
     const auto values_of = [&](const Gap& gap) { return bins.values + bins.bin_start[gap.column]; };
@@ -147,7 +147,7 @@ class TreeWriter : public NodeWriter<GrownTrees> {
   void leaf(uint32_t index, const uint16_t* labels, const double* weights, int n) {
     leaf(index, payload(labels, weights, n), std::accumulate(weights, weights + n, 0.0));
   }
-  // What a leaf with these classes holds.
+  // Payload of a leaf with these classes.
   uint32_t payload(const uint16_t* labels, const double* weights, int n) {
     return trees_->leaves.add(labels, weights, n);
   }

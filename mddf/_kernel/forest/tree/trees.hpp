@@ -1,6 +1,6 @@
-// forest/tree: trees as they are stored. In: splits and leaves, node by node (the writers). Out:
-// arrays, of which views are read. This header has the layout of a node, eight bytes, the table of
-// the leaf distributions that are not pure, and the checks of arrays that come from outside.
+// forest/tree: trees in arrays. Writers append splits and leaves node by node; views read them.
+// This header has the layout of a node in eight bytes, the table of the class distributions of
+// leaves, and the checks of arrays that come from files.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace mddf {
 //   bits 0-31   internal: index of the left child (the right one is next to it);
 //               leaf: the class if bit 31 is set, else a row of the leaf table
 //   bits 32-53  column
-//               leaf, with the next eight: what its samples weigh, see weight_code
+//               leaf: weight of its samples, also in the next eight bits, see weight_code
 //   bits 54-61  numeric: highest bin that goes left (one more when missing goes left);
 //               categorical: number of set words (bits 54-56), missing goes left (bit 61)
 //   bits 62-63  kind
@@ -32,7 +32,7 @@ enum Kind : uint64_t { kNumeric = 0, kNumericMissingLeft = 1, kCategorical = 2, 
 
 constexpr uint64_t kMostColumns = uint64_t{1} << 22;
 constexpr uint32_t kPureBit = uint32_t{1} << 31;
-constexpr uint64_t kMostWeight = 0x3fbfffff;  // of a leaf: the code of the largest finite one
+constexpr uint64_t kMostWeight = 0x3fbfffff;  // code of the largest finite weight of a leaf
 
 namespace node {
 inline uint64_t make(Kind kind, uint32_t column, uint32_t threshold, uint32_t payload) {
@@ -48,8 +48,8 @@ inline uint32_t column(uint64_t n) { return static_cast<uint32_t>(n >> 32) & (kM
 inline uint32_t threshold(uint64_t n) { return static_cast<uint32_t>(n >> 54) & 255; }
 inline bool is_leaf(uint64_t n) { return n >= kLeaf << 62; }
 
-// A weight above 0 in 30 bits, 8 of them an exponent: whole numbers up to 2^23 as they are, others
-// rounded. No other weight is 0, which is for trees of unknown weights.
+// Code of a positive weight in 30 bits, 8 of which are an exponent. Whole numbers up to 2^23 are
+// exact, other weights are rounded. The code 0 is for trees with unknown weights.
 inline uint32_t weight_code(double weight) {
   const auto single = static_cast<float>(weight);
   uint32_t bits;
@@ -74,7 +74,7 @@ inline bool category_goes_right(uint64_t n, const uint64_t* tree, uint8_t bin) {
   if (word >= set_words(n)) return true;
   return ((tree[payload(n) + 2 + word] >> (bin & 63)) & 1) == 0;
 }
-// The child that a row with this bin goes to.
+// Child of a node for a row with this bin.
 inline uint32_t next(uint64_t n, const uint64_t* tree, uint8_t bin) {
   const bool right =
       kind(n) == kCategorical ? category_goes_right(n, tree, bin) : numeric_goes_right(n, bin);
@@ -82,15 +82,16 @@ inline uint32_t next(uint64_t n, const uint64_t* tree, uint8_t bin) {
 }
 }  // namespace node
 
-// Distinct leaf distributions, sparse. Probabilities are multiples of 2^-30, so that sums over
-// trees are exact in double precision and do not depend on their order.
+// Different class distributions of leaves in sparse form. Probabilities are multiples of 2^-30, so
+// that sums over trees are exact in double precision and do not depend on the order of trees.
 class LeafTable {
  public:
   std::vector<uint32_t> start{0};
   std::vector<uint16_t> label;
   std::vector<float> probability;
 
-  // Payload of a leaf: its classes, ascending, and their positive weights.
+  // Adds a distribution (ascending classes and their positive weights); returns the payload of the
+  // leaf.
   uint32_t add(const uint16_t* classes, const double* weights, size_t n) {
     if (n == 1) return kPureBit | classes[0];
     double total = 0;
@@ -137,11 +138,11 @@ class LeafTable {
   std::unordered_multimap<uint64_t, uint32_t> known_;
 };
 
-// The nodes of a block of trees as prediction reads them: arrays that somebody else owns.
+// View of the nodes of a block of trees.
 struct NodesView {
   int64_t n_columns = 0;
   bool has_categorical = false;
-  Span<uint64_t> nodes;  // of all trees, one after the other
+  Span<uint64_t> nodes;  // nodes of all trees, tree after tree
   Span<int64_t> tree_start;
 
   int64_t n_trees() const { return tree_start.size - 1; }
@@ -149,14 +150,14 @@ struct NodesView {
   int64_t tree_size(int64_t t) const { return tree_start[t + 1] - tree_start[t]; }
 };
 
-// With leaves that are class distributions.
+// View of trees whose leaves are class distributions.
 struct TreesView : NodesView {
   int n_classes = 0;
   Span<uint32_t> leaf_start;
   Span<uint16_t> leaf_class;
   Span<float> leaf_probability;
 
-  int width() const { return n_classes; }  // of a prediction
+  int width() const { return n_classes; }  // length of a prediction
 };
 
 // A block of trees while it grows.
@@ -189,13 +190,13 @@ inline void require(bool holds, const char* message) {
   if (!holds) throw std::invalid_argument(message);
 }
 
-// What is learnt by looking at every word of the trees.
+// Facts about trees that are computed from all of their words.
 struct TreeFacts {
   int64_t n_nodes = 0;
   bool has_categorical = false;
 };
 
-// Whether the leaf table can be read.
+// Refuses a leaf table that would read out of bounds.
 inline void check_leaf_table(const TreesView& trees) {
   require(!trees.leaf_start.empty() && trees.leaf_start[0] == 0 &&
               trees.leaf_start.back() == trees.leaf_class.size &&
@@ -209,9 +210,9 @@ inline void check_leaf_table(const TreesView& trees) {
     require(probability > 0 && probability <= 1, "trees: a leaf's probability must be in (0, 1]");
 }
 
-// Refuses anything that would read out of bounds or not end. Goes once over the words in the order
-// of memory: every one must be a node with one parent before it, or a node's category set. What a
-// leaf holds must be a value.
+// Refuses trees that would read out of bounds or never end. All words are read once in the order of
+// memory. Each must be a node with exactly one parent before it, or a part of the category set of a
+// node. `is_value` checks the payloads of leaves.
 template <class IsValue>
 TreeFacts check_nodes(const NodesView& trees, IsValue is_value, Interrupt& interrupt) {
   enum : uint8_t { kUnknown, kNode, kSet };
@@ -259,9 +260,9 @@ TreeFacts check_nodes(const NodesView& trees, IsValue is_value, Interrupt& inter
   return facts;
 }
 
-// Which columns the nodes ask for, one byte each.
+// Marks the columns that nodes split, one byte for each column.
 inline std::vector<uint8_t> columns_asked(const NodesView& trees, Interrupt& interrupt) {
-  // Leaves ask for one column more: which nodes are leaves no processor could foresee.
+  // Leaves mark an additional column, since a branch on leaves could not be predicted.
   std::vector<uint8_t> asked(trees.n_columns + 1);
   std::vector<bool> is_set;
   for (int64_t t = 0; t < trees.n_trees(); ++t) {

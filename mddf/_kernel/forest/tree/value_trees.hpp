@@ -1,4 +1,4 @@
-// Trees whose leaves hold the means of one or more numeric targets.
+// Trees whose leaves hold predictions of one or more numeric targets.
 #pragma once
 
 #include <cmath>
@@ -12,13 +12,13 @@
 
 namespace mddf {
 
-// A leaf's payload is the row of its values in a table of n_outputs columns. Values lie in [-1, 1]:
-// the caller knows by which power of two they are to be multiplied.
+// The payload of a leaf is a row of a table of values with n_outputs columns. Values are in [-1,
+// 1]; the caller multiplies them by a power of two.
 struct ValueTreesView : NodesView {
   int n_outputs = 0;
   Span<double> leaf_value;
 
-  int width() const { return n_outputs; }  // of a prediction
+  int width() const { return n_outputs; }  // length of a prediction
   const double* values(uint64_t leaf) const {
     return leaf_value.data + int64_t{node::payload(leaf)} * n_outputs;
   }
@@ -46,14 +46,15 @@ inline TreeFacts check_trees(const ValueTreesView& trees, Interrupt& interrupt) 
   return check_nodes(trees, is_value, interrupt);
 }
 
-// Adds a leaf's values to out.
+// Adds the values of a leaf to out.
 inline void add_leaf(const ValueTreesView& trees, uint64_t leaf, double* out) {
   const double* values = trees.values(leaf);
   for (int j = 0; j < trees.n_outputs; ++j) out[j] += values[j];
 }
 
-// The same to two columns for each output: multiples of 2^-33, and what is left of the value as one
-// of 2^-66. Sums over up to 2^20 trees are exact and so do not depend on their order.
+// Adds the values of a leaf as two columns for each output: a multiple of 2^-33, and the remainder
+// as a multiple of 2^-66. Sums over up to 2^20 trees are exact and do not depend on the order of
+// trees.
 inline void add_leaf_exactly(const ValueTreesView& trees, uint64_t leaf, double* out) {
   const double* values = trees.values(leaf);
   for (int j = 0; j < trees.n_outputs; ++j) {

@@ -1,4 +1,4 @@
-// Writing trees whose leaves hold means.
+// Writes trees whose leaves hold means or medians.
 #pragma once
 
 #include <cstdint>
@@ -15,24 +15,24 @@ class ValueWriter : public NodeWriter<GrownValueTrees> {
  public:
   using NodeWriter::NodeWriter;
 
-  // A leaf of samples that were looked at, and their weight.
+  // Writes a leaf of samples that were summed, with their weight.
   template <class Node>
   void mean_leaf(uint32_t index, const Node& node, double weight) {
     leaf(index, mean_payload(node), weight);
   }
-  // A leaf of samples whose targets are all those of this row.
+  // Writes a leaf of samples that all have the targets of a row.
   template <class Node>
   void row_leaf(uint32_t index, const Node& node, uint32_t row, double weight) {
     leaf(index, next_row<Node::kOne>(), weight);
     node.append_row(row, trees_->leaf_value);
   }
-  // The same, of samples that were looked at: all have the target of the i-th one.
+  // The same for samples that were summed, which all have the target of the i-th sample.
   void value_leaf(uint32_t index, const NodeValues<true>& node, int i, double weight) {
     leaf(index, next_row<true>(), weight);
     node.append_value(i, trees_->leaf_value);
   }
 
-  // What a leaf with samples that were looked at holds: their means, or their medians.
+  // Payload of a leaf of samples that were summed: their means or medians.
   template <class Node>
   uint32_t mean_payload(const Node& node) {
     const uint32_t row = next_row<Node::kOne>();
@@ -45,7 +45,7 @@ class ValueWriter : public NodeWriter<GrownValueTrees> {
     node.append_medians(trees_->leaf_value);
     return row;
   }
-  // Keeps the last of the leaves, of one output, within bounds.
+  // Clips the value of the last leaf (with one output) to bounds.
   void clip_last(const Bounds& bounds) {
     trees_->leaf_value.back() = bounds.clip(trees_->leaf_value.back());
   }
