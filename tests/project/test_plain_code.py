@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 FILES = sorted(
     path
-    for folder in ("mddf", "baselines", "datasets")
+    for folder in ("mddf", "baselines", "datasets", "examples", "scripts")
     for path in (ROOT / folder).rglob("*.py")
     if "_kernel" not in path.parts
 )
