@@ -56,12 +56,22 @@ def microseconds(function, n_rows, repeats=5):
 
 figure, axes = plt.subplots(2, 1, figsize=(5.6, 4.4), layout="constrained")
 for axis, rows, title in ((axes[0], X_test[:1], "one row"), (axes[1], X_test, "450 rows at once")):
-    found = {}
+    microseconds_by_name = {}
     for name, model in models.items():
-        found[f"{name}, Python"] = microseconds(partial(model.predict_proba, rows), len(rows))
+        microseconds_by_name[f"{name}, Python"] = microseconds(
+            partial(model.predict_proba, rows), len(rows)
+        )
         run = partial(sessions[name].run, None, onnx_inputs(model, rows))
-        found[f"{name}, graph"] = microseconds(run, len(rows))
-    bars = axis.barh(list(found), list(found.values()), color=["tab:gray", "tab:green"] * 2)
+        microseconds_by_name[f"{name}, graph"] = microseconds(run, len(rows))
+    bars = axis.barh(
+        list(microseconds_by_name),
+        list(microseconds_by_name.values()),
+        color=["tab:gray", "tab:green"] * 2,
+    )
     axis.bar_label(bars, fmt="%.0f", padding=3)
     axis.invert_yaxis()
-    axis.set(title=title, xlabel="microseconds per row", xlim=(0, 1.2 * max(found.values())))
+    axis.set(
+        title=title,
+        xlabel="microseconds per row",
+        xlim=(0, 1.2 * max(microseconds_by_name.values())),
+    )

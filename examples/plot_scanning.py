@@ -38,8 +38,8 @@ vectors = scanner.transform(X_test[:6]).reshape(6, 2, height, width, 10)
 figure, axes = plt.subplots(2, 6, figsize=(6.4, 2.6), layout="constrained")
 for i, (top, below) in enumerate(axes.T):
     top.imshow(X_test[i], cmap="gray_r")
-    shown = below.imshow(vectors[i, 0, :, :, y_test[i]], vmin=0, vmax=1, cmap="viridis")
+    image = below.imshow(vectors[i, 0, :, :, y_test[i]], vmin=0, vmax=1, cmap="viridis")
     top.set_title(f"a {y_test[i]}")
     for axis in (top, below):
         axis.set_axis_off()
-_ = figure.colorbar(shown, ax=axes[1].tolist(), label="true class")
+_ = figure.colorbar(image, ax=axes[1].tolist(), label="true class")

@@ -32,19 +32,19 @@ models = {
 sizes = (18, 36, 72, 108)
 figure, axes = plt.subplots(2, 1, figsize=(5.6, 5.6), layout="constrained", sharex=True)
 for name, model in models.items():
-    found = []
+    scores = []
     for size in sizes:
         rows = slice(None)
         if size < len(y):
             rows, _ = train_test_split(range(len(y)), train_size=size, stratify=y, random_state=0)
         probabilities = model.fit(X[rows], y[rows]).predict_proba(X_test)
-        found.append(
+        scores.append(
             (
                 100 * accuracy_score(y_test, probabilities.argmax(axis=1)),
                 log_loss(y_test, probabilities),
             )
         )
-    for axis, values in zip(axes, zip(*found, strict=True), strict=True):
+    for axis, values in zip(axes, zip(*scores, strict=True), strict=True):
         axis.plot(sizes, values, "o-", label=name)
 axes[0].set(ylabel="test accuracy in %")
 axes[1].set(xlabel="training rows", ylabel="test log-loss", yscale="log")

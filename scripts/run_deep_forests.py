@@ -36,7 +36,7 @@ PATIENCE = 2
 
 
 def relative(name):
-    """A relative of gcForest, by its name."""
+    """Return gcForest or a variant of it by name."""
 
     def make(**shared):
         return GCForestClassifier.named(name, forests=FORESTS, scoring=None, **shared)
@@ -136,7 +136,7 @@ def cell(options, set, condition, seed, method):
             n_jobs=options.n_jobs,
         )
     fit_seconds, _, _ = cost(model.fit, split.X, split.y)
-    predict_seconds, _, probabilities = cost(model.predict_proba, split.X_test, least=0.02)
+    predict_seconds, _, probabilities = cost(model.predict_proba, split.X_test, min_seconds=0.02)
     margins = margins_of(probabilities, split.y_test, model.classes_)
     predicted = model.classes_[probabilities.argmax(axis=1)]
     return {
@@ -164,22 +164,22 @@ seeds=n_seeds
 
 
 def overview(frame, condition):
-    """Mean ranks and figures of the methods under a condition, over sets that all have."""
+    """Return mean ranks and figures of a condition, over the sets with results of all methods."""
     rows = frame[frame["condition"] == condition]
     accuracies = stats.by_set(rows, "accuracy")
     losses = stats.by_set(rows, "log_loss")
     rows = rows[rows["set"].isin(accuracies.index)]
     means = rows.groupby(["method", "set"], sort=False).mean(numeric_only=True)
-    found = means.groupby("method", sort=False).mean()
-    # Ratios near infinity would rule a mean.
-    found["ratio"] = means.groupby("method", sort=False)["ratio"].median()
-    found["accuracy_rank"] = stats.ranks(accuracies).mean()
-    found["log_loss_rank"] = stats.ranks(losses, greater=False).mean()
-    found["sets"] = len(accuracies)
+    figures = means.groupby("method", sort=False).mean()
+    # Single very large ratios would dominate a mean.
+    figures["ratio"] = means.groupby("method", sort=False)["ratio"].median()
+    figures["accuracy_rank"] = stats.ranks(accuracies).mean()
+    figures["log_loss_rank"] = stats.ranks(losses, greater=False).mean()
+    figures["sets"] = len(accuracies)
     if "gcForest" in accuracies and accuracies.shape[1] > 1 and len(accuracies) > 1:
         compared = stats.compare_with(accuracies, "gcForest").set_index("column")
-        found["p"] = compared["holm_p"]
-    return found.assign(condition=condition).sort_values("accuracy_rank").reset_index()
+        figures["p"] = compared["holm_p"]
+    return figures.assign(condition=condition).sort_values("accuracy_rank").reset_index()
 
 
 def report(frame, options):
@@ -188,13 +188,13 @@ def report(frame, options):
     by_set = tables.means(frame, ["condition", "set", "method"])
     title = "means over sets; p by Wilcoxon's signed ranks of accuracies over sets"
     return [
-        tables.columns("deep-forests", title, tables.pd.concat(parts), OVERVIEW, 2),
-        tables.columns("deep-forests-by-set", "mean over seeds", by_set, BY_SET, 3),
+        tables.columns("deep-forests", title, tables.pd.concat(parts), OVERVIEW, n_index=2),
+        tables.columns("deep-forests-by-set", "mean over seeds", by_set, BY_SET, n_index=3),
     ]
 
 
 def settings(options):
-    """What all results must have in common."""
+    """Return the settings that all results share."""
     shared = ("n_estimators", "n_layers", "rows")
     return {name: getattr(options, name) for name in shared}
 

@@ -63,7 +63,7 @@ def intervals(frame):
     rows = tables.means(frame.dropna(subset="coverage"), ["set", "method"], columns)
     title = f"intervals for {scores.COVERAGE:.0%} of test rows; widths in deviations of y"
     words = "set method covered=coverage:.3f width=interval_width:.2f seeds=n_seeds"
-    return tables.columns("intervals", title, rows, words, 2)
+    return tables.columns("intervals", title, rows, words, n_index=2)
 
 
 study = Study(

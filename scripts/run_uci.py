@@ -20,7 +20,7 @@ from _lab import cli, contest, data, models, pictures, scores, tables
 from _lab.study import Study
 
 SHARES = [0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0]
-# Options that a suite stands for, where they are not given.
+# Options of each suite; the command line overrides them.
 SUITES = {
     "bundled": {"datasets": list(data.BUNDLED)},
     "paper": {"datasets": list(data.PAPER)},
@@ -56,7 +56,7 @@ def prepare(options, parser):
 
 
 def keys(options):
-    """Sets have seeds of their own number; a cascade has no use for its own features."""
+    """Return the keys; cascades do not get their own features."""
     all_keys = [
         {"set": name, "seed": seed, "fraction": fraction, "features": features, "method": method}
         for name in options.sources
@@ -127,7 +127,7 @@ def report(frame, options):
         title = f"accuracy: mean ± standard deviation; {first} minus the method: ± standard error"
         in_percent = rows.assign(share=100 * rows["fraction"])
         words = AHEAD.replace("FIRST", first if first.isidentifier() else "first")
-        sections.append(tables.columns("ahead", title, in_percent, words, 3, rows))
+        sections.append(tables.columns("ahead", title, in_percent, words, n_index=3, numbers=rows))
     return sections
 
 

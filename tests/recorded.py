@@ -106,21 +106,21 @@ def images():
 
 
 def results(model, X, y, sample_weight=None) -> dict[str, np.ndarray]:
-    """All that a fitted model says, by name; the second half of the rows is new to it."""
+    """Fit a model on two thirds of the rows; return its results on the other rows by name."""
     half = 2 * len(X) // 3
     rows = X.iloc if hasattr(X, "iloc") else X
-    seen, unseen = rows[:half], rows[half:]
+    training_rows, new_rows = rows[:half], rows[half:]
     options = {} if sample_weight is None else {"sample_weight": sample_weight[:half]}
-    found: dict[str, np.ndarray] = {}
+    arrays: dict[str, np.ndarray] = {}
     if hasattr(model, "transform"):
-        found["fit_transform"] = model.fit_transform(seen, y[:half], **options)
-        found["transform"] = model.transform(unseen)
+        arrays["fit_transform"] = model.fit_transform(training_rows, y[:half], **options)
+        arrays["transform"] = model.transform(new_rows)
     else:
-        model.fit(seen, y[:half], **options)
-    asked = "predict" if is_regressor(model) else "predict_proba"
-    for method in (asked, "decision_function", "apply"):
+        model.fit(training_rows, y[:half], **options)
+    predict_method = "predict" if is_regressor(model) else "predict_proba"
+    for method in (predict_method, "decision_function", "apply"):
         if hasattr(model, method):
-            found[method] = _joined(getattr(model, method)(unseen))
+            arrays[method] = _joined(getattr(model, method)(new_rows))
     names = (
         "oob_decision_function_",
         "oob_prediction_",
@@ -132,12 +132,12 @@ def results(model, X, y, sample_weight=None) -> dict[str, np.ndarray]:
     for name in (*names, "margins_", "weights_", "layer_importances_"):
         value = getattr(model, name, None)
         if value is not None:
-            found[name] = _joined(value)
-    return found
+            arrays[name] = _joined(value)
+    return arrays
 
 
 def _joined(value) -> np.ndarray:
-    """What is a list of arrays of several outputs, as one array."""
+    """Join a list of arrays of several outputs into one array."""
     several = isinstance(value, list) and np.ndim(value[0]) == 2
     return np.hstack(value) if several else np.asarray(value)
 
@@ -467,12 +467,12 @@ def main() -> None:
     record, changed = read(), {}
     for name, case in cases().items():
         if any(fnmatch(name, pattern) for pattern in arguments.names):
-            found, before = hashes(case), record["hashes"].get(name, {})
-            if found != before:
-                every = sorted(found.keys() | before.keys())
-                differ = [key for key in every if found.get(key) != before.get(key)]
+            new_hashes, before = hashes(case), record["hashes"].get(name, {})
+            if new_hashes != before:
+                every = sorted(new_hashes.keys() | before.keys())
+                differ = [key for key in every if new_hashes.get(key) != before.get(key)]
                 changed[name] = differ if before else "new"
-                record["hashes"][name] = found
+                record["hashes"][name] = new_hashes
     if changed:
         record["changes"].append({"reason": arguments.reason, "changed": changed})
     RECORD.write_text(json.dumps(record, indent=1) + "\n")

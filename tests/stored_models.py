@@ -95,13 +95,13 @@ def models():
 
 
 def says(model, X):
-    """What a model makes of rows; of several outputs, side by side."""
+    """Return probabilities or features of rows; several outputs are stacked side by side."""
     if is_regressor(model):
         return model.predict(X)
     if hasattr(model, "decision_function") and not hasattr(model, "predict_proba"):
         return model.decision_function(X)
-    found = model.predict_proba(X) if hasattr(model, "predict_proba") else model.transform(X)
-    return np.hstack(found) if isinstance(found, list) else found
+    output = model.predict_proba(X) if hasattr(model, "predict_proba") else model.transform(X)
+    return np.hstack(output) if isinstance(output, list) else output
 
 
 def write(folder):

@@ -1,4 +1,4 @@
-"""What the commands in this folder share; every module says what it is for."""
+"""Modules that the scripts share."""
 
 from mddf._command.extras import need
 
@@ -6,10 +6,10 @@ __all__ = ["counted", "in_a_line", "need"]
 
 
 def in_a_line(error):
-    """An error in a line."""
+    """Shorten an error to one line of at most 300 characters."""
     return f"{type(error).__name__}: {error}".splitlines()[0][:300].rstrip(": ")
 
 
 def counted(n, thing):
-    """So many things, in words."""
+    """Name a count with its thing, such as "1 set" or "3 sets"."""
     return f"{n} {thing}" if n == 1 else f"{n} {thing}s"

@@ -1,4 +1,4 @@
-"""What benchmarks share: what calls cost, and two sides measured in turns."""
+"""Costs of calls, and measurements of two sides that take turns."""
 
 import math
 import pickle
@@ -16,31 +16,47 @@ import numpy as np
 from sklearn.metrics import r2_score
 from threadpoolctl import threadpool_limits
 
+# Predictions are repeated for at least 0.05 s of CPU time: the clock of the processor advances in
+# steps of up to 0.01 s on some systems.
+MIN_PREDICT_SECONDS = 0.05
 
-def cost(function, *arguments, least=0.0):
-    """CPU seconds of a call, repeated until it is measurable; wall seconds; its result."""
-    wall, cpu, calls = time.perf_counter(), time.process_time(), 0
-    while not calls or time.process_time() - cpu < least:
-        result, calls = function(*arguments), calls + 1
-    return (time.process_time() - cpu) / calls, (time.perf_counter() - wall) / calls, result
+
+def cost(function, *arguments, min_seconds=0.0):
+    """Return CPU seconds and wall seconds of one call, and its result.
+
+    The call is repeated until it took at least `min_seconds` of CPU time.
+    """
+    wall_start = time.perf_counter()
+    cpu_start = time.process_time()
+    n_calls = 0
+    while not n_calls or time.process_time() - cpu_start < min_seconds:
+        result = function(*arguments)
+        n_calls += 1
+    cpu_seconds = (time.process_time() - cpu_start) / n_calls
+    wall_seconds = (time.perf_counter() - wall_start) / n_calls
+    return cpu_seconds, wall_seconds, result
 
 
 def fit_cost(model, split):
-    """What a fit costs and gives, in the units that tables show."""
+    """Measure seconds, memory, accuracy and pickle size of a fit, in the units of the tables."""
     forget_peak()
     before = status("VmRSS")
     fit, wall, _ = cost(model.fit, split.X, split.y)
     peak = None if before is None else (peak_bytes() - before) / 2**20
     if hasattr(model, "predict_proba"):
-        predict, _, found = cost(model.predict_proba, split.X_test, least=0.05)
-        if isinstance(found, list):  # of several labels
-            found = np.stack([part[:, -1] > 0.5 for part in found], axis=1)
-            score = np.mean(found == split.y_test)
+        predict, _, predictions = cost(
+            model.predict_proba, split.X_test, min_seconds=MIN_PREDICT_SECONDS
+        )
+        if isinstance(predictions, list):  # multilabel: one array for each label
+            predictions = np.stack([part[:, -1] > 0.5 for part in predictions], axis=1)
+            score = np.mean(predictions == split.y_test)
         else:
-            score = np.mean(model.classes_[found.argmax(axis=1)] == split.y_test)
+            score = np.mean(model.classes_[predictions.argmax(axis=1)] == split.y_test)
     else:
-        predict, _, found = cost(model.predict, split.X_test, least=0.05)
-        score = r2_score(split.y_test, found)
+        predict, _, predictions = cost(
+            model.predict, split.X_test, min_seconds=MIN_PREDICT_SECONDS
+        )
+        score = r2_score(split.y_test, predictions)
     return {
         "fit_s": fit,
         "predict_s": predict,
@@ -52,10 +68,11 @@ def fit_cost(model, split):
 
 
 def in_turns(sides, repeats):
-    """What functions of a seed measure, ours and perhaps the peer's, in turns.
+    """Call our function and, if there is one, the peer's in turns, with one seed for each round.
 
-    They return dicts of numbers, of which there are medians of ours; with a peer its own as
-    "peer_...", and as "..._ratio" the median of the ratios of its numbers to ours, pair by pair.
+    Both take a seed and return a dict of numbers. The result holds the medians of our numbers,
+    the medians of the peer as "peer_…", and "…_ratio": the median over rounds of the peer's
+    number divided by ours.
     """
     ours, *peers = side_by_side(dict(enumerate(sides)), repeats, "").values()
     row = {n: value for n, value in ours.items() if not n.endswith("_ratio")}
@@ -65,56 +82,58 @@ def in_turns(sides, repeats):
 
 
 def side_by_side(sides, repeats, compared="_s"):
-    """What several functions of a seed measure, by name, in turns: medians of each.
+    """Call several functions of a seed in turns, and return the medians of each by name.
 
-    Of numbers whose names end so, there are also the medians of their ratios to the first one's.
+    Numbers whose names end in `compared` also get "…_ratio", the median over rounds of their
+    ratio to the number of the first function.
     """
     rounds = [{name: side(seed) for name, side in sides.items()} for seed in range(repeats)]
-    first, rows = next(iter(sides)), {}
+    first = next(iter(sides))
+    rows = {}
     for name in sides:
         row = {}
         for key in (key for key, value in rounds[0][name].items() if value is not None):
-            row[key] = median(found[name][key] for found in rounds)
+            row[key] = median(results[name][key] for results in rounds)
             if key.endswith(compared):
-                pairs = ((found[name][key], found[first][key]) for found in rounds)
+                pairs = ((results[name][key], results[first][key]) for results in rounds)
                 row[f"{key}_ratio"] = median(a / b if b else math.inf for a, b in pairs)
         rows[name] = row
     return rows
 
 
 def in_new_process(function, *arguments):
-    """What a function returns in a process of its own, whose memory is that of the call."""
+    """Call a function in a new process, so that peak memory counts this call only."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(one_thread(function), *arguments).result()
 
 
 def one_thread(function):
-    """The same with one thread of linear algebra and OpenMP."""
+    """Wrap a function so that linear algebra and OpenMP use one thread."""
     return partial(_limited, function)
 
 
-def _limited(function, *arguments, **named):
+def _limited(function, *arguments, **keywords):
     with threadpool_limits(1):
-        return function(*arguments, **named)
+        return function(*arguments, **keywords)
 
 
 def with_aims(rows, index, aims):
-    """Rows with columns ..._ratio as text; a ratio's aim, if it has one, stands in brackets.
+    """Format the columns "…_ratio" as text, with the target ratio in brackets if there is one.
 
-    `aims` holds by the row's `index` the ratios aimed at by column.
+    `aims` maps the values of the `index` columns to the target ratios by column.
     """
     rows = rows.copy()
     for column in [c for c in rows if c.endswith("_ratio")]:
-        found = [aims.get(tuple(key), {}).get(column) for key in rows[index].to_numpy()]
+        row_aims = [aims.get(tuple(key), {}).get(column) for key in rows[index].to_numpy()]
         rows[column] = [
             "" if ratio != ratio else f"{ratio:.3g}" + (f" ({aim:g})" if aim else "")
-            for ratio, aim in zip(rows[column], found, strict=True)
+            for ratio, aim in zip(rows[column], row_aims, strict=True)
         ]
     return rows
 
 
 def status(field):
-    """Bytes of memory of this process; None where the system does not say."""
+    """Return a memory figure of this process in bytes; None where the system has none."""
     if sys.platform != "linux":
         return None
     text = Path("/proc/self/status").read_text()
@@ -122,12 +141,12 @@ def status(field):
 
 
 def peak_bytes():
-    """The most memory of this process, since `forget_peak` where the system allows that."""
+    """Return the peak memory of this process, on Linux since the last `forget_peak`."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return status("VmHWM") or peak * (1 if sys.platform == "darwin" else 1024)
 
 
 def forget_peak():
-    """Let the peak start anew from the memory in use."""
+    """Reset the peak to the memory in use (on Linux only)."""
     if sys.platform == "linux":
         Path("/proc/self/clear_refs").write_text("5")

@@ -1,4 +1,4 @@
-"""Methods that choose among variants of themselves on training rows."""
+"""Methods that tune themselves on the training rows."""
 
 import warnings
 from itertools import islice
@@ -16,52 +16,57 @@ from sklearn.preprocessing import StandardScaler
 
 from mddf import MDDFClassifier
 
-# Hidden layers that the mdDF paper examines.
+# Hidden layers of the perceptrons in the mdDF paper.
 ARCHITECTURES = ((1024, 512), (16, 8, 8), (70, 50), (50, 30), (30, 20))
 
 
 class ChosenMLP(ClassifierMixin, BaseEstimator):
-    """A perceptron whose architecture and number of epochs are chosen on held-out rows.
+    """A perceptron whose architecture and number of epochs are selected on held-out rows.
 
-    Each architecture is trained on four fifths of the rows; the best epoch of the best one has
-    the most accurate predictions of the others and, among equally accurate ones, those of the
-    smallest cross-entropy. Then it is trained on all rows. Rectified linear units, cross-entropy
-    and no dropout, as in the mdDF paper; Adam (rate 0.001) in place of Adadelta, which
-    scikit-learn does not have. An architecture is given up after a twentieth of `max_epochs`
-    without a better one. `architecture_` and `n_epochs_` are what was chosen.
+    Each architecture is trained on four fifths of the rows. The architecture and epoch with the
+    highest accuracy on the remaining rows are selected; the smaller cross-entropy breaks ties.
+    The network is then trained on all rows. As in the mdDF paper, it has rectified linear units,
+    cross-entropy and no dropout. Adam (rate 0.001) replaces Adadelta, which scikit-learn does not
+    have. Training of an architecture stops after max_epochs / 20 epochs without improvement.
+    `architecture_` and `n_epochs_` are the selected values.
     """
 
     def __init__(self, max_epochs=100, *, architectures=ARCHITECTURES, random_state=None):
-        self.max_epochs, self.architectures = max_epochs, architectures
+        self.max_epochs = max_epochs
+        self.architectures = architectures
         self.random_state = random_state
 
     def fit(self, X, y):
-        """Choose, and train what was chosen."""
+        """Select architecture and epochs, then train on all rows."""
         X = np.asarray(X, dtype=np.float32)
         self.classes_, labels = np.unique(y, return_inverse=True)
         random = np.random.RandomState(self.random_state)
         split_seed, last_seed, *seeds = random.randint(2**31, size=2 + len(self.architectures))
-        alone = np.bincount(labels)[labels] < 2  # the only row of a class is trained on
+        is_only_row = np.bincount(labels)[labels] < 2
+        # The only row of a class cannot be held out: the network must learn every class.
         train, held_out = train_test_split(
-            np.flatnonzero(~alone), test_size=0.2, stratify=labels[~alone], random_state=split_seed
+            np.flatnonzero(~is_only_row),
+            test_size=0.2,
+            stratify=labels[~is_only_row],
+            random_state=split_seed,
         )
-        train = np.concatenate([train, np.flatnonzero(alone)])
+        train = np.concatenate([train, np.flatnonzero(is_only_row)])
         with warnings.catch_warnings():
-            # MLPClassifier makes a warning of Ctrl-C, and its caller would go on.
+            # MLPClassifier turns Ctrl-C into a warning; the search would continue.
             warnings.filterwarnings("error", "Training interrupted by user")
             best = best_of_none = (-np.inf, -np.inf)
             for architecture, seed in zip(self.architectures, seeds, strict=True):
                 trained = self._epochs(architecture, seed, X[train], labels[train])
-                of_this, best_epoch = best_of_none, 0
+                best_of_architecture, best_epoch = best_of_none, 0
                 for epoch, network in enumerate(islice(trained, self.max_epochs), 1):
-                    found = network.predict_proba(X[held_out])
-                    accuracy = np.mean(found.argmax(axis=1) == labels[held_out])
-                    every = np.arange(len(self.classes_))
-                    score = accuracy, -log_loss(labels[held_out], found, labels=every)
+                    probabilities = network.predict_proba(X[held_out])
+                    accuracy = np.mean(probabilities.argmax(axis=1) == labels[held_out])
+                    all_labels = np.arange(len(self.classes_))
+                    score = accuracy, -log_loss(labels[held_out], probabilities, labels=all_labels)
                     if score > best:
                         self.architecture_, self.n_epochs_ = architecture, epoch
-                    if score > of_this:
-                        of_this, best_epoch = score, epoch
+                    if score > best_of_architecture:
+                        best_of_architecture, best_epoch = score, epoch
                     elif epoch - best_epoch >= max(2, self.max_epochs // 20):
                         break
                     best = max(best, score)
@@ -70,8 +75,8 @@ class ChosenMLP(ClassifierMixin, BaseEstimator):
         return self
 
     def _epochs(self, architecture, seed, X, labels):
-        """The network after each epoch."""
-        # Several steps for each epoch of a small set.
+        """Yield the network after each epoch."""
+        # At least about five steps for each epoch, also on a small set.
         batch_size = int(np.clip(len(X) // 5, min(16, len(X)), 200))
         network = MLPClassifier(architecture, batch_size=batch_size, random_state=seed)
         while True:
@@ -79,19 +84,19 @@ class ChosenMLP(ClassifierMixin, BaseEstimator):
             yield network
 
     def predict_proba(self, X):
-        """Probabilities in the order of `classes_`."""
+        """Return the probabilities in the order of `classes_`."""
         return self.network_.predict_proba(np.asarray(X, dtype=np.float32))
 
     def predict(self, X):
-        """Labels."""
+        """Return the predicted labels."""
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
 
 class ChosenDepth(MDDFClassifier):
-    """The mdDF with that of the paper's depth steps c, or none, that is best out-of-fold."""
+    """mdDF with the depth step c of the paper (or none) of the best out-of-fold accuracy."""
 
     def fit(self, X, y):
-        """Grow a cascade for each depth step on the training rows, and keep the one to use."""
+        """Grow a cascade for each depth step, and keep the best one."""
         cascade = MDDFClassifier(**self.get_params(deep=False))
         grown = (clone(cascade).set_params(depth_step=c).fit(X, y) for c in (2, 4, 8, 16, None))
         self.cascade_ = max(grown, key=lambda c: c.history_["accuracy"][c.n_layers_ - 1])
@@ -99,19 +104,19 @@ class ChosenDepth(MDDFClassifier):
         return self
 
     def predict(self, X):
-        """Labels."""
+        """Return the predicted labels."""
         return self.cascade_.predict(X)
 
     def predict_proba(self, X):
-        """Probabilities."""
+        """Return the probabilities in the order of `classes_`."""
         return self.cascade_.predict_proba(X)
 
 
 class Search(GridSearchCV):
-    """A search that does not warn of slow convergence and of classes with few rows."""
+    """A grid search without warnings about slow convergence and classes with few rows."""
 
     def fit(self, X, y):
-        """Search."""
+        """Run the search."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             warnings.filterwarnings("ignore", "The least populated class", UserWarning)
@@ -119,13 +124,13 @@ class Search(GridSearchCV):
 
 
 def linear(random_state=None):
-    """A logistic regression of scaled columns whose C is chosen by 5 folds."""
+    """Logistic regression on scaled columns; 5 folds select C."""
     grid = {"model__C": [0.001, 0.01, 0.1, 1.0, 10.0]}
     return _search(LogisticRegression(max_iter=2000), grid, random_state)
 
 
 def knn(random_state=None):
-    """Nearest neighbours of scaled columns; their number and weights are chosen by 5 folds."""
+    """Nearest neighbours on scaled columns; 5 folds select their number and weights."""
     grid = {"n_neighbors": [1, 3, 5, 9, 15, 25], "weights": ["uniform", "distance"]}
     grid = {f"model__{name}": values for name, values in grid.items()}
     return _search(KNeighborsClassifier(), grid, random_state)

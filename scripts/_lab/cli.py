@@ -1,4 +1,4 @@
-"""Command lines: options that mean the same everywhere, checked before anything runs."""
+"""Command lines: options with the same meaning in all scripts, checked before a run."""
 
 import argparse
 import ast
@@ -30,9 +30,12 @@ HELP = {
     "bayes": "add Bayesian comparisons of each pair of methods",
     "cases": "data and learners to measure",
     "columns": "number of columns of the table",
+    "combinations": "combinations of the layers",
+    "conditions": "conditions of the training rows",
     "cv": "number of folds of the cross-validation",
     "data_home": "folder with the files of the data sets",
     "datasets": "names of data sets of mddf.datasets",
+    "designs": "training rows of a study",
     "drop": "columns to leave out",
     "encoding": "how categories become numbers, and many classes two",
     "engines": "engines that run the workers",
@@ -50,6 +53,7 @@ HELP = {
     "max_train": "largest number of training rows",
     "max_windows": "largest number of windows to scan",
     "measures": "measurements to make",
+    "method": "cascade whose layers are drawn",
     "methods": "names of methods",
     "metric": "names of metrics",
     "models": "models to measure",
@@ -67,6 +71,7 @@ HELP = {
     "predicted": "number of rows to predict",
     "raw": "also write the original features",
     "repeats": "number of repeats of each measurement",
+    "reweightings": "reweightings of the samples between layers",
     "rope": "differences of scores up to this size count as equal in Bayesian comparisons",
     "rounds": "number of boosting rounds",
     "rows": "largest number of rows",
@@ -80,6 +85,7 @@ HELP = {
     "smaller_is_better": "smaller values of --metric are better",
     "splits": "number of random splits of data sets without a standard split",
     "stride": "distance between neighbouring windows",
+    "studies": "number of studies",
     "suite": "group of data sets",
     "tables": "tables to reproduce or to measure",
     "target_margin": "margin that the loss of mdDF aims at",
@@ -100,29 +106,29 @@ HELP = {
 
 
 def fill(text):
-    """Lines of 80 columns for the screen."""
+    """Wrap a text to 79 columns."""
     return textwrap.fill(text, 79, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def refuse(must, got):
-    """What argparse tells the user in one line."""
+    """Return the error that argparse prints in one line."""
     return argparse.ArgumentTypeError(f"{must}, got {got!r}")
 
 
 def count(text):
-    """A whole number above zero."""
+    """Read a whole number of at least 1."""
     if not re.fullmatch(r"0*[1-9]\d*", text):
         raise refuse("must be a whole number of at least 1", text)
     return int(text)
 
 
 def number(must, fits):
-    """A number that fits."""
+    """Return a reader of numbers that accepts those for which `fits` is true."""
 
     def check(text):
         try:
-            if fits(found := float(text)):
-                return found
+            if fits(parsed := float(text)):
+                return parsed
         except ValueError:
             pass
         raise refuse(must, text)
@@ -130,12 +136,12 @@ def number(must, fits):
     return check
 
 
-share = number("must lie in (0, 1]", lambda found: 0 < found <= 1)
-at_least_0 = number("must be a number of at least 0", lambda found: 0 <= found < math.inf)
+share = number("must lie in (0, 1]", lambda x: 0 < x <= 1)
+at_least_0 = number("must be a number of at least 0", lambda x: 0 <= x < math.inf)
 
 
 def threads(text):
-    """A number of threads as joblib understands it, -1 for all cores."""
+    """Read a number of threads as joblib does: -1 means all cores."""
     try:
         return effective_n_jobs(int(text))
     except ValueError:
@@ -143,7 +149,7 @@ def threads(text):
 
 
 def dataset(text):
-    """The name of a set; says which one may be meant."""
+    """Read the name of a data set; the error suggests similar names."""
     try:
         resolve(text, {})
     except ValueError as error:
@@ -152,7 +158,7 @@ def dataset(text):
 
 
 def among(names):
-    """One of some names."""
+    """Return a reader that accepts the names only."""
 
     def check(text):
         if text not in names:
@@ -163,16 +169,16 @@ def among(names):
 
 
 def folder(text):
-    """A folder that is there or can be made."""
+    """Read the path of a folder that exists or can be created."""
     path = Path(text)
-    there = next(part for part in (path, *path.parents, Path()) if part.exists())
-    if not there.is_dir():
-        raise argparse.ArgumentTypeError(f"must be a folder, but {there} is a file")
+    existing = next(part for part in (path, *path.parents, Path()) if part.exists())
+    if not existing.is_dir():
+        raise argparse.ArgumentTypeError(f"must be a folder, but {existing} is a file")
     return path
 
 
 def value(text):
-    """A number, a list, True, None and the like; other text is itself."""
+    """Read a Python literal, such as a number or None; any other text stays text."""
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
@@ -180,82 +186,101 @@ def value(text):
 
 
 def words(text, check=str):
-    """Words between commas."""
+    """Split a text at commas, and check each word."""
     return [check(word.strip()) for word in text.split(",") if word.strip()]
 
 
 def setting(text):
-    """Such as mddf.strength=0.7: method, parameter and value."""
-    found = re.fullmatch(r"([^.=]+)\.(\w+)=(.*)", text)
-    if found is None:
+    """Read a setting such as mddf.strength=0.7: method, parameter and value."""
+    match = re.fullmatch(r"([^.=]+)\.(\w+)=(.*)", text)
+    if match is None:
         raise refuse("must be method.parameter=value", text)
-    return found[1], found[2], value(found[3])
+    return match[1], match[2], value(match[3])
 
 
 class Own(argparse.Action):
-    """`--method name=module:Class key=value ...`, as a tuple (name, path, arguments)."""
+    """Read `--method name=module:Class key=value …` as a tuple (name, path, arguments)."""
 
     def __call__(self, parser, namespace, values, option_string=None):
-        found = re.fullmatch(r"([\w-]+)=([\w.]+):(\w+)", values[0])
+        match = re.fullmatch(r"([\w-]+)=([\w.]+):(\w+)", values[0])
         pairs = [text.partition("=") for text in values[1:]]
-        if found is None or not all(key.isidentifier() and sign for key, sign, _ in pairs):
+        if match is None or not all(key.isidentifier() and sign for key, sign, _ in pairs):
             parser.error(
                 f"argument {option_string}: must be name=module:Class, then key=value arguments, "
                 f"got {' '.join(values)!r}"
             )
-        name, module, of = found.groups()
-        sys.path += {os.getcwd()} - {*sys.path}  # where the user's modules may be
+        name, module, class_name = match.groups()
+        sys.path += {os.getcwd()} - {*sys.path}  # the user's modules may be in this folder
         try:
-            made = pkgutil.resolve_name(f"{module}:{of}")
-        except Exception as error:  # whatever a module does
+            estimator_class = pkgutil.resolve_name(f"{module}:{class_name}")
+        except Exception as error:  # importing a module can raise any error
             parser.error(f"argument {option_string}: {name} cannot be had: {in_a_line(error)}")
-        if not hasattr(made, "fit"):
-            parser.error(f"argument {option_string}: {module}:{of} must be a class with fit")
-        own = (name, f"{module}:{of}", {key: value(text) for key, _, text in pairs})
+        if not hasattr(estimator_class, "fit"):
+            parser.error(
+                f"argument {option_string}: {module}:{class_name} must be a class with fit"
+            )
+        own = (name, f"{module}:{class_name}", {key: value(text) for key, _, text in pairs})
         setattr(namespace, self.dest, [*(getattr(namespace, self.dest) or []), own])
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser with the options of a command: those that all have, and its own by their defaults.
+    """A parser with the common options of all scripts, and options made from their defaults.
 
-    `doc` is the script's docstring, and `study` the folder below "results", if --out is not given.
-    Of the defaults a list takes several values, a dict or tuple several of its names, None and
-    whole numbers a count; `quick` has those with --quick. `checks` says what values must be where
-    the default does not tell: a sequence of names, or a function of text. `known` has names by
-    option that --help lists, to which the user can add others.
+    Parameters
+    ----------
+    doc : str
+        Docstring of the script.
+    study : str
+        Folder below "results" for the results, unless --out names another one.
+    quick : dict, optional
+        Defaults with --quick.
+    checks : dict, optional
+        Allowed values by option: a sequence of names, or a function that reads text. Needed where
+        the type of the default does not tell.
+    known : dict, optional
+        Names by option that --help lists, and to which --method adds the user's own.
+    **defaults
+        Options with their defaults. A list takes several values, a dict or tuple several of its
+        names; None and whole numbers take a count. `HELP` has a text for each.
     """
 
     def __init__(self, doc, study, *, quick=None, checks=None, known=None, **defaults):
         raw = argparse.RawDescriptionHelpFormatter
         super().__init__(description=for_screen(doc), formatter_class=raw)
-        self.study, self.defaults, self.quick, self.several = study, defaults, quick or {}, set()
+        self.study = study
+        self.defaults = defaults
+        self.quick = quick or {}
+        self.several = set()  # options with several values
         for name, default in defaults.items():
             self._add(name, default, (checks or {}).get(name), (known or {}).get(name))
-        shown = "; ".join(f"{name} {_shown(default)}" for name, default in self.quick.items())
+        quick_values = "; ".join(
+            f"{name} {_shown(default)}" for name, default in self.quick.items()
+        )
         self.add_argument(
             "--quick",
             action="store_true",
-            help=f"run a small version{f' ({shown})' if shown else ''}",
+            help=f"run a small version{f' ({quick_values})' if quick_values else ''}",
         )
         self.add_argument(
             "--out", type=folder, help=f"folder for the results (default: results/{study})"
         )
 
     def _add(self, name, default, check, known=None):
-        option, text = f"--{name.replace('_', '-')}", HELP.get(name, name.replace("_", " "))
+        option = f"--{name.replace('_', '-')}"
+        text = HELP[name]
         if isinstance(default, dict | tuple):
             default = self.defaults[name] = list(default)
             check = check or among(default)
         if known is not None:
-            text += f": {', '.join(known)}, and those of --method"
+            text += f": {', '.join(known)}, and the names of --method"
         if default not in (None, [], False, ""):
             text += f" (default: {_shown(default)})"
         check = check or (FORMATS if name == "format" else None)
         if isinstance(check, tuple | list):
             text, check = f"{text}; among {', '.join(check)}", among(check)
-        of_name = {"n_jobs": threads, "data_home": str, "seed": int,
-                   "datasets": lambda v: v if v in default else dataset(v)}  # fmt: skip
-        check = check or of_name.get(name)
+        check_by_name = {"n_jobs": threads, "data_home": str, "seed": int,
+                         "datasets": lambda v: v if v in default else dataset(v)}  # fmt: skip
+        check = check or check_by_name.get(name)
         if default is False:
             self.add_argument(option, action="store_true", help=text)
         elif isinstance(default, list):
@@ -272,7 +297,7 @@ class Parser(argparse.ArgumentParser):
             self.add_argument(option, type=check, help=text)
 
     def add_own(self, settings=True):
-        """Options for the user's own table, methods and parameters."""
+        """Add options for the user's own table, methods and parameters."""
         own = self.add_argument_group("own data and methods")
         own.add_argument(
             "--csv", type=Path, metavar="TABLE",
@@ -294,17 +319,17 @@ class Parser(argparse.ArgumentParser):
         )  # fmt: skip
 
     def read(self, argv=None):
-        """The options, with the defaults of a full or a quick run."""
+        """Parse the options, and fill in the defaults of a full or a quick run."""
         options = self.parse_args(argv)
         for name, default in (self.defaults | (self.quick if options.quick else {})).items():
-            given = getattr(options, name)
-            if given is None and name == "n_jobs":
-                alone = getattr(options, "backend", None) is None
-                options.n_jobs = threads("-1") if alone else 1
-            elif given is None:
+            parsed = getattr(options, name)
+            if parsed is None and name == "n_jobs":
+                is_local = getattr(options, "backend", None) is None
+                options.n_jobs = threads("-1") if is_local else 1
+            elif parsed is None:
                 setattr(options, name, default)
-            elif name in self.several:  # "A B" or "A,B", each once
-                setattr(options, name, list(dict.fromkeys(v for group in given for v in group)))
+            elif name in self.several:  # "A B" or "A,B", without repetitions
+                setattr(options, name, list(dict.fromkeys(v for group in parsed for v in group)))
         if getattr(options, "scheduler", None) and options.backend not in ("dask", "ray"):
             self.error("--scheduler needs --backend dask or --backend ray")
         options.study, options.asked_out = self.study, options.out
@@ -313,7 +338,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def for_screen(doc):
-    """A docstring in 80 columns; what long commands do stands below them."""
+    """Wrap a docstring to 79 columns; comments of long commands move below the command."""
     doc = re.sub(r"^( (?=.{79}).*?\S)  +", r"\1\n        ", doc, flags=re.MULTILINE)
     doc = re.sub(r"^( (?=.{79}).{,75}) ", r"\1 \\\n        ", doc, flags=re.MULTILINE)
     parts = doc.split("\n\n")
@@ -321,7 +346,7 @@ def for_screen(doc):
 
 
 def study(doc, name, *, checks=None, **options):
-    """A parser of what computes: with --n-jobs and --data-home."""
+    """Return the parser of a study: it also has --n-jobs and --data-home."""
     return Parser(
         doc, name, n_jobs=None, data_home=None,
         checks={"backend": BACKENDS, "scheduler": str, **(checks or {})}, **options,

@@ -1,4 +1,4 @@
-"""Conditions of a study: all rows, flipped labels, few rows, and images seen through windows."""
+"""Conditions of a study: all rows, flipped labels, few rows, and scanned images."""
 
 from itertools import product
 
@@ -10,24 +10,26 @@ from mddf._ensemble.margin_loss import class_margins
 
 from . import data
 
-# Chosen by hand before there were results: small and large, two and many classes, numbers and
-# categories. MNIST, the bank and the insurance claims are left out for their time.
+# Selected by hand before the first results: small and large sets, two and many classes, numeric
+# and categorical columns. MNIST, bank and carclaims are left out because they take too long.
 DATASETS = [
     "adult", "australian", "balance", "breast-ljubljana", "breastcancer", "bupa", "car", "cmc",
     "credit", "german", "glass", "heart", "ionosphere", "letter", "optdigits", "pima", "satimage",
     "tictactoe", "vote", "wine", "yeast",
 ]  # fmt: skip
 CONDITIONS = ("clean", "flipped", "small", "scanned")
+# Share of the training labels that the condition "flipped" replaces; not tuned.
 FLIPPED_SHARE = 0.2
+# Training rows of the condition "small"; not tuned.
 SMALL_ROWS = 100
-# Sides of the images of sets that can be scanned.
+# Height and width of the images of the sets that can be scanned.
 IMAGES = {"digits": (8, 8), "optdigits": (8, 8), "mnist": (28, 28)}
-# Trees of each forest of a scanner.
+# Trees of each forest of a scanner; not tuned.
 SCANNER_TREES = 30
 
 
 def flip_labels(y, share, seed):
-    """Replace a share of the labels by another class, drawn at random."""
+    """Replace a share of the labels by a random other class."""
     random = np.random.default_rng(seed)
     classes = np.unique(y)
     codes = np.searchsorted(classes, y)
@@ -37,9 +39,9 @@ def flip_labels(y, share, seed):
 
 
 def split_under(source, condition, seed, max_rows):
-    """Training and test rows of a set under a condition, as a `data.Split`.
+    """Return the `data.Split` of a set under a condition.
 
-    Test rows have their true labels. Test rows of classes without a training row are left out.
+    Test rows keep their true labels. Test rows of classes without a training row are left out.
     """
     rows = SMALL_ROWS if condition == "small" else max_rows
     split = data.split(source, seed, rows)
@@ -56,12 +58,12 @@ def split_under(source, condition, seed, max_rows):
 
 
 def all_cells(sets, conditions, **parts):
-    """Keys of all combinations; images are scanned, and other sets are not."""
+    """Return the keys of all combinations; only image sets have the condition "scanned"."""
     parts = {"set": sets, "condition": conditions, **parts}
     keys = [dict(zip(parts, values, strict=True)) for values in product(*parts.values())]
     return [key for key in keys if key["condition"] != "scanned" or key["set"] in IMAGES]
 
 
 def margins_of(probabilities, labels, classes):
-    """Probability of the own class minus the largest one of another class."""
+    """Return the probability of the true class minus the largest one of the other classes."""
     return class_margins(probabilities, np.searchsorted(classes, labels))

@@ -1,4 +1,4 @@
-"""Methods on sets: what run_uci.py and run_league.py have in common."""
+"""Comparisons of methods on sets, shared by run_uci.py and run_league.py."""
 
 from dataclasses import replace
 from functools import lru_cache
@@ -9,40 +9,59 @@ from mddf.datasets import DataFileNotFoundError
 from . import cli, counted, data, models, scores, stats, tables
 
 
-def cell(options, set, seed, method, fraction=None, features="raw"):
-    """Fit, predict and score; a search too, with --tuned."""
-    method, most = options.methods[method], getattr(options, "max_train", None)
-    split = data.split(options.sources[set], seed, most, fraction)
-    if features != "raw":
-        common = (options.n_estimators, options.n_layers, options.n_jobs)
-        split = with_layers(options.sources[set], seed, most, fraction, common)[features == "both"]
-    common = {"budget": options.budget, "n_jobs": options.n_jobs, "n_rows": len(split.y)}
-    model = models.build(method, seed, task=options.task, **common)
+def cell(options, *, set, seed, method, fraction=None, features="raw"):
+    """Fit, predict and score one method on one split; with --tuned after a random search."""
+    method = options.methods[method]
+    source = options.sources[set]
+    max_train = getattr(options, "max_train", None)
+    if features == "raw":
+        split = data.split(source, seed, max_train, fraction)
+    else:
+        layers, both = with_layers(
+            source, seed, max_train=max_train, share=fraction,
+            n_estimators=options.n_estimators, n_layers=options.n_layers, n_jobs=options.n_jobs,
+        )  # fmt: skip
+        split = both if features == "both" else layers
+    model = models.build(
+        method, seed, task=options.task, budget=options.budget, n_jobs=options.n_jobs,
+        n_rows=len(split.y),
+    )  # fmt: skip
     if options.tuned and method.space:
-        by = options.metric[0]
-        model = models.tuned(model, method, seed, by, split.y, options.n_iter, options.task)
+        model = models.tuned(
+            model, method, seed, options.metric[0], split.y, n_iter=options.n_iter,
+            task=options.task,
+        )  # fmt: skip
     try:
-        found, model = scores.evaluate(model, split, options.task, options.n_jobs)
-    except DataFileNotFoundError as error:  # a file of the method's, and not of the set
+        result, model = scores.evaluate(model, split, options.task, options.n_jobs)
+    except DataFileNotFoundError as error:
+        # The method misses a file, not the set: the cell fails, and the set is not left out.
         raise RuntimeError(str(error)) from error
-    return {**found, "layers": getattr(model, "n_layers_", None), "details": models.details(model)}
+    return {
+        **result,
+        "layers": getattr(model, "n_layers_", None),
+        "details": models.details(model),
+    }
 
 
 @lru_cache(maxsize=1)
-def with_layers(source, seed, max_train, share, budget):
-    """The split with a cascade's features, out-of-fold for training rows; and with both kinds."""
-    split, sizes = data.split(source, seed, max_train, share), models.Budget(*budget[:2])
-    model = models.build(models.METHODS["mddf"], seed, budget=sizes, n_jobs=budget[2])
+def with_layers(source, seed, *, max_train, share, n_estimators, n_layers, n_jobs):
+    """Return the split with the features of a cascade, and with these and the table.
+
+    The features of training rows are out-of-fold.
+    """
+    split = data.split(source, seed, max_train, share)
+    budget = models.Budget(n_estimators, n_layers)
+    model = models.build(models.METHODS["mddf"], seed, budget=budget, n_jobs=n_jobs)
     model.set_params(transform_layers="all")
     numbers = data.to_numbers().fit(split.X)
     layers = model.fit_transform(split.X, split.y), model.transform(split.X_test)
-    both = [np.hstack([numbers.transform(X), found])
-            for X, found in zip((split.X, split.X_test), layers, strict=True)]  # fmt: skip
+    both = [np.hstack([numbers.transform(X), features])
+            for X, features in zip((split.X, split.X_test), layers, strict=True)]  # fmt: skip
     return [replace(split, X=X, X_test=X_test) for X, X_test in (layers, both)]
 
 
 def settings(options):
-    """What results of a method, and of a set, must have in common."""
+    """Return the settings that all results of a method and of a set must share."""
     search = {"n_iter": options.n_iter, "by": options.metric[0]} if options.tuned else {}
     league = {"task": options.task, "max_train": getattr(options, "max_train", None)}
     return {
@@ -55,49 +74,58 @@ def settings(options):
 
 
 def own_settings(options):
-    """What results of the user's own methods and tables must have in common."""
+    """Return the settings that all results of the user's methods and tables must share."""
     methods = {name: {"class": method.path("classification"), **method.fixed}
                for name, method in options.own_methods.items()}  # fmt: skip
     sets = {name: source.settings() for name, source in options.sources.items() if source.csv}
-    return {part: found for part, found in (("method", methods), ("set", sets)) if found}
+    return {part: values for part, values in (("method", methods), ("set", sets)) if values}
 
 
 def announce(options, rules):
-    """Say what will be compared, and by which rules."""
+    """Print the sets, the methods and the rules of the comparison."""
     print(cli.fill(f"{counted(len(options.sources), 'set')}: {' '.join(options.sources)}"))
     print(cli.fill(f"methods: {', '.join(map(models.title_of, options.methods))}"))
     print(*rules, sep="\n")
 
 
 def report(frame, options, published=None):
-    """A table for each metric, and of costs."""
+    """Return a table of scores for each metric, and a table of costs."""
     order = [name for m in models.METHODS for name in (m, f"{m}-tuned")]
     frame = tables.labelled(tables.in_order(frame, "method", order))
     metrics = [name for name in options.metric if name in frame]
     for name in options.metric:
         needs = scores.METRICS[name].task == "classification" and scores.METRICS[name].extra
-        there = frame.dropna(subset=name)["method"] if name in frame else []
-        if needs and (without := sorted({*frame["method"]} - {*there})):
+        methods_with_metric = frame.dropna(subset=name)["method"] if name in frame else []
+        if needs and (without := sorted({*frame["method"]} - {*methods_with_metric})):
             title = scores.METRICS[name].title
             print(cli.fill(f"no {title} of {', '.join(without)}: that needs predict_proba"))
-    found = [tables.score_table(m, frame, m, published=(published or {}).get(m)) for m in metrics]
-    return [*found, tables.costs(frame)]
+    score_tables = [
+        tables.score_table(m, frame, m, published=(published or {}).get(m)) for m in metrics
+    ]
+    return [*score_tables, tables.costs(frame)]
 
 
 def ranking(frame, metrics):
-    """A table of mean ranks over the sets that all methods have, if they are several."""
-    found, differences = {}, {}
+    """Return a table of mean ranks over the sets with results of all methods.
+
+    The list is empty if there is only one method, or no such set.
+    """
+    rank_columns, differences = {}, {}
     for name in metrics:
         values = stats.by_set(frame, name) if name in frame else []
         if len(values) and values.shape[1] > 1:
             title = f"{scores.METRICS[name].title} ({counted(len(values), 'set')})"
-            found[title] = stats.ranks(values, scores.greater(name)).mean()
+            rank_columns[title] = stats.ranks(values, scores.greater(name)).mean()
             differences[title] = stats.critical_difference(*values.shape)
-    if not found:
+    if not rank_columns:
         return []
-    ranks = tables.pd.DataFrame(found)
+    ranks = tables.pd.DataFrame(rank_columns)
     ranks = ranks.sort_values(next(iter(ranks)), kind="stable")
     numbers = ranks.rename_axis("method").reset_index()
-    shown = tables.pd.concat([ranks, tables.pd.DataFrame(differences, ["critical difference"])])
-    shown = shown.rename(index=models.title_of).rename_axis("method").map("{:.2f}".format)
-    return [tables.Table("ranks", "mean ranks; Nemenyi at .05", shown, numbers)]
+    rank_table = tables.pd.concat(
+        [ranks, tables.pd.DataFrame(differences, ["critical difference"])]
+    )
+    rank_table = (
+        rank_table.rename(index=models.title_of).rename_axis("method").map("{:.2f}".format)
+    )
+    return [tables.Table("ranks", "mean ranks; Nemenyi at .05", rank_table, numbers)]

@@ -1,4 +1,4 @@
-"""Sets by name or from a CSV file, their splits, and encodings."""
+"""Data sets by name or from a CSV file, their splits, and encodings."""
 
 import hashlib
 from contextlib import suppress
@@ -26,10 +26,12 @@ from . import cli
 
 BUNDLED = ("digits", "wine", "breast_cancer", "iris")
 PAPER = ("adult", "yeast", "letter", "protein", "har", "sensit", "satimage", "mnist")
-TEST_ROWS = {"yeast": 446}  # as in the mdDF paper; others: 30 % of each class
-# Options that leave out what gives the target away, or numbers the rows.
+# Test rows as in the mdDF paper; other sets use 30 % of each class.
+TEST_ROWS = {"yeast": 446}
+# Options that leave out columns that reveal the target or number the rows.
 REALISTIC = {"bank": (("drop_duration", True),), "cylinder": (("drop_ids", True),)}
-# Rows that other sets have too: named, they can be had; a league of all sets leaves them out.
+# Sets whose rows are also in other sets: they can be named, but a league of all sets leaves them
+# out.
 PARTS = {"letter-ab", "digits", "wine-uci"} | {
     f"{name}-{pair}" for name in ("digits", "optdigits", "mnist") for pair in ("17", "49")
 }
@@ -37,7 +39,7 @@ PARTS = {"letter-ab", "digits", "wine-uci"} | {
 
 @dataclass(frozen=True)
 class Source:
-    """A set of `mddf.datasets` with options, or the column `target` of a CSV file."""
+    """A set of `mddf.datasets` with options, or a CSV file with its target column."""
 
     name: str
     data_home: str | None = None
@@ -49,50 +51,59 @@ class Source:
     form: Format = PLAIN
 
     def settings(self):
-        """What results of this set must have in common."""
+        """Return the settings that all results of this set must share."""
         if self.csv is None:
             return {"options": dict(self.options), "drop": list(self.drop)}
         content = hashlib.sha256(self.csv.read_bytes()).hexdigest()
-        found = {"csv": content, "target": self.target, "drop": list(self.drop)}
-        return found if self.form == PLAIN else {**found, "form": asdict(self.form)}
+        table_settings = {"csv": content, "target": self.target, "drop": list(self.drop)}
+        return (
+            table_settings if self.form == PLAIN else {**table_settings, "form": asdict(self.form)}
+        )
 
 
 def sources(options, names, task="classification", realistic=False) -> dict[str, Source]:
-    """Sets by name, or the table of --csv; if realistic, without columns known too late."""
-    asked = getattr(options, "drop", ())
+    """Return sets by name, or the table of --csv.
+
+    `realistic` leaves out columns that are not known at the time of a prediction.
+    """
+    drop_words = getattr(options, "drop", ())
     if getattr(options, "csv", None) is not None:
         form = format_from(options)
-        drop = dropped(asked, read(options.csv, form, ()).names if asked else ())
-        # Tables that cannot be used fail here.
+        drop = dropped(drop_words, read(options.csv, form, ()).names if drop_words else ())
+        # A table that cannot be used fails now, and not in a cell.
         read_training(options.csv, options.target, drop, task=task, form=form, warn=True)
-        # Not the name of another set, which has other rows, published scores and a split.
+        # The table must not share its name with a set of `mddf.datasets`, which has published
+        # scores and a split of its own.
         name = options.csv.name if options.csv.stem in datasets.names() else options.csv.stem
         return {name: Source(name, None, options.csv, options.target, drop, task, form=form)}
     for name in names:
-        if (of := resolve(name, {})[0].task) != task:
-            raise SystemExit(f"--datasets: {name} is for {of}, and not for {task}")
+        if (set_task := resolve(name, {})[0].task) != task:
+            raise SystemExit(f"--datasets: {name} is for {set_task}, and not for {task}")
     extra = REALISTIC if realistic else {}
-    found = {n: Source(n, options.data_home, options=extra.get(n, ())) for n in names}
-    if not asked:
-        return found
-    there = []
-    for source in found.values():
-        with suppress(Exception):  # its cells will tell
-            there.extend(getattr(load(replace(source, options=())).X, "columns", ()))
-    drop = dropped(asked, there)
-    check_names(f"--drop must be a column of {', '.join(names)}:", drop, there)
-    return {name: replace(source, drop=drop) for name, source in found.items()}
+    by_name = {n: Source(n, options.data_home, options=extra.get(n, ())) for n in names}
+    if not drop_words:
+        return by_name
+    column_names = []
+    for source in by_name.values():
+        with suppress(Exception):  # the cells of this set will report the error
+            column_names.extend(getattr(load(replace(source, options=())).X, "columns", ()))
+    drop = dropped(drop_words, column_names)
+    check_names(f"--drop must be a column of {', '.join(names)}:", drop, column_names)
+    return {name: replace(source, drop=drop) for name, source in by_name.items()}
 
 
-def dropped(asked, there):
-    """Columns of --drop: whole words that are columns, else words between commas."""
-    found = ([text] if text in there else cli.words(text) for text in asked)
-    return tuple(name for names in found for name in names)
+def dropped(drop_words, column_names):
+    """Return the columns of --drop.
+
+    A text that names a column is this column; other texts are split at commas.
+    """
+    name_groups = ([text] if text in column_names else cli.words(text) for text in drop_words)
+    return tuple(name for names in name_groups for name in names)
 
 
 @dataclass(frozen=True)
 class Split:
-    """A training and a test part, and which rows of the set they are."""
+    """Training and test part of a set, and their row numbers in the set."""
 
     X: object
     y: np.ndarray
@@ -103,9 +114,9 @@ class Split:
 
 
 def load(source, download=True):
-    """X, y, the number of training rows if the set has a standard split, and the task.
+    """Return X, y, the task, and the number of training rows of the standard split (or None).
 
-    The last sets are kept; raises whatever `mddf.datasets.load` does.
+    The last two sets stay in memory. Raises the errors of `mddf.datasets.load`.
     """
     return _load(source, download, find_home(source.data_home))
 
@@ -121,54 +132,59 @@ def _load(source, download, home):
         )
     try:
         options = {"data_home": home, "download": download, **dict(source.options)}
-        found = datasets.load(source.name, **options)
-    except ImportError as error:  # of what reads or downloads the file
+        dataset = datasets.load(source.name, **options)
+    except ImportError as error:  # a package that reads or downloads the file is missing
         raise datasets.DataFileNotFoundError(str(error)) from error
-    X = found.X
+    X = dataset.X
     if hasattr(X, "columns"):
         X = X.drop(columns=list(source.drop), errors="ignore")
-    return SimpleNamespace(X=X, y=np.asarray(found.y), n_train=found.n_train, task=found.task)
+    return SimpleNamespace(
+        X=X, y=np.asarray(dataset.y), n_train=dataset.n_train, task=dataset.task
+    )
 
 
-def take(found, train, test) -> Split:
-    """The split of a set by row numbers."""
-    X, X_test = (_safe_indexing(found.X, rows) for rows in (train, test))
-    return Split(X, found.y[train], X_test, found.y[test], train, test)
+def take(dataset, train, test) -> Split:
+    """Return the split of a set by row numbers."""
+    X, X_test = (_safe_indexing(dataset.X, rows) for rows in (train, test))
+    return Split(X, dataset.y[train], X_test, dataset.y[test], train, test)
 
 
 def split(source, seed, max_train=None, share=None, validate=False) -> Split:
-    """The standard split where there is one, else a random one by the seed.
+    """Return the standard split of a set, or a random one by the seed if there is none.
 
-    Of its training rows there are at most `max_train`, in shares of the classes, or a `share` of
-    each class, of which a larger one holds the smaller ones. To validate, the test rows are a
-    quarter of the training rows instead, and no test row is looked at.
+    `max_train` limits the training rows and keeps the shares of the classes. `share` keeps this
+    share of each class; the rows of a smaller share are a subset of the rows of a larger one.
+    With `validate`, a quarter of the training rows serves as test rows, and the test rows are
+    not used.
     """
-    found = load(source)
-    rows = np.arange(len(found.y))
+    dataset = load(source)
+    rows = np.arange(len(dataset.y))
     fixed = TEST_ROWS.get(source.name) if source.csv is None else None
     if validate:
-        rows = rows[: found.n_train]
-        few = strata_of(found.y[rows], least=5) is None
-        by = (lambda rows: None) if few else found.y.__getitem__
-        train, test = train_test_split(rows, test_size=0.25, stratify=by(rows), random_state=seed)
+        rows = rows[: dataset.n_train]
+        few = strata_of(dataset.y[rows], least=5) is None
+        strata_for = (lambda rows: None) if few else dataset.y.__getitem__
+        train, test = train_test_split(
+            rows, test_size=0.25, stratify=strata_for(rows), random_state=seed
+        )
         if max_train is not None and max_train < len(train):
             train, _ = train_test_split(
-                train, train_size=max_train, stratify=by(train), random_state=seed
+                train, train_size=max_train, stratify=strata_for(train), random_state=seed
             )
-    elif found.n_train is not None:
-        train, test = rows[: found.n_train], rows[found.n_train :]
+    elif dataset.n_train is not None:
+        train, test = rows[: dataset.n_train], rows[dataset.n_train :]
     else:
-        strata = None if fixed else strata_of(found.y, found.task)
+        strata = None if fixed else strata_of(dataset.y, dataset.task)
         train, test = train_test_split(
             rows, test_size=fixed or 0.3, stratify=strata, random_state=seed
         )
     if share is not None:
-        train = train[nested_subset(found.y[train], share, seed)]
-    return take(found, subset(found.y, train, max_train, seed, found.task), test)
+        train = train[nested_subset(dataset.y[train], share, seed)]
+    return take(dataset, subset(dataset.y, train, max_train, seed, dataset.task), test)
 
 
 def subset(y, rows, n, seed, task="classification"):
-    """At most n of some rows, in shares of the classes."""
+    """Draw at most n of the rows, stratified by class."""
     if n is None or n >= len(rows):
         return rows
     strata = strata_of(y[rows], task)
@@ -176,32 +192,32 @@ def subset(y, rows, n, seed, task="classification"):
 
 
 def strata_of(y, task="classification", least=2):
-    """Classes to split by; None where one has fewer than so many rows, or of numbers."""
+    """Return the labels to stratify by; None for regression or a class below `least` rows."""
     few = task == "regression" or np.unique(y, return_counts=True)[1].min() < least
     return None if few else y
 
 
 def nested_subset(y, share, seed):
-    """Rows of a share of every class, at least one; a larger share holds the smaller ones."""
+    """Draw a share of every class, at least one row; larger shares contain smaller ones."""
     random = np.random.default_rng(seed)
     by_class = [random.permutation(np.flatnonzero(y == label)) for label in np.unique(y)]
     return np.sort(np.concatenate([rows[: max(1, round(share * len(rows)))] for rows in by_class]))
 
 
 def binary(y):
-    """Labels in {0, 1}: as they are with two classes, else the largest against the rest."""
+    """Return labels in {0, 1}; of more than two classes, the largest is 1 and the rest 0."""
     classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
     return codes if len(classes) == 2 else (codes == counts.argmax()).astype(int)
 
 
 def two_classes(name, data_home=None, drop=()):
-    """All rows of a set as numbers (categories as indicator columns), and labels in {0, 1}."""
-    found = load(Source(name, data_home, drop=drop), download=False)
-    return encoded(found.X), binary(found.y)
+    """Return all rows of a set as numbers (categories one-hot), and labels in {0, 1}."""
+    dataset = load(Source(name, data_home, drop=drop), download=False)
+    return encoded(dataset.X), binary(dataset.y)
 
 
 def codes(name, data_home=None, rows=None):
-    """The first split of a set, or so many training rows of it, with codes for categories."""
+    """Return the first split of a set with coded categories, and at most `rows` training rows."""
     source = Source(name, data_home)
     load(source, download=False)
     part = split(source, 0, rows)
@@ -211,38 +227,38 @@ def codes(name, data_home=None, rows=None):
 
 
 def encoded(X):
-    """Categories as indicator columns (one for two categories), missing numbers as NaN."""
+    """Encode categories one-hot (one column for two categories); missing numbers become NaN."""
     words = OneHotEncoder(sparse_output=False, handle_unknown="ignore", drop="if_binary")
     return np.asarray(_by_kind(words, "passthrough").fit_transform(X), dtype=float, order="C")
 
 
 def to_numbers(*last):
-    """A transformer to numbers: categories one-hot, medians for missing numbers."""
+    """Return a transformer to numbers: categories one-hot, missing numbers to medians."""
     words = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     medians = SimpleImputer(strategy="median", keep_empty_features=True)
     return _by_kind(words, make_pipeline(medians, *last))
 
 
 def to_scaled():
-    """The same with numbers scaled."""
+    """Return the transformer of `to_numbers` that also scales numbers."""
     return to_numbers(StandardScaler())
 
 
 def to_codes():
-    """A transformer of categories to their positions, missing ones to NaN."""
+    """Return a transformer of categories to their positions; missing ones become NaN."""
     unknown = {"handle_unknown": "use_encoded_value", "unknown_value": -1}
     return _by_kind(OrdinalEncoder(**unknown, encoded_missing_value=np.nan), "passthrough")
 
 
 def _by_kind(words, numbers):
-    """Of tables and arrays; the columns of `words` come first."""
+    """Transform categories by `words` and numbers by `numbers`; the categories come first."""
     return make_column_transformer(
         (words, partial(_columns, numbers=False)), (numbers, partial(_columns, numbers=True))
     )
 
 
 def _columns(X, numbers):
-    """Columns of numbers, or the others; an array has numbers only."""
+    """Select the numeric or the other columns; an array has numeric columns only."""
     if not hasattr(X, "columns"):
         return slice(0, X.shape[1]) if numbers else []
     return list(X.select_dtypes(**{"include" if numbers else "exclude": "number"}))

@@ -1,32 +1,33 @@
-"""Ratings of methods by how often their losses are the lower ones."""
+"""Elo ratings of methods from their losses on many sets."""
 
 import numpy as np
 import pandas as pd
 
-_STEPS = 2000
+# Upper limit; the iteration stops as soon as the strengths no longer change.
+_MAX_STEPS = 2000
 
 
 def elo(losses: pd.DataFrame, anchor: str) -> pd.Series:
-    """Ratings by Bradley and Terry's model, that of `anchor` being 1000.
+    """Rate methods by the model of Bradley and Terry; `anchor` has 1000 points.
 
-    400 more means ten wins for a loss. Each pair has half a win on either side beside those that
-    were seen, without which a method that always wins would have no finite rating.
+    400 points more mean ten wins for each loss. Every pair gets half a win for each side in
+    addition: without it, a method that always wins would have no finite rating.
 
     Parameters
     ----------
     losses : DataFrame
-        A row for each set, a column for each method.
+        One row for each set, one column for each method.
     anchor : str
-        A method.
+        Name of the method with 1000 points.
     """
-    found = losses.to_numpy()
-    lower = (found[:, :, None] < found[:, None, :]).sum(axis=0)
-    equal = (found[:, :, None] == found[:, None, :]).sum(axis=0)
+    loss_matrix = losses.to_numpy()
+    lower = (loss_matrix[:, :, None] < loss_matrix[:, None, :]).sum(axis=0)
+    equal = (loss_matrix[:, :, None] == loss_matrix[:, None, :]).sum(axis=0)
     wins = lower + equal / 2 + 0.5
     np.fill_diagonal(wins, 0)
     games = wins + wins.T
     strength = np.ones(len(wins))
-    for _ in range(_STEPS):  # Hunter's minorisation
+    for _ in range(_MAX_STEPS):  # minorisation by Hunter (2004)
         before = strength
         strength = wins.sum(axis=1) / (games / np.add.outer(strength, strength)).sum(axis=1)
         strength /= np.exp(np.log(strength).mean())
@@ -37,7 +38,7 @@ def elo(losses: pd.DataFrame, anchor: str) -> pd.Series:
 
 
 def intervals(losses: pd.DataFrame, anchor: str, n_draws: int = 100, seed: int = 0):
-    """Quantiles of .05 and .95 of ratings on sets that are drawn again: a frame of two columns."""
+    """Bootstrap the sets: a frame with the 0.05 and 0.95 quantiles of the ratings."""
     rng = np.random.default_rng(seed)
     drawn = [
         elo(losses.iloc[rng.integers(0, len(losses), len(losses))], anchor) for _ in range(n_draws)

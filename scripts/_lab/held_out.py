@@ -1,6 +1,10 @@
-"""A third of the rows of a set, named or a user's own, held out for testing; TabArena's losses."""
+"""Splits with a third of the rows for testing, and the losses of TabArena.
+
+Sets are those of `mddf.datasets`, or come from a Python file of the user (--own-sets).
+"""
 
 import runpy
+from functools import cache
 
 import numpy as np
 from sklearn.metrics import log_loss, roc_auc_score
@@ -8,18 +12,15 @@ from sklearn.model_selection import train_test_split
 
 from . import data
 
-OWN = {}
 
-
+@cache
 def own_sets(path):
-    """What a file of own sets holds."""
-    if path not in OWN:
-        OWN[path] = runpy.run_path(path)
-    return OWN[path]
+    """Return the globals of a Python file with the user's sets."""
+    return runpy.run_path(path)
 
 
 def keys(options):
-    """A cell for each set and each method."""
+    """Return a key for each set, seed and method."""
     sets = [*options.datasets, *(own_sets(options.own_sets)["NAMES"] if options.own_sets else ())]
     return [
         {"set": name, "seed": seed, "method": method}
@@ -30,19 +31,19 @@ def keys(options):
 
 
 def table(options, name):
-    """X, y and a task."""
+    """Return X, y and the task of a set: regression, binary or multiclass."""
     if options.own_sets and name in own_sets(options.own_sets)["NAMES"]:
         X, y, task, *_ = own_sets(options.own_sets)["load"](name)
         return X, np.asarray(y), task
-    found = data.load(data.Source(name, options.data_home))
-    if found.task == "regression":
-        return found.X, found.y, "regression"
-    n_classes = len(np.unique(found.y))
-    return found.X, np.asarray(found.y), "binary" if n_classes == 2 else "multiclass"
+    dataset = data.load(data.Source(name, options.data_home))
+    if dataset.task == "regression":
+        return dataset.X, dataset.y, "regression"
+    n_classes = len(np.unique(dataset.y))
+    return dataset.X, np.asarray(dataset.y), "binary" if n_classes == 2 else "multiclass"
 
 
 def split(options, name, seed):
-    """X, y, a task, and the rows to train and to test on."""
+    """Return X, y, the task, and the row numbers for training and testing."""
     X, y, task = table(options, name)
     strata = None if task == "regression" else data.strata_of(y)
     rows = np.arange(len(y))
@@ -51,16 +52,16 @@ def split(options, name, seed):
 
 
 def loss(model, X, y, task):
-    """Of an estimator on new rows."""
+    """Return the loss of a fitted estimator on new rows."""
     if task == "regression":
         return loss_of(model.predict(X), y, task)
     return loss_of(model.predict_proba(X), y, task, model.classes_)
 
 
-def loss_of(found, y, task, classes=None):
-    """1 - AUC of two classes, log-loss of more, RMSE, of what was predicted."""
+def loss_of(predicted, y, task, classes=None):
+    """Return 1 - AUC for two classes, log-loss for more, and RMSE for regression."""
     if task == "regression":
-        return float(np.sqrt(np.mean((np.ravel(found) - y) ** 2)))
+        return float(np.sqrt(np.mean((np.ravel(predicted) - y) ** 2)))
     if task == "binary":
-        return 1 - roc_auc_score(y == classes[1], found[:, 1])
-    return log_loss(y, found, labels=classes)
+        return 1 - roc_auc_score(y == classes[1], predicted[:, 1])
+    return log_loss(y, predicted, labels=classes)

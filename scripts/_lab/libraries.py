@@ -1,6 +1,6 @@
-"""Forests of several libraries, at settings as equal as each has them; one thread.
+"""Forests of several libraries at settings as equal as the libraries allow, with one thread.
 
-A method gets what all have alike from a `Plan` in place of a budget.
+The common settings come from a `Plan`, which takes the place of a budget.
 """
 
 import os
@@ -16,7 +16,7 @@ from .models import Method
 
 @dataclass(frozen=True)
 class Plan:
-    """What all have alike, of a forest for a table of so many rows and columns."""
+    """Common settings of the forests for a table of this size."""
 
     n_trees: int
     n_rows: int
@@ -25,22 +25,25 @@ class Plan:
 
     @property
     def n_tried(self) -> int:
-        """Columns tried for a split, as scikit-learn's defaults have it."""
+        """Number of columns tried for a split, as in the defaults of scikit-learn."""
         return isqrt(self.n_columns) if self.task == "classification" else self.n_columns
 
     @property
     def share(self) -> float:
-        """The same as a share of the columns; a little more, since some libraries cut it off."""
+        """Share of columns tried for a split.
+
+        0.01 columns are added because some libraries round the number of columns down.
+        """
         return min(1.0, (self.n_tried + 0.01) / self.n_columns)
 
     @property
     def n_leaves(self) -> int:
-        """At most so many leaves: LightGBM's time goes by this number, not by what it grows."""
+        """Largest number of leaves: LightGBM's time depends on this limit, not on the tree."""
         return max(2, self.n_rows // 4)
 
 
 class YDFRegressor:
-    """YDF's forest, which takes columns by name, the target among them."""
+    """Regression forest of YDF, which takes columns and the target by name."""
 
     task = "REGRESSION"
 
@@ -61,7 +64,7 @@ class YDFRegressor:
         return self
 
     def predict(self, X):
-        """Numbers; of two classes the probability of the second, of more those of all."""
+        """Return numbers; the probability of the second of two classes, or of all classes."""
         return self.model_.predict(self._columns(X), num_threads=1)
 
     def _columns(self, X):
@@ -72,7 +75,7 @@ class YDFRegressor:
 
 
 class YDFClassifier(YDFRegressor):
-    """The same for classes."""
+    """Classification forest of YDF."""
 
     task = "CLASSIFICATION"
 
@@ -82,22 +85,25 @@ class YDFClassifier(YDFRegressor):
         return super().fit(X, y)
 
     def predict_proba(self, X):
-        """Probabilities of all classes."""
-        found = self.predict(X)
-        return np.column_stack([1 - found, found]) if found.ndim == 1 else found
+        """Return the probabilities of all classes."""
+        probabilities = self.predict(X)
+        if probabilities.ndim == 1:
+            return np.column_stack([1 - probabilities, probabilities])
+        return probabilities
 
 
 class FastForestRegressor:
-    """The forest of fastforest, which saves itself to files."""
+    """Regression forest of fastforest, which saves itself to a file."""
 
-    name, settings = "FastForest", {"max_features": 1.0, "split_prior_rows": 0.0}
+    name = "FastForest"
+    settings = {"max_features": 1.0, "split_prior_rows": 0.0}
 
     def __init__(self, n_trees, random_state=0):
         self.n_trees, self.random_state = n_trees, random_state
 
     def fit(self, X, y):
         """Grow the trees."""
-        os.environ["RAYON_NUM_THREADS"] = "1"  # it is read at the first fit
+        os.environ["RAYON_NUM_THREADS"] = "1"  # fastforest reads it at the first fit
         import fastforest
 
         make = getattr(fastforest, self.name)
@@ -109,7 +115,7 @@ class FastForestRegressor:
         return self
 
     def predict(self, X):
-        """Labels or numbers."""
+        """Return labels or numbers."""
         return self.model_.predict(X)
 
     def __getstate__(self):
@@ -120,17 +126,18 @@ class FastForestRegressor:
 
 
 class FastForestClassifier(FastForestRegressor):
-    """The same for classes."""
+    """Classification forest of fastforest."""
 
-    name, settings = "FastForestClassifier", {"max_features": "sqrt", "class_weight_power": 0.0}
+    name = "FastForestClassifier"
+    settings = {"max_features": "sqrt", "class_weight_power": 0.0}
 
     @property
     def classes_(self):
-        """Labels."""
+        """Class labels."""
         return self.model_.classes_
 
     def predict_proba(self, X):
-        """Probabilities of all classes."""
+        """Return the probabilities of all classes."""
         return self.model_.predict_proba(X)
 
 

@@ -1,4 +1,4 @@
-"""Methods: the registry of methods.toml, the user's own, equal budgets, and tuning."""
+"""Methods: the registry of methods.toml, methods of the user, equal budgets, and tuning."""
 
 import inspect
 import pkgutil
@@ -30,23 +30,22 @@ LEAGUE = {
 
 @dataclass(frozen=True)
 class Budget:
-    """What every method may use: trees of each of four forests, layers (None: the classes' own),
-    folds, rounds of boosting (None: as many as a layer has trees), epochs of the perceptron."""  # noqa: D205, D209
+    """Equal budget of all methods."""
 
-    n_estimators: int = 100
-    n_layers: int | None = None
+    n_estimators: int = 100  # trees of each of the four forests of a layer
+    n_layers: int | None = None  # None: the default of the class
     n_folds: int = 5
-    rounds: int | None = None
-    max_epochs: int = 100
+    rounds: int | None = None  # boosting rounds; None: the number of trees of a layer
+    max_epochs: int = 100  # of the perceptron
 
     @property
     def n_trees(self) -> int:
-        """Trees of a layer over all folds: the mdDF paper's 400 k."""
+        """Number of trees of a layer over all k folds: 400 k in the mdDF paper."""
         return 4 * self.n_estimators * self.n_folds
 
     @property
     def n_rounds(self) -> int:
-        """Rounds of boosting."""
+        """Number of boosting rounds."""
         return self.rounds or self.n_trees
 
     def __str__(self):
@@ -60,7 +59,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Method:
-    """A method; methods.toml says what the fields are."""
+    """A method; methods.toml explains the fields."""
 
     title: str
     classifier: str | None = None
@@ -76,11 +75,11 @@ class Method:
     space: Mapping[str, object] = field(default_factory=dict)
 
     def path(self, task):
-        """Where its class for a task is; None if there is none."""
+        """Return "module:Class" for a task; None if the method cannot do it."""
         return self.classifier if task == "classification" else self.regressor
 
     def missing(self, task="classification"):
-        """Why it cannot be had; None where it can."""
+        """Return why the method is not available; None if it is."""
         if self.path(task) is None:
             return f"{self.title} is not for {task}"
         try:
@@ -91,9 +90,9 @@ class Method:
 
 
 def _registry():
-    here = Path(__file__).parent
-    content = tomllib.loads((here / "methods.toml").read_text("utf-8"))
-    spaces = tomllib.loads((here.parent / "published/search_spaces.toml").read_text("utf-8"))
+    folder = Path(__file__).parent
+    content = tomllib.loads((folder / "methods.toml").read_text("utf-8"))
+    spaces = tomllib.loads((folder.parent / "published/search_spaces.toml").read_text("utf-8"))
     for name, space in spaces.items():
         content[name]["space"] = space
     entries = {n: {**content.get(e.get("like"), {}), **e} for n, e in content.items()}
@@ -104,44 +103,48 @@ METHODS = _registry()
 
 
 def title_of(name):
-    """What a method is called in pictures and tables."""
+    """Return the name of a method in pictures and tables."""
     plain = re.match(r"[^(,]*", name)[0]
     title = METHODS[plain].title if plain in METHODS else plain
     return title + name[len(plain) :].replace("(", " (", 1)
 
 
 def chosen(options, default, task="classification") -> dict[str, Method]:
-    """The methods that --methods, --method and --set ask for, by name.
+    """Return the methods of --methods, --method and --set by name.
 
-    Those that cannot be had are left out with a line. A method with parameters of --set goes
-    under a name that says so, such as mddf(strength=0.7), in place of the plain one.
+    Methods that are not available are left out, and a line is printed. A method with parameters
+    of --set has them in its name, such as mddf(strength=0.7).
     """
     own = own_methods(options)
     methods, names = METHODS | own, options.methods or [*default, *own]
     values: dict[str, dict] = {}
-    for name, parameter, value in sorted(options.set, key=lambda given: given[:2]):
+    for name, parameter, value in sorted(options.set, key=lambda setting: setting[:2]):
         values.setdefault(name, {})[parameter] = value
     check_names("--methods: must be among", names, [*own, *METHODS])
     check_names("--method: must be among --methods:", own, names)
     check_names("--set: must be among", values, names)
-    found = {}
+    methods_by_label = {}
     for name, method in present({name: methods[name] for name in names}, task).items():
         label = name
         if name in values:
             label += f"({', '.join(f'{key}={value}' for key, value in values[name].items())})"
-            budget = {key: of for key, of in method.budget.items() if key not in values[name]}
+            budget = {
+                key: attribute
+                for key, attribute in method.budget.items()
+                if key not in values[name]
+            }
             method = replace(method, fixed={**method.fixed, **values[name]}, budget=budget)
-        found[label] = method
+        methods_by_label[label] = method
         if name in values or name in own:
             try:
                 build(method, 0, task=task)
-            except Exception as error:  # of arguments that the class does not have
+            except Exception as error:  # such as unknown arguments of the class
                 raise SystemExit(f"{label} cannot be made: {in_a_line(error)}") from error
-    return found
+    return methods_by_label
 
 
 def present(methods, task="classification"):
-    """Those that can be had, by name; a line for each other one."""
+    """Return the available methods by name, and print a line for each other one."""
     missing = {name: method.missing(task) for name, method in methods.items()}
     for name, why in missing.items():
         if why:
@@ -149,14 +152,14 @@ def present(methods, task="classification"):
     return {name: method for name, method in methods.items() if missing[name] is None}
 
 
-def own_methods(options, others=()) -> dict[str, Method]:
-    """The methods of --method by name, none of which other methods have, as name or title."""
+def own_methods(options, other_names=()) -> dict[str, Method]:
+    """Return the methods of --method by name; other methods must not have the same name."""
     titles = {method.title.lower(): name for name, method in METHODS.items()}
-    titles |= {name.lower(): name for name in (*METHODS, *others)}
+    titles |= {name.lower(): name for name in (*METHODS, *other_names)}
     titles |= {f"{name}-tuned": name for name in METHODS}
-    found: dict[str, Method] = {}
+    by_name: dict[str, Method] = {}
     for name, *rest in options.own or ():
-        if name in found:
+        if name in by_name:
             raise SystemExit(f"--method: must have names of their own, got {name!r} twice")
         if name.lower() in titles:
             taken = titles[name.lower()]
@@ -164,13 +167,16 @@ def own_methods(options, others=()) -> dict[str, Method]:
                 f"--method: {name} is a method of these scripts, {title_of(taken)}: give your own "
                 "another name"
             )
-        found[name] = own_method(*rest)
-    return found
+        by_name[name] = own_method(*rest)
+    return by_name
 
 
 def own_method(path, arguments) -> Method:
-    """A class given by the user. One of the registry is treated as that is, any other one as
-    scikit-learn's: its tables become numbers, and it gets no argument but those given."""  # noqa: D205, D209
+    """Return the method of a user's class.
+
+    A class of the registry keeps the treatment of its entry. Tables become numbers for any other
+    class, which gets only the user's arguments.
+    """
     for method in METHODS.values():
         if path in (method.classifier, method.regressor):
             arguments = {**method.fixed, **arguments}
@@ -182,8 +188,8 @@ def own_method(path, arguments) -> Method:
 class Library(BaseEstimator):
     """XGBoost, LightGBM or CatBoost for labels and tables of any kind.
 
-    Labels become numbers from 0 and back; columns get plain names, which LightGBM insists on; for
-    CatBoost categories become words, and it gets the numbers of their columns.
+    Labels are encoded as 0, 1, … and decoded again. Columns are renamed c0, c1, …, because
+    LightGBM rejects special characters. CatBoost gets categories as text, and their columns.
     """
 
     def __init__(self, model):
@@ -214,32 +220,36 @@ class Library(BaseEstimator):
         return self
 
     def predict(self, X):
-        """Labels or numbers."""
-        found = np.asarray(self.model_.predict(self._table(X)[0])).reshape(len(X))
-        return self.classes_[found.astype(int)] if is_classifier(self.model) else found
+        """Return labels or numbers."""
+        predicted = np.asarray(self.model_.predict(self._table(X)[0])).reshape(len(X))
+        return self.classes_[predicted.astype(int)] if is_classifier(self.model) else predicted
 
     def predict_proba(self, X):
-        """Probabilities in the order of `classes_`."""
+        """Return the probabilities in the order of `classes_`."""
         return self.model_.predict_proba(self._table(X)[0])
 
 
 def build(method, seed, *, task="classification", budget=None, n_jobs=1, n_rows=None):
-    """An estimator, not yet fitted: with a budget, or at the library's own defaults.
+    """Return an unfitted estimator with the parameters of a budget, or with its own defaults.
 
-    Boosting libraries have one thread for few rows.
+    Boosting libraries use one thread for few rows.
     """
     make = pkgutil.resolve_name(method.path(task))
     arguments = dict(method.fixed)
     if budget is not None:
-        given = {name: getattr(budget, of) for name, of in method.budget.items()}
-        given = {name: value for name, value in given.items() if value is not None}
-        arguments = {**method.equal, **given, **arguments}
+        budget_values = {
+            name: getattr(budget, attribute) for name, attribute in method.budget.items()
+        }
+        budget_values = {name: value for name, value in budget_values.items() if value is not None}
+        arguments = {**method.equal, **budget_values, **arguments}
     takes = inspect.signature(make).parameters
-    loose = any(parameter.kind is parameter.VAR_KEYWORD for parameter in takes.values())
+    takes_any_keyword = any(
+        parameter.kind is parameter.VAR_KEYWORD for parameter in takes.values()
+    )
     if method.library and n_rows is not None:
         n_jobs = scores.library_threads(n_rows, n_jobs)
     for argument, value in (("random_state", seed), (method.threads, n_jobs)):
-        if loose or argument in takes:
+        if takes_any_keyword or argument in takes:
             arguments.setdefault(argument, value)
     model = make(**arguments)
     if method.library:
@@ -251,28 +261,35 @@ def build(method, seed, *, task="classification", budget=None, n_jobs=1, n_rows=
 
 
 def cascade(options, method, seed, task="classification", **parameters):
-    """A cascade with the options' numbers of trees and layers, not yet fitted."""
+    """Return an unfitted cascade with the numbers of trees and layers of the options."""
     budget = Budget(options.n_estimators, options.n_layers)
     model = build(METHODS[method], seed, task=task, budget=budget, n_jobs=options.n_jobs)
     return model.set_params(**parameters)
 
 
 class Draw:
-    """A distribution with whole numbers of at least `least`; of None with 0 half of the time."""
+    """A distribution rounded to whole numbers of at least `least`.
 
-    def __init__(self, of, least=1):
-        self.of, self.least = of, least
+    With `least=None` values are not rounded, and half of them are 0.
+    """
+
+    def __init__(self, distribution, least=1):
+        self.distribution = distribution
+        self.least = least
 
     def rvs(self, random_state=None):
-        """One value."""
+        """Draw a value."""
         if self.least is None and random_state.random() < 0.5:
             return 0.0
-        value = float(self.of.rvs(random_state=random_state))
+        value = float(self.distribution.rvs(random_state=random_state))
         return value if self.least is None else max(self.least, round(value))
 
 
 def distribution(text):
-    """What a text of search_spaces.toml stands for; a list is itself, with None for "None"."""
+    """Return the distribution of a text, or the values of a list, of search_spaces.toml.
+
+    "None" in a list stands for None.
+    """
     if not isinstance(text, str):
         return [None if value == "None" else value for value in text]
     kind, *numbers = text.replace("zero or log", "zero").split()
@@ -288,8 +305,8 @@ def distribution(text):
     }[kind]()
 
 
-def tuned(model, method, seed, metric, y, n_iter=30, task="classification"):
-    """A random search over the method's published space: 3 folds of y, chosen by a metric."""
+def tuned(model, method, seed, metric, y, *, n_iter=30, task="classification"):
+    """Return a random search by a metric over the method's published space, with 3 folds."""
     prefix = "model__" if isinstance(model, Library | Pipeline) else ""
     space = {f"{prefix}{name}": distribution(text) for name, text in method.space.items()}
     kind = KFold if data.strata_of(y, task, 3) is None else StratifiedKFold
@@ -301,7 +318,7 @@ def tuned(model, method, seed, metric, y, n_iter=30, task="classification"):
 
 
 def details(model) -> str:
-    """What a fitted model chose, in a few words."""
+    """Return the selected parameters of a fitted model in a few words."""
     last = model[-1] if hasattr(model, "steps") else model
     if hasattr(last, "best_params_"):
         values = ((k.split("__")[-1], v) for k, v in last.best_params_.items())

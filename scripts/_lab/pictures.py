@@ -1,4 +1,4 @@
-"""How pictures look: readable in print, lines and classes that differ without colour."""
+"""Pictures that are readable in print: lines and classes also differ without colour."""
 
 import textwrap
 from itertools import chain, count
@@ -9,8 +9,8 @@ import numpy as np
 from . import need, records
 from .models import title_of
 
-# Colours of Okabe and Ito, which colour-blind readers tell apart; every line also has a dash
-# pattern and a marker of its own.
+# Colours of Okabe and Ito, which colour-blind readers can distinguish. Every line also has its
+# own dash pattern and marker.
 STYLES = (
     {"color": "#000000", "linestyle": "-", "marker": "o"},
     {"color": "#0072B2", "linestyle": "--", "marker": "s"},
@@ -22,14 +22,14 @@ STYLES = (
     {"color": "#666666", "linestyle": (0, (1, 3)), "marker": "*"},
     {"color": "#0072B2", "linestyle": "-", "marker": "h"},
 )
-# The project's methods have the same style in all pictures.
+# These methods have the same style in all pictures.
 ORDER = ("mddf", "gcforest", "xgboost", "rf", "mddf-sf", "mddf-st", "mddf-np", "mlp", "deepforest")
 MARKERS = "os^Dv"
 N_COLOURS = 8
 
 
 def class_styles(n_classes):
-    """Colour and marker of each class: eight colours, then the same with the next marker."""
+    """Return colour and marker of each class: after eight colours the markers change."""
     return [
         {
             "color": STYLES[i % N_COLOURS]["color"],
@@ -40,7 +40,7 @@ def class_styles(n_classes):
 
 
 def pyplot():
-    """The plotting module without a screen, in the project's style."""
+    """Return matplotlib.pyplot in the style of the project, without a screen."""
     need("matplotlib", "plots").use("agg")
     from matplotlib import pyplot as plt
 
@@ -49,7 +49,7 @@ def pyplot():
 
 
 def panels(heights, n_columns, width, **options):
-    """A figure with rows of such heights in inches, and its axes as a 2-D array."""
+    """Return a figure with rows of these heights in inches, and its axes as a 2-D array."""
     size = (max(n_columns * width, 5.2), sum(heights))
     ratios = {"height_ratios": heights}
     shape = {"figsize": size, "squeeze": False, "gridspec_kw": ratios, **options}
@@ -57,39 +57,39 @@ def panels(heights, n_columns, width, **options):
 
 
 def curves(rows, x, quantities, by="method", *, heights=None, width=3.2):
-    """A figure and its axes: a column for each set, a row for each quantity, a line by method.
+    """Draw curves: a column for each set, a row for each quantity, a line for each method.
 
-    `rows` are means with columns set, x, `by`, the quantities, and what their bands reach to
-    either side in columns that end in "_std"; `quantities` has labels of columns, from the top to
-    the bottom. Heights and width are in inches.
+    `rows` are means with the columns set, x, `by` and the quantities; columns that end in "_std"
+    hold the half-widths of the bands. `quantities` maps columns to labels, from top to bottom.
+    Heights and width are in inches. Returns the figure and its axes.
     """
     sets, lines = rows["set"].unique(), rows[by].unique()
     styles = {name: STYLES[ORDER.index(name)] for name in ORDER if name in lines}
     free = [style for style in STYLES if style not in styles.values()]
     more = ({**style, "marker": f"${n}$"} for n in count(2) for style in STYLES)
-    others = [name for name in lines if name not in styles]
-    styles |= zip(others, chain(free, more), strict=False)
+    new_lines = [name for name in lines if name not in styles]
+    styles |= zip(new_lines, chain(free, more), strict=False)
     figure, axes = panels(heights or [1.9] * len(quantities), len(sets), width, sharex="col")
     for column, name in zip(axes.T, sets, strict=True):
         column[0].set_title(name)
         for axis, quantity in zip(column, quantities, strict=True):
             for place, (line, style) in enumerate(styles.items()):
-                found = rows[(rows["set"] == name) & (rows[by] == line)].sort_values(x)
-                found = found.dropna(subset=quantity)
-                every = (5 * place, len(found) // 8) if len(found) > 20 else None
-                mean, band = found[quantity], found[f"{quantity}_std"].fillna(0)
-                axis.plot(found[x], mean, label=title_of(str(line)), markevery=every, **style)
+                line_rows = rows[(rows["set"] == name) & (rows[by] == line)].sort_values(x)
+                line_rows = line_rows.dropna(subset=quantity)
+                every = (5 * place, len(line_rows) // 8) if len(line_rows) > 20 else None
+                mean, band = line_rows[quantity], line_rows[f"{quantity}_std"].fillna(0)
+                axis.plot(line_rows[x], mean, label=title_of(str(line)), markevery=every, **style)
                 axis.fill_between(
-                    found[x], mean - band, mean + band, color=style["color"], alpha=0.15, lw=0
+                    line_rows[x], mean - band, mean + band, color=style["color"], alpha=0.15, lw=0
                 )
     for axis, label in zip(axes[:, 0], quantities.values(), strict=True):
         axis.set_ylabel(label)
     longest = max(len(title_of(str(line))) for line in lines)
-    # Inches of a legend's entry at its font size: line and gaps, and a letter.
+    # Width in inches of an entry of the legend: 0.65 for line and gaps, 0.095 for each letter.
     n_fit = max(1, int(figure.get_size_inches()[0] / (0.65 + 0.095 * longest)))
     n_rows = -(-len(lines) // min(6, n_fit))
     ncols = -(-len(lines) // n_rows)  # as many in each row of the legend
-    # A legend of many rows gets room of its own, so that the axes keep theirs.
+    # A legend of many rows makes the figure higher, so that the axes keep their height.
     figure.set_figheight(figure.get_figheight() + 0.3 * max(0, n_rows - 2))
     title = by if by != "method" else None
     handles = axes[0, 0].get_legend_handles_labels()
@@ -98,9 +98,9 @@ def curves(rows, x, quantities, by="method", *, heights=None, width=3.2):
 
 
 def scatter(axis, plane, labels):
-    """Points in the plane; each class has a colour and a marker.
+    """Draw points in the plane; each class has a colour and a marker.
 
-    Of more classes than there are colours, names stand where the points of each are.
+    With more classes than colours, the name of each class stands among its points.
     """
     plane, labels = np.asarray(plane), np.asarray(labels)
     classes = np.unique(labels)
@@ -124,14 +124,14 @@ def scatter(axis, plane, labels):
 
 
 def _middle(points):
-    """The point that is nearest to the median of all: it lies among them."""
+    """Return the point nearest to the median of all points."""
     return points[np.square(points - np.median(points, axis=0)).sum(axis=1).argmin()]
 
 
 def save(figure, options, name, caption):
-    """Write a picture in all formats asked for, without titles if these are not wanted.
+    """Write a picture in the formats of --format, without titles with --no-titles.
 
-    The caption is for the text around it: it is printed, and kept in captions.md.
+    The caption is printed and stored in captions.md.
     """
     if getattr(options, "no_titles", False):
         for axis in figure.axes:
@@ -150,15 +150,15 @@ def save(figure, options, name, caption):
 
 
 def _keep_caption(path, name, caption):
-    """Write the caption of a picture in place of the one that there is."""
-    there = path.read_text("utf-8").split("\n\n") if path.exists() else []
-    texts = {text.split("**")[1]: text.strip() for text in there if text.startswith("**")}
+    """Write the caption of a picture in place of its old one."""
+    old_texts = path.read_text("utf-8").split("\n\n") if path.exists() else []
+    texts = {text.split("**")[1]: text.strip() for text in old_texts if text.startswith("**")}
     texts[name] = f"**{name}** {caption}"
     records.write(path, "\n\n".join(texts[key] for key in sorted(texts)) + "\n")
 
 
 def _use_palette(path):
-    """Make a picture a third of its size: 256 colours are more than these have use for."""
+    """Reduce a picture to 256 colours, which makes the file about a third as large."""
     from PIL import Image
 
     with Image.open(path) as image:
@@ -167,9 +167,9 @@ def _use_palette(path):
 
 
 def seeds_of(rows):
-    """Such as "mean over 3 seeds", or "4 to 10 seeds", with what the bands are."""
+    """Describe the seeds of a picture, such as "mean over 3 seeds", and its bands."""
     least, most = int(rows["n_seeds"].min()), int(rows["n_seeds"].max())
     if most == 1:
         return "one seed"
-    of = f"{least} to {most}" if least < most else f"{most}"
-    return f"mean over {of} seeds, bands of one standard deviation"
+    n_seeds = f"{least} to {most}" if least < most else f"{most}"
+    return f"mean over {n_seeds} seeds, bands of one standard deviation"

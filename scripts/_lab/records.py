@@ -1,8 +1,8 @@
-"""Results: one file per cell, which is there in full or not at all.
+"""Storage of results: one file for each cell, written in full or not at all.
 
-A cell is what one fit (or one indivisible computation) gave. Its file holds its key (set, method,
-seed, ...), the settings, the result, and its provenance. Files of different cells have different
-names, so any number of processes may write into one folder; tables are made of all files there.
+A cell is the result of one fit (or of another indivisible computation). Its file holds its key
+(set, method, seed, …), the settings, the result, and its provenance. Files of different cells have
+different names, so any number of processes may write to one folder. Tables use all its files.
 """
 
 import hashlib
@@ -28,14 +28,14 @@ PARTS = ("key", "settings", "result", "provenance")
 
 
 def versions():
-    """Versions of the packages that results come from, of those that are installed."""
-    there = {found.name: found.version for found in distributions()}
-    return {name: there[name] for name in PACKAGES if name in there}
+    """Return the versions of the installed packages that influence results."""
+    installed = {distribution.name: distribution.version for distribution in distributions()}
+    return {name: installed[name] for name in PACKAGES if name in installed}
 
 
 @cache
 def provenance():
-    """What produced a result: versions, machine, revision of the sources, command."""
+    """Return the origin of a result: versions, machine, revision of the sources, command."""
     try:
         revision = subprocess.run(
             ["git", "describe", "--always", "--dirty", "--abbrev=7"],
@@ -54,26 +54,27 @@ def provenance():
 
 
 SCRIPTS = Path(__file__).resolve().parents[1]
-# Options that say where files are: they do not change results, and are of one machine.
+# Options with places of files: they do not change results, and differ between machines.
 PLACES = ("--out", "--data-home")
 
 
 def command(argv=None):
-    """The command that runs, as a page prints it: from the repository, without places of files."""
+    """Return the running command as pages print it: without places of files."""
     program, *arguments = sys.argv if argv is None else argv
     path = Path(program).resolve()
     name = f"scripts/{path.relative_to(SCRIPTS)}" if path.is_relative_to(SCRIPTS) else path.name
-    kept, place = [], False
+    kept = []
+    is_place = False  # whether the argument is the value of an option of PLACES
     for argument in arguments:
         option, sign, _ = argument.partition("=")
-        if not place and option not in PLACES:
+        if not is_place and option not in PLACES:
             kept.append(argument)
-        place = option in PLACES and not sign
+        is_place = option in PLACES and not sign
     return shlex.join(["python", name, *kept])
 
 
 def stamp(cells, command_line):
-    """A line about the evidence of results: commits, days, command and versions."""
+    """Return a line about the origin of results: commits, days, command and versions."""
     origins = [cell["provenance"] for cell in cells]
     commits = sorted({str(origin.get("revision") or "unknown") for origin in origins})
     days = sorted({str(origin.get("time", "unknown"))[:10] for origin in origins})
@@ -87,17 +88,17 @@ def stamp(cells, command_line):
 
 
 def now():
-    """The time, to the second."""
+    """Return the time in UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def plain(content):
-    """The same as JSON has it."""
+    """Convert content to the types of JSON."""
     return json.loads(json.dumps(content, default=str))
 
 
 def write(path, text):
-    """Write a file, with its folder; the old one stays until the new one is complete."""
+    """Write a file and create its folder; the old file stays until the new one is complete."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}.partial")
@@ -109,7 +110,7 @@ def write(path, text):
 
 
 def read_cell(path, hint="; remove it or choose another folder"):
-    """One cell; an error of one line where the file is damaged or of another kind."""
+    """Read a cell; damaged files and other kinds of files raise an error of one line."""
     try:
         cell = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -123,9 +124,9 @@ def read_cell(path, hint="; remove it or choose another folder"):
 
 
 def read_cells(source, study=None, maker="a run_ command"):
-    """All cells of a folder that a command wrote to, or that of a file.
+    """Read all cells of a folder of results, or the cell of a file.
 
-    Errors name the command that makes them (`maker`), also where they are of another study.
+    Cells of another study are an error. Errors name the command that makes the results (`maker`).
     """
     if not source.exists():
         raise SystemExit(f"no {source}: {maker} makes it")
@@ -133,30 +134,33 @@ def read_cells(source, study=None, maker="a run_ command"):
     cells = [read_cell(path) for path in paths] if source.is_dir() else [read_cell(source, "")]
     if not cells:
         raise SystemExit(f"{source} has no results yet: {maker} makes it")
-    there = cells[-1]["settings"].get("study")
-    if study is not None and there != study:
-        raise SystemExit(f"{source} has results of another kind, {there!r}: {maker} makes it")
+    stored_study = cells[-1]["settings"].get("study")
+    if study is not None and stored_study != study:
+        raise SystemExit(
+            f"{source} has results of another kind, {stored_study!r}: {maker} makes it"
+        )
     return cells
 
 
 def frame(cells):
-    """A DataFrame with a row for each cell: its key, then its result; `attrs` are settings."""
+    """Return a DataFrame with the key and the result of each cell; `attrs` are the settings."""
     import pandas as pd
 
-    found = pd.DataFrame([{**cell["key"], **cell["result"]} for cell in cells])
-    found.attrs = cells[0]["settings"]
-    return found
+    rows = pd.DataFrame([{**cell["key"], **cell["result"]} for cell in cells])
+    rows.attrs = cells[0]["settings"]
+    return rows
 
 
 class Store:
-    """The cells of a study in a folder, which all have the same settings.
+    """The cells of a study in a folder; all have the same settings.
 
-    With others it is refused rather than mixed. Of dicts in the settings, such as those of methods
-    and of sets, what both have a name of must be the same in full.
+    A folder with results of other settings is refused. Dicts in the settings, such as those of
+    methods and sets, must agree for the names that both have.
     """
 
     def __init__(self, folder, settings):
-        self.folder, self.settings = Path(folder), plain(settings)
+        self.folder = Path(folder)
+        self.settings = plain(settings)
         try:
             (self.folder / "cells").mkdir(parents=True, exist_ok=True)
             write(self.folder / "cells" / ".probe", "")
@@ -164,10 +168,12 @@ class Store:
         except OSError as error:
             raise SystemExit(f"--out must be a folder to write to: {error}") from None
         for path in self.paths():
-            there, here = read_cell(path)["settings"], self.settings
-            if there.get("study") != here.get("study"):  # the rest would be of no interest
-                there, here = ({"study": of.get("study")} for of in (there, here))
-            differ = ",\n".join(clashes(there, here))
+            stored = read_cell(path)["settings"]
+            current = self.settings
+            if stored.get("study") != current.get("study"):  # other differences do not matter
+                stored = {"study": stored.get("study")}
+                current = {"study": current.get("study")}
+            differ = ",\n".join(clashes(stored, current))
             if differ:
                 raise SystemExit(
                     f"{self.folder} holds results of other settings: {differ}; "
@@ -175,21 +181,21 @@ class Store:
                 )
 
     def paths(self):
-        """Files of all cells."""
+        """Return the files of all cells."""
         return sorted((self.folder / "cells").glob("*.json"))
 
     def path(self, key):
-        """File of a cell: its key in words, and enough of a hash to tell any two apart."""
+        """Return the file of a cell: its key in words, and a hash that makes it unique."""
         words = "-".join(re.sub(r"[^\w.]+", "_", str(part)) for part in key.values())
         mark = hashlib.sha256(json.dumps(plain(key)).encode()).hexdigest()[:10]
         return self.folder / "cells" / f"{words[:80]}-{mark}.json"
 
     def has(self, key):
-        """Whether a cell is there."""
+        """Return whether a cell exists."""
         return self.path(key).exists()
 
     def save(self, key, result):
-        """Keep a result."""
+        """Write the result of a cell."""
         content = {
             "format": FORMAT,
             "key": key,
@@ -200,21 +206,22 @@ class Store:
         write(self.path(key), json.dumps(content, default=_number) + "\n")
 
     def cells(self):
-        """All cells, whoever wrote them."""
+        """Read all cells."""
         return [read_cell(path) for path in self.paths()]
 
 
 def _number(value):
-    """JSON of numpy's numbers and arrays; of all else its text."""
+    """Convert NumPy numbers and arrays for JSON; other objects become text."""
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
-def clashes(there, here, place=""):
-    """How the settings of results differ from others; nothing if they may stand together."""
-    both = place.count(".") == 1  # names of methods and sets
-    for name in sorted({*here} & {*there} if both else {*here, *there}):
-        mine, found = here.get(name, "not given"), there.get(name, "not given")
-        if isinstance(mine, dict) and isinstance(found, dict):
-            yield from clashes(found, mine, f"{place}{name}.")
-        elif mine != found:
-            yield f"{place}{name} {found!r} there, {mine!r} here"
+def clashes(stored, current, place=""):
+    """Yield the differences of stored and current settings; none if results may be mixed."""
+    # Names of methods and sets: only those of both sides are compared.
+    only_common = place.count(".") == 1
+    for name in sorted({*current} & {*stored} if only_common else {*current, *stored}):
+        value, stored_value = current.get(name, "not given"), stored.get(name, "not given")
+        if isinstance(value, dict) and isinstance(stored_value, dict):
+            yield from clashes(stored_value, value, f"{place}{name}.")
+        elif value != stored_value:
+            yield f"{place}{name} {stored_value!r} there, {value!r} here"

@@ -1,4 +1,4 @@
-"""Going through cells: progress, failures, what is left out, and Ctrl-C."""
+"""Computation of cells: progress, failures, sets that are left out, and Ctrl-C."""
 
 import os
 import signal
@@ -20,7 +20,7 @@ from . import in_a_line, need
 
 @dataclass
 class Outcome:
-    """What became of the cells."""
+    """Counts, failures and omissions of a run."""
 
     n_asked: int = 0
     n_found: int = 0
@@ -29,7 +29,7 @@ class Outcome:
     stopped: bool = False
 
     def notes(self):
-        """Lines for people."""
+        """Yield lines for the screen."""
         if self.n_found:
             yield f"{self.n_found} of {self.n_asked} results were there from earlier runs"
         for name, why in self.left_out.items():
@@ -40,17 +40,18 @@ class Outcome:
 
 @contextmanager
 def interrupts():
-    """Whether Ctrl-C came, as a list of one, for code that swallows it; the second ends at once.
+    """Yield a list that is no longer empty after Ctrl-C; the second Ctrl-C ends the process.
 
-    A thread counts the signals: Python's own handler waits while a library computes.
+    The list helps where a library swallows KeyboardInterrupt. A thread counts the signals,
+    because Python's handler waits until the library returns.
     """
-    asked = []
+    received_interrupts = []
     if threading.current_thread() is not threading.main_thread():
-        yield asked  # signals come to the main thread
+        yield received_interrupts  # only the main thread receives signals
         return
 
     def handle(*_):
-        asked.append(True)
+        received_interrupts.append(True)
         raise KeyboardInterrupt
 
     def count():
@@ -67,7 +68,7 @@ def interrupts():
     old_fd = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
     threading.Thread(target=count, daemon=True).start()
     try:
-        yield asked
+        yield received_interrupts
     finally:
         signal.set_wakeup_fd(old_fd)
         signal.signal(signal.SIGINT, old)
@@ -75,17 +76,18 @@ def interrupts():
 
 
 def run(store, keys, compute, fresh=False, engine=None) -> Outcome:
-    """Compute the cells that are not there yet, or all; one failure does not cost the others.
+    """Compute the missing cells (with `fresh` all cells), and store them.
 
-    `compute` makes a result from a key's parts, of which "set" names the data. Cells do not depend
-    on each other: `engine`, from `spread`, may compute them elsewhere. They are kept here.
+    `compute` makes a result from the parts of a key; the part "set" names the data. A failure
+    does not stop the run. Cells do not depend on each other, so an `engine` of `spread` may
+    compute them on other machines.
     """
     keys = list(keys)
     outcome = Outcome(len(keys))
 
     def due():
         for key in keys:
-            # Asked for anew: another process may have computed it by now.
+            # Checked for every cell: another process may have computed it in the meantime.
             if not fresh and store.has(key):
                 outcome.n_found += 1
             elif key["set"] not in outcome.left_out:
@@ -95,11 +97,11 @@ def run(store, keys, compute, fresh=False, engine=None) -> Outcome:
             bar.update()
 
     try:
-        with interrupts() as asked, tqdm(total=len(keys), dynamic_ncols=True) as bar:
-            for key, found in (engine or _here)(compute, due()):
-                if asked:  # a result that was cut short is none
+        with interrupts() as received_interrupts, tqdm(total=len(keys), dynamic_ncols=True) as bar:
+            for key, outcome_part in (engine or _here)(compute, due()):
+                if received_interrupts:  # the library may have returned an unfinished result
                     raise KeyboardInterrupt
-                if message := _keep(store, key, found, outcome):
+                if message := _keep(store, key, outcome_part, outcome):
                     bar.write(message)
                 bar.update()
             bar.set_description("done")
@@ -109,7 +111,7 @@ def run(store, keys, compute, fresh=False, engine=None) -> Outcome:
 
 
 def title(key):
-    """A key for people."""
+    """Return a key as text."""
     return ", ".join(map(str, key.values()))
 
 
@@ -119,7 +121,7 @@ def _here(compute, keys):
 
 
 def _attempt(compute, key):
-    """A cell's result, or what its outcome says of it, by name."""
+    """Return a cell's result, the reason to leave its set out, or its failure, by name."""
     try:
         return {"result": compute(**key)}
     except DataFileNotFoundError as error:
@@ -129,29 +131,29 @@ def _attempt(compute, key):
         return {"failure": {"cell": title(key), "error": in_a_line(error), "traceback": trace}}
 
 
-def _keep(store, key, found, outcome):
-    """Keep a result; or a line that says why there is none."""
-    if "result" in found:
-        store.save(key, found["result"])
+def _keep(store, key, outcome_part, outcome):
+    """Store a result, or return a line with the reason why there is none."""
+    if "result" in outcome_part:
+        store.save(key, outcome_part["result"])
         return None
-    if "left_out" in found:
-        outcome.left_out[key["set"]] = found["left_out"]
-        return f"{key['set']}: left out: {found['left_out'].splitlines()[0]}"
-    outcome.failures.append(found["failure"])
-    return f"FAILED: {title(key)}: {found['failure']['error']}"
+    if "left_out" in outcome_part:
+        outcome.left_out[key["set"]] = outcome_part["left_out"]
+        return f"{key['set']}: left out: {outcome_part['left_out'].splitlines()[0]}"
+    outcome.failures.append(outcome_part["failure"])
+    return f"FAILED: {title(key)}: {outcome_part['failure']['error']}"
 
 
 def spread(backend, scheduler=None):
-    """An engine for `run` that computes cells on a backend of joblib's: dask, ray or loky.
+    """Return an engine for `run` that computes cells with joblib's backend dask, ray or loky.
 
-    The scheduler is the address of Dask's, or of Ray's head; None for a cluster of this machine.
+    `scheduler` is the address of Dask's scheduler or of Ray's head; None uses this machine.
     """
 
     def engine(compute, keys):
         task = _sendable(compute)
         with connected(backend, scheduler):
             tasks = (delayed(task)(key) for key in keys)
-            if backend == "ray":  # whose backend for joblib knows no generators
+            if backend == "ray":  # Ray's joblib backend does not support generators
                 yield from in_order(tasks, effective_n_jobs(-1))
             else:
                 yield from Parallel(n_jobs=-1, return_as="generator_unordered")(tasks)
@@ -161,7 +163,10 @@ def spread(backend, scheduler=None):
 
 @contextmanager
 def connected(backend, scheduler=None, **cluster):
-    """Joblib's backend for a scheduler, or for a cluster of this machine (options of Dask's)."""
+    """Select joblib's backend for a scheduler, or for a cluster on this machine.
+
+    `cluster` are options of Dask's local cluster.
+    """
     with ExitStack() as stack:
         try:
             if backend == "dask":
@@ -183,13 +188,14 @@ def connected(backend, scheduler=None, **cluster):
 
 
 def _sendable(compute):
-    """A function for workers that need not know the scripts' folder and the user's.
+    """Pack a function for workers that do not have the folders of the scripts and the user.
 
-    Pickle writes a function in a function as it is, and not as the name of a module.
+    A nested function is pickled by value, and not as the name of a module.
     """
-    import cloudpickle  # comes with joblib, Dask and Ray
+    import cloudpickle  # installed with joblib, Dask and Ray
 
-    folders, packed = [str(Path(__file__).parents[1]), os.getcwd()], cloudpickle.dumps(compute)
+    folders = [str(Path(__file__).parents[1]), os.getcwd()]
+    packed = cloudpickle.dumps(compute)
 
     def task(key):
         import pickle
@@ -200,7 +206,7 @@ def _sendable(compute):
         sys.path += [folder for folder in folders if folder not in sys.path]
         from _lab.running import _attempt
 
-        with parallel_config("threading"):  # or fits would be cut and sent on
+        with parallel_config("threading"):  # otherwise a fit would send its parts to workers
             return key, _attempt(pickle.loads(packed), key)
 
     return task

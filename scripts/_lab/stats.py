@@ -1,4 +1,4 @@
-"""Which method is better over many sets: ranks, tests, and intervals."""
+"""Comparison of methods over many sets: ranks, tests, and intervals."""
 
 import warnings
 from types import SimpleNamespace
@@ -12,34 +12,34 @@ pd = need("pandas", "data")
 
 
 def by_set(frame, metric) -> pd.DataFrame:
-    """Means over seeds by set and method, of the sets where every method has a result."""
+    """Return means over seeds by set and method, for the sets with results of all methods."""
     return frame.pivot_table(metric, "set", "method", aggfunc="mean", sort=False).dropna()
 
 
 def ranks(values, greater=True) -> pd.DataFrame:
-    """Rank of each method on each set, 1 the best; what differs by rounding only is equal."""
+    """Rank the methods on each set, 1 for the best; rounding errors do not break ties."""
     return _rounded(values).rank(axis=1, ascending=not greater)
 
 
 def _rounded(values: pd.DataFrame) -> pd.DataFrame:
-    """To nine digits of each row's largest, whose size no rank depends on."""
+    """Divide each row by its largest absolute value, and round to nine digits."""
     largest = values.abs().max(axis=1)
     return values.div(largest.where(largest > 0, 1), axis=0).round(9)
 
 
 def critical_difference(n_sets, n_methods, level=0.05) -> float:
-    """Of mean ranks, by Nemenyi."""
+    """Return Nemenyi's critical difference of mean ranks."""
     error = np.sqrt(n_methods * (n_methods + 1) / (6 * n_sets))
     return float(stats.studentized_range.ppf(1 - level, n_methods, np.inf) / np.sqrt(2) * error)
 
 
 def compare(values, greater=True, test="nemenyi", level=0.05):
-    """Friedman's test and its pairs, of a table of sets by methods without gaps.
+    """Run Friedman's test and a test of each pair on a table of sets by methods without gaps.
 
-    Gives `ranks`, the mean rank of each method, the best first; `friedman_p`, that all are alike
-    (NaN for fewer than three methods or two sets, 1 where they are equal); `critical_difference`
-    of mean ranks by Nemenyi, at the level; `p` of each pair by the test, "nemenyi" on mean ranks
-    or "wilcoxon": signed ranks with Holm's correction; and `n_sets`.
+    Returns a namespace: `ranks`, the mean ranks, best method first; `friedman_p` (NaN for fewer
+    than three methods or two sets, 1 if all methods are equal); Nemenyi's `critical_difference`
+    at the level; `p` of each pair by `test`: "nemenyi" on mean ranks, or "wilcoxon" on signed
+    ranks with Holm's correction; and `n_sets`.
     """
     posthocs = need("scikit_posthocs", "stats")
     by_set, (n_sets, n_methods) = _rounded(values), values.shape
@@ -53,7 +53,7 @@ def compare(values, greater=True, test="nemenyi", level=0.05):
     else:
         values = (values / (np.abs(values.to_numpy()).max() or 1)).round(9)
         long = values.melt(var_name="method")
-        with warnings.catch_warnings():  # of methods that are alike
+        with warnings.catch_warnings():  # equal methods cause warnings
             warnings.simplefilter("ignore", RuntimeWarning)
             p = posthocs.posthoc_wilcoxon(long, "value", "method", p_adjust="holm", sort=False)
         p = p.mask(np.array([[values[a].equals(values[b]) for b in values] for a in values]), 1.0)
@@ -92,31 +92,31 @@ def compare_with(values, base, greater=True):
 
 
 def bayes(first, second, rope=0.01, seed=0) -> tuple[float, float, float]:
-    """Bayesian signed-rank test; more is better.
+    """Run the Bayesian signed-rank test on scores; larger scores are better.
 
-    The probabilities that the first is better, that they differ by less than the rope, and that
-    the second is better.
+    Returns the probabilities that the first method is better, that both differ by less than the
+    rope, and that the second is better.
     """
     largest = np.abs([first, second]).max() or 1
     if not np.round(np.subtract(first, second) / largest, 9).any():
         return (0.0, 1.0, 0.0) if rope else (0.5, 0.0, 0.5)
-    found = need("baycomp", "stats").two_on_multiple(
+    probabilities = need("baycomp", "stats").two_on_multiple(
         np.asarray(first), np.asarray(second), rope=rope, random_state=seed
     )
-    better, *alike, worse = map(float, found)
+    better, *alike, worse = map(float, probabilities)
     return better, alike[0] if alike else 0.0, worse
 
 
 def paired_bootstrap(first, second, n_draws=10_000, level=0.05, seed=0):
-    """Mean difference of two methods on the same test rows, and its interval of 1 - level.
+    """Return the mean difference of two methods on the same test rows, and its interval.
 
-    Of each row there is a number, such as 1 where right and 0 where wrong.
+    The inputs have a number for each row, such as 1 for a right and 0 for a wrong label.
     """
     gains = np.asarray(first, dtype=float) - np.asarray(second, dtype=float)
     if len(gains) < 2:
         return (float(gains.mean()),) * 3
-    found = stats.bootstrap(
+    interval = stats.bootstrap(
         (gains,), np.mean, n_resamples=n_draws, confidence_level=1 - level, method="percentile",
         rng=seed, batch=100,
     )  # fmt: skip
-    return float(gains.mean()), *map(float, found.confidence_interval)
+    return float(gains.mean()), *map(float, interval.confidence_interval)

@@ -1,4 +1,4 @@
-"""A study: what its cells are, how one is computed, and what is made of all of them."""
+"""Studies: commands that compute cells, and write tables and pictures of them."""
 
 import json
 import os
@@ -15,33 +15,51 @@ from .running import run, spread
 
 
 class Study:
-    """A command: it computes the cells that are not there yet, and writes tables of all.
+    """A command that computes missing cells, and writes tables of all cells.
 
-    `module` are the script's globals. It has a docstring and these functions:
+    Parameters
+    ----------
+    module : dict
+        Globals of the script: its docstring, and the functions
 
-    - ``cell(options, **key)`` makes the result of a cell, a dict;
-    - ``report(frame, options)`` makes a list of `tables.Table` from a row for each result;
-    - perhaps ``draw(frame, options)``, which draws results or a table of them (--plot),
-      ``prepare(options, parser)``, which looks at the options before anything runs,
-      ``settings(options)``, what all results must have in common (or `common`, names of options),
-      and ``notes(options)``, lines that a reader of the tables has to know.
-
-    `name` is that of the study, and of the folder below "results". `keys` are parts of a cell's
-    key with the options that hold their values (or a value that is no option's name), such as
-    "set=datasets seed=seeds", of which all combinations are computed, those of the first part
-    together; or a function that makes a list of keys from the options. A `fresh` study is a
-    benchmark: it measures anew what is there already, and libraries have one thread. With `own`,
-    the user's own table, methods and parameters can be had; "as they are" leaves out --set, the
-    parameters. `quick`, `checks` and `options` are
-    as `cli.Parser` has them.
+        - ``cell(options, **key)``, which returns the result of a cell, a dict;
+        - ``report(frame, options)``, which returns a list of `tables.Table` from a frame with a
+          row for each result;
+        - optionally ``draw(frame, options)``, which draws results or a table (--plot);
+        - optionally ``prepare(options, parser)``, which checks the options before a run;
+        - optionally ``settings(options)``, which returns the settings that all results share;
+        - optionally ``notes(options)``, which returns lines below the tables.
+    name : str
+        Name of the study, and of its folder below "results".
+    keys : str or callable
+        Parts of a key with the options that hold their values, such as
+        "set=datasets seed=seeds". All combinations are computed; the first part varies slowest.
+        A word that is not the name of an option is itself the value. A function gets the options
+        and returns a list of keys.
+    common : sequence of str
+        Options whose values all results share; used without ``settings``.
+    fresh : bool
+        Whether the study is a benchmark: existing cells are measured again, and libraries use
+        one thread.
+    own : bool or "as they are"
+        Whether users can add their own table, methods and parameters; "as they are" leaves out
+        the parameters (--set).
+    quick, checks, **options
+        Arguments of `cli.Parser`.
     """
 
     def __init__(
         self, module, name, keys, common=(), *, fresh=False, own=False, quick=None, checks=None,
         **options,
     ):  # fmt: skip
-        self.module, self.name, self.keys, self.fresh, self.own = module, name, keys, fresh, own
-        self.draw, self.cell, self.report = (module.get(f) for f in ("draw", "cell", "report"))
+        self.module = module
+        self.name = name
+        self.keys = keys
+        self.fresh = fresh
+        self.own = own
+        self.draw = module.get("draw")
+        self.cell = module.get("cell")
+        self.report = module.get("report")
         self.common = module.get("settings", lambda o: {n: getattr(o, n) for n in common})
         self.prepare = module.get("prepare", lambda options, parser: None)
         self.notes = module.get("notes", lambda options: [])
@@ -52,7 +70,7 @@ class Study:
         self.options = {"quick": quick, "checks": checks, **options}
 
     def parse(self, argv=None):
-        """The options."""
+        """Parse and check the options."""
         parser = cli.study(self.module["__doc__"], self.name, **self.options)
         if self.own:
             parser.add_own(settings=self.own is True)
@@ -73,7 +91,7 @@ class Study:
         """Run the command; returns the exit code."""
         try:
             return self._main(self.parse(argv))
-        except KeyboardInterrupt:  # while nothing is computed
+        except KeyboardInterrupt:  # Ctrl-C outside the computation of cells
             return 130
 
     def _main(self, options):
@@ -81,7 +99,8 @@ class Study:
             self.plot(options)
             return 0
         store = records.Store(options.out, {"study": self.name, **self.common(options)})
-        notes, start = list(self.notes(options)), time.perf_counter()
+        notes = list(self.notes(options))
+        start = time.perf_counter()
         keys = self.all_keys(options)
         compute = partial(self.cell, options)
         if self.fresh:
@@ -89,11 +108,11 @@ class Study:
         else:
             engine = options.backend and spread(options.backend, options.scheduler)
             outcome = run(store, keys, compute, engine=engine)
-        shown = publish(store, keys, partial(self.report, options=options), notes)
-        if shown is None:
+        written_tables = publish(store, keys, partial(self.report, options=options), notes)
+        if written_tables is None:
             print("\nno results", *outcome.left_out.values(), sep="\n\n")
         else:
-            print("\n".join(["", *(table.text() for table in shown)]))
+            print("\n".join(["", *(table.text() for table in written_tables)]))
         print(*notes, *map(cli.fill, outcome.notes()), sep="\n")
         about = {**records.provenance(), "settings": store.settings, **vars(outcome)}
         about["seconds"] = time.perf_counter() - start
@@ -104,18 +123,18 @@ class Study:
         if outcome.stopped:
             print("stopped; the same command goes on from here", file=sys.stderr)
             return 130
-        return 1 if outcome.failures or shown is None else 0
+        return 1 if outcome.failures or written_tables is None else 0
 
     def all_keys(self, options):
-        """Keys of all cells that are asked for."""
+        """Return the keys of all cells of the options."""
         if callable(self.keys):
             return self.keys(options)
         parts = dict(word.split("=") for word in self.keys.split())
         values = [_values(getattr(options, n, n), part == n) for part, n in parts.items()]
-        return [dict(zip(parts, found, strict=True)) for found in product(*values)]
+        return [dict(zip(parts, combination, strict=True)) for combination in product(*values)]
 
     def plot(self, options):
-        """Draw results; pictures go to --out, or beside the first source."""
+        """Draw results; pictures go to --out, or next to the first source."""
         if options.plot and options.asked_out is None:
             first = options.plot[0]
             options.out = first if first.is_dir() else first.parent
@@ -131,21 +150,23 @@ class Study:
         frame.attrs = parts[0].attrs
         try:
             self.draw(frame, options)
-        except (KeyError, TypeError) as error:  # of a table of another kind
+        except (KeyError, TypeError) as error:  # the source is a table of another kind
             names = ", ".join(map(str, sources))
             raise SystemExit(f"{names} cannot be drawn ({error}): {maker} makes it") from error
 
 
-def _values(found, single):
-    """Values of a part of a key: a number of seeds counts from 0."""
-    if isinstance(found, int):
-        return [found] if single else range(found)
-    return [found] if isinstance(found, str) else list(found)
+def _values(option_value, single):
+    """Return the values of a part of a key; a number of seeds counts from 0."""
+    if isinstance(option_value, int):
+        return [option_value] if single else range(option_value)
+    return [option_value] if isinstance(option_value, str) else list(option_value)
 
 
 def publish(store, keys, report, notes=()):
-    """Write the tables of all results, those of some keys first; again if others have added some
-    meanwhile."""  # noqa: D205, D209
+    """Write the tables of all results, in the order of the keys.
+
+    Tables are written again if other processes have added results in the meantime.
+    """
     places = {store.path(key): place for place, key in enumerate(keys)}
     while True:
         paths = store.paths()
@@ -155,15 +176,15 @@ def publish(store, keys, report, notes=()):
         cells = [records.read_cell(path) for path in paths_in_order]
         frame = records.frame(cells)
         records.write(store.folder / "cells.csv", tables.flat(frame).to_csv(index=False))
-        shown = report(frame)
+        report_tables = report(frame)
         stamp = records.stamp(cells, records.command())
-        tables.write(store.folder, shown, [*notes, *about_versions(cells)], stamp)
+        tables.write(store.folder, report_tables, [*notes, *about_versions(cells)], stamp)
         if store.paths() == paths:
-            return shown
+            return report_tables
 
 
 def about_versions(cells):
-    """Lines about packages of which results have several versions."""
-    found = tables.pd.DataFrame([cell["provenance"]["versions"] for cell in cells])
-    several = {name: sorted(found[name].dropna().unique()) for name in found}
+    """Return a line for each package of which the results have several versions."""
+    versions = tables.pd.DataFrame([cell["provenance"]["versions"] for cell in cells])
+    several = {name: sorted(versions[name].dropna().unique()) for name in versions}
     return [f"results of {name} {' and '.join(v)}" for name, v in several.items() if len(v) > 1]

@@ -1,4 +1,4 @@
-"""Stands for scripts/_lab, which `python scripts/ROOM/NAME.py` does not find in its room."""
+"""Import scripts/_lab for `python scripts/ROOM/NAME.py`, which searches its own folder only."""
 
 import sys
 from pathlib import Path

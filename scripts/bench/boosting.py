@@ -4,9 +4,10 @@
     python scripts/bench/boosting.py --quick     bundled sets, fewer rounds
     python scripts/bench/boosting.py --cases mnist stumps
 
-CPU seconds of both sides in turns, their ratio, and in brackets the ratio aimed at. Two cases have
-a limit in seconds in place of a peer. QuadBoost and AdaBoost have the same learners (10 stumps per
-feature) and rounds; "without set-up" leaves out a fit of one round, most of a short run.
+Both sides are measured in turns. The table has CPU seconds, their ratio, and the target ratio in
+brackets. Two cases have a limit in seconds instead of a peer. QuadBoost and AdaBoost have the same
+learners (10 stumps per feature) and rounds; "without set-up" subtracts the time of a fit of one
+round, which is most of a short run.
 """
 
 from functools import partial
@@ -21,12 +22,12 @@ from sklearn.tree import DecisionTreeClassifier
 
 
 def scikit(depth, n):
-    """scikit-learn's AdaBoost."""
+    """Return AdaBoost of scikit-learn."""
     return ScikitAdaBoost(DecisionTreeClassifier(max_depth=depth), n_estimators=n)
 
 
 def grid(n):
-    """All settings of Table 2."""
+    """Return DeepBoost with all settings of Table 2 of its paper."""
     penalties = [10.0**-k for k in range(3, 8)]
     return [
         DeepBoostClassifier(n, max_depth=depth, beta=beta, lambda_=lambda_)
@@ -34,7 +35,8 @@ def grid(n):
     ]
 
 
-# Set, rows at most, ours for a number of rounds, the peer or a limit in seconds, and the aim.
+# Set, largest number of rows, our model for a number of rounds, the peer or a limit in seconds,
+# and the target ratio.
 CASES = {
     "exponential": ("ionosphere", 281, lambda n: DeepBoostClassifier(n, max_depth=4), 0.3, 1),
     "logistic": ("ionosphere", 281,
@@ -52,10 +54,10 @@ CASES = {
 
 
 def seconds(make, n_rounds, X, y):
-    """CPU seconds of a fit, or of several."""
+    """Return the CPU seconds of a fit, or the sum for several models."""
     models = make(n_rounds)
     models = models if isinstance(models, list) else [models]
-    return sum(bench.cost(model.fit, X, y, least=0.05)[0] for model in models)
+    return sum(bench.cost(model.fit, X, y, min_seconds=0.05)[0] for model in models)
 
 
 def cell(options, set, rounds):
@@ -79,17 +81,17 @@ def cell(options, set, rounds):
 
 
 def report(frame, options):
-    shown = """case=set rounds on shape s:.4f peer's=peer_s:.4f ratio=s_ratio
+    layout = """case=set rounds on shape s:.4f peer's=peer_s:.4f ratio=s_ratio
     without_set-up=rest_s_ratio"""
     aims = {(name,): {"s_ratio": case[-1], "rest_s_ratio": case[-1]}
             for name, case in CASES.items()}  # fmt: skip
     title = f"CPU seconds, one core, medians of {options.repeats}; ratio: peer / ours (aim)"
     rows = bench.with_aims(frame, ["set"], aims)
-    return [tables.columns("boosting", title, rows, shown, 2, frame)]
+    return [tables.columns("boosting", title, rows, layout, n_index=2, numbers=frame)]
 
 
 def keys(options):
-    """All cases; those of QuadBoost with more rounds too."""
+    """Return the keys of all cases; QuadBoost is also measured with more rounds."""
     return [
         {"set": case, "rounds": n * options.rounds}
         for case in options.cases

@@ -1,15 +1,15 @@
-"""Compare a cascade with the same one made of scikit-learn's forests: time, memory, accuracy.
+"""Compare mdDF with the same cascade of scikit-learn forests: time, memory, accuracy.
 
     python scripts/bench/cascade.py --quick       the bundled digits, 20 trees; a minute
     python scripts/bench/cascade.py               all data sets; takes about an hour
     python scripts/bench/cascade.py --datasets letter satimage --repeats 5
     python scripts/bench/cascade.py --alone --datasets mnist --rows 60000 --n-layers 4 --repeats 1
 
-The last line is all of MNIST, without the peer and with all cores (aims: 240 seconds of wall time
-for a layer, 3 GB for the model); otherwise it has 10000 rows. Both sides get the same numbers
-(categories as codes), folds and one core, and are measured in turns, each time in a new process.
-Ratios are the peer's over mddf's, medians; a bracket holds the ratio aimed at. Memory is the peak
-of a fit beyond the data, the model included.
+The last command measures all rows of MNIST, without the peer and with all cores (targets: 240
+seconds of wall time for a layer, 3 GB for the model); otherwise MNIST has 10000 rows. Both sides
+get the same numbers (categories as codes), folds and one core. They are measured in turns, each
+time in a new process. Ratios are medians of the peer's figure divided by that of mddf; brackets
+hold the target ratio. Memory is the peak of a fit above the memory of the data, with the model.
 """
 
 from functools import partial
@@ -31,9 +31,9 @@ N_FOLDS = 5
 
 
 class Peer:
-    """The layers of mdDF, made of scikit-learn's forests; all layers count alike.
+    """The layers of mdDF with forests of scikit-learn; all layers have the same weight.
 
-    With weights, scikit-learn's bootstraps are drawn in proportion to them, as mdDF wants it.
+    Bootstraps of scikit-learn are drawn in proportion to the sample weights, as in mdDF.
     """
 
     def __init__(self, n_layers, n_trees, cv, seed):
@@ -45,7 +45,10 @@ class Peer:
         return [make(self.n_trees, random_state=int(rng.integers(2**31))) for make in kinds]
 
     def _augmented(self, X, vectors):
-        """What the next layer sees: each forest's vector if there is room, else their mean."""
+        """Return the input of the next layer.
+
+        It has the vector of each forest, or their mean if the vectors outnumber the columns.
+        """
         n_forests, _, n_classes = vectors.shape
         if n_forests * n_classes > X.shape[1]:
             return np.hstack([X, vectors.mean(axis=0)])
@@ -62,8 +65,8 @@ class Peer:
             for train, held_out in self.cv:
                 forests = self._forests(rng, drawn=weights is not None)
                 for forest, vector in zip(forests, vectors, strict=True):
-                    given = None if weights is None else weights[train]
-                    forest.fit(features[train], labels[train], sample_weight=given)
+                    train_weights = None if weights is None else weights[train]
+                    forest.fit(features[train], labels[train], sample_weight=train_weights)
                     vector[held_out] = forest.predict_proba(features[held_out])
                 layer.append(forests)
             self.layers_.append(layer)
@@ -74,7 +77,7 @@ class Peer:
         return self
 
     def predict_proba(self, X):
-        """Mean over the layers."""
+        """Return the mean of the probabilities over the layers."""
         sums, features = 0, X
         for number, layer in enumerate(self.layers_, 1):
             folds = ([forest.predict_proba(features) for forest in forests] for forests in layer)
@@ -99,9 +102,9 @@ def measure(side, options, name, seed):
         random_state=seed,
         n_jobs=options.n_jobs if options.alone else 1,
     )
-    found = bench.fit_cost(model, split)
+    costs = bench.fit_cost(model, split)
     seconds = float(np.max(model.history_["time"]))
-    return {**found, "s_a_layer": seconds} if options.alone else found
+    return {**costs, "s_a_layer": seconds} if options.alone else costs
 
 
 def cell(options, set):
@@ -113,7 +116,7 @@ def cell(options, set):
     return {"columns": n_columns, "rows": n_rows} | bench.in_turns(sides, options.repeats)
 
 
-SHOWN = """
+LAYOUT = """
 set columns fit_s:.2f peer's_fit=peer_fit_s:.2f ratio=fit_s_ratio predict_s:.2f
 peer's_predict=peer_predict_s:.2f ratio_=predict_s_ratio MiB:.0f peer's_MiB=peer_MiB:.0f
 ratio__=MiB_ratio accuracy:.2f peer's_accuracy=peer_accuracy:.2f wall_s:.1f
@@ -127,7 +130,7 @@ def report(frame, options):
         f"seconds, MiB;\nmedians of {options.repeats}; ratio: scikit-learn / mddf (aim)"
     )
     rows = bench.with_aims(frame, ["set"], AIMS)
-    return [tables.columns("cascade", title, rows, SHOWN, numbers=frame)]
+    return [tables.columns("cascade", title, rows, LAYOUT, numbers=frame)]
 
 
 study = Study(

@@ -1,15 +1,15 @@
-"""What many cores would gain: the pieces of a fit, timed and replayed on more workers.
+"""Simulate a fit on many cores: its tasks are timed and replayed on more workers.
 
     python scripts/bench/cores.py            a layer of adult, of letter and of mnist
     python scripts/bench/cores.py --quick    20 trees for each forest of letter
 
-A fit of mdDF gets as many threads as there are to be workers, so that its work is cut as for them.
-Each piece is timed by the CPU clock of its thread, on however few cores there are. What waits for
-nothing in between is a phase, such as the trees of a layer; its pieces go in their order to the
-worker that is free first, and what they found is collected in that order, while others work. All
-else that the main thread does is serial. What is lost is the share of the workers' time in which
-they wait, for what is serial or for the end of a phase with all that is to be collected. The
-memory's speed and Python's lock, which cores share, are not in it.
+A fit of mdDF gets as many threads as workers are simulated, so that its work is divided in the
+same way. Each piece of work is timed by the CPU clock of its thread, so a machine with few cores
+is enough. A phase is a set of pieces without dependencies, such as the trees of a layer. The
+pieces of a phase go in order to the first free worker; the main thread collects the results in the
+same order while the workers go on. All other work of the main thread is serial. The losses are the
+shares of the time that workers spend waiting: for serial work, or for the end of a phase. Memory
+bandwidth and the lock of Python, which cores share, are not simulated.
 """
 
 import heapq
@@ -31,22 +31,22 @@ from mddf._trees import grower, predictor
 
 @dataclass
 class Phase:
-    """CPU seconds of pieces and of collecting what each found, and of pieces in this thread."""
+    """CPU seconds of the pieces, of collecting their results, and of pieces in the main thread."""
 
     pieces: list = field(default_factory=list)
     collecting: list = field(default_factory=list)
     own: float = 0.0
 
     def timed(self, function):
-        """The same function, whose call is the next piece."""
+        """Wrap a function so that its call is timed as the next piece."""
         number = len(self.pieces)
         self.pieces.append(0.0)
 
         @wraps(function)
-        def call(*arguments, **named):
+        def call(*arguments, **keywords):
             start = time.thread_time()
             try:
-                return function(*arguments, **named)
+                return function(*arguments, **keywords)
             finally:
                 self.pieces[number] = time.thread_time() - start
                 if threading.current_thread() is threading.main_thread():
@@ -57,12 +57,16 @@ class Phase:
 
 @contextmanager
 def phases_of_fits():
-    """A list that gets each phase from now on."""
-    phases, from_threads, in_threads = [], grower.from_threads, predictor.in_threads
+    """Yield a list to which each phase of the fits in the context is added."""
+    phases = []
+    from_threads = grower.from_threads
+    in_threads = predictor.in_threads
 
     def of_trees(tasks, *rest):
         phases.append(phase := Phase())
-        for result in from_threads(((phase.timed(f), *given) for f, *given in tasks), *rest):
+        for result in from_threads(
+            ((phase.timed(f), *arguments) for f, *arguments in tasks), *rest
+        ):
             start = time.thread_time()
             yield result
             phase.collecting.append(time.thread_time() - start)
@@ -87,8 +91,9 @@ def phases_of_fits():
 
 
 def replayed(pieces, collecting, n_workers):
-    """Seconds until the last of the pieces is done, and collected."""
-    free, end = [0.0] * n_workers, 0.0
+    """Return the seconds until the result of the last piece is collected."""
+    free = [0.0] * n_workers  # times at which the workers are free: a heap
+    end = 0.0
     for seconds, more in zip_longest(pieces, collecting, fillvalue=0.0):
         done = free[0] + seconds
         heapq.heapreplace(free, done)
@@ -97,15 +102,15 @@ def replayed(pieces, collecting, n_workers):
 
 
 def cell(options, set, workers):
-    """One fit, replayed."""
+    """Time the pieces of a fit, and replay them."""
     split = data.codes(set, options.data_home)
     model = MDDFClassifier(1, n_estimators=options.n_estimators, random_state=0, n_jobs=workers)
     with phases_of_fits() as phases:
-        alone = time.thread_time()
+        start = time.thread_time()
         seconds, _, _ = bench.cost(model.fit, split.X, split.y)
-        alone = time.thread_time() - alone
+        main_thread_seconds = time.thread_time() - start
     all_pieces = [piece for phase in phases for piece in phase.pieces]
-    serial = alone - sum(sum(phase.collecting) + phase.own for phase in phases)
+    serial = main_thread_seconds - sum(sum(phase.collecting) + phase.own for phase in phases)
     inside = sum(replayed(phase.pieces, phase.collecting, workers) for phase in phases)
     return {
         "phases": len(phases),
@@ -121,12 +126,12 @@ def cell(options, set, workers):
 
 
 def report(frame, options):
-    """A row for each set and number of workers."""
+    """Return a table with a row for each set and number of workers."""
     title = f"mdDF, a layer of 4 x {options.n_estimators} trees in 5 folds, replayed"
-    shown = """set workers phases pieces longest_piece_ms=longest_ms:.3g CPU_s=cpu_s:.3g
+    layout = """set workers phases pieces longest_piece_ms=longest_ms:.3g CPU_s=cpu_s:.3g
     serial_s:.3g replayed_s:.3g times_as_fast=speed_up:.3g lost_to_serial_%=serial_loss:.0f
     lost_to_waiting_%=waiting_loss:.0f"""
-    return [tables.columns("cores", title, frame, shown, 2)]
+    return [tables.columns("cores", title, frame, layout, n_index=2)]
 
 
 study = Study(

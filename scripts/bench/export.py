@@ -3,10 +3,10 @@
     python scripts/bench/export.py --quick    bundled sets, half a minute
     python scripts/bench/export.py            some minutes
 
-What graphs for single and for double precision say is compared with what Python says of the test
-rows as they are. Times are those of one row and of many at once (--rows) on one thread, of graphs
-for single precision. mdDF has two layers of a fifth of the forests' trees, deep forests have as
-many.
+Predictions of graphs in single and in double precision are compared with predictions in Python on
+the test rows. Times are for one row and for many rows at once (--rows), on one thread and in
+single precision. mdDF has two layers of forests with a fifth of the trees; forests of deep forests
+have all of them.
 """
 
 import pickle
@@ -33,30 +33,32 @@ def cell(options, set, model):
     model = MODELS[model](options.n_estimators).fit(split.X, split.y)
     rows = split.X_test
     expected = model.predict_proba(rows)
-    one = onnxruntime.SessionOptions()
-    one.intra_op_num_threads = one.inter_op_num_threads = 1
-    found = {"pickle_mb": len(pickle.dumps(model)) / 1e6}
-    for dtype in ("float64", "float32"):  # times and sizes are of the last
+    session_options = onnxruntime.SessionOptions()
+    session_options.intra_op_num_threads = session_options.inter_op_num_threads = 1
+    result = {"pickle_mb": len(pickle.dumps(model)) / 1e6}
+    for dtype in ("float64", "float32"):  # times and sizes below are for float32
         graph = to_onnx(model, dtype=dtype).SerializeToString()
-        session = onnxruntime.InferenceSession(graph, one)
+        session = onnxruntime.InferenceSession(graph, session_options)
         cells = onnx_inputs(model, rows, dtype=dtype)
         label, probabilities = session.run(["label", "probabilities"], cells)
         equal = label == model.classes_[expected.argmax(axis=1)]
-        found[f"equal_{dtype}"] = float(np.mean(equal))
-        found[f"differ_{dtype}"] = float(np.abs(probabilities - expected).max())
-    found["onnx_mb"] = len(graph) / 1e6
+        result[f"equal_{dtype}"] = float(np.mean(equal))
+        result[f"differ_{dtype}"] = float(np.abs(probabilities - expected).max())
+    result["onnx_mb"] = len(graph) / 1e6
     for words, n in (("one", 1), ("many", min(options.rows, len(rows)))):
         few, cells = rows[:n], onnx_inputs(model, rows[:n], dtype=dtype)
         sides = [
-            lambda _, few=few: {"us": 1e6 * bench.cost(model.predict_proba, few, least=0.05)[0]},
-            lambda _, c=cells: {"us": 1e6 * bench.cost(session.run, None, c, least=0.05)[0]},
+            lambda _, few=few: {
+                "us": 1e6 * bench.cost(model.predict_proba, few, min_seconds=0.05)[0]
+            },
+            lambda _, c=cells: {"us": 1e6 * bench.cost(session.run, None, c, min_seconds=0.05)[0]},
         ]
         times = bench.in_turns(sides, 5)
-        found |= {f"python_{words}": times["us"] / n, f"onnx_{words}": times["peer_us"] / n}
-    return found
+        result |= {f"python_{words}": times["us"] / n, f"onnx_{words}": times["peer_us"] / n}
+    return result
 
 
-SHOWN = """
+LAYOUT = """
 set model classes_equal,_float32=equal_float32:.3g probabilities_differ,_float32=differ_float32:.3g
 classes_equal,_float64=equal_float64:.3g probabilities_differ,_float64=differ_float64:.3g
 pickle_MB=pickle_mb:.3g ONNX_MB=onnx_mb:.3g Python_us,_one=python_one:.3g ONNX_us,_one=onnx_one:.3g
@@ -66,7 +68,7 @@ Python_us,_many=python_many:.3g ONNX_us,_many=onnx_many:.3g
 
 def report(frame, options):
     title = f"{options.n_estimators} trees; one thread; microseconds per row"
-    return [tables.columns("export", title, frame, SHOWN, 2)]
+    return [tables.columns("export", title, frame, LAYOUT, n_index=2)]
 
 
 QUICK = ["iris", "digits", "breast_cancer"]

@@ -1,4 +1,4 @@
-"""Compare the forests with scikit-learn's: time, accuracy, model size.
+"""Compare the forests with those of scikit-learn: time, accuracy, model size.
 
     python scripts/bench/forest.py --quick    two minutes; bundled data if no other is there
     python scripts/bench/forest.py            all data sets; takes about an hour and a half
@@ -7,21 +7,25 @@
     python scripts/bench/forest.py --measures binning --forests random
     python scripts/bench/forest.py --measures peers --libraries oneDAL YDF --repeats 3
 
-Both sides get the same numbers (categories as codes), trees and one core, in turns; ratios are
-medians of scikit-learn's CPU time through mddf's, and a bracket holds the ratio aimed at. The
-targets of "curves" and "many curves" are numbers, and 100 R2 takes the place of accuracy; "genes"
-are 200 rows of 20 000 columns; forests of "leaves" have 200 leaves, best first, those of "medians"
-the absolute error as criterion, and "labels" are ten of a row, of which the accuracy is the mean.
-Forests of "quantiles" are asked for three, and their accuracy is that of medians; the peer is the
-package quantile-forest, without which they are left out.
-Other measures: the speed of two threads (aim: 1.85 of one), predict_proba of one row beyond what
-scikit-learn's validation takes (aim: 120 us), bytes per cell of X at the peak of a fit beyond data
-and model, and how the time grows with the rows; and what it costs in accuracy to deal the rows out
-at random to parts that each grow their share of the trees, and to average the probabilities.
-"binning" finds the bins of the columns, as doubles, and codes
-them; its peer is KBinsDiscretizer, by quantiles of all rows. "peers" puts other libraries beside
-mddf, with classes as numbers and missing values as -1, which all take; what a library makes of the
-numbers is part of its time. What they are given is in _lab/libraries.py.
+Both sides get the same numbers (categories as codes), numbers of trees and one core, and are
+measured in turns. Ratios are medians of the CPU time of scikit-learn divided by that of mddf;
+brackets hold the target ratio.
+
+Sets: "curves", "many curves", "leaves", "medians" and "quantiles" are regression sets, with 100 R2
+in the column of the accuracy. "genes" has 200 rows of 20 000 columns. Forests of "leaves" have 200
+leaves, grown best first; forests of "medians" use the absolute error. "labels" has ten labels for
+each row, and the accuracy is the mean over labels. Forests of "quantiles" predict three quantiles,
+and are scored by the median; the peer is the package quantile-forest, and the set is left out
+without it.
+
+Measures: "threads" is the speed of two threads relative to one (target: 1.85). "row" is
+predict_proba of one row, and the time of scikit-learn's validation (target: 120 us more). "memory"
+is the peak of a fit above data and model, in bytes per cell of X. "growth" is the time on growing
+shares of the rows. "parts" deals the rows at random to parts that each grow their share of the
+trees, and averages the probabilities. "binning" finds the bins of columns of float64 and encodes
+them; the peer is KBinsDiscretizer with quantiles of all rows. "peers" measures other libraries
+with the settings of _lab/libraries.py; classes are numbers and missing values are -1, which all of
+them accept. The time includes the conversion of the numbers by the library.
 """
 
 import math
@@ -61,7 +65,7 @@ REGRESSORS = {
 
 
 class Quantiles:
-    """A forest that is asked for three quantiles, and predicts the median."""
+    """A quantile forest that computes three quantiles and returns the median."""
 
     def __init__(self, make, n_trees, **options):
         self.forest = make(n_trees, **options)
@@ -71,18 +75,18 @@ class Quantiles:
         self.forest.fit(X, y)
 
     def predict(self, X):
-        """The medians; both other quantiles are found, too."""
+        """Return the medians; the 0.1 and 0.9 quantiles are computed as well."""
         return self.forest.predict(X, quantiles=[0.1, 0.5, 0.9])[:, 1]
 
 
 def peer_of_quantiles(name, n_trees, **options):
-    """quantile-forest's, with all targets of the leaves."""
+    """Return a forest of quantile-forest that keeps all targets of the leaves."""
     make = getattr(import_module("quantile_forest"), name)
     return Quantiles(partial(make, max_samples_leaf=None), n_trees, **options)
 
 
 def own_quantiles(make, n_trees, **options):
-    """The same of mddf."""
+    """Return a quantile forest of mddf that keeps all targets of the leaves."""
     return Quantiles(partial(make, keep_targets=10_000), n_trees, **options)
 
 
@@ -99,8 +103,8 @@ QUANTILES = {
         partial(peer_of_quantiles, "ExtraTreesQuantileRegressor", max_features=1),
     ),
 }
-# Made sets for what forests can be asked to do beyond their defaults.
-ASKED: dict[str, dict] = {
+# Options of the forests for generated sets that measure more than the defaults.
+OPTIONS: dict[str, dict] = {
     "leaves": {"max_leaf_nodes": 200},
     "medians": {"criterion": "absolute_error"},
     "labels": {},
@@ -115,7 +119,7 @@ CURVES = {
 }
 MADE = {**CURVES, "genes": (200, 20_000)}
 SETS = ("adult", "letter", "satimage", "synthetic", "mnist", *MADE, "labels")
-# The ratios that the project aims at.
+# Target ratios of the project.
 AIMS = {
     (name, kind): {"fit_s_ratio": fit, "predict_s_ratio": 3 if name in CURVES else 5}
     for name in SETS
@@ -126,12 +130,12 @@ AIMS = {
         strict=True,
     )
 }
-AIMS |= {(name, kind): {"fit_s_ratio": 4} for name in ASKED for kind in CLASSIFIERS}
+AIMS |= {(name, kind): {"fit_s_ratio": 4} for name in OPTIONS for kind in CLASSIFIERS}
 AIMS |= {(*key, "oneDAL"): {"fit_s_ratio": 4, "predict_s_ratio": 2} for key in AIMS}
 
 
 def load(name, data_home):
-    """A set as numbers, or a made one."""
+    """Return the split of a set as numbers, or of a generated set."""
     n_test = {"genes": 1000, "quantiles": 2000}.get(name, 20_000)
     if name == "synthetic":
         X, y = make_classification(200_000, 50, n_informative=15, n_classes=3, random_state=0)
@@ -149,42 +153,42 @@ def load(name, data_home):
 
 
 def forests(name):
-    """The forests of both sides that a set is for."""
+    """Return the forests of both sides for a set, by kind."""
     pairs = REGRESSORS if name in CURVES else CLASSIFIERS
     if name == "quantiles":
         pairs = QUANTILES
-    options = ASKED.get(name, {})
+    options = OPTIONS.get(name, {})
     return {
         kind: tuple(partial(make, **options) for make in makes) for kind, makes in pairs.items()
     }
 
 
 def fit(make, split, n_trees, seed, n_jobs=1):
-    """What a fit costs, with the bytes of each node of the model's pickle."""
+    """Measure the costs of a fit, and the bytes of the pickle for each node."""
     model = make(n_trees, random_state=seed, n_jobs=n_jobs)
-    found = bench.fit_cost(model, split)
+    costs = bench.fit_cost(model, split)
     forest = getattr(model, "forest", model)
     if hasattr(forest, "_trees"):
         n_nodes = sum(block.n_nodes for block in forest._trees)
     else:
         n_nodes = sum(tree.tree_.node_count for tree in forest.estimators_)
-    return {**found, "bytes_per_node": found["pickle_bytes"] / n_nodes}
+    return {**costs, "bytes_per_node": costs["pickle_bytes"] / n_nodes}
 
 
 def floored_loss(y, probabilities, classes):
-    """Log-loss of probabilities of at least a millionth."""
+    """Return the log-loss of probabilities that are clipped to at least 1e-6."""
     p = np.maximum(probabilities, 1e-6)
     return log_loss(y, p / p.sum(axis=1, keepdims=True), labels=classes)
 
 
 def speed(options, split, kinds):
-    """Both sides in turns."""
+    """Measure both sides in turns."""
     sides = [partial(fit, make, split, options.n_estimators) for make in kinds]
     return bench.in_turns(sides, options.repeats)
 
 
 def alike(split, task):
-    """What all libraries take: classes as numbers from 0, and nothing missing."""
+    """Return a split that all libraries accept: classes as numbers from 0, no missing values."""
     X, X_test = (np.nan_to_num(part, nan=-1) for part in (split.X, split.X_test))
     if task == "regression":
         return data.Split(X, split.y, X_test, split.y_test)
@@ -193,17 +197,17 @@ def alike(split, task):
 
 
 def library(method, split, plan, seed):
-    """What a library's fit costs, and the log-loss of its probabilities."""
+    """Measure the costs of a library's fit, and the log-loss of its probabilities."""
     model = models.build(method, seed, task=plan.task, budget=plan)
-    found = bench.fit_cost(model, split)
+    costs = bench.fit_cost(model, split)
     if plan.task == "classification":
         p = model.predict_proba(split.X_test)
-        found["log_loss"] = floored_loss(split.y_test, p, np.unique(split.y))
-    return found
+        costs["log_loss"] = floored_loss(split.y_test, p, np.unique(split.y))
+    return costs
 
 
 def peers(options, name, kind):
-    """All libraries in turns."""
+    """Measure all libraries in turns."""
     task = "regression" if name in CURVES else "classification"
     split = alike(load(name, options.data_home), task)
     plan = libraries.Plan(options.n_estimators, *split.X.shape, task)
@@ -217,7 +221,7 @@ def peers(options, name, kind):
 
 
 def threads(options, split, kinds):
-    """Two threads, and one."""
+    """Measure the speed of two threads relative to one."""
     sides = [
         partial(fit, kinds[0], split, options.n_estimators, n_jobs=n_jobs) for n_jobs in (2, 1)
     ]
@@ -225,62 +229,64 @@ def threads(options, split, kinds):
 
 
 def row(options, split, kinds):
-    """Medians over single rows: validation alone, and the whole."""
+    """Measure medians over single rows: of predict_proba, and of the validation in it."""
     model = kinds[0](options.n_estimators, random_state=0).fit(split.X, split.y)
     check = partial(validate_data, model, reset=False, ensure_all_finite="allow-nan")
     rows = [split.X_test[i : i + 1] for i in range(min(400, len(split.X_test)))]
-    whole, alone = (
-        1e6 * median(bench.cost(call, one)[1] for one in rows)
+    whole, validation = (
+        1e6 * median(bench.cost(call, single_row)[1] for single_row in rows)
         for call in (model.predict_proba, check)
     )
-    return {"row": whole, "validation": alone}
+    return {"row": whole, "validation": validation}
 
 
 def memory(options, name, kind):
-    """A fit in a process of its own."""
+    """Measure the memory of a fit in this process."""
     split = load(name, options.data_home)
     make = forests(name)[kind][0]
     make(2).fit(split.X[:200], split.y[:200])
-    found = fit(make, split, 10, 0)
-    beyond = found["MiB"] * 2**20 - found["pickle_bytes"]
+    costs = fit(make, split, 10, 0)
+    beyond = costs["MiB"] * 2**20 - costs["pickle_bytes"]
     return {"bytes": beyond / split.X.size}
 
 
 def growth(options, split, kinds):
-    """Nanoseconds per tree over n log2 n, of a part of the rows."""
-    found = {}
+    """Measure nanoseconds per tree and n log2 n, for shares of the rows."""
+    nanoseconds = {}
     for share in (16, 4, 1):
         X, y = split.X[::share], split.y[::share]
         used = bench.cost(kinds[0](options.n_estimators, random_state=0).fit, X, y)[0]
-        found[f"1/{share}"] = 1e9 * used / options.n_estimators / (len(y) * math.log2(len(y)))
-    return found
+        nanoseconds[f"1/{share}"] = (
+            1e9 * used / options.n_estimators / (len(y) * math.log2(len(y)))
+        )
+    return nanoseconds
 
 
 def parts(options, split, kinds):
-    """Test error in % and log-loss, means over repeats, by the number of parts."""
-    found, classes = [], np.unique(split.y)
+    """Return mean test error in % and log-loss over repeats, by the number of parts."""
+    results, classes = [], np.unique(split.y)
     for seed, n_parts in product(range(options.repeats), (1, 2, 4, 8)):
         deal = np.random.default_rng(seed).permutation(len(split.y)) % n_parts
         total = np.zeros((len(split.y_test), len(classes)))
         for part in range(n_parts):
             forest = kinds[0](options.n_estimators // n_parts, random_state=8 * seed + part)
             forest.fit(split.X[deal == part], split.y[deal == part])
-            seen = np.searchsorted(classes, forest.classes_)
-            total[:, seen] += forest.predict_proba(split.X_test) / n_parts
+            columns = np.searchsorted(classes, forest.classes_)
+            total[:, columns] += forest.predict_proba(split.X_test) / n_parts
         wrong = np.mean(classes[total.argmax(axis=1)] != split.y_test)
         loss = floored_loss(split.y_test, total, classes)
-        found.append({f"{n_parts}": 100 * wrong, f"{n_parts},_log-loss": loss})
-    return tables.pd.DataFrame(found).mean().to_dict()
+        results.append({f"{n_parts}": 100 * wrong, f"{n_parts},_log-loss": loss})
+    return tables.pd.DataFrame(results).mean().to_dict()
 
 
 def binning(options, split, kinds):
-    """Finding bins and coding, of both sides in turns."""
+    """Measure finding bins and encoding, both sides in turns."""
     X = np.asarray(split.X, np.float64)
-    known = np.nan_to_num(X, nan=-1)  # all that the peer takes
+    known = np.nan_to_num(X, nan=-1)  # the peer rejects missing values
 
     def ours(seed):
-        find, _, bins = bench.cost(find_bins, X, least=0.05)
-        return {"find_s": find, "code_s": bench.cost(apply_bins, X, bins, least=0.05)[0]}
+        find, _, bins = bench.cost(find_bins, X, min_seconds=0.05)
+        return {"find_s": find, "code_s": bench.cost(apply_bins, X, bins, min_seconds=0.05)[0]}
 
     def peers(seed):
         parts = KBinsDiscretizer(
@@ -290,8 +296,8 @@ def binning(options, split, kinds):
             find, _, _ = bench.cost(parts.fit, known)
         return {"find_s": find, "code_s": bench.cost(parts.transform, known)[0]}
 
-    found = bench.in_turns([ours, peers], options.repeats)
-    return {**found, "GB": X.nbytes / 1e9 / found["code_s"]}
+    times = bench.in_turns([ours, peers], options.repeats)
+    return {**times, "GB": X.nbytes / 1e9 / times["code_s"]}
 
 
 MEASURES = {
@@ -335,8 +341,10 @@ def prepare(options, parser):
         print('quantiles left out: needs quantile-forest: pip install "mddf[peers]"')
         options.datasets = [name for name in options.datasets if name != "quantiles"]
     if "peers" in options.measures:
-        there = libraries.FORESTS["random"]
-        options.libraries = list(models.present({n: there[n] for n in options.libraries}))
+        known_libraries = libraries.FORESTS["random"]
+        options.libraries = list(
+            models.present({n: known_libraries[n] for n in options.libraries})
+        )
 
 
 def cell(options, set, forest, measure):
@@ -348,17 +356,21 @@ def cell(options, set, forest, measure):
 
 
 def report(frame, options):
-    found = []
+    report_tables = []
     for measure, rows in frame.groupby("measure", sort=False):
-        _, title, shown = MEASURES[measure]
+        _, title, layout = MEASURES[measure]
         numbers, index = rows.dropna(axis=1, how="all").drop(columns="measure"), ["set", "forest"]
         if measure == "peers":
             numbers, index = tables.unnest(numbers, "peers"), [*index, "library"]
             numbers["MB"] = numbers["pickle_bytes"] / 1e6
         rows = bench.with_aims(numbers, index, AIMS)
-        words = f"{' '.join(index)} {shown}"
-        found.append(tables.columns(measure, title, rows, words, len(index), numbers))
-    return found
+        layout_with_index = f"{' '.join(index)} {layout}"
+        report_tables.append(
+            tables.columns(
+                measure, title, rows, layout_with_index, n_index=len(index), numbers=numbers
+            )
+        )
+    return report_tables
 
 
 study = Study(

@@ -4,13 +4,15 @@
     python scripts/bench/gradient.py --quick     small tables, few rounds
     python scripts/bench/gradient.py --tables small large --peers catboost
 
-CPU seconds of fits and predictions of made tables, and of sets by name, in turns, with as many
-rounds and the same learning rate; symmetric trees of depth 6 against CatBoost's, leaf-wise ones of
-31 leaves against the others', and of more than two classes one tree a round, with a value for each
-class in a leaf, against theirs of one tree a class. Ratios: peer / ours. With "threads" among the
-measures, what a second thread gains: wall seconds of one over those of two, which need two free
-cores. With "equal", fits of as many rounds as each side needs to the worse of both sides' best
-losses on the rows for predictions, of at most --rounds. Notes tell versions and settings.
+Both sides are measured in turns, with the same numbers of rounds and the same learning rate, on
+generated tables and on sets by name. The table has CPU seconds of fits and predictions; ratios are
+peer / ours. Symmetric trees of depth 6 are compared with CatBoost, and leaf-wise trees of 31
+leaves with the other libraries. With more than two classes, our trees have a value for each class
+in a leaf and there is one tree each round; the other libraries grow one tree for each class. The
+measure "threads" is the gain of a second thread: wall seconds of one thread divided by those of
+two. It needs two free cores. The measure "equal" compares fits with equal losses: the worse of the
+two best losses on the test rows within --rounds rounds is the target of both sides. Notes below
+the tables have versions and settings.
 
     python scripts/bench/gradient.py --measures equal --tables letter --rounds 1100
 """
@@ -30,8 +32,8 @@ from sklearn.metrics import log_loss, root_mean_squared_error
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor
 
-# Rows, columns and classes; none are numbers to predict. Sets go by their names in mddf.datasets,
-# such as letter, of which two thirds are trained on.
+# Rows, columns and classes of generated tables; 0 classes mean regression. Other names are sets of
+# mddf.datasets, such as letter; two thirds of their rows are for training.
 TABLES = {
     "tiny": (500, 6, 0),
     "small": (700, 8, 0),
@@ -42,6 +44,7 @@ TABLES = {
     "many classes": (14_000, 16, 26),
     "huge": (180_000, 50, 0),
 }
+# Learning rate of all libraries; not tuned.
 RATE = 0.05
 
 
@@ -56,21 +59,21 @@ def made(n_rows, n_columns, n_classes):
 
 
 def table_of(name):
-    """Rows to train on and for predictions, and the number of classes."""
+    """Return training and test rows, and the number of classes."""
     if name in TABLES:
         n_rows, _, classes = TABLES[name]
         X, y = made(*TABLES[name])
         return X[:n_rows], y[:n_rows], X[n_rows:], y[n_rows:], classes
-    found = load(name)
-    y = np.unique(found.y, return_inverse=True)[1]
+    dataset = load(name)
+    y = np.unique(dataset.y, return_inverse=True)[1]
     order = np.random.default_rng(0).permutation(len(y))
     train, test = np.split(order, [2 * len(y) // 3])
-    X = np.asarray(found.X, float)
+    X = np.asarray(dataset.X, float)
     return X[train], y[train], X[test], y[test], len(np.unique(y))
 
 
 def ours(policy, classes, rounds, n_jobs=1):
-    """Ours."""
+    """Return gradient boosting of mddf."""
     kind = GradientBoostingClassifier if classes else GradientBoostingRegressor
     leaf_wise = {"min_samples_leaf": 20, "l2_regularization": 0.0}
     options = leaf_wise if policy == "leaf-wise" else {}
@@ -86,7 +89,7 @@ def ours(policy, classes, rounds, n_jobs=1):
 
 
 def catboost(classes, rounds):
-    """CatBoost's symmetric trees."""
+    """Return CatBoost with symmetric trees."""
     import catboost
 
     kind = catboost.CatBoostClassifier if classes else catboost.CatBoostRegressor
@@ -97,7 +100,7 @@ def catboost(classes, rounds):
 
 
 def lightgbm(classes, rounds):
-    """LightGBM's."""
+    """Return LightGBM."""
     import lightgbm
 
     kind = lightgbm.LGBMClassifier if classes else lightgbm.LGBMRegressor
@@ -105,7 +108,7 @@ def lightgbm(classes, rounds):
 
 
 def xgboost(classes, rounds):
-    """XGBoost's, by histograms."""
+    """Return XGBoost with histograms."""
     import xgboost
 
     kind = xgboost.XGBClassifier if classes else xgboost.XGBRegressor
@@ -116,7 +119,7 @@ def xgboost(classes, rounds):
 
 
 def scikit(classes, rounds):
-    """scikit-learn's, by histograms."""
+    """Return histogram gradient boosting of scikit-learn."""
     kind = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
     return kind(max_iter=rounds, learning_rate=RATE, early_stopping=False)
 
@@ -125,24 +128,24 @@ PEERS = {"catboost": catboost, "lightgbm": lightgbm, "xgboost": xgboost, "sklear
 
 
 def measured(make, table, _):
-    """CPU seconds of a fit and of predictions, and the loss of these."""
+    """Measure CPU seconds of a fit and of predictions, and the loss on the test rows."""
     X, y, X_test, y_test, classes = table
-    fit, _, model = bench.cost(make().fit, X, y, least=0.05)
-    predict, _, found = bench.cost(
-        model.predict_proba if classes else model.predict, X_test, least=0.05
+    fit, _, model = bench.cost(make().fit, X, y, min_seconds=0.05)
+    predict, _, predictions = bench.cost(
+        model.predict_proba if classes else model.predict, X_test, min_seconds=0.05
     )
-    return {"fit_s": fit, "predict_s": predict, "loss": loss_of(y_test, found, classes)}
+    return {"fit_s": fit, "predict_s": predict, "loss": loss_of(y_test, predictions, classes)}
 
 
 def loss_of(y, predicted, classes):
-    """Log-loss of probabilities, or the root of the mean squared error of numbers."""
+    """Return the log-loss of probabilities, or the RMSE in regression."""
     if classes:
         return log_loss(y, predicted, labels=np.arange(classes))
     return root_mean_squared_error(y, predicted)
 
 
 def losses(make, table, peer):
-    """Losses on the rows for predictions, after each round."""
+    """Return the losses on the test rows after each round."""
     X, y, X_test, y_test, classes = table
     if peer not in ("lightgbm", "xgboost"):
         model = make().fit(X, y)
@@ -150,23 +153,24 @@ def losses(make, table, peer):
         return [loss_of(y_test, predicted, classes) for predicted in staged(X_test)]
     options = {"verbose": False} if peer == "xgboost" else {}
     model = make().fit(X, y, eval_set=[(X_test, y_test)], **options)
-    found = model.evals_result() if peer == "xgboost" else model.evals_result_
-    (found,) = found.values()
-    (found,) = found.values()
-    return found if classes or peer == "xgboost" else np.sqrt(found)
+    loss_by_round = model.evals_result() if peer == "xgboost" else model.evals_result_
+    (loss_by_round,) = loss_by_round.values()
+    (loss_by_round,) = loss_by_round.values()
+    return loss_by_round if classes or peer == "xgboost" else np.sqrt(loss_by_round)
 
 
 def equal_loss(own, theirs, table, peer):
-    """The rounds that each side needs to the worse of both sides' best losses, and that loss."""
+    """Return the rounds of each side up to the worse of the two best losses, and this loss."""
     both = [losses(own, table, "mddf"), losses(theirs, table, peer)]
-    reached = max(min(found) for found in both)
+    reached = max(min(loss_by_round) for loss_by_round in both)
     return [
-        next(k for k, loss in enumerate(found, 1) if loss <= reached) for found in both
+        next(k for k, loss in enumerate(loss_by_round, 1) if loss <= reached)
+        for loss_by_round in both
     ], reached
 
 
 def wall(make, table, _):
-    """Wall seconds of a fit."""
+    """Measure the wall seconds of a fit."""
     X, y, *_ = table
     start = perf_counter()
     make().fit(X, y)
@@ -175,7 +179,7 @@ def wall(make, table, _):
 
 def cell(options, measure, set, policy, peer):
     table = table_of(set)
-    own, found = partial(ours, policy, table[-1], options.rounds), {}
+    own, equal_rounds = partial(ours, policy, table[-1], options.rounds), {}
     if measure == "threads":
         sides = [partial(wall, partial(own, n_jobs=n), table) for n in (2, 1)]
     else:
@@ -186,48 +190,50 @@ def cell(options, measure, set, policy, peer):
                 partial(ours, policy, table[-1], n),
                 partial(PEERS[peer], table[-1], n_theirs),
             )
-            found = {"rounds": n, "peer_rounds": n_theirs, "reached": reached}
+            equal_rounds = {"rounds": n, "peer_rounds": n_theirs, "reached": reached}
         sides = [partial(measured, make, table) for make in (own, theirs)]
     return {
         "shape": f"{len(table[0])} x {table[0].shape[1]}",
-        **found,
+        **equal_rounds,
         **bench.in_turns(sides, options.repeats),
     }
 
 
 def report(frame, options):
-    shown = """table=set shape policy peer fit_s:.3f peer's=peer_fit_s:.3f ratio=fit_s_ratio:.2f
+    layout = """table=set shape policy peer fit_s:.3f peer's=peer_fit_s:.3f ratio=fit_s_ratio:.2f
     predict_s:.4f peer's_=peer_predict_s:.4f ratio_=predict_s_ratio:.2f
     loss:.4f peer's__=peer_loss:.4f"""
     title = f"CPU seconds of {options.rounds} rounds, one core, medians of {options.repeats}"
-    found, threads, equal = (
+    peers, threads, equal = (
         frame[frame.measure == measure] for measure in ("peers", "threads", "equal")
     )
-    made = [tables.columns("gradient", title, found, shown, 2, found)] if len(found) else []
+    report_tables = (
+        [tables.columns("gradient", title, peers, layout, n_index=2)] if len(peers) else []
+    )
     if len(threads):
         title = f"Wall seconds of {options.rounds} rounds in two threads and in one"
-        shown = "table=set shape policy two=fit_s:.3f one=peer_fit_s:.3f gain=fit_s_ratio:.2f"
-        made.append(tables.columns("threads", title, threads, shown, 2, threads))
+        layout = "table=set shape policy two=fit_s:.3f one=peer_fit_s:.3f gain=fit_s_ratio:.2f"
+        report_tables.append(tables.columns("threads", title, threads, layout, n_index=2))
     if len(equal):
         title = f"CPU seconds to equal losses, one core, medians of {options.repeats}"
-        shown = """table=set shape policy peer loss=reached:.4f rounds:.0f peer's=peer_rounds:.0f
+        layout = """table=set shape policy peer loss=reached:.4f rounds:.0f peer's=peer_rounds:.0f
         fit_s:.3f peer's_=peer_fit_s:.3f ratio=fit_s_ratio:.2f"""
-        made.append(tables.columns("equal", title, equal, shown, 2, equal))
-    return made
+        report_tables.append(tables.columns("equal", title, equal, layout, n_index=2))
+    return report_tables
 
 
 def keys(options):
-    """Each table against each peer that is installed, with the trees that it grows."""
+    """Return keys of each table and each installed peer, with the kind of trees of the peer."""
     peers = [peer for peer in options.peers if find_spec(peer)]
     policies = {peer: "symmetric" if peer == "catboost" else "leaf-wise" for peer in peers}
-    found = [
+    peer_keys = [
         {"measure": measure, "set": table, "policy": policies[peer], "peer": peer}
         for measure in ("peers", "equal")
         for table in options.tables
         for peer in peers
         if measure in options.measures
     ]
-    return found + [
+    return peer_keys + [
         {"measure": "threads", "set": table, "policy": policy, "peer": ""}
         for table in options.tables
         for policy in ("symmetric", "leaf-wise")
@@ -236,15 +242,17 @@ def keys(options):
 
 
 def notes(options):
-    """Versions, and the parameters of both sides for numbers."""
+    """Return versions, and the parameters of both sides in regression."""
     peers = [peer for peer in options.peers if find_spec(peer)]
     versions = {name: import_module(name).__version__ for name in ("mddf", *peers)}
-    found = ["Versions: " + ", ".join(f"{name} {number}" for name, number in versions.items())]
+    lines = ["Versions: " + ", ".join(f"{name} {number}" for name, number in versions.items())]
     models = [ours(policy, 0, options.rounds) for policy in ("symmetric", "leaf-wise")]
     for model in models + [PEERS[peer](0, options.rounds) for peer in peers]:
-        given = {name: v for name, v in model.get_params().items() if v is not None}
-        found.append(f"{type(model).__name__}: " + ", ".join(f"{k} {v}" for k, v in given.items()))
-    return [line for text in found for line in wrap(text, 79)]
+        parameters = {name: v for name, v in model.get_params().items() if v is not None}
+        lines.append(
+            f"{type(model).__name__}: " + ", ".join(f"{k} {v}" for k, v in parameters.items())
+        )
+    return [line for text in lines for line in wrap(text, 79)]
 
 
 study = Study(

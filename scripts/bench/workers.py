@@ -1,11 +1,11 @@
-"""Two worker processes of one thread each against one thread: fit and prediction.
+"""Compare two worker processes of one thread each with one thread: fit and prediction.
 
     python scripts/bench/workers.py            2000 trees on 30 000 x 15, a million rows predicted
     python scripts/bench/workers.py --quick    20 trees on 2000 rows, 20 000 predicted
 
-Workers are started before. Dask's bytes are all that this machine's processes send each other, in
-units of what has to go: the binned table once to each worker, and all trees. Two cores must be
-free.
+Workers are started before the measurement. "sent" counts the bytes that processes of this machine
+send each other with Dask, divided by the bytes that must be sent: the binned table once to each
+worker, and all trees. The measurement needs two free cores.
 """
 
 import math
@@ -21,21 +21,21 @@ from mddf import RandomForestClassifier
 
 
 def made(n_rows, n_columns, seed):
-    """Rows of noise and classes that some columns say something of."""
+    """Return random rows, and classes that depend on three columns."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_rows, n_columns)).astype(np.float32)
     return X, (X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=n_rows) > 0).astype(int)
 
 
 def sent_bytes():
-    """Bytes that all processes of this machine have sent each other over its network."""
+    """Return the bytes that processes of this machine have sent over the loopback device."""
     import psutil  # comes with Dask
 
     return psutil.net_io_counters(pernic=True)["lo"].bytes_sent
 
 
 def measure(options, engine, n_jobs, seed):
-    """Seconds of a fit and of a prediction, and what was sent in units of what was needed."""
+    """Measure seconds of a fit and of a prediction, and sent divided by needed bytes."""
     X, y = made(options.rows, 15, seed)
     forest = RandomForestClassifier(options.n_estimators, random_state=seed, n_jobs=n_jobs)
     before = sent_bytes() if engine == "dask" else math.nan
@@ -49,13 +49,13 @@ def measure(options, engine, n_jobs, seed):
 
 
 def in_a_thread(options, seed):
-    """The same on one thread."""
+    """Measure with one thread."""
     with parallel_config("threading"):
         return measure(options, None, 1, seed)
 
 
 def cell(options, set, engine):
-    """Medians of an engine and of one thread, in turns."""
+    """Measure an engine and one thread in turns."""
     two = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
     with connected(engine, **two, direct_to_workers=True), parallel_config(engine, n_jobs=2):
         X, y = made(3000, 15, 0)
@@ -65,15 +65,15 @@ def cell(options, set, engine):
 
 
 def report(frame, options):
-    """How many times as fast, beside what is aimed at."""
+    """Return a table of seconds and speed-ups."""
     title = (
         f"Two workers and one thread: fit of {options.n_estimators} trees on "
         f"{options.rows} x 15,\nprediction of {options.predicted} rows by 100 trees"
     )
-    shown = """engine fit_s:.3g alone_fit_s=peer_fit_s:.3g fit_speed-up=fit_s_ratio:.2f
+    layout = """engine fit_s:.3g alone_fit_s=peer_fit_s:.3g fit_speed-up=fit_s_ratio:.2f
     predict_s:.3g alone_predict_s=peer_predict_s:.3g predict_speed-up=predict_s_ratio:.2f
     sent:.2f"""
-    return [tables.columns("workers", title, frame, shown)]
+    return [tables.columns("workers", title, frame, layout)]
 
 
 study = Study(

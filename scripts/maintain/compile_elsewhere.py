@@ -1,4 +1,4 @@
-"""Compile the kernel for systems that are not here: Windows, macOS, and Linux with musl.
+"""Compile the kernel for other systems: Windows, macOS, and Linux with musl.
 
 Nothing is linked or run. The compiler is zig's clang (``pip install ziglang``), which brings the
 headers of these systems. The C++ library is libc++, hardened: its iterators are not pointers, and
@@ -48,7 +48,7 @@ PYCONFIG = """
 
 
 def compile_file(file: Path, target: str, folder: Path) -> str:
-    """Compile a file for a target; return what the compiler has to say if it fails."""
+    """Compile a file for a target; return the messages of the compiler if it fails."""
     command = [sys.executable, "-m", "ziglang", "c++", "-c", str(file), "-target", target]
     command += ["-o", str(folder / f"{target}-{file.parent.name}-{file.stem}.o"), *OPTIONS]
     command += [*TARGETS[target], "-I", str(KERNEL), "-include", str(folder / "pyconfig-target.h")]

@@ -141,15 +141,15 @@ def stale(manifest: Manifest, hashes: dict[str, dict[str, str]]) -> dict[str, li
 
 
 def installed(packages: list[str]) -> list[str]:
-    """The packages of an entry with the versions that are installed here."""
-    found = []
+    """Return the packages of an entry with the installed versions."""
+    with_versions = []
     for package in packages:
-        name, _, there = package.rpartition(" ")
+        name, _, measured_version = package.rpartition(" ")
         try:
-            found.append(f"{name} {version(name)}")
+            with_versions.append(f"{name} {version(name)}")
         except PackageNotFoundError:  # measured in an environment of its own
-            found.append(f"{name} {there}")
-    return found
+            with_versions.append(f"{name} {measured_version}")
+    return with_versions
 
 
 def updated(
@@ -185,7 +185,7 @@ def updated(
 
 
 def sentence(entry: Measurement) -> str:
-    """What a page says about one of its measurements."""
+    """Return the sentence about a measurement for its page."""
     start = f"{entry.tables}: measured" if entry.tables else "Measured"
     text = f"{start} at commit {entry.commit} on {entry.date.isoformat()}"
     if entry.commands:
@@ -210,11 +210,11 @@ def with_block(text: str, entries: list[Measurement]) -> str:
 
 
 def pages(manifest: Manifest) -> dict[Path, list[Measurement]]:
-    """The measurements of each page."""
-    found: dict[Path, list[Measurement]] = {}
+    """Return the measurements by page."""
+    by_page: dict[Path, list[Measurement]] = {}
     for entry in manifest.measurements:
-        found.setdefault(DOCS / entry.page, []).append(entry)
-    return found
+        by_page.setdefault(DOCS / entry.page, []).append(entry)
+    return by_page
 
 
 def write_pages(manifest: Manifest) -> None:

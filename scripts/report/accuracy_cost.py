@@ -3,8 +3,8 @@
     python scripts/report/accuracy_cost.py --out docs/pictures
 
 The picture shows the mean rank by log-loss over the sets of the league, and the mean time of a fit
-in seconds. It fits nothing: measure the league again first if the tables are stale. The command
-also prints the text that describes the picture for those who cannot see it.
+in seconds. The command fits no model: if the tables are stale, measure the league first. It also
+prints the alternative text of the picture.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Label:
     align: str
 
 
-# The methods that most readers know, and the deep forest. Offsets in points keep the names apart.
+# The best-known methods, and the deep forest. Offsets in points keep the names apart.
 LABELS = {
     "DeepForest": Label("DeepForest (mddf)", "#D55E00", "*", (0, 14), "center"),
     "CatBoost": Label("CatBoost", "#0072B2", "s", (0, -20), "center"),
@@ -46,26 +46,26 @@ class Point:
 
 
 def points(text):
-    """The points of the picture, from the text of the league's page."""
+    """Read the points of the picture from the text of the league's page."""
     ranks = tables.read_markdown(text, "Mean ranks of the nine")["log-loss"]
     costs = tables.read_markdown(text, "Costs, means over the sets")["fit, s"]
     return [Point(method, float(costs[method]), float(ranks[method])) for method in LABELS]
 
 
-def described(shown):
-    """The text in place of the picture."""
+def described(method_points):
+    """Return the alternative text of the picture."""
     parts = [
         f"{LABELS[point.method].text.replace(chr(10), ' ')} rank {point.mean_rank:.1f} at "
         f"{point.fit_seconds:.1f} s"
-        for point in shown
+        for point in method_points
     ]
     return f"Mean rank by log-loss against the time of a fit: {', '.join(parts)}"
 
 
-def draw(shown, n_sets):
-    """The picture, with the best methods at the top; text has to be readable on a phone."""
+def draw(method_points, n_sets):
+    """Draw the picture, best methods at the top; font sizes are readable on a phone."""
     figure, ((axis,),) = pictures.panels([3.7], 1, 5.5)
-    for point in shown:
+    for point in method_points:
         label = LABELS[point.method]
         size = 260 if label.marker == "*" else 90
         axis.scatter(
@@ -98,9 +98,9 @@ def parse(argv=None):
 def main(argv=None):
     options = parse(argv)
     text = LEAGUE.read_text(encoding="utf-8")
-    shown = points(text)
+    method_points = points(text)
     n_sets = len(tables.read_markdown(text, "Log-loss, mean of three splits"))
-    pictures.save(draw(shown, n_sets), options, "accuracy-cost", described(shown))
+    pictures.save(draw(method_points, n_sets), options, "accuracy-cost", described(method_points))
 
 
 if __name__ == "__main__":

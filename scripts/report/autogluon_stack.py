@@ -1,13 +1,13 @@
-"""What AutoGluon's stack gains when deep forests and gradient boosting of mddf are members.
+"""Measure the gain of AutoGluon's stack from deep forests and gradient boosting of mddf.
 
     python scripts/report/autogluon_stack.py --quick
     python scripts/report/autogluon_stack.py --own-sets mysets.py --time-limit 60
 
-A third of the rows is held out for testing, as in ingredients.py, which --own-sets is for, too.
-AutoGluon fits its trees (LightGBM, CatBoost, XGBoost, random forests, extra trees) in bags, levels
-of a stack, and a weighted ensemble, without networks: "own" alone, "with-mddf" with the two models
-of mddf.autogluon; "deep-forest" is the default deep forest by itself. Limits of time are the same
-for all, in seconds, and so is the number of processors, one.
+A third of the rows is held out for testing. ingredients.py explains --own-sets. AutoGluon fits its
+tree models (LightGBM, CatBoost, XGBoost, random forests, extra trees) in bags, stack levels and a
+weighted ensemble, without networks. "own" has these models only, "with-mddf" also has the two
+models of mddf.autogluon, and "deep-forest" is the default deep forest by itself. All of them have
+the same time limit in seconds, and one processor.
 """
 
 import shutil
@@ -28,13 +28,13 @@ TARGET = "the target"
 
 
 def settings(options):
-    """What all results have in common."""
+    """Return the settings that all results share."""
     names = ("time_limit", "folds", "levels")
     return {name: getattr(options, name) for name in names}
 
 
 def stacked(options, X, y, task, method):
-    """A fitted predictor of AutoGluon's, and the weights of mddf's models in its ensemble."""
+    """Return a fitted predictor of AutoGluon, its folder, and the weight of mddf's models."""
     from autogluon.tabular import TabularPredictor
 
     from mddf.autogluon import DeepForestModel, GradientBoostingModel
@@ -73,18 +73,18 @@ def cell(options, set, seed, method):
         model, folder, ours = stacked(options, X.iloc[train], y[train], task, method)
     took = {"seconds": time.perf_counter() - start, "cpu_seconds": time.process_time() - cpu}
     if method == "deep-forest":
-        found = held_out.loss(model, X.iloc[test], y[test], task)
+        loss = held_out.loss(model, X.iloc[test], y[test], task)
     else:
         classes = None if task == "regression" else model.class_labels
         predict = model.predict if task == "regression" else model.predict_proba
-        found = held_out.loss_of(predict(X.iloc[test]).to_numpy(), y[test], task, classes)
+        loss = held_out.loss_of(predict(X.iloc[test]).to_numpy(), y[test], task, classes)
         shutil.rmtree(folder)
-    return {"rows": len(train), **took, "loss": found, "weight": ours}
+    return {"rows": len(train), **took, "loss": loss, "weight": ours}
 
 
 def report(frame, options):
-    each = frame.groupby(["set", "method"], sort=False).mean(numeric_only=True)
-    losses = each["loss"].unstack("method")
+    means = frame.groupby(["set", "method"], sort=False).mean(numeric_only=True)
+    losses = means["loss"].unstack("method")
     if "own" not in losses:
         return []
     relative = losses.div(losses["own"], axis=0).dropna()
@@ -93,21 +93,23 @@ def report(frame, options):
             "ratio": np.exp(np.log(relative).mean()),
             "better": (relative < 1).sum(),
             "worse": (relative > 1).sum(),
-            "seconds": each["seconds"].unstack("method").median(),
-            "weight": each["weight"].unstack("method").mean(),
+            "seconds": means["seconds"].unstack("method").median(),
+            "weight": means["weight"].unstack("method").mean(),
         }
     ).reset_index()
     by_set = losses.reset_index()
-    shown = " ".join(f"{name}={name}:.4g" for name in losses)
+    set_columns = " ".join(f"{name}={name}:.4g" for name in losses)
     level = "levels" if options.levels != 1 else "level"
     title = (
         f"Loss on new rows relative to AutoGluon's own stack, {len(relative)} sets: "
         f"{options.time_limit:g} s, {options.folds} folds, {options.levels} more {level}"
     )
-    of_all = "method loss/own=ratio:.4f better=better:.0f worse=worse:.0f s,_median=seconds:.1f"
+    summary_layout = (
+        "method loss/own=ratio:.4f better=better:.0f worse=worse:.0f s,_median=seconds:.1f"
+    )
     return [
-        tables.columns("stack", title, summary, f"{of_all} weight_of_mddf=weight:.2f"),
-        tables.columns("stack-by-set", "Losses", by_set, f"set {shown}"),
+        tables.columns("stack", title, summary, f"{summary_layout} weight_of_mddf=weight:.2f"),
+        tables.columns("stack-by-set", "Losses", by_set, f"set {set_columns}"),
     ]
 
 

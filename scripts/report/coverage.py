@@ -1,24 +1,24 @@
-"""How many test rows intervals and sets of classes cover, and how large these are.
+"""Measure coverage and size of prediction intervals and prediction sets on test rows.
 
     python scripts/report/coverage.py --quick
     python scripts/report/coverage.py --datasets car airfoil --own-sets mysets.py
 
-Of `DeepForestRegressor.predict_interval` and `DeepForestClassifier.predict_set`, beside the
-packages mapie and crepes, which are left out where they are not installed, on scikit-learn's
-random forest: mapie by CV+ and cross-conformal sets on ten folds, crepes by out-of-bag errors,
-divided by the standard deviation of trees. A third of the rows is held out. Widths are in standard
-deviations of the training targets; sizes of sets are in classes. --own-sets is a Python file with
-NAMES, a list, and load(name), which gives X, y, a task ("binary", "multiclass" or "regression")
-and more; of more rows than --rows, so many are drawn.
+`DeepForestRegressor.predict_interval` and `DeepForestClassifier.predict_set` are compared with the
+packages mapie and crepes on random forests of scikit-learn; packages that are not installed are
+left out. mapie uses CV+ and cross-conformal sets with ten folds. crepes uses out-of-bag errors
+divided by the standard deviation of the trees. A third of the rows is held out. Widths are in
+standard deviations of the training targets, and sizes of sets in classes. Larger sets are reduced
+to --rows random rows. --own-sets is a Python file with a list NAMES, and a function load(name)
+that returns X, y and a task ("binary", "multiclass" or "regression").
 """
 
 import importlib.util
-import runpy
 import warnings
 
 import numpy as np
 import pandas as pd
-from _lab import data, tables
+from _lab import data, held_out, tables
+from _lab.held_out import own_sets
 from _lab.study import Study
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.model_selection import train_test_split
@@ -28,15 +28,10 @@ from mddf import DeepForestClassifier, DeepForestRegressor
 
 PEERS = ["mapie", "crepes"]
 METHODS = ["deep forest", "one width", *PEERS]
-COVERAGE, FOLDS = 0.9, 10
-OWN = {}
-
-
-def own_sets(path):
-    """What a file of own sets holds."""
-    if path not in OWN:
-        OWN[path] = runpy.run_path(path)
-    return OWN[path]
+# Nominal coverage of all methods.
+COVERAGE = 0.9
+# Folds of mapie: as many as deep forests use on sets of this size.
+FOLDS = 10
 
 
 def prepare(options, parser):
@@ -44,7 +39,7 @@ def prepare(options, parser):
 
 
 def keys(options):
-    """A cell for each set, and each method that is for its task."""
+    """Return a key for each set, and each method that can do its task."""
     names = list(options.datasets)
     if options.own_sets:
         names += [n for n in own_sets(options.own_sets)["NAMES"] if n not in names]
@@ -58,18 +53,14 @@ def keys(options):
 
 
 def table(options, name):
-    """X and y of a set, and whether y is numbers."""
-    if options.own_sets and name in own_sets(options.own_sets)["NAMES"]:
-        X, y, task, *_ = own_sets(options.own_sets)["load"](name)
-    else:
-        found = data.load(data.Source(name, options.data_home))
-        X, y, task = found.X, found.y, found.task
-    y = np.asarray(y)
-    return X, y.astype(float) if task == "regression" else y, task == "regression"
+    """Return X and y of a set, and whether y is numeric."""
+    X, y, task = held_out.table(options, name)
+    is_numeric = task == "regression"
+    return X, y.astype(float) if is_numeric else y, is_numeric
 
 
 def interval(method, seed, X, y, new):
-    """Ends of intervals for new rows, shape (n_rows, 2)."""
+    """Return the ends of intervals for new rows, of shape (n_rows, 2)."""
     if method in ("deep forest", "one width"):
         model = DeepForestRegressor(random_state=seed, n_jobs=1).fit(X, y)
         return model.predict_interval(new, COVERAGE, adaptive=method == "deep forest")
@@ -90,7 +81,7 @@ def interval(method, seed, X, y, new):
 
 
 def classes_of(method, seed, X, y, new):
-    """Sets of classes, bool of shape (n_rows, n_classes)."""
+    """Return prediction sets as a Boolean array of shape (n_rows, n_classes)."""
     if method == "deep forest":
         return (
             DeepForestClassifier(random_state=seed, n_jobs=1).fit(X, y).predict_set(new, COVERAGE)
@@ -116,39 +107,41 @@ def cell(options, set, seed, method):
     rows = np.random.default_rng(seed).permutation(len(y))[: options.rows]
     strata = None if is_numeric else data.strata_of(y[rows])
     train, test = train_test_split(rows, test_size=1 / 3, random_state=seed, stratify=strata)
-    seen, new = (_safe_indexing(X, part) for part in (train, test))
+    X_train, X_test = (_safe_indexing(X, part) for part in (train, test))
     if method in PEERS:
-        encoder = data.to_numbers().fit(seen)
-        seen, new = (np.asarray(encoder.transform(part), float) for part in (seen, new))
+        encoder = data.to_numbers().fit(X_train)
+        X_train, X_test = (
+            np.asarray(encoder.transform(part), float) for part in (X_train, X_test)
+        )
     common = {"rows": len(train), "test_rows": len(test), "task": "sets"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if is_numeric:
-            low, high = interval(method, seed, seen, y[train], new).T
+            low, high = interval(method, seed, X_train, y[train], X_test).T
             size = float(np.mean(high - low) / y[train].std())
             inside = (low <= y[test]) & (y[test] <= high)
             common["task"] = "intervals"
         else:
             classes, labels = np.unique(y[train], return_inverse=True)
-            found = classes_of(method, seed, seen, labels, new)
+            class_sets = classes_of(method, seed, X_train, labels, X_test)
             place = np.searchsorted(classes, y[test])
-            inside = found[np.arange(len(test)), np.minimum(place, len(classes) - 1)]
-            size = float(found.sum(axis=1).mean())
+            inside = class_sets[np.arange(len(test)), np.minimum(place, len(classes) - 1)]
+            size = float(class_sets.sum(axis=1).mean())
     return {**common, "covered": float(np.mean(inside)), "size": size}
 
 
 def report(frame, options):
-    found = []
+    report_tables = []
     for task, title in (("intervals", "Intervals, and their width"), ("sets", "Sets of classes")):
-        here = frame[frame["task"] == task]
-        if not len(here):
+        task_rows = frame[frame["task"] == task]
+        if not len(task_rows):
             continue
-        rows = tables.means(here, ["set", "method"], ["rows", "covered", "size"])
-        total = tables.means(here, ["method"], ["rows", "covered", "size"]).assign(set="mean")
+        rows = tables.means(task_rows, ["set", "method"], ["rows", "covered", "size"])
+        total = tables.means(task_rows, ["method"], ["rows", "covered", "size"]).assign(set="mean")
         both = [rows, total[rows.columns]]
-        shown = "set method rows:.0f covered:.3f size:.3f"
-        found.append(tables.columns(task, title, pd.concat(both), shown, 2))
-    return found
+        layout = "set method rows:.0f covered:.3f size:.3f"
+        report_tables.append(tables.columns(task, title, pd.concat(both), layout, n_index=2))
+    return report_tables
 
 
 study = Study(

@@ -1,13 +1,13 @@
-"""How good deep forests are: ratings on sets, against bags of other libraries' boosting.
+"""Rate deep forests and bags of boosting models of other libraries on many sets.
 
     python scripts/report/elo.py --quick
     python scripts/report/elo.py --own-sets mysets.py --methods deep-forest catboost-bag
 
-A third of the rows is held out for testing, as in ingredients.py, which --own-sets is for, too.
-Losses are TabArena's: 1 - AUC of two classes, log-loss of more, RMSE. The bags have a model for
-each of eight folds, of up to 4000 rounds at a rate of .05 (CatBoost, LightGBM), stopped by the
-fold that is held out, as AutoGluon does. Ratings are those of the methods that ran, on these sets
-alone; scikit-learn's random forest has 1000. Fits have one thread.
+A third of the rows is held out for testing. ingredients.py explains --own-sets. Losses are those
+of TabArena: 1 - AUC for two classes, log-loss for more, RMSE for regression. A bag (CatBoost,
+LightGBM) has a model for each of eight folds, with up to 4000 rounds at a learning rate of 0.05,
+stopped early on the held-out fold, as in AutoGluon. Ratings compare the methods of this run on
+these sets only; the random forest of scikit-learn has 1000. Fits use one thread.
 """
 
 import time
@@ -41,11 +41,16 @@ METHODS = [
 ]
 SETS = ["airfoil", "concrete", "insurance", "german", "pima"]
 PRESETS = {"deep-forest": "default", "deep-forest-fast": "fast", "deep-forest-best": "best"}
-FOLDS, ROUNDS, PATIENCE = 8, 4000, 100
+# Eight folds as in the bags of AutoGluon.
+FOLDS = 8
+# Upper limit of the rounds; early stopping ends the fits before.
+ROUNDS = 4000
+# Rounds without improvement until a fit stops; not tuned.
+PATIENCE = 100
 
 
 def single(method, task, seed):
-    """An estimator that is fitted once."""
+    """Return an estimator that is fitted once, not in a bag."""
     common, number = {"random_state": seed, "n_jobs": 1}, task == "regression"
     if method in PRESETS:
         Model = DeepForestRegressor if number else DeepForestClassifier
@@ -58,20 +63,20 @@ def single(method, task, seed):
 
 
 def as_frame(X):
-    """A data frame, whose columns that are no numbers are categories."""
+    """Return a data frame with categorical columns in place of non-numeric ones."""
     frame = pd.DataFrame(X).rename(columns=str)
-    others = frame.select_dtypes(exclude=["number", "bool"]).columns
-    return frame.astype(dict.fromkeys(others, "category"))
+    categorical = frame.select_dtypes(exclude=["number", "bool"]).columns
+    return frame.astype(dict.fromkeys(categorical, "category"))
 
 
 def as_codes(X):
-    """The same as numbers, codes of categories, -1 where these are missing."""
+    """Return a data frame as numbers; categories become codes, and missing ones -1."""
     codes = {c: X[c].cat.codes for c in X.select_dtypes("category")}
     return X.assign(**codes).to_numpy(float)
 
 
 def boosted(method, task, seed):
-    """A model of another library's, and the columns of categories as it takes them."""
+    """Return a boosting model of CatBoost or LightGBM."""
     number = task == "regression"
     if method == BAG:
         import catboost
@@ -88,24 +93,24 @@ def boosted(method, task, seed):
     return Model(learning_rate=0.05, verbose=-1, random_state=seed, **options)
 
 
-def bag(method, X, y, X_test, task, seed):
-    """The mean of what the models of all folds predict of new rows."""
+def bag(method, X, y, X_test, *, task, seed):
+    """Return the mean prediction of the models of all folds for new rows."""
     cat = list(X.select_dtypes("category"))
-    if method == BAG:  # its categories are text
+    if method == BAG:  # CatBoost requires categories as text
         X, X_test = (part.astype(dict.fromkeys(cat, str)) for part in (X, X_test))
     Folds = KFold if task == "regression" else StratifiedKFold
-    found = []
+    fold_predictions = []
     for train, watched_rows in Folds(FOLDS, shuffle=True, random_state=seed).split(X, y):
         model = boosted(method, task, seed)
         watched = {"eval_set": [(X.iloc[watched_rows], y[watched_rows])]}
         if method == BAG:
             watched["cat_features"] = cat
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # LightGBM 4.7 calls eval_set by another name
+            warnings.simplefilter("ignore")  # LightGBM 4.7 has renamed eval_set
             model.fit(X.iloc[train], y[train], **watched)
         predict = model.predict if task == "regression" else model.predict_proba
-        found.append(predict(X_test))
-    return np.mean(found, axis=0)
+        fold_predictions.append(predict(X_test))
+    return np.mean(fold_predictions, axis=0)
 
 
 def cell(options, set, seed, method):
@@ -116,20 +121,23 @@ def cell(options, set, seed, method):
         classes = np.arange(y.max() + 1)
     start = time.process_time()
     if method.endswith("-bag"):
-        found = bag(method, X.iloc[train], y[train], X.iloc[test], task, seed)
-        took, error = time.process_time() - start, held_out.loss_of(found, y[test], task, classes)
+        predictions = bag(method, X.iloc[train], y[train], X.iloc[test], task=task, seed=seed)
+        took, error = (
+            time.process_time() - start,
+            held_out.loss_of(predictions, y[test], task, classes),
+        )
     else:
         ours = method.startswith(("deep-forest", "boosting"))
-        seen = X if ours else pd.DataFrame(as_codes(X))
-        model = single(method, task, seed).fit(seen.iloc[train], y[train])
+        features = X if ours else pd.DataFrame(as_codes(X))
+        model = single(method, task, seed).fit(features.iloc[train], y[train])
         took = time.process_time() - start
-        error = held_out.loss(model, seen.iloc[test], y[test], task)
+        error = held_out.loss(model, features.iloc[test], y[test], task)
     return {"rows": len(train), "cpu_seconds": took, "loss": error}
 
 
 def report(frame, options):
-    each = frame.groupby(["set", "method"], sort=False).mean(numeric_only=True)
-    losses = each["loss"].unstack("method").dropna()
+    means = frame.groupby(["set", "method"], sort=False).mean(numeric_only=True)
+    losses = means["loss"].unstack("method").dropna()
     if ANCHOR not in losses or losses.empty:
         return []
     ends = elo.intervals(losses, ANCHOR)
@@ -139,23 +147,28 @@ def report(frame, options):
         summary["ratio"] = np.exp(np.log(relative).mean())
         summary["better"] = (relative < 1).sum()
     summary["rank"] = losses.rank(axis=1).mean()
-    summary["seconds"] = each["cpu_seconds"].unstack("method").median()
+    summary["seconds"] = means["cpu_seconds"].unstack("method").median()
     summary = summary.sort_values("elo", ascending=False).reset_index()
-    of_all = "method Elo=elo:.0f 5_%=low:.0f 95_%=high:.0f mean_rank=rank:.2f"
+    summary_layout = "method Elo=elo:.0f 5_%=low:.0f 95_%=high:.0f mean_rank=rank:.2f"
     if BAG in losses:
-        of_all += f" loss/{BAG}=ratio:.3f better_on=better:.0f"
+        summary_layout += f" loss/{BAG}=ratio:.3f better_on=better:.0f"
     lost = losses.copy()
-    if "deep-forest" in losses:  # what is lost by most comes first
+    if "deep-forest" in losses:  # the largest losses relative to the best method come first
         best = losses.drop(columns=[m for m in losses if m.startswith("deep-forest")]).min(axis=1)
         lost["of_best"] = losses["deep-forest"] / best
         lost = lost.sort_values("of_best", ascending=False)
-    shown = " ".join(f"{name.replace('_', ' ').replace(' ', '_')}={name}:.4g" for name in lost)
+    set_columns = " ".join(
+        f"{name.replace('_', ' ').replace(' ', '_')}={name}:.4g" for name in lost
+    )
     return [
         tables.columns(
-            "elo", f"Ratings on {len(losses)} sets", summary, f"{of_all} CPU,_s=seconds:.1f"
+            "elo",
+            f"Ratings on {len(losses)} sets",
+            summary,
+            f"{summary_layout} CPU,_s=seconds:.1f",
         ),
         tables.columns(
-            "elo-by-set", "Losses, those lost first", lost.reset_index(), f"set {shown}"
+            "elo-by-set", "Losses, those lost first", lost.reset_index(), f"set {set_columns}"
         ),
     ]
 

@@ -1,11 +1,11 @@
-"""Measure how good explanations are: contributions, and importances of a column of noise.
+"""Measure the quality of explanations: contributions, and importances of a noise column.
 
     python scripts/report/explain.py --quick
     python scripts/report/explain.py
 
-Contributions are held against the exact Shapley values of small models (shap's own, over all
-subsets of six features; sets without categories only); and a column of noise is added, whose rank
-among the features is that of importances.
+Contributions are compared with exact Shapley values of small models, which the package shap
+computes over all subsets of six features; only sets without categories take part. A noise column
+is added to each set, and its rank by importance is reported.
 """
 
 import numpy as np
@@ -24,25 +24,25 @@ MODELS = {
 
 
 def agreement(model, split, n_rows):
-    """Contributions beside exact Shapley values, with the six most important columns."""
+    """Compare contributions with exact Shapley values on the six most important columns."""
     shap = need("shap", "explain")
     forest = RandomForestClassifier(50, random_state=0).fit(split.X, split.y)
     columns = np.argsort(-forest.feature_importances_)[:6]
     X, rows = split.X[:2000, columns], split.X_test[:n_rows, columns]
     model.fit(X, split.y[:2000])
-    everything = shap.maskers.Independent(X[:30], max_samples=30)
-    exact = shap.explainers.Exact(model.predict_proba, everything)(rows).values
+    masker = shap.maskers.Independent(X[:30], max_samples=30)
+    exact = shap.explainers.Exact(model.predict_proba, masker)(rows).values
     for method in ("tree", "path"):
-        found = shap_values(model, rows, background=X[:30], method=method).values
+        contributions = shap_values(model, rows, background=X[:30], method=method).values
         yield {
             "method": method,
-            "correlation": np.corrcoef(found.ravel(), exact.ravel())[0, 1],
-            "error": np.abs(found - exact).sum() / np.abs(exact).sum(),
+            "correlation": np.corrcoef(contributions.ravel(), exact.ravel())[0, 1],
+            "error": np.abs(contributions - exact).sum() / np.abs(exact).sum(),
         }
 
 
 def noise(model, split):
-    """Ranks of a column of noise."""
+    """Return the ranks of a noise column by importance."""
     random = np.random.default_rng(0)
     X, rows = (
         tables.pd.DataFrame(part).rename(columns=str).assign(noise=random.normal(size=len(part)))
@@ -50,8 +50,10 @@ def noise(model, split):
     )
     model.fit(X[:8000], split.y[:8000])
     for kind in ("held-out", "permutation", "impurity"):
-        found = importances(model, rows[:3000], split.y_test[:3000], kind=kind, random_state=0)
-        names = found.feature_names[np.argsort(-found.importances_mean)].tolist()
+        importance = importances(
+            model, rows[:3000], split.y_test[:3000], kind=kind, random_state=0
+        )
+        names = importance.feature_names[np.argsort(-importance.importances_mean)].tolist()
         yield {
             "kind": kind,
             "rank": names.index("noise") + 1,
@@ -71,16 +73,18 @@ def cell(options, set, model):
 
 
 def report(frame, options):
-    found = []
-    for name, title, shown in (
+    report_tables = []
+    for name, title, layout in (
         ("agreement", "Contributions against exact Shapley values, six features",
          "set model method correlation:.3f relative_error=error:.3f"),
         ("noise", "Where importances rank a column of noise",
          "set model kind rank_of_the_noise=rank features first_three=first"),
     ):  # fmt: skip
         rows = tables.unnest(frame, name)
-        found += [tables.columns(name, title, rows, shown, 3)] if len(rows) else []
-    return found
+        report_tables += (
+            [tables.columns(name, title, rows, layout, n_index=3)] if len(rows) else []
+        )
+    return report_tables
 
 
 study = Study(

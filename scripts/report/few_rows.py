@@ -1,4 +1,4 @@
-"""How far the coverage of sets of classes and of intervals spreads in studies of few rows.
+"""Measure the spread of the coverage of prediction sets and intervals in small studies.
 
     python scripts/report/few_rows.py --quick
     python scripts/report/few_rows.py --studies 100
@@ -38,7 +38,8 @@ DESIGNS = {
     "regression, 20 groups of 4 rows": Design(20, 4, regression=True),
 }
 COVERAGES = (0.8, 0.9, 0.98)
-NOISE = 0.3  # of a repeated measurement, in standard deviations of a column
+# Noise of a repeated measurement, in standard deviations of a column; not tuned.
+NOISE = 0.3
 
 
 def cell(options, set, seed, design):
@@ -83,10 +84,10 @@ def report(frame, options):
     rows = groups[["covered", "size"]].mean().join(groups["covered"].std().rename("deviation"))
     rows["low"] = groups["covered"].quantile(0.05)
     rows["studies"] = groups.size()
-    columns = """design nominal=coverage:.2f studies:.0f mean=covered:.3f
+    layout = """design nominal=coverage:.2f studies:.0f mean=covered:.3f
     standard_deviation=deviation:.3f 5_%_quantile=low:.3f size:.2f"""
     title = "Share of test rows whose set or interval holds the truth, over studies"
-    return [tables.columns("few-rows", title, rows.reset_index(), columns, 2)]
+    return [tables.columns("few-rows", title, rows.reset_index(), layout, n_index=2)]
 
 
 study = Study(

@@ -1,12 +1,12 @@
-r"""What helps where one class is rare: thresholds, leaf sizes, class weights.
+r"""Measure remedies for a rare class: thresholds, leaf sizes, class weights.
 
     python scripts/report/imbalance.py --quick
     python scripts/report/imbalance.py --seeds 2
     python scripts/report/imbalance.py --csv table.csv --target kind \
         --method lr=sklearn.linear_model:LogisticRegression class_weight=balanced
 
-F1 of the rarer class is that at 0.5 and at the threshold that is best for the training rows, by
-out-of-fold probabilities. The number of a forest is the least size of its leaves.
+F1 of the rarer class is measured at the threshold 0.5, and at the threshold with the best F1 on
+the training rows by out-of-fold probabilities. The number of a forest is `min_samples_leaf`.
 """
 
 from functools import partial
@@ -20,7 +20,8 @@ from sklearn.model_selection import cross_val_predict
 from mddf import DeepForestClassifier, MDDFClassifier, RandomForestClassifier
 from mddf._command.rows import check_names
 
-SETS = {False: ["carclaims"], True: ["breast_cancer"]}  # True: with --quick
+# Sets without and with --quick.
+SETS = {False: ["carclaims"], True: ["breast_cancer"]}
 BALANCED = {"class_weight": "balanced"}
 METHODS = {
     **{f"forest {n}": partial(RandomForestClassifier, min_samples_leaf=n) for n in (1, 5, 20)},
@@ -40,12 +41,12 @@ def prepare(options, parser):
 
 
 def settings(options):
-    """What all results must have in common; more where some are of the user's own."""
+    """Return the settings that all results share, with those of the user's sets and methods."""
     return {"n_estimators": options.n_estimators} | contest.own_settings(options)
 
 
 def held_out(model, X, y):
-    """Probabilities of the rarer class, of training rows that the trees did not see."""
+    """Return the out-of-fold probabilities of the rarer class for the training rows."""
     if hasattr(model, "oof_probabilities_"):
         return model.oof_probabilities_[:, 1]
     # Not out of bag: bootstraps of balanced weights draw nearly every rare row for each tree.
@@ -53,7 +54,7 @@ def held_out(model, X, y):
 
 
 def best_threshold(y, scores):
-    """That of the largest F1."""
+    """Return the threshold with the largest F1."""
     precision, recall, thresholds = metrics.precision_recall_curve(y, scores)
     f1 = 2 * precision * recall / np.maximum(precision + recall, 1e-9)
     return float(thresholds[f1[:-1].argmax()])
@@ -64,7 +65,7 @@ def cell(options, set, seed, method):
     classes, counts = np.unique(split.y, return_counts=True)
     if len(classes) > 2:
         raise ValueError(f"{set} must have two classes, got {len(classes)}")
-    # The rarer class is the second one, of which the probabilities are.
+    # The rarer class becomes class 1.
     y_train, y = (
         (part == classes[counts.argmin()]).astype(int) for part in (split.y, split.y_test)
     )
@@ -90,10 +91,10 @@ def cell(options, set, seed, method):
 
 def report(frame, options):
     rows = tables.means(frame, ["set", "method"])
-    shown = """set model=method AUC:.3f average_precision:.3f log_loss:.3f F1_at_0.5=F1_at_half:.3f
-    F1:.3f recall:.3f threshold:.3f"""
+    layout = """set model=method AUC:.3f average_precision:.3f log_loss:.3f
+    F1_at_0.5=F1_at_half:.3f F1:.3f recall:.3f threshold:.3f"""
     title = "Test rows, means over splits; F1 and recall at the threshold chosen"
-    return [tables.columns("imbalance", title, rows, shown, 2)]
+    return [tables.columns("imbalance", title, rows, layout, n_index=2)]
 
 
 study = Study(

@@ -1,12 +1,12 @@
-"""What each member of a deep forest brings: its loss on new rows with all, and with one left out.
+"""Measure the gain from each member of a deep forest: losses with all members, and without one.
 
     python scripts/report/ingredients.py --quick
     python scripts/report/ingredients.py --own-sets mysets.py --methods default no-kernel
 
-A third of the rows is held out for testing. Losses are 1 - AUC of two classes, log-loss of more,
-and RMSE; those of all methods are divided by that of the default. --own-sets is a Python file with
-NAMES, a list, and load(name), which gives X, y, a task ("binary", "multiclass" or "regression")
-and more. Fits have one thread.
+A third of the rows is held out for testing. Losses are 1 - AUC for two classes, log-loss for more,
+and RMSE for regression, divided by the loss of the default. --own-sets is a Python file with a
+list NAMES, and a function load(name) that returns X, y and a task ("binary", "multiclass" or
+"regression"). Fits use one thread.
 """
 
 import pickle
@@ -21,7 +21,7 @@ from sklearn.utils import _safe_indexing
 from mddf import DeepForestClassifier, DeepForestRegressor
 from mddf._members.members import AUTO, AUTO_REGRESSORS
 
-# What is left out of the members.
+# Members that each method leaves out.
 LEFT_OUT = {
     "default": (),
     "no-boosted": ("boosted", "boosted-leaf-wise"),
@@ -38,7 +38,7 @@ LEFT_OUT = {
 
 
 def estimator(method, task, seed):
-    """The deep forest of a method."""
+    """Return the deep forest of a method."""
     regression = task == "regression"
     members = [m for m in (AUTO_REGRESSORS if regression else AUTO) if m not in LEFT_OUT[method]]
     Forest = DeepForestRegressor if regression else DeepForestClassifier
@@ -65,8 +65,8 @@ def report(frame, options):
     if "default" not in losses:
         return []
     relative = losses.div(losses["default"], axis=0)
-    each = relative.reset_index()
-    shown = " ".join(["set", *(f"{name}={name}:.3f" for name in relative)])
+    by_set = relative.reset_index()
+    set_layout = " ".join(["set", *(f"{name}={name}:.3f" for name in relative)])
     summary = pd.DataFrame(
         {
             "ratio": np.exp(np.log(relative).mean()),
@@ -77,12 +77,12 @@ def report(frame, options):
             "megabytes": rows["megabytes"].unstack("method").median(),
         }
     ).reset_index()
-    of_all = """method loss/default=ratio:.4f better=better:.0f worse=worse:.0f
+    summary_layout = """method loss/default=ratio:.4f better=better:.0f worse=worse:.0f
     CPU,_s,_median=seconds:.2f CPU,_s,_sum=total:.1f MB,_median=megabytes:.2f"""
     title = f"Loss on new rows, geometric mean of {len(relative)} sets"
     return [
-        tables.columns("ingredients", title, summary, of_all),
-        tables.columns("ingredients-by-set", "Loss relative to the default", each, shown),
+        tables.columns("ingredients", title, summary, summary_layout),
+        tables.columns("ingredients-by-set", "Loss relative to the default", by_set, set_layout),
     ]
 
 

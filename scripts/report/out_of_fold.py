@@ -1,13 +1,14 @@
-"""Whether out-of-fold figures are those of new rows, and which layers are kept by them.
+"""Compare out-of-fold losses with losses on new rows, and the layers that they keep.
 
     python scripts/report/out_of_fold.py --quick
     python scripts/report/out_of_fold.py --datasets car wine --own-sets mysets.py
 
-Log-loss of the training rows, out-of-fold, beside that of a third of the rows, which is held out
-for testing: of the deep forest with one layer, with those that it keeps and with two whether they
-help or not, and of mdDF and gcForest. In a log-loss, probabilities count as 0.0001 at least.
---own-sets is a Python file with NAMES, a list, and load(name), which gives X, y, a task ("binary",
-"multiclass" or "regression", which is left out) and more. Fits have one thread.
+The out-of-fold log-loss of the training rows is compared with the log-loss on a third of the rows,
+which is held out. Methods are mdDF, gcForest, and the deep forest with the layers that it keeps,
+with one layer, and with two layers even if the second one does not help. Probabilities are clipped
+to at least 0.0001. --own-sets is a Python file with a list NAMES, and a function load(name) that
+returns X, y and a task ("binary", "multiclass" or "regression"; regression is left out). Fits use
+one thread.
 """
 
 import time
@@ -16,7 +17,7 @@ from functools import partial
 from unittest.mock import patch
 
 import numpy as np
-from _lab import data, tables
+from _lab import data, held_out, tables
 from _lab.held_out import own_sets
 from _lab.study import Study
 from mddf.baselines import GCForestClassifier
@@ -29,16 +30,17 @@ from mddf._deep_forest.policy import Gain
 METHODS = {
     "deep forest": DeepForestClassifier,
     "one layer": partial(DeepForestClassifier, 1),
-    "two layers": DeepForestClassifier,  # kept whether the second one helps or not
+    "two layers": DeepForestClassifier,  # the second layer is always kept
     "mdDF": MDDFClassifier,
     "gcForest": GCForestClassifier,
 }
 DEEP = ("deep forest", "one layer", "two layers")
+# Smallest probability in a log-loss: one wrong row cannot dominate a small set.
 FLOOR = 1e-4
 
 
 def keys(options):
-    """A cell for each set that classifies, and each method."""
+    """Return a key for each classification set, seed and method."""
     sets = list(options.datasets)
     if options.own_sets:
         own = own_sets(options.own_sets)
@@ -51,29 +53,20 @@ def keys(options):
     ]
 
 
-def table(options, name):
-    """X and y of a set."""
-    if options.own_sets and name in own_sets(options.own_sets)["NAMES"]:
-        X, y, *_ = own_sets(options.own_sets)["load"](name)
-        return X, np.asarray(y)
-    found = data.load(data.Source(name, options.data_home))
-    return found.X, found.y
-
-
 def loss(y, probabilities, classes):
-    """Log-loss; rows of classes that the model has not seen are left out."""
+    """Return the log-loss; rows of classes without training rows are left out."""
     known = np.isin(y, classes)
     own = probabilities[known, np.searchsorted(classes, y[known])]
     return float(-np.log(np.maximum(own, FLOOR)).mean())
 
 
 def keep_all():
-    """Have deep forests keep all layers."""
+    """Make deep forests keep all layers within the context."""
     return patch.object(Gain, "is_significant", True)
 
 
 def cell(options, set, seed, method):
-    X, y = table(options, set)
+    X, y, _ = held_out.table(options, set)
     strata = data.strata_of(y)
     train, test = train_test_split(
         np.arange(len(y)), test_size=1 / 3, random_state=seed, stratify=strata
@@ -99,31 +92,31 @@ def cell(options, set, seed, method):
 def report(frame, options):
     rows = frame.drop(columns="why").groupby(["set", "method"], as_index=False, sort=False)
     rows = rows.mean(numeric_only=True)
-    found = []
+    report_tables = []
     deep = rows[rows["method"].isin(DEEP)].pivot(index="set", columns="method")
     if not deep.empty:
         deep.columns = [f"{figure} {method}" for figure, method in deep.columns]
         deep = deep.rename(columns=lambda name: name.replace(" ", "-")).reset_index()
-        shown = """set rows=rows-deep-forest:.0f out-of-fold=oof-deep-forest:.4f
+        layout = """set rows=rows-deep-forest:.0f out-of-fold=oof-deep-forest:.4f
         test=test-deep-forest:.4f layers=layers-deep-forest:.1f
         out-of-fold,_one_layer=oof-one-layer:.4f test,_one_layer=test-one-layer:.4f
         out-of-fold,_two_layers=oof-two-layers:.4f test,_two_layers=test-two-layers:.4f
         CPU,_s=cpu_seconds-deep-forest:.2f one_layer,_CPU_s=cpu_seconds-one-layer:.2f"""
         title = f"Log-loss of the deep forest; {ratio(rows, 'deep forest')}"
-        found.append(tables.columns("deep-forest", title, deep, shown))
-    shown = """set rows:.0f out-of-fold=oof:.4f test:.4f test,_first_layer=test_first_layer:.4f
+        report_tables.append(tables.columns("deep-forest", title, deep, layout))
+    layout = """set rows:.0f out-of-fold=oof:.4f test:.4f test,_first_layer=test_first_layer:.4f
     layers:.1f CPU,_s=cpu_seconds:.2f"""
     for method in ("mdDF", "gcForest"):
-        of_one = rows[rows["method"] == method]
-        if len(of_one):
-            gain = np.exp(np.log(of_one["test"] / of_one["test_first_layer"]).mean())
+        method_rows = rows[rows["method"] == method]
+        if len(method_rows):
+            gain = np.exp(np.log(method_rows["test"] / method_rows["test_first_layer"]).mean())
             title = f"{method}, log-loss: {ratio(rows, method)}; kept/first {gain:.2f}"
-            found.append(tables.columns(method.lower(), title, of_one, shown))
-    return found
+            report_tables.append(tables.columns(method.lower(), title, method_rows, layout))
+    return report_tables
 
 
 def ratio(rows, method):
-    """How good out-of-fold figures are, in the geometric mean."""
+    """Return the geometric mean of out-of-fold loss divided by test loss, as text."""
     rows = rows[rows["method"] == method]
     mean = np.exp(np.log(rows["oof"] / rows["test"]).mean())
     return f"out-of-fold over test {mean:.3f}, mean of {len(rows)}"

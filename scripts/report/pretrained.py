@@ -1,4 +1,4 @@
-"""Losses of mddf next to those that TabArena published for pre-trained networks and others.
+"""Compare losses of mddf with published losses of TabArena, such as of pre-trained networks.
 
     python scripts/report/pretrained.py
 
@@ -40,28 +40,30 @@ FROM_TABARENA = {
 
 
 def measured_losses(text):
-    """Losses by set and method, from the second table of the page of ratings."""
+    """Read losses by set and method from the second table of the page of ratings."""
     return tables.read_markdown(text, "Losses are 1 - AUC").astype(float)
 
 
 def ratios(losses, reference):
-    """Geometric mean of each method's loss over the reference's, and how often it is lower."""
+    """Return the geometric mean of the loss ratio to the reference, and the number of wins."""
     relative = losses.div(losses[reference], axis=0)
     means = np.exp(np.log(relative).mean())
     return pd.DataFrame({"ratio": means, "better": (relative < 1).sum()})
 
 
 def summary():
-    """A row for each method: name, ratio, sets on which it is better, seconds, source."""
+    """Return a row for each method: name, ratio, number of better sets, seconds, source."""
     measured = measured_losses(RATINGS.read_text(encoding="utf-8"))
     published = pd.read_csv(PUBLISHED, sep="\t")
     losses = published.pivot_table(index="set", columns="method", values="loss")
     seconds = published.groupby("method")["train_seconds"].median()
-    here = ratios(measured, "catboost-bag")
-    there = ratios(losses.loc[measured.index], "CAT (default)")
-    rows = [(name, *here.loc[key], "", "measured here") for key, name in MEASURED.items()]
+    measured_ratios = ratios(measured, "catboost-bag")
+    published_ratios = ratios(losses.loc[measured.index], "CAT (default)")
+    rows = [
+        (name, *measured_ratios.loc[key], "", "measured here") for key, name in MEASURED.items()
+    ]
     rows += [
-        (name, *there.loc[key], f"{seconds[key]:.1f}", "TabArena")
+        (name, *published_ratios.loc[key], f"{seconds[key]:.1f}", "TabArena")
         for key, name in FROM_TABARENA.items()
     ]
     return sorted(rows, key=lambda row: row[1])

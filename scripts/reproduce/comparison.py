@@ -1,10 +1,11 @@
-"""AdaBoost with stumps against DeepBoost with trees of depth 4: ROC curve, AUC and time.
+"""Compare AdaBoost with stumps and DeepBoost with trees of depth 4: ROC curve, AUC and time.
 
     python scripts/reproduce/comparison.py           bank marketing and car insurance claims
     python scripts/reproduce/comparison.py --plot    draw the curves: roc
 
 Bank marketing is run with and without `duration`, the length of the call, which is known only
-after it and all but decides the label. A quarter of the rows tests; nothing is tuned.
+after the call and nearly determines the label. A quarter of the rows is for testing; no parameter
+is tuned.
 """
 
 import numpy as np
@@ -23,6 +24,7 @@ METHODS = {
     "AdaBoost": AdaBoostClassifier,
     "DeepBoost": lambda rounds: DeepBoostClassifier(rounds, max_depth=4),
 }
+# False positive rates at which ROC curves are stored.
 GRID = np.linspace(0, 1, 201)
 
 
@@ -50,18 +52,18 @@ def cell(options, set, method, seed):
 def report(frame, options):
     rows = tables.means(frame.assign(error=100 * frame["error"]), ["set", "method"])
     names = {"auc": "published", "train_eval_seconds": "published_s"}
-    # The published fraud set is another one than carclaims: the merge leaves its figures out.
-    there = tables.published("comparison_auc.tsv").drop(columns="base_learner")
-    rows = rows.merge(there.rename(columns=names), on=["set", "method"], how="left")
-    shown = """set method AUC=auc:.4f± published error_%=error:.2f fit_s=fit_seconds:.3f
+    # The published fraud set differs from carclaims: the merge leaves its figures out.
+    published = tables.published("comparison_auc.tsv").drop(columns="base_learner")
+    rows = rows.merge(published.rename(columns=names), on=["set", "method"], how="left")
+    layout = """set method AUC=auc:.4f± published error_%=error:.2f fit_s=fit_seconds:.3f
     predict_s=predict_seconds:.4f published_s"""
     splits = rows["n_seeds"].max()
     title = f"mean ± standard deviation over {splits} splits; published: all rows, 100 rounds"
-    return [tables.columns("comparison", title, rows, shown, 2)]
+    return [tables.columns("comparison", title, rows, layout, n_index=2)]
 
 
 def draw(frame, options):
-    """ROC curves, the mean over the splits of each set and method."""
+    """Draw ROC curves: the mean over splits of each set and method."""
     long = frame.assign(at=[GRID] * len(frame))[["set", "method", "seed", "at", "rise"]]
     long = long.explode(["at", "rise"]).astype({"at": float, "rise": float})
     rows = tables.means(long, ["set", "method", "at"])

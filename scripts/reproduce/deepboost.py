@@ -1,12 +1,12 @@
-"""DeepBoost's Tables 1 to 3 and its Figures 3 and 4.
+"""Reproduce Tables 1 to 3 and Figures 3 and 4 of the DeepBoost paper.
 
     python scripts/reproduce/deepboost.py                    all tables, all sets that are present
     python scripts/reproduce/deepboost.py --tables 2 --datasets ionosphere german
     python scripts/reproduce/deepboost.py --runs 2 --thin 2  two of the ten runs, coarser grids
     python scripts/reproduce/deepboost.py --plot             draw run 0 of Table 2: deepboost-SET
 
-Run i of ten tests on fold i, validates on fold i + 1 and trains on the others; of a method's
-settings those with the least validation error count, and the test errors of ties are averaged.
+Run i of ten tests on fold i, validates on fold i + 1 and trains on the other folds. The settings
+of a method with the least validation error are selected; test errors of ties are averaged.
 """
 
 from itertools import product
@@ -30,7 +30,7 @@ METHODS = {
 
 
 def settings_of(table, method, thin=1):
-    """Every setting of a method's grid, as parameters of DeepBoostClassifier.
+    """Return all settings of a method's grid, as parameters of DeepBoostClassifier.
 
     With `thin` k only every k-th value of beta, lambda and the depth is in the grid.
     """
@@ -51,7 +51,7 @@ def settings_of(table, method, thin=1):
 
 
 def parts_of(X, y, run, seed):
-    """Training, validation and test rows of a rotation of ten folds, each as (X, y)."""
+    """Return training, validation and test rows of a rotation of ten folds, each as (X, y)."""
     order = np.random.default_rng(np.random.SeedSequence(seed)).permutation(len(y))
     test, validation = order[run::10], order[(run + 1) % 10 :: 10]
     train = np.setdiff1d(order, np.concatenate([test, validation]))
@@ -61,13 +61,13 @@ def parts_of(X, y, run, seed):
 
 
 def tree_sizes(model, table):
-    """Sizes of the trees with a weight: nodes, in Table 1 levels."""
+    """Return the sizes of trees with a non-zero weight: levels in Table 1, nodes elsewhere."""
     sizes = model.ensembles_[0].learners.sizes[model.estimator_weights_ != 0]
     return np.where(sizes > 3, 2, 1) if table == 1 else sizes
 
 
-def one_setting(params, table, rounds, train, validation, test):
-    """Errors and tree counts of one setting in one run."""
+def measure_setting(params, table, rounds, *, train, validation, test):
+    """Measure errors and tree sizes of a setting in a run."""
     seconds, _, model = bench.cost(DeepBoostClassifier(rounds, **params).fit, *train)
     sizes = tree_sizes(model, table)
     return {
@@ -80,21 +80,26 @@ def one_setting(params, table, rounds, train, validation, test):
 
 
 def cell(options, set, table, method, seed):
-    """One rotation of the folds: the settings of least validation error, averaged."""
-    parts = parts_of(*data.two_classes(set, options.data_home), seed, options.seed)
+    """Average the settings of least validation error in one rotation of the folds."""
+    train, validation, test = parts_of(
+        *data.two_classes(set, options.data_home), seed, options.seed
+    )
     grid = settings_of(table, method, options.thin)
     results = tables.pd.DataFrame(Parallel(n_jobs=options.n_jobs)(
-        delayed(one_setting)(params, table, options.rounds, *parts) for params in grid
+        delayed(measure_setting)(
+            params, table, options.rounds, train=train, validation=validation, test=test
+        )
+        for params in grid
     ))  # fmt: skip
     tied = results[results["validation"] <= results["validation"].min() + 1e-9]
     first = grid[tied.index[0]]
-    found = {**tied.mean(), "seconds": results["seconds"].sum(), "n_tied": len(tied),
+    result = {**tied.mean(), "seconds": results["seconds"].sum(), "n_tied": len(tied),
              "n_settings": len(grid), "first_setting": first}  # fmt: skip
     if table == 2 and seed == 0:  # for the figures
-        model = DeepBoostClassifier(options.rounds, **first).fit(*parts[0])
-        found["tree_sizes"] = tree_sizes(model, 2).tolist()
-        found["margins"] = margin_report(model.margins(*parts[0])).margins.round(6).tolist()
-    return found
+        model = DeepBoostClassifier(options.rounds, **first).fit(*train)
+        result["tree_sizes"] = tree_sizes(model, 2).tolist()
+        result["margins"] = margin_report(model.margins(*train)).margins.round(6).tolist()
+    return result
 
 
 def keys(options):
@@ -106,14 +111,14 @@ def keys(options):
 
 
 def p_value(group):
-    """Of each method of a set and table, that DeepBoost is better."""
+    """Return p-values of a paired t test that DeepBoost is better, for each method."""
     wide = group.pivot_table("test", "seed", "method")
-    found = {}
+    p_values = {}
     for method in wide.columns.drop("DeepBoost", errors="ignore"):
         ours, theirs = wide.reindex(columns=["DeepBoost", method]).dropna().to_numpy().T
         if len(ours) > 1 and (ours != theirs).any():
-            found[method] = ttest_rel(ours, theirs, alternative="less").pvalue
-    return group["method"].map(found)
+            p_values[method] = ttest_rel(ours, theirs, alternative="less").pvalue
+    return group["method"].map(p_values)
 
 
 def report(frame, options):
@@ -121,25 +126,27 @@ def report(frame, options):
     groups = frame.groupby(["table", "set"], group_keys=False, sort=False)
     frame["p"] = tables.pd.concat([p_value(group) for _, group in groups])
     rows = tables.means(frame, ["table", "set", "method"])
-    # The folds' deviation, as the paper has it.
+    # Standard deviation of the folds with divisor n, as in the paper.
     rows["test_std"] = rows["test_std"].fillna(0) * np.sqrt(1 - 1 / rows["n_seeds"])
     return [one_table(number, group) for number, group in rows.groupby("table")]
 
 
 def one_table(number, rows):
-    there = tables.published(f"deepboost_table{number}.tsv")
-    there = there.rename(columns={"std": "error_std"})
-    there[["error", "error_std"]] = 100 * there[["error", "error_std"]].astype(float)
-    rows = rows.merge(there, on=["set", "method"], how="left")
-    shown = """set method error_%=test:.2f± published=error:.2f± size=tree_size:.1f
+    published = tables.published(f"deepboost_table{number}.tsv")
+    published = published.rename(columns={"std": "error_std"})
+    published[["error", "error_std"]] = 100 * published[["error", "error_std"]].astype(float)
+    rows = rows.merge(published, on=["set", "method"], how="left")
+    layout = """set method error_%=test:.2f± published=error:.2f± size=tree_size:.1f
     (publ.)=avg_tree_size trees=n_trees:.1f (publ.)_=avg_num_trees tied=n_tied:.1f
     of=n_settings:.0f p:.2f s/run=seconds:.1f"""
     runs = rows["n_seeds"].min()
-    return tables.columns(f"table{number}", f"Table {number}, {runs} of 10 runs", rows, shown, 2)
+    return tables.columns(
+        f"table{number}", f"Table {number}, {runs} of 10 runs", rows, layout, n_index=2
+    )
 
 
 def draw(frame, options):
-    """Tree sizes of DeepBoost, and cumulative margins of the methods (Figures 3 and 4)."""
+    """Draw tree sizes of DeepBoost, and cumulative margins of the methods (Figures 3 and 4)."""
     if "margins" not in frame or not len(frame := frame.dropna(subset="margins")):
         raise SystemExit(
             "no run 0 of Table 2: python scripts/reproduce/deepboost.py --tables 2 makes it"
@@ -168,7 +175,7 @@ def draw(frame, options):
 
 
 def parameters(setting) -> str:
-    """Such as "beta 0.001, lambda 1e-05, depth 4"; those that are 0 are left out."""
+    """Describe a setting, such as "beta 0.001, lambda 1e-05, depth 4", without zeros."""
     names = {"beta": "beta", "lambda_": "lambda", "max_depth": "depth"}
     return ", ".join(f"{names[k]} {setting[k]:g}" for k in names if setting.get(k))
 

@@ -1,4 +1,4 @@
-r"""What happens layer by layer: accuracy, margins and Theorem 1's bound (mdDF, Figs. 8 and 9).
+r"""Measure accuracy, margins and the bound of Theorem 1 by layer (mdDF, Figs. 8 and 9).
 
     python scripts/reproduce/layers.py --datasets satimage letter
     python scripts/reproduce/layers.py --plot         draw what was computed
@@ -7,11 +7,12 @@ r"""What happens layer by layer: accuracy, margins and Theorem 1's bound (mdDF, 
     python scripts/reproduce/layers.py --csv table.csv --target kind --methods mddf mine \
         --method mine=mddf:MDDFClassifier refit=True
 
-mdDF, gcForest and mdDF's ablations grow --n-layers layers each, without stopping; a method may
-also be settings of mdDF, parameter=value with a + between several, or a cascade of --method,
-which has what mdDF has: `staged_predict`, `margins_`, `alphas_` and `history_`. With --validate, a
-quarter of the training rows (at most --rows others are fitted) takes the place of the test rows,
-and the default methods are the settings of mdDF that its defaults were chosen by.
+mdDF, gcForest and the ablations of mdDF grow --n-layers layers each, without early stopping. A
+method can also be settings of mdDF (parameter=value, several joined by +), or a cascade of
+--method with the attributes `staged_predict`, `margins_`, `alphas_` and `history_`. With
+--validate, a quarter of the training rows replaces the test rows, at most --rows of the other
+training rows are fitted, and the default methods are the settings that were compared to choose the
+defaults of mdDF.
 """
 
 import argparse
@@ -29,14 +30,17 @@ SETTINGS = [
     "alpha=mean-margin", "target_margin=0.7", "target_margin=0.98", "mu=0.01", "depth_step=8",
     "depth_step=4", "cv=10", "cv=20", "cv=oob",
 ]  # fmt: skip
+# Margins at which cumulative distributions are stored.
 THRESHOLDS = np.round(np.linspace(-1, 1, 201), 2)
 KEY = ["set", "method", "layer"]
-SETS = {False: ["satimage", "letter"], True: ["digits"]}  # True: with --quick
+# Sets without and with --quick.
+SETS = {False: ["satimage", "letter"], True: ["digits"]}
+# Rows of the accuracy without and with --validate.
 ON = {False: "test rows", True: "held-out training rows"}
 
 
 def cascade(text):
-    """A cascade's name, or settings of mdDF."""
+    """Check the name of a cascade, or settings of mdDF."""
     for part in [] if text in models.CASCADES else text.split("+"):
         name, sign, value = part.partition("=")
         if not (sign and value and name in models.build(models.METHODS["mddf"], 0).get_params()):
@@ -59,15 +63,15 @@ def prepare(options, parser):
 
 
 def settings(options):
-    """What all results must have in common; more where some are of the user's own."""
-    found = {
+    """Return the settings that all results share, with those of the user's sets and methods."""
+    shared = {
         name: getattr(options, name) for name in ("n_estimators", "n_layers", "validate", "rows")
     }
-    return found | contest.own_settings(options)
+    return shared | contest.own_settings(options)
 
 
 def make(options, method, seed):
-    """A cascade, not yet fitted; one of the user's has layers and trees as the others."""
+    """Return an unfitted cascade, also of the user, with the same numbers of layers and trees."""
     if method not in options.own_methods:
         pairs = [part.partition("=") for part in method.split("+") if "=" in part]
         parameters = {name: cli.value(text) for name, _, text in pairs}
@@ -84,7 +88,7 @@ def make(options, method, seed):
 
 
 def fitted(model, split):
-    """The cascade, fitted, and tables of training and test rows as it sees them."""
+    """Return the fitted cascade, and its input for training and test rows."""
     X, X_test = split.X, split.X_test
     if isinstance(model, Pipeline):
         prepared = model[:-1].fit(X, split.y)
@@ -97,34 +101,34 @@ def fitted(model, split):
 
 
 def cell(options, set, seed, method):
-    """Fit a cascade; for each number of layers what there is to say."""
+    """Fit a cascade, and measure it after each layer."""
     split = data.split(options.sources[set], seed, options.rows, validate=options.validate)
     model, X, X_test = fitted(make(options, method, seed), split)
     n_classes, (m, n_features) = len(model.classes_), X.shape
     n_forests = np.shape(getattr(model, "member_scores_", [[0]]))[1]
-    # The later layers have features of the layers before besides those of the table.
+    # The input of later layers also has the features of the previous layer.
     log_size = log_n_trees(m, n_features + n_classes * n_forests, n_classes)
     log_grown = np.log(models.Budget(options.n_estimators).n_trees)
     rows = []
     staged = zip(model.staged_predict(X), model.staged_predict(X_test), strict=True)
-    for layer, (seen, new) in enumerate(staged):
+    for layer, (train_labels, test_labels) in enumerate(staged):
         margins = np.clip(model.margins_[layer], -1, 1)
-        of_trees, r = margin_distribution_bound(margins, log_grown)
+        tree_bound, r = margin_distribution_bound(margins, log_grown)
         shares = np.searchsorted(np.sort(margins), THRESHOLDS, side="right") / m
-        found = {
+        layer_result = {
             "layer": layer + 1,
-            "train_accuracy": np.mean(seen == split.y),
+            "train_accuracy": np.mean(train_labels == split.y),
             "oof_accuracy": model.history_["accuracy"][layer],
-            "test_accuracy": np.mean(new == split.y_test),
+            "test_accuracy": np.mean(test_labels == split.y_test),
             "alpha": model.alphas_[layer],
             "margin_mean": margins.mean(),
             "margin_std": margins.std(),
             "margin_ratio": margins.std() / margins.mean(),
             "bound": margin_distribution_bound(margins, log_size)[0],
-            "bound_of_trees": of_trees,
+            "bound_of_trees": tree_bound,
             "bound_margin": r,
         }
-        rows.append({**found, "cumulative": shares.round(5).tolist()})
+        rows.append({**layer_result, "cumulative": shares.round(5).tolist()})
     return {"layers": rows}
 
 
@@ -146,35 +150,35 @@ out-of-fold=oof_accuracy:.2% ratio=margin_ratio:.3f
 
 
 def report(frame, options):
-    """Accuracies and margins of all methods, what is kept, and Theorem 1 over mdDF's layers."""
+    """Return tables of accuracies and margins, of the kept layers, and of Theorem 1."""
     long = tables.unnest(frame, "layers")
-    rows, of = tables.means(long, KEY), long.groupby(["set", "method", "seed"], sort=False)
-    best = long.loc[of["oof_accuracy"].idxmax(), "test_accuracy"].to_numpy()
-    kept = long.loc[of["margin_ratio"].idxmin()].assign(by_accuracy=best)
+    rows, fits = tables.means(long, KEY), long.groupby(["set", "method", "seed"], sort=False)
+    best = long.loc[fits["oof_accuracy"].idxmax(), "test_accuracy"].to_numpy()
+    kept = long.loc[fits["margin_ratio"].idxmin()].assign(by_accuracy=best)
     kept = tables.means(kept, ["set", "method"])
     mddf = rows[rows["method"] == "mddf"]
     mddf = mddf.assign(oof=1 - mddf["oof_accuracy"], test=1 - mddf["test_accuracy"])
     title = "Theorem 1 over the layers of mdDF, delta = 0.05"
     return [
         tables.columns(
-            "layers", "mean over seeds", rows.assign(validate=options.validate), LAYERS, 3
+            "layers", "mean over seeds", rows.assign(validate=options.validate), LAYERS, n_index=3
         ),
         tables.columns(
-            "kept", f"accuracy on {ON[options.validate]} of the layers kept", kept, KEPT, 2
+            "kept", f"accuracy on {ON[options.validate]} of the layers kept", kept, KEPT, n_index=2
         ),
-        *([tables.columns("bounds", title, mddf, BOUNDS, 2)] if len(mddf) else []),
+        *([tables.columns("bounds", title, mddf, BOUNDS, n_index=2)] if len(mddf) else []),
     ]
 
 
 def training_accuracy(lowest):
-    """What a caption says of accuracy in percent on the training rows."""
-    if lowest > 99.95:  # would be rounded to 100.0, and nothing is above that
+    """Return the sentence of a caption about the accuracy in percent on the training rows."""
+    if lowest > 99.95:  # rounds to 100.0, and "or more" would be wrong
         return "Accuracy on the training rows themselves is 100.0 % throughout."
     return f"Accuracy on the training rows themselves is {lowest:.1f} % or more throughout."
 
 
 def draw(frame, options):
-    """Both pictures; of a table, which has no margins, the first one."""
+    """Draw both pictures; a table has no margins, and gives the first picture only."""
     long = frame if "layer" in frame else tables.unnest(frame, "layers")
     rows = long if "n_seeds" in long else tables.means(long, KEY)
     rows = rows.assign(**{c: 100 * rows[c] for c in rows if "_accuracy" in c})

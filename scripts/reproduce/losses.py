@@ -1,4 +1,4 @@
-"""Draw the margin-distribution loss beside those of boosting and of the SVM (mdDF, Fig. 3).
+"""Draw the margin-distribution loss with the losses of boosting and the SVM (mdDF, Fig. 3).
 
     python scripts/reproduce/losses.py --out results/losses
     python scripts/reproduce/losses.py --target-margin 0.7 --mu 0.05 --theta 0.2
@@ -18,7 +18,7 @@ from mddf.analysis import BandMarginLoss
 
 def parse(argv=None):
     names = {"target_margin": 0.9, "mu": 0.1, "theta": 0.2}
-    below_1 = cli.number("must lie between 0 and 1", lambda found: 0 < found < 1)
+    below_1 = cli.number("must lie between 0 and 1", lambda x: 0 < x < 1)
     checks = dict.fromkeys(names, below_1)
     names |= {"format": ["png", "pdf"], "no_titles": False}
     return cli.Parser(__doc__, "losses", checks=checks, **names).read(argv)
@@ -27,7 +27,7 @@ def parse(argv=None):
 def main(argv=None):
     options = parse(argv)
     r, mu, theta = options.target_margin, options.mu, options.theta
-    losses = {  # with the end of the range that each is meant for
+    losses = {  # largest margin of each loss, and the loss
         "0-1": (2, lambda z: (z <= 0).astype(float)),
         r"exponential, $e^{-z}$": (2, lambda z: np.exp(-z)),
         r"hinge, $\max(1 - z, 0)$": (2, lambda z: np.maximum(1 - z, 0)),

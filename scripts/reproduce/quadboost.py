@@ -1,13 +1,14 @@
-"""QuadBoost's Tables 1 and 2: six algorithms on 25 sets, and how they compare.
+"""Reproduce Tables 1 and 2 of the QuadBoost paper: six algorithms on 25 sets.
 
     python scripts/reproduce/quadboost.py                            all sets that are present
     python scripts/reproduce/quadboost.py --datasets heart vote --methods AdaBoost
     python scripts/reproduce/quadboost.py --adaboost-rounds 50000    without larger values
     python scripts/reproduce/quadboost.py --encoding codes           other readings of the sets
 
-Half of the rows, at most 500, train. Features become tanh((x - mean) / std); the learners are
-10 stumps per feature and their complements. Hyperparameters are chosen by 5-fold cross-validation,
-the first in grid order where several tie; one run serves all smaller numbers of rounds.
+Half of the rows, at most 500, are for training. Features become tanh((x - mean) / std); the
+learners are 10 stumps per feature and their complements. Hyperparameters are selected by 5-fold
+cross-validation; the first in grid order wins a tie. A fit with many rounds also gives the results
+of all smaller numbers of rounds.
 
 The paper does not say how it encodes categories, or how it turns many classes into two:
 
@@ -15,9 +16,9 @@ The paper does not say how it encodes categories, or how it turns many classes i
 - --encoding codes: whole numbers for categories, in sorted order; balance is left against right
   without the balanced rows, optdigits odd against even digits.
 - --encoding nearest: as codes, with the levels of car in their own order, glass as float glass
-  against the rest, flags and zoo as odd against even class numbers. These were chosen among
-  several readings after a look at the published risks: they show what the paper may have done,
-  and are no test of an algorithm.
+  against the rest, flags and zoo as odd against even class numbers. These encodings were selected
+  because their risks are nearest to the published ones: they show what the paper may have done,
+  and do not test an algorithm.
 """
 
 import time
@@ -37,8 +38,8 @@ SETS = [
     "flags", "glass", "heart", "hepatitis", "horse", "ionosphere", "letter-ab", "monks-1",
     "optdigits", "pima", "tictactoe", "titanic", "vote", "wine", "yeast", "zoo",
 ]  # fmt: skip
-# Of each algorithm: what makes it, the parameter to choose with the decades of its ten values in
-# the order in which they are tried, and those of ten numbers of rounds, or the only one.
+# Class, tuned parameter, decades of its ten values in the order of the search, and decades of the
+# ten numbers of rounds (or the only number).
 METHODS = {
     "QuadBoost-L1": (partial(QuadBoostClassifier, "l1", tol=1e-12), "lambda_", (0, -4), (5, 5)),
     "QuadBoost-L2": (partial(QuadBoostClassifier, "l2"), "lambda_", (3, 0), (1, 5)),
@@ -49,7 +50,7 @@ METHODS = {
 }
 PUBLISHED = tuple(METHODS)
 # The paper's grid of lambda as if the risk were a sum over the 500 training rows, and not a mean:
-# the paper's equation 10 has no 1/m before the squares. It is measured only where it is named.
+# the paper's equation 10 has no 1/m before the squares. It is measured only if --methods names it.
 SUM = "QuadBoost-L2-sum"
 METHODS[SUM] = (*METHODS["QuadBoost-L2"][:2], (3 - np.log10(500), -np.log10(500)), (1, 5))
 ENCODINGS = ("indicators", "codes", "nearest")
@@ -60,11 +61,11 @@ FLOAT_GLASS = (1, 3)
 
 
 def read(set, encoding, data_home=None):
-    """Rows of a set as numbers, and labels in {0, 1}, by one of the encodings."""
+    """Return the rows of a set as numbers, and labels in {0, 1}, by an encoding."""
     if encoding == "indicators":
         return data.two_classes(set, data_home)
-    found = data.load(data.Source(set, data_home), download=False)
-    table, y = found.X, found.y
+    dataset = data.load(data.Source(set, data_home), download=False)
+    table, y = dataset.X, dataset.y
     if encoding == "nearest" and set == "car":
         places = table.apply(lambda column: column.astype(str).map(LEVELS_OF_CAR.index))
         table = places.astype(int).rank(method="dense") - 1
@@ -80,7 +81,7 @@ def read(set, encoding, data_home=None):
 
 
 def algorithm(method, quick, adaboost_rounds=1_000_000):
-    """Settings, numbers of rounds (at most 1000 with --quick), and a maker of both."""
+    """Return parameter values, rounds (at most 1000 with --quick), and a constructor."""
     make, name, decades, rounds = METHODS[method]
     values = [None]
     if name is not None:
@@ -96,17 +97,17 @@ def algorithm(method, quick, adaboost_rounds=1_000_000):
 
 
 def split(X, y, seed):
-    """Training and test rows after filling gaps and the tanh normalisation."""
+    """Return training and test rows after imputation and the tanh normalisation."""
     order = np.random.default_rng(np.random.SeedSequence(seed)).permutation(len(y))
     n_train = min(500, (len(y) + 1) // 2)
     train, test = order[:n_train], order[n_train:]
     normal = data.to_scaled().fit(X[train])
-    found, found_test = (np.tanh(normal.transform(X[rows])) for rows in (train, test))
-    return found, y[train], found_test, y[test]
+    X_train, X_test = (np.tanh(normal.transform(X[rows])) for rows in (train, test))
+    return X_train, y[train], X_test, y[test]
 
 
 def errors_by_rounds(model, rounds, X, y):
-    """Error of a fitted classifier after each number of rounds."""
+    """Return the errors of a fitted classifier after each number of rounds."""
     ensemble = model.ensembles_[0]
     decisions = (ensemble.decision(X, min(int(n), ensemble.n_rounds)) for n in rounds)
     return np.array([np.mean((f > 0) != (y == model.classes_[1])) for f in decisions])
@@ -139,13 +140,13 @@ def cell(options, set, method, seed):
 
 
 def pairs(frame):
-    """Poisson binomial and sign test of every pair of algorithms."""
+    """Run the Poisson binomial test and the sign test for every pair of algorithms."""
     right = frame.pivot(index="set", columns="method", values="right").dropna()
     rows = []
     for first, second in product(right.columns if len(right) else [], repeat=2):
         counts = [
-            discordant_counts(["1"] * len(one), list(one), list(two))
-            for one, two in zip(right[first], right[second], strict=True)
+            discordant_counts(["1"] * len(first_right), list(first_right), list(second_right))
+            for first_right, second_right in zip(right[first], right[second], strict=True)
         ]
         only_first, only_second = np.transpose(counts)
         wins, losses = int((only_first > only_second).sum()), int((only_first < only_second).sum())
@@ -160,63 +161,75 @@ def pairs(frame):
 def report(frame, options):
     frame = tables.in_order(frame, "method", METHODS)
     wide = frame.pivot(index="set", columns="method", values="risk")[frame["method"].unique()]
-    there = _published_risks()
-    shown = _beside(wide.map("{:.3f}".format), there).mask(wide.isna(), "")
+    published = _published_risks()
+    display = _beside(wide.map("{:.3f}".format), published).mask(wide.isna(), "")
     for label, column in (("mean s, all", "seconds"), ("mean s, last fit", "fit_seconds")):
-        shown.loc[label] = frame.groupby("method")[column].mean().map("{:.3f}".format)
-    one = tables.Table("table1", "Table 1: test risk (published)", shown, wide.reset_index())
-    gaps = differences(frame)
-    two = pairs(frame)
-    if two.empty:  # no set has all algorithms yet
-        return [one, gaps]
-    there = tables.published("quadboost_table2.tsv")
-    stars = {True: "*", False: ""}
-    there["better"] = there["prob_row_better"] + (there["sign_test_star_p05"] == "1").map(stars)
-    better = two["prob_row_better"].map("{:.2f}".format) + (two["sign_test_p"] <= 0.05).map(stars)
-    shown, there = (
-        rows.pivot(index="row_algorithm", columns="column_algorithm", values="better")
-        for rows in (two.assign(better=better), there)
+        display.loc[label] = frame.groupby("method")[column].mean().map("{:.3f}".format)
+    risk_table = tables.Table(
+        "table1", "Table 1: test risk (published)", display, wide.reset_index()
     )
-    shown = shown.reindex(index=wide.columns, columns=wide.columns).rename_axis("algorithm")
+    gaps = differences(frame)
+    pair_results = pairs(frame)
+    if pair_results.empty:  # no set has all algorithms yet
+        return [risk_table, gaps]
+    published = tables.published("quadboost_table2.tsv")
+    stars = {True: "*", False: ""}
+    published["better"] = published["prob_row_better"] + (
+        published["sign_test_star_p05"] == "1"
+    ).map(stars)
+    better = pair_results["prob_row_better"].map("{:.2f}".format) + (
+        pair_results["sign_test_p"] <= 0.05
+    ).map(stars)
+    display, published = (
+        rows.pivot(index="row_algorithm", columns="column_algorithm", values="better")
+        for rows in (pair_results.assign(better=better), published)
+    )
+    display = display.reindex(index=wide.columns, columns=wide.columns).rename_axis("algorithm")
     title = "Table 2: P(row better than column), * sign test p <= .05 (published)"
-    return [one, gaps, tables.Table("table2", title, _beside(shown, there), two)]
+    return [
+        risk_table,
+        gaps,
+        tables.Table("table2", title, _beside(display, published), pair_results),
+    ]
 
 
 def differences(frame):
-    """Differences from the published risks, in standard deviations.
+    """Return a table of differences from the published risks, in standard deviations.
 
-    The deviation is that of the difference of two risks near their mean, on independent test sets
-    of this size. The paper's halves are not known, and may have the same rows in part.
+    The deviation is computed for the difference of two risks at their mean, on independent test
+    sets of this size. The splits of the paper are unknown, and may share rows with these.
     """
-    there = _published_risks()
+    published_risks = _published_risks()
     rows = {}
     for set, cells in frame.groupby("set", sort=False):
         rows[set] = {"test rows": len(cells["right"].iloc[0])}
         for method, risk in zip(cells["method"], cells["risk"], strict=True):
-            published = float(there.loc[set, method]) if set in there.index else np.nan
+            published = (
+                float(published_risks.loc[set, method]) if set in published_risks.index else np.nan
+            )
             n = rows[set]["test rows"]
-            # At least one error of both together: two risks of 0 do not differ.
+            # At least one error in both test sets: otherwise two risks of 0 would divide by 0.
             mean = max((risk + published) / 2, 1 / (2 * n))
             rows[set][method] = (risk - published) / np.sqrt(2 * mean * (1 - mean) / n)
-    found = tables.pd.DataFrame.from_dict(rows, orient="index").rename_axis("set")
-    sizes = found.drop(columns="test rows").abs()
-    shown = found.drop(columns="test rows").map("{:+.1f}".format).mask(sizes.isna(), "")
-    shown.insert(0, "test rows", found["test rows"].astype(int).astype(str))
-    shown["mean size"] = sizes.mean(axis=1).map("{:.1f}".format)
-    shown.loc["mean size"] = ["", *sizes.mean().map("{:.2f}".format), ""]
+    numbers = tables.pd.DataFrame.from_dict(rows, orient="index").rename_axis("set")
+    sizes = numbers.drop(columns="test rows").abs()
+    display = numbers.drop(columns="test rows").map("{:+.1f}".format).mask(sizes.isna(), "")
+    display.insert(0, "test rows", numbers["test rows"].astype(int).astype(str))
+    display["mean size"] = sizes.mean(axis=1).map("{:.1f}".format)
+    display.loc["mean size"] = ["", *sizes.mean().map("{:.2f}".format), ""]
     title = "Risk minus published risk, in standard deviations of the difference"
-    return tables.Table("differences", title, shown, found.reset_index())
+    return tables.Table("differences", title, display, numbers.reset_index())
 
 
 def _published_risks():
-    there = tables.published("quadboost_table1.tsv").set_index("set")
-    return there.assign(**{SUM: there["QuadBoost-L2"]})
+    risks = tables.published("quadboost_table1.tsv").set_index("set")
+    return risks.assign(**{SUM: risks["QuadBoost-L2"]})
 
 
-def _beside(shown, published):
-    """Published values in brackets."""
-    there = published.reindex(index=shown.index, columns=shown.columns).fillna("-")
-    return shown + " (" + there + ")"
+def _beside(measured, published):
+    """Add published values in brackets."""
+    aligned = published.reindex(index=measured.index, columns=measured.columns).fillna("-")
+    return measured + " (" + aligned + ")"
 
 
 def notes(options):

@@ -1,11 +1,11 @@
-"""What multi-grained scanning adds: forests and cascades on images as they are and scanned.
+"""Measure the gain of multi-grained scanning for forests and cascades on images.
 
     python scripts/reproduce/scanning.py                       MNIST, 6000 training images, 3 seeds
     python scripts/reproduce/scanning.py --train 60000 --seeds 1
     python scripts/reproduce/scanning.py --models forest       without the cascades
 
-A model sees either the pixels, or all scanned columns at once, or (cascades) one window size per
-layer in turn, with the same settings otherwise.
+The input of a model is the pixels, all scanned columns at once, or (for cascades) one window size
+for each layer in turn. All other settings are the same.
 """
 
 from functools import partial
@@ -17,7 +17,7 @@ from mddf.baselines import GCForestClassifier, MultiGrainedScanner
 
 from mddf import MDDFClassifier, RandomForestClassifier
 
-# gcForest with the forests and folds that MDDFClassifier has.
+# gcForest gets the forests and folds of MDDFClassifier.
 FORESTS = {"forests": ["random", "random", "completely-random", "completely-random"], "cv": 5}
 MODELS = {
     "forest": lambda grains, **options: RandomForestClassifier(**options),
@@ -45,33 +45,35 @@ def cell(options, set, seed):
         "all grains": (train, test, None),
         "a grain a layer": (train, test, scanner.grains_),
     }
-    found = []
+    model_results = []
     for name in options.models:
-        for given, (A, B, grains) in inputs.items():
+        for input_name, (A, B, grains) in inputs.items():
             if grains is None or name != "forest":
                 model = MODELS[name](n_estimators=options.trees, grains=grains, **common)
                 seconds = bench.cost(model.fit, A, y)[0]
                 accuracy = float(model.score(B, split.y_test))
-                found.append({"model": name, "input": given, "accuracy": accuracy, "s": seconds})
+                model_results.append(
+                    {"model": name, "input": input_name, "accuracy": accuracy, "s": seconds}
+                )
     return {
         "fit_s": fit, "transform_s": transform, "peak_gib": bench.peak_bytes() / 2**30,
-        "n_train": len(y), "n_all": n_all, "models": found,
+        "n_train": len(y), "n_all": n_all, "models": model_results,
     }  # fmt: skip
 
 
 def report(frame, options):
-    """Accuracies with the gain over pixels, times, and estimates for all images."""
+    """Return accuracies with the gain over pixels, times, and estimates for all images."""
     long = tables.unnest(frame, "models")
     long["accuracy"] *= 100
-    of = ["set", "seed", "model"]
-    pixels = long[long["input"] == "pixels"].set_index(of)["accuracy"]
-    long["gain"] = long["accuracy"] - pixels.reindex(long.set_index(of).index).to_numpy()
+    key_columns = ["set", "seed", "model"]
+    pixels = long[long["input"] == "pixels"].set_index(key_columns)["accuracy"]
+    long["gain"] = long["accuracy"] - pixels.reindex(long.set_index(key_columns).index).to_numpy()
     long["all_hours"] = (
         long["s"] / 3600 * (long["n_all"] / long["n_train"])
         * np.log(long["n_all"]) / np.log(long["n_train"])
     )  # fmt: skip
     rows = tables.means(long, ["set", "model", "input"], ["accuracy", "gain", "s", "all_hours"])
-    shown = """set model input seeds=n_seeds accuracy_%=accuracy:.2f± minus_pixels=gain:.2f±
+    layout = """set model input seeds=n_seeds accuracy_%=accuracy:.2f± minus_pixels=gain:.2f±
     fit,_CPU_s=s:.1f all_rows,_h=all_hours:.2f"""
     title = "mean ± standard deviation over seeds; all rows: estimated by n log n"
     claims = tables.published("gcforest_claims.tsv")
@@ -80,7 +82,7 @@ def report(frame, options):
     costs = """set fit,_CPU_s=fit_s:.2f transform,_CPU_s=transform_s:.2f
     peak_memory,_GiB=peak_gib:.2f"""
     return [
-        tables.columns("accuracy", title, rows, shown, 3),
+        tables.columns("accuracy", title, rows, layout, n_index=3),
         tables.columns(
             "scanner", "\n".join(["the scanner", *published]),
             tables.means(frame, ["set"], ["fit_s", "transform_s", "peak_gib"]), costs,

@@ -43,17 +43,17 @@ FIT = ["set", "condition", "seed", "combination", "reweighting"]
 
 
 def equal(margins_by_layer, alphas, sample_weight):
-    """The same coefficient for all layers."""
+    """Return the same coefficient for all layers."""
     return np.ones(margins_by_layer.shape[1])
 
 
 def last_layer(margins_by_layer, alphas, sample_weight):
-    """The last layer alone."""
+    """Return coefficients that use the last layer only."""
     return np.append(np.zeros(margins_by_layer.shape[1] - 1), 1.0)
 
 
 def near_zero(margins_by_layer, alphas, sample_weight):
-    """Factors that are largest for samples between two classes. This rule is not in the paper."""
+    """Return factors that are largest for samples between two classes; not in the paper."""
     # Rounding can bring the size of a margin slightly above 1.
     return np.maximum(1 - np.abs(margins_by_layer @ alphas / alphas.sum()), 0)
 
@@ -76,7 +76,7 @@ def prepare(options, parser):
     options.sources = data.sources(options, options.datasets)
 
 
-def cell(options, set, condition, seed, reweighting, combination):
+def cell(options, *, set, condition, seed, reweighting, combination):
     """Grow a cascade for each draw of the options, and describe the best by layers."""
     split = split_under(options.sources[set], condition, seed, options.rows)
     cascades = []
@@ -122,7 +122,7 @@ def describe_layers(cascade, split):
 
 
 def apply_stopping_rules(long):
-    """The layer that each rule keeps, one row for each fit and rule."""
+    """Return the layer that each rule keeps, with a row for each fit and rule."""
     fits = long.groupby(FIT, sort=False)
     kept = {
         "all-layers": fits["layer"].idxmax(),
@@ -134,10 +134,10 @@ def apply_stopping_rules(long):
 
 
 def compare_ratios(last):
-    """The margin ratio with each reweighting against that without, for the same combination.
+    """Compare the margin ratio with and without reweighting, for the same combination.
 
     The tests compare mean divided by standard deviation, since the ratio jumps where the mean
-    crosses zero. The figures shown are medians of the ratio over sets.
+    crosses zero. The table has medians of the ratio over sets.
     """
     parts = []
     for rows_of in ("train", "oof", "test"):
@@ -149,16 +149,18 @@ def compare_ratios(last):
             values = inverse.pivot_table(
                 "inverse", "set", "reweighting", aggfunc="mean", sort=False
             )
-            found = stats.compare_with(values, "none")
+            comparison = stats.compare_with(values, "none")
             medians = chosen.groupby("reweighting")[f"{rows_of}_ratio"].median()
-            found["ratio"] = found["column"].map(medians)
-            found["ratio_without"] = medians["none"]
-            parts.append(found.assign(rows=rows_of, condition=condition, combination=combination))
+            comparison["ratio"] = comparison["column"].map(medians)
+            comparison["ratio_without"] = medians["none"]
+            parts.append(
+                comparison.assign(rows=rows_of, condition=condition, combination=combination)
+            )
     return tables.pd.concat(parts, ignore_index=True) if parts else None
 
 
 def compare_reweightings(kept):
-    """Test accuracy with each reweighting against that without, stopped by accuracy."""
+    """Compare test accuracy with and without reweighting, stopped by accuracy."""
     kept = kept[kept["stopping"] == "accuracy"]
     parts = []
     for condition, combination in product(CONDITIONS, COMBINATIONS):
@@ -167,13 +169,13 @@ def compare_reweightings(kept):
             "test_accuracy", "set", "reweighting", aggfunc="mean", sort=False
         )
         if "none" in values and values.shape[1] > 1:
-            found = stats.compare_with(values, "none")
-            parts.append(found.assign(condition=condition, combination=combination))
+            comparison = stats.compare_with(values, "none")
+            parts.append(comparison.assign(condition=condition, combination=combination))
     return tables.pd.concat(parts, ignore_index=True) if parts else None
 
 
 def compare_accuracies(kept):
-    """Test accuracy of each cascade and stopping rule against gcForest's with the same folds."""
+    """Compare the test accuracy of each cascade and stopping rule with that of gcForest."""
     names = kept["reweighting"] + " | " + kept["combination"] + " | " + kept["stopping"]
     kept = kept.assign(name=names)
     base = "none | last-layer | accuracy"
@@ -182,15 +184,15 @@ def compare_accuracies(kept):
         chosen = kept[kept["condition"] == condition]
         values = chosen.pivot_table("test_accuracy", "set", "name", aggfunc="mean", sort=False)
         if base in values and values.shape[1] > 1:
-            found = stats.compare_with(values, base)
-            parts.append(found.assign(condition=condition))
+            comparison = stats.compare_with(values, base)
+            parts.append(comparison.assign(condition=condition))
     if not parts:
         return None
-    found = tables.pd.concat(parts, ignore_index=True)
-    found[["reweighting", "combination", "stopping"]] = found["column"].str.split(
+    comparison = tables.pd.concat(parts, ignore_index=True)
+    comparison[["reweighting", "combination", "stopping"]] = comparison["column"].str.split(
         " | ", regex=False, expand=True
     )
-    return found
+    return comparison
 
 
 MEANS = """
@@ -212,9 +214,9 @@ gcForest=mean_of_base:.2% median_change:+.2% Holm_p=holm_p:.2g
 
 
 def medians(long, groups):
-    """Median of each figure over sets and seeds; means would be ruled by ratios near infinity."""
-    found = long.groupby(groups, sort=False).median(numeric_only=True)
-    return found.assign(n_seeds=long.groupby(groups, sort=False).size()).reset_index()
+    """Return medians over sets and seeds; single very large ratios would dominate means."""
+    figures = long.groupby(groups, sort=False).median(numeric_only=True)
+    return figures.assign(n_seeds=long.groupby(groups, sort=False).size()).reset_index()
 
 
 def report(frame, options):
@@ -222,23 +224,23 @@ def report(frame, options):
     groups = ["condition", "combination", "reweighting", "layer"]
     tabs = [
         tables.columns(
-            "thesis-layers", "medians over sets and seeds", medians(long, groups), MEANS, 4
+            "thesis-layers", "medians over sets and seeds", medians(long, groups), MEANS, n_index=4
         )
     ]
     last = long.loc[long.groupby(FIT, sort=False)["layer"].idxmax()]
     ratios = compare_ratios(last)
     if ratios is not None:
         title = "margin ratio of all layers, against no reweighting"
-        tabs.append(tables.columns("thesis-ratios", title, ratios, RATIOS, 4))
+        tabs.append(tables.columns("thesis-ratios", title, ratios, RATIOS, n_index=4))
     kept = apply_stopping_rules(long)
     effects = compare_reweightings(kept)
     if effects is not None:
         title = "test accuracy, against no reweighting, stopped by accuracy"
-        tabs.append(tables.columns("thesis-reweighting", title, effects, EFFECTS, 3))
+        tabs.append(tables.columns("thesis-reweighting", title, effects, EFFECTS, n_index=3))
     accuracies = compare_accuracies(kept)
     if accuracies is not None:
         title = "test accuracy, against gcForest stopped by accuracy"
-        tabs.append(tables.columns("thesis-accuracies", title, accuracies, ACCURACIES, 4))
+        tabs.append(tables.columns("thesis-accuracies", title, accuracies, ACCURACIES, n_index=4))
     return tabs
 
 

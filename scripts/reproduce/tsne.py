@@ -1,12 +1,12 @@
-"""t-SNE of the layers' features of training and test rows (mdDF, Fig. 7).
+"""Embed the layers' features of training and test rows by t-SNE (mdDF, Fig. 7).
 
     python scripts/reproduce/tsne.py --datasets satimage letter
     python scripts/reproduce/tsne.py --plot         draw what was computed: tsne-SET for each set
 
-Of either part, --rows random rows, the same ones for all layers, are embedded in the plane: raw
-features scaled, those of layers as they are. Beside stands the ratio of intra-class to inter-class
-variance, in the plane and in the features: the mean squared distance of rows to their class's
-mean, over that of the class's mean to the mean of all.
+--rows random training rows and test rows, the same for all layers, are embedded in the plane. Raw
+features are scaled; layer features are not. The table has the ratio of intra-class to inter-class
+variance in the plane and in the features: the mean squared distance of rows to the mean of their
+class, divided by the mean squared distance of the class means to the mean of all rows.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ PARTS = {"train": "training rows", "test": "test rows"}
 
 
 def variance_ratio(X, y) -> float:
-    """Intra-class over inter-class variance; infinite where the means of the classes agree."""
+    """Return intra-class divided by inter-class variance; infinite if all class means agree."""
     table = tables.pd.DataFrame(X)
     means = table.groupby(np.asarray(y)).transform("mean").to_numpy()
     between = np.square(means - X.mean(axis=0)).sum()
@@ -27,7 +27,7 @@ def variance_ratio(X, y) -> float:
 
 
 def cell(options, set, method, seed):
-    """Embeddings, labels and ratios of both parts; the first of each list is of the raw ones."""
+    """Return embeddings, labels and ratios of both parts; lists begin with the raw features."""
     split = data.split(data.Source(set, options.data_home), seed)
     model = models.cascade(options, method, seed, early_stopping=False, transform_layers="all")
     numbers = data.to_scaled().fit(split.X)
@@ -35,7 +35,7 @@ def cell(options, set, method, seed):
         "train": model.fit_transform(split.X, split.y),
         "test": model.transform(split.X_test),
     }
-    random, found = np.random.default_rng(seed), {}
+    random, parts = np.random.default_rng(seed), {}
     for part, X, y in (("train", split.X, split.y), ("test", split.X_test, split.y_test)):
         n_layers = layers[part].shape[1] // len(model.classes_)
         features = [numbers.transform(X), *np.split(layers[part], n_layers, axis=1)]
@@ -49,17 +49,17 @@ def cell(options, set, method, seed):
         # with two.
         with threadpool_limits(1):
             planes = [tsne.fit_transform(X[rows].astype(np.float32)) for X in features]
-        found[part] = {
+        parts[part] = {
             "labels": y[rows].tolist(),
             "planes": [plane.round(3).tolist() for plane in planes],
             "in_plane": [variance_ratio(plane, y[rows]) for plane in planes],
             "in_features": [variance_ratio(X, y) for X in features],
         }
-    return found
+    return parts
 
 
 def with_seeds(frame):
-    """Rows with names of methods that tell seeds, where there are several."""
+    """Add the seed to the names of methods if there are several seeds."""
     if frame["seed"].nunique() == 1:
         return frame
     return frame.assign(method=frame["method"] + "-seed" + frame["seed"].astype(str))
@@ -73,21 +73,21 @@ def report(frame, options):
         for part in PARTS
         for kind, title in (("in_plane", "t-SNE plane"), ("in_features", "features"))
     )
-    shown = rows.set_index(["set", "method", "part"]).map("{:.3f}".format)
-    return [tables.Table("ratios", "ratio of intra-class to inter-class variance", shown, rows)]
+    display = rows.set_index(["set", "method", "part"]).map("{:.3f}".format)
+    return [tables.Table("ratios", "ratio of intra-class to inter-class variance", display, rows)]
 
 
 def draw(frame, options):
-    """Of each set, training rows above and test rows below; a column for each layer."""
+    """Draw a picture for each set: training rows above test rows, a column for each layer."""
     for row in with_seeds(frame).to_dict("records"):
         n_columns = len(row["train"]["planes"])
         figure, axes = pictures.panels([2.1, 2.1], n_columns, 1.75)
         for line, (part, title) in zip(axes, PARTS.items(), strict=True):
-            found = row[part]
-            for layer, (axis, plane) in enumerate(zip(line, found["planes"], strict=True)):
+            embedding = row[part]
+            for layer, (axis, plane) in enumerate(zip(line, embedding["planes"], strict=True)):
                 name = f"layer {layer}" if layer else "raw features"
-                pictures.scatter(axis, plane, found["labels"])
-                axis.set_title(f"{name}, {found['in_plane'][layer]:.3f}")
+                pictures.scatter(axis, plane, embedding["labels"])
+                axis.set_title(f"{name}, {embedding['in_plane'][layer]:.3f}")
             line[0].set_ylabel(title)
         handles, names = axes[0, 0].get_legend_handles_labels()
         figure.legend(
@@ -100,8 +100,8 @@ def draw(frame, options):
             "class vectors of training rows are out-of-fold. Titles: ratio of intra-class to "
             "inter-class variance in the plane."
         )
-        of_method = "" if row["method"] == "mddf" else f"-{row['method']}"
-        pictures.save(figure, options, f"tsne-{row['set']}{of_method}", caption)
+        suffix = "" if row["method"] == "mddf" else f"-{row['method']}"
+        pictures.save(figure, options, f"tsne-{row['set']}{suffix}", caption)
 
 
 study = Study(

@@ -56,7 +56,7 @@ def sample_weights(n):
 
 
 def answers(estimator, X):
-    """What a fitted estimator says of rows: probabilities, means or features."""
+    """Return probabilities, means or features of rows."""
     if is_regressor(estimator):
         return estimator.predict(X)
     classifies = hasattr(estimator, "predict_proba")
@@ -65,7 +65,7 @@ def answers(estimator, X):
 
 
 def problem(estimator, name, X, y=None, **fit_params):
-    """What is wrong with how a fit takes a value of the parameter `name`; None if nothing is.
+    """Return the fault of a fit with a value of the parameter `name`; None without a fault.
 
     Right is a fit after which probabilities are finite and sum to 1 (those of a transformer:
     are between 0 and 1; means are between the least and the largest target, or not far beyond if
@@ -99,19 +99,19 @@ def problem(estimator, name, X, y=None, **fit_params):
 
 def problems(estimator, name, X, y):
     """Problems of an estimator with the values of one of its parameters."""
-    found = {
+    results = {
         repr(value): problem(clone(estimator).set_params(**{name: value}), name, X, y)
         for value in VALUES
     }
-    return {value: text for value, text in found.items() if text is not None}
+    return {value: text for value, text in results.items() if text is not None}
 
 
 def fit_problems(estimator, name, values, *data):
     """Problems of an estimator with what `fit` gets under the name `name`."""
-    found = {
+    results = {
         repr(value): problem(clone(estimator), name, *data, **{name: value}) for value in values
     }
-    return {value: text for value, text in found.items() if text is not None}
+    return {value: text for value, text in results.items() if text is not None}
 
 
 def weight_problems(estimator, X, y):

@@ -41,9 +41,9 @@ def assert_equal(model, expected):
         np.testing.assert_array_equal(getattr(model, name), getattr(expected, name))
 
 
-def parts(*given):
-    """What a layer is made of, as it is stored."""
-    return given
+def parts(*objects):
+    """Return the parts of a layer as they are stored."""
+    return objects
 
 
 def small_file(folder):

@@ -79,18 +79,18 @@ class Case:
     def grow_all(self, seeds=(1,), rows=None, columns=None, by_column=None, **options):
         """Trees, sums and numbers of trees of the rows held out, and importances."""
         options = {"max_features": self.n_columns, "weights": self.weights} | options
-        asked = {name: options.pop(name) for name in ASKED & options.keys()}
+        python_options = {name: options.pop(name) for name in ASKED & options.keys()}
         sampling = {name: options.pop(name) for name in SAMPLING & options.keys()}
-        reader, *found = _core.grow(
+        reader, *grown = _core.grow(
             self.table(by_column),
             self.target(),
             _core.Sampling(self.rows if rows is None else rows, **sampling),
             _core.TreeOptions(**options),
             np.asarray(seeds, np.uint64),
             columns=columns,
-            **asked,
+            **python_options,
         )
-        return trees_from_reader(reader), *found
+        return trees_from_reader(reader), *grown
 
     def take(self, rows):
         """The case of these rows, copied."""
@@ -146,9 +146,9 @@ def watched_growth():
     """The blocks that are grown in the meantime: they know their trees' seeds and samples."""
     blocks, growing = [], grower.growing
 
-    def watching(table, target, given, **options):
-        blocks.extend(given)
-        return growing(table, target, given, **options)
+    def watching(table, target, growth, **options):
+        blocks.extend(growth)
+        return growing(table, target, growth, **options)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(grower, "growing", watching)
@@ -162,22 +162,24 @@ def same_trees(a, b):
     )
 
 
-def class_weights(case, here, weights):
-    return np.bincount(case.labels[here], weights[here], case.n_classes)
+def class_weights(case, node_rows, weights):
+    return np.bincount(case.labels[node_rows], weights[node_rows], case.n_classes)
 
 
-def check_leaf(node, here, case, weights, exact):
+def check_leaf(node, node_rows, case, weights, exact):
     if exact:
-        assert node.distribution == naive.leaf_distribution(class_weights(case, here, weights))
-    shares = class_weights(case, here, weights) / weights[here].sum()
+        assert node.distribution == naive.leaf_distribution(
+            class_weights(case, node_rows, weights)
+        )
+    shares = class_weights(case, node_rows, weights) / weights[node_rows].sum()
     for label, share in enumerate(shares):
         assert abs(node.distribution.get(label, 0) - share) < 2.0**-24
 
 
-def check_directions(node, here, left, case, weights):
-    """What a node has not seen goes to the heavier side, the right one if both are equal."""
-    codes = case.codes[here, node.column]
-    larger_left = weights[here[left]].sum() > weights[here[~left]].sum()
+def check_directions(node, node_rows, left, case, weights):
+    """Check that unseen values go to the heavier side, or to the right in a tie."""
+    codes = case.codes[node_rows, node.column]
+    larger_left = weights[node_rows[left]].sum() > weights[node_rows[~left]].sum()
     if not (codes == naive.MISSING).any():
         assert node.missing_left == larger_left
     if node.categorical:
@@ -215,18 +217,20 @@ def check_tree(
     def allow(n_left, n_right, weight_left, weight_right):
         return min(n_left, n_right) >= min_leaf and min(weight_left, weight_right) >= min_weight
 
-    for node, here, depth in naive.visit(nodes, case.codes, rows):
-        assert len(here) > 0
+    for node, node_rows, depth in naive.visit(nodes, case.codes, rows):
+        assert len(node_rows) > 0
         assert depth <= max_depth
-        labels = case.labels[here]
-        may_split = depth < max_depth and len(here) >= min_split and len(np.unique(labels)) > 1
+        labels = case.labels[node_rows]
+        may_split = (
+            depth < max_depth and len(node_rows) >= min_split and len(np.unique(labels)) > 1
+        )
         best = -np.inf
         if may_split:
             best = max(
                 naive.best_decrease(
-                    case.codes[here, c],
+                    case.codes[node_rows, c],
                     labels,
-                    weights[here],
+                    weights[node_rows],
                     case.n_classes,
                     bool(case.categorical[c]),
                     entropy,
@@ -236,17 +240,17 @@ def check_tree(
             )
         if node.is_leaf:
             assert best == -np.inf
-            check_leaf(node, here, case, weights, exact)
+            check_leaf(node, node_rows, case, weights, exact)
             continue
         assert node.column in columns
-        left = np.array([node.goes_left(int(c)) for c in case.codes[here, node.column]])
-        sides = [class_weights(case, here[side], weights) for side in (left, ~left)]
+        left = np.array([node.goes_left(int(c)) for c in case.codes[node_rows, node.column]])
+        sides = [class_weights(case, node_rows[side], weights) for side in (left, ~left)]
         assert allow(left.sum(), (~left).sum(), sides[0].sum(), sides[1].sum())
         if best_split:
             reached = naive.decrease(*sides, entropy)
-            assert reached >= best - 1e-9 * max(1, weights[here].sum()), (reached, best)
+            assert reached >= best - 1e-9 * max(1, weights[node_rows].sum()), (reached, best)
         if exact:
-            check_directions(node, here, left, case, weights)
+            check_directions(node, node_rows, left, case, weights)
 
 
 def three_classes():

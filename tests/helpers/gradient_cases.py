@@ -64,8 +64,8 @@ def make_problem(seed, n_rows=40, weights=None, **options):
 
 def held_out(problem):
     """The rows that are not trained on."""
-    others = np.setdiff1d(np.arange(len(problem.codes)), problem.train)
-    return others.astype(np.int32)
+    held_out_rows = np.setdiff1d(np.arange(len(problem.codes)), problem.train)
+    return held_out_rows.astype(np.int32)
 
 
 def table_of(problem):
@@ -76,11 +76,11 @@ def table_of(problem):
 
 
 def options_of(problem, **changes):
-    given = {name: getattr(problem, name) for name in OPTIONS} | changes
+    arguments = {name: getattr(problem, name) for name in OPTIONS} | changes
     for name, kind in (("monotonic", np.int8), ("interactions", np.uint8)):
-        if given[name] is not None:
-            given[name] = np.ascontiguousarray(given[name], kind)
-    return _core.BoostOptions(given.pop("loss"), **given)
+        if arguments[name] is not None:
+            arguments[name] = np.ascontiguousarray(arguments[name], kind)
+    return _core.BoostOptions(arguments.pop("loss"), **arguments)
 
 
 def booster_of(problem, **changes):
@@ -102,7 +102,7 @@ def grown(problem, seeds, **changes):
 
 
 def trees_of(arrays, problem):
-    """What is asked about rows."""
+    """Return the predictions of trees for rows."""
     arrays = {name: array for name, array in arrays.items() if name not in ("gain", "weight")}
     return _core.GradientTrees(
         **arrays, symmetric=problem.symmetric, n_columns=problem.codes.shape[1]
@@ -110,7 +110,7 @@ def trees_of(arrays, problem):
 
 
 def codes_on_left(arrays, split, n_bins):
-    """Which codes of a column go left."""
+    """Return the codes of a column that go left."""
     codes = [*range(n_bins), MISSING]
     number = arrays["set"][split]
     if number >= 0:
@@ -152,8 +152,8 @@ def check_against_twin(problem, seeds, **changes):
             assert np.array_equal(arrays["values"][leaves], tree.values)
             assert arrays["left"][first:last].tolist() == tree.left
             assert arrays["right"][first:last].tolist() == tree.right
-    found = np.tile(booster.start, (len(problem.codes), 1))
-    trees_of(arrays, problem).add_raw(problem.codes, 0, len(trees), found)
-    assert np.array_equal(found[problem.train], raw)
-    assert np.array_equal(found[held_out(problem)], booster.raw(best=False))
+    raw_predictions = np.tile(booster.start, (len(problem.codes), 1))
+    trees_of(arrays, problem).add_raw(problem.codes, 0, len(trees), raw_predictions)
+    assert np.array_equal(raw_predictions[problem.train], raw)
+    assert np.array_equal(raw_predictions[held_out(problem)], booster.raw(best=False))
     return arrays, trees

@@ -89,11 +89,11 @@ def protein_pages():
 @contextmanager
 def serve(pages, cut=()):
     """Serve bytes by path on this machine; of paths in `cut` only the first half is sent."""
-    asked = []
+    requests = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
-            asked.append(self.path)
+            requests.append(self.path)
             body = pages.get(self.path)
             self.send_response(404 if body is None else 200)
             body = b"not here" if body is None else body
@@ -108,7 +108,7 @@ def serve(pages, cut=()):
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}/", asked
+        yield f"http://127.0.0.1:{server.server_port}/", requests
     finally:
         server.shutdown()
         thread.join()

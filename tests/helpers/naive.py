@@ -167,13 +167,13 @@ def visit(nodes, codes, rows):
     """Yield (node, rows that reach it, depth), the root first."""
     waiting = [(0, np.asarray(rows), 0)]
     while waiting:
-        index, here, depth = waiting.pop()
+        index, node_rows, depth = waiting.pop()
         node = nodes[index]
-        yield node, here, depth
+        yield node, node_rows, depth
         if not node.is_leaf:
-            left = np.array([node.goes_left(int(c)) for c in codes[here, node.column]], bool)
-            waiting.append((node.right, here[~left], depth + 1))
-            waiting.append((node.left, here[left], depth + 1))
+            left = np.array([node.goes_left(int(c)) for c in codes[node_rows, node.column]], bool)
+            waiting.append((node.right, node_rows[~left], depth + 1))
+            waiting.append((node.left, node_rows[left], depth + 1))
 
 
 # Split choice
@@ -260,7 +260,7 @@ def best_decrease(codes, labels, weights, n_classes, categorical, entropy=False,
 
 
 def leaf_distribution(class_weights):
-    """What the engine stores of a leaf: shares as float32 of multiples of 2^-30."""
+    """Return the stored values of a leaf: shares as float32 of multiples of 2^-30."""
     shares = np.asarray(class_weights, float) / np.sum(class_weights)
     stored = np.float32(np.rint(shares * 2.0**30) * 2.0**-30)
     return {c: float(p) for c, p in enumerate(stored) if p > 0}
@@ -269,12 +269,12 @@ def leaf_distribution(class_weights):
 def importances(nodes, codes, rows, labels, weights, n_classes, n_columns, entropy=False):
     """Every column's decrease of impurity in one tree."""
     sums = np.zeros(n_columns)
-    for node, here, _ in visit(nodes, codes, rows):
+    for node, node_rows, _ in visit(nodes, codes, rows):
         if node.is_leaf:
             continue
-        left = np.array([node.goes_left(int(c)) for c in codes[here, node.column]])
+        left = np.array([node.goes_left(int(c)) for c in codes[node_rows, node.column]])
         sides = [
-            np.bincount(labels[here[side]], weights[here[side]], n_classes)
+            np.bincount(labels[node_rows[side]], weights[node_rows[side]], n_classes)
             for side in (left, ~left)
         ]
         sums[node.column] += decrease(*sides, entropy)
@@ -315,7 +315,7 @@ class Random:
 
 
 def bootstrap(seed, rows, n_draws, n_rows, cumulative=None, parts=None, whole=False):
-    """How often each row of a table is drawn for the tree with this seed."""
+    """Return the number of draws of each row for the tree with this seed."""
     random, counts = Random(seed), np.zeros(n_rows, int)
     parts = [0, len(rows)] if parts is None else np.asarray(parts).tolist()
     if whole:

@@ -198,9 +198,9 @@ def full_lpboost(values, cap):
     m, n = values.shape
     cost = np.concatenate([np.zeros(n), cap, [-1.0]])
     rows = np.hstack([-values, -np.eye(m), np.ones((m, 1))])
-    one = np.concatenate([np.ones(n), np.zeros(m + 1)])[None]
+    sum_constraint = np.concatenate([np.ones(n), np.zeros(m + 1)])[None]
     bounds = [(0, None)] * (m + n) + [(None, None)]
-    result = linprog(cost, rows, np.zeros(m), one, np.ones(1), bounds, method="highs")
+    result = linprog(cost, rows, np.zeros(m), sum_constraint, np.ones(1), bounds, method="highs")
     return -result.fun
 
 

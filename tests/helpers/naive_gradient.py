@@ -62,7 +62,7 @@ class Tree:
 
 
 class Scorer:
-    """How sums of whole numbers become scores in one round."""
+    """Converts sums of whole numbers to scores in a round."""
 
     def __init__(self, problem, l2, least_hessian, least_count, most, lanes, counted):
         self.monotonic = problem.monotonic is not None and problem.monotonic.any()
@@ -197,11 +197,13 @@ class Round:
         steep, flat = drawn & (of_hessian > 0), drawn & ~(of_hessian > 0)
         most = 0.0
         if steep.any() and squares[steep].any():
-            each = squares[steep].astype(np.float32) / of_hessian[steep].astype(np.float32)
-            exponent = frexp(each.max())[1]
-            each = times[steep] * (np.floor(each * np.float32(ldexp(1.0, 20 - exponent))) + 1)
-            others = times[~steep].sum()
-            most = ldexp(each.sum() + others, exponent - 20)
+            score_terms = squares[steep].astype(np.float32) / of_hessian[steep].astype(np.float32)
+            exponent = frexp(score_terms.max())[1]
+            score_terms = times[steep] * (
+                np.floor(score_terms * np.float32(ldexp(1.0, 20 - exponent))) + 1
+            )
+            flat_terms = times[~steep].sum()
+            most = ldexp(score_terms.sum() + flat_terms, exponent - 20)
         of_flat = abs(times[flat, None] * units[flat]).sum()
         return 2 * (most + of_flat**2 / least_weight) if of_flat else most
 
@@ -276,9 +278,9 @@ class Round:
         for c in columns:
             for splits in self.places(c, self.order(c, np.arange(len(self.codes)))):
                 for split in splits:
-                    found = sum(of(self.compared(split, leaf)) for leaf in leaves)
-                    if found > score:
-                        best, score = split, found
+                    level_score = sum(of(self.compared(split, leaf)) for leaf in leaves)
+                    if level_score > score:
+                        best, score = split, level_score
         if best:
             best.score = sum(self.improvement(best, leaf) for leaf in leaves)
         return best if best and best.score > 0 else None
@@ -407,23 +409,23 @@ def put_in_order(problem, tree, quantile, values):
         return level, (level + 1, left), (level + 1, right)
 
     def leaves(node):
-        found = children(node)
-        if found is None:
+        node_children = children(node)
+        if node_children is None:
             return [node[1][0] if problem.symmetric else -1 - node]
         if problem.symmetric and node[1][: len(node[1]) // 2] == node[1][len(node[1]) // 2 :]:
             return leaves((node[0] + 1, node[1][: len(node[1]) // 2]))
-        return leaves(found[1]) + leaves(found[2])
+        return leaves(node_children[1]) + leaves(node_children[2])
 
     def of(node):
         return quantile(np.concatenate([tree.leaves[leaf].rows for leaf in leaves(node)]))
 
     def descend(node, least, most):
-        found = children(node)
-        if found is None:
+        node_children = children(node)
+        if node_children is None:
             (leaf,) = set(leaves(node))
             values[leaf, 0] = min(max(values[leaf, 0], least), most)
             return
-        split, left, right = found
+        split, left, right = node_children
         sign = int(problem.monotonic[tree.splits[split].column])
         bounds = [(least, most), (least, most)]
         if sign:
@@ -472,7 +474,7 @@ def leaf_values(
 
 
 def step_rate(problem):
-    """What steps are multiplied by."""
+    """Return the factor of the steps."""
     curved = ("poisson", "gamma", "log_loss", "softmax", "exponential")
     return min(problem.learning_rate, 2) if problem.loss in curved else problem.learning_rate
 

@@ -39,7 +39,7 @@ def impurity(case, rows, weights, loss):
 
 
 def predicted(case, rows, weights, loss):
-    """What a leaf of these rows says: of the second class, or the first output."""
+    """Return the value of a leaf: of the second class, or of the first output."""
     if loss in ("gini", "entropy"):
         return np.average(case.labels[rows] == 1, weights=weights[rows])
     y = case.fixed[rows, 0] / 2.0**61
@@ -48,33 +48,35 @@ def predicted(case, rows, weights, loss):
     return np.average(y, weights=weights[rows])
 
 
-def decrease(case, here, left, weights, loss):
+def decrease(case, node_rows, left, weights, loss):
     """By how much a split lessens weight times impurity; -inf where the deviance has no bound."""
-    sides = here[left], here[~left]
+    sides = node_rows[left], node_rows[~left]
     if loss == "poisson" and any(numbers(case, side).sum(axis=0).min() <= 0 for side in sides):
         return -np.inf
     after = sum(impurity(case, side, weights, loss) for side in sides)
-    return impurity(case, here, weights, loss) - after
+    return impurity(case, node_rows, weights, loss) - after
 
 
-def orders(case, here, codes, present, weights, loss):
+def orders(case, node_rows, codes, present, weights, loss):
     """In which orders the categories' sets are tried."""
-    of_code = [here[codes == code] for code in present]
+    of_code = [node_rows[codes == code] for code in present]
     if loss in ("gini", "entropy"):
-        heavy = np.argsort(-np.bincount(case.labels[here], weights[here], case.n_classes))
+        heavy = np.argsort(
+            -np.bincount(case.labels[node_rows], weights[node_rows], case.n_classes)
+        )
         keys = [
             [np.average(case.labels[rows] == c, weights=weights[rows]) for rows in of_code]
             for c in heavy[:16]
         ]
         return [np.argsort(key, kind="stable") for key in keys]
-    found = []
+    all_orders = []
     for y in case.fixed.T:
         if loss == "absolute":
             key = [lower_median(y[rows], weights[rows]) for rows in of_code]
         else:
             key = [np.average(y[rows].astype(float), weights=weights[rows]) for rows in of_code]
-        found.append(np.argsort(key, kind="stable"))
-    return found
+        all_orders.append(np.argsort(key, kind="stable"))
+    return all_orders
 
 
 def lower_median(y, weights):
@@ -83,14 +85,14 @@ def lower_median(y, weights):
     return y[order][np.argmax(2 * up_to >= up_to[-1])]
 
 
-def candidates(case, here, column, weights, loss):
+def candidates(case, node_rows, column, weights, loss):
     """Every way to split a column that is tried, as booleans over the rows: who goes left."""
-    codes = case.codes[here, column]
+    codes = case.codes[node_rows, column]
     present = np.unique(codes)
     if len(present) < 2:
         return
     if case.categorical[column]:
-        for order in orders(case, here, codes, present, weights, loss):
+        for order in orders(case, node_rows, codes, present, weights, loss):
             for i in range(1, len(present)):
                 yield np.isin(codes, present[order[:i]])
         return
@@ -103,39 +105,41 @@ def candidates(case, here, column, weights, loss):
             yield below | (codes == naive.MISSING)
 
 
-def best_decrease(case, here, weights, loss, allow=None):
+def best_decrease(case, node_rows, weights, loss, allow=None):
     """The largest decrease by a split that is allowed; -inf without one."""
     return max(
         (
-            decrease(case, here, left, weights, loss)
+            decrease(case, node_rows, left, weights, loss)
             for column in range(case.n_columns)
-            for left in candidates(case, here, column, weights, loss)
-            if allow is None or allow(column, here[left], here[~left])
+            for left in candidates(case, node_rows, column, weights, loss)
+            if allow is None or allow(column, node_rows[left], node_rows[~left])
         ),
         default=-np.inf,
     )
 
 
-def is_pure(case, here):
+def is_pure(case, node_rows):
     target = case.fixed if isinstance(case, ValueCase) else case.labels
-    return bool(np.all(target[here] == target[here[0]]))
+    return bool(np.all(target[node_rows] == target[node_rows[0]]))
 
 
-def split_of(nodes, node, case, here):
+def split_of(nodes, node, case, node_rows):
     """Who goes left."""
-    return np.array([node.goes_left(int(c)) for c in case.codes[here, node.column]], bool)
+    return np.array([node.goes_left(int(c)) for c in case.codes[node_rows, node.column]], bool)
 
 
 def replayed(nodes, case, weights, loss):
     """By index: a node, its rows, what its split is worth and the best that one could be."""
-    found = {}
-    for node, here, _ in naive.visit(nodes, case.codes, np.flatnonzero(weights > 0)):
+    nodes_by_index = {}
+    for node, node_rows, _ in naive.visit(nodes, case.codes, np.flatnonzero(weights > 0)):
         gain = None
         if not node.is_leaf:
-            gain = decrease(case, here, split_of(nodes, node, case, here), weights, loss)
-        best = -np.inf if is_pure(case, here) else best_decrease(case, here, weights, loss)
-        found[node.index] = node, here, gain, best
-    return found
+            gain = decrease(case, node_rows, split_of(nodes, node, case, node_rows), weights, loss)
+        best = (
+            -np.inf if is_pure(case, node_rows) else best_decrease(case, node_rows, weights, loss)
+        )
+        nodes_by_index[node.index] = node, node_rows, gain, best
+    return nodes_by_index
 
 
 def weakest_links(nodes, gains, alpha):
@@ -146,7 +150,7 @@ def weakest_links(nodes, gains, alpha):
     inner = {index for index, node in nodes.items() if not node.is_leaf}
 
     def branch(index):
-        """What a branch lessens, and its leaves."""
+        """Return the decrease of a branch, and its leaves."""
         if index not in inner:
             return 0.0, 1
         sides = [branch(child) for child in (nodes[index].left, nodes[index].right)]

@@ -114,7 +114,7 @@ def start(problem, y, weights):
 
 
 def curvature_unit(problem, y, weights):
-    """What penalties of second derivatives are multiples of."""
+    """Return the unit of the penalties of second derivatives."""
     return exact_mean(y, weights, problem.whole) if problem.loss == "poisson" else 1.0
 
 
@@ -123,10 +123,12 @@ def large_residual(problem, raw, y, weights, before=np.inf):
     if problem.loss != "huber":
         return before
     median = weighted_quantile(y, weights, 0.5)
-    others = y != median
+    is_not_median = y != median
     least = 0.0
-    if others.any():
-        least = 0.1 * weighted_quantile(abs(y - median)[others], weights[others], problem.quantile)
+    if is_not_median.any():
+        least = 0.1 * weighted_quantile(
+            abs(y - median)[is_not_median], weights[is_not_median], problem.quantile
+        )
     now = weighted_quantile(np.abs(y - raw[:, 0]), weights, problem.quantile)
     return max(least, min(before, now))
 

@@ -27,10 +27,10 @@ class Layers:
 
 def product(a, b, start):
     """Start + a @ b: one term after the other."""
-    found = np.zeros((len(a), b.shape[1]), b.dtype) + start
+    total = np.zeros((len(a), b.shape[1]), b.dtype) + start
     for column, row in zip(a.T, b, strict=True):
-        found += column[:, None] * row
-    return found
+        total += column[:, None] * row
+    return total
 
 
 def activation(x):
@@ -47,14 +47,14 @@ def forward(layers, inputs, factors):
     """Sums of the last layer, with each layer's inputs and the slopes of what it makes of them."""
     first = layers.scales[:, None] * layers.weights[0]
     used, slopes = [first, *layers.weights[1:]], []
-    seen = [inputs]
+    activations = [inputs]
     for weights, biases, factor in zip(used, layers.biases, [*factors, None], strict=True):
-        sums = product(seen[-1], weights, biases)
+        sums = product(activations[-1], weights, biases)
         if factor is not None:
             value = activation(sums)
-            seen.append(factor * value)
+            activations.append(factor * value)
             slopes.append(factor * slope(value))
-    return sums, seen, slopes
+    return sums, activations, slopes
 
 
 def softmax(sums):
@@ -64,32 +64,32 @@ def softmax(sums):
 
 
 def loss(layers, inputs, targets, weights, factors, are_classes):
-    """What is minimised."""
+    """Return the loss of the training."""
     sums, *_ = forward(layers, inputs, factors)
-    each = ((sums - targets) ** 2).sum(axis=1) / 2
+    row_losses = ((sums - targets) ** 2).sum(axis=1) / 2
     if are_classes:
-        each = -(targets * np.log(softmax(sums))).sum(axis=1)
-    return (weights * each).mean()
+        row_losses = -(targets * np.log(softmax(sums))).sum(axis=1)
+    return (weights * row_losses).mean()
 
 
 def gradients(layers, inputs, targets, weights, factors, are_classes):
-    """Of the loss, by all parameters."""
-    sums, seen, slopes = forward(layers, inputs, factors)
+    """Return the gradients of the loss by all parameters."""
+    sums, activations, slopes = forward(layers, inputs, factors)
     kind, n = sums.dtype, sums.dtype.type(len(inputs))
     values = softmax(sums).astype(kind) if are_classes else sums
     by_sums = (values - targets) * (weights / n)[:, None]
-    found = Layers([], [], np.zeros_like(layers.scales))
+    layer_gradients = Layers([], [], np.zeros_like(layers.scales))
     for number in reversed(range(len(layers.weights))):
         own, zero = layers.weights[number], kind.type(0)
-        found.biases.insert(0, by_sums.cumsum(axis=0, dtype=kind)[-1])
-        found.weights.insert(0, product(seen[number].T, by_sums, zero))
+        layer_gradients.biases.insert(0, by_sums.cumsum(axis=0, dtype=kind)[-1])
+        layer_gradients.weights.insert(0, product(activations[number].T, by_sums, zero))
         if number:
             by_sums = slopes[number - 1] * product(by_sums, own.T, zero)
     # The first layer's are those of scaled weights.
-    terms = found.weights[0] * layers.weights[0]
-    found.scales = terms.cumsum(axis=1, dtype=kind)[:, -1]
-    found.weights[0] = found.weights[0] * layers.scales[:, None]
-    return found
+    terms = layer_gradients.weights[0] * layers.weights[0]
+    layer_gradients.scales = terms.cumsum(axis=1, dtype=kind)[:, -1]
+    layer_gradients.weights[0] = layer_gradients.weights[0] * layers.scales[:, None]
+    return layer_gradients
 
 
 def started(random, widths, shares):
@@ -131,12 +131,12 @@ class Adam:
         self.mean, self.square = np.zeros_like(values), np.zeros_like(values)
 
     def step(self, gradient, rate, decay, of_mean, of_square):
-        one = np.float32(1)
-        self.mean[:] = self.FIRST * self.mean + (one - self.FIRST) * gradient
-        self.square[:] = self.SECOND * self.square + (one - self.SECOND) * (gradient * gradient)
+        unit = np.float32(1)
+        self.mean[:] = self.FIRST * self.mean + (unit - self.FIRST) * gradient
+        self.square[:] = self.SECOND * self.square + (unit - self.SECOND) * (gradient * gradient)
         root = np.sqrt(self.square * of_square) + np.float32(1e-8)
         change = rate * (self.mean * of_mean / root)
-        self.values[:] = (one - rate * decay) * self.values - change
+        self.values[:] = (unit - rate * decay) * self.values - change
 
 
 def train(
@@ -179,19 +179,24 @@ def train(
         done = step / n_steps
         now = np.float32(rate * min(done / 0.1, (1 - done) / (1 - 0.1)))
         rates = [*(now / roots), *[np.float32(0.1) * now] * n_layers, np.float32(6) * now]
-        some = order[step % n_batches * batch :][:batch]
+        batch_rows = order[step % n_batches * batch :][:batch]
         factors = [kept(random, (batch, width), n_kept) for _ in range(n_hidden)]
-        given = inputs[some], targets[some], weights[some], factors, are_classes
-        found = gradients(layers, *given).arrays()
+        layer_gradients = gradients(
+            layers, inputs[batch_rows], targets[batch_rows], weights[batch_rows],
+            factors=factors, are_classes=are_classes,
+        )  # fmt: skip
+        gradient_arrays = layer_gradients.arrays()
         corrections = [np.float32(1 / (1 - left)) for left in (mean_left, square_left)]
-        for adam, gradient, own, its_decay in zip(adams, found, rates, decays, strict=True):
+        for adam, gradient, own, its_decay in zip(
+            adams, gradient_arrays, rates, decays, strict=True
+        ):
             adam.step(gradient, own, its_decay, *corrections)
     layers.weights[0] = layers.weights[0] * layers.scales[:, None]
     return list(zip(layers.weights, layers.biases, strict=True))
 
 
 def ask(layers, inputs):
-    """What networks make of rows, in double precision."""
+    """Return the output of networks for rows, in double precision."""
     for number, (weights, biases) in enumerate(layers):
         inputs = product(inputs, weights.astype(float), biases)
         if number < len(layers) - 1:

@@ -32,10 +32,10 @@ def fit_exponent(probabilities, labels):
 
 
 def class_margins(vectors, labels):
-    """What the own class of each sample has more than the best other one."""
-    others = vectors.copy()
-    others[np.arange(len(labels)), labels] = -np.inf
-    return vectors[np.arange(len(labels)), labels] - others.max(axis=1)
+    """Return the vote of the own class of each sample minus that of the best other class."""
+    other_vectors = vectors.copy()
+    other_vectors[np.arange(len(labels)), labels] = -np.inf
+    return vectors[np.arange(len(labels)), labels] - other_vectors.max(axis=1)
 
 
 def margin_loss(z, target_margin, mu):

@@ -12,15 +12,15 @@ def naive_windows(sample, size, stride):
         range(0, side - window + 1, step)
         for side, window, step in zip(grid, size, stride, strict=True)
     ]
-    found = {}
+    grains = {}
     for corner in product(*starts):
         cells = [
             sample[tuple(c + o for c, o in zip(corner, offset, strict=True))]
             for offset in product(*map(range, size))
         ]
         place = tuple(c // step for c, step in zip(corner, stride, strict=True))
-        found[place] = np.concatenate(cells)
-    return found
+        grains[place] = np.concatenate(cells)
+    return grains
 
 
 def naive_pool(vectors, positions, how):

@@ -25,9 +25,9 @@ def adapted(name, Model, defaults, module, **parts):
     )
 
     def __init__(self, *args, **options):
-        given = signature.bind(self, *args, **options)
-        given.apply_defaults()
-        Model.__init__(*given.args, **given.kwargs)
+        bound = signature.bind(self, *args, **options)
+        bound.apply_defaults()
+        Model.__init__(*bound.args, **bound.kwargs)
 
     __init__.__signature__ = signature
     return type(name, (Model,), {"__init__": __init__, "__module__": module, **parts})
@@ -35,15 +35,15 @@ def adapted(name, Model, defaults, module, **parts):
 
 def of_module(name: str, Models, marks=pytest.mark, package=sklearn.ensemble) -> ModuleType:
     """A module of tests below a package, in which it sees other models under these names."""
-    found = importlib.util.find_spec(f"{package.__name__}.{name}")
-    assert found is not None
-    assert found.loader is not None
-    module = importlib.util.module_from_spec(found)
+    spec = importlib.util.find_spec(f"{package.__name__}.{name}")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pytest, "mark", marks)
         for Model in Models:
             patch.setattr(package, Model.__name__, Model)
-        found.loader.exec_module(module)
+        spec.loader.exec_module(module)
     # What is refused or warned of is the same, but not by the same words.
     plain = {"raises": lambda kind, match=None: pytest.raises(kind),
              "warns": lambda kind, match=None: pytest.warns(kind)}  # fmt: skip

@@ -51,9 +51,9 @@ def readme() -> list[Quote]:
     speed = table("forest-speed.md")
     ratios = speed.numbers("ratio")
     bundled = table("uci-bundled.md", "accuracy, %").without("mean rank")
-    others = [name for name in bundled.columns[1:-1] if name != "DeepForest"]
+    other_methods = [name for name in bundled.columns[1:-1] if name != "DeepForest"]
     best = [
-        bundled.at(row[0], "DeepForest") - max(bundled.at(row[0], name) for name in others)
+        bundled.at(row[0], "DeepForest") - max(bundled.at(row[0], name) for name in other_methods)
         for row in bundled.rows
     ]
     assert all(ahead >= 0 for ahead in best)
@@ -74,9 +74,11 @@ def readme() -> list[Quote]:
         "random forest (scikit-learn)": "sklearn's forest",
         "extra trees (scikit-learn)": "ExtraTrees",
     }
-    shown = table("README.md", "## How good is it?")
-    assert [names.get(row[0], row[0]) for row in shown.rows] == [row[0] for row in ranks.rows]
-    for row in shown.rows:
+    readme_table = table("README.md", "## How good is it?")
+    assert [names.get(row[0], row[0]) for row in readme_table.rows] == [
+        row[0] for row in ranks.rows
+    ]
+    for row in readme_table.rows:
         method = names.get(row[0], row[0])
         values = [ranks.at(method, "accuracy, %"), ranks.at(method, "log-loss")]
         values += [rmse.at(method, RMSE)] if row[3] else []
@@ -220,12 +222,12 @@ def boosted_trees() -> list[Quote]:
     speed = table("boosted-trees.md", "## Speed")
     assert min(speed.numbers("ratio")) > 1  # of fits
     assert min(float(row[-1]) for row in speed.rows) > 1  # of predictions
-    others = ("HistGradientBoosting", "LightGBM", "XGBoost")
-    by_rmse = [ranks.at(name, RMSE) for name in others]
-    by_loss = [classes.at(name, "log-loss (20 sets)") for name in others]
+    libraries = ("HistGradientBoosting", "LightGBM", "XGBoost")
+    by_rmse = [ranks.at(name, RMSE) for name in libraries]
+    by_loss = [classes.at(name, "log-loss (20 sets)") for name in libraries]
     accuracy = classes.numbers("accuracy, % (20 sets)")[:-1]
     assert classes.at("CatBoost", "accuracy, % (20 sets)") == min(accuracy)
-    seconds = [costs.at(name, "fit, s") for name in others]
+    seconds = [costs.at(name, "fit, s") for name in libraries]
     return [
         quote(
             "the mean rank by RMSE is {}; CatBoost has {}, and HistGradientBoosting, LightGBM and "
@@ -284,8 +286,8 @@ def faq() -> list[Quote]:
 
 def pretrained_networks() -> list[Quote]:
     losses = table("pretrained-networks.md")
-    here = losses.at("random forest (scikit-learn), measured here", "loss/CatBoost")
-    there = losses.at("random forest (scikit-learn)", "loss/CatBoost")
+    measured_loss = losses.at("random forest (scikit-learn), measured here", "loss/CatBoost")
+    published_loss = losses.at("random forest (scikit-learn)", "loss/CatBoost")
     rows = {
         "TabPFN-3": "TabPFN-3, pre-trained",
         "TabICLv2": "TabICLv2, pre-trained",
@@ -294,10 +296,10 @@ def pretrained_networks() -> list[Quote]:
         "DeepForest": "DeepForest",
     }
     return [
-        quote("has {} here and {} there", here, there),
+        quote("has {} here and {} there", measured_loss, published_loss),
         *(
-            quote(f"\n| {shown} | {{}} |", losses.at(name, "loss/CatBoost"))
-            for shown, name in rows.items()
+            quote(f"\n| {row_name} | {{}} |", losses.at(name, "loss/CatBoost"))
+            for row_name, name in rows.items()
         ),
     ]
 

@@ -50,9 +50,9 @@ def pattern(text: str) -> str:
 
 def figures(page: str, text: str) -> list[str]:
     """The figures of a sentence as they are written on a page, where it has to be once."""
-    found = re.findall(pattern(text), read(page))
-    assert len(found) == 1, f"{page} has {len(found)} times: {text}"
-    return [found[0]] if isinstance(found[0], str) else list(found[0])
+    matches = re.findall(pattern(text), read(page))
+    assert len(matches) == 1, f"{page} has {len(matches)} times: {text}"
+    return [matches[0]] if isinstance(matches[0], str) else list(matches[0])
 
 
 def value(figure: str) -> float:
@@ -97,9 +97,9 @@ class Table:
 
 def number(cell: str) -> float:
     """The first number of a cell."""
-    found = re.match(NUMBER, cell)
-    assert found, f"no number in the cell {cell!r}"
-    return float(found[0].replace(" ", ""))
+    match = re.match(NUMBER, cell)
+    assert match, f"no number in the cell {cell!r}"
+    return float(match[0].replace(" ", ""))
 
 
 def table(page: str, after: str = "", place: int = 0) -> Table:

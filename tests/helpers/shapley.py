@@ -30,16 +30,16 @@ def shapley(game, n):
     )
 
 
-def interventional(model, known, others):
+def interventional(model, known, background):
     """Shapley values of what a model predicts where other rows stand for what is not known.
 
     Rows are numbers; values have the shape (n_rows, n_features, n_outputs).
     """
 
     def game(S):
-        mixed = np.repeat(others[None], len(known), axis=0)
+        mixed = np.repeat(background[None], len(known), axis=0)
         mixed[:, :, list(S)] = known[:, None, list(S)]
-        found = predict_numbers(model, mixed.reshape(-1, known.shape[1]))
-        return found.reshape(len(known), len(others), -1).mean(axis=1)
+        predictions = predict_numbers(model, mixed.reshape(-1, known.shape[1]))
+        return predictions.reshape(len(known), len(background), -1).mean(axis=1)
 
     return shapley(game, known.shape[1]).transpose(1, 0, 2)

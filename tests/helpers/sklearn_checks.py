@@ -20,14 +20,14 @@ def sklearn_checks(models, failing=lambda model: {}):
 
     Their other checks are slow tests. `failing` gives the checks that a model fails, with reasons.
     """
-    cases, seen = [], set()
+    cases, names = [], set()
     for model in models:
         mark = parametrize_with_checks([model], expected_failed_checks=failing)
         for case in mark.args[1]:
             case = case if hasattr(case, "values") else pytest.param(*case)
             check = case.values[1].func.__name__
-            if type(model) in seen and check not in OF_VARIANTS:
+            if type(model) in names and check not in OF_VARIANTS:
                 case = pytest.param(*case.values, marks=[*case.marks, pytest.mark.slow])
             cases.append(case)
-        seen.add(type(model))
+        names.add(type(model))
     return pytest.mark.parametrize(*mark.args[:1], cases, **mark.kwargs)

@@ -1,4 +1,4 @@
-"""Which cases run by default, and which with --run-slow alone."""
+"""Cases that run by default, and cases that need --run-slow."""
 
 import pytest
 

@@ -73,7 +73,7 @@ def _forests():
 
 
 def _cascades():
-    others = [
+    other_cascades = [
         "random",
         RandomForestClassifier(2),
         make_pipeline(StandardScaler(), LogisticRegression()),
@@ -82,7 +82,7 @@ def _cascades():
         "numbers": {},
         "refit": {"refit": True, "calibrate": True},
         "out-of-bag": {"cv": "oob"},
-        "others": {"forests": others},
+        "others": {"forests": other_cascades},
         "scorer": {"scoring": make_scorer(accuracy_score), "transform_layers": "all"},
         "grains": {"grains": [slice(0, 3), [2, 3]]},
     }
@@ -108,28 +108,28 @@ def _cascades():
 
 
 def _deep_forests():
-    named = ["random", "completely-random", "boosted", "linear", "kernel"]
+    member_names = ["random", "completely-random", "boosted", "linear", "kernel"]
     own = [
         "random",
         RandomForestClassifier(2),
         make_pipeline(StandardScaler(), LogisticRegression()),
     ]
     for refit in (True, False):
-        model = DeepForestClassifier(**DEEP, members=named, refit=refit)
+        model = DeepForestClassifier(**DEEP, members=member_names, refit=refit)
         yield f"deep forest, refit={refit}", model, table("frame"), WORDS, {}
-        regressor = DeepForestRegressor(**DEEP, members=named, refit=refit)
+        regressor = DeepForestRegressor(**DEEP, members=member_names, refit=refit)
         yield f"deep regressor, refit={refit}", regressor, table("frame"), TARGETS, {}
     model = DeepForestClassifier(**DEEP, members=own, scoring="accuracy")
     yield "deep forest, own members", model, NUMBERS, WORDS, {}
     several = np.column_stack([WORDS, WORDS == "setosa"]).astype(str)
-    for name, members in {"named": named, "own": own}.items():
+    for name, members in {"named": member_names, "own": own}.items():
         model = DeepForestClassifier(**DEEP, members=members)
         yield f"deep forest, several outputs, {name} members", model, NUMBERS, several, {}
     model = DeepForestClassifier(**{**DEEP, "cv": StratifiedKFold(2)}, class_weight="balanced")
     yield "deep forest, two classes", model, NUMBERS, WORDS == "setosa", {"sample_weight": WEIGHTS}
     yield (
         "deep forest, one class",
-        DeepForestClassifier(**DEEP, members=named),
+        DeepForestClassifier(**DEEP, members=member_names),
         NUMBERS,
         np.zeros(150),
         {},
@@ -145,7 +145,7 @@ def _deep_forests():
     boosted = DeepForestRegressor(**DEEP, members=["boosted"])
     yield "deep regressor, boosted", boosted, NUMBERS, TARGETS, {}
     members = [Ridge(), HistGradientBoostingRegressor(max_iter=3), RandomForestRegressor(2)]
-    model = DeepForestRegressor(**DEEP, members=members)
+    model = DeepForestRegressor(**DEEP, members=member_names)
     yield "deep regressor, own members", model, NUMBERS, TARGETS, {}
     tree = HistGradientBoostingRegressor(max_iter=3)
     frame = DeepForestRegressor(**DEEP, members=["random", tree])
@@ -164,10 +164,10 @@ def _boosting():
         yield Boosting.__name__, Boosting(n_estimators=3), NUMBERS, WORDS, {}
         several = [functools.partial(sign, column=column) for column in (0, 2)]
         for name, learners in {"stumps": "stumps", "one": signs, "several": several}.items():
-            given = Boosting(n_estimators=3)
-            if "weak_learners" in given.get_params():
-                given.set_params(weak_learners=learners)
-                yield f"{Boosting.__name__}, {name}", given, NUMBERS, WORDS == "setosa", {}
+            start = Boosting(n_estimators=3)
+            if "weak_learners" in start.get_params():
+                start.set_params(weak_learners=learners)
+                yield f"{Boosting.__name__}, {name}", start, NUMBERS, WORDS == "setosa", {}
     fits = AdaBoostClassifier(3, estimator=LogisticRegression())
     yield "AdaBoost, fits of an estimator", fits, NUMBERS, WORDS, {}
     yield "ODM", ODMClassifier(), NUMBERS, WORDS, {}

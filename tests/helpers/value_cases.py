@@ -119,10 +119,10 @@ def best_decrease(codes, fixed, weights, categorical, scale, allow=None):
 
 def check_means(node, fixed, weights):
     """A leaf's means are exact sums, rounded twice, and lie between its targets."""
-    for found, expected in zip(node.value, mean(fixed, weights), strict=True):
+    for stored_mean, expected in zip(node.value, mean(fixed, weights), strict=True):
         expected = float(expected / 2**61)
-        assert abs(found - expected) <= 2.0**-113 * float(np.abs(fixed.astype(float)).max())
-        assert fixed.min() * 2.0**-61 <= found <= fixed.max() * 2.0**-61
+        assert abs(stored_mean - expected) <= 2.0**-113 * float(np.abs(fixed.astype(float)).max())
+        assert fixed.min() * 2.0**-61 <= stored_mean <= fixed.max() * 2.0**-61
 
 
 def check_value_tree(nodes, case, *, rows=None, columns=None, best_split=True, **limits):
@@ -138,15 +138,20 @@ def check_value_tree(nodes, case, *, rows=None, columns=None, best_split=True, *
     def allow(n_left, n_right, weight_left, weight_right):
         return min(n_left, n_right) >= min_leaf and min(weight_left, weight_right) >= min_weight
 
-    given = allow if min_leaf > 1 or min_weight > 0 else None
-    for node, here, depth in naive.visit(nodes, case.codes, rows):
-        fixed, weight = case.fixed[here], weights[here]
+    allowed = allow if min_leaf > 1 or min_weight > 0 else None
+    for node, node_rows, depth in naive.visit(nodes, case.codes, rows):
+        fixed, weight = case.fixed[node_rows], weights[node_rows]
         varies = np.any(fixed != fixed[0])
         best = -np.inf
-        if varies and depth < max_depth and len(here) >= min_split:
+        if varies and depth < max_depth and len(node_rows) >= min_split:
             best = max(
                 best_decrease(
-                    case.codes[here, c], fixed, weight, case.categorical[c], case.scale, given
+                    case.codes[node_rows, c],
+                    fixed,
+                    weight,
+                    case.categorical[c],
+                    case.scale,
+                    allowed,
                 )
                 for c in columns
             )
@@ -155,7 +160,7 @@ def check_value_tree(nodes, case, *, rows=None, columns=None, best_split=True, *
             check_means(node, fixed, weight)
             continue
         assert node.column in columns
-        left = np.array([node.goes_left(int(c)) for c in case.codes[here, node.column]])
+        left = np.array([node.goes_left(int(c)) for c in case.codes[node_rows, node.column]])
         assert allow(left.sum(), (~left).sum(), weight[left].sum(), weight[~left].sum())
         if best_split:
             reached = decrease(fixed, weight, left, case.scale)
@@ -168,10 +173,12 @@ def importances(nodes, case):
     """Every column's decrease of the squared error in one tree."""
     weights = case.given_weights()
     sums = np.zeros(case.n_columns)
-    for node, here, _ in naive.visit(nodes, case.codes, np.flatnonzero(weights > 0)):
+    for node, node_rows, _ in naive.visit(nodes, case.codes, np.flatnonzero(weights > 0)):
         if not node.is_leaf:
-            left = np.array([node.goes_left(int(c)) for c in case.codes[here, node.column]])
-            sums[node.column] += decrease(case.fixed[here], weights[here], left, case.scale)
+            left = np.array([node.goes_left(int(c)) for c in case.codes[node_rows, node.column]])
+            sums[node.column] += decrease(
+                case.fixed[node_rows], weights[node_rows], left, case.scale
+            )
     return sums
 
 

@@ -11,9 +11,17 @@ import pytest
 ROOT = Path(__file__).parents[2]
 FILES = sorted(
     path
-    for folder in ("mddf", "baselines", "datasets")
+    for folder in ("mddf", "baselines", "datasets", "examples", "scripts")
     for path in (ROOT / folder).rglob("*.py")
     if "_kernel" not in path.parts
+)
+# Modules that the tests share; slow twins may have the arguments of the function they repeat.
+TEST_HELPERS = sorted(
+    [
+        *(ROOT / "tests").glob("*.py"),
+        *(ROOT / "tests").rglob("conftest.py"),
+        *(ROOT / "tests/helpers").rglob("*.py"),
+    ]
 )
 # Names that do not say what they hold.
 VAGUE_NAMES = {
@@ -78,6 +86,16 @@ def test_patterns_do_not_come_back(pattern):
         for node in PATTERNS[pattern](parsed(path))
     ]
     assert len(places) <= LIMITS[pattern], "\n".join(places)
+
+
+@pytest.mark.parametrize("pattern", ["vague names", "argument tuples"])
+def test_helpers_of_tests_are_readable(pattern):
+    places = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in TEST_HELPERS
+        for node in PATTERNS[pattern](parsed(path))
+    ]
+    assert not places, "\n".join(places)
 
 
 def annotations(tree):

@@ -1,4 +1,4 @@
-"""What tests of the commands need."""
+"""Fixtures for the tests of the scripts."""
 
 import numpy as np
 import pandas as pd

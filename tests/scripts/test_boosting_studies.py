@@ -51,7 +51,7 @@ def test_tables_of_deepboost_leave_results_alone(script):
     frame = pd.DataFrame([{**common, "test": 0.25}])
     before = frame.copy()
     (table,) = script("reproduce.deepboost").report(frame, None)
-    assert table.shown["error %"].tolist() == ["25.00 ± 0.00"]
+    assert table.display["error %"].tolist() == ["25.00 ± 0.00"]
     pd.testing.assert_frame_equal(frame, before)
 
 
@@ -128,11 +128,11 @@ def test_tables_of_quadboost(script):
     assert found["prob_row_better"]["AdaBoost", "AdaBoost"] == 0.5
     frame = pd.DataFrame(rows).assign(seconds=1.0, fit_seconds=1.0, risk=0.25)
     one, gaps, two = run.report(frame, None)
-    assert one.shown.loc["wine", "AdaBoost"] == "0.250 (0.045)"  # the published risk on wine
-    assert two.shown.loc["LPBoost", "AdaBoost"].endswith("(0.42)")
+    assert one.display.loc["wine", "AdaBoost"] == "0.250 (0.045)"  # the published risk on wine
+    assert two.display.loc["LPBoost", "AdaBoost"].endswith("(0.42)")
     deviation = np.sqrt(2 * 0.1475 * 0.8525 / 4)
     assert gaps.data.loc[0, "AdaBoost"] == pytest.approx((0.25 - 0.045) / deviation)
-    assert gaps.shown.loc["wine", "test rows"] == "4"
-    assert gaps.shown.loc["x", "AdaBoost"] == ""  # a set that the paper does not have
+    assert gaps.display.loc["wine", "test rows"] == "4"
+    assert gaps.display.loc["x", "AdaBoost"] == ""  # a set that the paper does not have
     one, _ = run.report(frame.iloc[[0, 3]], None)  # no set has both
-    assert one.shown.loc["wine", "LPBoost"] == ""
+    assert one.display.loc["wine", "LPBoost"] == ""

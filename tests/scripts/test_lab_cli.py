@@ -12,13 +12,13 @@ def cli(script):
 
 
 def test_quick_changes_defaults_only(cli):
-    parser = cli.Parser("", "made", quick={"trees": 2, "parts": [1]}, trees=10, parts=[1, 2])
+    parser = cli.Parser("", "made", quick={"trees": 2, "windows": [1]}, trees=10, windows=[1, 2])
     options = parser.read([])
-    assert (options.trees, options.parts, str(options.out)) == (10, [1, 2], "results/made")
+    assert (options.trees, options.windows, str(options.out)) == (10, [1, 2], "results/made")
     options = parser.read(["--quick"])
-    assert (options.trees, options.parts, options.out.name) == (2, [1], "made-quick")
-    options = parser.read(["--quick", "--trees", "5", "--parts", "3,4", "5", "--out", "there"])
-    assert (options.trees, options.parts, str(options.out)) == (5, [3, 4, 5], "there")
+    assert (options.trees, options.windows, options.out.name) == (2, [1], "made-quick")
+    options = parser.read(["--quick", "--trees", "5", "--windows", "3,4", "5", "--out", "there"])
+    assert (options.trees, options.windows, str(options.out)) == (5, [3, 4, 5], "there")
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "1.5", "many", ""])
@@ -136,4 +136,4 @@ def test_help_lists_all_methods(script, capsys):
         with pytest.raises(SystemExit):
             script(name).study.parse(["--help"])
         text = " ".join(capsys.readouterr().out.split())
-        assert f"names of methods: {', '.join(models.METHODS)}, and those of --method" in text
+        assert f"names of methods: {', '.join(models.METHODS)}, and the names of --method" in text

@@ -52,7 +52,7 @@ def test_screens_of_80_columns(tables, frame):
 
 def test_costs(tables, frame):
     table = tables.costs(frame)
-    assert table.shown.loc["mdDF"].tolist() == ["2", "1", "10"]
+    assert table.display.loc["mdDF"].tolist() == ["2", "1", "10"]
 
 
 def test_latex(tables):
@@ -75,13 +75,15 @@ def test_signs_and_notes(tables):
 
 def test_columns(tables):
     rows = pd.DataFrame({"set": ["a"], "n": [3], "x": [0.5], "y": [None]})
-    table = tables.columns("t", "title", rows, "set layers_of=n share=x:.1% y:.2f gone:.1f", 2)
+    table = tables.columns(
+        "t", "title", rows, "set layers_of=n share=x:.1% y:.2f gone:.1f", n_index=2
+    )
     assert table.rows().to_dict("records") == [
         {"set": "a", "layers of": "3", "share": "50.0%", "y": ""}
     ]
     assert table.data is rows
     table = tables.columns("t", "title", rows.assign(x_std=0.1), "set x:+.1f±")
-    assert table.shown["x"].tolist() == ["+0.5 ± 0.1"]
+    assert table.display["x"].tolist() == ["+0.5 ± 0.1"]
 
 
 def test_names_tell_shares_and_features(tables):

@@ -96,5 +96,5 @@ def test_scores_that_a_method_does_not_have_are_named(run, tmp_path, capsys):
 
 def test_training_rows_are_capped(run):
     options = run.parse(["--datasets", "digits", "--max-train", "100", "--methods", "extratrees"])
-    found = run.cell(options, "digits", 0, "extratrees")
-    assert (found["n_train"], found["n_test"]) == (100, 540)
+    result = run.cell(options, set="digits", seed=0, method="extratrees")
+    assert (result["n_train"], result["n_test"]) == (100, 540)

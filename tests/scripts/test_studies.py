@@ -152,7 +152,7 @@ def test_small_samples_are_paired(script):
     assert np.isnan(rows.loc[(0.1, "mddf"), "ahead"])
     assert rows.loc[(1, "rf"), "accuracy"] == pytest.approx(15)
     *_, table = run.report(frame, run.parse([]))
-    assert table.shown.loc[("iris", "10", "RandomForest"), "mdDF ahead by"] == "+5.00 ± 0.00"
+    assert table.display.loc[("iris", "10", "RandomForest"), "mdDF ahead by"] == "+5.00 ± 0.00"
     assert run.ahead(frame[frame["method"] == "rf"])["ahead"].isna().all()
 
 
@@ -168,11 +168,11 @@ def test_small_samples_without_mddf_are_compared_with_the_first_method(script):
     run = script("run_uci")
     assert run.compared(run.ahead(frame)) == "mine (k=2, j=3)"
     *_, table = run.report(frame, run.parse([]))
-    assert table.shown.loc[("iris", "10", "RandomForest"), "first ahead by"] == "+10.00 ± 0.00"
+    assert table.display.loc[("iris", "10", "RandomForest"), "first ahead by"] == "+10.00 ± 0.00"
     assert "mine (k=2, j=3) minus the method" in table.title
     frame["method"] = frame["method"].replace("mine(k=2, j=3)", "mine")
     *_, table = run.report(frame, run.parse([]))
-    assert table.shown.loc[("iris", "10", "RandomForest"), "mine ahead by"] == "+10.00 ± 0.00"
+    assert table.display.loc[("iris", "10", "RandomForest"), "mine ahead by"] == "+10.00 ± 0.00"
 
 
 def test_one_method_alone_is_not_drawn(script, tmp_path):
@@ -217,10 +217,18 @@ def test_layer_features_are_beside_the_raw_ones(script):
     contest, run = script("_lab.contest"), script("run_uci")
     arguments = "--quick --suite layer-features --datasets wine --n-estimators 1 --n-jobs 1"
     options = run.parse([*arguments.split(), "--n-layers", "2"])
-    layer, both = contest.with_layers(options.sources["wine"], 0, None, None, (1, 2, 1))
+    layer, both = contest.with_layers(
+        options.sources["wine"],
+        0,
+        max_train=None,
+        share=None,
+        n_estimators=1,
+        n_layers=2,
+        n_jobs=1,
+    )
     assert (layer.X.shape, both.X_test.shape) == ((124, 6), (54, 13 + 6))
     np.testing.assert_array_equal(both.X[:, 13:], layer.X)
-    found = contest.cell(options, "wine", 0, "knn", features="both")
+    found = contest.cell(options, set="wine", seed=0, method="knn", features="both")
     assert found["accuracy"] > 0.8
     assert "n_neighbors=" in found["details"]
 
@@ -265,8 +273,8 @@ def test_the_estimate_for_all_images(script):
     cell["models"] = [{"model": "forest", "input": "pixels", "accuracy": 0.9, "s": 36.0}]
     accuracy, scanner = script("reproduce.scanning").report(pd.DataFrame([cell]), None)
     # 100 times as many, twice the logarithm
-    assert accuracy.shown["all rows, h"].tolist() == ["2.00"]
-    assert accuracy.shown["minus pixels"].tolist() == ["0.00"]
+    assert accuracy.display["all rows, h"].tolist() == ["2.00"]
+    assert accuracy.display["minus pixels"].tolist() == ["0.00"]
     assert "cascade alone 98.02 %" in scanner.title
 
 
