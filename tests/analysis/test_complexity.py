@@ -98,8 +98,8 @@ def test_deeper_trees_lie_between_stumps_and_all_trees():
         for second in stumps
     }
     all_trees = brute_force(list(trees))
-    found = tree_rademacher_complexity(X, max_depth=2, n_draws=None).value
-    assert tree_rademacher_complexity(X, n_draws=None).value <= found <= all_trees + 1e-12
+    result = tree_rademacher_complexity(X, max_depth=2, n_draws=None).value
+    assert tree_rademacher_complexity(X, n_draws=None).value <= result <= all_trees + 1e-12
 
 
 def test_deeper_searches_find_more():

@@ -70,30 +70,30 @@ def test_predictions_are_those_of_the_estimator(name, kind, models, tmp_path):
     estimator = model.model
     assert {key: estimator.get_params()[key] for key in given} == given
     assert estimator.n_jobs == 1
-    found = model.predict_proba(X)
+    result = model.predict_proba(X)
     if kind == "regression":
-        np.testing.assert_allclose(found, estimator.predict(X), rtol=1e-6)
-        assert np.corrcoef(found, y)[0, 1] > 0.7
+        np.testing.assert_allclose(result, estimator.predict(X), rtol=1e-6)
+        assert np.corrcoef(result, y)[0, 1] > 0.7
     elif kind == "binary":
-        np.testing.assert_allclose(found, estimator.predict_proba(X)[:, 1], rtol=1e-6)
+        np.testing.assert_allclose(result, estimator.predict_proba(X)[:, 1], rtol=1e-6)
     else:
-        np.testing.assert_allclose(found, estimator.predict_proba(X), rtol=1e-5, atol=1e-7)
+        np.testing.assert_allclose(result, estimator.predict_proba(X), rtol=1e-5, atol=1e-7)
     again, *_ = fitted(getattr(models, name), kind, given, path=str(tmp_path), name="m")
-    np.testing.assert_array_equal(again.predict_proba(X), found)  # AutoGluon's seed
+    np.testing.assert_array_equal(again.predict_proba(X), result)  # AutoGluon's seed
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_deep_forests_have_out_of_fold_predictions(kind, models, tmp_path):
     given = SMALL["DeepForestModel"]
     model, X, _ = fitted(models.DeepForestModel, kind, given, path=str(tmp_path), name="m")
-    found = model.predict_proba_oof(X)
+    result = model.predict_proba_oof(X)
     forest = model.model
     if kind == "regression":
-        np.testing.assert_allclose(found, forest.oof_prediction_, rtol=1e-6)
+        np.testing.assert_allclose(result, forest.oof_prediction_, rtol=1e-6)
     elif kind == "binary":
-        np.testing.assert_allclose(found, forest.oof_probabilities_[:, 1], rtol=1e-5)
+        np.testing.assert_allclose(result, forest.oof_probabilities_[:, 1], rtol=1e-5)
     else:
-        np.testing.assert_allclose(found, forest.oof_probabilities_, rtol=1e-5)
+        np.testing.assert_allclose(result, forest.oof_probabilities_, rtol=1e-5)
 
 
 def test_boosting_stops_by_the_rows_that_are_held_out(models, tmp_path):
@@ -122,9 +122,9 @@ def test_classes_that_a_fold_does_not_see(name, models, tmp_path):
         problem_type="multiclass", path=str(tmp_path), name="m", hyperparameters=SMALL[name]
     )
     model.fit(X=X.iloc[rows], y=y.iloc[rows], num_classes=3, num_cpus=1, num_gpus=0)
-    found = model.predict_proba(X)
-    assert found.shape == (200, 3)
-    assert found[:, 1].max() < 1e-6
+    result = model.predict_proba(X)
+    assert result.shape == (200, 3)
+    assert result[:, 1].max() < 1e-6
 
 
 @pytest.mark.parametrize("name", SMALL)

@@ -100,7 +100,7 @@ HARMLESS = {
 
 def test_nothing_else_takes_exponentials_or_logarithms():
     root = Path(__file__).parents[2]
-    found = []
+    result = []
     for folder in ("mddf", "baselines"):
         for path in sorted((root / folder).rglob("*")):
             name = path.relative_to(root).as_posix()
@@ -108,9 +108,9 @@ def test_nothing_else_takes_exponentials_or_logarithms():
                 continue
             for line in path.read_text().splitlines():
                 if re.search(ELSEWHERE[path.suffix], line):
-                    found.append(f"{name}: {line.strip()}")
-    found = [line for line in found if not any(known in line for known in HARMLESS)]
-    assert not found
+                    result.append(f"{name}: {line.strip()}")
+    result = [line for line in result if not any(known in line for known in HARMLESS)]
+    assert not result
 
 
 @pytest.mark.slow

@@ -45,11 +45,11 @@ def named(model):
 
 def told(function, *args, **options):
     """The one warning of a call, which is this file's."""
-    with warnings.catch_warnings(record=True) as found:
+    with warnings.catch_warnings(record=True) as result:
         warnings.simplefilter("always")
         function(*args, **options)
-    assert {warning.filename for warning in found} == {__file__}
-    return str(found[0].message)
+    assert {warning.filename for warning in result} == {__file__}
+    return str(result[0].message)
 
 
 @pytest.mark.parametrize("model", [*CLASSIFIERS, *REGRESSORS], ids=named)
@@ -86,9 +86,9 @@ def test_names_that_go_are_told_where_they_are_imported(name):
     sys.modules.pop(f"mddf.baselines.{name}", None)
     assert "mddf.analysis" in told(importlib.import_module, f"mddf.baselines.{name}")
     sys.modules.pop(f"mddf.baselines.{name}", None)
-    with pytest.warns(DeprecationWarning, match="analysis") as found:
+    with pytest.warns(DeprecationWarning, match="analysis") as result:
         exec(f"import mddf.baselines.{name}", {"__name__": "user"})
-    assert found[0].filename == "<string>"
+    assert result[0].filename == "<string>"
 
 
 @pytest.mark.parametrize("model", REGRESSORS, ids=named)
@@ -108,10 +108,10 @@ def test_warnings_are_told_once_a_line():
         for _ in range(2):
             warn("again")
 
-    with warnings.catch_warnings(record=True) as found:
+    with warnings.catch_warnings(record=True) as result:
         warnings.simplefilter("default")
         twice()
-    assert len(found) == 1
+    assert len(result) == 1
 
 
 # Values in errors
@@ -185,28 +185,28 @@ def test_former_names_of_attributes_warn():
 
 
 def folds(model, X):
-    with warnings.catch_warnings(record=True) as found:
+    with warnings.catch_warnings(record=True) as result:
         warnings.simplefilter("always")
         cross_val_score(model, X, Y, cv=8)
-    return [str(warning.message) for warning in found]
+    return [str(warning.message) for warning in result]
 
 
 @pytest.mark.parametrize("model", [CLASSIFIERS[0], REGRESSORS[0]], ids=named)
 def test_a_cross_validation_warns_once(model):
     X = MANY.assign(subject=np.repeat(np.arange(30), 4))
     for _ in range(2):  # who records warnings gets them again
-        found = folds(model, X)
-        assert len(found) == 2
-        assert "'subject' looks like an identifier of subjects" in found[1]
+        result = folds(model, X)
+        assert len(result) == 2
+        assert "'subject' looks like an identifier of subjects" in result[1]
 
 
 def test_warnings_of_a_kind_are_shown_once_a_line_and_errors_each_time():
     def repeated(kind, times=3):
-        with warnings.catch_warnings(record=True) as found:
+        with warnings.catch_warnings(record=True) as result:
             warnings.simplefilter("always")
             for number in range(times):
                 warn(f"number {number}", kind=kind)
-        return [str(warning.message) for warning in found]
+        return [str(warning.message) for warning in result]
 
     assert repeated("numbers") == ["number 0"]
     assert repeated("numbers") == ["number 0"]

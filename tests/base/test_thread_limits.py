@@ -17,9 +17,9 @@ OPENMP = LIBRARIES.select(user_api="openmp")
 
 def limits(user_api="blas") -> set:
     """Limits of BLAS, which has them for the process, or of OpenMP, for this thread."""
-    found = LIBRARIES.select(user_api=user_api).lib_controllers
-    assert found
-    return {library.num_threads for library in found}
+    result = LIBRARIES.select(user_api=user_api).lib_controllers
+    assert result
+    return {library.num_threads for library in result}
 
 
 def inside() -> set:
@@ -34,18 +34,18 @@ def limits_stay(two_threads):
 
 
 def in_threads(*functions):
-    found = [None] * len(functions)
+    result = [None] * len(functions)
 
     def work(i):
         with OPENMP.limit(limits=2):  # a new thread has the environment's
-            found[i] = functions[i]()
+            result[i] = functions[i]()
 
     threads = [Thread(target=work, args=(i,)) for i in range(len(functions))]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(60)
-    return found
+    return result
 
 
 @pytest.mark.parametrize("first_leaves_first", [True, False])
@@ -62,10 +62,10 @@ def test_the_last_thread_to_leave_restores(first_leaves_first):
             met.wait()
             if first != first_leaves_first:
                 left.wait(60)
-            found = inside()
+            result = inside()
         left.set()
         assert limits("openmp") == openmp
-        return found
+        return result
 
     assert in_threads(lambda: work(True), lambda: work(False)) == [{1}, {1}]
 

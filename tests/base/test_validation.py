@@ -109,11 +109,11 @@ def test_missing_labels_of_pandas():
 def test_max_features(value, expected):
     X = np.random.default_rng(0).normal(size=(40, 50))
     y = np.arange(40) % 2
-    found, same = (
+    result, same = (
         RandomForestClassifier(3, max_features=of, random_state=0).fit(X, y).apply(X)
         for of in (value, expected)
     )
-    assert np.array_equal(found, same)
+    assert np.array_equal(result, same)
 
 
 def test_what_holds_no_booleans_passes():

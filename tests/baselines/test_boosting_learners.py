@@ -106,8 +106,8 @@ def test_weak_learners_may_be_given_by_the_former_name(Model):
     for given in ("stumps", rules):
         expected = Model(n_estimators=9, weak_learners=given).fit(X, y).decision_function(X)
         with pytest.warns(FutureWarning, match=r"voters is deprecated .* use weak_learners"):
-            found = Model(n_estimators=9, voters=given).fit(X, y)
-        assert np.array_equal(found.decision_function(X), expected)
+            result = Model(n_estimators=9, voters=given).fit(X, y)
+        assert np.array_equal(result.decision_function(X), expected)
 
 
 def test_a_vote_is_pickled_by_itself(X):

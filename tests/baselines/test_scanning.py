@@ -289,9 +289,9 @@ def test_a_progress_bar(digits, capsys):
     scanner([8]).fit(*digits).transform(digits[0])
     assert capsys.readouterr().err == ""
     scanner([8], verbose=True).fit(*digits).transform(digits[0])
-    shown = capsys.readouterr().err
-    assert "windows of 8x8: 100%" in shown
-    assert "scanning: 100%" in shown
+    output = capsys.readouterr().err
+    assert "windows of 8x8: 100%" in output
+    assert "scanning: 100%" in output
 
 
 # What is refused

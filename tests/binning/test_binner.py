@@ -69,12 +69,12 @@ def test_numbers_are_binned_as_they_are_alone(shape, n_spare):
     X[3, 1] = np.nan
     expected = bin_table(X, find_bins(X), n_spare=n_spare)
     binner = Binner()
-    found = binner.fit_transform(read(X), n_spare=n_spare)
-    np.testing.assert_array_equal(found.codes, expected.codes)
-    assert (found.by_column is None) == (expected.by_column is None) == (shape[0] < 100)
-    if found.by_column is not None:
-        np.testing.assert_array_equal(found.by_column, found.codes.T)
-    np.testing.assert_array_equal(found.bins.edges, expected.bins.edges)
+    result = binner.fit_transform(read(X), n_spare=n_spare)
+    np.testing.assert_array_equal(result.codes, expected.codes)
+    assert (result.by_column is None) == (expected.by_column is None) == (shape[0] < 100)
+    if result.by_column is not None:
+        np.testing.assert_array_equal(result.by_column, result.codes.T)
+    np.testing.assert_array_equal(result.bins.edges, expected.bins.edges)
     np.testing.assert_array_equal(binner.encode(read(X), n_spare=n_spare).codes, expected.codes)
     again = binner.recode(read(X))
     np.testing.assert_array_equal(again.codes, expected.codes[:, : shape[1]])
@@ -91,9 +91,9 @@ def test_blocks_do_not_matter(n_rows, n_columns, seed, block_bytes):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("mddf._input.table._BLOCK_BYTES", block_bytes)
         for other in (sparse.csr_matrix(X), pd.DataFrame(X)):
-            found = Binner("from_dtype", max_bins=4).fit_transform(read(other), weights)
-            np.testing.assert_array_equal(found.codes, expected.codes)
-            np.testing.assert_array_equal(found.bins.edges, expected.bins.edges)
+            result = Binner("from_dtype", max_bins=4).fit_transform(read(other), weights)
+            np.testing.assert_array_equal(result.codes, expected.codes)
+            np.testing.assert_array_equal(result.bins.edges, expected.bins.edges)
 
 
 def test_unseen_and_missing_categories(frame):
@@ -148,17 +148,17 @@ def test_categories_of_a_frame_and_cell_by_cell(seed, max_bins, weighted):
     new = pd.DataFrame(columns | {"text": np.where(words[:, 1] == "a", "new", words[:, 1])})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        found, expected = Binner("from_dtype", max_bins), Binner("from_dtype", max_bins)
+        result, expected = Binner("from_dtype", max_bins), Binner("from_dtype", max_bins)
         expected.fit_transform(read(pd.DataFrame(columns)), weights)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("mddf._input.frame._FEW_CELLS", 0)
-            found.fit_transform(read(pd.DataFrame(columns)), weights)
-            codes = found.numbers(read(new))
+            result.fit_transform(read(pd.DataFrame(columns)), weights)
+            codes = result.numbers(read(new))
             assert isinstance(read(new).column(1).cells, Factors)
     np.testing.assert_array_equal(codes, expected.numbers(read(new)))
-    assert found.kinds_ == expected.kinds_
+    assert result.kinds_ == expected.kinds_
     for c in (0, 1):
-        assert list(found.encoders_[c].categories) == list(expected.encoders_[c].categories)
+        assert list(result.encoders_[c].categories) == list(expected.encoders_[c].categories)
 
 
 def test_arrays_with_categories():
@@ -215,8 +215,8 @@ def test_columns_of_times_keep_their_unit():
 def test_columns_without_anything_are_of_any_kind(frame, models):
     missing = frame.assign(word=pd.Series([None] * 4, dtype=frame["word"].dtype), size=np.nan)
     for model in models:
-        found = model.predict_proba(frame.assign(word=None, size=None))
-        assert np.array_equal(found, model.predict_proba(missing))
+        result = model.predict_proba(frame.assign(word=None, size=None))
+        assert np.array_equal(result, model.predict_proba(missing))
 
 
 # Columns without a value, of every type that a table may give them.
@@ -270,8 +270,8 @@ def test_a_column_without_a_value_is_missing_whatever_its_type(model, before):
     model = clone(model).fit(pd.DataFrame({"age": age, "city": column}), (age > 0).astype(int))
     expected = model.predict(pd.DataFrame({"age": [0.3, -1], "city": [None, None]}))
     for kind, cells in WITHOUT.items():
-        found = model.predict(of_type(cells, age=[0.3, -1], city=cells))
-        assert np.array_equal(found, expected), kind
+        result = model.predict(of_type(cells, age=[0.3, -1], city=cells))
+        assert np.array_equal(result, expected), kind
 
 
 @pytest.mark.parametrize("n_rows", [2, 202])
@@ -296,8 +296,8 @@ def test_columns_of_arrays_without_a_value_are_missing():
     forest.fit(X, [0, 1] * 30)
     expected = forest.predict_proba(pd.DataFrame({0: [None], 1: [2.5]}).to_numpy(object))
     for nothing in (np.nan, pd.NA, Decimal("NaN")):
-        found = forest.predict_proba(np.array([[nothing, 2.5]], object))
-        assert np.array_equal(found, expected)
+        result = forest.predict_proba(np.array([[nothing, 2.5]], object))
+        assert np.array_equal(result, expected)
     assert np.array_equal(forest.predict_proba(np.array([[np.nan, 2.5]])), expected)
     with pytest.raises(TypeError, match="column 0 of X must hold texts as in fit, got number"):
         forest.predict(np.array([[3.0, 2.5]]))
@@ -359,5 +359,5 @@ def test_numbers_that_were_categories_of_a_frame_may_come_as_an_array(n_rows):
         forest = RandomForestClassifier(5, random_state=0, **options).fit(X, k % 2)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of names that an array has not
-            found = forest.predict_proba(cells[:n_rows])
-        assert np.array_equal(found, forest.predict_proba(X[:n_rows]))
+            result = forest.predict_proba(cells[:n_rows])
+        assert np.array_equal(result, forest.predict_proba(X[:n_rows]))

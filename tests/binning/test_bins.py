@@ -37,9 +37,9 @@ def compare_by_rank(x, bins, codes):
     out, by_column = (np.full(shape, 99, np.uint8) for shape in ((n_rows, n_columns + 3),) * 2)
     by_column = by_column.T.copy()
     for more in ({}, {"by_column": by_column}):
-        found = bin_by_rank(x, out=out, first_column=2, **more)
+        result = bin_by_rank(x, out=out, first_column=2, **more)
         for name in ("edges", "values", "start", "categorical"):
-            assert np.array_equal(getattr(found, name), getattr(bins, name))
+            assert np.array_equal(getattr(result, name), getattr(bins, name))
         assert np.array_equal(out[:, 2:-1], codes)
         assert (out[:, [0, 1, -1]] == 99).all()
     assert np.array_equal(by_column, out.T)
@@ -83,9 +83,9 @@ def test_codes_of_any_number_of_rows(n_rows, dtype):
     for view in (x, np.asfortranarray(x)):
         for share in (0, 0.1, 0.5):
             wanted = rng.random(8) < share
-            found = apply_bins(view, bins, wanted=wanted, out=np.full(x.shape, 99, np.uint8))
-            assert np.array_equal(found[:, wanted], codes[:, wanted])
-            others = found[:, ~wanted]
+            result = apply_bins(view, bins, wanted=wanted, out=np.full(x.shape, 99, np.uint8))
+            assert np.array_equal(result[:, wanted], codes[:, wanted])
+            others = result[:, ~wanted]
             assert ((others == 99) | (others == codes[:, ~wanted])).all()
 
 
@@ -216,9 +216,9 @@ def test_tables_of_whole_numbers_are_narrowed(dtype, monkeypatch):
     x = rng.integers(0, 256, (9000, 9)).astype(dtype)
     monkeypatch.setattr("mddf._binning.bins.useful_jobs", lambda size, n_jobs: 2)
     room = np.zeros((len(x), 12), np.uint8)
-    found = narrowed(x, room, 2)
-    assert np.shares_memory(found, room)
-    assert np.array_equal(found, x)
+    result = narrowed(x, room, 2)
+    assert np.shares_memory(result, room)
+    assert np.array_equal(result, x)
     assert not room[:, [0, 1, 11]].any()
     column = np.ones((70_000, 1), dtype)
     assert np.array_equal(narrowed(column, np.empty(column.shape, np.uint8)), column)

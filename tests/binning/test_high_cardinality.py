@@ -26,11 +26,11 @@ def test_numbers_are_places_in_order(make, n):
     binner.fit_transform(table(np.arange(900) % 300, make))
     assert binner.columns_of_many_levels() == [0]
     numbers = np.random.default_rng(0).integers(-1, 310, n)
-    found = binner.levels(table(numbers, make), [0])
-    assert found.counts.tolist() == [300]
+    result = binner.levels(table(numbers, make), [0])
+    assert result.counts.tolist() == [300]
     expected = np.where(numbers < 0, 300, np.minimum(numbers, 301))
     expected = np.where(numbers >= 300, 301, expected)
-    assert np.array_equal(found.numbers[:, 0], expected)
+    assert np.array_equal(result.numbers[:, 0], expected)
 
 
 def test_a_column_without_anything_is_missing():
@@ -46,8 +46,8 @@ def test_arrays(dtype):
     binner = Binner([0, 1], many_levels=32)
     binner.fit_transform(ArrayTable(X))
     other = np.array([[0, 119], [7, 1]]).astype(dtype)
-    found = binner.levels(ArrayTable(other), [0, 1])
-    assert found.numbers.tolist() == [[0, 59], [61, 0]]
+    result = binner.levels(ArrayTable(other), [0, 1])
+    assert result.numbers.tolist() == [[0, 59], [61, 0]]
 
 
 def test_keys_tell_pairs_apart():
@@ -55,9 +55,9 @@ def test_keys_tell_pairs_apart():
     X = np.array([[i, j] for i in range(7) for j in range(5)], float)
     binner.fit_transform(ArrayTable(X))
     missing = np.array([[np.nan, 0.0], [np.nan, 9.0], [9.0, np.nan], [9.0, 0.0]])
-    found = binner.levels(ArrayTable(np.vstack([X, missing])), [0, 1])
-    assert len(np.unique(found.keys([0, 1]))) == 39
-    assert len(np.unique(found.keys([1]))) == 7
+    result = binner.levels(ArrayTable(np.vstack([X, missing])), [0, 1])
+    assert len(np.unique(result.keys([0, 1]))) == 39
+    assert len(np.unique(result.keys([1]))) == 7
 
 
 @pytest.mark.filterwarnings("ignore:.*identifier of subjects")

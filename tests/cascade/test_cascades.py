@@ -184,12 +184,12 @@ def test_all_grains_have_a_turn_before_it_stops(data):
 def test_out_of_fold_accuracy_of_noise():
     """That of the first layer is chance; later ones look better, as the class's Notes say."""
     random = np.random.default_rng(0)
-    found = []
+    result = []
     for seed in range(8):
         X, y = random.random((300, 4)), random.integers(0, 2, 300)
         forest = MDDFClassifier(**SMALL | {"random_state": seed}).fit(X, y)
-        found.append(forest.history_["accuracy"])
-    first, *_, last = np.mean(found, axis=0)
+        result.append(forest.history_["accuracy"])
+    first, *_, last = np.mean(result, axis=0)
     assert first == pytest.approx(0.5, abs=0.03)
     assert first < last < 0.6
 

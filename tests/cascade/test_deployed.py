@@ -77,8 +77,8 @@ def test_scanned_images_and_held_out_importances():
     scanned = make_pipeline(scanner, model.set_params(random_state=0)).fit(images[:40], y[:40])
     assert scanned.score(images[40:], y[40:]) > 0.8
     vectors = scanner.transform(images)
-    found = importances(model, vectors[40:], y[40:])
-    assert found.importances_mean.shape == (vectors.shape[1],)
+    result = importances(model, vectors[40:], y[40:])
+    assert result.importances_mean.shape == (vectors.shape[1],)
 
 
 # Calibration
@@ -112,9 +112,9 @@ def test_calibrated_probabilities_are_powers(Cascade, data):
     expected = calibrated(plain.oof_probabilities_)
     np.testing.assert_allclose(sure.oof_probabilities_, expected)
     stages = zip(sure.staged_predict_proba(new), plain.staged_predict_proba(new), strict=True)
-    for found, timid in stages:
-        np.testing.assert_allclose(found, calibrated(timid))
-    np.testing.assert_array_equal(sure.predict_proba(new), found)
+    for result, timid in stages:
+        np.testing.assert_allclose(result, calibrated(timid))
+    np.testing.assert_array_equal(sure.predict_proba(new), result)
     np.testing.assert_array_equal(sure.predict(new), plain.predict(new))
     np.testing.assert_array_equal(sure.decision_function(new), plain.decision_function(new))
     np.testing.assert_array_equal(sure.transform(new), plain.transform(new))

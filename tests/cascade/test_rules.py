@@ -272,8 +272,8 @@ def test_explanations_of_screened_cascades():
     model = fit(LayerRules(screening=lambda view: 0.8))
     with pytest.raises(TypeError, match="rows leave the layers of the GCForestClassifier early"):
         shap_values(model, X[:2], background=X[::30], method="tree")
-    found = shap_values(model, X[:2], background=X[::30])
-    sums = found.values.sum(axis=1) + found.base_values
+    result = shap_values(model, X[:2], background=X[::30])
+    sums = result.values.sum(axis=1) + result.base_values
     np.testing.assert_allclose(sums, model.predict_proba(X[:2]), atol=1e-9)
 
 

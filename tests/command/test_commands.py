@@ -79,11 +79,11 @@ def test_versions(tmp_path):
     done = subprocess.run(
         command, capture_output=True, text=True, check=True, env=environment, cwd=tmp_path
     )
-    shown = dict(line.split(": ", 1) for line in done.stdout.splitlines())
-    assert shown["mddf"] == __version__
-    assert shown["numpy"] == np.__version__
-    assert shown["kernel wide vectors in use"] == "False"
-    assert "thread pools" in shown
+    output = dict(line.split(": ", 1) for line in done.stdout.splitlines())
+    assert output["mddf"] == __version__
+    assert output["numpy"] == np.__version__
+    assert output["kernel wide vectors in use"] == "False"
+    assert "thread pools" in output
     assert not done.stderr
 
 
@@ -120,16 +120,16 @@ def test_classes_from_the_fit_to_an_explanation(folder, capsys):
         assert part in page
     assert not re.search(r'(src|href)="(?!#|data:)', page)  # nothing is fetched
     run("predict", "wine.skops", "wine.csv", "--keep", "day", "--out", "found.csv")
-    found = pd.read_csv("found.csv")
-    assert list(found) == ["day", "predicted kind", "p(red)", "p(rosé)", "p(white)"]
+    result = pd.read_csv("found.csv")
+    assert list(result) == ["day", "predicted kind", "p(red)", "p(rosé)", "p(white)"]
     table = pd.read_csv("wine.csv")
-    assert (found["predicted kind"] == table["kind"]).mean() > 0.9
-    assert np.allclose(found.filter(like="p(").sum(axis=1), 1)
+    assert (result["predicted kind"] == table["kind"]).mean() > 0.9
+    assert np.allclose(result.filter(like="p(").sum(axis=1), 1)
     run("explain", "wine.skops", "wine.csv", "--rows", 2, "--n-background", 20, "--out", "why.csv")
     why = pd.read_csv("why.csv")
     parts = why.drop(columns=["predicted", "explained", "base"])
     assert np.allclose(why["base"] + parts.sum(axis=1), why["explained"])
-    assert np.allclose(why["explained"], found.filter(like="p(").max(axis=1)[:2])
+    assert np.allclose(why["explained"], result.filter(like="p(").max(axis=1)[:2])
 
 
 def test_numbers_with_a_test_table_and_parquet(folder, capsys):
@@ -144,11 +144,11 @@ def test_numbers_with_a_test_table_and_parquet(folder, capsys):
     assert "Targets and predictions" in (folder / "m.html").read_text()
     model = joblib.load("m.joblib")["model"]
     run("predict", "m.joblib", "later.parquet", "--interval", 0.8, "--out", "p.parquet")
-    found = pd.read_parquet("p.parquet")
+    result = pd.read_parquet("p.parquet")
     assert np.array_equal(
-        found["predicted target"], model.predict(table[["age", "bmi", "s5"]][100:])
+        result["predicted target"], model.predict(table[["age", "bmi", "s5"]][100:])
     )
-    assert np.all(found["low"] < found["high"])
+    assert np.all(result["low"] < result["high"])
     run("explain", "m.joblib", "later.parquet", "--rows", 1, "--background", "first.csv")
     assert "adds to the prediction" in (folder / "explained.html").read_text()
 
@@ -163,9 +163,9 @@ def test_other_estimators(folder, capsys):
     assert isinstance(model, GradientBoostingRegressor)
     assert model.max_iter == 10
     run("predict", "g.joblib", "diabetes.csv")
-    shown = capsys.readouterr().out.splitlines()
-    assert shown[0] == "predicted target"
-    assert len(shown) == 151
+    output = capsys.readouterr().out.splitlines()
+    assert output[0] == "predicted target"
+    assert len(output) == 151
     with pytest.raises(SystemExit, match="GradientBoostingRegressor gives no intervals"):
         run("predict", "g.joblib", "diabetes.csv", "--interval", 0.9)
 
@@ -184,10 +184,10 @@ def test_comparison(folder, capsys):
         "--set", *QUICK[1:3], "--out", "folds.csv")  # fmt: skip
     said = capsys.readouterr().out
     assert "mean ± deviation over 2 folds, seed 0" in said
-    found = pd.read_csv("folds.csv")
-    assert found.groupby("model").size().tolist() == [2] * 6
-    assert found["accuracy"].min() > 0.6
-    for name in found["model"]:
+    result = pd.read_csv("folds.csv")
+    assert result.groupby("model").size().tolist() == [2] * 6
+    assert result["accuracy"].min() > 0.6
+    for name in result["model"]:
         assert name in said
     run("bench", "diabetes.csv", "--target", "target", "--folds", 2, "--n-jobs", 1, "--set",
         *QUICK[1:3])  # fmt: skip
@@ -255,9 +255,9 @@ def test_a_table_of_three_rows(folder, capsys):
     with pytest.raises(SystemExit, match="got 3 classes in 3 rows of 'target'; --task regression"):
         run("fit", "few.csv", "--target", "target")
     run("fit", "few.csv", "--target", "target", "--task", "regression", *QUICK)
-    shown = capsys.readouterr()
-    assert not shown.err
-    assert "scores on 1 held-out row: RMSE" in shown.out
+    output = capsys.readouterr()
+    assert not output.err
+    assert "scores on 1 held-out row: RMSE" in output.out
     assert "At least two held-out rows" in (folder / "few.html").read_text()
 
 
@@ -276,10 +276,10 @@ def test_models_that_fail_are_named_beside_the_others(folder, capsys, monkeypatc
     models = {"first": RandomForestRegressor(2), "second": Refusing(2)}
     monkeypatch.setattr("mddf._command.bench._models", lambda *_: dict(models))
     run("bench", "diabetes.csv", "--target", "target", "--folds", 2)
-    shown = capsys.readouterr()
-    assert "warning: second is left out, since it failed: too few rows" in shown.err
-    assert "second" not in shown.out
-    assert "first" in shown.out
+    output = capsys.readouterr()
+    assert "warning: second is left out, since it failed: too few rows" in output.err
+    assert "second" not in output.out
+    assert "first" in output.out
     del models["first"]
     with pytest.raises(SystemExit, match=r"no model can be fitted to the folds of diabetes\.csv"):
         run("bench", "diabetes.csv", "--target", "target", "--folds", 2)

@@ -219,8 +219,8 @@ def test_outputs_of_one_class_each():
 def test_in_scikit_learns_tools():
     X, y = six_labels(200)
     model = DeepForestClassifier(1, members=["random", "linear"], **SMALL)
-    found = cross_validate(model, X, y, cv=3, scoring=["f1_micro", "roc_auc", "accuracy"])
-    assert found["test_roc_auc"].mean() > 0.75
+    result = cross_validate(model, X, y, cv=3, scoring=["f1_micro", "roc_auc", "accuracy"])
+    assert result["test_roc_auc"].mean() > 0.75
     search = GridSearchCV(model, {"max_bins": [3, 255]}, cv=2, scoring="f1_micro").fit(X, y)
     assert search.score(X, y) > 0.5
     assert model.fit(X, y).score(X, y) == np.mean(np.all(model.predict(X) == y, axis=1))
@@ -246,8 +246,8 @@ def test_groups_and_splitters():
 def test_sets_of_each_output(by_class):
     X, y = mixed(900, missing=0.0)
     model = DeepForestClassifier(1, members=["random", "linear"], **SMALL).fit(X[:500], y[:500])
-    found = model.predict_set(X[500:], coverage=0.9, by_class=by_class)
-    for j, (sets, label) in enumerate(zip(found, codes(y[500:]), strict=True)):
+    result = model.predict_set(X[500:], coverage=0.9, by_class=by_class)
+    for j, (sets, label) in enumerate(zip(result, codes(y[500:]), strict=True)):
         assert sets.shape == (400, model.n_classes_[j])
         covered = sets[np.arange(400), label]
         assert covered.mean() > 0.85

@@ -40,8 +40,8 @@ def test_sets_are_those_of_the_definition(fitted, coverage, by_class):
     for label, name in enumerate(model.classes_):
         bound = slow_bound(own[y == name] if by_class else own, coverage)
         expected = 1 - model.predict_proba(new)[:, label] <= bound
-        found = model.predict_set(new, coverage, by_class=by_class)[:, label]
-        np.testing.assert_array_equal(found, expected)
+        result = model.predict_set(new, coverage, by_class=by_class)[:, label]
+        np.testing.assert_array_equal(result, expected)
 
 
 @pytest.mark.parametrize("coverage", [0.5, 0.8, 0.9, 0.95])

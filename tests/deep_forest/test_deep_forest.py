@@ -86,10 +86,10 @@ def test_forests_of_all_samples_have_three_times_the_trees_with_several_classes(
         members = ["random", RandomForestClassifier(7)]
         model = DeepForestClassifier(n_estimators=5, members=members, refit=refit, **options)
         members = model.fit(X, labels)._layers[0].members
-        found = {member.name: sum(part.n_trees for part in member.models) for member in members}
+        result = {member.name: sum(part.n_trees for part in member.models) for member in members}
         given = 7 if refit else 21
-        assert set(found.items()) <= {("random", expected), ("RandomForestClassifier", given)}
-        assert found
+        assert set(result.items()) <= {("random", expected), ("RandomForestClassifier", given)}
+        assert result
 
 
 @pytest.mark.parametrize("options", [{}, {"refit": False}, {"calibrate": False}, {"cv": 3}])

@@ -68,7 +68,7 @@ def test_labels_of_an_outer_fold_change_nothing_that_its_layer_is_trained_on(
     other = y.copy()
     other[held_out] = np.random.default_rng(0).permutation(other[held_out])
     assert (other != y).any()
-    shown = []
+    output = []
     for labels in (y, other):
         spy = Spy(monkeypatch)
         model = Deep(n_layers, n_estimators=4, members=MEMBERS, cv=splits, random_state=1)
@@ -76,10 +76,10 @@ def test_labels_of_an_outer_fold_change_nothing_that_its_layer_is_trained_on(
         choose = "choose_forest_options"
         monkeypatch.setattr(policy, choose, lambda _, trials, *__, **___: trials[0])
         model.fit(X, labels)
-        shown.append(spy)
-    np.testing.assert_array_equal(shown[0].folds[0][1], held_out)
-    rows = shown[0].folds[0][0]
-    vectors = [one.shown[0, 2][rows] for one in shown]
+        output.append(spy)
+    np.testing.assert_array_equal(output[0].folds[0][1], held_out)
+    rows = output[0].folds[0][0]
+    vectors = [one.shown[0, 2][rows] for one in output]
     assert vectors[0].shape == vectors[1].shape
     # Bins are those of all rows' vectors, so that codes may be off by where their edges lie.
     ranks = [[np.unique(column, return_inverse=True)[1] for column in v.T] for v in vectors]

@@ -53,10 +53,10 @@ def test_the_best_preset_has_more_of_all(Model, monkeypatch):
     assert members_of(model) == members_of(default_model)
     for one, preset in ((model, best), (default_model, default)):
         tried = [r for r in one.fit_report_ if (r["step"], r["member"]) == ("options", "boosted")]
-        found = [int(re.match("max_depth=([0-9]+)", row["candidate"])[1]) for row in tried]
+        result = [int(re.match("max_depth=([0-9]+)", row["candidate"])[1]) for row in tried]
         # Last, the best one on half of the features.
-        assert tuple(found[:-1]) == getattr(preset, depths)
-        assert found[-1] in found[:-1]
+        assert tuple(result[:-1]) == getattr(preset, depths)
+        assert result[-1] in result[:-1]
 
 
 def test_parameters_that_are_given_beat_the_preset():

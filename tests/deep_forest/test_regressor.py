@@ -223,12 +223,12 @@ def test_columns_without_a_value_in_all_rows_or_a_fold(kind, beside, data):
     model = DeepForestRegressor(1, n_estimators=3, cv=2, random_state=0)
     assert np.isfinite(model.fit(frame, y).predict(frame)).all()
     linear = clone(model).set_params(members=["linear"])
-    found, expected = linear.fit(frame, y), clone(linear).fit(plain, y)
+    result, expected = linear.fit(frame, y), clone(linear).fit(plain, y)
     if not kind.startswith("rare"):
-        np.testing.assert_allclose(found.oof_prediction_, expected.oof_prediction_)
-        np.testing.assert_allclose(found.predict(frame), expected.predict(plain))
+        np.testing.assert_allclose(result.oof_prediction_, expected.oof_prediction_)
+        np.testing.assert_allclose(result.predict(frame), expected.predict(plain))
     new = frame.assign(empty=None)
-    assert np.array_equal(found.predict(new), found.predict(frame)) or kind.startswith("rare")
+    assert np.array_equal(result.predict(new), result.predict(frame)) or kind.startswith("rare")
 
 
 # Targets
@@ -411,8 +411,8 @@ def test_scales_of_errors_are_out_of_fold(data):
     shifted = y.copy()
     shifted[7] += 1e6  # an error that no other row has
     other = DeepForestRegressor(1, **SMALL).fit(X, shifted)
-    for found in (model, other):
-        ratios, errors = found._ratios[0].values, found._errors[0].values
+    for result in (model, other):
+        ratios, errors = result._ratios[0].values, result._errors[0].values
         assert len(ratios) == len(errors) == 300
     # A scale that had seen the row would be about its error: the ratio would be about 1.
     assert other._ratios[0].values[-1] > 5

@@ -108,9 +108,9 @@ def test_members_of_users_alone_are_fitted_whatever_the_limit():
 
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.longdouble, np.int8, Fraction, int])
 def test_limits_of_any_type_end_at_the_same_time(kind):
-    found = Clock(kind(40)).end
-    assert type(found) is float
-    assert found == pytest.approx(Clock(40.0).end, abs=5)
+    result = Clock(kind(40)).end
+    assert type(result) is float
+    assert result == pytest.approx(Clock(40.0).end, abs=5)
 
 
 def test_the_clock():

@@ -21,9 +21,9 @@ from mddf._ensemble.blending import (
 @pytest.mark.parametrize("seed", range(4))
 def test_greedy_weights_are_those_of_the_twin(seed):
     labels, vectors = forecasts(seed)
-    found = greedy_weights(vectors, labels)
-    np.testing.assert_allclose(found, naive_votes.greedy_weights(vectors, labels))
-    assert found.sum() == pytest.approx(1)
+    result = greedy_weights(vectors, labels)
+    np.testing.assert_allclose(result, naive_votes.greedy_weights(vectors, labels))
+    assert result.sum() == pytest.approx(1)
 
 
 def test_the_vote_is_no_worse_than_the_best_forecast():
@@ -36,8 +36,8 @@ def test_the_vote_is_no_worse_than_the_best_forecast():
 def test_the_order_of_very_many_classes_stays():
     probabilities = np.random.default_rng(0).random((3, 12_000))
     probabilities /= probabilities.sum(axis=1, keepdims=True)
-    found = sharpened(probabilities, 1.5)
-    np.testing.assert_array_equal(found.argmax(axis=1), probabilities.argmax(axis=1))
+    result = sharpened(probabilities, 1.5)
+    np.testing.assert_array_equal(result.argmax(axis=1), probabilities.argmax(axis=1))
 
 
 def test_weights_of_samples_and_other_scores():
@@ -101,8 +101,8 @@ def test_weights_of_the_vote():
     errors = np.stack(forecasts) - y
     gram = np.einsum("inj,knj->ik", errors, errors)
     losses = np.einsum("gi,ik,gk->g", grid, gram, grid)
-    found = weights @ gram @ weights
-    assert found <= losses.min() * 1.002
+    result = weights @ gram @ weights
+    assert result <= losses.min() * 1.002
     assert error_weights([y, y + 1], y).tolist() == [1, 0]
     np.testing.assert_allclose(
         error_weights(forecasts, y, np.arange(400) < 200),

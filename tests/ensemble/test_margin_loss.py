@@ -90,7 +90,7 @@ def test_stagewise_descent_is_within_a_percent_of_the_exact_minimum(seed):
 def test_the_kernel_descends_like_numpy(seed, monkeypatch):
     """To the last bit."""
     margins, weights, batches, options = made_margins(seed)
-    found = ml.simplex_alphas(margins, batches, sample_weight=weights, **options)
+    result = ml.simplex_alphas(margins, batches, sample_weight=weights, **options)
 
     def walk(objective, batches, x, step):
         target_margin, mu = objective.target_margin, objective.mu
@@ -107,7 +107,7 @@ def test_the_kernel_descends_like_numpy(seed, monkeypatch):
 
     monkeypatch.setattr(ml, "_walk_on_simplex", walk)
     expected = ml.simplex_alphas(margins, batches, sample_weight=weights, **options)
-    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(result, expected)
 
 
 def test_walks_that_do_not_fit_are_refused():

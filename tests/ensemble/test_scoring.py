@@ -46,8 +46,8 @@ def fewest_of(scoring, labels, layers, units, weight=None):
     score = out_of_fold_score(scoring, classes, np.searchsorted(classes, labels), weight)
     fewest = OneSEStopper(score, units)
     scores = [score(of_layer) for of_layer in layers]
-    for of_layer, found in zip(layers, scores, strict=True):
-        fewest.add(of_layer, found)
+    for of_layer, result in zip(layers, scores, strict=True):
+        fewest.add(of_layer, result)
     return fewest.below(int(np.argmax(scores)))
 
 
@@ -60,9 +60,9 @@ def test_accuracy_is_that_of_scikit_learn(scoring, weighted):
     weight = rng.random(101) * 1e3 if weighted else None
     probabilities = rng.dirichlet(np.ones(3), 101).round(1)  # some are equal
     given = (classes, labels, weight)
-    found, expected = (out_of_fold_score(of, *given) for of in (scoring, get_scorer("accuracy")))
+    result, expected = (out_of_fold_score(of, *given) for of in (scoring, get_scorer("accuracy")))
     for rows in (slice(None), rng.integers(0, 101, 57)):
-        score = found(probabilities[rows], rows)
+        score = result(probabilities[rows], rows)
         assert score == expected(probabilities[rows], rows)
         assert isinstance(score, float)
 
@@ -85,8 +85,8 @@ def test_fewest_layers_are_those_of_the_twin(seed):
         blocks = [gains[first::n_blocks].mean() for first in range(n_blocks)]
         within.append(gains.mean() <= np.std(blocks, ddof=1) / np.sqrt(n_blocks))
     layers = [np.where(labels[:, None] == [0, 1], p[:, None], 1 - p[:, None]) for p in own]
-    found = fewest_of(own_probability, labels, layers, np.arange(n_rows))
-    assert found == within.index(True)
+    result = fewest_of(own_probability, labels, layers, np.arange(n_rows))
+    assert result == within.index(True)
 
 
 def test_groups_are_blocks_and_equal_scores_need_no_more_layers():

@@ -95,8 +95,8 @@ SLOW_ON_RAY = ["dask", pytest.param("ray", marks=pytest.mark.slow)]
 def assert_same_bits(bits, engine, n_jobs):
     expected = bits()
     with parallel_config(engine, n_jobs=n_jobs):
-        found = bits()
-    for one, other in zip(found, expected, strict=True):
+        result = bits()
+    for one, other in zip(result, expected, strict=True):
         np.testing.assert_array_equal(one, other)
 
 
@@ -257,8 +257,8 @@ def test_a_cluster_of_one_thread_and_one_that_grows(n_workers):
         if n_workers == 0:
             # So long it keeps a worker that has no task yet, which may start slowly.
             cluster.adapt(minimum=0, maximum=1, wait_count=60)
-        found = [one for make in bits for one in make()]
-    for a, b in zip(found, expected, strict=True):
+        result = [one for make in bits for one in make()]
+    for a, b in zip(result, expected, strict=True):
         np.testing.assert_array_equal(a, b)
 
 
@@ -293,9 +293,9 @@ def test_a_worker_that_is_killed_costs_only_its_chunks(dask):
     killer = threading.Thread(target=kill)
     killer.start()
     with parallel_config("dask"):
-        found = forest.fit(X, y).predict_proba(X[:500])
+        result = forest.fit(X, y).predict_proba(X[:500])
     killer.join()
-    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(result, expected)
     keys = runs()
     assert len(set(keys)) < len(keys) < 1.75 * len(set(keys))
     dask.wait_for_workers(2, timeout=240)
@@ -323,9 +323,9 @@ def test_a_cascade_outlives_its_workers(dask, n_killed):
     killer = threading.Thread(target=kill)
     killer.start()
     with parallel_config("dask"):
-        found = cascade.fit(X, y).predict_proba(X[:500])
+        result = cascade.fit(X, y).predict_proba(X[:500])
     killer.join()
-    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(result, expected)
     dask.wait_for_workers(2, timeout=240)
     assert not {*pids} & {*dask.run(os.getpid).values()}
 

@@ -34,9 +34,9 @@ def fitted(request):
 def foreign(value):
     """All within a state that is not plain."""
     if isinstance(value, dict):
-        return [found for item in value.values() for found in foreign(item)]
+        return [result for item in value.values() for result in foreign(item)]
     if isinstance(value, list | tuple):
-        return [found for item in value for found in foreign(item)]
+        return [result for item in value for result in foreign(item)]
     return [] if isinstance(value, PLAIN) else [value]
 
 

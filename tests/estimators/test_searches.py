@@ -83,15 +83,15 @@ def results(model):
     if is_regressor(model):
         stacking, last = StackingRegressor, Ridge()
     stack = stacking([("one", model), ("other", model)], last, cv=2).fit(X, y)
-    found = [scores, predicted, search.cv_results_["mean_test_score"], search.predict(X[::2])]
-    return [*found, stack.predict(X[::2]), stack.transform(X[::2])]
+    result = [scores, predicted, search.cv_results_["mean_test_score"], search.predict(X[::2])]
+    return [*result, stack.predict(X[::2]), stack.transform(X[::2])]
 
 
 def assert_same_results(model, engine, n_jobs):
     expected = results(model)
     with parallel_config(engine, n_jobs=n_jobs):
-        found = results(model)
-    for one, other in zip(found, expected, strict=True):
+        result = results(model)
+    for one, other in zip(result, expected, strict=True):
         np.testing.assert_array_equal(one, other)
 
 
@@ -121,8 +121,8 @@ def test_cross_validation_in_threads_of_dask(name, dask_threads):
     X, y = problem(CASCADES[name])
     expected = cross_val_score(CASCADES[name], X, y, cv=2)
     with parallel_config("dask"):
-        found = cross_val_score(CASCADES[name], X, y, cv=2, error_score="raise")
-    np.testing.assert_array_equal(found, expected)
+        result = cross_val_score(CASCADES[name], X, y, cv=2, error_score="raise")
+    np.testing.assert_array_equal(result, expected)
     # Each thread that left the pool to wait has come back.
     assert threads_of_pool(dask_threads) <= sum(dask_threads.ncores().values())
 
@@ -133,8 +133,8 @@ def test_cross_validation_in_processes_of_dask(dask):
     X, y = problem(model)
     expected = cross_val_score(model, X, y, cv=2)
     with dask.as_current(), parallel_config("dask"):
-        found = cross_val_score(model, X, y, cv=2, error_score="raise")
-    np.testing.assert_array_equal(found, expected)
+        result = cross_val_score(model, X, y, cv=2, error_score="raise")
+    np.testing.assert_array_equal(result, expected)
 
 
 # Of joblib, whose dictionary of weak keys is changed by two threads.
@@ -185,6 +185,6 @@ def test_errors_leave_the_pool_of_threads_whole(dask_threads):
         for _ in range(2):
             with pytest.raises(ValueError, match="on purpose"):
                 cross_val_score(failing, X, y, cv=2, error_score="raise")
-        found = cross_val_score(CASCADES["mddf"], X, y, cv=2)
-    np.testing.assert_array_equal(found, cross_val_score(CASCADES["mddf"], X, y, cv=2))
+        result = cross_val_score(CASCADES["mddf"], X, y, cv=2)
+    np.testing.assert_array_equal(result, cross_val_score(CASCADES["mddf"], X, y, cv=2))
     assert threads_of_pool(dask_threads) <= sum(dask_threads.ncores().values())

@@ -81,7 +81,7 @@ def fitted(request):
 
 
 def private_names(data: bytes) -> set[str]:
-    return {found.group() for found in PRIVATE.finditer(data.decode("latin-1"))}
+    return {result.group() for result in PRIVATE.finditer(data.decode("latin-1"))}
 
 
 def names_of_a_pickle(data: bytes) -> set[str]:
@@ -151,15 +151,15 @@ def words(value) -> set[str]:
     if isinstance(value, list | tuple):
         return set().union(*map(words, value))
     if isinstance(value, dict):
-        found = set().union(*map(words, value.values()))
-        return found | {value["mddf_type"]} if "mddf_type" in value else found
+        result = set().union(*map(words, value.values()))
+        return result | {value["mddf_type"]} if "mddf_type" in value else result
     return set()
 
 
 def test_words(fitted):
-    found = words(fitted[0])
-    assert found <= set(serialization._types)
-    assert all(re.fullmatch("[a-z ]+", word) for word in found)
+    result = words(fitted[0])
+    assert result <= set(serialization._types)
+    assert all(re.fullmatch("[a-z ]+", word) for word in result)
 
 
 def test_all_parts_and_estimators_are_among_the_fits():

@@ -33,8 +33,8 @@ def test_fits_at_once():
         forest = Forest(12, n_jobs=2, random_state=0, bootstrap=True, oob_score=True)
         return forest.fit(X, y).predict_proba(X)
 
-    found = all_at_once(*[lambda Forest=Forest: fit(Forest) for Forest in FORESTS * 2])
-    for forest, probabilities in zip(FORESTS * 2, found, strict=True):
+    result = all_at_once(*[lambda Forest=Forest: fit(Forest) for Forest in FORESTS * 2])
+    for forest, probabilities in zip(FORESTS * 2, result, strict=True):
         assert np.array_equal(probabilities, fit(forest))
 
 
@@ -57,11 +57,11 @@ def test_two_fits_and_predictions_at_once(model):
     fitted = clone(model).fit(X, y)
     ask = "transform" if hasattr(model, "windows") else "predict"
     expected = getattr(fitted, ask)(X[1:])
-    found = all_at_once(
+    result = all_at_once(
         *[lambda: getattr(clone(model).fit(X, y), ask)(X[1:])] * 2,
         *[lambda: getattr(fitted, ask)(X[1:])] * 2,
     )
-    for values in found:
+    for values in result:
         assert np.array_equal(values, expected)
 
 
@@ -93,5 +93,5 @@ def test_a_fit_beside_predictions():
         lambda: fitted.predict_proba(X),
         lambda: fitted.predict_proba(X),
     )
-    for found in (first, second, third):
-        assert np.array_equal(found, expected)
+    for result in (first, second, third):
+        assert np.array_equal(result, expected)

@@ -46,9 +46,9 @@ def test_a_forest_by_hand(kind):
                 step = tree.value[node] - tree.value[parent[node]]
                 node = parent[node]
                 expected[row, tree.feature[node]] += step[classes[row]] / 5
-    found = importances(forest, others, classes)
-    assert np.allclose(found.importances_mean, expected.mean(axis=0), atol=1e-9)
-    assert np.allclose(found.importances_std, expected.std(axis=0) / np.sqrt(120), atol=1e-9)
+    result = importances(forest, others, classes)
+    assert np.allclose(result.importances_mean, expected.mean(axis=0), atol=1e-9)
+    assert np.allclose(result.importances_std, expected.std(axis=0) / np.sqrt(120), atol=1e-9)
 
 
 def leaves(forest, tree, X):
@@ -69,22 +69,22 @@ def leaves(forest, tree, X):
 def test_gains_add_up_to_that_of_the_right_class(kind, model):
     X, y, others, classes = halves(kind)
     said = model.fit(X, y).predict_proba(others)
-    found = importances(model, others, classes)
+    result = importances(model, others, classes)
     right = said[np.arange(len(classes)), classes].mean()
     base = sum(said[:, k].mean() * (classes == k).mean() for k in range(3))
-    assert found.importances_mean.sum() == pytest.approx(right - base, abs=1e-8)
+    assert result.importances_mean.sum() == pytest.approx(right - base, abs=1e-8)
 
 
 @pytest.mark.parametrize("model", [RandomForestClassifier(20), MDDFClassifier(2, **CASCADE)])
 def test_noise_gets_nothing_of_new_rows(model):
-    found = []
+    result = []
     for seed in range(12):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(300, 3))
         y = (X[:, 0] + 0.5 * rng.normal(size=300) > 0).astype(int)
         model.set_params(random_state=seed).fit(X[:100], y[:100])
-        found.append(importances(model, X[100:], y[100:]).importances_mean)
-    mean, error = np.mean(found, axis=0), np.std(found, axis=0) / np.sqrt(12)
+        result.append(importances(model, X[100:], y[100:]).importances_mean)
+    mean, error = np.mean(result, axis=0), np.std(result, axis=0) / np.sqrt(12)
     assert mean[0] > 0.1
     assert np.all(np.abs(mean[1:]) < 3 * error[1:] + 1e-3)
     impurity = importances(model, kind="impurity")
@@ -95,10 +95,10 @@ def test_noise_gets_nothing_of_new_rows(model):
 def test_permutation_is_scikit_learns():
     X, y, others, classes = halves("frame")
     model = MDDFClassifier(1, **CASCADE).fit(X, y)
-    found = importances(model, others, classes, kind="permutation", random_state=0)
-    assert found.importances_mean.argmax() in (0, 1)
-    assert found.importances_std.shape == (6,)
-    assert found.feature_names.tolist() == list(X.columns)
+    result = importances(model, others, classes, kind="permutation", random_state=0)
+    assert result.importances_mean.argmax() in (0, 1)
+    assert result.importances_std.shape == (6,)
+    assert result.feature_names.tolist() == list(X.columns)
     again = importances(
         model, others, classes, kind="permutation", random_state=0, scoring="accuracy"
     )
@@ -107,7 +107,7 @@ def test_permutation_is_scikit_learns():
         model, others, classes, scoring="accuracy", max_samples=120, random_state=0
     )
     assert np.array_equal(again.importances_mean, expected.importances_mean)
-    assert found.measure == "rise of the log-loss if shuffled"
+    assert result.measure == "rise of the log-loss if shuffled"
 
 
 def test_permutation_on_drawn_rows():
@@ -168,16 +168,16 @@ def test_permutation_of_all_frames(made):
     options = {"kind": "permutation", "n_repeats": 2, "random_state": 0}
     expected = importances(forest.fit(X, y), X, y, **options)
     other = made(X)
-    found = importances(forest.fit(other, y), other, y, **options)
-    assert found.feature_names.tolist() == list(X.columns)
-    assert np.all(found.importances_mean[[4, 5]] > 0)
-    assert np.array_equal(found.importances_mean, expected.importances_mean)
-    assert np.array_equal(found.importances_std, expected.importances_std)
+    result = importances(forest.fit(other, y), other, y, **options)
+    assert result.feature_names.tolist() == list(X.columns)
+    assert np.all(result.importances_mean[[4, 5]] > 0)
+    assert np.array_equal(result.importances_mean, expected.importances_mean)
+    assert np.array_equal(result.importances_std, expected.importances_std)
     options |= {"scoring": "accuracy"}
     accuracy = importances(forest, other, y, **options).importances_mean
     of_pandas = importances(forest.fit(X, y), X, y, **options).importances_mean
     assert np.array_equal(accuracy, of_pandas)
-    assert not np.array_equal(accuracy, found.importances_mean)
+    assert not np.array_equal(accuracy, result.importances_mean)
 
 
 @pytest.mark.parametrize("kind", ["held-out", "permutation"])
@@ -185,18 +185,18 @@ def test_sparse_matrices(kind):
     X = np.random.default_rng(0).integers(-2, 2, (120, 4)).clip(0).astype(float)
     y = (X[:, 1] > 0).astype(int)
     forest = RandomForestClassifier(5, random_state=0).fit(X, y)
-    expected, found = (
+    expected, result = (
         importances(forest, table, y, kind=kind, random_state=0)
         for table in (X, sparse.csr_matrix(X))
     )
-    assert np.array_equal(found.importances_mean, expected.importances_mean)
+    assert np.array_equal(result.importances_mean, expected.importances_mean)
 
 
 def test_deep_forests():
     X, y, others, classes = halves("numbers")
     model = DeepForestClassifier(n_estimators=3, members=["random"], random_state=0).fit(X, y)
-    found = importances(model, others, classes, kind="permutation", random_state=0)
-    assert found.importances_mean.argmax() in (0, 1)
+    result = importances(model, others, classes, kind="permutation", random_state=0)
+    assert result.importances_mean.argmax() in (0, 1)
     with pytest.raises(TypeError, match="use kind='permutation'"):
         importances(model, others, classes, kind="held-out")
     assert importances(model, others, classes).kind == "permutation"
@@ -204,10 +204,10 @@ def test_deep_forests():
 
 def test_shares():
     gains = np.array([[3.0, -1, 2], [1, -1, 0.01], [0, 0, 0]])
-    found = _shares(gains)
-    assert np.allclose(found.sum(axis=1), 1)
-    assert np.allclose(found[0], [0.75, -0.25, 0.5])
-    assert np.all(found[1:] >= 0)
+    result = _shares(gains)
+    assert np.allclose(result.sum(axis=1), 1)
+    assert np.allclose(result[0], [0.75, -0.25, 0.5])
+    assert np.all(result[1:] >= 0)
 
 
 def test_refusals():

@@ -93,8 +93,8 @@ def test_noise_has_mean_zero(kind, scoring, max_samples, models):
 def test_noise_has_mean_zero_with_weights(kind, scoring, max_samples, models):
     y = TARGETS[kind][N_TRAIN:]
     options = {"max_samples": max_samples, "scoring": scoring, "n_repeats": 15}
-    found = permuted(models[kind], X_TEST, y, sample_weight=WEIGHT, **options)
-    assert_noise_has_mean_zero(found, 15)
+    result = permuted(models[kind], X_TEST, y, sample_weight=WEIGHT, **options)
+    assert_noise_has_mean_zero(result, 15)
 
 
 @pytest.mark.parametrize("max_samples", [1, 2, 400])
@@ -120,9 +120,9 @@ def test_a_slow_twin(max_samples, weight, models):
             shuffled[:, column] = shuffled[order, column]
             expected[column, repeat] = baseline - score(shuffled, rows)
     options = {"scoring": scoring, "n_repeats": n_repeats, "max_samples": max_samples}
-    found = permuted(model, X_TEST, y, sample_weight=weight, random_state=7, **options)
-    np.testing.assert_allclose(found.importances_mean, expected.mean(axis=1), atol=1e-12)
-    np.testing.assert_allclose(found.importances_std, expected.std(axis=1), atol=1e-12)
+    result = permuted(model, X_TEST, y, sample_weight=weight, random_state=7, **options)
+    np.testing.assert_allclose(result.importances_mean, expected.mean(axis=1), atol=1e-12)
+    np.testing.assert_allclose(result.importances_std, expected.std(axis=1), atol=1e-12)
 
 
 def test_rows_of_no_weight_do_not_count(models):
@@ -143,24 +143,24 @@ def test_rows_of_no_weight_do_not_count(models):
 )
 def test_several_scorers(scoring, models):
     model, y = models["classes"], LABELS[N_TRAIN:]
-    found = permuted(model, X_TEST, y, scoring=scoring, max_samples=300)
+    result = permuted(model, X_TEST, y, scoring=scoring, max_samples=300)
     names = scoring if isinstance(scoring, dict) else dict(zip(scoring, scoring, strict=True))
-    assert list(found) == list(names)
+    assert list(result) == list(names)
     for name, scorer in names.items():
         alone = permuted(model, X_TEST, y, scoring=scorer, max_samples=300)
-        np.testing.assert_array_equal(found[name].importances_mean, alone.importances_mean)
-        assert found[name].measure == f"fall of {name} if shuffled"
-        assert_noise_has_mean_zero(found[name], 5)
-        assert ImportancesDisplay(found=found[name]).found is found[name]
+        np.testing.assert_array_equal(result[name].importances_mean, alone.importances_mean)
+        assert result[name].measure == f"fall of {name} if shuffled"
+        assert_noise_has_mean_zero(result[name], 5)
+        assert ImportancesDisplay(found=result[name]).found is result[name]
 
 
 def test_several_scores_of_a_function(models):
     def scores(model, X, y):
         return {"right": plain_accuracy(model, X, y), "nothing": 0.0}
 
-    found = permuted(models["classes"], X_TEST, LABELS[N_TRAIN:], scoring=scores, max_samples=300)
-    assert_noise_has_mean_zero(found["right"], 5)
-    assert not found["nothing"].importances_mean.any()
+    result = permuted(models["classes"], X_TEST, LABELS[N_TRAIN:], scoring=scores, max_samples=300)
+    assert_noise_has_mean_zero(result["right"], 5)
+    assert not result["nothing"].importances_mean.any()
 
 
 def mixed_frame(n):
@@ -193,9 +193,9 @@ def test_drawn_rows_of_all_frames_are_the_same():
     for make in FRAMES.values():
         made = make(frame)
         model.fit(made[:300] if hasattr(made, "iloc") else made.slice(0, 300), y[:300])
-        found = permuted(model, made, y, **options)
-        expected = found if expected is None else expected
-        np.testing.assert_array_equal(found.importances_mean, expected.importances_mean)
+        result = permuted(model, made, y, **options)
+        expected = result if expected is None else expected
+        np.testing.assert_array_equal(result.importances_mean, expected.importances_mean)
         for labels in (pd.Series(y, index=np.arange(900)[::-1]), pl.Series(y), y.tolist()):
             again = permuted(model, made, labels, **options)
             np.testing.assert_array_equal(again.importances_mean, expected.importances_mean)
@@ -204,21 +204,21 @@ def test_drawn_rows_of_all_frames_are_the_same():
 
 def test_drawn_rows_of_arrays_lists_and_sparse_matrices_are_the_same(models):
     y = LABELS[N_TRAIN:]
-    found = [
+    result = [
         permuted(models["classes"], made, y, max_samples=50).importances_mean
         for made in (X_TEST, X_TEST.tolist(), sparse.csc_matrix(X_TEST), sparse.coo_array(X_TEST))
     ]
-    for other in found[1:]:
-        np.testing.assert_allclose(other, found[0], atol=1e-12)
+    for other in result[1:]:
+        np.testing.assert_allclose(other, result[0], atol=1e-12)
 
 
 def test_deep_forests_of_several_outputs():
     y = TARGETS["two outputs"]
     model = DeepForestClassifier(1, n_estimators=5, members=["random"], cv=3, random_state=0)
     model.fit(X[:N_TRAIN], y[:N_TRAIN])
-    found = importances(model, X_TEST, y[N_TRAIN:], max_samples=300, random_state=0)
-    assert found.kind == "permutation"
-    assert_noise_has_mean_zero(found, 5)
+    result = importances(model, X_TEST, y[N_TRAIN:], max_samples=300, random_state=0)
+    assert result.kind == "permutation"
+    assert_noise_has_mean_zero(result, 5)
 
 
 def test_classifiers_of_one_class():

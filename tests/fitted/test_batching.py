@@ -60,19 +60,19 @@ def target(name, X, y):
 
 def answers(model, X):
     """What all methods give, as a list of arrays."""
-    found = [getattr(model, name)(X) for name in ONE if hasattr(model, name)]
+    result = [getattr(model, name)(X) for name in ONE if hasattr(model, name)]
     for name in STAGED:
         if hasattr(model, name):
-            found += getattr(model, name)(X)
-    return found
+            result += getattr(model, name)(X)
+    return result
 
 
 def assert_same(model, X, sizes=(7,)):
     expected = answers(model, X)
     for size in sizes:
         with blocks_of(size):
-            found = answers(model, X)
-        for one, other in zip(found, expected, strict=True):
+            result = answers(model, X)
+        for one, other in zip(result, expected, strict=True):
             assert one.dtype == other.dtype
             np.testing.assert_array_equal(one, other)
 
@@ -171,16 +171,16 @@ def test_warnings_and_errors_are_of_the_whole_table():
     with blocks_of(7):
         model.predict(new)
         new.loc[20:, "city"] = "new"
-        with pytest.warns(UserWarning, match="city.* of the rows") as found:
+        with pytest.warns(UserWarning, match="city.* of the rows") as result:
             model.predict(new)
-        assert len(found) == 1
+        assert len(result) == 1
         new = frame(seed=1)
         new.loc[80, "number"] = np.inf
         with pytest.raises(ValueError, match="row 80, column 0, 'number'"):
             model.predict(new)
-        with pytest.warns(UserWarning, match="fitted on") as found:
+        with pytest.warns(UserWarning, match="fitted on") as result:
             model.transform(X)
-        assert len(found) == 1
+        assert len(result) == 1
 
 
 # Memory
@@ -224,13 +224,13 @@ PEAK = """
 def peak(n_rows, n_classes, kind, method):
     """Bytes that a prediction takes at most, its result included, and those of its result."""
     arguments = [str(n_rows), str(n_classes), kind, method]
-    found = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-P", "-c", textwrap.dedent(PEAK), *arguments],
         capture_output=True,
         text=True,
         check=True,
     )
-    return map(int, found.stdout.split())
+    return map(int, result.stdout.split())
 
 
 KINDS = ["forest", "gcforest", "mddf", "deep"]

@@ -93,11 +93,11 @@ def test_trees_draw_what_those_of_imbalanced_learn_draw():
 def test_both_find_rare_classes_as_well():
     X, y = uneven(3000)
     options = {"n_estimators": 40, "random_state": 0}
-    found = [
+    result = [
         balanced_accuracy_score(y[1500:], forest.fit(X[:1500], y[:1500]).predict(X[1500:]))
         for forest in (
             Peer(sampling_strategy="all", replacement=True, bootstrap=False, **options),
             mddf.RandomForestClassifier(bootstrap="balanced", **options),
         )
     ]
-    assert found[1] == pytest.approx(found[0], abs=0.02)
+    assert result[1] == pytest.approx(result[0], abs=0.02)

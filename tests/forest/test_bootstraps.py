@@ -83,8 +83,8 @@ def test_the_order_of_rows_and_jobs_do_not_matter(Forest, bootstrap):
     steps.set_params(n_estimators=10, oob_score=True).fit(X, y, weights, groups=groups)
     assert same_predictions(a, steps, X)
     whole = Forest(10, oob_score=True, **options).fit(X, y, weights, groups=groups)
-    found = whole.oob_decision_function_, steps.oob_decision_function_
-    np.testing.assert_array_equal(*found)
+    result = whole.oob_decision_function_, steps.oob_decision_function_
+    np.testing.assert_array_equal(*result)
     assert whole.oob_score_ == steps.oob_score_
 
 

@@ -226,8 +226,8 @@ def test_in_scikit_learns_tools():
     X, y = six_labels()
     forest = RandomForestClassifier(10, random_state=0)
     assert cross_val_score(forest, X, y, cv=3).mean() > 0.2
-    found = cross_validate(forest, X, y, cv=3, scoring=["f1_micro", "roc_auc", "accuracy"])
-    assert found["test_roc_auc"].mean() > 0.75
+    result = cross_validate(forest, X, y, cv=3, scoring=["f1_micro", "roc_auc", "accuracy"])
+    assert result["test_roc_auc"].mean() > 0.75
     search = GridSearchCV(forest, {"max_leaf_nodes": [4, 40]}, cv=3, scoring="f1_micro")
     assert search.fit(X, y).best_params_ == {"max_leaf_nodes": 40}
     assert permutation_importance(clone(forest).fit(X, y), X, y, n_repeats=2).importances.shape

@@ -58,8 +58,8 @@ def test_n_jobs(Forest, oob, data):
         assert np.array_equal(one.apply(X), many.apply(X))
         assert np.array_equal(one.feature_importances_, many.feature_importances_)
         if oob:
-            found = many.oob_decision_function_
-            assert np.array_equal(one.oob_decision_function_, found, equal_nan=True)
+            result = many.oob_decision_function_
+            assert np.array_equal(one.oob_decision_function_, result, equal_nan=True)
 
 
 @both
@@ -103,8 +103,8 @@ def test_a_class_of_hardly_any_weight(Forest):
     X, y = np.arange(6.0)[:, None], np.repeat([0, 1], 3)
     options = {"bootstrap": False, "max_depth": 1, "min_samples_leaf": 2, "random_state": 0}
     forest = Forest(5, class_weight="balanced_subsample", **options)
-    found = forest.fit(X, y, np.repeat([1, 1e-310], 3)).predict_proba(X)
-    np.testing.assert_allclose(found, clone(forest).fit(X, y).predict_proba(X))
+    result = forest.fit(X, y, np.repeat([1, 1e-310], 3)).predict_proba(X)
+    np.testing.assert_allclose(result, clone(forest).fit(X, y).predict_proba(X))
     assert same_predictions(forest, pickle.loads(pickle.dumps(forest)), X)
 
 
@@ -127,9 +127,9 @@ def test_uniform_weights_change_nothing(Forest, weight, data):
     X, y = data
     forest = Forest(20, bootstrap=True, oob_score=True, random_state=1)
     expected = clone(forest).fit(X, y)
-    found = clone(forest).fit(X, y, np.full(len(y), weight))
-    assert same_predictions(expected, found, X)
-    assert expected.oob_score_ == found.oob_score_ > 0.5
+    result = clone(forest).fit(X, y, np.full(len(y), weight))
+    assert same_predictions(expected, result, X)
+    assert expected.oob_score_ == result.oob_score_ > 0.5
 
 
 def test_weights_like_those_of_a_census(data):

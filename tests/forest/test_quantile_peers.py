@@ -38,9 +38,9 @@ def peer(Forest, X, y, **options):
 def test_deciles_of_eleven_targets_are_these(Forest, n_outputs):
     X, y = steps(11, n_outputs=n_outputs)
     rows = np.arange(6.0)[:, None]
-    found = fitted(Forest, X, y, 11).predict(rows, quantiles=DECILES)
+    result = fitted(Forest, X, y, 11).predict(rows, quantiles=DECILES)
     expected = [np.sort(y[X[:, 0] == step], axis=0).T for step in range(6)]
-    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(result, expected)
 
 
 @pytest.mark.parametrize("n_outputs", [1, 2])
@@ -50,11 +50,11 @@ def test_shapes_and_values_of_quantile_forest(Forest, quantiles, n_outputs):
     X, y = steps(11, n_outputs=n_outputs)
     theirs = peer(Forest, X, y, n_estimators=3, bootstrap=False, min_samples_leaf=11)
     rows = np.arange(6.0)[:, None]
-    found = fitted(Forest, X, y, 11).predict(rows, quantiles=quantiles)
+    result = fitted(Forest, X, y, 11).predict(rows, quantiles=quantiles)
     expected = theirs.predict(rows, quantiles=quantiles)
     if quantiles == [0.5]:  # a list of one keeps its axis here, as indices of numpy do
         expected = expected[..., None]
-    np.testing.assert_allclose(found, expected, rtol=1e-12, strict=True)
+    np.testing.assert_allclose(result, expected, rtol=1e-12, strict=True)
 
 
 @pytest.mark.parametrize("n_of_each", [2, 5, 8, 13])
@@ -64,13 +64,13 @@ def test_quantiles_are_targets_next_to_interpolated_ones(Forest, n_of_each):
     options = {"n_estimators": 1, "bootstrap": False, "min_samples_leaf": n_of_each}
     theirs, rows = peer(Forest, X, y, **options), np.arange(6.0)[:, None]
     levels = [0, 0.05, 0.25, 0.37, 0.5, 0.8, 0.95, 1]
-    found = fitted(Forest, X, y, n_of_each).predict(rows, quantiles=levels)
+    result = fitted(Forest, X, y, n_of_each).predict(rows, quantiles=levels)
     low, high = (
         theirs.predict(rows, levels, interpolation=kind, weighted_quantile=False)
         for kind in ("lower", "higher")
     )
-    assert np.all((low <= found) & (found <= high))
-    assert np.isin(found, y).all()
+    assert np.all((low <= result) & (result <= high))
+    assert np.isin(result, y).all()
 
 
 def test_both_forests_are_as_good():
@@ -81,11 +81,11 @@ def test_both_forests_are_as_good():
     options.pop("random_state")
     theirs = peer(RandomForestRegressor, X[:300], y[:300], **options)
     levels = [0.1, 0.5, 0.9]
-    found, expected = (forest.predict(X[300:], quantiles=levels) for forest in (ours, theirs))
-    for level, a, b in zip(levels, found.T, expected.T, strict=True):
+    result, expected = (forest.predict(X[300:], quantiles=levels) for forest in (ours, theirs))
+    for level, a, b in zip(levels, result.T, expected.T, strict=True):
         losses = [mean_pinball_loss(y[300:], one, alpha=level) for one in (a, b)]
         assert losses[0] == pytest.approx(losses[1], rel=0.05)
-    assert np.mean((y[300:] >= found[:, 0]) & (y[300:] <= found[:, 2])) == pytest.approx(
+    assert np.mean((y[300:] >= result[:, 0]) & (y[300:] <= result[:, 2])) == pytest.approx(
         np.mean((y[300:] >= expected[:, 0]) & (y[300:] <= expected[:, 2])), abs=0.06
     )
 
@@ -93,5 +93,5 @@ def test_both_forests_are_as_good():
 def test_missing_values_need_no_values_here():
     X, y = steps(11)
     X[X == 5] = np.nan  # quantile-forest refuses them
-    found = fitted(RandomForestRegressor, X, y, 11).predict([[np.nan]], quantiles=DECILES)
-    np.testing.assert_array_equal(found[0], np.sort(y[np.isnan(X[:, 0])]))
+    result = fitted(RandomForestRegressor, X, y, 11).predict([[np.nan]], quantiles=DECILES)
+    np.testing.assert_array_equal(result[0], np.sort(y[np.isnan(X[:, 0])]))

@@ -239,9 +239,9 @@ def test_targets_that_vanish_beside_the_largest():
     y[7] = 1e18
     RandomForestRegressor(2, random_state=0).fit(X, y)
     y[7] = 1e22
-    with pytest.warns(UserWarning, match=r"18 of 20 targets are rounded to 0.*1e\+22") as found:
+    with pytest.warns(UserWarning, match=r"18 of 20 targets are rounded to 0.*1e\+22") as result:
         RandomForestRegressor(2, random_state=0).fit(X, y)
-    assert found[0].filename == __file__
+    assert result[0].filename == __file__
     with pytest.warns(UserWarning, match="17 of 20"):  # what has no weight does not count
         RandomForestRegressor(2, random_state=0).fit(X, y, np.arange(20) != 3)
 

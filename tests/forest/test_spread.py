@@ -33,14 +33,14 @@ def test_between_trees(kind, n_outputs):
 def slow_jackknife(values, counts):
     """By loops over rows and training rows: the formula of Wager, Hastie and Efron."""
     counts, n_trees = np.array(counts, float), len(values)
-    found = np.zeros(values.shape[1])
+    result = np.zeros(values.shape[1])
     for x in range(values.shape[1]):
         away = values[:, x] - values[:, x].mean()
         spread = counts - counts.mean(axis=0)
         variance = sum(np.mean(spread[:, i] * away) ** 2 for i in range(counts.shape[1]))
         noise = sum(np.mean(spread[:, i] ** 2) for i in range(counts.shape[1]))
-        found[x] = variance - noise * np.mean(away**2) / n_trees
-    return np.sqrt(np.maximum(found, 0))
+        result[x] = variance - noise * np.mean(away**2) / n_trees
+    return np.sqrt(np.maximum(result, 0))
 
 
 @pytest.mark.parametrize("options", [{}, {"max_samples": 0.5}, {"min_samples_leaf": 6}])
@@ -74,8 +74,8 @@ def test_jackknife_of_linear_predictions():
     counts = rng.multinomial(n, np.full(n, 1 / n), n_trees)
     slope = rng.normal(size=n)
     values = (counts @ slope / n)[None, :, None]
-    found = jackknife(values, counts)
-    np.testing.assert_allclose(found[0, 0], np.sqrt(np.var(slope) / n), rtol=0.03)
+    result = jackknife(values, counts)
+    np.testing.assert_allclose(result[0, 0], np.sqrt(np.var(slope) / n), rtol=0.03)
 
 
 def test_the_correction_takes_away_what_few_trees_add():

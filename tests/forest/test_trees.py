@@ -90,9 +90,9 @@ def test_leaves_and_paths(kind, rows):
         np.testing.assert_array_equal(indicator[:, start[t] : start[t + 1]].toarray(), path)
         np.testing.assert_array_equal(tree.apply(X), forest.apply(X)[:, t])
         for i in range(0, len(X), 10):
-            found = walk(tree.tree_, np.asarray(X)[i])
-            assert found[-1] == tree.apply(X)[i]
-            np.testing.assert_array_equal(np.flatnonzero(path[i]), found)
+            result = walk(tree.tree_, np.asarray(X)[i])
+            assert result[-1] == tree.apply(X)[i]
+            np.testing.assert_array_equal(np.flatnonzero(path[i]), result)
 
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "squared_error"])
@@ -112,12 +112,12 @@ def test_arrays_are_those_of_a_tree_of_scikit_learn(criterion, options):
         pytest.skip("ties are broken in another way")
 
     def by_depth(tree):
-        order, found = [0], []
+        order, result = [0], []
         for node in order:
-            found.append(node)
+            result.append(node)
             if tree.children_left[node] != -1:
                 order += [tree.children_left[node], tree.children_right[node]]
-        return np.array(found)
+        return np.array(result)
 
     a, b = by_depth(ours), by_depth(theirs)
     same = ["feature", "threshold", "n_node_samples", "weighted_n_node_samples"]
@@ -301,7 +301,7 @@ def test_other_sets_are_refused_where_scikit_learn_has_none(kind):
 
 
 def slow_dependence(forest, grid, features):
-    found = []
+    result = []
     for point in grid:
         row = dict(zip(features, point, strict=True))
 
@@ -316,8 +316,8 @@ def slow_dependence(forest, grid, features):
             parts = [weight[child] * below(tree, child) for child in (left, right)]
             return sum(parts) / weight[node]
 
-        found.append(np.mean([below(tree.tree_, 0) for tree in forest], axis=0))
-    return np.array(found).T
+        result.append(np.mean([below(tree.tree_, 0) for tree in forest], axis=0))
+    return np.array(result).T
 
 
 @pytest.mark.parametrize("features", [[0], [2, 1]])
@@ -327,8 +327,8 @@ def test_partial_dependence_by_recursion(features, n_outputs):
     y = y if n_outputs == 1 else np.column_stack([y, X[:, 3]])
     forest = RandomForestRegressor(5, random_state=0).fit(X, y)
     grid = X[:6][:, features]
-    found = forest._compute_partial_dependence_recursion(grid, features)
-    np.testing.assert_allclose(np.atleast_2d(found), slow_dependence(forest, grid, features))
+    result = forest._compute_partial_dependence_recursion(grid, features)
+    np.testing.assert_allclose(np.atleast_2d(result), slow_dependence(forest, grid, features))
     if n_outputs == 1:
         by_name = partial_dependence(forest, X, features, method="recursion", grid_resolution=4)
         assert by_name["average"].shape == (1,) + (4,) * len(features)
@@ -338,13 +338,13 @@ def test_partial_dependence_of_categories():
     X, y = categories(n_codes=5)
     forest = RandomForestRegressor(20, bootstrap=False, max_features=1, categorical_features=[0])
     forest.set_params(random_state=0).fit(X, y)
-    found = partial_dependence(forest, X, [0], categorical_features=[0], method="recursion")
+    result = partial_dependence(forest, X, [0], categorical_features=[0], method="recursion")
     means = [y[X[:, 0] == code].mean() for code in range(5)]
-    np.testing.assert_allclose(found["average"][0], means, atol=0.1)
+    np.testing.assert_allclose(result["average"][0], means, atol=0.1)
     frame = pd.DataFrame({"a": np.array(list("abcde"))[X[:, 0].astype(int)], "b": X[:, 1]})
     forest.set_params(categorical_features="from_dtype").fit(frame, y)
     named = partial_dependence(forest, frame, ["a"], categorical_features=["a"])
-    np.testing.assert_allclose(named["average"], found["average"])
+    np.testing.assert_allclose(named["average"], result["average"])
 
 
 # Contributions

@@ -89,7 +89,7 @@ def test_values_that_no_parameter_was_made_for(Model, name):
             "mddf._base.parallel.tqdm", lambda **_: nullcontext(SimpleNamespace(update=abs))
         )
         values = [value for value in VALUES if not (name == "max_iter" and big(value))]
-        found = {}
+        result = {}
         for value in values:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -97,8 +97,8 @@ def test_values_that_no_parameter_was_made_for(Model, name):
                 text = bad_value(given, name, X, y)
             # At high learning rates predictions run away; test_any_learning_rate looks at them.
             if text and not (name == "learning_rate" and text.startswith("fits, but the prob")):
-                found[repr(value)] = text
-    assert found == {}
+                result[repr(value)] = text
+    assert result == {}
 
 
 @both

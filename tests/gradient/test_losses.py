@@ -86,8 +86,8 @@ def test_predictions_scale_with_targets(loss, grow_policy):
     )
     expected = model.fit(X, y).predict(X)
     for scale in (1e-9, 1 / 3, 1e9):
-        found = model.fit(X, y * scale).predict(X) / scale
-        assert np.allclose(found, expected, rtol=1e-6)
+        result = model.fit(X, y * scale).predict(X) / scale
+        assert np.allclose(result, expected, rtol=1e-6)
 
 
 @growth

@@ -55,12 +55,12 @@ def answers(model, X):
 
 def naive_before(keys, y, weights, order, prior):
     """The statistic of each row, one after the other."""
-    found, sums = np.empty(len(y)), {}
+    result, sums = np.empty(len(y)), {}
     for row in order:
         total, weight = sums.get(keys[row], (0.0, 0.0))
-        found[row] = (total + prior) / (weight + 1)
+        result[row] = (total + prior) / (weight + 1)
         sums[keys[row]] = total + weights[row] * y[row], weight + weights[row]
-    return found
+    return result
 
 
 @pytest.mark.parametrize("weights", [None, "whole", "real"])
@@ -72,8 +72,8 @@ def test_statistics_are_those_of_the_twin(weights):
     outcomes = TargetSums.from_outputs(y[:, None], None if weights is None else w)
     prior = np.average(y, weights=w)
     assert outcomes.prior[0] == pytest.approx(prior, rel=1e-12)
-    found = outcomes.before(keys, order)[:, 0]
-    assert found == pytest.approx(naive_before(keys, y, w, order, prior), rel=1e-9, abs=1e-12)
+    result = outcomes.before(keys, order)[:, 0]
+    assert result == pytest.approx(naive_before(keys, y, w, order, prior), rel=1e-9, abs=1e-12)
     different, means = outcomes.all_means(keys)
     assert np.array_equal(different, np.unique(keys))
     for key, mean in zip(different, means[:, 0], strict=False):
@@ -86,10 +86,10 @@ def test_statistics_are_those_of_the_twin(weights):
 @pytest.mark.parametrize("size", [1e-200, 1e200, 0.0])
 def test_targets_of_any_size(size):
     y = size * np.array([1.0, 2.0, 3.0, 4.0])
-    found = TargetSums.from_outputs(y[:, None], None).before(np.array([0, 0, 1, 0]), np.arange(4))[
-        :, 0
-    ]
-    assert found == pytest.approx(size * np.array([2.5, (1 + 2.5) / 2, 2.5, (3 + 2.5) / 3]))
+    result = TargetSums.from_outputs(y[:, None], None).before(
+        np.array([0, 0, 1, 0]), np.arange(4)
+    )[:, 0]
+    assert result == pytest.approx(size * np.array([2.5, (1 + 2.5) / 2, 2.5, (3 + 2.5) / 3]))
 
 
 def test_a_row_does_not_see_its_own_target():
@@ -118,18 +118,18 @@ def test_orders_depend_on_what_rows_hold_alone():
     def content(rows, order):
         return np.column_stack([codes, of, y])[rows][order]
 
-    found = list(Repeats.from_rows(codes, levels(of), y, None).row_orders(seeds))
+    result = list(Repeats.from_rows(codes, levels(of), y, None).row_orders(seeds))
     of_moved = Repeats.from_rows(codes[moved], levels(of[moved]), y[moved], None)
     again = list(of_moved.row_orders(seeds))
-    for one, other in zip(found, again, strict=True):
+    for one, other in zip(result, again, strict=True):
         assert np.array_equal(np.sort(one), np.arange(200))
         assert np.array_equal(content(np.arange(200), one), content(moved, other))
-    assert not np.array_equal(found[0], found[1])
+    assert not np.array_equal(result[0], result[1])
     # Equal rows are not side by side, and places tell nothing of the target.
-    places = np.argsort(found[0])
+    places = np.argsort(result[0])
     assert abs(np.corrcoef(places, y)[0, 1]) < 0.2
     equal = np.all(
-        content(np.arange(200), found[0])[1:] == content(np.arange(200), found[0])[:-1], 1
+        content(np.arange(200), result[0])[1:] == content(np.arange(200), result[0])[:-1], 1
     )
     assert equal.mean() < 0.15
 
@@ -167,8 +167,8 @@ def test_order_of_rows_number_of_threads_and_pickles(Model):
     ):
         assert np.array_equal(answers(model, X), answers(other, X))
         assert np.array_equal(model.apply(X), other.apply(X))
-    found = Model(**FEW | {"random_state": 1}).fit(X, y)
-    assert not np.array_equal(answers(model, X), answers(found, X))
+    result = Model(**FEW | {"random_state": 1}).fit(X, y)
+    assert not np.array_equal(answers(model, X), answers(result, X))
 
 
 @both
@@ -274,7 +274,7 @@ def test_folds_see_their_training_rows_alone(n_classes):
             n_jobs=n_jobs,
         )
 
-    found = models(y, 2)
+    result = models(y, 2)
     for k, (train, held_out) in enumerate(folds):
         rows = BoostingRows(
             table, y, None, *(np.asarray(part, np.int32) for part in (train, held_out))
@@ -284,11 +284,11 @@ def test_folds_see_their_training_rows_alone(n_classes):
         alone = boost(rows, options, seeds).trees.compact()
         codes = np.hstack([table.codes[held_out], statistics.transform(of.take(held_out))])
         codes[:, of.columns] = 0
-        assert np.array_equal(found[k].raw, alone.raw(codes))
-        assert np.array_equal(found[k].trees.raw(codes), found[k].raw)
+        assert np.array_equal(result[k].raw, alone.raw(codes))
+        assert np.array_equal(result[k].trees.raw(codes), result[k].raw)
         other = y.copy()
         other[held_out] = np.random.default_rng(k).permutation(y[held_out])
-        assert np.array_equal(models(other, 1)[k].raw, found[k].raw)
+        assert np.array_equal(models(other, 1)[k].raw, result[k].raw)
     rows = BoostingRows.from_table(table, y, None)
     chosen = boost_folds(rows, folds, options, seeds, patience=5, encoding=encoding)
     assert len({model.trees.n_trees for model in chosen}) == 1

@@ -79,10 +79,10 @@ def test_a_validation_set(Model):
     weighted.fit(X[train], y[train], **given, sample_weight_val=np.full(300, 2.0))
     assert model.n_iter_ == weighted.n_iter_ < 200
     if Model is GradientBoostingClassifier:
-        found = -log_loss(y[others], model.predict_proba(X[others]))
+        result = -log_loss(y[others], model.predict_proba(X[others]))
     else:
-        found = -np.mean((y[others] - model.predict(X[others])) ** 2) / 2
-    assert model.validation_score_.max() == pytest.approx(found)
+        result = -np.mean((y[others] - model.predict(X[others])) ** 2) / 2
+    assert model.validation_score_.max() == pytest.approx(result)
     whole = Model(**options, early_stopping=False)
     whole.fit(X[train], y[train], **given)
     assert len(whole.validation_score_) == 201
@@ -108,9 +108,9 @@ def test_folds_are_models_of_their_rows():
     seeds = np.arange(50, dtype=np.uint64)
     given = (options, seeds)
     rows = BoostingRows.from_table(binned, y, None)
-    found = boost_folds(rows, folds, *given, patience=5, n_jobs=2)
-    totals, n_trees = 0, found[0].trees.n_trees
-    for (train, held_out), one in zip(folds, found, strict=True):
+    result = boost_folds(rows, folds, *given, patience=5, n_jobs=2)
+    totals, n_trees = 0, result[0].trees.n_trees
+    for (train, held_out), one in zip(folds, result, strict=True):
         parts = (part.astype(np.int32) for part in (train, held_out))
         alone = boost(BoostingRows(binned, y, None, *parts), *given)
         assert np.array_equal(one.scores, alone.scores)

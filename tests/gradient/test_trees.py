@@ -70,10 +70,10 @@ def test_leaves_know_the_weight_of_training(grow_policy, subsample):
         zip(trees.arrays["first_leaf"][:-1], trees.arrays["first_leaf"][1:], strict=True)
     ):
         values, known = trees.arrays["values"][first:last, 0], trees.arrays["weight"][first:last]
-        found = np.bincount(leaves[:, tree], weights, minlength=last - first)
+        result = np.bincount(leaves[:, tree], weights, minlength=last - first)
         for value in np.unique(values):  # ways to one leaf have their weight at the first
             same = values == value
-            assert known[same].sum() == pytest.approx(found[same].sum())
+            assert known[same].sum() == pytest.approx(result[same].sum())
     more = model.set_params(warm_start=True, max_iter=8).fit(X, y, weights)._trees
     assert np.array_equal(
         more.arrays["weight"][: len(trees.arrays["weight"])], trees.arrays["weight"]

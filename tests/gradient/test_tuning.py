@@ -119,34 +119,34 @@ def test_regressors_race_where_they_are_asked_to():
 
 def watched_folds(monkeypatch):
     """How many folds each choice had."""
-    found, scores = [], choosing.Trials.scores
+    result, scores = [], choosing.Trials.scores
 
     def watch(self, model):
-        found.append(len(self.folds))
+        result.append(len(self.folds))
         return scores(self, model)
 
     monkeypatch.setattr(choosing.Trials, "scores", watch)
-    return found
+    return result
 
 
 @both
 @pytest.mark.parametrize(("n_rows", "expected"), [(40, 10), (200, 10), (390, 5), (700, 3)])
 def test_folds_are_more_where_different_rows_are_few(Model, n_rows, expected, monkeypatch):
     X, y = problem(Model, n_rows)
-    found = watched_folds(monkeypatch)
+    result = watched_folds(monkeypatch)
     for weights, copies in ((None, 1), (None, 2), (np.full(n_rows, 2.0), 1)):
         Model(max_iter=2, max_depth=1, **PLAIN).fit(
             np.repeat(X, copies, axis=0), np.repeat(y, copies), weights
         )
-    assert found == [expected if Model is GradientBoostingClassifier else 3] * 3
+    assert result == [expected if Model is GradientBoostingClassifier else 3] * 3
 
 
 def test_few_different_rows_have_fewer_folds(monkeypatch):
     """Where one of ten folds would be empty, there are three."""
     X = np.repeat(np.arange(6.0), 10)[:, None]
-    found = watched_folds(monkeypatch)
+    result = watched_folds(monkeypatch)
     GradientBoostingClassifier(max_iter=2, max_depth=1, **PLAIN).fit(X, X[:, 0] > 2)
-    assert found == [3]
+    assert result == [3]
 
 
 def test_weights_are_copies_to_what_is_chosen():

@@ -20,13 +20,13 @@ FEW = {"max_iter": 12, "learning_rate": 0.3, "random_state": 0}
 @settings(max_examples=60, deadline=None)
 def test_real_weights_have_a_mean_of_1_whatever_their_scale(weights, scale):
     weights = np.array([*weights, 0.5, 0.0])
-    found = boosting_weights(weights, weights)
-    assert np.allclose(boosting_weights(weights * scale, weights * scale), found, rtol=1e-8) or (
+    result = boosting_weights(weights, weights)
+    assert np.allclose(boosting_weights(weights * scale, weights * scale), result, rtol=1e-8) or (
         np.all(weights * scale == np.rint(weights * scale))
     )
     if weights.max() < 100 * np.median(weights[weights > 0]):
-        assert found[weights > 0].mean() == pytest.approx(1)
-    assert found[-1] == 0
+        assert result[weights > 0].mean() == pytest.approx(1)
+    assert result[-1] == 0
 
 
 def test_whole_weights_stay_and_class_weights_keep_their_number():
@@ -35,9 +35,9 @@ def test_whole_weights_stay_and_class_weights_keep_their_number():
     assert np.array_equal(boosting_weights(copies, copies), copies)
     factors = np.resize([0.7, 0.3], 40)
     for scale in SCALES:
-        found = boosting_weights(copies * factors * scale, copies)
-        assert found.sum() == pytest.approx(copies.sum())
-        assert np.allclose(found / found[0], copies * factors / factors[0])
+        result = boosting_weights(copies * factors * scale, copies)
+        assert result.sum() == pytest.approx(copies.sum())
+        assert np.allclose(result / result[0], copies * factors / factors[0])
     assert boosting_weights(factors, None).sum() == pytest.approx(40)
 
 
@@ -46,10 +46,10 @@ def test_whole_weights_stay_and_class_weights_keep_their_number():
 def test_giants_do_not_hide_other_rows(n_giants, scale):
     weights = np.ones(1000)
     weights[:n_giants] = 1e12
-    found = boosting_weights(weights * scale, weights * scale)
-    others = found[n_giants:].sum()
-    assert found[:n_giants].sum() <= max(17 * others, 2.0**16)
-    assert found[n_giants] > 0.2
+    result = boosting_weights(weights * scale, weights * scale)
+    others = result[n_giants:].sum()
+    assert result[:n_giants].sum() <= max(17 * others, 2.0**16)
+    assert result[n_giants] > 0.2
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 3))
     y = X[:, 0] + np.sin(3 * X[:, 1])
@@ -80,8 +80,8 @@ def test_the_scale_of_real_weights_of_any_loss(loss, grow_policy):
     model = GradientBoostingRegressor(loss, quantile=0.7, grow_policy=grow_policy, **FEW)
     expected = model.fit(X, np.exp(y), weights).predict(X)
     for scale in SCALES:
-        found = model.fit(X, np.exp(y), weights * scale).predict(X)
-        assert np.allclose(found, expected, rtol=1e-9)
+        result = model.fit(X, np.exp(y), weights * scale).predict(X)
+        assert np.allclose(result, expected, rtol=1e-9)
     constant = model.fit(X, np.exp(y), np.full(200, 0.3)).predict(X)
     assert np.allclose(constant, model.fit(X, np.exp(y)).predict(X), rtol=1e-6)
 
@@ -92,11 +92,11 @@ def test_the_scale_of_class_weights_and_of_target_statistics():
     X = codes.astype(str).astype(object)
     y = (np.sin(codes[:, 0]) + rng.normal(size=300) > 0).astype(int)
     model = GradientBoostingClassifier(**FEW, categorical_features=[0, 1])
-    found = []
+    result = []
     for scale in (1, 1e-6, 1 / 7):
         model.set_params(class_weight={0: 0.3 * scale, 1: 1.7 * scale})
-        found.append(model.fit(X, y).predict_proba(X))
-    assert np.allclose(found[0], found[1:], rtol=1e-8)
+        result.append(model.fit(X, y).predict_proba(X))
+    assert np.allclose(result[0], result[1:], rtol=1e-8)
 
 
 def test_boosted_members_of_deep_forests():
@@ -104,5 +104,5 @@ def test_boosted_members_of_deep_forests():
     weights = np.random.default_rng(2).exponential(size=150)
     forest = DeepForestClassifier(1, n_estimators=3, members=["boosted"], cv=2, random_state=0)
     expected = forest.fit(X, y, weights).predict_proba(X)
-    found = forest.fit(X, y, weights / weights.sum()).predict_proba(X)
-    assert np.allclose(found, expected, atol=1e-6)
+    result = forest.fit(X, y, weights / weights.sum()).predict_proba(X)
+    assert np.allclose(result, expected, atol=1e-6)

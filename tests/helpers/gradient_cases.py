@@ -102,7 +102,7 @@ def grown(problem, seeds, **changes):
 
 
 def trees_of(arrays, problem):
-    """Return the predictions of trees for rows."""
+    """Return the trees of the kernel with these arrays."""
     arrays = {name: array for name, array in arrays.items() if name not in ("gain", "weight")}
     return _core.GradientTrees(
         **arrays, symmetric=problem.symmetric, n_columns=problem.codes.shape[1]

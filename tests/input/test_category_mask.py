@@ -23,8 +23,8 @@ def frame():
 def mask(X, categorical_features):
     """Which columns of X a model takes for categories."""
     model = GradientBoostingRegressor(max_iter=1, categorical_features=categorical_features)
-    found = model.fit(X, np.arange(len(X))).is_categorical_
-    return [False] * np.shape(X)[1] if found is None else found.tolist()
+    result = model.fit(X, np.arange(len(X))).is_categorical_
+    return [False] * np.shape(X)[1] if result is None else result.tolist()
 
 
 def test_mask_given(frame):

@@ -85,8 +85,8 @@ def test_arrays_of_dask(tmp_path):
     for model in (GradientBoostingClassifier(max_iter=9, random_state=0), forest):
         expected = model.fit(X, y).predict_proba(X)
         with parallel_config("threading", n_jobs=2):
-            found = model.fit(parts, y).predict_proba(parts)
-        np.testing.assert_array_equal(found, expected)
+            result = model.fit(parts, y).predict_proba(parts)
+        np.testing.assert_array_equal(result, expected)
     X[3, 4] = np.inf
     with pytest.raises(ValueError, match=r"got inf in row 3, column 4"):
         forest.fit(by_columns(arrays.from_array(X, chunks=(50, 2))), y)
@@ -195,9 +195,9 @@ def test_folders_with_a_key_and_a_value(tmp_path):
     table = by_columns(tmp_path / "by")
     assert table.names == ["a", "b", "c", "whole", "text", "words"]
     forest = RandomForestClassifier(5, categorical_features="from_dtype", random_state=0)
-    found = forest.fit(table, y).predict_proba(table)
+    result = forest.fit(table, y).predict_proba(table)
     in_memory = made[table.names]
-    assert np.array_equal(forest.fit(in_memory, y).predict_proba(in_memory), found)
+    assert np.array_equal(forest.fit(in_memory, y).predict_proba(in_memory), result)
 
 
 @pytest.mark.parametrize("kind", ["i2", "f2"])
@@ -211,8 +211,8 @@ def test_a_mapped_file_of_short_numbers_is_read_by_columns(kind, tmp_path):
     tracemalloc.stop()
     assert peak < 0.1 * X.nbytes
     forest = RandomForestClassifier(2, max_depth=3, random_state=0)
-    found = forest.fit(table, y).predict_proba(table)
-    assert np.array_equal(forest.fit(np.asarray(X), y).predict_proba(X), found)
+    result = forest.fit(table, y).predict_proba(table)
+    assert np.array_equal(forest.fit(np.asarray(X), y).predict_proba(X), result)
 
 
 # Bins of fewer rows
@@ -293,8 +293,8 @@ def test_a_mapped_array_gives_the_bits_of_one_in_memory(tmp_path):
         RandomForestClassifier(5, random_state=0).fit(table, y)
         for table in (X, by_columns(mapped), by_columns(mapped, bin_rows=10**6))
     ]
-    expected, *found = [forest.predict_proba(X) for forest in forests]
-    for one in found:
+    expected, *result = [forest.predict_proba(X) for forest in forests]
+    for one in result:
         np.testing.assert_array_equal(one, expected)
     sampled = RandomForestClassifier(5, random_state=0).fit(by_columns(mapped, bin_rows=200), y)
     assert sampled.score(by_columns(mapped), y) > 0.95

@@ -72,11 +72,11 @@ def test_forests_take_frames_of_every_kind(make):
     }
     y = (columns["b"] > 4) ^ (np.array(columns["c"]) == "x")
     expected = RandomForestClassifier(9, random_state=0).fit(pd.DataFrame(columns), y)
-    found = RandomForestClassifier(9, random_state=0).fit(make(columns), y)
-    assert found.feature_names_in_.tolist() == ["a", "b", "c"]
+    result = RandomForestClassifier(9, random_state=0).fit(make(columns), y)
+    assert result.feature_names_in_.tolist() == ["a", "b", "c"]
     probabilities = expected.predict_proba(pd.DataFrame(columns))
-    np.testing.assert_array_equal(found.predict_proba(make(columns)), probabilities)
-    np.testing.assert_array_equal(found.predict_proba(pd.DataFrame(columns)), probabilities)
+    np.testing.assert_array_equal(result.predict_proba(make(columns)), probabilities)
+    np.testing.assert_array_equal(result.predict_proba(pd.DataFrame(columns)), probabilities)
 
 
 @pytest.mark.parametrize("Model", [RandomForestClassifier, AdaBoostClassifier])
@@ -84,9 +84,9 @@ def test_batches_of_pyarrow_are_tables(Model):
     X = pa.table({"a": np.arange(60) % 7, "b": np.arange(60) % 11 / 2})
     y = np.arange(60) % 7 > 3
     batch = X.to_batches()[0]
-    expected, found = (Model(5, random_state=0).fit(table, y) for table in (X, batch))
-    assert found.feature_names_in_.tolist() == ["a", "b"]
-    assert np.array_equal(found.predict_proba(batch), expected.predict_proba(X))
+    expected, result = (Model(5, random_state=0).fit(table, y) for table in (X, batch))
+    assert result.feature_names_in_.tolist() == ["a", "b"]
+    assert np.array_equal(result.predict_proba(batch), expected.predict_proba(X))
 
 
 def test_batches_of_pyarrow_have_words():
@@ -219,8 +219,8 @@ def test_objects_that_are_numbers():
 def test_sparse_columns_of_pandas_are_numbers_for_all():
     dense = np.arange(60.0) % 3
     X, y = pd.DataFrame({"a": pd.arrays.SparseArray(dense), "b": dense[::-1]}), dense > 1
-    found = AdaBoostClassifier(2).fit(X, y).predict(X)
-    assert np.array_equal(found, AdaBoostClassifier(2).fit(X.to_numpy(), y).predict(X.to_numpy()))
+    result = AdaBoostClassifier(2).fit(X, y).predict(X)
+    assert np.array_equal(result, AdaBoostClassifier(2).fit(X.to_numpy(), y).predict(X.to_numpy()))
 
 
 def _odd_frames():
@@ -258,11 +258,11 @@ def test_a_row_has_the_cells_of_a_whole_frame(name):
         alone = frame_table(X.iloc[row : row + 1])
         for c in range(X.shape[1]):
             if whole.types[c].kind is None:
-                found, expected = alone.column(c), whole.column(c)
-                assert found.missing[0] == expected.missing[row]
-                if not found.missing[0]:
-                    assert found.values[0] == expected.values[row]
-                    assert hash(found.values[0]) == hash(expected.values[row])
+                result, expected = alone.column(c), whole.column(c)
+                assert result.missing[0] == expected.missing[row]
+                if not result.missing[0]:
+                    assert result.values[0] == expected.values[row]
+                    assert hash(result.values[0]) == hash(expected.values[row])
 
 
 def _odd_columns(rng, n_rows):
@@ -326,8 +326,8 @@ def test_small_frames_are_coded_like_long_ones(seed, n_rows, own_arrays):
             except (TypeError, ValueError) as error:
                 results.append((type(error), str(error)))
     at_once, by_column = results
-    for found, expected in zip(at_once, by_column, strict=True):
-        np.testing.assert_array_equal(found, expected)
+    for result, expected in zip(at_once, by_column, strict=True):
+        np.testing.assert_array_equal(result, expected)
 
 
 @settings(deadline=None, max_examples=30)
@@ -361,9 +361,9 @@ def test_small_frames_of_polars_are_numbers_at_once(n_rows, monkeypatch):
         }
     )
     chosen = [[*range(6)], [*range(8)], [1], [6, 2], [7]]
-    found = [read(X).numbers(columns) for columns in chosen]
+    result = [read(X).numbers(columns) for columns in chosen]
     monkeypatch.setattr("mddf._input.frame._FEW_CELLS", 0)
-    for columns, numbers in zip(chosen, found, strict=True):
+    for columns, numbers in zip(chosen, result, strict=True):
         np.testing.assert_array_equal(numbers, read(X).numbers(columns))
 
 

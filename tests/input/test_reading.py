@@ -92,9 +92,9 @@ def test_objects_that_are_missing(cell):
     X = np.column_stack([objects(1.5, 2, True), objects(Decimal(3), cell)])
     expected = [[1.5, 3], [2, np.nan], [1, 3]] * 2
     for table in (read(X), read(X.tolist()), read(pd.DataFrame(X)), read(pd.DataFrame(X[:3]))):
-        found = table.numbers(range(2))
-        assert np.array_equal(found[0:3:2, 0], [1.5, 1])
-        assert np.isnan(found[1, 1])
+        result = table.numbers(range(2))
+        assert np.array_equal(result[0:3:2, 0], [1.5, 1])
+        assert np.isnan(result[1, 1])
     assert np.array_equal(read(X).numbers(range(2))[:, 0], np.array(expected)[:, 0])
     frame = pd.DataFrame({"c": ["a", cell] * 150})
     forest = RandomForestClassifier(3, random_state=0).fit(frame, [0, 1] * 150)

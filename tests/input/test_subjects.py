@@ -53,8 +53,8 @@ def test_groups_and_splitters_are_an_answer():
 
 
 def counts(column):
-    found = counts_of_whole_numbers(np.asarray(column, float))
-    return np.zeros(0, int) if found is None else found
+    result = counts_of_whole_numbers(np.asarray(column, float))
+    return np.zeros(0, int) if result is None else result
 
 
 @pytest.mark.parametrize(

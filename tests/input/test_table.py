@@ -117,9 +117,9 @@ def test_masked_cells_are_missing(dtype):
         MultiGrainedScanner([2], n_estimators=2, cv=2, random_state=0),
         AdaBoostClassifier(2),
     ):
-        found, expected = (clone(model).fit(cells, y) for cells in (masked, missing))
+        result, expected = (clone(model).fit(cells, y) for cells in (masked, missing))
         ask = "transform" if isinstance(model, MultiGrainedScanner) else "predict_proba"
-        answers = getattr(found, ask)(masked[1:]), getattr(expected, ask)(missing[1:])
+        answers = getattr(result, ask)(masked[1:]), getattr(expected, ask)(missing[1:])
         assert np.array_equal(*answers)
     assert np.array_equal(masked.mask, mask)
     assert read(np.ma.array(X)).numbers(range(4)).dtype == read(X).numbers(range(4)).dtype

@@ -39,9 +39,9 @@ def check_blocks(trees, codes, n_trees):
     together = np.full((len(codes), n_trees), -1, np.int32)
     trees.leaves(codes, together)
     for row, expected in zip(codes, together, strict=True):
-        found = np.empty((1, n_trees), np.int32)
-        trees.leaves(row[None], found)
-        assert np.array_equal(found[0], expected)
+        result = np.empty((1, n_trees), np.int32)
+        trees.leaves(row[None], result)
+        assert np.array_equal(result[0], expected)
 
 
 def test_splits_of_several_parents():
@@ -61,9 +61,9 @@ def test_splits_of_several_parents():
     }
     trees = _core.GradientTrees(**arrays, symmetric=False, n_columns=1)
     codes = np.arange(50, dtype=np.uint8)[:, None]
-    found = np.zeros((50, 1))
-    trees.add_raw(codes, 0, 1, found)
-    assert np.array_equal(found[:, 0], codes[:, 0] > 3)
+    result = np.zeros((50, 1))
+    trees.add_raw(codes, 0, 1, result)
+    assert np.array_equal(result[:, 0], codes[:, 0] > 3)
 
 
 @pytest.mark.parametrize(("symmetric", "subsample"), [(True, 1.0), (False, 1.0), (False, 0.6)])

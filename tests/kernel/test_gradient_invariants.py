@@ -182,9 +182,9 @@ def test_leaves_are_where_predictions_come_from(symmetric):
     raw = np.tile(booster.start, (500, 1))
     for t in range(7):
         raw += arrays["values"][arrays["first_leaf"][t] + leaves[:, t]]
-    found = np.tile(booster.start, (500, 1))
-    trees.add_raw(problem.codes, 0, 7, found)
-    assert np.array_equal(found, raw)
+    result = np.tile(booster.start, (500, 1))
+    trees.add_raw(problem.codes, 0, 7, result)
+    assert np.array_equal(result, raw)
 
 
 @pytest.mark.parametrize("y", [np.zeros(40), np.full(40, 1e-300), np.full(40, 7.5)])
@@ -203,9 +203,9 @@ def test_targets_of_any_size(size, symmetric):
     problem = make_problem(8, 60, symmetric=symmetric)
     size = 2.0 ** np.round(np.log2(size))
     expected, _ = grown(problem, range(4))
-    found, _ = grown(replace(problem, y=problem.y * size), range(4))
-    assert np.array_equal(found["column"], expected["column"])
-    assert np.array_equal(found["values"], expected["values"] * size)
+    result, _ = grown(replace(problem, y=problem.y * size), range(4))
+    assert np.array_equal(result["column"], expected["column"])
+    assert np.array_equal(result["values"], expected["values"] * size)
 
 
 def test_columns_without_use():
@@ -273,13 +273,13 @@ def test_other_rows_of_the_table_change_nothing(symmetric, loss, subsample):
     problem = make_problem(9, 3000, loss=loss, **options)
     first, every = np.arange(200, dtype=np.int32), np.zeros(2, np.int32)
     few = replace(problem, codes=problem.codes[:200].copy(), y=problem.y[:200], train=first)
-    found = []
+    result = []
     for case in (few, replace(problem, train=first)):
         booster = _core.GradientBooster(
             table_of(case), case.y, None, first, every, options_of(case)
         )
         booster.grow(np.arange(5, dtype=np.uint64))
-        found.append(booster.trees())
-    assert same(*found)
-    leaf_weights = np.add.reduceat(found[1]["weight"], found[1]["first_leaf"][:-1])
+        result.append(booster.trees())
+    assert same(*result)
+    leaf_weights = np.add.reduceat(result[1]["weight"], result[1]["first_leaf"][:-1])
     assert np.array_equal(leaf_weights, np.full(5, 200.0))

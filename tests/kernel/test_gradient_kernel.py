@@ -88,5 +88,5 @@ def test_ways_of_counting_and_vectors_change_nothing(loss, wide):
     problem = make_problem(5, n_rows=250, loss=loss, weights="real", l2=2.0, subsample=0.8)
     expected, _ = grown(problem, range(20), counting="walk", wide_vectors=True)
     for counting in ("walk", "histograms"):
-        found, _ = grown(problem, range(20), counting=counting, wide_vectors=wide)
-        assert all(np.array_equal(found[name], expected[name]) for name in expected)
+        result, _ = grown(problem, range(20), counting=counting, wide_vectors=wide)
+        assert all(np.array_equal(result[name], expected[name]) for name in expected)

@@ -86,17 +86,19 @@ def test_best_first(loss, weighted):
         case, options = any_case(rng, loss, weighted=weighted, missing=0.1, categories=0.2)
         most = int(rng.integers(2, 9))
         (nodes,) = naive.decode(case.grow([seed], max_leaf_nodes=most, **options))
-        found = twin.replayed(nodes, case, case.given_weights(), loss)
+        result = twin.replayed(nodes, case, case.given_weights(), loss)
         waiting, n_leaves = {0}, 1
-        while any(found[index][2] is not None for index in waiting):
-            index = max((i for i in waiting if found[i][2] is not None), key=lambda i: found[i][2])
-            node, _, gain, best = found[index]
+        while any(result[index][2] is not None for index in waiting):
+            index = max(
+                (i for i in waiting if result[i][2] is not None), key=lambda i: result[i][2]
+            )
+            node, _, gain, best = result[index]
             assert close(gain, best)
-            assert all(found[i][3] <= gain + 1e-9 * max(1, gain) for i in waiting)
+            assert all(result[i][3] <= gain + 1e-9 * max(1, gain) for i in waiting)
             waiting = waiting - {index} | {node.left, node.right}
             n_leaves += 1
         assert n_leaves <= most
-        assert n_leaves == most or all(found[i][3] == -np.inf for i in waiting)
+        assert n_leaves == most or all(result[i][3] == -np.inf for i in waiting)
 
 
 @every_criterion
@@ -138,7 +140,7 @@ def test_pruning_takes_the_weakest_links_away(loss, max_leaf_nodes, max_features
         gains = {i: gain for i, (_, _, gain, _) in replayed.items() if gain is not None}
         alpha = float(rng.choice([0.01, 0.05, 0.2])) * (max(gains.values(), default=0) + 0.1)
         alpha += 1e-7  # no tie
-        trees, _, _, found = case.grow_all(
+        trees, _, _, result = case.grow_all(
             [seed], prune=alpha / weights.sum(), importances=True, **options
         )
         (nodes,) = naive.decode(trees)
@@ -147,9 +149,9 @@ def test_pruning_takes_the_weakest_links_away(loss, max_leaf_nodes, max_features
         expected = np.zeros(case.n_columns)
         for index in stay:
             expected[whole[index].column] += gains[index]
-        unit = found[0].sum() / expected.sum() if stay else 1.0  # of weights in trees of numbers
+        unit = result[0].sum() / expected.sum() if stay else 1.0  # of weights in trees of numbers
         assert loss in LOSSES or unit == pytest.approx(1)
-        np.testing.assert_allclose(found[0], unit * expected, rtol=1e-9, atol=1e-9 * unit)
+        np.testing.assert_allclose(result[0], unit * expected, rtol=1e-9, atol=1e-9 * unit)
         n_leaves = sum(node.is_leaf for node in nodes.values())
         sizes.add((n_leaves, len(stay)))
         for node, here, _ in naive.visit(nodes, case.codes, np.flatnonzero(weights)):

@@ -59,10 +59,10 @@ def test_trees_are_those_of_other_numbers(options, weights):
         case = make_labels(rng, n_rows, n_outputs, missing=0.1, categories=0.3)
         if weights is not None:
             most = {"most": INT32_MAX // (n_rows - 1), "more": 2**28}.get(weights, 4)
-            found = rng.random(n_rows) * most
-            found = found if weights == "real" else np.ceil(found)
-            found[0] = most
-            case = replace(case, weights=found)
+            result = rng.random(n_rows) * most
+            result = result if weights == "real" else np.ceil(result)
+            result[0] = most
+            case = replace(case, weights=result)
         fixed = case.fixed.copy()
         fixed[-1] = 3
         rows = np.arange(n_rows - 1, dtype=np.int32)

@@ -21,7 +21,7 @@ def made(n_samples=400, n_trees=6, n_rows=50, seed=0):
 
 
 def slow(leaves, leaf_start, rows, weights, rank, shares):
-    found = []
+    result = []
     for of_row in leaves:
         total = {}
         for leaf in of_row:
@@ -31,8 +31,8 @@ def slow(leaves, leaf_start, rows, weights, rank, shares):
                 total[rank[row]] = total.get(rank[row], 0) + share
         ranks = sorted(total)
         reached = np.cumsum([total[r] for r in ranks])
-        found.append([ranks[int(np.argmax(reached >= share))] for share in shares])
-    return np.array(found)
+        result.append([ranks[int(np.argmax(reached >= share))] for share in shares])
+    return np.array(result)
 
 
 @pytest.mark.parametrize("n_samples", [1, 2, 30, 400, 5000, 100_000])

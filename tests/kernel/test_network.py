@@ -76,12 +76,12 @@ CASES = {
 def test_networks_are_those_of_the_twin(case):
     given, options = CASES[case]
     data, options = problem(**given), OPTIONS | options
-    found = _core.train_network(*data, **options)
-    assert len(found) == options["n_hidden"] + 1
-    assert all(array.dtype == np.float32 for array in flat(found))
-    assert same(found, naive_network.train(*data, **options))
-    assert same(found, _core.train_network(*data, **options))
-    assert not same(found, _core.train_network(*data, **options | {"seed": 5}))
+    result = _core.train_network(*data, **options)
+    assert len(result) == options["n_hidden"] + 1
+    assert all(array.dtype == np.float32 for array in flat(result))
+    assert same(result, naive_network.train(*data, **options))
+    assert same(result, _core.train_network(*data, **options))
+    assert not same(result, _core.train_network(*data, **options | {"seed": 5}))
 
 
 @pytest.mark.parametrize("dropout", [0, 0.4])
@@ -94,8 +94,8 @@ def test_gradients_of_the_twin_are_slopes_of_its_loss(are_classes, dropout):
     layers = naive_network.Layers(arrays[:3], arrays[3:6], arrays[6])
     factors = [(rng.random((9, 4)) >= dropout) / (1 - dropout) for _ in range(2)]
     data = *(array.astype(float) for array in (inputs, targets, weights)), factors, are_classes
-    found = naive_network.gradients(layers, *data).arrays()
-    for values, gradient in zip(layers.arrays(), found, strict=True):
+    result = naive_network.gradients(layers, *data).arrays()
+    for values, gradient in zip(layers.arrays(), result, strict=True):
         assert values.shape == gradient.shape
         for place in np.ndindex(values.shape):
             before, losses = values[place], []
@@ -143,16 +143,16 @@ print(test_network.hashed())
 
 def hashed():
     """A hash of networks and layers of many sizes."""
-    found = hashlib.sha256()
+    result = hashlib.sha256()
     for given, options in CASES.values():
         data, options = problem(**given), OPTIONS | options
         layers = _core.train_network(*data, **options)
         for array in flat(layers):
-            found.update(array.tobytes())
+            result.update(array.tobytes())
         for n_rows in (1, 3, 4, 200):
             rows = np.random.default_rng(n_rows).normal(size=(n_rows, data[0].shape[1]))
-            found.update(_core.dense_layer(rows, *layers[0], activate=True).tobytes())
-    return found.hexdigest()
+            result.update(_core.dense_layer(rows, *layers[0], activate=True).tobytes())
+    return result.hexdigest()
 
 
 @pytest.mark.skipif(
@@ -179,13 +179,13 @@ def test_layers_are_products(n_in, n_out, activate):
     rng = np.random.default_rng([n_in, n_out])
     rows = rng.normal(size=(131, n_in))
     weights, biases = (rng.normal(size=s).astype(np.float32) for s in ((n_in, n_out), n_out))
-    found = _core.dense_layer(rows, weights, biases, activate)
+    result = _core.dense_layer(rows, weights, biases, activate)
     expected = rows @ weights.astype(float) + biases
     if activate:
         expected = np.where(expected < 0, expected / (1 - np.minimum(expected, 0)), expected)
-    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(result, expected, rtol=1e-12, atol=1e-12)
     twin = naive_network.product(rows, weights.astype(float), biases)
-    assert np.array_equal(found, naive_network.activation(twin) if activate else twin)
+    assert np.array_equal(result, naive_network.activation(twin) if activate else twin)
 
 
 def test_rows_do_not_depend_on_those_beside_them():

@@ -36,8 +36,8 @@ def test_draws_are_those_of_the_twin():
             steps = rng.integers(0, 9, len(rows)) * int(rng.choice([1, 2**40, 2**55]))
             steps[rng.integers(len(rows))] += 1
             cumulative = np.cumsum(steps, dtype=np.uint64)
-        found = drawn(case, seeds, n_draws=n_draws, rows=rows, cumulative=cumulative)
-        for seed, counts in zip(seeds, found, strict=True):
+        result = drawn(case, seeds, n_draws=n_draws, rows=rows, cumulative=cumulative)
+        for seed, counts in zip(seeds, result, strict=True):
             expected = naive.bootstrap(seed, rows, n_draws, case.n_rows, cumulative)
             assert np.array_equal(counts, expected)
 
@@ -297,9 +297,9 @@ def test_draws_from_parts_are_those_of_the_twin(how):
         sampling = _core.Sampling(
             rows, n_draws=7, cumulative=cumulative, parts=parts, whole_parts=whole
         )
-        found = _core.sample_counts(sampling, 20, seed)
+        result = _core.sample_counts(sampling, 20, seed)
         expected = naive.bootstrap(seed, rows, 7, 20, cumulative, parts, whole)
-        assert np.array_equal(found, expected)
+        assert np.array_equal(result, expected)
 
 
 def test_parts_that_do_not_do():

@@ -100,7 +100,7 @@ def test_importances_are_the_decreases_of_impurity(entropy, random_thresholds):
     rng = np.random.default_rng([5, entropy, random_thresholds])
     for seed in range(60):
         case = make_case(rng, missing=0.1, categories=0.2, weighted=seed % 3 == 0)
-        trees, _, _, found = case.grow_all(
+        trees, _, _, result = case.grow_all(
             [seed, seed + 99],
             importances=True,
             entropy=entropy,
@@ -108,7 +108,7 @@ def test_importances_are_the_decreases_of_impurity(entropy, random_thresholds):
             max_features=1 + seed % case.n_columns,
         )
         weights = case.given_weights()
-        for nodes, of_tree in zip(naive.decode(trees), found, strict=True):
+        for nodes, of_tree in zip(naive.decode(trees), result, strict=True):
             expected = naive.importances(
                 nodes,
                 case.codes,
@@ -136,9 +136,9 @@ def test_prediction_of_any_codes():
             out = np.full((len(codes), case.n_classes), 0.5)
             trees.reader.add_leaf_values(codes, 0, len(codes), out)
             assert np.array_equal(out - 0.5, np.tile(expected[0][:n], (times, 1)))
-            found = np.zeros((len(codes), 5), np.int64)
-            trees.reader.leaf_indices(codes, 0, len(codes), found)
-            assert np.array_equal(found, np.tile(expected[1][:n], (times, 1)))
+            result = np.zeros((len(codes), 5), np.int64)
+            trees.reader.leaf_indices(codes, 0, len(codes), result)
+            assert np.array_equal(result, np.tile(expected[1][:n], (times, 1)))
         assert trees.n_nodes == sum(map(len, naive.decode(trees)))
 
 
@@ -170,8 +170,8 @@ def test_real_weights():
             expected = np.bincount(case.labels[here], case.weights[here], case.n_classes)
             if node.is_leaf:
                 expected /= expected.sum()
-                found = [node.distribution.get(c, 0) for c in range(case.n_classes)]
-                np.testing.assert_allclose(found, expected, atol=2.0**-24)
+                result = [node.distribution.get(c, 0) for c in range(case.n_classes)]
+                np.testing.assert_allclose(result, expected, atol=2.0**-24)
 
 
 @pytest.mark.parametrize("exponent", [-300, 40, 300])

@@ -84,8 +84,8 @@ def test_prediction_importances_and_leaves(options):
     for seed in range(20):
         n_outputs = 1 + seed % 3
         case = make_values(rng, missing=0.1, categories=0.3, n_outputs=n_outputs)
-        trees, _, _, found = case.grow_all([seed, 5], importances=True, **options)
-        for nodes, of_tree in zip(naive.decode(trees), found, strict=True):
+        trees, _, _, result = case.grow_all([seed, 5], importances=True, **options)
+        for nodes, of_tree in zip(naive.decode(trees), result, strict=True):
             expected = importances(nodes, case)
             np.testing.assert_allclose(of_tree, expected, rtol=1e-6, atol=1e-9 * expected.sum())
         counts = np.diff(case.start)

@@ -60,9 +60,9 @@ def test_wide_vectors_grow_the_same_trees(n_rows, weighted):
             options = options | {"importances": True, "wide_vectors": wide_vectors}
             return case.grow_all([seed, 7, 2**63 + seed], **options)
 
-        (wide, *_, found), (plain, *_, expected) = both_ways(grow)
+        (wide, *_, result), (plain, *_, expected) = both_ways(grow)
         assert same_trees(wide, plain)
-        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * n_rows)
+        np.testing.assert_allclose(result, expected, rtol=1e-9, atol=1e-9 * n_rows)
 
 
 @needs_wide_vectors

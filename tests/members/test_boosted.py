@@ -268,16 +268,16 @@ def test_several_outputs_are_boosted_one_by_one():
         data = BoostingData(table, task, None, keys)
         return boost_parts(boosting, data, folds, (1,), rounds)
 
-    found = boosted(outputs_task(y, calibrate=False))
+    result = boosted(outputs_task(y, calibrate=False))
     first = boosted(classification_task(y[:, 0], calibrate=False))
-    assert len(found[0][0].rounds) == 2  # there is nothing to learn of a single class
-    for (model, predicted), (one, alone), (_, held_out) in zip(found, first, folds, strict=True):
+    assert len(result[0][0].rounds) == 2  # there is nothing to learn of a single class
+    for (model, predicted), (one, alone), (_, held_out) in zip(result, first, folds, strict=True):
         assert model.rounds[0] == one.rounds[0]
         np.testing.assert_array_equal(predicted[:, :3], alone)
         assert np.all(predicted[:, 3] == 1)
         np.testing.assert_allclose(predicted[:, 4:].sum(axis=1), 1)
         np.testing.assert_array_equal(predicted, vectors_of(model, table.codes[held_out]))
-    again = boosted(outputs_task(y, calibrate=False), found[0][0].rounds)
-    for (model, predicted), (one, same) in zip(found, again, strict=True):
+    again = boosted(outputs_task(y, calibrate=False), result[0][0].rounds)
+    for (model, predicted), (one, same) in zip(result, again, strict=True):
         assert model.rounds == one.rounds
         np.testing.assert_allclose(predicted, same, atol=0.2)

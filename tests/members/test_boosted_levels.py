@@ -59,8 +59,8 @@ def test_the_mean_of_the_folds_each_of_which_has_statistics(Model, n_outputs):
     expected = np.mean(means, axis=0)
     if Model is DeepForestRegressor:
         expected = model._fitted_stages().units.restore(expected)
-    found = answers(model, new).reshape(len(new), -1)
-    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    result = answers(model, new).reshape(len(new), -1)
+    np.testing.assert_allclose(result, expected, rtol=1e-9)
     assert answers(pickle.loads(pickle.dumps(model)), new).tolist() == answers(model, new).tolist()
 
 
@@ -127,8 +127,8 @@ def test_graphs_explanations_and_costs(Model):
     new.loc[:9, "trade"] = "new"
     model = Model(2, members=["boosted", "random"], cv=3, **GIVEN).fit(X, y)
     session = runtime.InferenceSession(to_onnx(model, dtype=np.float64).SerializeToString())
-    found = session.run(None, onnx_inputs(model, new, dtype=np.float64))[-1]
-    np.testing.assert_allclose(found, answers(model, new).reshape(found.shape), rtol=1e-9)
+    result = session.run(None, onnx_inputs(model, new, dtype=np.float64))[-1]
+    np.testing.assert_allclose(result, answers(model, new).reshape(result.shape), rtol=1e-9)
     assert cost(model).microseconds_per_row > 0
     assert importances(model, X, y, kind="permutation").importances_mean[1] > 0
     pytest.importorskip("shap", reason='needs "mddf[explain]"')

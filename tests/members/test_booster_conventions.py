@@ -135,12 +135,12 @@ def test_kinds_of_tables_are_the_same_to_them(package):
     whole = codes.columns[CATEGORIES]
     coded = codes.astype(dict.fromkeys(whole, "Int64")).astype(dict.fromkeys(whole, "category"))
     for first, second in (("pandas", "polars"), (coded, "array")):
-        found = []
+        result = []
         for kind in (first, second):
             table, options = TABLES[kind] if isinstance(kind, str) else (kind, {})
             model = deep(member, **options).fit(table, BINARY)
-            found.append(model.predict_proba(table))
-        np.testing.assert_allclose(found[0], found[1], atol=1e-9)
+            result.append(model.predict_proba(table))
+        np.testing.assert_allclose(result[0], result[1], atol=1e-9)
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -249,8 +249,8 @@ def test_stored_models(package):
 @pytest.mark.parametrize("package", PACKAGES)
 def test_explanations_and_graphs(package):
     model = deep(booster(package)).fit(X, BINARY)
-    found = explain.importances(model, X, BINARY, n_repeats=2, random_state=0)
-    assert set(np.argsort(-found.importances_mean)[:2]) == {0, 3}
+    result = explain.importances(model, X, BINARY, n_repeats=2, random_state=0)
+    assert set(np.argsort(-result.importances_mean)[:2]) == {0, 3}
     if package == "sklearn":
         pytest.importorskip("onnxruntime")
         assert export.to_onnx(model, dtype=np.float64)
@@ -338,8 +338,8 @@ def test_odd_columns(package):
 
 def test_the_number_of_threads_changes_nothing():
     members = [booster(package) for package in PACKAGES]
-    found = [deep(*members, n_jobs=n).fit(X, BINARY).predict_proba(X) for n in (1, 2)]
-    np.testing.assert_array_equal(*found)
+    result = [deep(*members, n_jobs=n).fit(X, BINARY).predict_proba(X) for n in (1, 2)]
+    np.testing.assert_array_equal(*result)
 
 
 def test_settings_of_users_stay():

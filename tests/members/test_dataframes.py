@@ -77,15 +77,16 @@ def test_every_fold_sees_the_columns_as_they_are(seen):
     X = table()
     model = DeepForestClassifier(members=[Spy(), "random"], **DEEP).fit(X, labels(X))
     assert len(seen) >= 7  # three folds are fitted and asked, and all rows
-    for found in seen:
-        assert_rows_of(found, X)
-    assert [len(found) for found in seen[-3:-1]] == [60, 30]
+    for result in seen:
+        assert_rows_of(result, X)
+    assert [len(result) for result in seen[-3:-1]] == [60, 30]
     seen.clear()
     model._layers[0].members[0].weight = 1.0
     model.predict_proba(X[:8])
-    for found in seen:
+    for result in seen:
         pd.testing.assert_frame_equal(
-            found, X[:8].astype({"place": found["place"].dtype, "colour": found["colour"].dtype})
+            result,
+            X[:8].astype({"place": result["place"].dtype, "colour": result["colour"].dtype}),
         )
 
 
@@ -97,27 +98,27 @@ def test_what_fit_did_not_see_is_missing_and_numbers_may_become_real(seen):
     new.loc[1, "count"], new.loc[2, "count"] = np.nan, 2.5
     seen.clear()
     model.predict_proba(new)
-    (found,) = seen
-    assert found["colour"].isna().tolist() == [True, *X["colour"].isna()[1:4]]
-    np.testing.assert_array_equal(found["count"], new["count"])
+    (result,) = seen
+    assert result["colour"].isna().tolist() == [True, *X["colour"].isna()[1:4]]
+    np.testing.assert_array_equal(result["count"], new["count"])
 
 
 def test_arrays_stay_arrays(seen):
     X = table()[["size", "count"]].to_numpy()
     DeepForestClassifier(members=[Spy()], **DEEP).fit(X, np.arange(90) % 2)
-    assert all(isinstance(found, np.ndarray) for found in seen)
+    assert all(isinstance(result, np.ndarray) for result in seen)
 
 
 def test_frames_of_other_packages(seen, monkeypatch):
     X = table()
     frame = pl.from_pandas(X.astype({"colour": "object"}))
     DeepForestClassifier(members=[Spy()], **DEEP).fit(frame, labels(X))
-    for found in seen:
-        assert_rows_of(found, X)
+    for result in seen:
+        assert_rows_of(result, X)
     seen.clear()
     monkeypatch.setattr(dataframes, "find_spec", lambda name: None)  # pandas is not there
     DeepForestClassifier(members=[Spy()], **DEEP).fit(frame, labels(X))
-    assert all(isinstance(found, np.ndarray) for found in seen)
+    assert all(isinstance(result, np.ndarray) for result in seen)
 
 
 def test_rare_categories_that_share_a_code(seen):
@@ -172,8 +173,8 @@ def test_explanations_ask_them_too():
     X = table()
     members = ["random", HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=5)]
     model = DeepForestClassifier(members=members, **DEEP).fit(X, labels(X))
-    found = explain.importances(model, X, labels(X), kind="permutation")
-    assert found["importances_mean"][0] > 0.2 < found["importances_mean"][3]
+    result = explain.importances(model, X, labels(X), kind="permutation")
+    assert result["importances_mean"][0] > 0.2 < result["importances_mean"][3]
 
 
 def test_graphs_of_what_saw_categories():
@@ -182,8 +183,8 @@ def test_graphs_of_what_saw_categories():
     model = DeepForestClassifier(members=[trees, "random"], **DEEP).fit(X, labels(X))
     graph = export.to_onnx(model, dtype=np.float64)
     session = pytest.importorskip("onnxruntime").InferenceSession(graph.SerializeToString())
-    found = session.run(None, export.onnx_inputs(model, X, dtype=np.float64))[1]
-    np.testing.assert_allclose(found, model.predict_proba(X), atol=1e-9)
+    result = session.run(None, export.onnx_inputs(model, X, dtype=np.float64))[1]
+    np.testing.assert_allclose(result, model.predict_proba(X), atol=1e-9)
     numbers = X.assign(colour=X["count"].astype("category")).drop(columns="place")
     numbers = numbers.fillna({"size": 0})
     plain = DeepForestClassifier(members=[LogisticRegression(max_iter=1000)], **DEEP)

@@ -65,8 +65,8 @@ def predictions(model, X):
 def check_routing_changes_nothing(model, X, y, weight=None):
     expected = predictions(clone(model).fit(X, y, sample_weight=weight), X)
     with config_context(enable_metadata_routing=True):
-        found = predictions(clone(model).fit(X, y, sample_weight=weight), X)
-    np.testing.assert_array_equal(found, expected)
+        result = predictions(clone(model).fit(X, y, sample_weight=weight), X)
+    np.testing.assert_array_equal(result, expected)
 
 
 TAKE_WEIGHTS = {
@@ -391,7 +391,7 @@ def test_only_members_that_gain_by_threads_are_fitted_in_some(data, monkeypatch)
         return whole(*arguments, **options)
 
     monkeypatch.setattr(external_training, "_fit_part", fit)
-    here, found = {threading.current_thread()}, []
+    here, result = {threading.current_thread()}, []
     for members, few_cells, alone in (
         (["boosted", "linear"], X.size * 3 + 1, True),
         (["boosted", "linear"], X.size * 3, False),
@@ -400,6 +400,6 @@ def test_only_members_that_gain_by_threads_are_fitted_in_some(data, monkeypatch)
         threads.clear()
         monkeypatch.setattr(external_training, "_FEW_CELLS", few_cells)
         model = DeepForestClassifier(1, members=members, n_jobs=2, random_state=0, refit=False)
-        found.append(model.fit(X, y).predict_proba(X))
+        result.append(model.fit(X, y).predict_proba(X))
         assert (threads == here) == alone
-    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(result[0], result[1])

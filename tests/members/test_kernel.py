@@ -144,7 +144,7 @@ def test_rows_of_hardly_any_weight_are_as_if_they_were_not_there(least, n_heavy)
 
 def test_the_kernel_with_the_least_leave_one_out_error_is_taken():
     X, y = table(60, 0), smooth(table(60, 0))[:, None]
-    found = KernelRegressor(CATEGORY, random_state=0).fit(X, y)
+    result = KernelRegressor(CATEGORY, random_state=0).fit(X, y)
     errors = []
     for options in KernelRegressor._kernels:
         one = KernelRegressor(CATEGORY, **options, random_state=0).fit(X, y)
@@ -162,11 +162,11 @@ def test_the_kernel_with_the_least_leave_one_out_error_is_taken():
                 held_out.append((centre + similar[row, others] @ twin)[0])
             least = min(least, np.mean((np.array(held_out) - y[:, 0]) ** 2))
         errors.append(least)
-    chosen = errors[KernelRegressor._kernels.index(found.kernel_)]
+    chosen = errors[KernelRegressor._kernels.index(result.kernel_)]
     assert chosen <= 1.02 * min(errors)  # the twin has no intercept beside the mean
-    again = clone(found).set_params(**found.chosen()).fit(X, y)
-    assert (again.kernel_, again.penalty_) == (found.kernel_, found.penalty_)
-    np.testing.assert_array_equal(again.predict(X), found.predict(X))
+    again = clone(result).set_params(**result.chosen()).fit(X, y)
+    assert (again.kernel_, again.penalty_) == (result.kernel_, result.penalty_)
+    np.testing.assert_array_equal(again.predict(X), result.predict(X))
 
 
 @pytest.mark.parametrize(("scale", "kind"), [(0.3, "gamma"), (6.0, "width")])
@@ -219,9 +219,9 @@ def test_several_outputs_share_what_is_a_kernel(weighted):
         assert np.mean(part.argmax(axis=1) == own) > 0.9
         one = KernelClassifier(**options).set_params(**several.chosen()).fit(X, own, weight)
         one.scale_ = several.scale_
-        found = one.predict_proba(X)
-        if part.shape[1] == found.shape[1]:
-            np.testing.assert_allclose(part, found, atol=1e-9)
+        result = one.predict_proba(X)
+        if part.shape[1] == result.shape[1]:
+            np.testing.assert_allclose(part, result, atol=1e-9)
 
 
 @pytest.mark.parametrize("n_numbers", [0, 1, 4])
@@ -239,10 +239,10 @@ def test_distances_by_levels_are_those_by_indicators(n_numbers, levels):
     landmarks, asked = scores.dense(X[:40]), X[100:].copy()
     asked[::3, len(levels) - 1] = 255
     asked[::5, -1] = np.nan
-    found = scores.distances(asked, landmarks)
-    assert np.array_equal(found, cdist(scores.dense(asked), landmarks, "cityblock"))
+    result = scores.distances(asked, landmarks)
+    assert np.array_equal(result, cdist(scores.dense(asked), landmarks, "cityblock"))
     alone = [scores.distances(asked[i : i + 1], landmarks) for i in range(9)]
-    assert np.array_equal(np.vstack(alone), found[:9])
+    assert np.array_equal(np.vstack(alone), result[:9])
 
 
 @pytest.mark.parametrize("kind", ["width", "gamma"])

@@ -121,8 +121,8 @@ def test_linear_is_the_usual_pipeline(n_classes, categorical):
         pipeline = make_pipeline(encode, Ridge(tol=1e-10)).fit(
             X, targets, ridge__sample_weight=weights
         )
-        found = LinearRegressor(categorical).fit(X, targets, weights).predict(new)
-        np.testing.assert_allclose(found, pipeline.predict(new).reshape(found.shape), atol=1e-2)
+        result = LinearRegressor(categorical).fit(X, targets, weights).predict(new)
+        np.testing.assert_allclose(result, pipeline.predict(new).reshape(result.shape), atol=1e-2)
 
 
 @pytest.mark.parametrize("n_classes", [2, 12])

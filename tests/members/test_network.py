@@ -63,10 +63,10 @@ def test_classes_that_are_not_linear(n_classes):
     model = fitted(NetworkClassifier, X, y)
     assert model.classes_.tolist() == sorted(set(y))
     linear = LogisticRegression().fit(X, y).predict_proba(new)
-    found = model.predict_proba(new)
-    assert log_loss(y_new, found) < 0.6 * log_loss(y_new, linear)
-    np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-12)
-    assert np.array_equal(model.predict(new), model.classes_[found.argmax(axis=1)])
+    result = model.predict_proba(new)
+    assert log_loss(y_new, result) < 0.6 * log_loss(y_new, linear)
+    np.testing.assert_allclose(result.sum(axis=1), 1, rtol=1e-12)
+    assert np.array_equal(model.predict(new), model.classes_[result.argmax(axis=1)])
 
 
 def test_classes_of_codes():
@@ -91,8 +91,8 @@ def test_what_is_missing_is_learned_from():
 def test_several_numbers_each_have_a_scale():
     X = table(300)
     y = np.column_stack([product(X), 1e6 + 1e3 * X[:, 1], np.full(300, 7.0)])
-    found = fitted(NetworkRegressor, X, y, categorical=CATEGORY).predict(X)
-    for own, numbers in zip(y.T, found.T, strict=True):
+    result = fitted(NetworkRegressor, X, y, categorical=CATEGORY).predict(X)
+    for own, numbers in zip(y.T, result.T, strict=True):
         assert np.mean((own - numbers) ** 2) <= 0.1 * own.var()
 
 
@@ -102,8 +102,8 @@ def test_weights_decide_between_rows_that_are_alike(kind):
     X[:, 0] = np.repeat(np.arange(100) % 2, 2)
     likely = np.arange(200) % 2 == X[:, 0]
     y, weight = np.arange(200) % 2, np.where(likely, 9.0, 1.0)
-    found = answers(fitted(kind, X, y, weight), X)[:, -1]
-    np.testing.assert_allclose(found, 0.1 + 0.8 * X[:, 0], atol=0.1)
+    result = answers(fitted(kind, X, y, weight), X)[:, -1]
+    np.testing.assert_allclose(result, 0.1 + 0.8 * X[:, 0], atol=0.1)
 
 
 @KINDS
@@ -114,8 +114,8 @@ def test_weights_count_by_their_ratios(kind, factor):
     same = np.array_equal if kind is NetworkClassifier else np.allclose
     for given_ in (np.ones(150), weight):
         before = None if given_ is not weight else weight
-        expected, found = (fitted(kind, X, y, w) for w in (before, factor * given_))
-        assert same(answers(found, X), answers(expected, X))
+        expected, result = (fitted(kind, X, y, w) for w in (before, factor * given_))
+        assert same(answers(result, X), answers(expected, X))
 
 
 @KINDS
@@ -124,8 +124,8 @@ def test_units_of_weights_do_not_matter(kind, unit):
     X = table(80)
     weight = 1.0 + np.arange(80) % 4
     y = targets(kind, product(X))
-    expected, found = (fitted(kind, X, y, scale * weight) for scale in (1.0, unit))
-    assert np.array_equal(answers(found, X), answers(expected, X))
+    expected, result = (fitted(kind, X, y, scale * weight) for scale in (1.0, unit))
+    assert np.array_equal(answers(result, X), answers(expected, X))
 
 
 @KINDS
@@ -143,9 +143,9 @@ def test_rows_of_hardly_any_weight_are_as_if_they_were_not_there(kind, least):
 def test_a_class_without_weight_keeps_its_column():
     X = table(60)
     y = np.arange(60) % 3
-    found = answers(fitted(NetworkClassifier, X, y, (y < 2) * 1.0), X)
-    assert found.shape == (60, 3)
-    assert found[:, 2].max() < 1e-3
+    result = answers(fitted(NetworkClassifier, X, y, (y < 2) * 1.0), X)
+    assert result.shape == (60, 3)
+    assert result[:, 2].max() < 1e-3
 
 
 # Tables of all kinds
@@ -165,9 +165,9 @@ def test_constant_columns_and_columns_of_nothing(kind):
 @pytest.mark.parametrize("n", [1, 2, 3, 127, 128, 129])
 def test_any_number_of_rows(kind, n):
     X = table(n)
-    found = answers(fitted(kind, X, np.arange(n) % 2, categorical=CATEGORY), X)
-    assert found.shape == (n, min(n, 2) if kind is NetworkClassifier else 1)
-    assert np.isfinite(found).all()
+    result = answers(fitted(kind, X, np.arange(n) % 2, categorical=CATEGORY), X)
+    assert result.shape == (n, min(n, 2) if kind is NetworkClassifier else 1)
+    assert np.isfinite(result).all()
 
 
 def test_one_class():
@@ -241,24 +241,24 @@ def test_rows_stand_alone(kind, n_networks, monkeypatch):
     X, new = table(80), table(50, 1)
     y = targets(kind, product(X))
     model = fitted(kind, X, y, categorical=CATEGORY, n_networks=n_networks)
-    found = answers(model, new)
+    result = answers(model, new)
     alone = [answers(model, new[i : i + 1]) for i in range(50)]
-    assert np.array_equal(np.vstack(alone), found)
-    assert np.array_equal(answers(model, new[::-1]), found[::-1])
-    assert np.array_equal(answers(model, np.asfortranarray(new)), found)
+    assert np.array_equal(np.vstack(alone), result)
+    assert np.array_equal(answers(model, new[::-1]), result[::-1])
+    assert np.array_equal(answers(model, np.asfortranarray(new)), result)
     monkeypatch.setattr(network, "_BLOCK", 7)
-    assert np.array_equal(answers(model, new), found)
+    assert np.array_equal(answers(model, new), result)
 
 
 @KINDS
 def test_seeds(kind):
     X = table(80)
     model = fitted(kind, X, targets(kind, product(X)))
-    found = answers(model, X)
+    result = answers(model, X)
     again = clone(model).fit(X, targets(kind, product(X)))
-    assert np.array_equal(answers(again, X), found)
+    assert np.array_equal(answers(again, X), result)
     other = clone(model).set_params(random_state=1).fit(X, targets(kind, product(X)))
-    assert not np.array_equal(answers(other, X), found)
+    assert not np.array_equal(answers(other, X), result)
     networks = {model.weights_[0][i].tobytes() for i in range(4)}
     assert len(networks) == 4
 
@@ -337,10 +337,10 @@ def test_classes_of_any_table(problem, n_classes):
     y = np.argsort(np.argsort(signal[:, 0])) % n_classes - 5
     options = {"categorical": categorical, "n_networks": 2}
     asked = with_far_rows(X)
-    found = fitted(NetworkClassifier, X, y, weight, **options).predict_proba(asked)
-    assert found.shape == (len(asked), len(set(y)))
-    assert (found >= 0).all()
-    np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-12)
+    result = fitted(NetworkClassifier, X, y, weight, **options).predict_proba(asked)
+    assert result.shape == (len(asked), len(set(y)))
+    assert (result >= 0).all()
+    np.testing.assert_allclose(result.sum(axis=1), 1, rtol=1e-12)
 
 
 @settings(max_examples=12, deadline=None)
@@ -349,9 +349,9 @@ def test_numbers_of_any_table(problem):
     X, categorical, signal, weight = problem
     options = {"categorical": categorical, "n_networks": 2}
     asked = with_far_rows(X)
-    found = fitted(NetworkRegressor, X, signal, weight, **options).predict(asked)
-    assert found.shape == (len(asked), signal.shape[1])
+    result = fitted(NetworkRegressor, X, signal, weight, **options).predict(asked)
+    assert result.shape == (len(asked), signal.shape[1])
     # Means of numbers within the range may be off by their last digit.
     room = 1e-15 * np.abs(signal).max(axis=0)
-    assert (found >= signal.min(axis=0) - room).all()
-    assert (found <= signal.max(axis=0) + room).all()
+    assert (result >= signal.min(axis=0) - room).all()
+    assert (result <= signal.max(axis=0) + room).all()

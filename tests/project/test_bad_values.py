@@ -46,8 +46,8 @@ def fails(error):
     ],
 )
 def test_verdicts(depth, expected):
-    found = bad_values.problem(Careless(depth), "depth", X, y)
-    assert found is None if expected is None else expected in found
+    result = bad_values.problem(Careless(depth), "depth", X, y)
+    assert result is None if expected is None else expected in result
 
 
 def test_problems_name_the_value():

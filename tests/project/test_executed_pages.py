@@ -79,10 +79,10 @@ def test_named_blocks_are_saved(extension, monkeypatch, tmp_path):
     executed = extension("executed_pages")
     code = '# module.py\ntext = "a\\n"\n'
     notebook = executed.as_notebook(f"# Title\n\n```python\n{code}```\n", {})
-    _, save, shown = re.findall(
+    _, save, output = re.findall(
         r"^```\{code-cell\} ipython3\n(.*?)^```$", notebook, re.MULTILINE | re.DOTALL
     )
-    assert shown == code
+    assert output == code
     monkeypatch.chdir(tmp_path)
     exec(save.partition("\n\n")[2], {})
     assert (tmp_path / "module.py").read_text() == code

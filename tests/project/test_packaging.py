@@ -49,12 +49,12 @@ def test_one_build_of_xgboost_for_each_platform(platform, expected, extra):
 
     def names(extra):
         for line in extras[extra]:
-            found = requirements.Requirement(line)
-            if found.name == "mddf":
-                for of in found.extras:
+            result = requirements.Requirement(line)
+            if result.name == "mddf":
+                for of in result.extras:
                     yield from names(of)
-            elif found.marker is None or found.marker.evaluate({"sys_platform": platform}):
-                yield found.name
+            elif result.marker is None or result.marker.evaluate({"sys_platform": platform}):
+                yield result.name
 
     assert {name for name in names(extra) if "xgboost" in name} == {expected}
 

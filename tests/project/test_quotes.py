@@ -23,19 +23,19 @@ def test_quoted_figures_are_those_of_the_tables(page):
 
 @pytest.mark.parametrize("copy", COPIES, ids=lambda copy: f"{copy.page} {copy.after}")
 def test_repeated_tables_are_equal(copy):
-    shown = quotes.table(copy.page, copy.after)
+    output = quotes.table(copy.page, copy.after)
     sources = copy.source()
-    for row in shown.rows:
+    for row in output.rows:
         labels = (*copy.prefix, *row[: copy.labels])
         (source,) = [
-            (table, found)
+            (table, result)
             for table in sources
-            for found in table.rows
-            if tuple(found[: len(labels)]) == labels
+            for result in table.rows
+            if tuple(result[: len(labels)]) == labels
         ]
         table, measured = source
         for name, original in copy.columns.items():
-            cell = row[shown.columns.index(name)]
+            cell = row[output.columns.index(name)]
             assert cell == measured[table.columns.index(original)], (labels, name)
 
 

@@ -61,9 +61,9 @@ def test_too_many_draws(max_samples, weights):
 
 
 def test_cumulative_weights():
-    found = cumulative_weights(np.array([3.0, 0.0, 2.0]))
-    assert found.dtype == np.uint64
-    assert found.tolist() == [3, 3, 5]
+    result = cumulative_weights(np.array([3.0, 0.0, 2.0]))
+    assert result.dtype == np.uint64
+    assert result.tolist() == [3, 3, 5]
     rng = np.random.default_rng(2)
     for scale in (1e-250, 1e-3, 1.0, 1e250):
         weights = rng.exponential(size=100) * scale

@@ -20,9 +20,9 @@ def test_forests_of_both_sides(script):
     split = script("_lab.data").Split(
         *(part[:500] for part in vars(split).values() if part is not None)
     )
-    found = bench.fit(bench.forests("curves")["random"][0], split, 5, 0)
-    assert 20 < found["accuracy"] < 90
-    assert found["bytes_per_node"] > 7
+    actual = bench.fit(bench.forests("curves")["random"][0], split, 5, 0)
+    assert 20 < actual["accuracy"] < 90
+    assert actual["bytes_per_node"] > 7
     pairs = lab.in_turns([lambda seed: {"s": 1 + seed}, lambda seed: {"s": 4.0}], 3)
     assert pairs == {"s": 2, "peer_s": 4, "s_ratio": 2}
     used, wall, result = lab.cost(sum, range(10**6))
@@ -35,8 +35,8 @@ def test_forests_of_both_sides(script):
 def test_forests_of_quantiles(script, kind, monkeypatch, capsys):
     bench, (X, y) = script("bench.forest"), load_diabetes(return_X_y=True)
     split = script("_lab.data").Split(X[:300], y[:300], X[300:], y[300:])
-    found = bench.fit(bench.forests("quantiles")[kind][0], split, 20, 0)
-    assert found["accuracy"] > 10
+    result = bench.fit(bench.forests("quantiles")[kind][0], split, 20, 0)
+    assert result["accuracy"] > 10
     monkeypatch.setattr(bench, "find_spec", lambda name: None)
     options = bench.parse(["--datasets", "quantiles", "letter"])
     assert options.datasets == ["letter"]
@@ -54,12 +54,12 @@ def test_forests_of_libraries(script, kind, task):
         if why := method.missing(task):
             missing.append(why)
             continue
-        found = bench.library(method, split, plan, 0)
-        assert found["accuracy"] > 80, name
-        assert 1e3 < found["pickle_bytes"] < 1e7, name
-        assert ("log_loss" in found) == (task == "classification")
+        result = bench.library(method, split, plan, 0)
+        assert result["accuracy"] > 80, name
+        assert 1e3 < result["pickle_bytes"] < 1e7, name
+        assert ("log_loss" in result) == (task == "classification")
         if task == "classification":
-            assert found["log_loss"] < 0.5, name
+            assert result["log_loss"] < 0.5, name
         if name == "oneDAL":  # it hands what it cannot do to scikit-learn
             model = script("_lab.models").build(method, 0, task=task, budget=plan)
             assert hasattr(model.fit(split.X, split.y), "_onedal_estimator")
@@ -83,15 +83,15 @@ def test_sides_by_side(script):
         "a": lambda seed: {"s": None, "n": 3, "t_s": 2.0},
         "b": lambda seed: {"t_s": 1 + seed},
     }
-    found = script("_lab.bench").side_by_side(sides, 3)
-    assert found["a"] == {"n": 3, "t_s": 2, "t_s_ratio": 1}
-    assert found["b"] == {"t_s": 2, "t_s_ratio": 1}
+    result = script("_lab.bench").side_by_side(sides, 3)
+    assert result["a"] == {"n": 3, "t_s": 2, "t_s_ratio": 1}
+    assert result["b"] == {"t_s": 2, "t_s_ratio": 1}
 
 
 def test_columns_that_all_libraries_try(script):
     plan = script("_lab.libraries").Plan
     for n_columns in range(1, 800):
-        found = plan(10, 100, n_columns)
-        assert int(np.float32(found.share) * np.float32(n_columns)) == found.n_tried
-        assert round(found.share * n_columns) == found.n_tried == int(n_columns**0.5)
+        result = plan(10, 100, n_columns)
+        assert int(np.float32(result.share) * np.float32(n_columns)) == result.n_tried
+        assert round(result.share * n_columns) == result.n_tried == int(n_columns**0.5)
         assert plan(10, 100, n_columns, "regression").share == 1

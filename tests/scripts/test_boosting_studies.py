@@ -102,8 +102,8 @@ def test_encodings_of_quadboost(script, monkeypatch, name, y, codes, nearest):
     run = script("reproduce.quadboost")
     X = pd.DataFrame({"a": ["low", "high", "med", "low"], "b": ["2", "3", "4", "5more"]})
     X = X.astype("category")
-    found = SimpleNamespace(X=X, y=np.array(y))
-    monkeypatch.setattr(run.data, "load", lambda source, download=True: found)
+    result = SimpleNamespace(X=X, y=np.array(y))
+    monkeypatch.setattr(run.data, "load", lambda source, download=True: result)
     rows, labels = run.read(name, "codes")
     assert labels.tolist() == codes
     assert run.read(name, "nearest")[1].tolist() == nearest
@@ -120,12 +120,12 @@ def test_tables_of_quadboost(script):
     right = {"AdaBoost": "1111", "LPBoost": "1000"}
     rows = [{"set": s, "method": m, "right": right[m]} for s in ("wine", "x", "y") for m in right]
     run = script("reproduce.quadboost")
-    found = run.pairs(pd.DataFrame(rows)).set_index(["row_algorithm", "column_algorithm"])
-    assert found.loc[("AdaBoost", "LPBoost"), "wins"] == 3
-    assert found.loc[("AdaBoost", "LPBoost"), "sign_test_p"] == 0.125
-    both = found["prob_row_better"]["AdaBoost", "LPBoost"]
-    assert both + found["prob_row_better"]["LPBoost", "AdaBoost"] == pytest.approx(1)
-    assert found["prob_row_better"]["AdaBoost", "AdaBoost"] == 0.5
+    result = run.pairs(pd.DataFrame(rows)).set_index(["row_algorithm", "column_algorithm"])
+    assert result.loc[("AdaBoost", "LPBoost"), "wins"] == 3
+    assert result.loc[("AdaBoost", "LPBoost"), "sign_test_p"] == 0.125
+    both = result["prob_row_better"]["AdaBoost", "LPBoost"]
+    assert both + result["prob_row_better"]["LPBoost", "AdaBoost"] == pytest.approx(1)
+    assert result["prob_row_better"]["AdaBoost", "AdaBoost"] == 0.5
     frame = pd.DataFrame(rows).assign(seconds=1.0, fit_seconds=1.0, risk=0.25)
     one, gaps, two = run.report(frame, None)
     assert one.display.loc["wine", "AdaBoost"] == "0.250 (0.045)"  # the published risk on wine

@@ -175,9 +175,9 @@ def test_quick_form(script, name, results, capsys, monkeypatch):
         *(word.replace("%", " ") for word in arguments.split()),
     ]
     assert command.main(arguments) == 0, capsys.readouterr().out
-    shown = capsys.readouterr().out
-    assert max(map(len, shown.splitlines())) <= 80
-    folder = Path(re.search("written to (.*)", shown)[1])
+    output = capsys.readouterr().out
+    assert max(map(len, output.splitlines())) <= 80
+    folder = Path(re.search("written to (.*)", output)[1])
     assert folder == Path("results") / f"{command.study.name}-quick"
     n_cells = len(pd.read_csv(folder / "cells.csv"))
     assert n_cells == len(command.study.all_keys(command.parse(arguments)))

@@ -51,9 +51,9 @@ def test_realistic_sets_leave_out_what_is_known_too_late(data, data_home):
 
     # The first one is left out already.
     options = Namespace(data_home=str(data_home), drop=["duration", "age"])
-    found = data.load(data.sources(options, ["bank"], realistic=True)["bank"]).X
-    assert not {"duration", "age"} & set(found)
-    assert "job" in found
+    result = data.load(data.sources(options, ["bank"], realistic=True)["bank"]).X
+    assert not {"duration", "age"} & set(result)
+    assert "job" in result
     options.drop = []
     assert data.sources(options, ["bank"], realistic=True)["bank"].options
     assert not data.sources(options, ["bank"])["bank"].options
@@ -61,12 +61,12 @@ def test_realistic_sets_leave_out_what_is_known_too_late(data, data_home):
 
 def test_nested_subsets(data):
     y = np.repeat(["a", "b", "c"], [100, 60, 3])
-    found = {s: data.nested_subset(y, s, seed=0) for s in (0.01, 0.1, 0.5, 1.0)}
-    counts = [[int(np.sum(y[rows] == label)) for label in "abc"] for rows in found.values()]
+    result = {s: data.nested_subset(y, s, seed=0) for s in (0.01, 0.1, 0.5, 1.0)}
+    counts = [[int(np.sum(y[rows] == label)) for label in "abc"] for rows in result.values()]
     assert counts == [[1, 1, 1], [10, 6, 1], [50, 30, 2], [100, 60, 3]]
-    for smaller, larger in zip(found.values(), list(found.values())[1:], strict=False):
+    for smaller, larger in zip(result.values(), list(result.values())[1:], strict=False):
         assert set(smaller) < set(larger)
-    assert not np.array_equal(data.nested_subset(y, 0.1, seed=1), found[0.1])
+    assert not np.array_equal(data.nested_subset(y, 0.1, seed=1), result[0.1])
 
 
 def test_the_largest_class_against_the_rest(data):
@@ -121,7 +121,7 @@ def test_columns_to_leave_out(data, tmp_path, data_home):
     (source,) = data.sources(options, []).values()
     assert list(data.load(source).X) == ["a"]
     options = SimpleNamespace(data_home=str(data_home), drop=["age,job", "day"])
-    found = data.sources(options, ["bank", "wine"])
-    assert found["wine"].drop == found["bank"].drop == ("age", "job", "day")
+    result = data.sources(options, ["bank", "wine"])
+    assert result["wine"].drop == result["bank"].drop == ("age", "job", "day")
     with pytest.raises(SystemExit, match="--drop must be a column of wine: ; got 'hue'"):
         data.sources(SimpleNamespace(data_home=None, drop=["hue"]), ["wine"])

@@ -13,20 +13,20 @@ def lab(script):
 
 def test_two_methods_in_closed_form(lab):
     losses = pd.DataFrame({"a": [1, 1, 1, 2, 2, 2, 2.0], "b": [2, 2, 2, 1, 1, 1, 2.0]})
-    found = lab.elo(losses.assign(b=losses["b"].where(losses.index > 4, 3)), "a")
+    result = lab.elo(losses.assign(b=losses["b"].where(losses.index > 4, 3)), "a")
     wins = 5 + 0.5 + 0.5  # those seen, half a tie, and half a win that all have
-    assert found["a"] == 1000
-    assert found["b"] == pytest.approx(1000 - 400 * np.log10(wins / (8 - wins)))
+    assert result["a"] == 1000
+    assert result["b"] == pytest.approx(1000 - 400 * np.log10(wins / (8 - wins)))
     assert np.allclose(lab.elo(losses, "b"), 1000)
 
 
 def test_ratings_are_the_likeliest(lab):
     losses = pd.DataFrame(np.random.default_rng(0).normal([0, 0.5, 1, 1.5], size=(9, 4)))
     losses.columns = list("abcd")
-    found = lab.elo(losses, "c")
-    assert found["c"] == 1000
-    assert found.is_monotonic_decreasing
-    strength = found.to_numpy() * np.log(10) / 400
+    result = lab.elo(losses, "c")
+    assert result["c"] == 1000
+    assert result.is_monotonic_decreasing
+    strength = result.to_numpy() * np.log(10) / 400
     for i, name in enumerate(losses):  # as many wins as are expected, of each method
         seen = expected = 0.0
         for j, other in enumerate(losses):
@@ -38,9 +38,9 @@ def test_ratings_are_the_likeliest(lab):
 
 def test_the_order_of_sets_and_methods_changes_nothing(lab):
     losses = pd.DataFrame(np.random.default_rng(1).normal(size=(6, 3)), columns=list("abc"))
-    found = lab.elo(losses, "a")
+    result = lab.elo(losses, "a")
     other = lab.elo(losses.iloc[::-1, ::-1], "a")
-    np.testing.assert_allclose(other[found.index], found)
+    np.testing.assert_allclose(other[result.index], result)
 
 
 def test_intervals_hold_the_rating_and_narrow_with_more_sets(lab):

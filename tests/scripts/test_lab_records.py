@@ -124,8 +124,8 @@ def test_processes_with_one_folder_keep_all_results(tmp_path):
         for n in range(2)
     ]  # fmt: skip
     for process in running:
-        shown, _ = process.communicate(timeout=120)
-        assert process.returncode == 0, shown
+        output, _ = process.communicate(timeout=120)
+        assert process.returncode == 0, output
     assert len(list((tmp_path / "cells").iterdir())) == 2 * 2 * 3
     # Whoever came last wrote the tables, of all results.
     cells = pd.read_csv(tmp_path / "cells.csv")
@@ -177,5 +177,5 @@ def test_commands_are_shown_without_places_of_files(script):
     records = script("_lab.records")
     program = str(records.SCRIPTS / "report" / "elo.py")
     options = ["--out", "results/a", "--seeds", "2", "--data-home=data", "--set", "a b"]
-    shown = records.command([program, *options])
-    assert shown == "python scripts/report/elo.py --seeds 2 --set 'a b'"
+    output = records.command([program, *options])
+    assert output == "python scripts/report/elo.py --seeds 2 --set 'a b'"

@@ -17,8 +17,8 @@ def test_metrics_are_scikit_learns(scores):
     classes = np.array(["a", "b", "c"])
     y, proba = rng.choice(classes, 60), rng.dirichlet(np.ones(3), 60)
     predicted = classes[proba.argmax(axis=1)]
-    found = scores.score(scores.of_task("classification"), y, predicted, proba, classes)
-    assert found == pytest.approx(
+    result = scores.score(scores.of_task("classification"), y, predicted, proba, classes)
+    assert result == pytest.approx(
         {
             "accuracy": metrics.accuracy_score(y, predicted),
             "log_loss": metrics.log_loss(y, proba),
@@ -27,27 +27,27 @@ def test_metrics_are_scikit_learns(scores):
             "f1_macro": metrics.f1_score(y, predicted, average="macro"),
         }
     )
-    found = scores.score(["accuracy", "log_loss"], y, predicted, None, classes)
-    assert list(found) == ["accuracy"]
+    result = scores.score(["accuracy", "log_loss"], y, predicted, None, classes)
+    assert list(result) == ["accuracy"]
 
 
 def test_classes_that_training_or_test_rows_lack(scores):
     y, classes = np.array([1, 1, 4]), np.array([1, 2, 3])
     proba = np.array([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [1.0, 0, 0]])
-    found = scores.score(scores.of_task("classification"), y, np.array([1, 2, 1]), proba, classes)
-    assert found["accuracy"] == pytest.approx(1 / 3)
-    assert found["balanced_accuracy"] == pytest.approx((1 / 2 + 0) / 2)
-    assert found["log_loss"] > 10  # nothing was given to a class that occurred
+    result = scores.score(scores.of_task("classification"), y, np.array([1, 2, 1]), proba, classes)
+    assert result["accuracy"] == pytest.approx(1 / 3)
+    assert result["balanced_accuracy"] == pytest.approx((1 / 2 + 0) / 2)
+    assert result["log_loss"] > 10  # nothing was given to a class that occurred
     assert np.isnan(scores.score(["roc_auc"], y[:2], y[:2], proba[:2], classes)["roc_auc"])
 
 
 def test_numbers(scores):
     y, predicted = np.array([1.0, 2, 4]), np.array([1.0, 3, 3])
-    found = scores.score(scores.of_task("regression"), y, predicted, None)
-    assert found == pytest.approx({"r2": 1 - 2 / (14 / 3), "rmse": (2 / 3) ** 0.5, "mae": 2 / 3})
+    result = scores.score(scores.of_task("regression"), y, predicted, None)
+    assert result == pytest.approx({"r2": 1 - 2 / (14 / 3), "rmse": (2 / 3) ** 0.5, "mae": 2 / 3})
     quantiles = np.column_stack([y - 1, y, y + 1])
-    found = scores.score(["pinball"], y, predicted, quantiles)["pinball"]
-    assert found == pytest.approx((0.05 + 0 + 0.05) / 3)
+    result = scores.score(["pinball"], y, predicted, quantiles)["pinball"]
+    assert result == pytest.approx((0.05 + 0 + 0.05) / 3)
     assert [scores.greater(name) for name in ("r2", "rmse", "fit_seconds")] == [True, False, False]
 
 
@@ -55,15 +55,15 @@ def test_evaluate(script, scores):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2))
     split = script("_lab.data").Split(X[:40], (X[:40, 0] > 0), X[40:], (X[40:, 0] > 0))
-    found, _ = scores.evaluate(LogisticRegression(), split)
-    assert found["right"].count("1") == round(found["accuracy"] * 20)
-    assert (found["n_train"], found["n_test"]) == (40, 20)
-    assert min(found[name] for name in scores.COSTS) > 0
+    result, _ = scores.evaluate(LogisticRegression(), split)
+    assert result["right"].count("1") == round(result["accuracy"] * 20)
+    assert (result["n_train"], result["n_test"]) == (40, 20)
+    assert min(result[name] for name in scores.COSTS) > 0
     split = script("_lab.data").Split(X[:40], X[:40, 0], X[40:], X[40:, 0])
-    found, _ = scores.evaluate(LinearRegression(), split, "regression")
-    assert found["r2"] == pytest.approx(1)
-    assert len(found["squared_error"]) == 20
-    assert "right" not in found
+    result, _ = scores.evaluate(LinearRegression(), split, "regression")
+    assert result["r2"] == pytest.approx(1)
+    assert len(result["squared_error"]) == 20
+    assert "right" not in result
 
 
 def test_labels_are_those_of_predict(script, scores):
@@ -78,9 +78,9 @@ def test_labels_are_those_of_predict(script, scores):
     right, wrong = (scores.evaluate(m, split)[0] for m in (LogisticRegression(), Contrary()))
     assert wrong["bytes"] is None  # a local class has no pickle
     assert wrong["accuracy"] == pytest.approx(1 - right["accuracy"])
-    found, _ = scores.evaluate(SVC(), split)  # without probabilities
-    assert "log_loss" not in found
-    assert found["accuracy"] > 0.8
+    result, _ = scores.evaluate(SVC(), split)  # without probabilities
+    assert "log_loss" not in result
+    assert result["accuracy"] > 0.8
 
 
 def test_scorers_are_greater_for_better(scores):

@@ -39,38 +39,38 @@ def test_the_size_of_numbers_does_not_matter(stats, values, test):
     assert tiny.friedman_p == pytest.approx(plain.friedman_p)
     pd.testing.assert_frame_equal(tiny.p, plain.p)
     assert tiny.ranks.tolist() == plain.ranks.tolist()
-    found, expected = (
+    result, expected = (
         stats.bayes(scale * values["a"], scale * values["b"], rope=0) for scale in (1e-12, 1)
     )
-    assert found == pytest.approx(expected)
-    assert found[0] > 0.9
+    assert result == pytest.approx(expected)
+    assert result[0] > 0.9
 
 
 def test_comparison(stats, values):
-    found = stats.compare(values)
-    assert found.ranks.to_dict() == {"a": 1.0, "b": 2.0, "c": 3.0}
-    assert list(found.ranks.index) == ["a", "b", "c"]
-    assert found.friedman_p == pytest.approx(np.exp(-20))  # chi-squared 40 with 2 degrees
+    result = stats.compare(values)
+    assert result.ranks.to_dict() == {"a": 1.0, "b": 2.0, "c": 3.0}
+    assert list(result.ranks.index) == ["a", "b", "c"]
+    assert result.friedman_p == pytest.approx(np.exp(-20))  # chi-squared 40 with 2 degrees
     # Demsar 2006, Table 5: q of three methods at .05 is 2.343
-    assert found.critical_difference == pytest.approx(2.343 * np.sqrt(3 * 4 / (6 * 20)), abs=1e-3)
-    assert (found.p.loc["a", "b"] < 0.05) == (found.critical_difference < 1)
-    assert found.p.loc["a", "c"] < found.p.loc["a", "b"] == found.p.loc["b", "a"]
+    assert result.critical_difference == pytest.approx(2.343 * np.sqrt(3 * 4 / (6 * 20)), abs=1e-3)
+    assert (result.p.loc["a", "b"] < 0.05) == (result.critical_difference < 1)
+    assert result.p.loc["a", "c"] < result.p.loc["a", "b"] == result.p.loc["b", "a"]
     worst = stats.compare(values, greater=False)
     assert worst.ranks.to_dict() == {"c": 1.0, "b": 2.0, "a": 3.0}
 
 
 def test_wilcoxon_with_holm(stats, values):
-    found = stats.compare(values, test="wilcoxon").p
+    result = stats.compare(values, test="wilcoxon").p
     plain = scipy_stats.wilcoxon(values["a"] - values["b"]).pvalue
-    assert plain <= found.loc["a", "b"] <= 3 * plain
+    assert plain <= result.loc["a", "b"] <= 3 * plain
     same = stats.compare(values.assign(d=values["a"]), test="wilcoxon").p
     assert same.loc["a", "d"] == 1
 
 
 def test_two_methods_have_no_friedman(stats, values):
-    found = stats.compare(values[["a", "b"]])
-    assert np.isnan(found.friedman_p)
-    assert found.ranks.to_dict() == {"a": 1, "b": 2}
+    result = stats.compare(values[["a", "b"]])
+    assert np.isnan(result.friedman_p)
+    assert result.ranks.to_dict() == {"a": 1, "b": 2}
 
 
 def test_bayes(stats, values):

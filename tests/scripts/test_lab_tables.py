@@ -56,8 +56,8 @@ def test_costs(tables, frame):
 
 
 def test_latex(tables):
-    shown = pd.DataFrame({"set": ["a_b"], "x %": ["1 ± 2"]})
-    assert tables.Table("t", "title", shown).latex() == (
+    output = pd.DataFrame({"set": ["a_b"], "x %": ["1 ± 2"]})
+    assert tables.Table("t", "title", output).latex() == (
         "\\begin{tabular}{lr}\n\\toprule\nset & x \\% \\\\\n\\midrule\n"
         "a\\_b & 1 $\\pm$ 2 \\\\\n\\bottomrule\n\\end{tabular}\n"
     )
@@ -89,9 +89,9 @@ def test_columns(tables):
 def test_names_tell_shares_and_features(tables):
     frame = pd.DataFrame({"set": ["a"] * 3, "fraction": [0.501, 0.504, None], "method": "rf"})
     frame["features"] = ["raw", None, "both"]
-    found = tables.labelled(frame)
-    assert found["set"].tolist() == ["a, 50.1%", "a, 50.4%", "a"]
-    assert found["method"].tolist() == ["rf, raw", "rf", "rf, both"]
+    result = tables.labelled(frame)
+    assert result["set"].tolist() == ["a, 50.1%", "a, 50.4%", "a"]
+    assert result["method"].tolist() == ["rf, raw", "rf", "rf, both"]
     assert frame["set"].tolist() == ["a"] * 3
 
 

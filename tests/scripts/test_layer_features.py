@@ -140,10 +140,10 @@ def test_a_saved_model_is_applied_to_later_rows(script, tmp_path, table):
     apply = ["--apply", str(out / "model.joblib"), "--csv", str(tmp_path / "new.csv")]
     apply += ["--out", str(out)]
     export.main(apply)
-    with np.load(out / "new.npz") as found, np.load(out / "test.npz") as test:
-        np.testing.assert_array_equal(found["X"], test["X"][frame["colour"] == "01"])
-        assert found["names"].tolist() == test["names"].tolist()
-        assert found["y"].tolist() == new["kind"].tolist()
+    with np.load(out / "new.npz") as result, np.load(out / "test.npz") as test:
+        np.testing.assert_array_equal(result["X"], test["X"][frame["colour"] == "01"])
+        assert result["names"].tolist() == test["names"].tolist()
+        assert result["y"].tolist() == new["kind"].tolist()
     with pytest.raises(SystemExit, match=r"new.npz is there already"):
         export.main(apply)
     new.drop(columns="colour").to_csv(tmp_path / "new.csv", index=False)

@@ -20,9 +20,9 @@ def test_threshold_is_the_best_of_all(run):
 
 def test_two_classes(run):
     options = run.parse(["--datasets", "breast_cancer,iris", "--n-estimators", "20"])
-    found = run.cell(options, "breast_cancer", 0, "forest 5 balanced")
-    assert found["AUC"] > 0.9
-    assert found["F1"] > 0.8
+    result = run.cell(options, "breast_cancer", 0, "forest 5 balanced")
+    assert result["AUC"] > 0.9
+    assert result["F1"] > 0.8
     with pytest.raises(ValueError, match="iris must have two classes, got 3"):
         run.cell(options, "iris", 0, "mdDF")
 
@@ -32,9 +32,9 @@ def test_own_methods_and_tables(run, own_table, tmp_path):
     method = ["--method", "nb=sklearn.naive_bayes:GaussianNB", "priors=None"]
     out = ["--n-jobs", "1", "--out", str(tmp_path / "out")]
     assert run.main([*rows, *method, "--methods", "forest 5", "nb", *out]) == 0
-    found = pd.read_csv(tmp_path / "out/cells.csv")
-    assert found["method"].tolist() == ["forest 5", "nb"]
-    assert set(found["set"]) == {"own"}
+    result = pd.read_csv(tmp_path / "out/cells.csv")
+    assert result["method"].tolist() == ["forest 5", "nb"]
+    assert set(result["set"]) == {"own"}
     other = ["--method", "nb=sklearn.naive_bayes:GaussianNB", "var_smoothing=1.0"]
     with pytest.raises(SystemExit, match=r"holds results of other settings: .*nb.*there"):
         run.main([*rows, *other, "--methods", "nb", *out])

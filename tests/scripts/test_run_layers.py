@@ -34,21 +34,21 @@ def test_a_cascade_of_the_users_own(run, own_table, tmp_path):
     rows += ["--n-estimators", "2", "--n-jobs", "1", "--out", str(tmp_path / "out")]
     own = ["--methods", "mddf", "mine", "--method", "mine=own_cascade:Mine"]
     assert run.main([*rows, *own]) == 0
-    found = pd.read_csv(tmp_path / "out/layers.csv").set_index(["method", "layer"])
-    assert found.index.tolist() == [("mddf", 1), ("mddf", 2), ("mine", 1), ("mine", 2)]
-    assert found.loc["mine", "alpha"].tolist() == [1, 1]
+    result = pd.read_csv(tmp_path / "out/layers.csv").set_index(["method", "layer"])
+    assert result.index.tolist() == [("mddf", 1), ("mddf", 2), ("mine", 1), ("mine", 2)]
+    assert result.loc["mine", "alpha"].tolist() == [1, 1]
     given = ["--methods", "less", "--method", "less=own_cascade:Mine", "n_layers=1"]
     assert run.main([*rows, *given]) == 0
-    found = pd.read_csv(tmp_path / "out/layers.csv")
-    assert found.query("method == 'less'")["layer"].tolist() == [1]
+    result = pd.read_csv(tmp_path / "out/layers.csv")
+    assert result.query("method == 'less'")["layer"].tolist() == [1]
 
 
 def test_what_is_no_cascade(run, own_table, tmp_path, capsys):
     rows = ["--csv", str(own_table), "--target", "kind", "--quick", "--n-jobs", "1"]
     own = ["--methods", "nb", "--method", "nb=sklearn.naive_bayes:GaussianNB"]
     assert run.main([*rows, *own, "--out", str(tmp_path / "out")]) == 1
-    shown = " ".join(capsys.readouterr().out.split())
-    assert "GaussianNB must be a cascade, but has no staged_predict" in shown
+    output = " ".join(capsys.readouterr().out.split())
+    assert "GaussianNB must be a cascade, but has no staged_predict" in output
     for more, message in (
         (["--methods", "nothing"], "argument --methods: must be mddf, .* got 'nothing'"),
         (["--set", "mddf.cv=3"], "unrecognized arguments: --set"),

@@ -24,8 +24,8 @@ def test_defaults_and_tuned_ones_share_a_folder(run, tmp_path, capsys, monkeypat
     arguments += ["--methods", "mddf,sklearn-rf", "extratrees"]
     assert run.main(arguments) == 0
     assert run.main([*arguments, "--tuned", "--n-iter", "2"]) == 0
-    shown = capsys.readouterr().out
-    assert "peers tuned by 2 random configurations" in shown
+    output = capsys.readouterr().out
+    assert "peers tuned by 2 random configurations" in output
     cells = pd.read_csv(tmp_path / "cells.csv")
     assert set(cells["method"]) == {
         "mddf", "sklearn-rf", "extratrees", "sklearn-rf-tuned", "extratrees-tuned",
@@ -78,20 +78,20 @@ def test_sets_of_the_other_task(run, script):
 def test_forests_that_keep_no_targets_say_no_quantiles(run, tmp_path, capsys):
     arguments = "--task regression --datasets diabetes-progression --methods rf --splits 1"
     assert run.main([*arguments.split(), "--out", str(tmp_path)]) == 0
-    shown = capsys.readouterr().out
-    assert "RandomForest" in shown
-    assert "mean ranks" not in shown  # of one method
-    assert "pinball" not in shown
+    output = capsys.readouterr().out
+    assert "RandomForest" in output
+    assert "mean ranks" not in output  # of one method
+    assert "pinball" not in output
 
 
 def test_scores_that_a_method_does_not_have_are_named(run, tmp_path, capsys):
     arguments = "--datasets iris --methods svc rf --method svc=sklearn.svm:LinearSVC --splits 1"
     arguments += " --metric log_loss accuracy"
     assert run.main([*arguments.split(), "--out", str(tmp_path)]) == 0
-    shown = capsys.readouterr().out
-    assert "no log-loss of svc: that needs predict_proba" in shown
-    assert "no accuracy" not in shown
-    assert "1 set: iris" in shown
+    output = capsys.readouterr().out
+    assert "no log-loss of svc: that needs predict_proba" in output
+    assert "no accuracy" not in output
+    assert "1 set: iris" in output
 
 
 def test_training_rows_are_capped(run):

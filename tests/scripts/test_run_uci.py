@@ -18,10 +18,10 @@ def run(script):
 def test_results_on_screen_and_in_files(run, tmp_path, capsys):
     arguments = ["--datasets", "iris,wine", "--methods", "rf", "gcforest,mddf", *SMALL]
     assert run.main([*arguments, "--out", str(tmp_path)]) == 0
-    shown = capsys.readouterr().out
-    assert "RandomForest 40 trees" in shown
-    assert "mean rank, 2 sets" in shown
-    assert max(map(len, shown.splitlines())) <= 80 + len(str(tmp_path))
+    output = capsys.readouterr().out
+    assert "RandomForest 40 trees" in output
+    assert "mean rank, 2 sets" in output
+    assert max(map(len, output.splitlines())) <= 80 + len(str(tmp_path))
     cells = pd.read_csv(tmp_path / "cells.csv")
     assert len(cells) == 2 * 3 * 2
     assert cells["accuracy"].between(0.7, 1).all()
@@ -80,9 +80,9 @@ def test_own_table_methods_and_parameters(run, tmp_path, capsys):
     arguments += ["--methods", "rf", "svm", "--method", "svm=sklearn.svm:SVC", "C=10"]
     arguments += ["--set", "rf.max_depth=1", "--metric", "accuracy,f1_macro", *SMALL]
     assert run.main([*arguments, "--out", str(tmp_path / "out")]) == 0
-    shown = capsys.readouterr().out
-    assert "--method: as given" in shown
-    assert "F1, mean over classes" in shown
+    output = capsys.readouterr().out
+    assert "--method: as given" in output
+    assert "F1, mean over classes" in output
     cells = pd.read_csv(tmp_path / "out" / "cells.csv")
     assert set(cells["set"]) == {"flowers"}
     assert set(cells["method"]) == {"rf(max_depth=1)", "svm"}

@@ -36,8 +36,8 @@ def test_captions_of_training_accuracy(script, lowest, shown):
 def test_planes(script):
     run = script("reproduce.tsne")
     options = run.parse(["--quick", "--rows", "45", "--n-jobs", "1"])
-    found = run.cell(options, "iris", "mddf", 0)
-    train, test = found["train"], found["test"]
+    result = run.cell(options, "iris", "mddf", 0)
+    train, test = result["train"], result["test"]
     assert np.shape(train["planes"]) == np.shape(test["planes"]) == (3, 45, 2)
     assert train["in_features"][2] < train["in_features"][0]
     assert set(train["labels"]) == set(test["labels"])
@@ -189,10 +189,10 @@ def test_what_mddf_is_ahead_is_by_features_and_pairs(script):
         accuracies = enumerate(accuracies)
         return [{**common, "seed": s, "accuracy": a, "fit_seconds": 1} for s, a in accuracies]
 
-    found = [*rows("rf", [0.5, 0.5, 0.5, 0.5], features="raw"), *rows("mddf", [0.6, 0.8])]
-    found += [*rows("rf", [0.7, 0.7], features="layer"), *rows("mddf", [0.6], features="raw")]
-    found += rows("rf", [0.5], fraction=None)
-    rows = script("run_uci").ahead(pd.DataFrame(found)).set_index("method")
+    result = [*rows("rf", [0.5, 0.5, 0.5, 0.5], features="raw"), *rows("mddf", [0.6, 0.8])]
+    result += [*rows("rf", [0.7, 0.7], features="layer"), *rows("mddf", [0.6], features="raw")]
+    result += rows("rf", [0.5], fraction=None)
+    rows = script("run_uci").ahead(pd.DataFrame(result)).set_index("method")
     assert rows["ahead"].round(6).dropna().to_dict() == {"rf, raw": 20, "rf, layer": 0}
     # Two pairs of four results: the deviation 10 root 2, by the root of 2.
     assert rows.loc["rf, raw", ["n_seeds", "ahead_std"]].tolist() == pytest.approx([4, 10])
@@ -228,9 +228,9 @@ def test_layer_features_are_beside_the_raw_ones(script):
     )
     assert (layer.X.shape, both.X_test.shape) == ((124, 6), (54, 13 + 6))
     np.testing.assert_array_equal(both.X[:, 13:], layer.X)
-    found = contest.cell(options, set="wine", seed=0, method="knn", features="both")
-    assert found["accuracy"] > 0.8
-    assert "n_neighbors=" in found["details"]
+    result = contest.cell(options, set="wine", seed=0, method="knn", features="both")
+    assert result["accuracy"] > 0.8
+    assert "n_neighbors=" in result["details"]
 
 
 def test_validation_leaves_standard_test_rows_alone(script, data_home):
@@ -282,12 +282,12 @@ def test_curves_of_the_comparison(script):
     run = script("reproduce.comparison")
     options = run.parse(["--rounds", "10"])
     for method in run.METHODS:
-        found = run.cell(options, "breast_cancer", method, 0)
-        rise = found["rise"]
+        result = run.cell(options, "breast_cancer", method, 0)
+        rise = result["rise"]
         assert (np.diff(rise) >= 0).all()
         assert rise[-1] == 1
-        assert np.trapezoid(rise, run.GRID) == pytest.approx(found["auc"], abs=0.01)
-        assert found["auc"] > 0.9
+        assert np.trapezoid(rise, run.GRID) == pytest.approx(result["auc"], abs=0.01)
+        assert result["auc"] > 0.9
 
 
 @pytest.mark.slow
@@ -305,14 +305,14 @@ def test_graphs_and_explanations(script, tmp_path, capsys):
     pytest.importorskip("onnxruntime", reason='needs "mddf[onnx]"')
     pytest.importorskip("shap", reason='needs "mddf[explain]"')
     export = script("bench.export")
-    found = export.cell(export.parse(["--n-estimators", "5"]), "iris", "mdDF")
-    assert found["equal_float64"] == 1
-    assert found["differ_float64"] == 0
-    assert found["equal_float32"] > 0.9
+    result = export.cell(export.parse(["--n-estimators", "5"]), "iris", "mdDF")
+    assert result["equal_float64"] == 1
+    assert result["differ_float64"] == 0
+    assert result["equal_float32"] > 0.9
     explain = script("report.explain")
-    found = explain.cell(explain.parse(["--quick", "--rows", "3"]), "wine", "forest")
-    assert [row["correlation"] > 0.7 for row in found["agreement"]] == [True, True]
-    assert [row["kind"] for row in found["noise"]] == ["held-out", "permutation", "impurity"]
+    result = explain.cell(explain.parse(["--quick", "--rows", "3"]), "wine", "forest")
+    assert [row["correlation"] > 0.7 for row in result["agreement"]] == [True, True]
+    assert [row["kind"] for row in result["noise"]] == ["held-out", "permutation", "impurity"]
 
 
 def test_out_of_fold_figures(script, tmp_path):
@@ -328,9 +328,9 @@ def test_out_of_fold_figures(script, tmp_path):
     options = run.parse(["--datasets", "wine", "--own-sets", str(tmp_path / "own.py")])
     options.methods = ["two layers"]
     assert [key["set"] for key in run.keys(options)] == ["wine", "flowers"]
-    found = run.cell(options, "flowers", 0, "two layers")
-    assert found["layers"] == 2
-    assert 0 < found["oof"] < 0.3
+    result = run.cell(options, "flowers", 0, "two layers")
+    assert result["layers"] == 2
+    assert 0 < result["oof"] < 0.3
     probabilities = np.array([[0.2, 0.8], [1.0, 0.0]])
     losses = -np.log([0.8, run.FLOOR])
     assert run.loss(np.array([1, 1]), probabilities, np.array([0, 1])) == pytest.approx(
@@ -357,6 +357,6 @@ def test_members_are_left_out(script, tmp_path):
         kept = run.estimator("no-network", task, 0).members
         assert [*kept, "network"] == [*all_members]
     assert run.estimator("one-layer", "binary", 0).n_layers == 1
-    found = run.cell(options, "numbers", 0, "no-boosted")
-    assert 45 < found["loss"] < 65
-    assert found["rows"] == 294
+    result = run.cell(options, "numbers", 0, "no-boosted")
+    assert 45 < result["loss"] < 65
+    assert result["rows"] == 294

@@ -34,8 +34,8 @@ def test_all_that_is_written(run, results, tmp_path, capsys):
     pytest.importorskip("scikit_posthocs")
     parts = [write(results[:30], tmp_path / "a.csv"), write(results[20:], tmp_path / "b.csv")]
     assert run.main([*parts, "--bayes", "--out", str(tmp_path / "out")]) == 0
-    shown = capsys.readouterr().out
-    assert "mean ranks over 8 sets; Friedman p = 0.00" in shown
+    output = capsys.readouterr().out
+    assert "mean ranks over 8 sets; Friedman p = 0.00" in output
     ranks = pd.read_csv(tmp_path / "out/ranks.csv").set_index("method")["mean rank"]
     assert ranks["bad"] == 3
     assert ranks["good"] + ranks["even"] == 3
@@ -90,12 +90,12 @@ def test_folders_and_paired_intervals(run, script, tmp_path, capsys):
     arguments = [str(out), str(out / "cells.csv"), "--metric", "accuracy", "--format", "svg"]
     run.main([*arguments, "--pair", "gcforest", "rf", "--out", str(tmp_path / "sum")])
     assert "gcForest minus RandomForest, paired bootstrap" in capsys.readouterr().out
-    found = pd.read_csv(tmp_path / "sum/pair.csv")
-    assert len(found) == 4
-    assert (found["2.5 %"] <= found["difference"]).all()
-    assert (found["difference"] <= found["97.5 %"]).all()
+    result = pd.read_csv(tmp_path / "sum/pair.csv")
+    assert len(result) == 4
+    assert (result["2.5 %"] <= result["difference"]).all()
+    assert (result["difference"] <= result["97.5 %"]).all()
     cells = pd.read_csv(out / "cells.csv").set_index(["set", "seed", "method"])["accuracy"]
-    first = found.iloc[0]
+    first = result.iloc[0]
     key = (first["set"], int(first["seed"]))
     assert first["difference"] == pytest.approx(cells[*key, "gcforest"] - cells[*key, "rf"])
     with pytest.raises(SystemExit, match=r"--pair: must be among .*; got 'nothing'"):
@@ -151,9 +151,9 @@ def test_names_that_are_numbers_and_compressed_tables(run, tmp_path, capsys):
     source = write(pd.DataFrame(rows, columns=columns), tmp_path / "a.tsv.gz")
     run.main([source, "--pair", "3", "4", "--out", str(tmp_path), "--format", "svg"])
     assert "mean ranks over 2 sets; Friedman p = 1;" in capsys.readouterr().out
-    found = pd.read_csv(tmp_path / "pair.csv")  # of one test row there is no interval
-    assert found["of"].tolist() == ["accuracy", "squared error"] * 2
-    assert (found[["difference", "2.5 %", "97.5 %"]] == 0).all(axis=None)
+    result = pd.read_csv(tmp_path / "pair.csv")  # of one test row there is no interval
+    assert result["of"].tolist() == ["accuracy", "squared error"] * 2
+    assert (result[["difference", "2.5 %", "97.5 %"]] == 0).all(axis=None)
     run.main([source, "--methods", "3", "4", "--out", str(tmp_path), "--format", "svg"])
     assert "Friedman" not in capsys.readouterr().out
 
@@ -181,8 +181,8 @@ def test_settings_that_differ_are_shown(run, script, tmp_path, capsys):
         more = ["--n-estimators", n_estimators, "--methods", "rf", "--out", str(tmp_path / name)]
         uci.main(["--datasets", f"{'wine' if name == 'a' else 'iris'}", "--seeds", "1", *more])
     run.main([str(tmp_path / "a"), str(tmp_path / "b"), "--out", str(tmp_path / "sum")])
-    shown = " ".join(capsys.readouterr().out.split())
-    assert re.search(r"b has other settings than .*a: n_estimators 1 there, 2 here", shown)
+    output = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"b has other settings than .*a: n_estimators 1 there, 2 here", output)
 
 
 def test_main_metrics_in_few_files(run, tmp_path, capsys):
@@ -194,9 +194,9 @@ def test_main_metrics_in_few_files(run, tmp_path, capsys):
         pd.DataFrame(rows, columns=["set", "method", "seed", *names]), tmp_path / "a.csv"
     )
     run.main([source, "--out", str(tmp_path / "out"), "--format", "pdf"])
-    shown = " ".join(capsys.readouterr().out.split())
-    assert "more for --metric:" in shown
-    assert shown.split("more for --metric:")[1].count("fit_seconds") == 1
+    output = " ".join(capsys.readouterr().out.split())
+    assert "more for --metric:" in output
+    assert output.split("more for --metric:")[1].count("fit_seconds") == 1
     files = sorted(path.name for path in (tmp_path / "out").iterdir())
     pictures = [f"{name}-cd.pdf" for name in ("accuracy", "balanced_accuracy", "log_loss")]
     tables = ["captions.md", "pairs.csv", "ranks.csv", "scores.csv", "summary.md", "summary.tex"]

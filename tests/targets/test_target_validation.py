@@ -95,9 +95,9 @@ def test_labels_come_back_as_they_were(model):
         model = clone(model).fit(X, pd.Series(np.array(labels)[y], dtype=dtype))
         assert model.classes_.tolist() == labels
         assert model.classes_.dtype == pd.array(labels, dtype).dtype.numpy_dtype
-        found = model.predict(X)
-        assert set(map(type, found.tolist())) == {type(labels[0])}
-        assert found.tolist() == np.array(labels)[clone(model).fit(X, y).predict(X)].tolist()
+        result = model.predict(X)
+        assert set(map(type, result.tolist())) == {type(labels[0])}
+        assert result.tolist() == np.array(labels)[clone(model).fit(X, y).predict(X)].tolist()
     assert clone(SCANNER).fit(X, pd.array([LARGE, LARGE + 1] * 20, "Int64")).classes_[1] % 2 == 1
 
 
@@ -161,8 +161,8 @@ def test_labels_that_are_refused(y, message):
 def test_masks_without_a_masked_entry_change_nothing():
     X, y = table()
     expected = RandomForestClassifier(3, random_state=0).fit(X, y)
-    found = clone(expected).fit(X, np.ma.array(y, mask=False), np.ma.array(np.ones(40)))
-    assert np.array_equal(found.predict_proba(X), expected.predict_proba(X))
+    result = clone(expected).fit(X, np.ma.array(y, mask=False), np.ma.array(np.ones(40)))
+    assert np.array_equal(result.predict_proba(X), expected.predict_proba(X))
 
 
 # Numbers
@@ -255,9 +255,9 @@ Pair = namedtuple("Pair", "a b")
 
 
 def as_objects(values):
-    found = np.empty(len(values), object)
-    found[:] = values
-    return found
+    result = np.empty(len(values), object)
+    result[:] = values
+    return result
 
 
 @pytest.mark.parametrize(
@@ -304,8 +304,8 @@ def test_models_of_groups_of_any_objects(model, tmp_path):
     values = as_objects([frozenset({k, k + 1}) for k in at])
     model = clone(model).set_params(checkpoint=str(tmp_path))
     expected = clone(model).set_params(checkpoint=None).fit(X, y, groups=at)
-    found = model.fit(X, y, groups=values)
-    assert np.array_equal(found.oof_probabilities_, expected.oof_probabilities_)
+    result = model.fit(X, y, groups=values)
+    assert np.array_equal(result.oof_probabilities_, expected.oof_probabilities_)
     clone(model).fit(X, y, groups=values)  # goes on from the checkpoint
 
 

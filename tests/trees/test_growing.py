@@ -220,12 +220,12 @@ def test_folds_on_one_table_learn_nothing_of_the_rows_they_do_not_see():
             blocks.append(TreeJob(seeds, options, Sampling(rows), held_out=np.sort(fold)))
     grown = grower.grow(table, ClassTarget(y, 2), blocks, n_jobs=2)
     right = [
-        (found.held_out_probabilities().argmax(axis=1) == y[block.held_out])
-        for block, found in zip(blocks, grown, strict=True)
+        (result.held_out_probabilities().argmax(axis=1) == y[block.held_out])
+        for block, result in zip(blocks, grown, strict=True)
     ]
     assert 0.45 < np.mean(np.concatenate(right)) < 0.55
-    for block, found in zip(blocks, grown, strict=True):
-        seen = predictor.leaf_sums(found.trees, table.codes[block.sampling.rows])
+    for block, result in zip(blocks, grown, strict=True):
+        seen = predictor.leaf_sums(result.trees, table.codes[block.sampling.rows])
         assert (seen.argmax(axis=1) == y[block.sampling.rows]).all()
         # Other labels of the rows held out change nothing.
     other = y.copy()
@@ -317,8 +317,8 @@ def test_columns_that_no_tree_asks_for_need_no_codes(kind, monkeypatch):
         with pytest.warns(UserWarning, match="not out-of-fold"):
             model.transform(X)
     monkeypatch.setattr(predictor, "_MIN_COLUMNS_TO_SELECT", 301)
-    for method, found in zip(methods, few, strict=True):
-        assert np.array_equal(getattr(model, method)(X[::-1]), found)
+    for method, result in zip(methods, few, strict=True):
+        assert np.array_equal(getattr(model, method)(X[::-1]), result)
 
 
 FEW_CELLS = {
@@ -342,16 +342,16 @@ def test_numbers_go_where_their_codes_do(kind, dtype, monkeypatch):
     new = np.column_stack([rng.choice(np.append(part[:-1], [-1e30, 1e30]), 50) for part in edges])
     predict = forest.predict if kind == "regressor" else forest.predict_proba
     for rows in (X, new, new.astype(np.float32), np.asfortranarray(new)[::-2], new[:1]):
-        found = []
+        result = []
         for numbers in (True, False):
             asked = []
             monkeypatch.setattr(
                 predictor, "prefers_raw_numbers", lambda *_, n=numbers, a=asked: a.append(n) or n
             )
-            found += [predict(rows), forest.set_params(n_jobs=2).predict(rows)]
+            result += [predict(rows), forest.set_params(n_jobs=2).predict(rows)]
             assert asked == [numbers] * 2
-        assert np.array_equal(found[0], found[2])
-        assert np.array_equal(found[1], found[3])
+        assert np.array_equal(result[0], result[2])
+        assert np.array_equal(result[1], result[3])
 
 
 def test_when_trees_are_asked_about_numbers():
@@ -406,9 +406,9 @@ def test_progress_is_shown_if_asked(problem, capsys):
     grower.grow(table, y, blocks_of(rows), description="growing here")
     assert capsys.readouterr().err == ""
     grower.grow(table, y, blocks_of(rows), verbose=True, description="growing here")
-    shown = capsys.readouterr().err
-    assert "growing here" in shown
-    assert "105/105" in shown
+    output = capsys.readouterr().err
+    assert "growing here" in output
+    assert "105/105" in output
 
 
 def test_trees_take_little_memory(problem):

@@ -20,7 +20,7 @@ def data():
 
 def slow_quantiles(forest, X, y, weights, new, levels):
     """Quantiles of the weighted targets in the leaves, all of which are kept."""
-    leaves, found = forest.apply(X), []
+    leaves, result = forest.apply(X), []
     for row in forest.apply(new):
         share = np.zeros(len(y))
         for t, leaf in enumerate(row):
@@ -29,8 +29,8 @@ def slow_quantiles(forest, X, y, weights, new, levels):
         order = np.argsort(y)
         order = order[share[order] > 0]
         reached = np.cumsum(share[order])
-        found.append([y[order][np.argmax(reached >= min(q, reached[-1]) - 1e-9)] for q in levels])
-    return np.array(found)
+        result.append([y[order][np.argmax(reached >= min(q, reached[-1]) - 1e-9)] for q in levels])
+    return np.array(result)
 
 
 @both
@@ -53,16 +53,16 @@ def test_few_are_kept_and_nothing_depends_on_order_or_jobs(Forest, data):
     kept, _ = forest._leaf_targets[0]
     assert np.diff(kept.leaf_start).max() == 2
     assert len(kept.rows) <= 2 * len(kept.leaves)
-    found = forest.predict_quantiles(X, LEVELS)
-    assert (np.diff(found, axis=1) >= 0).all()
-    assert np.isin(found, y).all()
+    result = forest.predict_quantiles(X, LEVELS)
+    assert (np.diff(result, axis=1) >= 0).all()
+    assert np.isin(result, y).all()
     order = np.random.default_rng(0).permutation(len(y))
     for other in (
         Forest(70, n_jobs=2, **options).fit(X, y),
         Forest(70, **options).fit(X[order], y[order]),
         pickle.loads(pickle.dumps(forest)),
     ):
-        assert np.array_equal(other.predict_quantiles(X, LEVELS), found)
+        assert np.array_equal(other.predict_quantiles(X, LEVELS), result)
     # Not the same rows in every tree.
     assert len(np.unique(kept.rows)) > 0.9 * len(y)
 
@@ -85,10 +85,10 @@ def test_warm_start(Forest, data):
 def test_several_outputs(data):
     X, y = data
     forest = RandomForestRegressor(9, keep_targets=5, min_samples_leaf=4, random_state=0)
-    found = forest.fit(X, np.column_stack([y, -2 * y])).predict_quantiles(X, [0.25, 0.5])
-    assert found.shape == (150, 2, 2)
-    assert np.corrcoef(found[:, 0, 1], y)[0, 1] > 0.7
-    assert (found[:, 1, 0] <= found[:, 1, 1]).all()
+    result = forest.fit(X, np.column_stack([y, -2 * y])).predict_quantiles(X, [0.25, 0.5])
+    assert result.shape == (150, 2, 2)
+    assert np.corrcoef(result[:, 0, 1], y)[0, 1] > 0.7
+    assert (result[:, 1, 0] <= result[:, 1, 1]).all()
 
 
 def test_all_of_a_leaf_may_be_asked_for(data):
@@ -182,8 +182,8 @@ def test_a_mapped_file_is_read_when_it_is_used(data, tmp_path):
     again = joblib.load(tmp_path / "forest", mmap_mode="r")
     kept, _ = again._leaf_targets[0]
     assert "max_per_leaf" not in vars(kept)
-    found = forest.predict_quantiles(data[0])
-    assert np.array_equal(again.predict_quantiles(data[0]), found)
+    result = forest.predict_quantiles(data[0])
+    assert np.array_equal(again.predict_quantiles(data[0]), result)
     assert vars(kept)["max_per_leaf"] <= 5
     assert "most" not in kept.__getstate__()
 

@@ -62,9 +62,9 @@ def test_draws_and_whole_weights(kind):
     weighed = kind(3, bootstrap=False, random_state=0).fit(X, y, given)
     leaves = weighed.apply(X)
     for t, of_tree in enumerate(weights(weighed)):
-        found = np.bincount(leaves[:, t], given, minlength=len(of_tree))
-        there = np.flatnonzero(found)
-        np.testing.assert_array_equal(of_tree[there], found[there])
+        result = np.bincount(leaves[:, t], given, minlength=len(of_tree))
+        there = np.flatnonzero(result)
+        np.testing.assert_array_equal(of_tree[there], result[there])
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1, 1e300])
@@ -75,10 +75,10 @@ def test_real_weights_are_shares(kind, scale):
     forest = kind(3, bootstrap=False, max_depth=4, random_state=0).fit(X, y, given)
     leaves = forest.apply(X)
     for t, of_tree in enumerate(weights(forest)):
-        found = np.bincount(leaves[:, t], given / given.sum(), minlength=len(of_tree))
-        there = np.flatnonzero(found)
+        result = np.bincount(leaves[:, t], given / given.sum(), minlength=len(of_tree))
+        there = np.flatnonzero(result)
         total = of_tree[there].sum()
-        np.testing.assert_allclose(of_tree[there] / total, found[there], rtol=1e-6)
+        np.testing.assert_allclose(of_tree[there] / total, result[there], rtol=1e-6)
 
 
 def test_however_small_a_weight_is_above_zero():

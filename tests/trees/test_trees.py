@@ -109,11 +109,11 @@ def test_rows_alone_and_together_end_where_a_slow_walk_does(kinds, seed):
     expected = [[leaf_of(nodes, row) for nodes in trees] for row in bins]
     starts = np.cumsum([0, *map(len, trees)])
     block = make([node for tree in trees for node in tree], starts, n_columns=5)
-    found = np.empty((1500, 3), np.int64)
+    result = np.empty((1500, 3), np.int64)
     for first, last in [(0, 1500), (0, 100), (3, 23), (0, 9), *((i, i + 1) for i in range(50))]:
-        found[first:last] = -1
-        block.reader.leaf_indices(bins, first, last, found)
-        assert found.tolist() == expected
+        result[first:last] = -1
+        block.reader.leaf_indices(bins, first, last, result)
+        assert result.tolist() == expected
 
 
 @pytest.mark.parametrize("kinds", [(0, 1), (0, 1, 2), (2,)], ids=["numbers", "mixed", "sets"])
@@ -133,12 +133,12 @@ def test_columns_that_trees_ask_for(kinds):
     assert 0 < expected.sum() < 90
     starts = np.cumsum([0, *map(len, trees)])
     block = make([node for tree in trees for node in tree], starts, n_columns=300)
-    found = np.zeros(300, bool)
-    block.mark_columns(found)
-    assert np.array_equal(found, expected)
-    found[:] = True  # marks are added
-    pickle.loads(pickle.dumps(block)).mark_columns(found)
-    assert found.all()
+    result = np.zeros(300, bool)
+    block.mark_columns(result)
+    assert np.array_equal(result, expected)
+    result[:] = True  # marks are added
+    pickle.loads(pickle.dumps(block)).mark_columns(result)
+    assert result.all()
     with pytest.raises(ValueError, match="out"):
         block.mark_columns(np.zeros(299, bool))
 
@@ -148,9 +148,9 @@ def test_wide_rows_end_where_a_slow_walk_does_in_large_trees(kinds):
     rng = np.random.default_rng(0)
     nodes = random_tree(rng, kinds, 25_000, n_columns=1000)
     bins = rng.integers(256, size=(2500, 1000)).astype(np.uint8)
-    found = np.empty((2500, 1), np.int64)
-    make(nodes, n_columns=1000).reader.leaf_indices(bins, 0, 2500, found)
-    assert found[:, 0].tolist() == [leaf_of(nodes, row) for row in bins]
+    result = np.empty((2500, 1), np.int64)
+    make(nodes, n_columns=1000).reader.leaf_indices(bins, 0, 2500, result)
+    assert result[:, 0].tolist() == [leaf_of(nodes, row) for row in bins]
 
 
 def test_more_category_sets_than_have_numbers():
@@ -161,9 +161,9 @@ def test_more_category_sets_than_have_numbers():
     nodes[-2] = LEAF | PURE | 1
     bins = np.zeros((len(nodes) // 8, 1), np.uint8)  # enough to walk together
     bins[::4000] = 2
-    found = np.empty((len(bins), 1), np.int64)
-    make(nodes, n_columns=1).reader.leaf_indices(bins, 0, len(bins), found)
-    assert (found[:, 0] == np.where(bins[:, 0] == 0, 1, 3 * n_splits - 1)).all()
+    result = np.empty((len(bins), 1), np.int64)
+    make(nodes, n_columns=1).reader.leaf_indices(bins, 0, len(bins), result)
+    assert (result[:, 0] == np.where(bins[:, 0] == 0, 1, 3 * n_splits - 1)).all()
 
 
 @pytest.mark.parametrize(
