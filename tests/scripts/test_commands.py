@@ -37,7 +37,7 @@ STUDIES = {
         "--datasets digits-49 --rounds 2 --thin 3 --runs 2",
         "table1 table2 table3",
     ),
-    "report.coverage": (
+    "report.interval_coverage": (
         "--datasets iris --methods deep%forest --rows 90",
         "sets",
     ),

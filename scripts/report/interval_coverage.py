@@ -1,7 +1,7 @@
 """Measure coverage and size of prediction intervals and prediction sets on test rows.
 
-    python scripts/report/coverage.py --quick
-    python scripts/report/coverage.py --datasets car airfoil --own-sets mysets.py
+    python scripts/report/interval_coverage.py --quick
+    python scripts/report/interval_coverage.py --datasets car airfoil --own-sets mysets.py
 
 `DeepForestRegressor.predict_interval` and `DeepForestClassifier.predict_set` are compared with the
 packages mapie and crepes on random forests of scikit-learn; packages that are not installed are
