@@ -113,6 +113,7 @@ def test_nothing_else_takes_exponentials_or_logarithms():
     assert not found
 
 
+@pytest.mark.slow
 def test_what_numpy_can_do_does_not_matter(capsys):
     script = """
         import hashlib, sys

@@ -208,6 +208,7 @@ def test_an_error_in_one_worker():
     assert min(float(lines[2]), float(lines[5])) > 0.9
 
 
+@pytest.mark.slow
 def test_threads_that_still_grow_when_python_ends():
     work = """
         for _ in range(3):

@@ -36,6 +36,7 @@ def test_the_fast_preset_has_fewer_members_and_one_layer(Model, load):
     assert model.score(X, y) > 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("Model", [DeepForestClassifier, DeepForestRegressor])
 def test_the_best_preset_has_more_of_all(Model, monkeypatch):
     default, best = PRESETS["default"], PRESETS["best"]

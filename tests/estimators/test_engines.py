@@ -88,7 +88,7 @@ def gradient_bits():
 BITS = (forest_bits, cascade_bits, deep_bits, scanner_bits, gradient_bits)
 
 
-# On Ray every task costs a tenth of a second: test_a_small_cascade_on_ray stands for these.
+# Ray needs five seconds to start, and a tenth of a second for every task.
 SLOW_ON_RAY = ["dask", pytest.param("ray", marks=pytest.mark.slow)]
 
 
@@ -135,6 +135,7 @@ def assert_errors_arrive(engine):
     assert not hasattr(model, "classes_")
 
 
+@pytest.mark.slow
 def test_a_small_cascade_on_ray(many_rows, ray):
     X, y = three_classes()
     forests = ["random", DecisionTreeClassifier()]
@@ -241,7 +242,8 @@ def test_tables_are_sent_again_to_another_cluster(dask, monkeypatch):
 
 
 # A cluster that grows has one thread, too.
-@pytest.mark.parametrize("n_workers", [pytest.param(1, marks=pytest.mark.slow), 0])
+@pytest.mark.slow
+@pytest.mark.parametrize("n_workers", [1, 0])
 def test_a_cluster_of_one_thread_and_one_that_grows(n_workers):
     distributed = pytest.importorskip("distributed")
     bits = (forest_bits, cascade_bits, deep_bits)[: 3 if n_workers else 1]
@@ -301,7 +303,8 @@ def test_a_worker_that_is_killed_costs_only_its_chunks(dask):
 
 
 # What one of them costs, a forest shows: test_a_worker_that_is_killed_costs_only_its_chunks.
-@pytest.mark.parametrize("n_killed", [pytest.param(1, marks=pytest.mark.slow), 2])
+@pytest.mark.slow
+@pytest.mark.parametrize("n_killed", [1, 2])
 def test_a_cascade_outlives_its_workers(dask, n_killed):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(2000, 10)), rng.integers(0, 2, 2000)
@@ -348,6 +351,7 @@ def test_a_task_that_kills_its_workers_is_an_error(dask):
     dask.wait_for_workers(2, timeout=240)
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_dies_is_an_error():
     distributed = pytest.importorskip("distributed")
     import dask as dask_itself

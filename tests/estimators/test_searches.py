@@ -127,6 +127,7 @@ def test_cross_validation_in_threads_of_dask(name, dask_threads):
     assert threads_of_pool(dask_threads) <= sum(dask_threads.ncores().values())
 
 
+@pytest.mark.slow
 def test_cross_validation_in_processes_of_dask(dask):
     model = CASCADES["mddf"]
     X, y = problem(model)

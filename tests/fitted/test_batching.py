@@ -237,6 +237,7 @@ KINDS = ["forest", "gcforest", "mddf", "deep"]
 needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's /proc")
 
 
+@pytest.mark.slow
 @needs_proc
 @pytest.mark.parametrize(
     "kind", [pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS[:-1]] + KINDS[-1:]

@@ -40,7 +40,6 @@ EXAMPLES = [
     for page, blocks in BLOCKS.items()
     for example in ([blocks] if page in WHOLE else [[block] for block in blocks])
 ]
-LONG = ("docs/few-rows.md", "docs/tutorial.md")  # many seconds
 
 EXTRAS = {
     "docs/explaining.md": ("matplotlib",),
@@ -54,6 +53,18 @@ EXTRAS = {
 
 # Loaders of scikit-learn that return classes.
 LOADERS = ("load_breast_cancer", "load_digits", "load_iris", "load_wine", "make_classification")
+
+
+def pages_run_by_the_build():
+    """Names of the pages whose code runs when the pages are built."""
+    for statement in ast.parse((ROOT / "docs" / "conf.py").read_text()).body:
+        match statement:
+            case ast.Assign(targets=[ast.Name("executed_pages")], value=pages):
+                return [f"docs/{name}.md" for name in ast.literal_eval(pages)]
+    raise AssertionError("docs/conf.py names no executed pages")
+
+
+BUILT = pages_run_by_the_build()
 
 
 def test_there_are_examples():
@@ -73,7 +84,7 @@ def parameters(examples, slow):
     ]
 
 
-@pytest.mark.parametrize(("page", "blocks"), parameters(EXAMPLES, lambda page: page in LONG))
+@pytest.mark.parametrize(("page", "blocks"), parameters(EXAMPLES, lambda page: page in BUILT))
 @pytest.mark.filterwarnings("ignore:Matplotlib is currently using agg")
 def test_example(page, blocks, request, monkeypatch, tmp_path, capsys):
     text = (ROOT / page).read_text()

@@ -102,6 +102,8 @@ WITHOUT_SETS = (
     "reproduce.losses",
 )
 RUN_BY_CI = ("bench.cascade", "bench.forest")  # outside the repository, in .ci/run
+# Two seconds or more each.
+SLOW = (*RUN_BY_CI, "bench.export", "bench.scale", "bench.workers", "reproduce.deepboost")
 NEEDS = {"bench.export": "onnxruntime", "report.explain": "shap"}
 NEEDS |= {"report.autogluon_stack": "autogluon.tabular", "report.elo": "lightgbm"}
 
@@ -160,7 +162,7 @@ def results(tmp_path_factory):
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=pytest.mark.slow if name in RUN_BY_CI else ()) for name in STUDIES],
+    [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in STUDIES],
 )
 def test_quick_form(script, name, results, capsys, monkeypatch):
     pytest.importorskip(NEEDS.get(name, "pandas"))

@@ -109,6 +109,7 @@ def test_reading_names_the_command_that_makes_it(records, tmp_path):
     assert records.read_cells(store.path(KEY)) == records.read_cells(tmp_path)
 
 
+@pytest.mark.slow
 def test_processes_with_one_folder_keep_all_results(tmp_path):
     common = [sys.executable, str(SCRIPTS / "run_uci.py"), "--datasets", "iris", "wine"]
     common += ["--n-estimators", "1", "--n-jobs", "1", "--seeds", "3", "--out", str(tmp_path)]

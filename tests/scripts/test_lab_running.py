@@ -176,6 +176,7 @@ def test_ctrl_c_in_a_perceptron_of_scikit_learn_stores_nothing(tmp_path):
     assert list((tmp_path / "out" / "cells").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_the_second_ctrl_c_stops_at_once(tmp_path):
     process = run_own(tmp_path, ["own=own_methods:Slow"])
     process.send_signal(signal.SIGINT)
