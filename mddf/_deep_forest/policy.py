@@ -186,11 +186,10 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
                 keep_fold_models=self.keep_fold_models,
             )
         later = self.later_layers
-        for train_on_first_fold in (later.optimistic_layer, later.layer_of_first_fold):
-            stop = self._stop_on_first_fold(number, train_on_first_fold(number, proposal))
-            if stop is not None:
-                return stop
-        return self.later_layers.layer_of_all_folds(number, proposal)
+        stop = self._stop_on_first_fold(number, later.optimistic_layer(number, proposal))
+        if stop is None:
+            stop = self._stop_on_first_fold(number, later.layer_of_first_fold(number, proposal))
+        return later.layer_of_all_folds(number, proposal) if stop is None else stop
 
     def evaluate(self, number: int, layer: OutOfFoldLayer) -> Evaluation:
         """Weight the members of all layers, the new one included."""

@@ -227,8 +227,8 @@ class FittedStages:
     @cached_property
     def row_bytes(self) -> int:
         """Memory that the prediction of a row takes, approximately."""
-        # A code has one byte. If members read numbers, a cell counts as three doubles, since they
-        # may copy their input. Not tuned.
+        # A code has one byte. Where members read numbers, a cell counts as three doubles, since
+        # they may copy their input. Not tuned.
         cell_bytes = 1 if self.reads_codes_only else 24
         # Columns of all stages are kept, and some intermediate results for each vector.
         n_vector_values = sum(member.n_columns for member in self.members)
