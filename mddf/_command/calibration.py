@@ -104,9 +104,8 @@ def draw(axis: Axes, groups: CalibrationGroups) -> None:
 
 def _padded(values: np.ndarray) -> np.ndarray:
     """Limits of an axis that shows these values."""
-    low, high = values.min(), values.max()
-    margin = 0.05 * (high - low)
-    return np.array([low - margin, high + margin])
+    margin = 0.05 * np.ptp(values)
+    return np.array([values.min() - margin, values.max() + margin])
 
 
 def _spread(positions: np.ndarray, limits: np.ndarray) -> float:
