@@ -134,14 +134,27 @@ def mean_vectors(
 
 
 def leaf_indices(
-    trees: Sequence[TreeBlock], codes: np.ndarray, *, n_jobs: int | None = None
+    trees: Sequence[TreeBlock],
+    codes: np.ndarray,
+    *,
+    out: np.ndarray | None = None,
+    n_jobs: int | None = None,
 ) -> np.ndarray:
-    """Leaf of every tree that every row ends in: int64 of shape (n_rows, n_trees)."""
-    leaves = [np.empty((len(codes), block.n_trees), np.int64) for block in trees]
+    """Leaf of every tree that every row ends in: int64 of shape (n_rows, n_trees).
+
+    The result is written to `out`, a C-contiguous array of this shape, if it is given.
+    """
+    if out is None:
+        out = np.empty((len(codes), _count_trees(trees)), np.int64)
+    leaves = [out]
+    if len(trees) > 1:
+        leaves = [np.empty((len(codes), block.n_trees), np.int64) for block in trees]
 
     def write_range(first: int, last: int, cancel: Cancel) -> None:
         for block, block_leaves in zip(trees, leaves, strict=True):
             block.leaf_indices(codes, first, last, block_leaves, cancel)
 
     in_threads(write_range, _row_ranges(trees, len(codes), n_jobs), n_jobs)
-    return leaves[0] if len(leaves) == 1 else np.hstack(leaves)
+    if len(trees) > 1:
+        np.concatenate(leaves, axis=1, out=out)
+    return out

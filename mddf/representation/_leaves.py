@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.utils import gen_batches
 
 from mddf._base.messages import short
 from mddf._base.serialization import register_serializable
@@ -79,6 +81,17 @@ def leaf_indices(
     return np.concatenate(leaves, axis=1).astype(np.int64)
 
 
+def _starts(lengths: npt.ArrayLike) -> np.ndarray:
+    """Starts of consecutive parts of some lengths, and the end of the last one."""
+    return np.concatenate([[0], np.cumsum(lengths)])
+
+
+def _row_batches(leaves: np.ndarray) -> Iterator[slice]:
+    """Batches of rows with about 2**15 leaves, whose copies stay in the processor's cache."""
+    n_rows, n_trees = leaves.shape
+    return gen_batches(n_rows, max(1, 2**15 // n_trees))
+
+
 @register_serializable("leaf columns")
 @dataclass
 class LeafColumns:
@@ -95,10 +108,18 @@ class LeafColumns:
     @classmethod
     def from_leaves(cls, leaves: np.ndarray) -> LeafColumns:
         """Columns for the leaves of some rows, of shape (n_samples, n_trees)."""
-        # Leaves of a tree have small numbers close together, so that counting beats sorting.
-        by_tree = np.ascontiguousarray(leaves.T)
+        # Leaves of a tree have small numbers close together, so that counting beats sorting. One
+        # count for all trees takes 0.7 times as long as one for each, which needs a transpose.
+        lowest = leaves.min(axis=0)
+        starts = _starts(leaves.max(axis=0) - lowest + 1)
+        is_leaf = np.zeros(starts[-1], bool)
+        for rows in _row_batches(leaves):
+            is_leaf[leaves[rows] + (starts[:-1] - lowest)] = True
         return cls(
-            [tree.min() + np.flatnonzero(np.bincount(tree - tree.min())) for tree in by_tree]
+            [
+                tree_lowest + np.flatnonzero(is_leaf[start:end])
+                for tree_lowest, (start, end) in zip(lowest, pairwise(starts), strict=True)
+            ]
         )
 
     @property
@@ -108,23 +129,30 @@ class LeafColumns:
     @property
     def starts(self) -> np.ndarray:
         """First column of each tree, and the number of all columns."""
-        return np.concatenate([[0], np.cumsum([len(tree) for tree in self.leaves])])
+        return _starts([len(tree) for tree in self.leaves])
 
     def numbers(self, leaves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Columns of leaves, and a mask of leaves that no training row ended in."""
-        by_tree = np.ascontiguousarray(leaves.T)
-        columns = np.empty(by_tree.shape, np.int32)
-        is_new = np.zeros(by_tree.shape, bool)
-        for tree, (known, start) in enumerate(zip(self.leaves, self.starts, strict=False)):
-            # A table of places by leaf, whose last entry is for leaves beyond the known ones.
-            table = np.full(known[-1] - known[0] + 2, -1, np.int32)
-            table[known - known[0]] = start + np.arange(len(known), dtype=np.int32)
-            shifted = by_tree[tree] - known[0]
-            shifted[(shifted < 0) | (shifted >= len(table))] = len(table) - 1
-            columns[tree] = table[shifted]
-            is_new[tree] = columns[tree] < 0
+        lowest = np.array([known[0] for known in self.leaves])
+        # A table has the column of each leaf. The last entry of a tree is for leaves beyond the
+        # known ones.
+        n_entries = np.array([known[-1] - known[0] + 2 for known in self.leaves])
+        starts = _starts(n_entries)
+        table = np.full(starts[-1], -1, np.int32)
+        entries = np.concatenate(
+            [known + (start - known[0]) for known, start in zip(self.leaves, starts, strict=False)]
+        )
+        table[entries] = np.arange(len(entries), dtype=np.int32)
+        last_entries = (n_entries - 1).astype(np.uint64)
+        columns = np.empty(leaves.shape, np.int32)
+        for rows in _row_batches(leaves):
+            # Unsigned, leaves below the known ones become large numbers.
+            places = (leaves[rows] - lowest).view(np.uint64)
+            np.minimum(places, last_entries, out=places)
+            columns[rows] = table[places.view(np.int64) + starts[:-1]]
+        is_new = columns < 0
         columns[is_new] = 0
-        return np.ascontiguousarray(columns.T), np.ascontiguousarray(is_new.T)
+        return columns, is_new
 
     def one_hot(self, leaves: np.ndarray, values: np.ndarray | None = None) -> sparse.csr_matrix:
         """Sparse rows with a one, or a value by column, in the column of each tree's leaf."""
