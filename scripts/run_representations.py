@@ -64,6 +64,7 @@ N_COMPONENTS = 10
 N_NEIGHBORS = 5
 # The representation that all others are compared with.
 BASE = "raw"
+SIGNIFICANT = 0.05
 
 
 @dataclass(frozen=True)
@@ -205,13 +206,13 @@ def cell(options, set, labelled, flipped, seed):
     return {"scores": scores}
 
 
-OVERVIEW = """
-labelled flipped model representation=column sets accuracy=mean:.2% change=change:+.2%
-standard_error=error:.2% better worse Holm_p=holm_p:.2g
-"""
 BY_SET = """
 set labelled flipped model representation accuracy=accuracy:.2%± seeds=n_seeds
 """
+TITLE = (
+    "accuracy of {} on the raw columns in the first row, and changes against it in points: mean "
+    "± standard error over sets; * where Holm's p of Wilcoxon's signed ranks is below 0.05"
+)
 
 
 def compare(long):
@@ -223,11 +224,29 @@ def compare(long):
         changes = values.sub(values[BASE], axis=0)
         found["change"] = changes.mean()
         found["error"] = changes.sem()
-        found = found.reset_index().sort_values("mean", ascending=False, kind="stable")
-        base = {"column": BASE, "sets": len(values), "mean": values[BASE].mean()}
-        found = tables.pd.concat([tables.pd.DataFrame([base]), found], ignore_index=True)
-        parts.append(found.assign(**dict(zip(("labelled", "flipped", "model"), key, strict=True))))
+        parts.append(
+            found.reset_index().assign(
+                **dict(zip(("labelled", "flipped", "model"), key, strict=True)),
+                condition=f"{key[0]} labelled, {key[1]} flipped",
+            )
+        )
     return tables.pd.concat(parts, ignore_index=True)
+
+
+def table_of_model(changes, model):
+    """A row for each representation and a column for each condition."""
+    rows = changes[changes["model"] == model]
+    cells = [
+        f"{100 * change:+.1f} ± {100 * error:.1f}" + "*" * (p < SIGNIFICANT)
+        for change, error, p in zip(rows["change"], rows["error"], rows["holm_p"], strict=True)
+    ]
+    order = {"index": rows["column"].unique(), "columns": rows["condition"].unique()}
+    shown = rows.assign(cell=cells).pivot(index="column", columns="condition", values="cell")
+    shown = shown.reindex(**order)
+    base = rows.groupby("condition")["mean_of_base"].first().map("{:.1%}".format)
+    shown = tables.pd.concat([base.reindex(shown.columns).to_frame(BASE).T, shown])
+    name = f"representations-{model}"
+    return tables.Table(name, TITLE.format(model), shown.rename_axis("representation"), rows)
 
 
 def report(frame, options):
@@ -235,9 +254,9 @@ def report(frame, options):
     for name in ("labelled", "flipped"):
         long[name] = long[name].map("{:.0%}".format)
     by_set = tables.means(long, ["set", "labelled", "flipped", "model", "representation"])
-    title = "accuracy, mean over sets; changes against the raw columns, paired by sets"
+    changes = compare(long)
     return [
-        tables.columns("representations", title, compare(long), OVERVIEW, 4),
+        *(table_of_model(changes, model) for model in long["model"].unique()),
         tables.columns("representations-by-set", "mean over seeds", by_set, BY_SET, 5),
     ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 
 import numpy as np
@@ -14,9 +14,16 @@ from sklearn.utils import gen_batches
 
 from mddf._base.messages import short
 from mddf._base.serialization import register_serializable
+from mddf._binning.encoded_rows import EncodedRows
+from mddf._fitted.fitted_model import StageMember
 from mddf._forest.base import Forest
+from mddf._gradient.base import GradientBoosting
+from mddf._gradient.target_encoding import with_statistics
+from mddf._gradient.trees import BoostedTrees
 from mddf._inspection.stages import coded_stages, fitted_stages
+from mddf._members.boosted import BoostedFolds
 from mddf._trees import predictor
+from mddf.explain._decoding import decode
 
 
 def leaf_indices(
@@ -31,7 +38,9 @@ def leaf_indices(
     Parameters
     ----------
     model : forest, cascade or deep forest of mddf
-        Fitted. Members of a layer that have no trees are left out.
+        Fitted. Members of a layer that have no trees, such as networks, are left out. Gradient
+        boosting also does, but late trees divide the rows by what earlier trees left over, and
+        count as much as the first ones.
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
     layer : int, default=None
         Position of a cascade's layer: 0 is the first layer and -1 the last one; None is the last
@@ -56,8 +65,12 @@ def leaf_indices(
     fitted = fitted_stages(model)
     if not fitted.has_layers and layer is not None:
         raise ValueError(f"layer must be None for a forest, got {short(layer)}")
+    if not fitted.has_layers and forest is not None:
+        raise ValueError(f"forest must be None for a forest, got {short(forest)}")
     if isinstance(model, Forest):
         return model.apply(X)
+    if isinstance(model, GradientBoosting):
+        return _leaf_nodes(model._trees, model.apply(X))
     n_layers = len(fitted.stages)
     position = n_layers - 1 if layer is None else layer
     if not -n_layers <= position < n_layers:
@@ -70,15 +83,39 @@ def leaf_indices(
             f"got {short(forest)}"
         )
     members = stage.members if forest is None else [stage.members[forest]]
-    with_trees = [member for member in members if member.has_trees]
-    if not with_trees:
-        raise ValueError(f"layer {position} must have a member with trees, got none")
     rows = next(islice(coded_stages(model, X), position, None))
     leaves = [
-        predictor.leaf_indices(member.models, member.seen_codes(rows), n_jobs=model.n_jobs)
-        for member in with_trees
+        block_leaves
+        for member in members
+        for block_leaves in _member_leaves(member, rows, model.n_jobs)
     ]
-    return np.concatenate(leaves, axis=1).astype(np.int64)
+    if not leaves:
+        names = ", ".join(member.name or type(member.models[0]).__name__ for member in members)
+        raise ValueError(
+            f"layer {position} of the {type(model).__name__} must have a member with trees, got "
+            f"{names}; fit a RandomForestClassifier or a RandomForestRegressor instead"
+        )
+    return np.concatenate(leaves, axis=1).astype(np.int64, copy=False)
+
+
+def _member_leaves(
+    member: StageMember, rows: EncodedRows, n_jobs: int | None
+) -> Iterator[np.ndarray]:
+    """Leaves of the trees of a member of a layer; nothing if it has no trees."""
+    if member.has_trees:
+        yield predictor.leaf_indices(member.models, member.seen_codes(rows), n_jobs=n_jobs)
+    elif isinstance(member, BoostedFolds):
+        codes = np.ascontiguousarray(rows.codes[:, : member.n_features])
+        features = replace(rows, codes=codes)
+        for model in member.models:
+            for trees, statistics in model.trees_with_statistics():
+                yield _leaf_nodes(trees, trees.leaves(with_statistics(features, statistics)))
+
+
+def _leaf_nodes(trees: BoostedTrees, leaves: np.ndarray) -> np.ndarray:
+    """Nodes of leaves: several leaves of a symmetric tree can be the same node."""
+    nodes: np.ndarray = decode(trees).leaves(leaves)
+    return nodes.astype(np.int64, copy=False)
 
 
 def _starts(lengths: npt.ArrayLike) -> np.ndarray:
