@@ -65,6 +65,18 @@ N_NEIGHBORS = 5
 # The representation that all others are compared with.
 BASE = "raw"
 SIGNIFICANT = 0.05
+# Pairs whose difference is a question of its own: do later layers help, does the embedding of a
+# forest do better than its vote, and which of two relatives is better?
+PAIRS = [
+    ("vectors-2", "vectors-1"),
+    ("vectors-3", "vectors-1"),
+    ("leaves-layer-2", "leaves-layer-1"),
+    ("leaves-layer-3", "leaves-layer-1"),
+    ("leaves-layer-1", "vectors-1"),
+    ("leaves-random-deep", "random-forest-itself"),
+    ("kernel-random", "leaves-random-deep"),
+    ("leaves-unsupervised", "random-trees-embedding"),
+]
 
 
 @dataclass(frozen=True)
@@ -217,9 +229,26 @@ TITLE = (
 
 def compare(long):
     """Each representation against the raw columns, over sets, for each model and condition."""
+    return _by_condition(long, lambda values: values)
+
+
+def compare_pairs(long):
+    """The first representation of each pair against the second one."""
+
+    def differences(values):
+        pairs = {f"{first} - {second}": values[first] - values[second] for first, second in PAIRS}
+        return tables.pd.DataFrame({BASE: 0.0, **pairs})
+
+    return _by_condition(long, differences)
+
+
+def _by_condition(long, columns_of):
+    """Compare columns, which are made of accuracies by set, with the one of the name `BASE`."""
     parts = []
     for key, rows in long.groupby(["labelled", "flipped", "model"], sort=False):
-        values = rows.pivot_table("accuracy", "set", "representation", aggfunc="mean", sort=False)
+        values = columns_of(
+            rows.pivot_table("accuracy", "set", "representation", aggfunc="mean", sort=False)
+        )
         found = stats.compare_with(values, BASE).set_index("column")
         changes = values.sub(values[BASE], axis=0)
         found["change"] = changes.mean()
@@ -233,20 +262,39 @@ def compare(long):
     return tables.pd.concat(parts, ignore_index=True)
 
 
-def table_of_model(changes, model):
-    """A row for each representation and a column for each condition."""
-    rows = changes[changes["model"] == model]
+def table_of_changes(changes):
+    """A row for each compared column, and a column for each condition."""
     cells = [
         f"{100 * change:+.1f} ± {100 * error:.1f}" + "*" * (p < SIGNIFICANT)
-        for change, error, p in zip(rows["change"], rows["error"], rows["holm_p"], strict=True)
+        for change, error, p in zip(
+            changes["change"], changes["error"], changes["holm_p"], strict=True
+        )
     ]
-    order = {"index": rows["column"].unique(), "columns": rows["condition"].unique()}
-    shown = rows.assign(cell=cells).pivot(index="column", columns="condition", values="cell")
-    shown = shown.reindex(**order)
-    base = rows.groupby("condition")["mean_of_base"].first().map("{:.1%}".format)
-    shown = tables.pd.concat([base.reindex(shown.columns).to_frame(BASE).T, shown])
-    name = f"representations-{model}"
-    return tables.Table(name, TITLE.format(model), shown.rename_axis("representation"), rows)
+    order = {"index": changes["column"].unique(), "columns": changes["condition"].unique()}
+    table = changes.assign(cell=cells).pivot(index="column", columns="condition", values="cell")
+    return table.reindex(**order).rename_axis("representation")
+
+
+def tables_of_model(model, changes, pairs):
+    """Changes against the raw columns, with their accuracy in the first row, and of pairs."""
+    changes, pairs = (rows[rows["model"] == model] for rows in (changes, pairs))
+    table = table_of_changes(changes)
+    base = changes.groupby("condition")["mean_of_base"].first().map("{:.1%}".format)
+    table = tables.pd.concat([base.reindex(table.columns).to_frame(BASE).T, table])
+    return [
+        tables.Table(
+            f"representations-{model}",
+            TITLE.format(model),
+            table.rename_axis("representation"),
+            changes,
+        ),
+        tables.Table(
+            f"representations-{model}-pairs",
+            f"{model}: differences of two representations in points, as above",
+            table_of_changes(pairs).rename_axis("pair"),
+            pairs,
+        ),
+    ]
 
 
 def report(frame, options):
@@ -254,9 +302,12 @@ def report(frame, options):
     for name in ("labelled", "flipped"):
         long[name] = long[name].map("{:.0%}".format)
     by_set = tables.means(long, ["set", "labelled", "flipped", "model", "representation"])
-    changes = compare(long)
+    parts = (
+        tables_of_model(model, compare(rows), compare_pairs(rows))
+        for model, rows in long.groupby("model", sort=False)
+    )
     return [
-        *(table_of_model(changes, model) for model in long["model"].unique()),
+        *chain.from_iterable(parts),
         tables.columns("representations-by-set", "mean over seeds", by_set, BY_SET, 5),
     ]
 
