@@ -92,14 +92,15 @@ def report(frame, options):
     return [tables.columns("eforest", title, rows, ERRORS, 4)]
 
 
+def is_drawn(name):
+    """Whether a picture has a row of these reconstructions; a few show the course."""
+    return not name.startswith(("supervised", "25%", "75%")) and not name.endswith((" 50", " 200"))
+
+
 def draw(frame, options):
     """Test images in the first row, and a row for each reconstruction, of the first seed."""
     for row in frame.drop_duplicates("set").to_dict("records"):
-        chosen = {
-            name: images
-            for name, images in row["images"].items()
-            if not name.startswith("supervised") and not name.startswith(("25%", "75%"))
-        }
+        chosen = {name: images for name, images in row["images"].items() if is_drawn(name)}
         shape = IMAGES[row["set"]]
         figure, axes = pictures.panels([0.62] * len(chosen), N_PICTURES, 0.62)
         for line, (name, images) in zip(axes, chosen.items(), strict=True):
@@ -107,7 +108,9 @@ def draw(frame, options):
                 axis.imshow(np.reshape(image, shape), cmap="gray_r", vmin=0, vmax=255)
                 axis.set(xticks=[], yticks=[])
                 axis.grid(False)
-            line[0].set_ylabel(name, rotation=0, ha="right", va="center")
+                axis.spines[:].set_visible(False)
+            title = name.replace("unsupervised", "eForest").replace("pca", "components")
+            line[0].set_ylabel(title, rotation=0, ha="right", va="center")
         caption = (
             f"Test images of {row['set']} and their reconstructions from codes of eForest without "
             "labels, from as many principal components, and by the nearest training image."
