@@ -221,10 +221,16 @@ def cell(options, set, labelled, flipped, seed):
 BY_SET = """
 set labelled flipped model representation accuracy=accuracy:.2%± seeds=n_seeds
 """
-TITLE = (
-    "accuracy of {} on the raw columns in the first row, and changes against it in points: mean "
-    "± standard error over sets; * where Holm's p of Wilcoxon's signed ranks is below 0.05"
-)
+TITLE = "accuracy of {} on the raw columns, and changes against it in points"
+NOTES = [
+    "± is the standard error over sets",
+    "* marks p < 0.05 of Wilcoxon's signed ranks over sets, with Holm's correction",
+]
+
+
+def notes(options):
+    """Lines that a reader of the tables has to know."""
+    return NOTES
 
 
 def compare(long):
@@ -290,7 +296,7 @@ def tables_of_model(model, changes, pairs):
         ),
         tables.Table(
             f"representations-{model}-pairs",
-            f"{model}: differences of two representations in points, as above",
+            f"{model}: differences of two representations in points",
             table_of_changes(pairs).rename_axis("pair"),
             pairs,
         ),
