@@ -52,6 +52,7 @@ executed_pages = {
     "guide": {},
     "in-practice": {},
     "regression": {},
+    "representations": {},
     "serving": {"output_stderr": "remove"},  # log lines have times
     "target-leakage": {},
     "tutorial": {},

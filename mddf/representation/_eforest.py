@@ -58,7 +58,8 @@ class LeafBoxes:
         steps = []
         while True:
             below_root = parent[nodes] >= 0
-            leaves, nodes = leaves[below_root], nodes[below_root]
+            leaves = leaves[below_root]
+            nodes = nodes[below_root]
             if not len(leaves):
                 break
             splits = parent[nodes]
