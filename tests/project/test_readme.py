@@ -26,6 +26,7 @@ WHOLE = (
     "docs/explaining-rows.md",
     "docs/few-rows.md",
     "docs/guide.md",
+    "docs/representations.md",
     "docs/rules.md",
     "docs/target-leakage.md",
     "docs/tutorial.md",
