@@ -37,7 +37,7 @@ def leaf_indices(
 
     Parameters
     ----------
-    model : forest, cascade or deep forest of mddf
+    model : forest, gradient boosting, cascade or deep forest of mddf
         Fitted. Members of a layer that have no trees, such as networks, are left out. Gradient
         boosting also does, but late trees divide the rows by what earlier trees left over, and
         count as much as the first ones.

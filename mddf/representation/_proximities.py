@@ -34,7 +34,7 @@ def proximities(
 
     Parameters
     ----------
-    model : forest, cascade or deep forest of mddf
+    model : forest, gradient boosting, cascade or deep forest of mddf
         Fitted.
     X : array or data frame of shape (n_samples, n_features)
     Y : array or data frame of shape (n_others, n_features), default=None
@@ -148,7 +148,7 @@ def nearest_rows(
 
     Parameters
     ----------
-    model : forest, cascade or deep forest of mddf
+    model : forest, gradient boosting, cascade or deep forest of mddf
         Fitted.
     X : array or data frame of shape (n_samples, n_features)
     X_train : array or data frame of shape (n_train, n_features)
@@ -212,7 +212,7 @@ def outlier_scores(
 
     Parameters
     ----------
-    model : forest, cascade or deep forest of mddf
+    model : forest, gradient boosting, cascade or deep forest of mddf
         Fitted.
     X : array or data frame of shape (n_samples, n_features)
     y : array of shape (n_samples,), default=None
