@@ -62,6 +62,7 @@ executed_pages = {
     "probabilities": {},
     "rare-classes": {},
     "regression": {},
+    "representations": {},
     "serving": no_log,
     "serving-tests": {"after": "serving", **no_log},
     "several-labels": {},

@@ -6,8 +6,15 @@
     python scripts/export_features.py --csv table.csv --target kind --save-model --out table
     python scripts/export_features.py --apply table/model.joblib --csv table.csv
     python scripts/export_features.py --csv table.csv --target price --task regression
+    python scripts/export_features.py letter --representation leaves --layers 1
+    python scripts/export_features.py letter --representation kernel --components 20
 
-Features of training rows are out-of-fold; features of test rows are the result of `transform`.
+--representation "vectors" are class vectors. Those of training rows are out-of-fold; those of test
+rows are the result of `transform`. "leaves" has a column of zeros and ones for each leaf of a
+layer, and "kernel" the leading eigenvectors of the layer's forest kernel. The trees of both have
+seen the labels of the training rows. Leaves are sparse: their .npz files can be read by
+`scipy.sparse.load_npz`.
+
 Sets without a standard split, and CSV files without --test-csv (whose rows need no labels), are
 split at random. The files train and test are .npz (X, y, rows, names and, with --raw, X_raw), or
 .csv or .parquet with a column for each; manifest.json describes them. --apply computes the
@@ -24,14 +31,17 @@ import joblib
 import numpy as np
 from _lab import cli, data, models, need, records, scores
 from mddf.datasets._registry import resolve
+from scipy import sparse
 from sklearn.metrics import r2_score
 
 from mddf._command import rows as tables
 from mddf._command import table_options
 from mddf._schema.format import PLAIN
 from mddf._schema.schema import Column, Schema
+from mddf.representation import ForestKernelEmbedding, LeafEmbedding
 
 FORMATS = ("npz", "csv", "parquet")
+REPRESENTATIONS = ("vectors", "leaves", "kernel")
 
 
 def layers(text):
@@ -47,8 +57,9 @@ def parse(argv=None):
     parser = cli.study(
         __doc__, "features", test_csv=None, apply=None, task=None, estimator=None, layers=None,
         forests=None, format="npz", n_estimators=100, n_layers=None, seed=0, drop=[], raw=False,
-        save_model=False, verbose=False, overwrite=False,
-        checks={"estimator": ("mddf", "gcforest", "deepforest"), "layers": layers,
+        save_model=False, verbose=False, overwrite=False, representation=None, components=10,
+        checks={"representation": REPRESENTATIONS,
+                "estimator": ("mddf", "gcforest", "deepforest"), "layers": layers,
                 "forests": ("mean", "each"), "format": FORMATS, "test_csv": Path, "apply": Path,
                 "task": tuple(scores.DEFAULTS)},
         quick={"n_estimators": 5, "n_layers": 2},
@@ -67,7 +78,10 @@ def parse(argv=None):
     if options.csv is None and (options.test_csv is not None or options.apply is not None):
         parser.error(f"{'--test-csv' if options.apply is None else '--apply'} goes with --csv")
     if options.apply is not None:
-        learnt = ("test_csv", "task", "estimator", "layers", "forests", "drop", "save_model")
+        learnt = (
+            "test_csv", "task", "estimator", "layers", "forests", "drop", "save_model",
+            "representation",
+        )  # fmt: skip
         if refused := [name for name in learnt if getattr(options, name)]:
             option = refused[0].replace("_", "-")
             parser.error(f"--{option} is not for --apply: the model is grown")
@@ -77,11 +91,24 @@ def parse(argv=None):
     options.estimator = options.estimator or ("mddf" if classes else "deepforest")
     if why := models.METHODS[options.estimator].missing(options.task):
         parser.error(f"--estimator: {why}; deepforest is")
-    if options.estimator == "deepforest" and (options.layers or options.forests):
+    options.representation = options.representation or "vectors"
+    if options.representation != "vectors":
+        check_embedding(options, parser)
+    elif options.estimator == "deepforest" and (options.layers or options.forests):
         parser.error("--layers and --forests are for mddf and gcforest: deepforest gives all")
     if options.out.parent == cli.RESULTS and options.out.name.startswith("features"):
         options.out = cli.RESULTS / f"features-{options.name or options.csv.stem}"
     return options
+
+
+def check_embedding(options, parser):
+    """Refuse options that do not fit leaves or the kernel of one layer."""
+    if options.forests:
+        parser.error("--forests is for --representation vectors")
+    if options.layers == "all" or (isinstance(options.layers, list) and len(options.layers) > 1):
+        parser.error(f"--layers must be one layer for --representation {options.representation}")
+    if options.representation == "leaves" and options.format != "npz" and options.apply is None:
+        parser.error("--representation leaves needs --format npz: it has a column for each leaf")
 
 
 def load(options) -> tuple[data.Split, str | None]:
@@ -107,12 +134,30 @@ def load(options) -> tuple[data.Split, str | None]:
     return data.take(rows, np.sort(split.rows), np.sort(split.rows_test)), schema
 
 
-def write(path, features, names, *, X, y, rows):
-    """Write one part; `X` are raw features or None, `y` labels or None."""
+def tables_read(options):
+    """Files of the user's tables, which must not be replaced or removed."""
+    return {path.resolve() for path in (options.csv, options.test_csv) if path is not None}
+
+
+def file_of_part(options, part):
+    """The file of a part, which is no table of the user."""
+    path = options.out / f"{part}.{options.format}"
+    if path.resolve() in tables_read(options):
+        raise SystemExit(f"{path} is a table that is read: give another --out")
+    return path
+
+
+def write(path, features, names, *, X, y, rows, kept):
+    """Write one part; `X` are raw features or None, `y` labels or None.
+
+    Files of the part in other formats are of a former export, but for the files in `kept`.
+    """
     for form in FORMATS:
-        path.with_suffix(f".{form}").unlink(missing_ok=True)
+        other = path.with_suffix(f".{form}")
+        if other.resolve() not in kept:
+            other.unlink(missing_ok=True)
     if path.suffix == ".npz":
-        arrays = {"X": features, "rows": rows, "names": names}
+        arrays = {"rows": rows, "names": names, **feature_arrays(features)}
         if X is not None:
             arrays["X_raw"] = np.asarray(X)
         if y is not None:
@@ -128,7 +173,20 @@ def write(path, features, names, *, X, y, rows):
         if y is not None:
             frame["label"] = y
         frame.to_parquet(path) if path.suffix == ".parquet" else frame.to_csv(path, index=False)
-    print(f"{path}: {len(features)} rows, {len(names)} layer features")
+    print(f"{path}: {features.shape[0]} rows, {len(names)} layer features")
+
+
+def feature_arrays(features):
+    """Arrays of an .npz file: X, or those that `scipy.sparse.load_npz` reads."""
+    if not sparse.issparse(features):
+        return {"X": features}
+    return {
+        "format": np.array(b"csr"),
+        "shape": features.shape,
+        "data": features.data,
+        "indices": features.indices,
+        "indptr": features.indptr,
+    }
 
 
 def schema_of(rows, target):
@@ -166,9 +224,11 @@ def apply(options) -> None:
             f"--apply needs what --save-model wrote, with manifest.json beside it: {error}"
         ) from None
     X, y = tables.read_test(options.csv, schema, None)
-    path = options.out / f"{options.csv.stem}.{options.format}"
+    path = file_of_part(options, options.csv.stem)
     if path.exists() and not options.overwrite:
         raise SystemExit(f"{path} is there already: give another --out, or --overwrite")
+    if isinstance(model, LeafEmbedding) and options.format != "npz":
+        raise SystemExit("features of leaves need --format npz: they have a column for each leaf")
     try:
         features = model.transform(X)
     except (AttributeError, ValueError) as error:
@@ -176,7 +236,15 @@ def apply(options) -> None:
     names = model.get_feature_names_out().astype(str)
     options.out.mkdir(parents=True, exist_ok=True)
     raw = X if options.raw else None
-    write(path, features, names, X=raw, y=y, rows=np.arange(len(features)))
+    write(
+        path,
+        features,
+        names,
+        X=raw,
+        y=y,
+        rows=np.arange(features.shape[0]),
+        kept=tables_read(options),
+    )
 
 
 def out_of_fold_score(model, y) -> float:
@@ -184,6 +252,22 @@ def out_of_fold_score(model, y) -> float:
     if hasattr(model, "classes_"):
         return float(np.mean(model.classes_[model.oof_probabilities_.argmax(axis=1)] == y))
     return float(r2_score(y, model.oof_prediction_))
+
+
+def build(options):
+    """The cascade, or the embedding of one of its layers, not yet fitted."""
+    parameters = {}
+    if options.representation == "vectors":
+        parameters = {"transform_layers": options.layers, "transform_forests": options.forests}
+        parameters = {name: value for name, value in parameters.items() if value is not None}
+    cascade = models.cascade(options, options.estimator, options.seed, options.task, **parameters)
+    cascade.set_params(verbose=2 if options.verbose else 0)
+    layer = options.layers[0] if isinstance(options.layers, list) else None
+    if options.representation == "leaves":
+        return LeafEmbedding(cascade, layer=layer)
+    if options.representation == "kernel":
+        return ForestKernelEmbedding(cascade, n_components=options.components, layer=layer)
+    return cascade
 
 
 def main(argv=None) -> None:
@@ -197,13 +281,11 @@ def main(argv=None) -> None:
         raise SystemExit(
             f"{options.out} holds features already: give another --out, or --overwrite"
         )
+    paths = {part: file_of_part(options, part) for part in ("train", "test")}
     split, schema = load(options)
     if options.raw and options.format == "npz" and np.asarray(split.X[:1]).dtype == object:
         raise SystemExit("--raw with categories needs --format csv or parquet: .npz holds numbers")
-    parameters = {"transform_layers": options.layers, "transform_forests": options.forests}
-    parameters = {name: value for name, value in parameters.items() if value is not None}
-    model = models.cascade(options, options.estimator, options.seed, options.task, **parameters)
-    model.set_params(verbose=2 if options.verbose else 0)
+    model = build(options)
     try:
         train = model.fit_transform(split.X, split.y)
     except ValueError as error:  # of labels, layers and columns that do not do
@@ -215,25 +297,38 @@ def main(argv=None) -> None:
         ("train", train, split.X, split.y, split.rows),
         ("test", model.transform(split.X_test), split.X_test, split.y_test, split.rows_test),
     ):
-        path = options.out / f"{part}.{options.format}"
-        write(path, features, names, X=X if options.raw else None, y=y, rows=rows)
+        write(
+            paths[part],
+            features,
+            names,
+            X=X if options.raw else None,
+            y=y,
+            rows=rows,
+            kept=tables_read(options),
+        )
+    is_embedding = options.representation != "vectors"
+    cascade = model.estimator_ if is_embedding else model
     classifies = options.task == "classification"
     score = "accuracy" if classifies else "r2"
     manifest = {
         **records.provenance(),
         "time": records.now(),
-        "model": type(model).__name__,
-        "parameters": model.get_params(deep=False),
-        "n_layers": model.n_layers_,
-        "classes": [str(label) for label in model.classes_] if classifies else None,
+        "representation": options.representation,
+        "model": type(cascade).__name__,
+        "parameters": cascade.get_params(deep=False),
+        "n_layers": cascade.n_layers_,
+        "classes": [str(label) for label in cascade.classes_] if classifies else None,
         "names": names.tolist(),
         "schema": schema,
-        "train": {"rows": len(split.y), "features": "out-of-fold"},
+        "train": {
+            "rows": len(split.y),
+            "features": "transform" if is_embedding else "out-of-fold",
+        },
         "test": {"rows": len(split.rows_test), "features": "transform"},
-        f"out_of_fold_{score}": out_of_fold_score(model, split.y),
+        f"out_of_fold_{score}": out_of_fold_score(cascade, split.y),
     }
     if split.y_test is not None:
-        manifest[f"test_{score}"] = float(model.score(split.X_test, split.y_test))
+        manifest[f"test_{score}"] = float(cascade.score(split.X_test, split.y_test))
     text = json.dumps(manifest, indent=1, default=str)
     records.write(options.out / "manifest.json", text + "\n")
     print(options.out / "manifest.json")

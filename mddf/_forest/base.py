@@ -474,7 +474,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
         table = self._read_rows(X)
         leaves = np.empty((table.shape[0], len(self)), np.int64)
         for rows, codes in self._code_blocks(table, 16 * len(self)):
-            leaves[rows] = predictor.leaf_indices(self._trees, codes, n_jobs=self.n_jobs)
+            predictor.leaf_indices(self._trees, codes, out=leaves[rows], n_jobs=self.n_jobs)
         return leaves
 
     def _read_rows(self, X: TableLike) -> Table:

@@ -176,13 +176,26 @@ def means_over_trees(trees: Sequence[TreeBlock], sums: np.ndarray) -> np.ndarray
 
 
 def leaf_indices(
-    trees: Sequence[TreeBlock], codes: np.ndarray, *, n_jobs: int | None = None
+    trees: Sequence[TreeBlock],
+    codes: np.ndarray,
+    *,
+    out: np.ndarray | None = None,
+    n_jobs: int | None = None,
 ) -> np.ndarray:
-    """Leaf of every tree that every row ends in: int64 of shape (n_rows, n_trees)."""
-    leaves = [np.empty((len(codes), block.n_trees), np.int64) for block in trees]
-    write = partial(_write_leaf_indices, trees=trees, codes=codes, out=leaves)
+    """Leaf of every tree that every row ends in: int64 of shape (n_rows, n_trees).
+
+    The result is written to `out`, a C-contiguous array of this shape, if it is given.
+    """
+    if out is None:
+        out = np.empty((len(codes), _count_trees(trees)), np.int64)
+    leaves = [out]
+    if len(trees) > 1:
+        leaves = [np.empty((len(codes), block.n_trees), np.int64) for block in trees]
+    write = partial(_write_leaf_indices, trees=trees, codes=codes, leaves=leaves)
     in_threads(write, _row_ranges(trees, len(codes), n_jobs), n_jobs)
-    return leaves[0] if len(leaves) == 1 else np.hstack(leaves)
+    if len(trees) > 1:
+        np.concatenate(leaves, axis=1, out=out)
+    return out
 
 
 def _write_leaf_indices(
@@ -192,7 +205,7 @@ def _write_leaf_indices(
     *,
     trees: Sequence[TreeBlock],
     codes: np.ndarray,
-    out: list[np.ndarray],
+    leaves: list[np.ndarray],
 ) -> None:
-    for block, leaves in zip(trees, out, strict=True):
-        block.reader.leaf_indices(codes, first, last, leaves, cancel)
+    for block, block_leaves in zip(trees, leaves, strict=True):
+        block.reader.leaf_indices(codes, first, last, block_leaves, cancel)

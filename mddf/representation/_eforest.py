@@ -52,25 +52,29 @@ class LeafBoxes:
         parent[tree.children_left[inner]] = inner
         parent[tree.children_right[inner]] = inner
         is_left[tree.children_left[inner]] = True
-        paths: list[list[tuple[int, float, bool]]] = []
-        for leaf in leaf_nodes.tolist():
-            path = []
-            node = leaf
-            while parent[node] >= 0:
-                split = parent[node]
-                if np.isfinite(tree.threshold[split]):
-                    path.append(
-                        (int(tree.feature[split]), float(tree.threshold[split]), is_left[node])
-                    )
-                node = split
-            paths.append(path)
-        starts = np.concatenate([[0], np.cumsum([len(path) for path in paths])]).astype(np.int64)
-        bounds = [bound for path in paths for bound in path]
+        # All leaves climb to the root together, a split at a time.
+        leaves = np.arange(len(leaf_nodes))
+        nodes = leaf_nodes
+        steps = []
+        while True:
+            below_root = parent[nodes] >= 0
+            leaves = leaves[below_root]
+            nodes = nodes[below_root]
+            if not len(leaves):
+                break
+            splits = parent[nodes]
+            steps.append(np.array([leaves, splits, is_left[nodes]]))
+            nodes = splits
+        leaf, split, goes_left = np.concatenate([np.empty((3, 0), int), *steps], axis=1)
+        # Splits of missing values from all numbers bound nothing.
+        is_bound = np.isfinite(tree.threshold[split])
+        order = np.flatnonzero(is_bound)[np.argsort(leaf[is_bound], kind="stable")]
+        counts = np.bincount(leaf[is_bound], minlength=len(leaf_nodes))
         return cls(
-            starts,
-            np.array([feature for feature, _, _ in bounds], np.int64),
-            np.array([threshold for _, threshold, _ in bounds], float),
-            np.array([is_upper for _, _, is_upper in bounds], bool),
+            np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            tree.feature[split[order]].astype(np.int64),
+            tree.threshold[split[order]].astype(float),
+            goes_left[order] > 0,
         )
 
     def intersect(self, leaves: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:

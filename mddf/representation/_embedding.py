@@ -69,7 +69,7 @@ class LeafEmbedding(Saved, TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    estimator : forest, cascade or deep forest of mddf, default=None
+    estimator : forest, gradient boosting, cascade or deep forest of mddf, default=None
         Not fitted; a clone is fitted. None means completely-random trees that see no target.
     n_estimators : int, default=100
         Number of trees without an estimator.

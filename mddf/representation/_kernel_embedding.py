@@ -34,7 +34,7 @@ class ForestKernelEmbedding(
 
     Parameters
     ----------
-    estimator : forest, cascade or deep forest of mddf, default=None
+    estimator : forest, gradient boosting, cascade or deep forest of mddf, default=None
         Not fitted; a clone is fitted. None means completely-random trees that see no target.
     n_components : int, default=2
         Number of columns.

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice, pairwise
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.utils import gen_batches
 
 from mddf._base.messages import short
 from mddf._base.serialization import register_serializable
+from mddf._binning.encoded_rows import EncodedRows
+from mddf._fitted.fitted_model import StageMember
 from mddf._forest.base import Forest
+from mddf._gradient.base import GradientBoosting
+from mddf._gradient.target_encoding import with_statistics
+from mddf._gradient.trees import BoostedTrees
 from mddf._inspection.stages import coded_stages, fitted_stages
+from mddf._members.boosted import BoostedFolds
 from mddf._trees import predictor
+from mddf.explain._decoding import decode
 
 
 def leaf_indices(
@@ -28,8 +37,10 @@ def leaf_indices(
 
     Parameters
     ----------
-    model : forest, cascade or deep forest of mddf
-        Fitted. Members of a layer that have no trees are left out.
+    model : forest, gradient boosting, cascade or deep forest of mddf
+        Fitted. Members of a layer that have no trees, such as networks, are left out. Gradient
+        boosting also does, but late trees divide the rows by what earlier trees left over, and
+        count as much as the first ones.
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
     layer : int, default=None
         Position of a cascade's layer: 0 is the first layer and -1 the last one; None is the last
@@ -54,8 +65,12 @@ def leaf_indices(
     fitted = fitted_stages(model)
     if not fitted.has_layers and layer is not None:
         raise ValueError(f"layer must be None for a forest, got {short(layer)}")
+    if not fitted.has_layers and forest is not None:
+        raise ValueError(f"forest must be None for a forest, got {short(forest)}")
     if isinstance(model, Forest):
         return model.apply(X)
+    if isinstance(model, GradientBoosting):
+        return _leaf_nodes(model._trees, model.apply(X))
     n_layers = len(fitted.stages)
     position = n_layers - 1 if layer is None else layer
     if not -n_layers <= position < n_layers:
@@ -68,15 +83,50 @@ def leaf_indices(
             f"got {short(forest)}"
         )
     members = stage.members if forest is None else [stage.members[forest]]
-    with_trees = [member for member in members if member.has_trees]
-    if not with_trees:
-        raise ValueError(f"layer {position} must have a member with trees, got none")
     rows = next(islice(coded_stages(model, X), position, None))
     leaves = [
-        predictor.leaf_indices(member.models, member.tree_codes(rows), n_jobs=model.n_jobs)
-        for member in with_trees
+        block_leaves
+        for member in members
+        for block_leaves in _member_leaves(member, rows, model.n_jobs)
     ]
-    return np.concatenate(leaves, axis=1).astype(np.int64)
+    if not leaves:
+        names = ", ".join(member.name or type(member.models[0]).__name__ for member in members)
+        raise ValueError(
+            f"layer {position} of the {type(model).__name__} must have a member with trees, got "
+            f"{names}; fit a RandomForestClassifier or a RandomForestRegressor instead"
+        )
+    return np.concatenate(leaves, axis=1).astype(np.int64, copy=False)
+
+
+def _member_leaves(
+    member: StageMember, rows: EncodedRows, n_jobs: int | None
+) -> Iterator[np.ndarray]:
+    """Leaves of the trees of a member of a layer; nothing if it has no trees."""
+    if member.has_trees:
+        yield predictor.leaf_indices(member.models, member.tree_codes(rows), n_jobs=n_jobs)
+    elif isinstance(member, BoostedFolds):
+        codes = np.ascontiguousarray(rows.codes[:, : member.n_features])
+        features = replace(rows, codes=codes)
+        for model in member.models:
+            for trees, statistics in model.trees_with_statistics():
+                yield _leaf_nodes(trees, trees.leaves(with_statistics(features, statistics)))
+
+
+def _leaf_nodes(trees: BoostedTrees, leaves: np.ndarray) -> np.ndarray:
+    """Nodes of leaves: several leaves of a symmetric tree can be the same node."""
+    nodes: np.ndarray = decode(trees).leaves(leaves)
+    return nodes.astype(np.int64, copy=False)
+
+
+def _starts(lengths: npt.ArrayLike) -> np.ndarray:
+    """Starts of consecutive parts of some lengths, and the end of the last one."""
+    return np.concatenate([[0], np.cumsum(lengths)])
+
+
+def _row_batches(leaves: np.ndarray) -> Iterator[slice]:
+    """Batches of rows with about 2**15 leaves, whose copies stay in the processor's cache."""
+    n_rows, n_trees = leaves.shape
+    return gen_batches(n_rows, max(1, 2**15 // n_trees))
 
 
 @register_serializable("leaf columns")
@@ -95,10 +145,18 @@ class LeafColumns:
     @classmethod
     def from_leaves(cls, leaves: np.ndarray) -> LeafColumns:
         """Columns for the leaves of some rows, of shape (n_samples, n_trees)."""
-        # Leaves of a tree have small numbers close together, so that counting beats sorting.
-        by_tree = np.ascontiguousarray(leaves.T)
+        # Leaves of a tree have small numbers close together, so that counting beats sorting. One
+        # count for all trees takes 0.7 times as long as one for each, which needs a transpose.
+        lowest = leaves.min(axis=0)
+        starts = _starts(leaves.max(axis=0) - lowest + 1)
+        is_leaf = np.zeros(starts[-1], bool)
+        for rows in _row_batches(leaves):
+            is_leaf[leaves[rows] + (starts[:-1] - lowest)] = True
         return cls(
-            [tree.min() + np.flatnonzero(np.bincount(tree - tree.min())) for tree in by_tree]
+            [
+                tree_lowest + np.flatnonzero(is_leaf[start:end])
+                for tree_lowest, (start, end) in zip(lowest, pairwise(starts), strict=True)
+            ]
         )
 
     @property
@@ -108,23 +166,30 @@ class LeafColumns:
     @property
     def starts(self) -> np.ndarray:
         """First column of each tree, and the number of all columns."""
-        return np.concatenate([[0], np.cumsum([len(tree) for tree in self.leaves])])
+        return _starts([len(tree) for tree in self.leaves])
 
     def numbers(self, leaves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Columns of leaves, and a mask of leaves that no training row ended in."""
-        by_tree = np.ascontiguousarray(leaves.T)
-        columns = np.empty(by_tree.shape, np.int32)
-        is_new = np.zeros(by_tree.shape, bool)
-        for tree, (known, start) in enumerate(zip(self.leaves, self.starts, strict=False)):
-            # A table of places by leaf, whose last entry is for leaves beyond the known ones.
-            table = np.full(known[-1] - known[0] + 2, -1, np.int32)
-            table[known - known[0]] = start + np.arange(len(known), dtype=np.int32)
-            shifted = by_tree[tree] - known[0]
-            shifted[(shifted < 0) | (shifted >= len(table))] = len(table) - 1
-            columns[tree] = table[shifted]
-            is_new[tree] = columns[tree] < 0
+        lowest = np.array([known[0] for known in self.leaves])
+        # A table has the column of each leaf. The last entry of a tree is for leaves beyond the
+        # known ones.
+        n_entries = np.array([known[-1] - known[0] + 2 for known in self.leaves])
+        starts = _starts(n_entries)
+        table = np.full(starts[-1], -1, np.int32)
+        entries = np.concatenate(
+            [known + (start - known[0]) for known, start in zip(self.leaves, starts, strict=False)]
+        )
+        table[entries] = np.arange(len(entries), dtype=np.int32)
+        last_entries = (n_entries - 1).astype(np.uint64)
+        columns = np.empty(leaves.shape, np.int32)
+        for rows in _row_batches(leaves):
+            # Unsigned, leaves below the known ones become large numbers.
+            places = (leaves[rows] - lowest).view(np.uint64)
+            np.minimum(places, last_entries, out=places)
+            columns[rows] = table[places.view(np.int64) + starts[:-1]]
+        is_new = columns < 0
         columns[is_new] = 0
-        return np.ascontiguousarray(columns.T), np.ascontiguousarray(is_new.T)
+        return columns, is_new
 
     def one_hot(self, leaves: np.ndarray, values: np.ndarray | None = None) -> sparse.csr_matrix:
         """Sparse rows with a one, or a value by column, in the column of each tree's leaf."""

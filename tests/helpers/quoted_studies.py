@@ -7,7 +7,7 @@ the sentence on the page. If the sentence is written anew, change its quote here
 import re
 from collections.abc import Callable
 
-from quotes import Quote, figures, number, quote, table, value
+from quotes import Quote, Table, figures, number, quote, table, value
 
 
 def boosting_tables() -> list[Quote]:
@@ -377,6 +377,111 @@ def thesis() -> list[Quote]:
     ]
 
 
+def representations() -> list[Quote]:
+    page = "representations.md"
+    logistic, logistic_pairs = table(page, "## Logistic"), table(page, "## Logistic", 1)
+    knn, knn_pairs = table(page, "## Nearest"), table(page, "## Nearest", 1)
+    clean = "100% labelled, 0% flipped"
+    wrong = "100% labelled, 20% flipped"
+    some = "20% labelled, 0% flipped"
+    some_wrong = "20% labelled, 20% flipped"
+    few_wrong = "5% labelled, 20% flipped"
+
+    def change(scores: Table, name: str, condition: str) -> float:
+        return abs(float(scores.row(name)[scores.columns.index(condition)].split(" ±")[0]))
+
+    later = [
+        f"{part}-{layer} - {part}-1" for part in ("vectors", "leaves-layer") for layer in "23"
+    ]
+    is_significant = [
+        cell.endswith("*")
+        for scores in (logistic_pairs, knn_pairs)
+        for name in later
+        for cell in scores.row(name)[1:]
+    ]
+    gains = [row[0] for row in logistic.rows if any(c.startswith("+") and "*" in c for c in row)]
+    assert gains == []
+    vote = "leaves-random-deep - random-forest-itself"
+    own_leaves = "leaves-layer-1 - vectors-1"
+    relatives = "leaves-unsupervised - random-trees-embedding"
+    for scores in (logistic_pairs, knn_pairs):
+        assert max(change(scores, relatives, column) for column in scores.columns[1:]) < 1
+    return [
+        quote("leaves of a random forest add {} points", change(knn, "leaves-random-deep", clean)),
+        quote(
+            "its kernel {}; with one label in five wrong, they add {} and {}",
+            change(knn, "kernel-random", clean),
+            change(knn, "leaves-random-deep", wrong),
+            change(knn, "kernel-random", wrong),
+        ),
+        quote(
+            "is {} to {} points below the forest's own vote",
+            change(logistic_pairs, vote, some_wrong),
+            change(logistic_pairs, vote, wrong),
+        ),
+        quote(
+            "They add {} points to logistic regression with all labels and {} to k-NN",
+            change(logistic, "vectors-1", clean),
+            change(knn, "vectors-1", clean),
+        ),
+        quote(
+            "one in five wrong they lose {} and {}",
+            change(logistic, "vectors-1", few_wrong),
+            change(knn, "vectors-1", few_wrong),
+        ),
+        quote(
+            "are then {} and {} points ahead of them",
+            change(logistic_pairs, own_leaves, few_wrong),
+            change(knn_pairs, own_leaves, few_wrong),
+        ),
+        quote("One of {} comparisons", len(is_significant) if sum(is_significant) == 1 else 0),
+        quote("logistic regression loses {} points", change(logistic, "eforest", some)),
+    ]
+
+
+def eforest() -> list[Quote]:
+    errors = table("eforest.md", "## Errors")
+    more = table("eforest.md", "## With 20 000")
+
+    def error(set_name: str, method: str, n_numbers: int, damage: str = "0%") -> float:
+        return errors.at(set_name, method, str(n_numbers), damage, "mean squared error")
+
+    for set_name in ("digits", "mnist"):
+        for n_numbers in (10, 50, 100, 200, 500):
+            codes = error(set_name, "unsupervised", n_numbers)
+            assert error(set_name, "pca", n_numbers) < codes
+            assert codes < error(set_name, "supervised", n_numbers)
+    mnist = error("mnist", "unsupervised", 500)
+    return [
+        quote(
+            "errors are {} and {} on MNIST, and {} and {} on digits",
+            mnist,
+            error("mnist", "supervised", 500),
+            error("digits", "unsupervised", 500),
+            error("digits", "supervised", 500),
+        ),
+        quote(
+            "{} against {} with 500 numbers on MNIST, and {} against {} with 100",
+            error("mnist", "pca", 500),
+            mnist,
+            error("mnist", "pca", 100),
+            error("mnist", "unsupervised", 100),
+        ),
+        quote(
+            "on digits rises from {} to {}, and on MNIST from {} to {}",
+            error("digits", "unsupervised", 500),
+            error("digits", "unsupervised", 500, "50%"),
+            mnist,
+            error("mnist", "unsupervised", 500, "50%"),
+        ),
+        quote(
+            "error of {} on MNIST instead of {}",
+            more.at("mnist", "unsupervised", "500", "0%", "mean squared error"),
+            mnist,
+        ),
+    ]
+
+
 PAGES: dict[str, Callable[[], list[Quote]]] = {
     "docs/boosting-tables.md": boosting_tables,
     "docs/cascade-tables.md": cascade_tables,
@@ -384,5 +489,7 @@ PAGES: dict[str, Callable[[], list[Quote]]] = {
     "docs/gallery-small-samples.md": gallery_small_samples,
     "docs/gallery-layer-features.md": gallery_layer_features,
     "docs/results/deep-forests.md": deep_forests,
+    "docs/results/eforest.md": eforest,
+    "docs/results/representations.md": representations,
     "docs/results/thesis.md": thesis,
 }

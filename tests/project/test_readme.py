@@ -27,6 +27,7 @@ WHOLE = (
     "docs/explaining-rows.md",
     "docs/few-rows-groups.md",
     "docs/guide.md",
+    "docs/representations.md",
     "docs/rules.md",
     "docs/target-leakage.md",
     "docs/target-leakage-steps.md",

@@ -9,15 +9,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mddf.baselines import GCForestClassifier
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.datasets import load_digits, load_iris, make_blobs
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn_checks import sklearn_checks
 
 from mddf import (
     CompletelyRandomForestClassifier,
+    CompletelyRandomForestRegressor,
     DeepForestClassifier,
+    DeepForestRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    MDDFClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
 )
@@ -30,6 +37,7 @@ from mddf.representation import (
     outlier_scores,
     proximities,
 )
+from mddf.representation._leaves import LeafColumns
 
 X, Y = load_iris(return_X_y=True)
 NEW = X[::3] + 0.05
@@ -273,3 +281,81 @@ def test_layers_that_do_not_exist():
     with pytest.raises(ValueError, match="forest must be from -8 to 7, got 8"):
         leaf_indices(model, NEW, forest=8)
     assert leaf_indices(model, NEW, layer=-1, forest=0).shape == (50, 6)
+
+
+def test_leaves_of_boosted_trees_are_nodes():
+    """Rows with equal leaves have equal raw predictions, and nearest rows are themselves."""
+    labels = np.array(["u", "v", "w"])[Y]
+    for grow_policy in ("symmetric", "leaf-wise"):
+        model = GradientBoostingClassifier(
+            max_iter=6, grow_policy=grow_policy, random_state=0
+        ).fit(X, labels)
+        leaves = leaf_indices(model, X)
+        assert leaves.shape == (150, model.n_iter_)
+        assert leaves.dtype == np.int64
+        _, first_rows, groups = np.unique(leaves, axis=0, return_index=True, return_inverse=True)
+        predictions = model.predict_proba(X)
+        np.testing.assert_array_equal(predictions, predictions[first_rows[groups.ravel()]])
+        rows, shares = nearest_rows(model, X[:5], X, n_neighbors=1)
+        assert (shares == 1).all()
+        np.testing.assert_array_equal(leaves[rows[:, 0]], leaves[:5])
+
+
+FRAME = pd.DataFrame(X, columns=list("abcd")).assign(
+    kind=pd.Categorical(np.where(X[:, 0] > 5.8, "long", "short"))
+)
+MODELS = [
+    RandomForestClassifier(10, random_state=0),
+    CompletelyRandomForestClassifier(10, random_state=0),
+    RandomForestRegressor(10, random_state=0),
+    CompletelyRandomForestRegressor(10, random_state=0),
+    GradientBoostingClassifier(max_iter=10, random_state=0),
+    GradientBoostingRegressor(max_iter=10, random_state=0),
+    MDDFClassifier(2, n_estimators=3, random_state=0),
+    GCForestClassifier(2, n_estimators=3, random_state=0),
+    GCForestClassifier.named("gcForestCS", n_layers=2, n_estimators=3, random_state=0),
+    DeepForestClassifier(1, n_estimators=3, random_state=0),
+    DeepForestRegressor(1, n_estimators=3, random_state=0),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_nearest_training_rows_of_every_model(model):
+    """Leaves of frames with categories: the nearest rows are of the same kind of target."""
+    target = Y.astype(float) if is_regressor(model) else np.array(["u", "v", "w"])[Y]
+    model = clone(model).fit(FRAME, target)
+    rows, shares = nearest_rows(model, FRAME[::10], FRAME, n_neighbors=3)
+    assert rows.shape == shares.shape == (15, 3)
+    # A training row is in its own leaves, as equal rows may be.
+    assert (shares[:, 0] == 1).all()
+    assert (np.diff(shares, axis=1) <= 0).all()
+    assert np.mean(target[rows] == target[::10, None]) > 0.9
+
+
+def test_models_without_leaves_are_refused():
+    with pytest.raises(TypeError, match="model must be a forest of mddf, gradient boosting"):
+        nearest_rows(KNeighborsClassifier().fit(X, Y), X, X)
+    with pytest.raises(NotFittedError):
+        nearest_rows(RandomForestClassifier(), X, X)
+    # The kernel model alone has a weight on these rows of numbers.
+    kernel = DeepForestRegressor(1, n_estimators=3, random_state=0).fit(X, X[:, 2] * X[:, 0])
+    members = [row["member"] for row in kernel.leaderboard_ if row["weight"] > 0]
+    assert members == ["kernel"]
+    with pytest.raises(ValueError, match=r"layer 0 .* a member with trees, got .*kernel; fit a"):
+        nearest_rows(kernel, X, X)
+
+
+def test_columns_of_leaves_outside_the_known_ones():
+    known = np.array([[3, 10], [5, 12], [5, 10]])
+    columns = LeafColumns.from_leaves(known)
+    assert [leaves.tolist() for leaves in columns.leaves] == [[3, 5], [10, 12]]
+    new = np.array([[3, 12], [4, 9], [2, 13], [5, 10**9]])
+    places, is_new = columns.numbers(new)
+    np.testing.assert_array_equal(
+        is_new, [[False, False], [True, True], [True, True], [False, True]]
+    )
+    np.testing.assert_array_equal(places, [[0, 3], [0, 0], [0, 0], [1, 0]])
+    np.testing.assert_array_equal(
+        columns.one_hot(new).toarray(),
+        [[1, 0, 0, 1], [0, 0, 0, 0], [0, 0, 0, 0], [0, 1, 0, 0]],
+    )

@@ -75,6 +75,14 @@ STUDIES = {
         "thesis-layers thesis-ratios thesis-reweighting",
     ),
     "reproduce.tsne": ("--datasets iris --n-estimators 1 --rows 30", "ratios"),
+    "reproduce.eforest": (
+        "--datasets digits --trees 4 --rows 60 --predicted 9 --seeds 1",
+        "eforest",
+    ),
+    "run_representations": (
+        "--datasets iris --labelled 0.5 --flipped 0 --seeds 1 --n-estimators 12",
+        "representations-logistic representations-knn-pairs representations-by-set",
+    ),
     "run_deep_forests": (
         "--datasets iris --conditions clean --methods gcForest gcForestCS --n-estimators 2",
         "deep-forests deep-forests-by-set",
@@ -87,6 +95,7 @@ STUDIES = {
 PICTURES = {
     "reproduce.layers": ["layers", "margins"],
     "reproduce.tsne": ["tsne-iris"],
+    "reproduce.eforest": ["eforest-digits"],
     "run_uci": ["small-sample"],
     "reproduce.comparison": ["roc"],
     "reproduce.deepboost": ["deepboost-digits-49"],

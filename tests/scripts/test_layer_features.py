@@ -6,6 +6,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.datasets import load_iris
 
 
@@ -232,3 +233,79 @@ def test_options_that_do_not_go_together(script, capsys):
         with pytest.raises(SystemExit):
             parse(arguments)
         assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("estimator", ["gcforest", "deepforest"])
+def test_export_of_leaves(script, tmp_path, table, estimator):
+    path, frame = table
+    export = script("export_features").main
+    export(
+        f"--csv {path} --target kind --quick --estimator {estimator} --representation leaves "
+        f"--layers 1 --save-model --out {tmp_path}/out".split()
+    )
+    manifest = json.loads((tmp_path / "out/manifest.json").read_text())
+    assert manifest["representation"] == "leaves"
+    assert manifest["train"]["features"] == "transform"
+    train = sparse.load_npz(tmp_path / "out/train.npz")
+    assert train.shape == (105, len(manifest["names"]))
+    assert set(train.data) == {1}
+    assert len(set(train.sum(axis=1).ravel().tolist()[0])) == 1  # one leaf of each tree
+    with np.load(tmp_path / "out/train.npz") as arrays:
+        assert arrays["y"].tolist() == frame["kind"][arrays["rows"]].tolist()
+        rows = arrays["rows"]
+    export(f"--apply {tmp_path}/out/model.joblib --csv {path} --out {tmp_path}/new".split())
+    again = sparse.load_npz(tmp_path / "new/table.npz")
+    assert (again[rows] != train).nnz == 0
+    with pytest.raises(SystemExit, match="need --format npz"):
+        export(
+            f"--apply {tmp_path}/out/model.joblib --csv {path} --format csv "
+            f"--out {tmp_path}/new".split()
+        )
+
+
+def test_tables_of_the_user_are_kept(script, tmp_path, table):
+    """Files of features with the name of a table that is read do not replace it, nor remove it."""
+    path, frame = table
+    export = script("export_features").main
+    learn = ["--csv", str(path), "--target", "kind", "--quick"]
+    export([*learn, "--save-model", "--out", str(tmp_path / "out")])
+    apply = ["--apply", str(tmp_path / "out/model.joblib"), "--csv", str(path), "--overwrite"]
+    export([*apply, "--out", str(tmp_path)])
+    assert (tmp_path / "table.npz").exists()
+    with pytest.raises(
+        SystemExit, match=r"table\.csv is a table that is read: give another --out"
+    ):
+        export([*apply, "--format", "csv", "--out", str(tmp_path)])
+    train = path.rename(tmp_path / "train.csv")
+    learn[1] = str(train)
+    export([*learn, "--overwrite", "--out", str(tmp_path)])
+    with pytest.raises(SystemExit, match=r"train\.csv is a table that is read"):
+        export([*learn, "--overwrite", "--format", "csv", "--out", str(tmp_path)])
+    pd.testing.assert_frame_equal(pd.read_csv(train), frame)
+
+
+def test_export_of_the_kernel(script, tmp_path, table):
+    path, _ = table
+    script("export_features").main(
+        f"--csv {path} --target kind --quick --representation kernel --components 4 "
+        f"--format csv --out {tmp_path}".split()
+    )
+    train = pd.read_csv(tmp_path / "train.csv")
+    assert list(train) == ["row", *(f"forestkernelembedding{i}" for i in range(4)), "label"]
+    classes = np.unique(train["label"], return_inverse=True)[1]
+    assert np.abs(np.corrcoef(train["forestkernelembedding0"], classes)[0, 1]) > 0.5
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("leaves --format csv", "--representation leaves needs --format npz"),
+        ("kernel --layers all", "--layers must be one layer for --representation kernel"),
+        ("leaves --layers 1,2", "--layers must be one layer"),
+        ("kernel --forests each", "--forests is for --representation vectors"),
+    ],
+)
+def test_options_that_do_not_fit_embeddings(script, capsys, options, message):
+    with pytest.raises(SystemExit):
+        script("export_features").parse(["iris", "--representation", *options.split()])
+    assert message in capsys.readouterr().err

@@ -360,3 +360,48 @@ def test_members_are_left_out(script, tmp_path):
     result = run.cell(options, "numbers", 0, "no-boosted")
     assert 45 < result["loss"] < 65
     assert result["rows"] == 294
+
+
+def test_representations_of_labelled_rows(script):
+    run = script("run_representations")
+    options = run.parse(["--quick", "--n-jobs", "1"])
+    scores = pd.DataFrame(run.cell(options, "iris", 0.5, 0.0, 0)["scores"])
+    assert scores.groupby("representation").size().unique().tolist() == [2]
+    # PCA and unsupervised columns lose the most on few rows, and eForest on k-NN.
+    assert scores["accuracy"].min() > 0.5
+    by_name = scores.set_index(["representation", "model"])["accuracy"]
+    assert by_name["raw", "logistic"] > 0.9
+    assert by_name["random-forest-itself", "knn"] == by_name["random-forest-itself", "logistic"]
+
+
+def test_changes_against_raw_columns_and_of_pairs(script):
+    run = script("run_representations")
+    rows = [
+        {"set": name, "labelled": "5%", "flipped": "0%", "model": "knn", "representation": method}
+        | {"accuracy": 0.5 + 0.01 * place * step + 0.001 * place}
+        for place, name in enumerate("abcd")
+        for step, method in enumerate([run.BASE, *dict.fromkeys(sum(run.PAIRS, ()))])
+    ]
+    long = pd.DataFrame(rows)
+    changes = run.compare(long).set_index("column")
+    first = run.PAIRS[0][0]
+    assert changes.loc[first, "change"] == pytest.approx(0.015)  # 0.01 times 0, 1, 2, 3
+    deviation = np.std([0, 0.01, 0.02, 0.03], ddof=1)
+    assert changes.loc[first, "error"] == pytest.approx(deviation / 2)
+    pairs = run.compare_pairs(long)
+    assert pairs["column"].tolist() == [" - ".join(pair) for pair in run.PAIRS]
+    assert pairs["change"][0] == pytest.approx(-0.015)
+
+
+def test_errors_of_reconstructions(script):
+    run = script("reproduce.eforest")
+    images = np.array([[3.0, 4.0], [0.0, 5.0]])
+    assert run.errors(images, images) == {"mse": 0, "relative": 0}
+    assert run.errors(images, 0 * images) == {"mse": 12.5, "relative": 1}
+    options = run.parse(["--quick", "--n-jobs", "1"])
+    result = run.cell(options, "digits", 0)
+    table = pd.DataFrame(result["errors"]).set_index(["method", "numbers", "damage"])
+    mse = table["mse"]
+    assert mse["unsupervised", 20, 0.0] < mse["unsupervised", 5, 0.0]
+    assert mse["unsupervised", 20, 0.0] < mse["unsupervised", 20, 0.5]
+    assert np.shape(result["images"]["original"]) == (8, 64)

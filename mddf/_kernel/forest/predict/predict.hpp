@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "common/interrupt.hpp"
 #include "forest/data/bin_matrix.hpp"
@@ -38,10 +39,21 @@ inline int64_t block_rows(const NodesView& trees, int64_t n) {
   return (n + n_blocks - 1) / n_blocks;
 }
 
+// How many rows have leaf indices of all trees that stay in the second cache, since each tree
+// writes a column of them. Large trees are worth more than that: they are brought for each block.
+inline int64_t rows_of_small_output(const NodesView& trees) {
+  constexpr int64_t kOutputBytes = int64_t{1} << 18, kSmallTree = int64_t{1} << 10;
+  const int64_t n_trees = std::max<int64_t>(trees.n_trees(), 1);
+  if (trees.nodes.size > kSmallTree * n_trees) return std::numeric_limits<int64_t>::max();
+  return std::max<int64_t>(256, kOutputBytes / (8 * n_trees));
+}
+
 // Calls emit(row, tree, index of the leaf) for all rows and trees, for each row in the order of
 // trees.
+// At most `most_rows` rows go down the trees together.
 template <class Emit>
-void for_each_leaf(const NodesView& trees, const BinMatrix& bins, Interrupt& interrupt, Emit emit) {
+void for_each_leaf(const NodesView& trees, const BinMatrix& bins, Interrupt& interrupt, Emit emit,
+                   int64_t most_rows = std::numeric_limits<int64_t>::max()) {
   const int64_t n_trees = trees.n_trees();
   if (bins.n_rows < kFewRows) {
     const auto tree = [&](int64_t t) { return trees.tree(t); };
@@ -54,7 +66,7 @@ void for_each_leaf(const NodesView& trees, const BinMatrix& bins, Interrupt& int
     return;
   }
   Walker walker;
-  const int64_t block = block_rows(trees, bins.n_rows);
+  const int64_t block = std::min(block_rows(trees, bins.n_rows), most_rows);
   for (int64_t first = 0; first < bins.n_rows; first += block) {
     const int64_t n = std::min(block, bins.n_rows - first);
     for (int64_t t = 0; t < n_trees; ++t) {
@@ -77,9 +89,11 @@ void add_leaves(const View& trees, const BinMatrix& bins, double* out, Interrupt
 // Writes the index of the leaf that each row ends in (n_rows x n_trees, counted within the tree).
 inline void leaf_indices(const NodesView& trees, const BinMatrix& bins, int64_t* out,
                          Interrupt& interrupt) {
-  for_each_leaf(trees, bins, interrupt, [&](int64_t row, int64_t t, uint32_t leaf) {
-    out[row * trees.n_trees() + t] = leaf;
-  });
+  const int64_t n_trees = trees.n_trees();
+  for_each_leaf(
+      trees, bins, interrupt,
+      [&](int64_t row, int64_t t, uint32_t leaf) { out[row * n_trees + t] = leaf; },
+      rows_of_small_output(trees));
 }
 
 }  // namespace mddf
