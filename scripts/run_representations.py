@@ -197,13 +197,13 @@ def cell(options, set, labelled, flipped, seed):
     part = train.take(rows)
     y = flip_labels(split.y[rows], flipped, seed)
     trees = {"n_estimators": options.n_estimators, "random_state": seed, "n_jobs": options.n_jobs}
-    found = chain(
+    representations = chain(
         unsupervised(trees, train, part, test),
         supervised(trees, part.X, y, test.X),
         layers(trees, part.X, y, test.X),
     )
     scores = []
-    for name, columns, columns_test in found:
+    for name, columns, columns_test in representations:
         # Sparse indicator columns stay as they are.
         if not sparse.issparse(columns):
             standardizer = StandardScaler().fit(columns)
@@ -255,12 +255,12 @@ def _by_condition(long, columns_of):
         values = columns_of(
             rows.pivot_table("accuracy", "set", "representation", aggfunc="mean", sort=False)
         )
-        found = stats.compare_with(values, BASE).set_index("column")
+        compared = stats.compare_with(values, BASE).set_index("column")
         changes = values.sub(values[BASE], axis=0)
-        found["change"] = changes.mean()
-        found["error"] = changes.sem()
+        compared["change"] = changes.mean()
+        compared["error"] = changes.sem()
         parts.append(
-            found.reset_index().assign(
+            compared.reset_index().assign(
                 **dict(zip(("labelled", "flipped", "model"), key, strict=True)),
                 condition=f"{key[0]} labelled, {key[1]} flipped",
             )
@@ -314,7 +314,7 @@ def report(frame, options):
     )
     return [
         *chain.from_iterable(parts),
-        tables.columns("representations-by-set", "mean over seeds", by_set, BY_SET, 5),
+        tables.columns("representations-by-set", "mean over seeds", by_set, BY_SET, n_index=5),
     ]
 
 

@@ -48,7 +48,7 @@ def cell(options, set, seed):
     X_test = np.asarray(split.X_test, float)[: options.predicted] * to_grey
     nearest = X[NearestNeighbors(n_neighbors=1).fit(X).kneighbors(X_test)[1][:, 0]]
     rows = [{"method": "nearest", "numbers": 1, "damage": 0.0, **errors(X_test, nearest)}]
-    shown = {"original": X_test, "nearest": nearest}
+    displayed = {"original": X_test, "nearest": nearest}
     random = np.random.default_rng(seed)
     for n_trees in options.trees:
         forest = RandomForestClassifier(n_trees, random_state=seed, n_jobs=options.n_jobs)
@@ -60,22 +60,24 @@ def cell(options, set, seed):
         }
         pca = PCA(min(n_trees, *X.shape), random_state=seed).fit(X)
         decoded = pca.inverse_transform(pca.transform(X_test))
-        shown[f"pca, {n_trees}"] = decoded
+        displayed[f"pca, {n_trees}"] = decoded
         pca_row = {"method": "pca", "numbers": n_trees, "damage": 0.0}
         rows.append({**pca_row, **errors(X_test, decoded)})
         for method, coder in coders.items():
             codes = coder.fit(X, split.y).transform(X_test)
             decoded = coder.inverse_transform(codes)
-            shown[f"{method}, {n_trees}"] = decoded
+            displayed[f"{method}, {n_trees}"] = decoded
             row = {"method": method, "numbers": n_trees, "damage": 0.0}
             rows.append({**row, **errors(X_test, decoded)})
             if method == "unsupervised" and n_trees == max(options.trees):
                 for damage in DAMAGES:
                     damaged = np.where(random.random(codes.shape) < damage, -1, codes)
                     decoded = coder.inverse_transform(damaged)
-                    shown[f"{damage:.0%} of {n_trees} unknown"] = decoded
+                    displayed[f"{damage:.0%} of {n_trees} unknown"] = decoded
                     rows.append({**row, "damage": damage, **errors(X_test, decoded)})
-    images = {name: part[:N_PICTURES].round().astype(int).tolist() for name, part in shown.items()}
+    images = {
+        name: part[:N_PICTURES].round().astype(int).tolist() for name, part in displayed.items()
+    }
     return {"errors": rows, "images": images}
 
 
@@ -89,7 +91,7 @@ def report(frame, options):
     long = tables.unnest(frame, "errors")
     rows = tables.means(long, ["set", "method", "numbers", "damage"])
     title = "reconstruction errors of test images, mean ± standard deviation over seeds"
-    return [tables.columns("eforest", title, rows, ERRORS, 4)]
+    return [tables.columns("eforest", title, rows, ERRORS, n_index=4)]
 
 
 def is_drawn(name):

@@ -383,7 +383,7 @@ def representations() -> list[Quote]:
     knn, knn_pairs = table(page, "## Nearest"), table(page, "## Nearest", 1)
     clean = "100% labelled, 0% flipped"
     wrong = "100% labelled, 20% flipped"
-    some = "20% labelled, 0% flipped"
+    fifth = "20% labelled, 0% flipped"
     some_wrong = "20% labelled, 20% flipped"
     few_wrong = "5% labelled, 20% flipped"
 
@@ -435,7 +435,7 @@ def representations() -> list[Quote]:
             change(knn_pairs, own_leaves, few_wrong),
         ),
         quote("One of {} comparisons", len(is_significant) if sum(is_significant) == 1 else 0),
-        quote("logistic regression loses {} points", change(logistic, "eforest", some)),
+        quote("logistic regression loses {} points", change(logistic, "eforest", fifth)),
     ]
 
 
