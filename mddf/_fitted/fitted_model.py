@@ -20,6 +20,7 @@ from mddf._binning.bins import Bins, apply_bins, join_bins
 from mddf._binning.encoded_rows import EncodedRows
 from mddf._ensemble.blending import UNCALIBRATED, Calibration, sharpened
 from mddf._fitted.batching import by_blocks
+from mddf._fitted.feature_reuse import FeatureReuse
 from mddf._fitted.vector_layout import bounded, columns_of, combine, rounded, select_columns
 from mddf._input.table import Table
 from mddf._targets.kernel_targets import Units
@@ -120,6 +121,8 @@ class Stage:
     # Rows whose mean vector has a probability of at least the gate leave: they keep the vectors of
     # this stage, and later stages do not see them. None: no row leaves.
     gate: float | None = None
+    # Rows or labels that take the vectors of the stage before; None: none does.
+    reuse: FeatureReuse | None = None
 
     @cached_property
     def bins(self) -> Bins:
@@ -268,10 +271,13 @@ class FittedStages:
         left = np.zeros(len(rows.codes), bool)  # rows that have left
         for number, stage in enumerate(self.stages):
             stage_rows = stage.rows_for_members(rows, added)
+            vectors_before = vectors
             if left.any():
                 vectors = _vectors_of_the_rest(stage, stage_rows, vectors, left, n_jobs)
             else:
                 vectors = stage.vectors(stage_rows, n_jobs)
+            if stage.reuse is not None:
+                vectors = stage.reuse.apply(vectors, vectors_before)
             if stage.inputs:
                 columns.append(stage.own_columns(vectors))
                 added = combine(columns, stage.alphas)
