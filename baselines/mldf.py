@@ -71,8 +71,8 @@ class MLDFClassifier(Layered, LayeredClassifier):
         Whether vectors of the layer before are reused.
     early_stopping : bool, default=True
         Whether to keep the layers up to the best out-of-fold measure, and stop after
-        `n_iter_no_change` layers without a better one. Ties are decided by the larger mean margin.
-        If False, `n_layers` layers are grown and kept.
+        `n_iter_no_change` layers without a better one. If False, `n_layers` layers are grown and
+        kept.
     n_iter_no_change : int, default=3
         Number of layers without a better measure after which to stop.
     tol : float, default=0.0
@@ -108,9 +108,8 @@ class MLDFClassifier(Layered, LayeredClassifier):
         Number of layers that are kept.
     history_ : dict of ndarray
         Figures of all layers that were trained: "layer", "measure", "score" (minus the loss),
-        "margin_mean" (mean of the labels' margins), "reused" (share of vectors that are those of
-        the layer before), "threshold" (confidence below which rows reuse them; NaN if labels do)
-        and "time" in seconds.
+        "reused" (share of the vectors that are those of the layer before), "threshold" (confidence
+        below which rows reuse them; NaN if labels do) and "time" in seconds.
     oof_probabilities_ : ndarray of shape (n_samples, n_labels)
         Out-of-fold probabilities of the labels, from the kept layers.
     stop_reason_ : str
@@ -265,6 +264,7 @@ class MLDFClassifier(Layered, LayeredClassifier):
                 self.n_iter_no_change if self.early_stopping else None,
                 tol=lambda best: self.tol,
                 one_se=None,
+                compares_margins=False,
             ),
             measure=self.measure,
             reuse=self.reuse,
@@ -379,7 +379,7 @@ class _LabelTarget:
             wrong = outputs[np.unravel_index(np.argmin(is_label), outputs.shape)]
             raise ValueError(
                 "y must be an indicator matrix of 0 and 1, with a column for each label, got "
-                f"{short(wrong)}"
+                f"{short(wrong.item())}"
             )
         values = np.array([0, 1]).astype(outputs.dtype)
         return cls([values] * outputs.shape[1], outputs, outputs.astype(float))

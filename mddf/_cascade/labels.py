@@ -32,7 +32,7 @@ _FORESTS: dict[str, tuple[type[BaseForest], dict[str, Any]]] = {
     "completely-random": (CompletelyRandomForestClassifier, {}),
 }
 # Figures of each layer, in this order.
-HISTORY = ("layer", "score", "measure", "margin_mean", "reused", "threshold", "time")
+HISTORY = ("layer", "score", "measure", "reused", "threshold", "time")
 
 
 @dataclass(frozen=True)
@@ -170,21 +170,17 @@ class LabelPolicy(LayerPolicy[LabelProposal, LabelLayer, dict[str, float]]):
         labels = self.trainer.task.target
         weight = self.trainer.weights.row
         probabilities = layer.probabilities
-        margins = ((2 * labels - 1) * (2 * probabilities - 1)).mean(axis=1)
         reuse = layer.layer.reuse
         return {
             "layer": number + 1,
             "score": -MEASURES[self.measure].mean_loss(labels, probabilities, weight),
             "measure": measure_value(self.measure, labels, probabilities, weight),
-            "margin_mean": float(np.average(margins, weights=weight)),
             "reused": layer.reused,
             "threshold": np.nan if reuse is None or reuse.labels is not None else reuse.threshold,
             "time": layer.seconds,
         }
 
-    def accept(
-        self, number: int, layer: LabelLayer, evaluation: dict[str, float]
-    ) -> Stop | None:
+    def accept(self, number: int, layer: LabelLayer, evaluation: dict[str, float]) -> Stop | None:
         """Add the layer, and stop if the measure no longer improves."""
         self.model.layers.append(layer.layer)
         self.model.alphas.append(np.append(np.zeros(number), 1.0))
