@@ -33,6 +33,7 @@ HELP = {
     "cv": "number of folds of the cross-validation",
     "data_home": "folder with the files of the data sets",
     "datasets": "names of data sets of mddf.datasets",
+    "df21_python": "interpreter that has the package deep-forest (default: this one)",
     "drop": "columns to leave out",
     "encoding": "how categories become numbers, and many classes two",
     "engines": "engines that run the workers",

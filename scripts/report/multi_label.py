@@ -156,8 +156,8 @@ def report(frame, options):
 
 
 study = Study(
-    globals(), "multi-label", "set=datasets seed=seeds method=methods", datasets=DATASETS,
-    known={"methods": list(METHODS), "datasets": DATASETS}, methods=list(METHODS), seeds=5,
+    globals(), "multi-label", "set=datasets seed=seeds method=methods", datasets=tuple(DATASETS),
+    methods=METHODS, seeds=5,
     quick={"datasets": ["few-rows"], "methods": ["MLDF", "random-forest", "chain"], "seeds": 1},
 )  # fmt: skip
 parse, main = study.parse, study.main
