@@ -1,7 +1,7 @@
 """The multi-label deep forest against one forest, binary relevance and classifier chains.
 
     python scripts/report/multi_label.py --quick
-    python scripts/report/multi_label.py --seeds 5
+    python scripts/report/multi_label.py --seeds 2
     python scripts/report/multi_label.py --datasets flags --methods MLDF random-forest
 
 All methods are made of random forests of this package. "random-forest" is one forest whose trees
@@ -32,13 +32,12 @@ from mddf._ensemble.label_measures import MEASURES, measure_value
 
 N_TREES = 200
 COLOURS = ["red", "green", "blue", "gold", "white", "black", "orange"]
-# Few and many labels, many features, few rows, and rows with most labels.
+# Few and many labels, few rows, and rows with most labels.
 MADE = {
-    "few-labels": {"n_samples": 1000, "n_features": 20, "n_classes": 5, "n_labels": 2},
-    "many-labels": {"n_samples": 1000, "n_features": 40, "n_classes": 20, "n_labels": 4},
-    "wide": {"n_samples": 1000, "n_features": 200, "n_classes": 10, "n_labels": 3},
+    "few-labels": {"n_samples": 600, "n_features": 20, "n_classes": 5, "n_labels": 2},
+    "many-labels": {"n_samples": 600, "n_features": 40, "n_classes": 15, "n_labels": 3},
     "few-rows": {"n_samples": 200, "n_features": 20, "n_classes": 8, "n_labels": 2},
-    "dense": {"n_samples": 1000, "n_features": 20, "n_classes": 8, "n_labels": 5},
+    "dense": {"n_samples": 600, "n_features": 20, "n_classes": 8, "n_labels": 5},
 }
 DATASETS = [*MADE, "flags"]
 
@@ -157,7 +156,7 @@ def report(frame, options):
 
 study = Study(
     globals(), "multi-label", "set=datasets seed=seeds method=methods", datasets=tuple(DATASETS),
-    methods=METHODS, seeds=5,
+    methods=METHODS, seeds=2,
     quick={"datasets": ["few-rows"], "methods": ["MLDF", "random-forest", "chain"], "seeds": 1},
 )  # fmt: skip
 parse, main = study.parse, study.main
