@@ -122,8 +122,8 @@ class MLDFClassifier(Layered, LayeredClassifier):
     of scikit-learn do. If y has the shape (n_samples,), each class is a label that excludes the
     others; probabilities are then scaled to sum 1.
 
-    Labels that reuse vectors are chosen in training. The paper chooses them again for the rows
-    that are predicted together, so that a prediction depends on the other rows.
+    Labels that reuse vectors are chosen in training. Published code chooses them again among the
+    rows that are predicted together, so that a prediction depends on the other rows.
 
     References
     ----------
