@@ -79,30 +79,29 @@ BY_MEASURE = {name for name in METHODS if name.startswith("MLDF")}
 
 
 def load(options, name, seed):
-    """X and labels of training and test rows."""
+    """X and labels of training and test rows.
+
+    Labels that all training rows have or lack are left out, as chains cannot learn them.
+    """
     if name in MADE:
         X, labels = make_multilabel_classification(random_state=seed, **MADE[name])
-        return train_test_split(X, labels, test_size=1 / 2, random_state=seed)
-    flags = data.load(data.Source("flags", options.data_home)).X
-    features = flags.drop(columns=COLOURS)
-    X = OrdinalEncoder().fit_transform(features)
-    labels = (flags[COLOURS].astype(str).astype(float) > 0).to_numpy(int)
-    return train_test_split(X, labels, test_size=1 / 3, random_state=seed)
+    else:
+        flags = data.load(data.Source("flags", options.data_home)).X
+        X = OrdinalEncoder().fit_transform(flags.drop(columns=COLOURS))
+        labels = (flags[COLOURS].astype(str).astype(float) > 0).to_numpy(int)
+    X, X_test, labels, labels_test = train_test_split(
+        X, labels, test_size=1 / 2 if name in MADE else 1 / 3, random_state=seed
+    )
+    varies = labels.min(axis=0) < labels.max(axis=0)
+    return X, X_test, labels[:, varies], labels_test[:, varies]
 
 
 def label_probabilities(model, X):
     """Probabilities of the labels, (n_rows, n_labels)."""
     probabilities = model.predict_proba(X)
-    if not isinstance(probabilities, list):
-        return probabilities
-    # A label that all training rows have or lack has a single class.
-    classes = model.classes_
-    return np.column_stack(
-        [
-            p[:, 1] if p.shape[1] == 2 else np.full(len(p), float(values[0]))
-            for p, values in zip(probabilities, classes, strict=True)
-        ]
-    )
+    if isinstance(probabilities, list):
+        return np.column_stack([p[:, 1] for p in probabilities])
+    return probabilities
 
 
 def cell(options, set, seed, method):
