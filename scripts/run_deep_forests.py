@@ -115,7 +115,10 @@ class DF21:
             np.savez(rows, X=self.X, y=self.codes, X_test=X)
             params = json.dumps(self.params)
             command = [self.python, "-W", "ignore", str(WORKER), str(rows), str(results), params]
-            subprocess.run(command, check=True, capture_output=True)
+            process = subprocess.run(command, check=False, capture_output=True, text=True)
+            if process.returncode:
+                *_, reason = process.stderr.splitlines() or ["no message"]
+                raise RuntimeError(f"DF21 failed: {reason}")
             with np.load(results) as stored:
                 probabilities = stored["probabilities"]
                 self.measured_ = {
@@ -161,11 +164,6 @@ def prepare(options, parser):
         options.methods = [n for n in known if n != "DF21" or not options.leaves_df21_out]
     if wrong := [name for name in options.methods if name not in known]:
         parser.error(f"argument --methods: must be among {', '.join(known)}, got {wrong[0]!r}")
-    if "DF21" in options.methods and not has_df21(options.df21_python):
-        parser.error(
-            "argument --methods: DF21 needs the package deep-forest, which "
-            f"{options.df21_python} does not have; name another interpreter by --df21-python"
-        )
     options.sources = data.sources(options, options.datasets)
 
 
@@ -177,6 +175,11 @@ def notes(options):
 
 
 def keys(options):
+    if "DF21" in options.methods and not has_df21(options.df21_python):
+        raise SystemExit(
+            "argument --methods: DF21 needs the package deep-forest, which "
+            f"{options.df21_python} does not have; name another interpreter by --df21-python"
+        )
     return all_cells(
         options.sources, options.conditions, seed=range(options.seeds), method=options.methods
     )

@@ -291,6 +291,7 @@ def deep_forests() -> list[Quote]:
             -lead("random-forest", "clean"),
             -lead("random-forest", "flipped"),
         ),
+        *_df21(),
         quote(
             "keeps most layers ({} against {})",
             *(means.at("clean", name, "layers") for name in ("mdDF", "gcForest")),
@@ -364,6 +365,35 @@ def thesis() -> list[Quote]:
         ),
         quote("test rows on {} to {} of 21 sets", min(n_lower), max(n_lower)),
         quote("(at most {} points in the median)", max(changes)),
+    ]
+
+
+def _df21() -> list[Quote]:
+    """Sentences about DF21 on the page of deep forests."""
+    means = table("deep-forests.md", "## DF21")
+    conditions = ("clean", "flipped", "small")
+
+    def behind(condition: str) -> float:
+        ours, base = (means.at(condition, name, "accuracy") for name in ("DF21", "gcForest"))
+        return base - ours
+
+    def p(condition: str) -> float:
+        return means.at(condition, "DF21", "Holm p against gcForest")
+
+    times = [
+        means.at(condition, "DF21", "fit s") / means.at(condition, "gcForest", "fit s")
+        for condition in conditions
+    ]
+    return [
+        quote(
+            "by {} points with wrong labels and by {} on 100 rows (p {} and {})",
+            behind("flipped"),
+            behind("small"),
+            p("flipped"),
+            p("small"),
+        ),
+        quote("level on clean labels (p {})", p("clean")),
+        quote("A fit took {} to {} times the CPU time", min(times), max(times)),
     ]
 
 

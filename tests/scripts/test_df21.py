@@ -68,11 +68,18 @@ def test_it_takes_part_if_there_is_an_interpreter(script, package):
     assert found["accuracy"] == pytest.approx(1 / 3)
 
 
-def test_it_is_left_out_without_an_interpreter(script, capsys):
+def test_it_is_left_out_without_an_interpreter(script):
     command = script("run_deep_forests")
     options = command.parse(["--datasets", "iris", "--df21-python", "/no/such/python"])
     assert "DF21" not in options.methods
     assert "DF21 is left out" in command.notes(options)[0]
-    with pytest.raises(SystemExit):
-        command.parse(["--methods", "DF21", "--df21-python", "/no/such/python"])
-    assert "/no/such/python does not have" in capsys.readouterr().err
+    options.methods = ["DF21"]
+    with pytest.raises(SystemExit, match="/no/such/python does not have"):
+        command.keys(options)
+
+
+def test_the_reason_of_a_failure(script, package):
+    command = script("run_deep_forests")
+    model = command.DF21(sys.executable, {"wrong": 1}).fit(np.ones((4, 1)), [0, 1, 0, 1])
+    with pytest.raises(RuntimeError, match=r"DF21 failed: TypeError: .*'wrong'"):
+        model.predict_proba(np.ones((2, 1)))
