@@ -11,6 +11,7 @@ from .arc_gv import ArcGVClassifier
 from .deepboost import DeepBoostClassifier
 from .gcforest import GCForestClassifier
 from .lpboost import LPBoostClassifier
+from .mldf import MLDFClassifier
 from .odm import ODMClassifier
 from .quadboost import QuadBoostClassifier
 from .scanning import MultiGrainedScanner
@@ -22,6 +23,7 @@ __all__ = [
     "DeepBoostClassifier",
     "GCForestClassifier",
     "LPBoostClassifier",
+    "MLDFClassifier",
     "MultiGrainedScanner",
     "ODMClassifier",
     "QuadBoostClassifier",

@@ -9,16 +9,25 @@ Every cascade has layers of two random and two completely-random forests with --
 on each of five folds, at most --n-layers layers, and stops after two layers without a better
 out-of-fold score. Otherwise each method has its own rule: which rows, weights and layers count.
 "random-forest" is one forest with as many trees as a layer has on a fold, and "deep-forest" the
-default of this package, whose members differ. DF21 takes part if its package is installed.
+default of this package, whose members differ.
+
+DF21 takes part if its package deep-forest is installed, or if --df21-python names an interpreter
+that has it (its wheels are for Python 3.6 to 3.9, and need NumPy before 1.24 and scikit-learn
+before 1.2). It has two random and two extremely random forests in a layer and predicts the rows
+that a tree has not drawn instead of folds, so each forest has five times --n-estimators trees.
 
 Conditions: at most --rows training rows ("clean"); the same with one label in five replaced by
 another class ("flipped"); 100 training rows ("small"); and images through the windows of a
 multi-grained scanner ("scanned"). Test rows have their true labels and choose nothing.
 """
 
+import json
 import pickle
-from importlib import import_module
-from importlib.util import find_spec
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from _lab import data, models, stats, tables
@@ -65,30 +74,71 @@ def deep_forest(random_state, n_jobs, **_):
     return DeepForestClassifier(random_state=random_state, n_jobs=n_jobs)
 
 
+WORKER = Path(__file__).with_name("_lab") / "df21_worker.py"
+
+
+@cache
+def has_df21(python):
+    """Whether an interpreter has the package deep-forest."""
+    command = [python, "-W", "ignore", "-c", "import deepforest.cascade"]
+    try:
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
+
+
 class DF21:
-    """The package deep-forest, which takes numbers only; categories become codes."""
+    """The package deep-forest in a process of its own, since it needs an old Python.
 
-    def __init__(self, n_layers, n_estimators, random_state, n_jobs, **_):
-        package = import_module("deepforest")
-        self.model = package.CascadeForestClassifier(
-            max_layers=n_layers, n_estimators=2, n_trees=n_estimators,
-            n_tolerant_rounds=PATIENCE, random_state=random_state, n_jobs=n_jobs, verbose=0,
-        )  # fmt: skip
+    It takes numbers only; categories become codes. The model is fitted when it predicts, and
+    `measured_` has the times and the size that the process reports.
+    """
 
-    def _numbers(self, X):
-        return np.asarray(self.encoder.transform(X), float)
+    def __init__(self, python, params):
+        self.python = python
+        self.params = params
 
     def fit(self, X, y):
-        """Fit the cascade on codes."""
-        self.encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1).fit(X)
-        self.classes_ = np.unique(y)
-        self.model.fit(self._numbers(X), np.searchsorted(self.classes_, y))
-        self.n_layers_ = len(self.model)
+        """Keep the rows as numbers."""
+        self.encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
+        frame = hasattr(X, "columns")
+        self.X = np.asarray(self.encoder.fit_transform(X) if frame else X, float)
+        self.classes_, self.codes = np.unique(y, return_inverse=True)
         return self
 
     def predict_proba(self, X):
-        """Probabilities of the classes."""
-        return self.model.predict_proba(self._numbers(X))
+        """Fit the cascade, and predict the probabilities of the classes."""
+        frame = hasattr(X, "columns")
+        X = np.asarray(self.encoder.transform(X) if frame else X, float)
+        with TemporaryDirectory() as folder:
+            rows, results = Path(folder, "rows.npz"), Path(folder, "results.npz")
+            np.savez(rows, X=self.X, y=self.codes, X_test=X)
+            params = json.dumps(self.params)
+            command = [self.python, "-W", "ignore", str(WORKER), str(rows), str(results), params]
+            process = subprocess.run(command, check=False, capture_output=True, text=True)
+            if process.returncode:
+                *_, reason = process.stderr.splitlines() or ["no message"]
+                raise RuntimeError(f"DF21 failed: {reason}")
+            with np.load(results) as stored:
+                probabilities = stored["probabilities"]
+                self.measured_ = {
+                    name: stored[name].item() for name in stored if name != "probabilities"
+                }
+        return probabilities
+
+
+def df21(n_layers, n_estimators, random_state, n_jobs, cv, python, **_):
+    """The cascade of the package deep-forest, with as many trees in a layer as the others."""
+    params = {
+        "max_layers": n_layers,
+        "n_estimators": len(FORESTS) // 2,
+        "n_trees": cv * n_estimators,
+        "n_tolerant_rounds": PATIENCE,
+        "random_state": random_state,
+        "n_jobs": n_jobs,
+        "verbose": 0,
+    }
+    return DF21(python, params)
 
 
 METHODS = {
@@ -101,21 +151,35 @@ METHODS = {
     "mdDF-mean-margin": mddf("paper-mean-margin"),
     "random-forest": random_forest,
     "deep-forest": deep_forest,
+    "DF21": df21,
 }
-if find_spec("deepforest"):
-    METHODS["DF21"] = DF21
 
 
 def prepare(options, parser):
     options.own_methods = models.own_methods(options)
-    options.methods = options.methods or [*METHODS, *options.own_methods]
+    options.df21_python = options.df21_python or sys.executable
     known = [*METHODS, *options.own_methods]
+    options.leaves_df21_out = not options.methods and not has_df21(options.df21_python)
+    if not options.methods:
+        options.methods = [n for n in known if n != "DF21" or not options.leaves_df21_out]
     if wrong := [name for name in options.methods if name not in known]:
         parser.error(f"argument --methods: must be among {', '.join(known)}, got {wrong[0]!r}")
     options.sources = data.sources(options, options.datasets)
 
 
+def notes(options):
+    """Tell that DF21 is left out."""
+    if not options.leaves_df21_out:
+        return []
+    return ["DF21 is left out: name an interpreter with the package deep-forest by --df21-python"]
+
+
 def keys(options):
+    if "DF21" in options.methods and not has_df21(options.df21_python):
+        raise SystemExit(
+            "argument --methods: DF21 needs the package deep-forest, which "
+            f"{options.df21_python} does not have; name another interpreter by --df21-python"
+        )
     return all_cells(
         options.sources, options.conditions, seed=range(options.seeds), method=options.methods
     )
@@ -127,11 +191,13 @@ def cell(options, set, condition, seed, method):
     if method in options.own_methods:
         model = models.build(options.own_methods[method], seed, n_jobs=options.n_jobs)
     else:
+        interpreter = {"python": options.df21_python} if method == "DF21" else {}
         model = METHODS[method](
             n_layers=options.n_layers,
             n_estimators=options.n_estimators,
             cv=5,
             n_iter_no_change=PATIENCE,
+            **interpreter,
             random_state=seed,
             n_jobs=options.n_jobs,
         )
@@ -147,7 +213,7 @@ def cell(options, set, condition, seed, method):
         "fit_s": fit_seconds,
         "predict_us": 1e6 * predict_seconds / len(split.y_test),
         "megabytes": len(pickle.dumps(model, protocol=5)) / 1e6,
-    }
+    } | getattr(model, "measured_", {})
 
 
 OVERVIEW = """
@@ -202,7 +268,7 @@ def settings(options):
 study = Study(
     globals(), "deep-forests", keys, own="as they are", known={"methods": list(METHODS)},
     datasets=[*DATASETS, "digits"], methods=[], conditions=CONDITIONS, seeds=3, rows=2000,
-    n_estimators=50, n_layers=8,
+    n_estimators=50, n_layers=8, df21_python="",
     quick={"datasets": ["digits"], "seeds": 1, "rows": 200, "n_estimators": 5, "n_layers": 2,
            "conditions": ["clean", "scanned"]},
 )  # fmt: skip

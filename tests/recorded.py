@@ -23,6 +23,7 @@ from mddf.baselines import (
     DeepBoostClassifier,
     GCForestClassifier,
     LPBoostClassifier,
+    MLDFClassifier,
     MultiGrainedScanner,
     QuadBoostClassifier,
 )
@@ -86,6 +87,12 @@ def mixed():
     frame["place"] = pd.Categorical(rng.integers(0, 9, 180).astype(str))
     frame["flag"] = rng.random(180) < 0.5
     return frame, np.array(["low", "middle", "high"])[y]
+
+
+def several_labels():
+    """Rows that have or lack each of four labels."""
+    X, y = numbers()
+    return X, np.column_stack([y == 0, y == 1, X[:, 0] > X[:, 1], (y == 2) & (X[:, 2] > 0)]) * 1
 
 
 def several():
@@ -343,6 +350,14 @@ def _cascades() -> dict[str, Case]:
     cases["gcforest, default"] = _case(gc, numbers)
     cases["gcforest, out-of-bag"] = _case(partial(gc, cv="oob", n_jobs=2), numbers)
     cases["gcforest, refit, calibrated"] = _case(partial(gc, refit=True, calibrate=True), mixed)
+    for measure in ("hamming-loss", "one-error", "ranking-loss", "macro-auc"):
+        make = partial(MLDFClassifier, **few, measure=measure, early_stopping=False)
+        cases[f"mldf, {measure}"] = _case(make, several_labels)
+    cases["mldf, refit, weights"] = _case(
+        partial(MLDFClassifier, **few, refit=True, n_jobs=2),
+        several_labels,
+        sample_weight=weights("real"),
+    )
     cases["gcforest, mixed, weights"] = _case(gc, mixed, sample_weight=weights("real"))
     return cases
 

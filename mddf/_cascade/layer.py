@@ -13,6 +13,7 @@ from mddf._resampling.folds import Folds
 from mddf._training.layer_trainer import (
     LayerJob,
     LayerTrainer,
+    OutOfFoldAggregator,
     Split,
     SumOfTrees,
     TrainedMember,
@@ -30,10 +31,14 @@ def layer_splits(folds: Folds | None, all_rows: np.ndarray, *, refit: bool) -> l
 
 
 def grow_layer(
-    trainer: LayerTrainer, members: Sequence[MemberSpec], job: LayerJob
+    trainer: LayerTrainer,
+    members: Sequence[MemberSpec],
+    job: LayerJob,
+    aggregator: OutOfFoldAggregator | None = None,  # the default suits classes of one output
 ) -> tuple[Layer, list[np.ndarray]]:
     """Train a layer."""
-    aggregator = SumOfTrees(trainer.task)
+    if aggregator is None:
+        aggregator = SumOfTrees(trainer.task)
     forests = {i: member for i, member in enumerate(members) if member.is_forest}
     trained = trainer.train_forests(forests, job, aggregator)
     importances = None

@@ -20,11 +20,6 @@ class KeptLayers:
     reason: str  # why the cascade stopped, and how many layers are kept
 
 
-def _rank(record: dict[str, float]) -> tuple[float, float]:
-    """By the score; between equal scores, which small data sets often have, by the margins."""
-    return record["score"], record["margin_mean"]
-
-
 @dataclass
 class Stopper:
     """Early stopping by out-of-fold scores."""
@@ -36,6 +31,9 @@ class Stopper:
     # Finds fewer layers whose score is within the error of the best score.
     one_se: OneSEStopper | None
     min_layers: int = 1  # layers that are trained in any case
+    # Whether the mean margin decides between layers of equal score, which small data sets often
+    # have. If not, the first of them is kept.
+    compares_margins: bool = True
     ended_by: str = ""  # why the cascade ended, if not by its scores
     records: list[dict[str, float]] = field(default_factory=list)  # figures of all layers
     _best: int = 0
@@ -47,7 +45,7 @@ class Stopper:
         """Add a layer's figures and the probabilities up to it; return whether to stop."""
         number = len(self.records)
         self.records.append(record)
-        if self.patience is None or not number or _rank(record) > _rank(self.records[self._best]):
+        if self.patience is None or not number or self._is_best(record):
             self._best = number
             if self.one_se is None:
                 self._probabilities.clear()
@@ -61,6 +59,12 @@ class Stopper:
         elif self.patience is not None and number - self._improved >= self.patience:
             return number + 1 >= self.min_layers
         return False
+
+    def _is_best(self, record: dict[str, float]) -> bool:
+        best = self.records[self._best]
+        if record["score"] == best["score"] and self.compares_margins:
+            return record["margin_mean"] > best["margin_mean"]
+        return record["score"] > best["score"]
 
     def kept(self) -> KeptLayers:
         """The layers that are kept, after the last one was added."""

@@ -36,6 +36,11 @@ def fitted_stages(model: BaseEstimator) -> FittedStages:
             f"GCForestClassifier, a DeepForestClassifier or a DeepForestRegressor, got {got}"
         )
     fitted = model._fitted_stages()
+    if any(stage.reuse is not None for stage in fitted.stages):
+        raise TypeError(
+            "model must not reuse vectors of the layer before for explanations, graphs and costs, "
+            f"got {short(model)}"
+        )
     classes = getattr(model, "classes_", None)
     if isinstance(classes, list):
         raise ValueError(

@@ -98,7 +98,7 @@ class Layered(PredictsByStages, TransformerMixin):
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
             Numbers, NaN where missing, and categories as `categorical_features` says. Infinities
             are refused.
-        y : array of shape (n_samples,), or (n_samples, n_outputs) of a regressor
+        y : array of shape (n_samples,), or (n_samples, n_outputs) for several outputs
             Classes, which are numbers, strings or booleans; a regressor's are numbers.
         sample_weight : array of shape (n_samples,), default=None
             Not negative. Bootstraps draw in proportion to it, as many rows as have weight or as

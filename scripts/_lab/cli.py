@@ -37,6 +37,7 @@ HELP = {
     "data_home": "folder with the files of the data sets",
     "datasets": "names of data sets of mddf.datasets",
     "designs": "training rows of a study",
+    "df21_python": "interpreter that has the package deep-forest (default: this one)",
     "drop": "columns to leave out",
     "encoding": "how categories become numbers, and many classes two",
     "engines": "engines that run the workers",

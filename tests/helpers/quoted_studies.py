@@ -301,6 +301,7 @@ def deep_forests() -> list[Quote]:
             -lead("random-forest", "clean"),
             -lead("random-forest", "flipped"),
         ),
+        *_df21(),
         quote(
             "keeps most layers ({} against {})",
             *(means.at("clean", name, "layers") for name in ("mdDF", "gcForest")),
@@ -482,6 +483,60 @@ def eforest() -> list[Quote]:
     ]
 
 
+def _df21() -> list[Quote]:
+    """Sentences about DF21 on the page of deep forests."""
+    means = table("deep-forests.md", "## DF21")
+    conditions = ("clean", "flipped", "small")
+
+    def behind(condition: str) -> float:
+        ours, base = (means.at(condition, name, "accuracy") for name in ("DF21", "gcForest"))
+        return base - ours
+
+    def p(condition: str) -> float:
+        return means.at(condition, "DF21", "Holm p against gcForest")
+
+    times = [
+        means.at(condition, "DF21", "fit s") / means.at(condition, "gcForest", "fit s")
+        for condition in conditions
+    ]
+    return [
+        quote(
+            "by {} points with wrong labels and by {} on 100 rows (p {} and {})",
+            behind("flipped"),
+            behind("small"),
+            p("flipped"),
+            p("small"),
+        ),
+        quote("level on clean labels (p {})", p("clean")),
+        quote("A fit took {} to {} times the CPU time", min(times), max(times)),
+    ]
+
+
+def multi_label() -> list[Quote]:
+    ranks = table("multi-label.md", "## Mean ranks")
+    measures = ("hamming-loss", "one-error", "coverage", "ranking-loss", "average-precision")
+    published = [ranks.at("MLDF", name) for name in measures]
+    for name, rank in zip(measures, published, strict=True):
+        assert rank == max(ranks.numbers(name))
+        assert ranks.at("MLDF-no-reuse", name) < rank
+        assert ranks.at("binary-relevance", name) == min(ranks.numbers(name))
+    for name in measures[:4]:
+        assert ranks.at("MLDF-deep", name) < ranks.at("random-forest", name)
+    assert ranks.at("MLDF-deep", "macro-AUC") == min(ranks.numbers("macro-AUC"))
+    return [
+        quote("Its mean rank is {} to {} of six methods", min(published), max(published)),
+        quote(
+            "(mean rank {} against {} without it)",
+            *(ranks.at(name, "macro-AUC") for name in ("MLDF", "MLDF-no-reuse")),
+        ),
+        quote("is first by macro-AUC (mean rank {})", ranks.at("MLDF-deep", "macro-AUC")),
+        quote(
+            "A fit of MLDF takes {} s on the average of these sets, one forest {} s",
+            *(ranks.at(name, "fit s") for name in ("MLDF", "random-forest")),
+        ),
+    ]
+
+
 PAGES: dict[str, Callable[[], list[Quote]]] = {
     "docs/boosting-tables.md": boosting_tables,
     "docs/cascade-tables.md": cascade_tables,
@@ -491,5 +546,6 @@ PAGES: dict[str, Callable[[], list[Quote]]] = {
     "docs/results/deep-forests.md": deep_forests,
     "docs/results/eforest.md": eforest,
     "docs/results/representations.md": representations,
+    "docs/results/multi-label.md": multi_label,
     "docs/results/thesis.md": thesis,
 }

@@ -10,6 +10,7 @@ from mddf.baselines import (
     DeepBoostClassifier,
     GCForestClassifier,
     LPBoostClassifier,
+    MLDFClassifier,
     MultiGrainedScanner,
     ODMClassifier,
     QuadBoostClassifier,
@@ -40,6 +41,7 @@ from mddf.representation import EForest, ForestKernelEmbedding, LeafEmbedding
 
 WORDS, NUMBERS = labels(), table("numbers")
 TARGETS = NUMBERS[:, 3]
+LABELS = NUMBERS > [6.0, 3.0, 4.0, 1.0]
 SMALL = {"n_estimators": 2, "random_state": 0}
 CASCADE = {**SMALL, "n_layers": 2, "cv": 2, "early_stopping": False}
 DEEP = {**SMALL, "n_layers": 2, "cv": 2}
@@ -102,6 +104,10 @@ def _cascades():
         yield alpha, MDDFClassifier(**CASCADE, alpha=alpha), NUMBERS, WORDS, {}
     grouped = MDDFClassifier(**{**CASCADE, "cv": GroupKFold(2)})
     yield "groups", grouped, NUMBERS, WORDS, {"groups": np.arange(150) % 9}
+    for measure in ("hamming-loss", "one-error"):
+        several = MLDFClassifier(**CASCADE, measure=measure)
+        yield f"labels, {measure}", several, table("frame"), LABELS, {}
+    yield "labels that exclude each other", MLDFClassifier(**CASCADE), NUMBERS, WORDS, {}
     with config_context(enable_metadata_routing=True):
         routed = MDDFClassifier(**CASCADE).set_fit_request(groups=True)
     yield "routing", routed.set_output(transform="pandas"), NUMBERS, WORDS, {}

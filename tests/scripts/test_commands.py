@@ -65,6 +65,10 @@ STUDIES = {
         "--datasets iris --methods default,no-kernel",
         "ingredients ingredients-by-set",
     ),
+    "report.multi_label": (
+        "--datasets few-rows --methods MLDF random-forest",
+        "multi-label multi-label-by-set",
+    ),
     "reproduce.quadboost": ("--datasets wine --methods QuadBoost AdaBoost", "table1"),
     "reproduce.scanning": (
         "--models forest --train 100 --trees 2 --scanner-trees 1",

@@ -1,0 +1,250 @@
+"""MLDFClassifier as an estimator."""
+
+import pickle
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_outputs import six_labels
+from mddf.baselines import MLDFClassifier
+from naive_labels import mask_of_reuse
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.model_selection import GroupKFold, cross_val_predict
+from sklearn.multioutput import ClassifierChain
+from sklearn_checks import WEIGHT_CHECKS, sklearn_checks
+
+from mddf.explain import shap_values
+from mddf.export import to_onnx
+
+SMALL = {"n_estimators": 5, "n_more_estimators": 2, "cv": 3, "random_state": 0}
+ROW_MEASURES = ["one-error", "coverage", "ranking-loss", "average-precision"]
+
+# They compare `fit_transform`, which is out of fold, with `fit` and `transform`.
+TRANSFORMER_CHECKS = ["check_transformer_general", "check_transformer_data_not_an_array"]
+
+
+def failing(model):
+    """Checks that a model fails by design, with the reason."""
+    checks = dict.fromkeys(TRANSFORMER_CHECKS, "fit_transform is out of fold")
+    if model.forests is None:
+        checks |= dict.fromkeys(WEIGHT_CHECKS, "bootstraps of as many rows as have weight")
+    return checks
+
+
+@sklearn_checks(
+    [
+        MLDFClassifier(2, **SMALL),
+        MLDFClassifier(2, forests=["extremely-random", "completely-random"], **SMALL),
+        MLDFClassifier(2, measure="one-error", refit=True, **SMALL),
+    ],
+    failing,
+)
+@pytest.mark.filterwarnings("ignore:transform was given the table:UserWarning")
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def label_probabilities(model, X):
+    return np.column_stack([p[:, 1] for p in model.predict_proba(X)])
+
+
+def test_labels_as_in_scikit_learn():
+    X, y = six_labels()
+    model = MLDFClassifier(4, **SMALL).fit(X[:200], y[:200])
+    predicted = model.predict(X[200:])
+    assert predicted.dtype == y.dtype
+    probabilities = model.predict_proba(X[200:])
+    assert [p.shape for p in probabilities] == [(100, 2)] * 6
+    np.testing.assert_allclose(np.sum(probabilities, axis=2), 1)
+    np.testing.assert_array_equal(predicted, label_probabilities(model, X[200:]) > 0.5)
+    assert model.score(X[200:], y[200:]) == np.mean((predicted == y[200:]).all(axis=1))
+    common = np.mean(y[200:] == (y[:200].mean(axis=0) > 0.5))
+    assert np.mean(predicted == y[200:]) > common + 0.05
+    with np.errstate(divide="ignore"):
+        expected = np.log(probabilities)
+    np.testing.assert_allclose(model.predict_log_proba(X[200:]), expected)
+    assert [len(p) for p in model.staged_predict_proba(X[200:])] == [6] * model.n_layers_
+    *_, last = model.staged_predict(X[200:])
+    np.testing.assert_array_equal(last, predicted)
+    assert cross_val_predict(MLDFClassifier(1, **SMALL), X, y, cv=2).shape == y.shape
+    booleans = clone(model).fit(X[:200], y[:200] == 1).predict(X[200:])
+    assert booleans.dtype == bool
+    np.testing.assert_array_equal(booleans, predicted == 1)
+
+
+@pytest.mark.parametrize("measure", [*ROW_MEASURES, "hamming-loss", "macro-auc"])
+def test_predictions_follow_the_rule(measure):
+    # The second layer has the same trees with and without the reuse of its vectors.
+    X, y = six_labels()
+    options = {**SMALL, "measure": measure, "early_stopping": False}
+    first = MLDFClassifier(1, **options).fit(X[:200], y[:200])
+    plain = MLDFClassifier(2, reuse=False, **options)
+    vectors = plain.fit_transform(X[:200], y[:200])
+    model = MLDFClassifier(2, **options).fit(X[:200], y[:200])
+    mask = mask_of_reuse(
+        measure,
+        y[:200].astype(float),
+        vectors.reshape(200, 2, 6).mean(axis=1),
+        first.oof_probabilities_,
+    )
+    assert model.history_["reused"][1] == mask.mean()
+    assert 0 < mask.mean() < 1
+    before = label_probabilities(first, X[200:])
+    after = label_probabilities(plain, X[200:])
+    predicted = label_probabilities(model, X[200:])
+    is_before = np.isclose(predicted, before, rtol=0, atol=1e-12)
+    is_after = np.isclose(predicted, after, rtol=0, atol=1e-12)
+    assert (is_before | is_after).all()
+    if measure in ROW_MEASURES:
+        rows = mask_of_rows(measure, after, model.history_["threshold"][1])
+        assert is_before[rows].all()
+        assert is_after[~rows].all()
+    else:
+        assert np.isnan(model.history_["threshold"][1])
+        assert is_before[:, mask[0]].all()
+        assert is_after[:, ~mask[0]].all()
+    # Rows are predicted alike one by one and together.
+    singles = np.vstack([label_probabilities(model, X[i : i + 1]) for i in range(200, 230)])
+    np.testing.assert_array_equal(singles, predicted[:30])
+
+
+def mask_of_rows(measure, probabilities, threshold):
+    """Rows below a threshold, by a sum over all places where the ranking can be cut."""
+    if measure == "one-error":
+        return probabilities.max(axis=1) < threshold
+    ranked = -np.sort(-probabilities, axis=1)
+    confidence = np.zeros(len(ranked))
+    for cut in range(ranked.shape[1] + 1):
+        if measure != "coverage":
+            confidence += ranked[:, :cut].prod(axis=1) * (1 - ranked[:, cut:]).prod(axis=1)
+        elif cut:
+            last = ranked[:, cut - 1] * (1 - ranked[:, cut:]).prod(axis=1)
+            confidence -= cut * last / ranked.shape[1]
+    return confidence + (measure == "coverage") < threshold
+
+
+def test_threads_storing_and_checkpoints(tmp_path):
+    X, y = six_labels()
+    options = {**SMALL, "measure": "ranking-loss", "early_stopping": False}
+    model = MLDFClassifier(3, **options).fit(X, y)
+    expected = model.predict_proba(X)
+    np.testing.assert_array_equal(
+        MLDFClassifier(3, n_jobs=2, **options).fit(X, y).predict_proba(X), expected
+    )
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), expected)
+    folder = tmp_path / "layers"
+    for _ in range(2):
+        saved = MLDFClassifier(3, checkpoint=folder, **options).fit(X, y)
+        np.testing.assert_array_equal(saved.predict_proba(X), expected)
+        np.testing.assert_array_equal(saved.history_["reused"], model.history_["reused"])
+    with pytest.raises(ValueError, match=re.escape("checkpoint: ") + ".* another y"):
+        MLDFClassifier(3, checkpoint=folder, **options).fit(X, 1 - y)
+
+
+def test_rows_without_weight_do_not_count():
+    X, y = six_labels()
+    weight = (np.arange(300) % 3 > 0) * 1.0
+    rows = np.arange(300)
+    folds = [(rows[rows % 5 != i], rows[rows % 5 == i]) for i in range(5)]
+    # Without bootstraps, labels cannot change which rows are drawn.
+    options = {**SMALL, "cv": folds, "forests": ["completely-random"], "early_stopping": False}
+    for measure in ("ranking-loss", "hamming-loss", "macro-auc"):
+        make = MLDFClassifier(3, measure=measure, **options)
+        model = clone(make).fit(X, y, sample_weight=weight)
+        expected = label_probabilities(model, X)
+        changed = np.where(weight[:, None] > 0, y, 1 - y)
+        other = clone(make).fit(X, changed, sample_weight=weight)
+        np.testing.assert_array_equal(label_probabilities(other, X), expected)
+        scaled = clone(make).fit(X, y, sample_weight=2 * weight)
+        np.testing.assert_array_equal(label_probabilities(scaled, X), expected)
+
+
+def test_refit_groups_frames_and_missing_values():
+    X, y = six_labels(120)
+    frame = pd.DataFrame(X).rename(columns=str)
+    frame.iloc[::5, 2] = np.nan
+    frame["kind"] = pd.Categorical(np.where(y[:, 0] == 1, "a", "b"))
+    model = MLDFClassifier(2, refit=True, **{**SMALL, "cv": GroupKFold(3)})
+    model.fit(frame, y, groups=np.arange(120) % 7)
+    assert len(model._cascade.layers[0].members[0]) == 1
+    assert np.mean(model.predict(frame)[:, 0] == y[:, 0]) > 0.9
+    assert model.get_feature_names_out()[:2].tolist() == ["forest1_label0", "forest1_label1"]
+    with pytest.warns(UserWarning, match="not out-of-fold"):
+        assert model.transform(frame).shape == (120, 12)
+
+
+def test_classes_that_exclude_each_other():
+    X, y = load_iris(return_X_y=True)
+    names = load_iris().target_names[y]
+    for measure in ("hamming-loss", "one-error"):
+        model = MLDFClassifier(3, measure=measure, **SMALL).fit(X[::2], names[::2])
+        assert model.score(X[1::2], names[1::2]) > 0.9
+        np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+    assert model.history_["measure"][0] < 0.1
+    assert model.get_feature_names_out()[2] == "forest1_virginica"
+
+
+def test_a_constant_label_and_a_frame_as_y():
+    X, y = six_labels(60)
+    y[:, 1] = 0
+    model = MLDFClassifier(2, measure="macro-auc", **SMALL).fit(X, pd.DataFrame(y))
+    assert not model.predict(X)[:, 1].any()
+
+
+def test_more_layers_wait_for_the_measure():
+    X, y = six_labels()
+    model = MLDFClassifier(9, n_iter_no_change=1, tol=1.0, **SMALL).fit(X, y)
+    assert len(model.history_["layer"]) == 2
+    assert "by more than tol=1 in the 1 layer after it" in model.stop_reason_
+    every = MLDFClassifier(3, early_stopping=False, **SMALL).fit(X, y)
+    assert every.n_layers_ == 3
+
+
+@pytest.mark.parametrize(
+    ("params", "y", "message"),
+    [
+        ({"measure": "accuracy"}, None, "The 'measure' parameter of MLDFClassifier must be"),
+        ({"forests": ["oak"]}, None, r"forests must be a list of names out of .* got \['oak'\]"),
+        ({"forests": []}, None, "forests must be a list of names"),
+        ({"depth_step": 0}, None, "'depth_step' parameter"),
+        ({"n_more_estimators": -1}, None, "'n_more_estimators' parameter"),
+        ({}, [[0, 2], [1, 0]] * 10, "y must be an indicator matrix of 0 and 1.* got 2"),
+        ({}, [["a", "b"], ["b", "a"]] * 10, "y must be an indicator matrix of 0 and 1"),
+        ({}, [[0, np.nan], [1, 0]] * 10, "y must be an indicator matrix of 0 and 1.* got nan"),
+        ({}, [[0, 1]] * 5, "inconsistent numbers of samples"),
+    ],
+)
+def test_refusals(params, y, message):
+    X = np.arange(40.0).reshape(20, 2)
+    y = [[0, 1], [1, 0]] * 10 if y is None else y
+    model = MLDFClassifier(2, **{**SMALL, **params})
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y)
+    assert not hasattr(model, "classes_")
+
+
+def test_no_explanations_and_graphs_of_layers_that_reuse():
+    X, y = load_iris(return_X_y=True)
+    model = MLDFClassifier(2, early_stopping=False, **SMALL).fit(X, y)
+    with pytest.raises(TypeError, match="must not reuse vectors of the layer before"):
+        to_onnx(model)
+    X, y = six_labels(60)
+    several = MLDFClassifier(1, **SMALL).fit(X, y)
+    with pytest.raises(ValueError, match="must have classes of one output"):
+        shap_values(several, X)
+
+
+def test_a_verbose_line_for_each_layer(capsys):
+    X, y = six_labels(60)
+    model = MLDFClassifier(2, verbose=1, **SMALL).fit(X, y)
+    out = capsys.readouterr().out
+    assert re.search(r"layer 2: out-of-fold hamming-loss 0\.\d{4}, \d+\.\d% reused", out)
+    assert out.endswith(f"{model.stop_reason_}\n")
+
+
+def test_in_a_chain():
+    X, y = six_labels(60)
+    chain = ClassifierChain(MLDFClassifier(1, **SMALL)).fit(X, y[:, :2])
+    assert chain.predict(X).shape == (60, 2)

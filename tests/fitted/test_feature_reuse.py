@@ -1,0 +1,82 @@
+"""The rule by which rows or labels reuse the vectors of the layer before."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mddf._ensemble.label_measures import MEASURES, RowMeasure
+from mddf._fitted.feature_reuse import FeatureReuse, LabelledPredictions
+
+
+def drawn(seed, n_rows=30, n_labels=4, weighted=False):
+    """Labels, and predictions of two layers for them."""
+    rng = np.random.default_rng(seed)
+    labels = (rng.random((n_rows, n_labels)) < 0.4).astype(float)
+    weight = rng.integers(0, 3, size=n_rows).astype(float) if weighted else None
+    return LabelledPredictions(
+        labels, rng.random(labels.shape), before=rng.random(labels.shape), weight=weight
+    )
+
+
+def reused_one_by_one(name, predictions):
+    """Mask of what is reused, and the threshold, by loops and without logarithms."""
+    kind = MEASURES[name]
+    p = predictions.probabilities
+    weight = np.ones(len(p)) if predictions.weight is None else predictions.weight
+    if isinstance(kind, RowMeasure):
+        losses = kind.losses(predictions.labels, p)
+        before = kind.losses(predictions.labels, predictions.before)
+        confidence = kind.confidence(p)
+        total = sum_of_weights = 0.0
+        for row in range(len(p)):
+            if losses[row] > before[row]:
+                total += weight[row] * confidence[row]
+                sum_of_weights += weight[row]
+        threshold = total / sum_of_weights if sum_of_weights else 0.0
+        return np.array([[c < threshold] for c in confidence])
+    losses = kind.losses(predictions.labels, p, predictions.weight)
+    before = kind.losses(predictions.labels, predictions.before, predictions.weight)
+    confidence = np.exp(kind.log_confidence(p, predictions.weight))
+    worse = [label for label in range(p.shape[1]) if losses[label] > before[label]]
+    threshold = np.mean(confidence[worse]) if worse else 0.0
+    return np.array([[c < threshold for c in confidence]])
+
+
+@pytest.mark.parametrize("name", MEASURES)
+@settings(deadline=None, max_examples=30)
+@given(seed=st.integers(0, 10**6), weighted=st.booleans())
+def test_twin(name, seed, weighted):
+    predictions = drawn(seed, weighted=weighted)
+    rule = FeatureReuse.from_training(name, predictions)
+    mask = reused_one_by_one(name, predictions)
+    np.testing.assert_array_equal(rule.reused(predictions.probabilities), mask)
+    vectors, before = np.random.default_rng(seed).random((2, 3, 30, 4))
+    expected = np.where(rule.reused(vectors.mean(axis=0)), before, vectors)
+    np.testing.assert_array_equal(rule.apply(vectors, before), expected)
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_nothing_is_reused_if_nothing_got_worse(name):
+    predictions = drawn(0)
+    same = LabelledPredictions(
+        predictions.labels, predictions.before, before=predictions.before, weight=None
+    )
+    rule = FeatureReuse.from_training(name, same)
+    assert rule.threshold == 0
+    assert not rule.reused(predictions.probabilities).any()
+
+
+def test_one_label_that_got_worse_is_not_below_its_own_confidence():
+    labels = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    now = np.array([[0.9, 0.6], [0.9, 0.7], [0.6, 0.6]])
+    rule = FeatureReuse.from_training(
+        "hamming-loss", LabelledPredictions(labels, now, before=labels, weight=None)
+    )
+    # Both labels have one error more: the first has the confidence 0.8, the second 0.63.
+    assert rule.labels.tolist() == [False, True]
+    before = np.column_stack([now[:, 0], labels[:, 1]])
+    rule = FeatureReuse.from_training(
+        "hamming-loss", LabelledPredictions(labels, now, before=before, weight=None)
+    )
+    assert rule.labels.tolist() == [False, False]
