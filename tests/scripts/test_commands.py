@@ -102,6 +102,7 @@ WITHOUT_SETS = (
     "bench.workers",
     "report.accuracy_cost",
     "report.few_rows",
+    "report.multi_label",
     "report.pretrained",
     "reproduce.losses",
 )
