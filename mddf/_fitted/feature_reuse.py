@@ -66,7 +66,7 @@ class FeatureReuse:
         return cls(measure, 0.0, relative < relative[is_worse].mean())
 
     def reused(self, probabilities: np.ndarray) -> np.ndarray:
-        """Mask of what takes the vectors before: shape (n_rows, 1) or (1, n_labels)."""
+        """Mask of rows (n_rows, 1) or labels (1, n_labels) that take the vectors before."""
         if self.labels is not None:
             return self.labels[None, :]
         kind = MEASURES[self.measure]

@@ -20,7 +20,7 @@ def drawn(seed, n_rows=30, n_labels=4, weighted=False):
 
 
 def reused_one_by_one(name, predictions):
-    """Mask of what is reused, and the threshold, by loops and without logarithms."""
+    """Mask of the rows or labels that reuse vectors, by loops and without logarithms."""
     kind = MEASURES[name]
     p = predictions.probabilities
     weight = np.ones(len(p)) if predictions.weight is None else predictions.weight

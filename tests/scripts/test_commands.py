@@ -111,6 +111,7 @@ WITHOUT_SETS = (
     "bench.workers",
     "report.accuracy_cost",
     "report.few_rows",
+    "report.multi_label",
     "report.pretrained",
     "reproduce.losses",
 )
