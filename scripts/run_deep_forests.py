@@ -127,7 +127,7 @@ class DF21:
         return probabilities
 
 
-def df21(n_layers, n_estimators, random_state, n_jobs, cv, python, **_):
+def df21(*, n_layers, n_estimators, random_state, n_jobs, cv, python, **_):
     """The cascade of the package deep-forest, with as many trees in a layer as the others."""
     params = {
         "max_layers": n_layers,

@@ -145,10 +145,10 @@ def report(frame, options):
     overview = overview.join(costs).assign(sets=len(complete))
     overview = overview.rename_axis("method").reset_index()
     return [
-        tables.columns("multi-label", "mean ranks over sets, 1 the best", overview, RANKS, 1),
+        tables.columns("multi-label", "mean ranks over sets, 1 the best", overview, RANKS),
         tables.columns(
             "multi-label-by-set", "mean over seeds", tables.means(frame, ["set", "method"]),
-            BY_SET, 2,
+            BY_SET, n_index=2,
         ),
     ]  # fmt: skip
 
