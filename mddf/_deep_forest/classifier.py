@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from os import PathLike
 from typing import Any, ClassVar
 
@@ -267,15 +268,21 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
         self.exponent_ = average.calibration.exponent
         self.label_smoothing_ = average.calibration.label_smoothing
         self.strength_ = policy.strength
-        self.oof_probabilities_ = self._by_output(average.forecast)
-        labels = policy.trainer.task.estimator_target
-        weights = policy.trainer.weights.sample
+        trainer = policy.trainer
+        labels = trainer.task.estimator_target
+        scored = partial(
+            class_scores,
+            weights=trainer.weights.sample,
+            rows=trainer.evaluated_rows,
+            groups=trainer.groups,
+        )
+        self.oof_probabilities_ = self._by_output(trainer.known_vectors(average.forecast))
         self._scores: list[Any]
         if self._n_classes_per_output is None:
-            self._scores = class_scores(average.forecast, labels, weights)
+            self._scores = scored(average.forecast, labels)
         else:
             self._scores = [
-                class_scores(probabilities, output_labels, weights)
+                scored(probabilities, output_labels)
                 for probabilities, output_labels in zip(
                     self.oof_probabilities_, labels.T, strict=True
                 )

@@ -12,11 +12,21 @@ from mddf._ensemble.conformal import Scores, check_coverage, counted, warn_of_fe
 
 
 def class_scores(
-    probabilities: np.ndarray, labels: np.ndarray, weights: np.ndarray | None
+    probabilities: np.ndarray,
+    labels: np.ndarray,
+    weights: np.ndarray | None,
+    *,
+    rows: np.ndarray,
+    groups: np.ndarray | None = None,
 ) -> list[Scores]:
-    """1 - out-of-fold probability of the true class, for the samples of each class."""
-    scores = 1 - probabilities[np.arange(len(labels)), labels]
-    counts = counted(len(labels), weights)
+    """1 - out-of-fold probability of the true class, for the samples of each class.
+
+    Only `rows` have an out-of-fold probability.
+    """
+    labels = labels[rows]
+    scores = 1 - probabilities[rows, labels]
+    weights = None if weights is None else weights[rows]
+    counts = counted(len(rows), weights, None if groups is None else groups[rows])
     return [
         Scores.from_values(scores[labels == label], counts[labels == label])
         for label in range(probabilities.shape[1])

@@ -167,16 +167,23 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
     def _store_outcome(self, policy: DeepForestPolicy) -> None:
         task = policy.trainer.task
         forecast = policy.stack.average.forecast
-        self.oof_prediction_ = self._in_shape(self._units.restore(forecast))
+        self.oof_prediction_ = self._in_shape(
+            self._units.restore(policy.trainer.known_vectors(forecast))
+        )
         errors = np.abs(forecast - task.target)
         fit = fit_error_scale(
             policy.trainer, errors, policy.trainer.seeds.entropy_for(Purpose.ERROR_SCALE)
         )
         self._error_scale = fit.error_scale
         relative_errors = errors / fit.out_of_fold_scales
-        weights = counted(len(errors), task.weight)
-        self._errors = [Scores.from_values(column, weights) for column in errors.T]
-        self._ratios = [Scores.from_values(column, weights) for column in relative_errors.T]
+        weights = counted(len(errors), task.weight, policy.trainer.groups)
+        rows = policy.trainer.evaluated_rows
+        with_scale = rows[fit.is_known[rows]]
+        self._errors = [Scores.from_values(column[rows], weights[rows]) for column in errors.T]
+        self._ratios = [
+            Scores.from_values(column[with_scale], weights[with_scale])
+            for column in relative_errors.T
+        ]
 
     def _read_target(self, y: npt.ArrayLike, sample_weight: np.ndarray | None) -> Target:
         y = read_values(y)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
+from sklearn.utils._metadata_requests import MetadataRequest
 from sklearn.utils._param_validation import RealNotInt, StrOptions
 
 from mddf._base.messages import warn
@@ -42,13 +43,15 @@ from mddf._gradient.options import (
 )
 from mddf._gradient.prediction import BoostedPredictions
 from mddf._gradient.target_encoding import FEWEST_LEVELS, Encoding
-from mddf._gradient.training import Boosted, Stopping, boost
+from mddf._gradient.training import Boosted, Fold, Stopping, boost
 from mddf._gradient.trees import BoostedTrees
 from mddf._gradient.tuning import MANY_ROWS, Trials, chooses
+from mddf._gradient.validation_folds import validation_folds
 from mddf._gradient.validation_set import warn_of_no_gain
 from mddf._gradient.weights import boosting_weights, within_range
 from mddf._input.reading import read_table
 from mddf._input.table import Table
+from mddf._resampling.folds import ask_for_groups, gives_folds
 from mddf._targets.target_validation import all_weights
 from mddf._trees.grower import draw_seeds
 
@@ -116,6 +119,7 @@ class GradientBoosting(BoostedPredictions):
             Within(Integral, 1, None, closed="left"),
             None,
         ],
+        "cv": ["cv_object"],
         "n_iter_no_change": [COUNT],
         "tol": [finite()],
         "warm_start": ["boolean"],
@@ -155,6 +159,7 @@ class GradientBoosting(BoostedPredictions):
         y: npt.ArrayLike,
         sample_weight: npt.ArrayLike | None = None,
         *,
+        groups: npt.ArrayLike | None = None,
         X_val: Any = None,
         y_val: npt.ArrayLike | None = None,
         sample_weight_val: npt.ArrayLike | None = None,
@@ -174,6 +179,8 @@ class GradientBoosting(BoostedPredictions):
             are divided by their mean, as are their products with `class_weight`. A few samples,
             fewer than a tenth, count at most 16 times as much as all others together; whole
             numbers with a sum up to 65536 stay as they are.
+        groups : array of shape (n_samples,), default=None
+            Samples of one group are held out together when the number of trees is chosen.
         X_val, y_val, sample_weight_val : default=None
             Validation set, instead of a share of the training samples. The trees after the best
             round are dropped. With early stopping, growth ends after `n_iter_no_change` rounds
@@ -191,7 +198,7 @@ class GradientBoosting(BoostedPredictions):
             # 1. Read the table, the target and the weights.
             continues = self.warm_start and hasattr(self, "_trees")
             table = self._read_table(X, reset=not continues)
-            check_lengths(X, y=y)
+            check_lengths(X, y=y, groups=groups)
             if sample_weight is not None:
                 sample_weight = within_range(all_weights(sample_weight, table.shape[0]))
             target = self._read_target(y, sample_weight)
@@ -205,7 +212,8 @@ class GradientBoosting(BoostedPredictions):
                 binner = Binner(
                     self.categorical_features, self.max_bins, self.n_jobs, FEWEST_LEVELS
                 )
-                binned = binner.fit_transform(table, weights, has_groups=X_val is not None)
+                has_folds = groups is not None or gives_folds(self.cv)
+                binned = binner.fit_transform(table, weights, has_groups=has_folds or X_val is not None)
                 entropy = check_random_state(self.random_state).randint(0, 2**32, 4, np.uint64)
                 self._entropy = entropy.tolist()
             rows = BoostingRows.from_table(
@@ -213,6 +221,14 @@ class GradientBoosting(BoostedPredictions):
             )
             # 3. Hold rows out: a validation set, or some training rows, or folds of a trial.
             on_trial = False
+            folds = validation_folds(
+                self,
+                binner.numbers(table) if X is table else X,
+                rows,
+                target.kind,
+                groups,
+                entropy=self._entropy,
+            )
             if not (X_val is None and y_val is None and sample_weight_val is None):
                 validation = self._read_validation(
                     X_val, y_val, sample_weight_val, binner, target.kind
@@ -221,15 +237,29 @@ class GradientBoosting(BoostedPredictions):
             elif chooses(self, len(rows.train), target.kind):
                 on_trial = True
             elif self._holds_out(len(rows.train)):
-                rows = rows.split(target.kind, self.validation_fraction, self._entropy)
+                if folds is None:
+                    rows = rows.split(target.kind, self.validation_fraction, self._entropy)
+                else:
+                    rows = replace(rows, train=folds[0][0], held_out=folds[0][1])
             # 4. Choose the depth, the regularisation and the number of trees, and grow them.
             before = self._trees if continues else None
-            fitted = self._boost(rows, target.kind, binner, before, on_trial=on_trial)
+            fitted = self._boost(
+                rows, target.kind, binner, before, on_trial=on_trial, folds=folds
+            )
             if X_val is not None and not continues:
                 warn_of_no_gain(rows, fitted["validation_score_"], fitted["train_score_"], table)
             attributes = self._target_attributes(target.kind)
             self.__dict__.update(fitted, _binner=binner, **attributes)
         return self
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """Metadata that `fit` requests: groups, if `cv` is a splitter that uses them.
+
+        Returns
+        -------
+        MetadataRequest
+        """
+        return ask_for_groups(super().get_metadata_routing(), self.cv)
 
     def _read_table(self, X: Any, *, reset: bool) -> Table:
         return read_table(self, X, reset=reset, categorical_features=self.categorical_features)
@@ -273,11 +303,14 @@ class GradientBoosting(BoostedPredictions):
         before: BoostedTrees | None,
         *,
         on_trial: bool,
+        folds: list[Fold] | None = None,
     ) -> dict[str, Any]:
         """Grow trees after the trees of the fit before; return the fitted attributes."""
         n_before = before.n_trees if before else 0
         self._check_before(before, n_before)
-        plan = self._plan(rows, target, binner.categorical_, n_before, on_trial=on_trial)
+        plan = self._plan(
+            rows, target, binner.categorical_, n_before, on_trial=on_trial, folds=folds
+        )
         model = plan.model
         options = kernel_options(model, rows.table, target, binner.categorical_, plan.encoding)
         statistics = None
@@ -334,6 +367,7 @@ class GradientBoosting(BoostedPredictions):
         n_before: int,
         *,
         on_trial: bool,
+        folds: list[Fold] | None,
     ) -> Plan:
         """Choose how trees are grown and how many, by a trial or as the parameters are."""
         encoding = None
@@ -351,6 +385,7 @@ class GradientBoosting(BoostedPredictions):
                 categorical=categorical,
                 encoding=encoding,
                 entropy=self._entropy,
+                folds=folds,
             )
         if trials is None:
             return Plan(self, seeds, encoding, None)

@@ -103,6 +103,11 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
     validation_fraction : float, int or None, default=0.1
         Share or number of samples that are held out. Samples with the same features are held out
         together and count as one. None scores the training samples.
+    cv : int, splitter, iterable of (train, test) or None, default=None
+        Folds that choose the number of trees and what is "auto", instead of the folds and the
+        share above: `TimeOrder`, for example. Above 10000 samples, and with ``early_stopping=True``,
+        only the first fold is held out; in time order, the last one in time. None: independent
+        samples, or the groups of `fit`.
     n_iter_no_change : int, default=50
         Trees without a better score before fit stops.
     tol : float, default=0.0
@@ -200,6 +205,7 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         early_stopping: bool | str = "auto",
         scoring: str | Callable[..., float] | None = "loss",
         validation_fraction: float | None = 0.1,
+        cv: Any = None,
         n_iter_no_change: int = 50,
         tol: float = 0.0,
         warm_start: bool = False,
@@ -224,6 +230,7 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         self.early_stopping = early_stopping
         self.scoring = scoring
         self.validation_fraction = validation_fraction
+        self.cv = cv
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
         self.warm_start = warm_start

@@ -62,7 +62,7 @@ def chooses(model: BoostingParameters, n_rows: int, target: Target) -> bool:
         and not model.warm_start
         and target.n_classes != 1
         and _FEW_ROWS <= n_rows <= _MOST_ROWS
-        and (n_rows <= MANY_ROWS or model.validation_fraction is not None)
+        and (n_rows <= MANY_ROWS or model.validation_fraction is not None or model.cv is not None)
     )
 
 
@@ -99,11 +99,14 @@ class Trials:
         categorical: np.ndarray,
         encoding: Encoding | None,
         entropy: list[int],
+        folds: list[Fold] | None = None,
     ) -> Trials | None:
-        """Choose the folds; None if the rows are too alike for folds."""
-        if len(rows.train) > MANY_ROWS:
+        """Choose the folds, unless they are given; None if the rows are too alike for folds."""
+        if folds is not None:
+            folds = folds[:1] if len(rows.train) > MANY_ROWS else folds
+        elif len(rows.train) > MANY_ROWS:
             split = rows.split(target, model.validation_fraction, entropy)
-            folds: list[Fold] | None = [(split.train, split.held_out)]
+            folds = [(split.train, split.held_out)]
         else:
             is_classification = isinstance(target, Labels)
             folds = rows.folds(_N_FOLDS, is_classification)
