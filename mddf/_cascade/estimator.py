@@ -23,7 +23,13 @@ from mddf._cascade.plan import CascadeKind, CascadePlan, LayerFolds, resolve_gra
 from mddf._cascade.policy import CascadePolicy
 from mddf._cascade.rules import LayerRules
 from mddf._cascade.stopping import Stopper
-from mddf._ensemble.scoring import MARGIN_RATIO, OneSEStopper, needed_gain, out_of_fold_score, score_on_rows
+from mddf._ensemble.scoring import (
+    MARGIN_RATIO,
+    OneSEStopper,
+    needed_gain,
+    out_of_fold_score,
+    score_on_rows,
+)
 from mddf._fitted.base_estimators import LayeredClassifier
 from mddf._fitted.fitted_model import FittedStages
 from mddf._fitted.vector_layout import columns_of
@@ -280,7 +286,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
     def _fold_of_held_out(
         self, inputs: FitInputs, labels: np.ndarray, seed: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Three quarters of the samples and the rest; in time order, the past and the last fold."""
+        """Three quarters of the samples and the rest; in time order, the last fold."""
         X = inputs.X
         groups = inputs.groups
         if gives_folds(self.cv):

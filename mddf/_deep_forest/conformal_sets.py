@@ -78,7 +78,9 @@ class PredictsSets:
         ambiguous sets are the smallest sets with their coverage [1]_.
 
         As in `DeepForestRegressor.predict_interval`, training samples are evaluated by models that
-        did not see them, and new samples need the same distribution as the training samples.
+        did not see them, and new samples need the same distribution as the training samples. With
+        the groups of `fit`, the samples of a group together count as one, and the coverage holds
+        for samples of new groups.
 
         References
         ----------

@@ -67,7 +67,8 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         `DeepForestClassifier`, and targets of mean 0 and variance 1. Several targets are columns
         of one array; a regressor that can only learn one target is fitted to each.
     cv : int, splitter, iterable of (train, test) or "auto", default="auto"
-        Folds. "auto" means 5 folds, or 10 with fewer than 2000 samples.
+        Folds. "auto" means 5 folds, or 10 with fewer than 2000 samples. `TimeOrder` holds out what
+        follows its training samples in time; the groups of `fit` are held out together.
     refit : bool, default=True
         Fit the members that are kept once more on all samples, instead of keeping the models of
         all folds, which makes forests a k-th as large with k folds. Boosted trees keep the models
@@ -101,6 +102,9 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
     oof_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         Out-of-fold predictions of the training samples. Their errors are close to the errors of
         new samples, as in `DeepForestClassifier`.
+    n_without_oof_ : int
+        Number of samples without an out-of-fold prediction, which have no past in time order. They
+        are left out of all figures, weights and calibrations; their predictions are NaN.
     history_ : dict of str to ndarray of shape (n_grown,)
         Out-of-fold metrics of the average up to each trained layer: "r2", and "rmse" in units of
         the targets' standard deviation, both means over outputs; "score", which is "r2"; "time" in
@@ -291,6 +295,11 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         treat all samples alike. Here the weights of the members were chosen by all out-of-fold
         errors.
 
+        With the groups of `fit`, the samples of a group together count as one. The coverage then
+        holds for samples of new groups [3]_; it takes ``coverage / (1 - coverage)`` groups, such
+        as 9 for a coverage of 0.9. In time order, errors are those of the past for what followed;
+        the coverage holds as far as the future is like this past.
+
         References
         ----------
         .. [1] R. Barber, E. Candes, A. Ramdas and R. Tibshirani, "Predictive inference with the
@@ -298,6 +307,8 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         .. [2] J. Lei, M. G'Sell, A. Rinaldo, R. Tibshirani and L. Wasserman, "Distribution-free
            predictive inference for regression", Journal of the American Statistical Association
            113, 2018.
+        .. [3] Y. Lee, R. Barber and R. Willett, "Distribution-free inference with hierarchical
+           data", arXiv 2306.06342, 2023.
         """
         coverage = check_coverage(coverage)
         check_is_fitted(self)

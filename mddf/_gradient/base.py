@@ -213,7 +213,9 @@ class GradientBoosting(BoostedPredictions):
                     self.categorical_features, self.max_bins, self.n_jobs, FEWEST_LEVELS
                 )
                 has_folds = groups is not None or gives_folds(self.cv)
-                binned = binner.fit_transform(table, weights, has_groups=has_folds or X_val is not None)
+                binned = binner.fit_transform(
+                    table, weights, has_groups=has_folds or X_val is not None
+                )
                 entropy = check_random_state(self.random_state).randint(0, 2**32, 4, np.uint64)
                 self._entropy = entropy.tolist()
             rows = BoostingRows.from_table(
@@ -243,9 +245,7 @@ class GradientBoosting(BoostedPredictions):
                     rows = replace(rows, train=folds[0][0], held_out=folds[0][1])
             # 4. Choose the depth, the regularisation and the number of trees, and grow them.
             before = self._trees if continues else None
-            fitted = self._boost(
-                rows, target.kind, binner, before, on_trial=on_trial, folds=folds
-            )
+            fitted = self._boost(rows, target.kind, binner, before, on_trial=on_trial, folds=folds)
             if X_val is not None and not continues:
                 warn_of_no_gain(rows, fitted["validation_score_"], fitted["train_score_"], table)
             attributes = self._target_attributes(target.kind)
@@ -259,7 +259,8 @@ class GradientBoosting(BoostedPredictions):
         -------
         MetadataRequest
         """
-        return ask_for_groups(super().get_metadata_routing(), self.cv)
+        request = super().get_metadata_routing()  # type: ignore[misc]  # of scikit-learn's class
+        return ask_for_groups(request, self.cv)
 
     def _read_table(self, X: Any, *, reset: bool) -> Table:
         return read_table(self, X, reset=reset, categorical_features=self.categorical_features)

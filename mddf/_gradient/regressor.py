@@ -104,10 +104,10 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         Share or number of samples that are held out. Samples with the same features are held out
         together and count as one. None scores the training samples.
     cv : int, splitter, iterable of (train, test) or None, default=None
-        Folds that choose the number of trees and what is "auto", instead of the folds and the
-        share above: `TimeOrder`, for example. Above 10000 samples, and with ``early_stopping=True``,
-        only the first fold is held out; in time order, the last one in time. None: independent
-        samples, or the groups of `fit`.
+        Folds by which the number of trees and the values "auto" are chosen, such as `TimeOrder`.
+        Above 10000 samples, and with ``early_stopping=True``, only the first fold is held out; in
+        time order, this is the last fold in time. None: folds and share as described above, with
+        the groups of `fit` if there are some.
     n_iter_no_change : int, default=50
         Trees without a better score before fit stops.
     tol : float, default=0.0

@@ -43,7 +43,9 @@ def validation_folds(
     folds = make_folds(cv, X, y, labels, seed, groups=groups, allow_time_order=True)
     has_weight = np.zeros(len(rows.y), bool)
     has_weight[rows.train] = True
-    folds = [(train[has_weight[train]], held_out[has_weight[held_out]]) for train, held_out in folds]
+    folds = [
+        (train[has_weight[train]], held_out[has_weight[held_out]]) for train, held_out in folds
+    ]
     folds = [fold for fold in folds if len(fold[0]) and len(fold[1])]
     if not folds:
         raise ValueError("cv must leave samples with a weight above 0 on both sides of a split")

@@ -142,7 +142,9 @@ class TimeOrder(BaseCrossValidator):
         if self.time is None:
             return _Times(np.arange(n_samples, dtype=float), False)
         if isinstance(self.time, str | Integral):
-            times = _times_of_column(X, self.time)
+            times = _times_of_column(
+                X, self.time if isinstance(self.time, str) else int(self.time)
+            )
         else:
             times = _times_of_array(plain_array(self.time, "time"))
         if times.values.shape != (n_samples,):
@@ -175,7 +177,7 @@ class TimeOrder(BaseCrossValidator):
         raise ValueError(f"gap must be {allowed} for these times, got {short(self.gap)}")
 
 
-def _times_of_column(X: Any, column: str | Integral) -> _Times:
+def _times_of_column(X: Any, column: str | int) -> _Times:
     if nw.dependencies.is_into_dataframe(X):
         frame = nw.from_native(X, eager_only=True)
         names = frame.columns
@@ -194,19 +196,18 @@ def _times_of_column(X: Any, column: str | Integral) -> _Times:
         raise ValueError(
             f"time must be the number of a column if X is not a data frame, got {column!r}"
         )
-    cells = X if hasattr(X, "shape") else np.asarray(X)
-    place = _place(column, cells.shape[1])
-    if sparse.issparse(cells):
-        return _times_of_array(cells[:, [place]].toarray()[:, 0])
-    return _times_of_array(cells[:, place])
+    if sparse.issparse(X):
+        return _times_of_array(X[:, [_place(column, X.shape[1])]].toarray()[:, 0])
+    cells = np.asarray(X)
+    return _times_of_array(cells[:, _place(column, cells.shape[1])])
 
 
-def _place(column: Integral, n_columns: int) -> int:
+def _place(column: int, n_columns: int) -> int:
     if not -n_columns <= column < n_columns:
         raise ValueError(
             f"time must be a column of X, which has {n_columns} columns, got {column}"
         )
-    return int(column)
+    return column
 
 
 def _times_of_array(values: np.ndarray) -> _Times:
