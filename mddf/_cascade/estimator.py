@@ -339,7 +339,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         self.label_smoothing_ = model.calibration.label_smoothing
         trainer = policy.trainer
         self.oof_probabilities_ = trainer.known_vectors(model.calibration(trace.probabilities))
-        self.n_without_oof_ = trainer.n_samples - len(trainer.evaluated_rows)
+        self._n_without_oof = trainer.n_samples - len(trainer.evaluated_rows)
 
     def _build_stages(self) -> FittedStages:
         return self._cascade.stages(self._binner)

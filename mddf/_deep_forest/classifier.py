@@ -278,7 +278,6 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
             class_scores,
             weights=trainer.weights.sample,
             rows=trainer.evaluated_rows,
-            groups=trainer.groups,
         )
         self.oof_probabilities_ = self._by_output(trainer.known_vectors(average.forecast))
         self._scores: list[Any]

@@ -17,7 +17,6 @@ def class_scores(
     weights: np.ndarray | None,
     *,
     rows: np.ndarray,
-    groups: np.ndarray | None = None,
 ) -> list[Scores]:
     """1 - out-of-fold probability of the true class, for the samples of each class.
 
@@ -25,8 +24,7 @@ def class_scores(
     """
     labels = labels[rows]
     scores = 1 - probabilities[rows, labels]
-    weights = None if weights is None else weights[rows]
-    counts = counted(len(rows), weights, None if groups is None else groups[rows])
+    counts = counted(len(rows), None if weights is None else weights[rows])
     return [
         Scores.from_values(scores[labels == label], counts[labels == label])
         for label in range(probabilities.shape[1])
@@ -79,8 +77,7 @@ class PredictsSets:
 
         As in `DeepForestRegressor.predict_interval`, training samples are evaluated by models that
         did not see them, and new samples need the same distribution as the training samples. With
-        the groups of `fit`, the samples of a group together count as one, and the coverage holds
-        for samples of new groups.
+        few groups, coverage falls short, as the page on groups and time says.
 
         References
         ----------

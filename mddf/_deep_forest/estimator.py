@@ -387,7 +387,7 @@ class BaseDeepForest(HoldsMembers, Layered):
         self.history_ = policy.leaderboard.history()
         self.leaderboard_ = policy.leaderboard.rows
         self.n_layers_ = len(self._layers)
-        self.n_without_oof_ = trainer.n_samples - len(trainer.evaluated_rows)
+        self._n_without_oof = trainer.n_samples - len(trainer.evaluated_rows)
         self.stop_reason_ = stop.reason
         self._columns = None if trainer.frames is None else trainer.frames.columns
         self._n_raw = trainer.n_features

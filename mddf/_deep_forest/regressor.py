@@ -180,7 +180,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         )
         self._error_scale = fit.error_scale
         relative_errors = errors / fit.out_of_fold_scales
-        weights = counted(len(errors), task.weight, policy.trainer.groups)
+        weights = counted(len(errors), task.weight)
         rows = policy.trainer.evaluated_rows
         with_scale = rows[fit.is_known[rows]]
         self._errors = [Scores.from_values(column[rows], weights[rows]) for column in errors.T]
@@ -295,10 +295,9 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         treat all samples alike. Here the weights of the members were chosen by all out-of-fold
         errors.
 
-        With the groups of `fit`, the samples of a group together count as one. The coverage then
-        holds for samples of new groups [3]_; it takes ``coverage / (1 - coverage)`` groups, such
-        as 9 for a coverage of 0.9. In time order, errors are those of the past for what followed;
-        the coverage holds as far as the future is like this past.
+        With few groups, coverage falls short for new groups, as the page on groups and time says.
+        In time order, errors are those of the past for what followed; the coverage holds as far
+        as the future is like this past.
 
         References
         ----------
@@ -307,8 +306,6 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         .. [2] J. Lei, M. G'Sell, A. Rinaldo, R. Tibshirani and L. Wasserman, "Distribution-free
            predictive inference for regression", Journal of the American Statistical Association
            113, 2018.
-        .. [3] Y. Lee, R. Barber and R. Willett, "Distribution-free inference with hierarchical
-           data", arXiv 2306.06342, 2023.
         """
         coverage = check_coverage(coverage)
         check_is_fitted(self)

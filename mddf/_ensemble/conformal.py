@@ -10,7 +10,7 @@ import numpy as np
 from mddf._base.messages import short, warn
 from mddf._base.serialization import register_serializable
 from mddf._base.validation import Within
-from mddf._targets.weights import n_counted, summed_weights
+from mddf._targets.weights import n_counted
 
 _COVERAGE = Within(Real, 0, 1, closed="neither")
 
@@ -22,19 +22,8 @@ def check_coverage(coverage: float) -> float:
     return float(coverage)
 
 
-def counted(
-    n_rows: int, weight: np.ndarray | None, groups: np.ndarray | None = None
-) -> np.ndarray:
-    """Number of samples that each row stands for, from users' weights.
-
-    The rows of a group, whose scores depend on each other, together count as one sample. This is
-    hierarchical conformal prediction (Y. Lee, R. Barber and R. Willett, 2023): it covers rows of
-    new groups, which the same threshold for independent rows does not.
-    """
-    if groups is not None:
-        row_weight = np.ones(n_rows) if weight is None else weight
-        totals = summed_weights(groups, row_weight, int(groups.max()) + 1)[groups]
-        return np.divide(row_weight, totals, out=np.zeros(n_rows), where=totals > 0)
+def counted(n_rows: int, weight: np.ndarray | None) -> np.ndarray:
+    """Number of samples that each row stands for, from users' weights."""
     if weight is None:
         return np.ones(n_rows)
     return weight / weight.sum() * n_counted(n_rows, weight)
@@ -83,5 +72,5 @@ def warn_of_few(coverage: float, n: float, outcome: str, of_what: str = "") -> N
     least = int(np.ceil(coverage / (1 - coverage) * (1 - 1e-12)))
     warn(
         f"coverage={coverage:g} cannot be had from {n:g} samples{of_what}, of which it takes "
-        f"{least}: {outcome}; the samples of a group count as one"
+        f"{least}: {outcome}"
     )

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from sklearn.base import TransformerMixin, _fit_context
 from sklearn.utils._metadata_requests import MetadataRequest
 from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.validation import COUNT, JOBS, Within, check_lengths, naming, unchanged_on_failure
 from mddf._binning.binned_table import BinnedTable
@@ -80,6 +81,7 @@ class Layered(PredictsByStages, TransformerMixin):
     n_jobs: int | None
     random_state: int | np.random.RandomState | None
     checkpoint: str | PathLike[str] | None
+    _n_without_oof: int = 0  # models of earlier releases lack it
     _seen: str  # fingerprint of the table of the fit
 
     @_fit_context(prefer_skip_nested_validation=False)
@@ -200,6 +202,12 @@ class Layered(PredictsByStages, TransformerMixin):
         MetadataRequest
         """
         return ask_for_groups(super().get_metadata_routing(), self.cv)
+
+    @property
+    def n_without_oof_(self) -> int:
+        """Number of training samples without an out-of-fold prediction."""
+        check_is_fitted(self)
+        return self._n_without_oof
 
     def _average(self, X: Any) -> np.ndarray:
         """Average over all layers, before calibration and in standardised units."""
