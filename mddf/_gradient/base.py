@@ -214,7 +214,10 @@ class GradientBoosting(BoostedPredictions):
                 )
                 has_folds = groups is not None or gives_folds(self.cv)
                 binned = binner.fit_transform(
-                    table, weights, has_groups=has_folds or X_val is not None
+                    table,
+                    weights,
+                    has_groups=has_folds or X_val is not None,
+                    warns_of_time=bool(self.early_stopping),
                 )
                 entropy = check_random_state(self.random_state).randint(0, 2**32, 4, np.uint64)
                 self._entropy = entropy.tolist()

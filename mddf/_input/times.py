@@ -25,9 +25,17 @@ def are_dates(values: np.ndarray) -> bool:
     return len(present) > 0 and all(isinstance(value, date | np.datetime64) for value in present)
 
 
-def is_date_type(dtype: Any) -> bool:
-    """Whether a type of narwhals holds dates, or dates with times."""
-    return isinstance(dtype, nw.Date | nw.Datetime) or dtype in (nw.Date, nw.Datetime)
+def holds_dates(series: nw.Series[Any]) -> bool:
+    """Whether the type of a column is one of dates, or of dates with times."""
+    return isinstance(series.dtype, nw.Date | nw.Datetime) or _has_unknown_zone(series)
+
+
+def _has_unknown_zone(series: nw.Series[Any]) -> bool:
+    """Whether narwhals does not know the type of dates with times of pandas.
+
+    It does not read names of zones with an underscore, such as America/New_York.
+    """
+    return series.dtype == nw.Unknown and getattr(series.to_native().dtype, "kind", "") == "M"
 
 
 def series_microseconds(series: nw.Series[Any]) -> np.ndarray:
@@ -35,6 +43,9 @@ def series_microseconds(series: nw.Series[Any]) -> np.ndarray:
 
     Doubles hold them exactly up to the year 2255. Times without a zone count as UTC.
     """
+    if _has_unknown_zone(series):
+        in_utc = series.to_native().dt.tz_convert("UTC")
+        series = nw.from_native(in_utc, series_only=True)
     return series.dt.timestamp("us").cast(nw.Float64).to_numpy()
 
 

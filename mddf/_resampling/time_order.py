@@ -20,7 +20,7 @@ from mddf._base.validation import Within, finite
 from mddf._input.times import (
     are_dates,
     array_microseconds,
-    is_date_type,
+    holds_dates,
     series_microseconds,
 )
 from mddf._targets.target_validation import plain_array
@@ -189,7 +189,7 @@ def _times_of_column(X: Any, column: str | int) -> _Times:
             series = frame[column]
         else:
             series = frame[:, _place(column, len(names))]
-        if is_date_type(series.dtype):
+        if holds_dates(series):
             return _Times(series_microseconds(series), True)
         return _times_of_array(plain_array(series.to_native(), "time"))
     if isinstance(column, str):
@@ -220,6 +220,16 @@ def _times_of_array(values: np.ndarray) -> _Times:
             "time must hold numbers, or dates and times, for every sample, got "
             f"{short(values[0] if len(values) else values)} first: {error}"
         ) from error
+
+
+def time_before(times: np.ndarray, share: float) -> float:
+    """Time from which on about a share of the samples follows, and at least one precedes."""
+    distinct, counts = np.unique(times, return_counts=True)
+    if len(distinct) < 2:
+        raise ValueError("time must have different values, got a single one")
+    n_before = np.cumsum(counts) - counts
+    place = int(np.abs(n_before - (1 - share) * len(times)).argmin())
+    return float(distinct[max(place, 1)])
 
 
 def block_starts(times: np.ndarray, n_splits: int) -> list[float]:

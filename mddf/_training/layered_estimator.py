@@ -185,6 +185,7 @@ class Layered(PredictsByStages, TransformerMixin):
             inputs.sample_weight,
             n_spare=n_spare,
             has_groups=inputs.groups is not None or gives_folds(self.cv),
+            warns_of_time=True,
         )
         return BinnedInputs(binner, table, Seeds.from_random_state(self.random_state))
 
