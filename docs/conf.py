@@ -49,6 +49,7 @@ executed_pages = {
     "explaining": {},
     "explaining-rows": {},
     "few-rows": {},
+    "groups-and-time": {},
     "guide": {},
     "in-practice": {},
     "regression": {},
