@@ -68,8 +68,8 @@ def with_calendar(X: Any, columns: Sequence[int]) -> Any:
             "X must have text as names of its columns if some hold dates, got "
             f"{short(next(name for name in names if not isinstance(name, str)))}"
         )
-    first: dict[str, nw.Series[Any]] = {}
-    others: list[nw.Series[Any]] = []
+    days: dict[str, nw.Series[Any]] = {}
+    other_parts: list[nw.Series[Any]] = []
     for c in columns:
         series = frame[:, c]
         for part, values in calendar_parts(_microseconds(series, c)).items():
@@ -81,12 +81,12 @@ def with_calendar(X: Any, columns: Sequence[int]) -> Any:
                 )
             new = nw.new_series(new_name, values, nw.Float64, backend=frame.implementation)
             if part == PARTS[0]:
-                first[names[c]] = new
+                days[names[c]] = new
             else:
-                others.append(new)
-    kept = [first[name] if name in first else frame[name] for name in names]
+                other_parts.append(new)
+    kept = [days[name] if name in days else frame[name] for name in names]
     result = nw.from_dict(
-        {series.name: series for series in [*kept, *others]}, backend=frame.implementation
+        {series.name: series for series in [*kept, *other_parts]}, backend=frame.implementation
     )
     return result.to_native()
 

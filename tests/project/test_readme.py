@@ -25,6 +25,7 @@ WHOLE = (
     "docs/explaining.md",
     "docs/explaining-rows.md",
     "docs/few-rows.md",
+    "docs/groups-and-time.md",
     "docs/guide.md",
     "docs/rules.md",
     "docs/target-leakage.md",
@@ -40,7 +41,7 @@ EXAMPLES = [
     for page, blocks in BLOCKS.items()
     for example in ([blocks] if page in WHOLE else [[block] for block in blocks])
 ]
-LONG = ("docs/few-rows.md", "docs/tutorial.md")  # many seconds
+LONG = ("docs/few-rows.md", "docs/groups-and-time.md", "docs/tutorial.md")  # many seconds
 
 EXTRAS = {
     "docs/explaining.md": ("matplotlib",),
