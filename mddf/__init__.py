@@ -21,6 +21,7 @@ from mddf._gradient.classifier import GradientBoostingClassifier
 from mddf._gradient.regressor import GradientBoostingRegressor
 from mddf._input.chunked import by_columns
 from mddf._inspection.cost import Cost, cost
+from mddf._resampling.time_order import TimeOrder
 
 __version__ = "0.1.0"
 
@@ -35,6 +36,7 @@ __all__ = [
     "MDDFClassifier",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "TimeOrder",
     "by_columns",
     "cost",
     "from_state",

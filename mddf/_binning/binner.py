@@ -26,6 +26,7 @@ from mddf._binning.unknown_categories import (
 )
 from mddf._input.category_mask import category_mask
 from mddf._input.cell_values import NUMBER
+from mddf._input.sorted_times import is_sorted_by, warn_of_sorted_times
 from mddf._input.subjects import (
     counts_of_whole_numbers,
     looks_like_subjects,
@@ -114,12 +115,15 @@ class Binner:
         *,
         n_spare: int = 0,
         has_groups: bool = False,
+        warns_of_time: bool = False,
     ) -> BinnedTable:
         """Learn the bins of a table and code it for growing trees.
 
         A row of weight k counts as k rows. The coded table gets `n_spare` constant columns on the
         right, to be replaced later. Unless the user passed groups (`has_groups`), there is a
-        warning of columns that look like identifiers of repeated subjects.
+        warning of columns that look like identifiers of repeated subjects. With `warns_of_time`,
+        there is also a warning of a column by which the rows are sorted, for fits that hold rows
+        out at random.
         """
         if sample_weight is not None and np.all(sample_weight == sample_weight[0]):
             sample_weight = None
@@ -134,6 +138,8 @@ class Binner:
             self._forget_kinds(block, columns)
             if not has_groups:
                 self._warn_of_subjects(table, block, columns, sample_weight)
+                if warns_of_time:
+                    self._warn_of_sorted_times(table, block, columns)
             bins = learn_bins(
                 block,
                 n_categories=self._n_categories(columns),
@@ -343,10 +349,27 @@ class Binner:
         if not isinstance(block, np.ndarray):
             return
         for i in np.flatnonzero(~self.categorical_[columns.start : columns.stop]).tolist():
+            if columns[i] in table.date_columns:
+                continue
             numbers = block[:, i] if weights is None else block[weights > 0, i]
             counts = counts_of_whole_numbers(numbers)
             if counts is not None and looks_like_subjects(counts):
                 warn_of_subjects(table.place(columns[i]), counts)
+
+    def _warn_of_sorted_times(
+        self, table: Table, block: np.ndarray | sparse.csc_matrix, columns: range
+    ) -> None:
+        """Warn of the first numeric column by which the rows are sorted."""
+        if not isinstance(block, np.ndarray):
+            return
+        for i in np.flatnonzero(~self.categorical_[columns.start : columns.stop]).tolist():
+            are_dates = columns[i] in table.date_columns
+            if is_sorted_by(block[:, i], are_dates=are_dates):
+                counts = counts_of_whole_numbers(block[:, i])
+                if counts is not None and looks_like_subjects(counts) and not are_dates:
+                    continue  # which another warning names
+                warn_of_sorted_times(table.place(columns[i]))
+                return
 
     def _forget_kinds(self, block: np.ndarray | sparse.csc_matrix, columns: range) -> None:
         """Mark numeric columns without any value as columns without a kind."""

@@ -23,20 +23,26 @@ from mddf._cascade.plan import CascadeKind, CascadePlan, LayerFolds, resolve_gra
 from mddf._cascade.policy import CascadePolicy
 from mddf._cascade.rules import LayerRules
 from mddf._cascade.stopping import Stopper
-from mddf._ensemble.scoring import MARGIN_RATIO, OneSEStopper, needed_gain, out_of_fold_score
+from mddf._ensemble.scoring import (
+    MARGIN_RATIO,
+    OneSEStopper,
+    needed_gain,
+    out_of_fold_score,
+    score_on_rows,
+)
 from mddf._fitted.base_estimators import LayeredClassifier
 from mddf._fitted.fitted_model import FittedStages
 from mddf._fitted.vector_layout import columns_of
 from mddf._members.composition import HoldsMembers
 from mddf._members.spec import MemberSpec
-from mddf._resampling.folds import gives_folds, is_splitter, make_folds
+from mddf._resampling.folds import gives_folds, is_splitter, make_folds, rows_never_held_out
 from mddf._resampling.sampling import canonical_order
 from mddf._targets.kernel_targets import Classes
 from mddf._targets.target_validation import class_factors
 from mddf._targets.weights import row_weights
 from mddf._training.checkpoints import Checkpoint, fit_inputs
 from mddf._training.layer_builder import build_layers
-from mddf._training.layer_trainer import LayerTrainer
+from mddf._training.layer_trainer import LayerTrainer, in_time_order
 from mddf._training.layered_estimator import (
     CONSTRAINTS,
     BinnedInputs,
@@ -113,6 +119,9 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         # 3. Make the folds, and decide how layers are scored and when to stop.
         folds = self._make_folds(inputs, target, binned)
         score = out_of_fold_score(self.scoring, classes, target.key, inputs.sample_weight)
+        if folds.without_past is not None:
+            trainer = in_time_order(trainer, folds.without_past)
+            score = score_on_rows(score, trainer.evaluated_rows, trainer.n_samples)
         checkpoint = self._checkpoint_of(inputs, trainer, members, folds)
         stopper = self._make_stopper(score, folds, trainer, n_grains=len(grains))
         choice = self._layers_by_held_out(inputs, target, binned.seeds)
@@ -135,7 +144,10 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         self._cascade = policy.model
         self._store_trace(policy, choice)
         self._keep_stages()
-        return [np.stack(vectors) for vectors in policy.trace.vectors]
+        return [
+            np.stack([trainer.known_vectors(vectors) for vectors in layer_vectors])
+            for layer_vectors in policy.trace.vectors
+        ]
 
     def _resolve_forests(
         self, kind: CascadeKind, sample_weight: np.ndarray | None
@@ -246,7 +258,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         sample_weight = inputs.sample_weight
         groups = inputs.groups
         seed = seeds.integer(Purpose.HELD_OUT_LAYERS)
-        train, held_out = make_folds(4, X, labels, labels, seed, groups=groups)[0]
+        train, held_out = self._fold_of_held_out(inputs, labels, seed)
         trial = clone(self).set_params(
             keep_layers="best", calibrate=False, checkpoint=None, random_state=seed
         )
@@ -270,6 +282,20 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         return LayerChoice(
             best, f"{best} of {len(scores)} layers scored best on {len(held_out)} held-out samples"
         )
+
+    def _fold_of_held_out(
+        self, inputs: FitInputs, labels: np.ndarray, seed: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Three quarters of the samples and the rest; in time order, the last fold."""
+        X = inputs.X
+        groups = inputs.groups
+        if gives_folds(self.cv):
+            folds = make_folds(
+                self.cv, X, labels, labels, seed, groups=groups, allow_time_order=True
+            )
+            if len(rows_never_held_out(folds, len(labels))):
+                return folds[0]
+        return make_folds(4, X, labels, labels, seed, groups=groups)[0]
 
     def _checkpoint_of(
         self,
@@ -311,7 +337,9 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         self.member_scores_ = np.stack(trace.member_scores)
         self.exponent_ = model.calibration.exponent
         self.label_smoothing_ = model.calibration.label_smoothing
-        self.oof_probabilities_ = model.calibration(trace.probabilities)
+        trainer = policy.trainer
+        self.oof_probabilities_ = trainer.known_vectors(model.calibration(trace.probabilities))
+        self._n_without_oof = trainer.n_samples - len(trainer.evaluated_rows)
 
     def _build_stages(self) -> FittedStages:
         return self._cascade.stages(self._binner)

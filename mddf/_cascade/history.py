@@ -45,13 +45,16 @@ class CascadeHistory:
         margin_history = MarginHistory(
             margins=self.margins,
             before=self.alphas,
-            weight=trainer.weights.row,
+            weight=trainer.task.weight,
             order=trainer.order,
             entropy=entropy,
         )
         self.alphas = kind.rule(margin_history)
         if kind.reweighting is not None:
             self.reweighting = kind.reweighting(margin_history, self.alphas)
+            if trainer.without_past is not None:
+                # Their margins are unknown: their weights stay.
+                self.reweighting[trainer.without_past] = 1.0
         if self.n_layers > 1 and isinstance(kind.rule, LastLayer):
             # Only the last layer has a coefficient: the vectors before it can be freed.
             self._vectors[-2] = [np.empty(0)] * len(self._vectors[-1])

@@ -22,11 +22,19 @@ from mddf._training.layer_trainer import (
 from mddf._trees import grower
 
 
-def layer_splits(folds: Folds | None, all_rows: np.ndarray, *, refit: bool) -> list[Split]:
-    """Rows of each model of a layer."""
+def layer_splits(
+    folds: Folds | None, all_rows: np.ndarray, *, refit: bool, in_time_order: bool = False
+) -> list[Split]:
+    """Rows of each model of a layer.
+
+    Without a refit, models of all folds predict; in time order, the first one, which saw the
+    longest past.
+    """
     if folds is None:
         return [Split(all_rows, grower.OUT_OF_BAG)]
     splits = splits_from_folds(folds, keep=not refit)
+    if in_time_order:
+        splits[1:] = splits_from_folds(folds[1:])
     return [*splits, Split(all_rows, None)] if refit else splits
 
 

@@ -58,7 +58,7 @@ class MDDFClassifier(BaseCascade):
         anew for each layer, stratified as far as the sizes of the classes allow; None means 5.
         With "oob", class vectors come from the trees that did not draw a sample. All named forests
         then draw bootstraps, forests that are passed as objects need ``bootstrap=True``, and a
-        fifth of the trees is grown.
+        fifth of the trees is grown. `TimeOrder` holds out what follows its training samples.
     structure : {"preconc", "stacking", "no-preconc"}, default="preconc"
         Input of the layers after the first: the features and the class vectors of the layers
         before, or only the class vectors, or only the features.
@@ -185,6 +185,9 @@ class MDDFClassifier(BaseCascade):
         Out-of-fold scores of each layer's forests alone.
     oof_probabilities_ : ndarray of shape (n_samples, n_classes)
         Out-of-fold probabilities of the kept layers, calibrated if `calibrate` is true.
+    n_without_oof_ : int
+        Number of samples without an out-of-fold prediction, which have no past in time order. They
+        are left out of all figures, weights and calibrations; their predictions are NaN.
     exponent_ : float
         Exponent of the calibration; above 1, it makes probabilities more extreme. 1 without.
     label_smoothing_ : float

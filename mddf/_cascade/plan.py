@@ -15,7 +15,13 @@ from mddf._base.validation import is_list
 from mddf._cascade.model import VectorLayout
 from mddf._ensemble.coefficients import CoefficientRule, OwnReweighting, Reweighting
 from mddf._members.spec import MemberSpec
-from mddf._resampling.folds import Folds, gives_folds, group_numbers, make_folds
+from mddf._resampling.folds import (
+    Folds,
+    gives_folds,
+    group_numbers,
+    make_folds,
+    rows_never_held_out,
+)
 from mddf._training.seeds import Purpose, Seeds
 
 
@@ -80,7 +86,23 @@ class LayerFolds:
         return self._draw(self.seeds.integer(Purpose.FOLDS, number))
 
     def _draw(self, seed: int) -> Folds:
-        return make_folds(self.cv, self.X, self.y, self.labels, seed, groups=self.groups)
+        return make_folds(
+            self.cv,
+            self.X,
+            self.y,
+            self.labels,
+            seed,
+            groups=self.groups,
+            allow_time_order=True,
+        )
+
+    @property
+    def without_past(self) -> np.ndarray | None:
+        """Rows that no fold holds out, as there are some in time order; None without such rows."""
+        if self.fixed is None:
+            return None
+        rows = rows_never_held_out(self.fixed, len(self.labels))
+        return rows if len(rows) else None
 
     def for_active_rows(self, number: int, active: np.ndarray) -> Folds | None:
         """Folds of the rows that did not leave; None for out-of-bag predictions.

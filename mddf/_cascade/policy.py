@@ -140,7 +140,12 @@ class CascadePolicy(LayerPolicy[LayerProposal, TrainedLayer, LayerEvaluation]):
         return LayerProposal(
             self.plan.members(number, self._tree_factor),
             self.plan.columns(number, self.trainer.n_features, self._next_columns),
-            layer_splits(folds, self.trainer.all_rows[self.active], refit=self.plan.refit),
+            layer_splits(
+                folds,
+                self.trainer.all_rows[self.active],
+                refit=self.plan.refit,
+                in_time_order=self.trainer.is_in_time_order,
+            ),
             1 if folds is None else len(folds),
         )
 
@@ -195,7 +200,7 @@ class CascadePolicy(LayerPolicy[LayerProposal, TrainedLayer, LayerEvaluation]):
     def _figures(self, probabilities: np.ndarray) -> dict[str, float]:
         """Figures of the layers so far together."""
         labels = self.trainer.task.target
-        weight = self.trainer.weights.row
+        weight = self.trainer.task.weight
         margins = class_margins(probabilities, labels)
         self.trace.margins.append(put_aside(margins))
         margin_mean, margin_std = margin_moments(margins, weight)
@@ -275,7 +280,7 @@ class CascadePolicy(LayerPolicy[LayerProposal, TrainedLayer, LayerEvaluation]):
     def calibrate(self) -> None:
         """Calibrate the average of the kept layers by their out-of-fold probabilities."""
         labels = self.trainer.task.target
-        weight = self.trainer.weights.row
+        weight = self.trainer.task.weight
         self.model.calibration = calibration(self.trace.probabilities, labels, weight)
 
     def to_store(self, layer: TrainedLayer) -> tuple[Any, ...]:

@@ -7,7 +7,7 @@ import signal
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -109,6 +109,27 @@ def write_table(path: Path, table: pd.DataFrame) -> None:
             table.to_parquet(new_path, index=False)
         else:
             table.to_csv(new_path, index=False)
+
+
+def write_tables(path: Path, tables: Iterator[pd.DataFrame]) -> int:
+    """Write data frames one below the other as CSV or Parquet; returns the number of rows."""
+    n_rows = 0
+    with replacing(path) as new_path, ExitStack() as stack:
+        writer = None
+        for number, table in enumerate(tables):
+            n_rows += len(table)
+            if path.suffix.lower() not in PARQUET:
+                mode = "a" if number else "w"
+                table.to_csv(new_path, index=False, mode=mode, header=number == 0)
+                continue
+            import pyarrow as pa
+            from pyarrow.parquet import ParquetWriter
+
+            block = pa.Table.from_pandas(table, preserve_index=False)
+            if writer is None:
+                writer = stack.enter_context(ParquetWriter(new_path, block.schema))
+            writer.write_table(block.cast(writer.schema))
+    return n_rows
 
 
 def write_model(path: Path, model: BaseEstimator, schema: Schema) -> None:

@@ -11,7 +11,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import train_test_split
 
-from . import estimators, files, pages, report, rows
+from . import dependent_rows, estimators, files, pages, report, rows
+from .dependent_rows import INDEPENDENT, DependentRows
 from .rows import LabelledRows
 from .table_options import format_from
 
@@ -48,6 +49,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--holdout", type=estimators.fraction, default=0.2,
         help="share of rows held out (default: 0.2)",
     )  # fmt: skip
+    dependent_rows.add_options(parser)
     parser.add_argument("--verbose", action="store_true", help="show the progress of the fit")
 
 
@@ -64,8 +66,10 @@ def run(options: argparse.Namespace) -> None:
     pages.check_libraries()
 
     # 2. Read the table.
+    dependent_rows.check_options(options)
+    not_features = [options.groups] if options.groups is not None else []
     table = rows.read_training(
-        options.table, options.target, options.drop,
+        options.table, options.target, [*options.drop, *not_features],
         task=options.task, form=format_from(options), warn=True,
     )  # fmt: skip
     model = estimators.make(
@@ -73,15 +77,19 @@ def run(options: argparse.Namespace) -> None:
         settings=options.set, verbose=options.verbose,
     )  # fmt: skip
 
+    dependence = DependentRows.from_options(options, table)
+    if "cv" not in dict(options.set):
+        model = dependence.validated(model)
+
     # 3. Fit to the training rows and score the held-out rows.
-    fit = _fit_and_evaluate(options, table, model, model_path.name)
+    fit = _fit_and_evaluate(options, table, model, model_path.name, dependence)
     page = report.render(fit)
 
     # 4. Fit to all rows, unless the held-out rows are of another table.
     if options.test is None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the report has them
-            model.fit(table.X, table.y)
+            model.fit(table.X, table.y, **dependence.fit_arguments(table.X))
     else:
         model = fit.model
     files.write_model(model_path, model, table.schema)
@@ -95,13 +103,17 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _fit_and_evaluate(
-    options: argparse.Namespace, table: rows.TrainingTable, model: BaseEstimator, model_name: str
+    options: argparse.Namespace,
+    table: rows.TrainingTable,
+    model: BaseEstimator,
+    model_name: str,
+    dependence: DependentRows,
 ) -> report.EvaluatedFit:
-    train, test = held_out(options, table)
+    train, test = held_out(options, table, dependence)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         start = time.perf_counter()
-        fitted = clone(model).fit(train.X, train.y)
+        fitted = clone(model).fit(train.X, train.y, **dependence.fit_arguments(train.X))
         seconds = time.perf_counter() - start
     return report.EvaluatedFit(
         table_name=options.table.name,
@@ -122,7 +134,9 @@ def _fit_and_evaluate(
 
 
 def held_out(
-    options: argparse.Namespace, table: rows.TrainingTable
+    options: argparse.Namespace,
+    table: rows.TrainingTable,
+    dependence: DependentRows = INDEPENDENT,
 ) -> tuple[LabelledRows, LabelledRows]:
     """Split a table into training rows and held-out rows.
 
@@ -137,6 +151,13 @@ def held_out(
         if y_test is None:
             raise SystemExit(f"--test: {options.test} must have labels in {options.target!r}")
         return LabelledRows(X, y), LabelledRows(X_test, y_test)
+    if dependence.exist:
+        train_rows, test_rows = dependence.split(X, options.holdout, options.seed)
+        _check_classes_of_training(options, y, train_rows, is_classification)
+        return (
+            LabelledRows(X.iloc[train_rows], y[train_rows]),
+            LabelledRows(X.iloc[test_rows], y[test_rows]),
+        )
     strata = y if is_classification else np.zeros(len(y))
     _, stratum_of_row, counts = np.unique(strata, return_inverse=True, return_counts=True)
     is_single = counts[stratum_of_row] == 1
@@ -166,3 +187,17 @@ def held_out(
         LabelledRows(X.iloc[train_rows], y[train_rows]),
         LabelledRows(X.iloc[test_rows], y[test_rows]),
     )
+
+
+def _check_classes_of_training(
+    options: argparse.Namespace, y: np.ndarray, train_rows: np.ndarray, is_classification: bool
+) -> None:
+    """End the command if a class is only among the groups or the times that are held out."""
+    if not is_classification:
+        return
+    missing = sorted(set(y.tolist()) - set(y[train_rows].tolist()), key=str)
+    if missing:
+        option = "--groups" if options.groups is not None else "--time"
+        raise SystemExit(
+            f"{option} must leave rows of each class to train on, got none of {missing[0]!r}"
+        )

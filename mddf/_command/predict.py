@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,8 @@ from .extras import need
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from mddf._schema.schema import Schema
 
 DESCRIPTION = """\
 Predict the rows of a table by a model of `mddf fit`.
@@ -50,19 +53,29 @@ def run(options: argparse.Namespace) -> None:
         files.check_output("--out", options.out, files.TABLES, options.overwrite)
     model, schema = files.read_model(options.model)
     schema = replace(schema, format=table_options.format_from(options, schema.format))
-    X, source = rows.read_features(options.table, schema, options.keep)
-    rows.check_names(f"--keep must be a column of {options.table}:", options.keep, source.names)
-    table = predictions(model, X, schema.target.name, options.interval)
-    pandas = need("pandas", "data")
-    for position, name in enumerate(options.keep):
-        cells = source.cells[name]  # as they are in the file, not as the model reads them
-        kept = pandas.Series(cells, dtype=pandas.ArrowDtype(cells.type))
-        table.insert(position, name, kept, allow_duplicates=True)
+    tables = _predicted_blocks(options, model, schema)
     if options.out is None:
-        table.to_csv(sys.stdout, index=False)
+        for number, table in enumerate(tables):
+            table.to_csv(sys.stdout, index=False, header=number == 0)
     else:
-        files.write_table(options.out, table)
-        print(f"{options.out}: {len(table)} predictions of {schema.target.name!r}")
+        n_rows = files.write_tables(options.out, tables)
+        print(f"{options.out}: {n_rows} predictions of {schema.target.name!r}")
+
+
+def _predicted_blocks(
+    options: argparse.Namespace, model: BaseEstimator, schema: Schema
+) -> Iterator[pd.DataFrame]:
+    """Predictions of the blocks of a table, in their order, so that any table fits in memory."""
+    pandas = need("pandas", "data")
+    rule = f"--keep must be a column of {options.table}:"
+    for X, source in rows.read_feature_blocks(options.table, schema, options.keep):
+        rows.check_names(rule, options.keep, source.names)
+        table = predictions(model, X, schema.target.name, options.interval)
+        for position, name in enumerate(options.keep):
+            cells = source.cells[name]  # as they are in the file, not as the model reads them
+            kept = pandas.Series(cells, dtype=pandas.ArrowDtype(cells.type))
+            table.insert(position, name, kept, allow_duplicates=True)
+        yield table
 
 
 def predictions(

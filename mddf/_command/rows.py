@@ -12,7 +12,7 @@ import numpy as np
 
 from mddf._base.messages import nearest
 from mddf._schema.format import PLAIN, Format, TableError
-from mddf._schema.source import Source, read_source
+from mddf._schema.source import Source, read_blocks, read_source
 
 from .extras import need_tables
 
@@ -175,6 +175,22 @@ def read_features(
     """Read the features of rows to predict, and the cells of these and the kept columns."""
     source = read(path, schema.format, {*schema.names, *keep})
     return _features(source, schema), source
+
+
+def read_feature_blocks(
+    path: Path, schema: Schema, keep: Collection[str] = ()
+) -> Iterator[tuple[pd.DataFrame, Source]]:
+    """Read as `read_features` does, in blocks of rows, so that a table of any size fits."""
+    need_tables()
+    has_rows = False
+    columns = {*schema.names, *keep}
+    with _exit_on_table_errors():
+        for source in read_blocks(Path(path), schema.format, columns):
+            if source.n_rows:
+                has_rows = True
+                yield _features(source, schema), source
+    if not has_rows:
+        raise SystemExit(f"{path} must have rows, got none")
 
 
 def read_test(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from os import PathLike
 from typing import Any, ClassVar
 
@@ -69,7 +70,8 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
         Later layers have the two forests of least log-loss. Models of other packages get a data
         frame of pandas if X is a data frame, else an array with categories as codes. See Notes.
     cv : int, splitter, iterable of (train, test) or "auto", default="auto"
-        Folds. "auto" means 5 folds, or 10 with fewer than 50 samples.
+        Folds. "auto" means 5 folds, or 10 with fewer than 50 samples. `TimeOrder` holds out what
+        follows its training samples in time; the groups of `fit` are held out together.
     refit : bool, default=True
         Fit the members that are kept once more on all samples, instead of keeping the models of
         all folds. With two classes, the model is a third as large. Boosted trees keep the models
@@ -118,7 +120,10 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
     oof_probabilities_ : ndarray of shape (n_samples, n_classes), or a list of these
         Calibrated out-of-fold probabilities of the training samples. Their log-loss is close to
         the log-loss of new samples, since no model in any layer has seen the label of its sample.
-        Only weights and calibration, a few numbers, are chosen by them.
+        Only weights and calibration, a few numbers, are chosen by them. NaN for samples without
+        one, which have no past in time order.
+    n_without_oof_ : int
+        Number of these samples. They are left out of all figures, weights and calibrations.
     history_ : dict of str to ndarray of shape (n_grown,)
         Out-of-fold metrics of the average up to each trained layer: "score", "log_loss",
         "accuracy", "margin_mean", "margin_std", "margin_ratio"; "time" in seconds; and "layer",
@@ -267,15 +272,20 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
         self.exponent_ = average.calibration.exponent
         self.label_smoothing_ = average.calibration.label_smoothing
         self.strength_ = policy.strength
-        self.oof_probabilities_ = self._by_output(average.forecast)
-        labels = policy.trainer.task.estimator_target
-        weights = policy.trainer.weights.sample
+        trainer = policy.trainer
+        labels = trainer.task.estimator_target
+        scored = partial(
+            class_scores,
+            weights=trainer.weights.sample,
+            rows=trainer.evaluated_rows,
+        )
+        self.oof_probabilities_ = self._by_output(trainer.known_vectors(average.forecast))
         self._scores: list[Any]
         if self._n_classes_per_output is None:
-            self._scores = class_scores(average.forecast, labels, weights)
+            self._scores = scored(average.forecast, labels)
         else:
             self._scores = [
-                class_scores(probabilities, output_labels, weights)
+                scored(probabilities, output_labels)
                 for probabilities, output_labels in zip(
                     self.oof_probabilities_, labels.T, strict=True
                 )

@@ -12,11 +12,19 @@ from mddf._ensemble.conformal import Scores, check_coverage, counted, warn_of_fe
 
 
 def class_scores(
-    probabilities: np.ndarray, labels: np.ndarray, weights: np.ndarray | None
+    probabilities: np.ndarray,
+    labels: np.ndarray,
+    weights: np.ndarray | None,
+    *,
+    rows: np.ndarray,
 ) -> list[Scores]:
-    """1 - out-of-fold probability of the true class, for the samples of each class."""
-    scores = 1 - probabilities[np.arange(len(labels)), labels]
-    counts = counted(len(labels), weights)
+    """1 - out-of-fold probability of the true class, for the samples of each class.
+
+    Only `rows` have an out-of-fold probability.
+    """
+    labels = labels[rows]
+    scores = 1 - probabilities[rows, labels]
+    counts = counted(len(rows), None if weights is None else weights[rows])
     return [
         Scores.from_values(scores[labels == label], counts[labels == label])
         for label in range(probabilities.shape[1])
@@ -68,7 +76,8 @@ class PredictsSets:
         ambiguous sets are the smallest sets with their coverage [1]_.
 
         As in `DeepForestRegressor.predict_interval`, training samples are evaluated by models that
-        did not see them, and new samples need the same distribution as the training samples.
+        did not see them, and new samples need the same distribution as the training samples. With
+        few groups, coverage falls short, as the page on groups and time says.
 
         References
         ----------

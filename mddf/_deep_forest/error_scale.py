@@ -10,6 +10,7 @@ import numpy as np
 from mddf._base.serialization import register_serializable
 from mddf._core import TreeOptions
 from mddf._deep_forest.fold_trainer import FoldTrainer
+from mddf._resampling.folds import Folds
 from mddf._resampling.sampling import plan_sampling
 from mddf._targets.kernel_targets import Values
 from mddf._trees import grower, predictor
@@ -53,6 +54,9 @@ class ErrorScaleFit:
 
     error_scale: ErrorScale
     out_of_fold_scales: np.ndarray
+    # (n_samples,): rows with an out-of-fold scale. In time order, the rows of the first fold have
+    # none, since no row before them has a known error.
+    is_known: np.ndarray
 
 
 def fit_error_scale(
@@ -62,17 +66,18 @@ def fit_error_scale(
     weight = trainer.task.weight
     n_samples = len(errors)
     target = Values.from_targets(errors, weight)
+    folds = _folds_of_known_errors(trainer)
     growth = grower.grow(
         trainer.feature_table,
         target.kernel_target,
-        _tree_jobs(trainer, n_samples, entropy),
+        _tree_jobs(trainer, folds, n_samples, entropy),
         n_jobs=trainer.n_jobs,
         until=trainer.clock.end,
         whole=trainer.clock.whole,
     )
     sums = np.zeros_like(errors)
     n_trees = np.zeros(n_samples)
-    for (_, held_out), result in zip(trainer.folds, growth, strict=True):
+    for (_, held_out), result in zip(folds, growth, strict=True):
         assert result.sums is not None
         sums[held_out] += result.sums[:, ::2] + result.sums[:, 1::2]
         n_trees[held_out] += np.asarray(result.n_trees)
@@ -82,18 +87,31 @@ def fit_error_scale(
         floor=_FLOOR_SHARE * np.average(errors, axis=0, weights=weight),
     )
     means = sums / np.maximum(n_trees, 1)[:, None]
-    return ErrorScaleFit(error_scale, error_scale.scales_from_means(means))
+    scales = error_scale.scales_from_means(means)
+    return ErrorScaleFit(error_scale, scales, n_trees > 0)
+
+
+def _folds_of_known_errors(trainer: FoldTrainer) -> Folds:
+    """Folds that train on rows with a known error; without rows to train on, all rows."""
+    if not trainer.is_in_time_order:
+        return trainer.folds
+    evaluated = trainer.evaluated_rows
+    folds = [
+        (np.intersect1d(train, evaluated).astype(np.int32), held_out)
+        for train, held_out in trainer.folds
+    ]
+    return [fold for fold in folds if len(fold[0])] or [(evaluated, np.empty(0, np.int32))]
 
 
 def _tree_jobs(
-    trainer: FoldTrainer, n_samples: int, entropy: Sequence[int]
+    trainer: FoldTrainer, folds: Folds, n_samples: int, entropy: Sequence[int]
 ) -> list[grower.TreeJob]:
     """Jobs of a forest for each fold."""
     options = TreeOptions(
         max_features=-(-trainer.n_features // 3),  # a third of the features, as usual
         min_samples_leaf=max(_MIN_SAMPLES_LEAF, n_samples // _MAX_LEAVES),
     )
-    n_folds = len(trainer.folds)
+    n_folds = len(folds)
     n_trees_per_fold = -(-_N_TREES // n_folds)
     seeds = grower.draw_seeds(entropy, n_trees_per_fold * n_folds)
     return [
@@ -104,6 +122,6 @@ def _tree_jobs(
             held_out=np.asarray(held_out, np.int32),
         )
         for seeds_of_fold, (train, held_out) in zip(
-            seeds.reshape(n_folds, n_trees_per_fold), trainer.folds, strict=True
+            seeds.reshape(n_folds, n_trees_per_fold), folds, strict=True
         )
     ]

@@ -38,7 +38,13 @@ from mddf._members.external import check_takes_weights
 from mddf._members.members import Makers, resolve_members
 from mddf._members.screening import is_wide
 from mddf._members.spec import MemberSpec
-from mddf._resampling.folds import Folds, gives_folds, group_numbers, make_folds
+from mddf._resampling.folds import (
+    Folds,
+    gives_folds,
+    group_numbers,
+    make_folds,
+    rows_never_held_out,
+)
 from mddf._resampling.sampling import canonical_order
 from mddf._targets.kernel_targets import Units
 from mddf._targets.weights import RowWeights
@@ -191,6 +197,7 @@ class BaseDeepForest(HoldsMembers, Layered):
 
         # 4. Choose the members' options, and build layers as long as they help.
         policy = self._make_policy(trainer, members)
+        _report_time_order(policy)
         policy.choose_options()
         stop = build_layers(policy, preset.n_layers, checkpoint)
         policy.leaderboard.finish(policy.stack.average.weights)
@@ -207,7 +214,12 @@ class BaseDeepForest(HoldsMembers, Layered):
         self._store_fit(policy, stop or Stop(f"n_layers={preset.n_layers} were grown"))
         self._store_outcome(policy)
         self._keep_stages()
-        return kept.vectors if with_features else []
+        if not with_features:
+            return []
+        return [
+            np.stack([trainer.known_vectors(vectors) for vectors in layer_vectors])
+            for layer_vectors in kept.vectors
+        ]
 
     def _make_members(self, inputs: FitInputs, target: Target) -> list[MemberSpec]:
         """Members of the first layer; refuses members that the task or the weights exclude."""
@@ -264,7 +276,18 @@ class BaseDeepForest(HoldsMembers, Layered):
         groups = inputs.groups
         cv = self._resolved_cv(task)
         X = inputs.X_for_splitter(binner, self.cv)
-        folds = make_folds(cv, X, target.y, strata, seeds.integer(Purpose.FOLDS), groups=groups)
+        folds = make_folds(
+            cv,
+            X,
+            target.y,
+            strata,
+            seeds.integer(Purpose.FOLDS),
+            groups=groups,
+            allow_time_order=True,
+        )
+        without_past = rows_never_held_out(folds, len(strata))
+        if len(without_past):
+            task = task.evaluated_on(np.setdiff1d(np.arange(len(strata)), without_past))
         outer_folds = make_outer_folds(
             cv,
             folds,
@@ -289,6 +312,7 @@ class BaseDeepForest(HoldsMembers, Layered):
             show_progress=self.verbose > 1,
             folds=folds,
             outer_folds=outer_folds,
+            without_past=without_past if len(without_past) else None,
             clock=clock,
             uses_out_of_bag=not (holds_groups_out or is_wide(len(task.target), inputs.n_features)),
             groups=None if groups is None else group_numbers(groups, strata, cv),
@@ -363,6 +387,7 @@ class BaseDeepForest(HoldsMembers, Layered):
         self.history_ = policy.leaderboard.history()
         self.leaderboard_ = policy.leaderboard.rows
         self.n_layers_ = len(self._layers)
+        self._n_without_oof = trainer.n_samples - len(trainer.evaluated_rows)
         self.stop_reason_ = stop.reason
         self._columns = None if trainer.frames is None else trainer.frames.columns
         self._n_raw = trainer.n_features
@@ -497,6 +522,17 @@ class BaseDeepForest(HoldsMembers, Layered):
         yield "n_layers_", self.n_layers_, len(self._layers)
         for block in trees:
             yield "width of trees", block.width, n_columns
+
+
+def _report_time_order(policy: DeepForestPolicy) -> None:
+    """Report the number of rows without a past prediction."""
+    trainer = policy.trainer
+    if trainer.without_past is None:
+        return
+    n_without = len(trainer.without_past)
+    candidate = Candidate("time order", decision=f"{n_without} rows have no past prediction")
+    n_rows = trainer.n_samples - n_without
+    policy.report.add("folds", [candidate], n_rows=n_rows, n_folds=len(trainer.folds))
 
 
 def _set_boosting_parameters(

@@ -319,7 +319,7 @@ class _FirstLayerTraining:
 
     def out_of_fold_layer(self, kept: Sequence[int], pruned: Sequence[int]) -> OutOfFoldLayer:
         """Members that are kept, and rows of the leaderboard for the others."""
-        vectors = np.stack([self.trained[i].vectors for i in kept])
+        vectors = self.trainer.fill_unknown(np.stack([self.trained[i].vectors for i in kept]))
         unknown = dict.fromkeys(self.trainer.task.metrics(vectors[0]), np.nan)
         pruned_forests = [self.trained[i].models[0] for i in pruned if self.members[i].is_forest]
         return OutOfFoldLayer(

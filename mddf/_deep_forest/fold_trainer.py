@@ -93,6 +93,15 @@ class FoldTrainer(LayerTrainer):
         """Hashes of the rows' contents, by which boosting draws them."""
         return row_hashes(self.feature_table.codes, self.task.order_key)
 
+    def fill_unknown(self, vectors: np.ndarray) -> np.ndarray:
+        """Put the prior into the vectors (..., n_samples, n_columns) that are unknown.
+
+        Losses need numbers, also where they have no weight.
+        """
+        if self.without_past is not None:
+            vectors[..., self.without_past, :] = self.task.prior
+        return vectors
+
     @property
     def feature_columns(self) -> np.ndarray:
         """Columns of the features."""
@@ -182,6 +191,7 @@ class FoldTrainer(LayerTrainer):
 
     def bin_features(self, vectors: np.ndarray) -> Features:
         """Bin the vectors that a layer adds, of shape (n_samples, n_added)."""
+        vectors = self.known_vectors(vectors)
         bins = find_bins(vectors, sample_weight=self.weights.row, n_jobs=self.n_jobs)
         return Features(apply_bins(vectors, bins, n_jobs=self.n_jobs), bins)
 

@@ -5,6 +5,9 @@ in one fold can therefore learn to read the labels of the rows on which it is ev
 equal or near rows, a vector is the mean label of the others. Here the vectors of the rows that an
 outer fold trains on come from models that saw neither them nor the fold. The vectors of the rows
 that it holds out come from models as they are at prediction time, which saw all other rows.
+
+In time order, nothing has to be fitted without a fold: all out-of-fold vectors of the rows on
+which a fold trains come from models of their own past, before the rows that the fold holds out.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from mddf._binning.bins import Bins
 from mddf._deep_forest.fold_trainer import Features, FoldTrainer
 from mddf._deep_forest.stack import OutOfFoldLayer, Stack
 from mddf._members.spec import MemberSpec
-from mddf._resampling.folds import Folds, gives_folds, make_folds
+from mddf._resampling.folds import Folds, gives_folds, make_folds, rows_never_held_out
 from mddf._training.layer_trainer import LayerInput, LayerJob, MeanOfFolds, splits_from_folds
 from mddf._training.seeds import Purpose
 from mddf._trees.grower import GrowthResult
@@ -42,9 +45,14 @@ def make_outer_folds(
     seed: int,
     groups: npt.ArrayLike | None,
 ) -> Folds:
-    """Folds on which later layers are evaluated: four, or the folds of `cv`, merged to four."""
+    """Folds on which later layers are evaluated: four, or the folds of `cv`, merged to four.
+
+    Folds in time order stay as they are.
+    """
     if not gives_folds(cv):
         return make_folds(_N_OUTER_FOLDS, X, y, strata, seed, groups=groups)
+    if len(rows_never_held_out(folds, len(strata))):
+        return folds
     is_held_out = np.zeros(len(strata), bool)
     disjoint_folds = []
     for train, held_out in folds:
@@ -80,6 +88,8 @@ class NestedFolds:
 
     def reason_not_to_nest(self) -> str:
         """Why the folds cannot be nested; empty if they can."""
+        if self.trainer.is_in_time_order:
+            return ""
         if len(self.folds) < _MIN_OUTER_FOLDS:
             return f"a later layer needs at least {_MIN_OUTER_FOLDS} folds, got {len(self.folds)}"
         weight = self.trainer.weights.row
@@ -94,7 +104,7 @@ class NestedFolds:
         """Make the input of a layer for some outer folds."""
         if self.layer is None:
             self._start()
-        if self.layer == 1:
+        if self.layer == 1 and not self.trainer.is_in_time_order:
             # A fit that goes on with a later layer takes the steps of one that was not stopped.
             all_folds = range(len(self.folds))
             steps = [outer_folds] if number == 1 else [[0], all_folds[1:]]
@@ -176,6 +186,11 @@ class NestedFolds:
         """Go on from the input of a layer to the input of the next one."""
         layer = self.stack.layers[number]
         features = self.stack.features_for(number + 1)
+        if self.trainer.is_in_time_order:
+            self._codes = [features.codes for _ in self.folds]
+            self._bins = features.bins
+            self.layer = number + 1
+            return
         members = [layer.trained.members[i] for i in layer.inputs]
         next_codes = []
         for outer, (train, _) in enumerate(self.folds):
@@ -242,11 +257,11 @@ class NestedFolds:
         self, members: list[MemberSpec], results: list[list[GrowthResult]], strength: float
     ) -> OutOfFoldLayer:
         """Layer with vectors of all rows, from results for each outer fold, for each member."""
-        vectors = np.concatenate(
-            [np.stack(self._held_out_vectors(fold_results)) for fold_results in results], axis=1
-        )
-        held_out = np.concatenate([held_out for _, held_out in self.folds])
-        vectors = vectors[:, np.argsort(held_out)]
+        trainer = self.trainer
+        vectors = np.zeros((len(members), trainer.n_samples, trainer.task.n_columns))
+        for (_, held_out), fold_results in zip(self.folds, results, strict=True):
+            vectors[:, held_out] = np.stack(self._held_out_vectors(fold_results))
+        trainer.fill_unknown(vectors)
         models = [list(member_results) for member_results in zip(*results, strict=True)]
         seconds = np.zeros(len(members))
         return OutOfFoldLayer(members, vectors, models, seconds, [], strength=strength)

@@ -259,7 +259,7 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
                 layer.members, layer.vectors, average.weights.tolist(), strict=True
             )
         ]
-        n_rows = self.trainer.n_samples
+        n_rows = len(self.trainer.evaluated_rows)
         n_folds = len(self.trainer.folds)
         self.report.add("layer 1", candidates, n_rows=n_rows, n_folds=n_folds)
 
@@ -315,7 +315,8 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
             value = float(np.average(gains, weights=task.weight))
             n_samples = n_counted(len(gains), task.weight)
             error = mean_error(gains, task.weight, n_samples, groups)
-            error *= np.sqrt(len(gains) / self.trainer.n_samples)
+            if rows is not None:
+                error *= np.sqrt(len(rows) / len(self.trainer.evaluated_rows))
             evidence = f", error {error:.4f}"
         if rows is not None:
             evidence += f", on {len(rows)} samples"
@@ -344,6 +345,6 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
         self.report.add(
             f"layer {number + 1}",
             [Candidate("without it", losses[0]), Candidate("with it", losses[1], decision)],
-            n_rows=self.trainer.n_samples if rows is None else len(rows),
+            n_rows=len(self.trainer.evaluated_rows if rows is None else rows),
             n_folds=len(self.later_layers.nested.folds) if rows is None else 1,
         )

@@ -48,7 +48,7 @@ def keep_layers(
         has_next = number + 1 < len(weights)
         inputs = layer.inputs if has_next else []
         kept = [i for i, weight in enumerate(layer_weights) if weight > 0 or i in inputs]
-        models = {i: trained.models[i] for i in kept}
+        models = {i: _models_of_folds(stack, trained.models[i]) for i in kept}
         if refit:
             models |= _refitted_in_time(stack, number, kept, report)
         leaf_scale = stack.trainer.task.leaf_scale
@@ -70,6 +70,11 @@ def keep_layers(
         )
         layers.append(fitted_layer)
     return KeptLayers(layers, vectors)
+
+
+def _models_of_folds(stack: Stack, models: list[Any]) -> list[Any]:
+    """Models of the folds that can predict: in time order, the one that saw the longest past."""
+    return models[:1] if stack.trainer.is_in_time_order else models
 
 
 def _fitted_member(
@@ -123,7 +128,10 @@ def _refitted_in_time(
 
 
 def _refitted(stack: Stack, number: int, kept: list[int]) -> dict[int, list[Any]]:
-    """Models of all samples. Boosted trees keep the models of the folds."""
+    """Models of all samples.
+
+    Boosted trees keep the models of the folds, unless these saw only the past of their fold.
+    """
     trainer = stack.trainer
     layer = stack.layers[number]
     members = layer.trained.members
@@ -145,7 +153,18 @@ def _refitted(stack: Stack, number: int, kept: list[int]) -> dict[int, list[Any]
         models = dict(zip(forests, results, strict=True))
     for i in kept:
         spec = members[i]
-        if not (spec.is_forest or spec.is_boosted):
+        if spec.is_boosted and trainer.is_in_time_order:
+            # The number of rounds is known, so that the rows held out do not matter.
+            rows = trainer.folds[0][1]
+            entropy = trainer.seeds.entropy_for(Purpose.REFITTED_ESTIMATORS, i)
+            (boosted,) = trainer.boost(
+                spec,
+                [Split(trainer.all_rows, rows)],
+                entropy,
+                n_rounds=layer.trained.models[i][0].rounds,
+            )
+            models[i] = [boosted[0]]
+        elif not (spec.is_forest or spec.is_boosted):
             entropy = trainer.seeds.entropy_for(Purpose.REFITTED_ESTIMATORS, i)
             fits = trainer.fit_member(spec, splits, entropy)
             models[i] = [model for model, _ in fits]

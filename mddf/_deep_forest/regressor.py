@@ -67,7 +67,8 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         `DeepForestClassifier`, and targets of mean 0 and variance 1. Several targets are columns
         of one array; a regressor that can only learn one target is fitted to each.
     cv : int, splitter, iterable of (train, test) or "auto", default="auto"
-        Folds. "auto" means 5 folds, or 10 with fewer than 2000 samples.
+        Folds. "auto" means 5 folds, or 10 with fewer than 2000 samples. `TimeOrder` holds out what
+        follows its training samples in time; the groups of `fit` are held out together.
     refit : bool, default=True
         Fit the members that are kept once more on all samples, instead of keeping the models of
         all folds, which makes forests a k-th as large with k folds. Boosted trees keep the models
@@ -101,6 +102,9 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
     oof_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         Out-of-fold predictions of the training samples. Their errors are close to the errors of
         new samples, as in `DeepForestClassifier`.
+    n_without_oof_ : int
+        Number of samples without an out-of-fold prediction, which have no past in time order. They
+        are left out of all figures, weights and calibrations; their predictions are NaN.
     history_ : dict of str to ndarray of shape (n_grown,)
         Out-of-fold metrics of the average up to each trained layer: "r2", and "rmse" in units of
         the targets' standard deviation, both means over outputs; "score", which is "r2"; "time" in
@@ -167,7 +171,9 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
     def _store_outcome(self, policy: DeepForestPolicy) -> None:
         task = policy.trainer.task
         forecast = policy.stack.average.forecast
-        self.oof_prediction_ = self._in_shape(self._units.restore(forecast))
+        self.oof_prediction_ = self._in_shape(
+            self._units.restore(policy.trainer.known_vectors(forecast))
+        )
         errors = np.abs(forecast - task.target)
         fit = fit_error_scale(
             policy.trainer, errors, policy.trainer.seeds.entropy_for(Purpose.ERROR_SCALE)
@@ -175,8 +181,13 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         self._error_scale = fit.error_scale
         relative_errors = errors / fit.out_of_fold_scales
         weights = counted(len(errors), task.weight)
-        self._errors = [Scores.from_values(column, weights) for column in errors.T]
-        self._ratios = [Scores.from_values(column, weights) for column in relative_errors.T]
+        rows = policy.trainer.evaluated_rows
+        with_scale = rows[fit.is_known[rows]]
+        self._errors = [Scores.from_values(column[rows], weights[rows]) for column in errors.T]
+        self._ratios = [
+            Scores.from_values(column[with_scale], weights[with_scale])
+            for column in relative_errors.T
+        ]
 
     def _read_target(self, y: npt.ArrayLike, sample_weight: np.ndarray | None) -> Target:
         y = read_values(y)
@@ -281,6 +292,10 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         of samples. CV+ has one, ``2 * coverage - 1``, for models that are kept for each fold and
         treat all samples alike. Here the weights of the members were chosen by all out-of-fold
         errors.
+
+        With few groups, coverage falls short for new groups, as the page on groups and time says.
+        In time order, errors are those of the past for what followed; the coverage holds as far
+        as the future is like this past.
 
         References
         ----------

@@ -66,11 +66,10 @@ def choose_forest_options(
         _trial_losses(clone(member.model).set_params(**trial), trainer, entropy)
         for trial in options
     ]
-    best, candidates = _choose(options, losses, trainer.weights.row)
+    best, candidates = _choose(options, losses, trainer.task.weight)
     n_folds = 0 if trainer.uses_out_of_bag else len(trainer.folds)
-    report.add(
-        "options", candidates, n_rows=trainer.n_samples, n_folds=n_folds, member=member.name
-    )
+    n_rows = len(trainer.evaluated_rows)
+    report.add("options", candidates, n_rows=n_rows, n_folds=n_folds, member=member.name)
     return options[best]
 
 
@@ -142,6 +141,11 @@ def reweighting_factors(
     if not strength:
         return None
     rows = trainer.all_rows if rows is None else rows
+    if trainer.is_in_time_order:
+        # Margins of rows without an out-of-fold prediction are unknown: their weights stay.
+        rows = np.intersect1d(rows, trainer.evaluated_rows)
+        if not len(rows):
+            return None
     weight = trainer.weights.row
     history = MarginHistory(
         margins=margins[rows, None],

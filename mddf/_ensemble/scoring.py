@@ -128,6 +128,21 @@ def out_of_fold_score(
     return score
 
 
+def score_on_rows(
+    score: Callable[..., float], rows: np.ndarray, n_samples: int
+) -> Callable[..., float]:
+    """A score of `out_of_fold_score` that leaves out all samples but some."""
+    is_scored = np.zeros(n_samples, bool)
+    is_scored[rows] = True
+
+    def score_of_known(probabilities: np.ndarray, rows_of_probabilities: Rows = _ALL) -> float:
+        numbers = np.arange(n_samples)[rows_of_probabilities]
+        known = is_scored[numbers]
+        return score(probabilities[known], numbers[known])
+
+    return score_of_known
+
+
 class OneSEStopper:
     """Finds the fewest layers whose score is below the best one by no more than its error.
 

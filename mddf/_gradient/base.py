@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
+from sklearn.utils._metadata_requests import MetadataRequest
 from sklearn.utils._param_validation import RealNotInt, StrOptions
 
 from mddf._base.messages import warn
@@ -42,13 +43,15 @@ from mddf._gradient.options import (
 )
 from mddf._gradient.prediction import BoostedPredictions
 from mddf._gradient.target_encoding import FEWEST_LEVELS, Encoding
-from mddf._gradient.training import Boosted, Stopping, boost
+from mddf._gradient.training import Boosted, Fold, Stopping, boost
 from mddf._gradient.trees import BoostedTrees
 from mddf._gradient.tuning import MAX_ROWS_WITH_FOLDS, Trials, uses_trials
+from mddf._gradient.validation_folds import validation_folds
 from mddf._gradient.validation_set import warn_of_no_gain
 from mddf._gradient.weights import boosting_weights, within_range
 from mddf._input.reading import read_table
 from mddf._input.table import Table
+from mddf._resampling.folds import ask_for_groups, gives_folds
 from mddf._targets.target_validation import all_weights
 from mddf._trees.grower import draw_seeds
 
@@ -117,6 +120,7 @@ class GradientBoosting(BoostedPredictions):
             Within(Integral, 1, None, closed="left"),
             None,
         ],
+        "cv": ["cv_object"],
         "n_iter_no_change": [COUNT],
         "tol": [finite()],
         "warm_start": ["boolean"],
@@ -156,6 +160,7 @@ class GradientBoosting(BoostedPredictions):
         y: npt.ArrayLike,
         sample_weight: npt.ArrayLike | None = None,
         *,
+        groups: npt.ArrayLike | None = None,
         X_val: Any = None,
         y_val: npt.ArrayLike | None = None,
         sample_weight_val: npt.ArrayLike | None = None,
@@ -176,6 +181,8 @@ class GradientBoosting(BoostedPredictions):
             products with `class_weight`. A few samples (fewer than a tenth) have at most 16 times
             the weight of all other samples together, unless all weights are whole numbers with a
             sum of at most 65536.
+        groups : array of shape (n_samples,), default=None
+            Samples of one group are held out together when the number of trees is chosen.
         X_val, y_val, sample_weight_val : default=None
             Validation set, used instead of a share of the training samples. The trees after the
             best round are dropped. With early stopping, growth ends after `n_iter_no_change`
@@ -193,7 +200,7 @@ class GradientBoosting(BoostedPredictions):
             # 1. Read the table, the target and the weights.
             continues = self.warm_start and hasattr(self, "_trees")
             table = self._read_table(X, reset=not continues)
-            check_lengths(X, y=y)
+            check_lengths(X, y=y, groups=groups)
             if sample_weight is not None:
                 sample_weight = within_range(all_weights(sample_weight, table.shape[0]))
             target = self._read_target(y, sample_weight)
@@ -207,7 +214,13 @@ class GradientBoosting(BoostedPredictions):
                 binner = Binner(
                     self.categorical_features, self.max_bins, self.n_jobs, FEWEST_LEVELS
                 )
-                binned = binner.fit_transform(table, weights, has_groups=X_val is not None)
+                has_folds = groups is not None or gives_folds(self.cv)
+                binned = binner.fit_transform(
+                    table,
+                    weights,
+                    has_groups=has_folds or X_val is not None,
+                    warns_of_time=bool(self.early_stopping),
+                )
                 entropy = check_random_state(self.random_state).randint(0, 2**32, 4, np.uint64)
                 self._entropy = entropy.tolist()
             rows = BoostingRows.from_table(
@@ -215,6 +228,14 @@ class GradientBoosting(BoostedPredictions):
             )
             # 3. Hold rows out: a validation set, folds of trials, or a share of the training rows.
             on_trial = False
+            folds = validation_folds(
+                self,
+                binner.numbers(table) if X is table else X,
+                rows,
+                target.kind,
+                groups,
+                entropy=self._entropy,
+            )
             if not (X_val is None and y_val is None and sample_weight_val is None):
                 validation = self._read_validation(
                     X_val, y_val, sample_weight_val, binner, target.kind
@@ -223,15 +244,28 @@ class GradientBoosting(BoostedPredictions):
             elif uses_trials(self, len(rows.train), target.kind):
                 on_trial = True
             elif self._holds_out(len(rows.train)):
-                rows = rows.split(target.kind, self.validation_fraction, self._entropy)
+                if folds is None:
+                    rows = rows.split(target.kind, self.validation_fraction, self._entropy)
+                else:
+                    rows = replace(rows, train=folds[0][0], held_out=folds[0][1])
             # 4. Choose the depth, the regularisation and the number of trees, and grow them.
             before = self._trees if continues else None
-            fitted = self._boost(rows, target.kind, binner, before, on_trial=on_trial)
+            fitted = self._boost(rows, target.kind, binner, before, on_trial=on_trial, folds=folds)
             if X_val is not None and not continues:
                 warn_of_no_gain(rows, fitted["validation_score_"], fitted["train_score_"], table)
             attributes = self._target_attributes(target.kind)
             self.__dict__.update(fitted, _binner=binner, **attributes)
         return self
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """Metadata that `fit` requests: groups, if `cv` is a splitter that uses them.
+
+        Returns
+        -------
+        MetadataRequest
+        """
+        request = super().get_metadata_routing()  # type: ignore[misc]  # of scikit-learn's class
+        return ask_for_groups(request, self.cv)
 
     def _read_table(self, X: Any, *, reset: bool) -> Table:
         return read_table(self, X, reset=reset, categorical_features=self.categorical_features)
@@ -275,11 +309,14 @@ class GradientBoosting(BoostedPredictions):
         before: BoostedTrees | None,
         *,
         on_trial: bool,
+        folds: list[Fold] | None = None,
     ) -> dict[str, Any]:
         """Grow trees, after the trees of an earlier fit if any; return the fitted attributes."""
         n_before = before.n_trees if before else 0
         self._check_before(before, n_before)
-        plan = self._plan(rows, target, binner.categorical_, n_before, on_trial=on_trial)
+        plan = self._plan(
+            rows, target, binner.categorical_, n_before, on_trial=on_trial, folds=folds
+        )
         model = plan.model
         options = kernel_options(model, rows.table, target, binner.categorical_, plan.encoding)
         statistics = None
@@ -336,6 +373,7 @@ class GradientBoosting(BoostedPredictions):
         n_before: int,
         *,
         on_trial: bool,
+        folds: list[Fold] | None,
     ) -> Plan:
         """Choose the parameters and the number of trees, by trials or as the user set them."""
         encoding = None
@@ -353,6 +391,7 @@ class GradientBoosting(BoostedPredictions):
                 categorical=categorical,
                 encoding=encoding,
                 entropy=self._entropy,
+                folds=folds,
             )
         if trials is None:
             return Plan(self, seeds, encoding, None)

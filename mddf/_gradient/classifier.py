@@ -95,6 +95,11 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
     validation_fraction : float, int or None, default=0.1
         Share or number of samples to hold out. Samples with the same features are held out
         together and count as one. None scores the training samples.
+    cv : int, splitter, iterable of (train, test) or None, default=None
+        Folds by which the number of trees and the values "auto" are chosen, such as `TimeOrder`.
+        Above 10000 samples, and with ``early_stopping=True``, only the first fold is held out; in
+        time order, this is the last fold in time. None: folds and share as described above, with
+        the groups of `fit` if there are some.
     n_iter_no_change : int, default=50
         Number of trees without a better score after which fit stops.
     tol : float, default=0.0
@@ -208,6 +213,7 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         early_stopping: bool | str = "auto",
         scoring: str | Callable[..., float] | None = "loss",
         validation_fraction: float | None = 0.1,
+        cv: Any = None,
         n_iter_no_change: int = 50,
         tol: float = 0.0,
         class_weight: str | dict[Any, float] | None = None,
@@ -233,6 +239,7 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         self.early_stopping = early_stopping
         self.scoring = scoring
         self.validation_fraction = validation_fraction
+        self.cv = cv
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
         self.warm_start = warm_start

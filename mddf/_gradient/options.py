@@ -58,6 +58,7 @@ class BoostingParameters:
     early_stopping: bool | str
     scoring: str | Callable[..., float] | None
     validation_fraction: float | None
+    cv: Any
     n_iter_no_change: int
     tol: float
     warm_start: bool

@@ -65,7 +65,11 @@ def uses_trials(model: BoostingParameters, n_rows: int, target: Target) -> bool:
         and not model.warm_start
         and target.n_classes != 1
         and _MIN_ROWS <= n_rows <= _MAX_ROWS_TO_REGROW
-        and (n_rows <= MAX_ROWS_WITH_FOLDS or model.validation_fraction is not None)
+        and (
+            n_rows <= MAX_ROWS_WITH_FOLDS
+            or model.validation_fraction is not None
+            or model.cv is not None
+        )
     )
 
 
@@ -102,11 +106,15 @@ class Trials:
         categorical: np.ndarray,
         encoding: Encoding | None,
         entropy: list[int],
+        folds: list[Fold] | None = None,
     ) -> Trials | None:
-        """Choose the folds; None if there are too few different rows for them."""
-        if len(rows.train) > MAX_ROWS_WITH_FOLDS:
+        """Choose the folds if none are passed; None if there are too few different rows."""
+        has_one_fold = len(rows.train) > MAX_ROWS_WITH_FOLDS
+        if folds is not None:
+            folds = folds[:1] if has_one_fold else folds
+        elif has_one_fold:
             split = rows.split(target, model.validation_fraction, entropy)
-            folds: list[Fold] | None = [(split.train, split.held_out)]
+            folds = [(split.train, split.held_out)]
         else:
             is_classification = isinstance(target, ClassificationTarget)
             folds = rows.folds(_N_FOLDS, is_classification)

@@ -40,12 +40,14 @@ def category_mask(table: Table, categorical_features: npt.ArrayLike | None) -> n
     if chosen.size == 0:
         return mask
     if chosen.dtype.kind == "b":
-        if len(chosen) != n_columns:
+        n_of_user = n_columns - table.n_appended
+        if len(chosen) != n_of_user:
             raise ValueError(
-                f"categorical_features as a mask must have one entry for each of the {n_columns} "
+                f"categorical_features as a mask must have one entry for each of the {n_of_user} "
                 f"columns of X, got {len(chosen)}"
             )
-        return chosen.copy()
+        mask[:n_of_user] = chosen
+        return mask
     if chosen.dtype.kind in "iu":
         if chosen.min() < -n_columns or chosen.max() >= n_columns:
             raise ValueError(

@@ -21,7 +21,10 @@ from mddf._base.messages import short
 # Types that the kernel reads without a copy.
 NUMERIC_DTYPES = (np.float64, np.float32, np.int64, np.int32, np.uint8)
 NUMBER = "number"
-NO_TIMES = "dates and times are not numbers, convert them to numbers first"
+NO_TIMES = (
+    "dates and times are not numbers: convert them to numbers first, or let X be a data frame of "
+    "pandas or polars, whose dates are understood"
+)
 ENCODE = "; encode text first, for example with OneHotEncoder"
 TIMES = (date, time, timedelta, np.datetime64, np.timedelta64)
 # Types that NumPy converts to doubles without help, with None as NaN.

@@ -14,8 +14,10 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from mddf._input.cell_values import ENCODE, fill_masked, read_numeric_array
+from mddf._input.date_columns import date_columns, date_columns_of_fit, with_calendar
 from mddf._input.frame import FrameTable, frame_table, is_frame
 from mddf._input.table import ArrayTable, SparseTable, Table
+from mddf._schema.calendar import PARTS
 
 
 def whole_frame(X: Any) -> Any:
@@ -51,7 +53,7 @@ def read_table(
         return X
     X = whole_frame(X)
     if is_frame(X):
-        return _read_frame(estimator, X, reset)
+        return _read_frame(estimator, X, reset, categorical_features)
     if sparse.issparse(X):
         # The check adds the cells up, among which may be infinities.
         with np.errstate(invalid="ignore"):
@@ -85,14 +87,25 @@ def _refuse_empty(X: Any) -> None:
         raise ValueError(f"X must not be empty, got 0 {axis} (shape={X.shape})")
 
 
-def _read_frame(estimator: BaseEstimator, X: Any, reset: bool) -> FrameTable:
+def _read_frame(
+    estimator: BaseEstimator, X: Any, reset: bool, categorical_features: npt.ArrayLike | None
+) -> FrameTable:
     _refuse_empty(X)
     table = frame_table(X)
-    if not reset:
-        # scikit-learn's comparison of equal names takes longer.
+    if reset:
+        dates = date_columns(X, categorical_features)
+    else:
         names_at_fit = getattr(estimator, "feature_names_in_", None)
-        if names_at_fit is not None and names_at_fit.tolist() == table.names:
+        names = None if names_at_fit is None else names_at_fit.tolist()
+        # scikit-learn's comparison of equal names takes longer.
+        if names is not None and names == table.names:
             return table
+        dates = [] if names is None else date_columns_of_fit(X, names)
+    if dates:
+        X = with_calendar(X, dates)
+        table = frame_table(X)
+        table.n_appended = len(dates) * (len(PARTS) - 1)
+        table.date_columns = dates
     try:
         _check_features(estimator, X, reset)
     except ValueError as error:

@@ -210,6 +210,10 @@ class Table:
         Whether `rows` returns some rows without reading all.
     is_read_whole : bool
         Whether columns are read as a whole, so that reading them twice is slow.
+    date_columns : sequence of int
+        Columns that hold the days of dates.
+    n_appended : int
+        Number of columns on the right that hold other parts of dates.
     """
 
     shape: tuple[int, int]
@@ -218,6 +222,8 @@ class Table:
     bin_rows: int | None = None
     has_rows = False
     is_read_whole = False
+    date_columns: Sequence[int] = ()
+    n_appended = 0
 
     def place(self, c: int) -> str:
         """Name of column `c` in messages."""

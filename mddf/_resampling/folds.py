@@ -43,6 +43,7 @@ def make_folds(
     seed: int,
     *,
     groups: npt.ArrayLike | None = None,
+    allow_time_order: bool = False,
 ) -> Folds:
     """Make training and held-out rows of each fold.
 
@@ -59,11 +60,15 @@ def make_folds(
     groups : array of shape (n_samples,), default=None
         Samples of a group are held out together, if `cv` is a number, None, or a splitter that
         uses groups. Numbers, strings or other objects with a hash, none missing.
+    allow_time_order : bool, default=False
+        Whether the caller can use folds in time order, which hold out only some samples.
 
     Returns
     -------
     list of (ndarray of int32, ndarray of int32)
-        Each sample is held out at least once; a ValueError refuses other folds.
+        Each sample is held out at least once, unless the folds are in time order; see
+        :func:`are_in_time_order`. The fold with the most training samples then comes first. A
+        ValueError refuses other folds.
     """
     n_samples = len(labels)
     if n_samples < 2:
@@ -85,6 +90,9 @@ def make_folds(
     held_out = np.zeros(n_samples, bool)
     for _, test in folds:
         held_out[test] = True
+    if allow_time_order and are_in_time_order(folds, n_samples):
+        # Trials use the first fold, which should be the one that is most like the final model.
+        return sorted(folds, key=lambda fold: len(fold[0]), reverse=True)
     if not held_out.all():
         missing = np.flatnonzero(~held_out)
         raise ValueError(
@@ -92,6 +100,30 @@ def make_folds(
             f"{len(missing)} of {n_samples}, the first of them in row {missing[0]}"
         )
     return folds
+
+
+def are_in_time_order(folds: Folds, n_samples: int) -> bool:
+    """Whether no fold trains on samples that it or a later fold holds out.
+
+    There must be two folds or more, in order of time, and samples that no fold holds out. This
+    is forward chaining: the first samples are never held out, since nothing precedes them.
+    """
+    is_held_out_later = np.zeros(n_samples, bool)
+    for train, held_out in reversed(folds):
+        if is_held_out_later[held_out].any():
+            return False
+        is_held_out_later[held_out] = True
+        if is_held_out_later[train].any():
+            return False
+    return len(folds) > 1 and not is_held_out_later.all()
+
+
+def rows_never_held_out(folds: Folds, n_samples: int) -> np.ndarray:
+    """Rows that no fold holds out, as there are some in time order."""
+    is_held_out = np.zeros(n_samples, bool)
+    for _, held_out in folds:
+        is_held_out[held_out] = True
+    return np.flatnonzero(~is_held_out)
 
 
 def gives_folds(cv: object) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from mddf._schema import cells
+from mddf._schema.calendar import calendar_parts, part_name
 
 if TYPE_CHECKING:
     import pandas
@@ -79,11 +80,6 @@ def calendar(name: str, times: pandas.Series) -> dict[str, np.ndarray]:
     """Numeric columns by name: days since 1970, month, weekday (Monday is 0), hour."""
     import pandas as pd
 
-    days = (times - pd.Timestamp("1970-01-01", tz="UTC")) / pd.Timedelta(days=1)
-    parts = {
-        "days": days,
-        "month": times.dt.month,
-        "weekday": times.dt.day_of_week,
-        "hour": times.dt.hour,
-    }
-    return {f"{name}.{part}": values.to_numpy(float) for part, values in parts.items()}
+    elapsed = times - pd.Timestamp("1970-01-01", tz="UTC")
+    microseconds = (elapsed // pd.Timedelta(microseconds=1)).to_numpy(float)
+    return {part_name(name, part): values for part, values in calendar_parts(microseconds).items()}

@@ -11,6 +11,7 @@ import lzma
 import zipfile
 from collections import Counter
 from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -31,6 +32,8 @@ _DELIMITERS = ",;\t|"
 _SAMPLE = 20_000
 # pyarrow needs whole rows within a block. Rows of thousands of cells exceed its default of 1 MB.
 _BLOCK_BYTES = 2**24
+# Rows of a block of Parquet: with 100 columns of doubles, 50 MB. Not tuned.
+BLOCK_ROWS = 2**16
 
 
 @dataclass(frozen=True)
@@ -57,12 +60,14 @@ class Source:
     n_rows: int
     index_names: tuple[str, ...] = ()
     layout: _Layout | None = None
+    first_row: int = 0  # number of the first row in the file, if the cells are a part of it
 
     def place(self, row: int | np.integer) -> str:
         """File and first line of a row; for Parquet, the number of the row from 1 on."""
+        row = self.first_row + int(row)
         if self.layout is None:
             return f"{self.path}, row {row + 1}"
-        line, _ = next(islice(self.layout.rows(), int(row), None))
+        line, _ = next(islice(self.layout.rows(), row, None))
         return f"{self.path}, line {line}"
 
 
@@ -99,6 +104,40 @@ def read_source(
         raise TableError(f"{path} cannot be read as a table: {reason}") from error
 
 
+def read_blocks(
+    path: Path,
+    form: Format = PLAIN,
+    columns: Collection[str] | None = None,
+    *,
+    block_rows: int = BLOCK_ROWS,
+    block_bytes: int = _BLOCK_BYTES,
+) -> Iterator[Source]:
+    """Read a table as `read_source` does, in blocks of rows in their order.
+
+    A block of Parquet has up to `block_rows` rows, and one of CSV is made of `block_bytes` of the
+    file. CSV files with row names, or with a delimiter at the ends of their lines, are one block:
+    only all rows tell which of the two they have.
+    """
+    path = Path(path)
+    if path.suffix.lower() in _SHEETS:
+        raise TableError(f"{path} cannot be read as a table: save the sheet as CSV")
+    try:
+        if is_parquet(path):
+            yield from _parquet_blocks(path, columns, block_rows)
+            return
+        layout = _detect_layout(path, form)
+        is_plain = layout.width == len(layout.header) and layout.header[-1].strip()
+        if not (is_plain and layout.has_rows):
+            yield _read_csv(path, form, columns)
+            return
+        yield from _csv_blocks(layout, columns, block_bytes)
+    except TableError:
+        raise
+    except Exception as error:
+        reason = _reason(path, form, error)
+        raise TableError(f"{path} cannot be read as a table: {reason}") from error
+
+
 def _reason(path: Path, form: Format, error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror[0].lower() + error.strerror[1:]
@@ -120,21 +159,76 @@ def _refuse_equal_names(path: Path, names: list[str]) -> None:
         )
 
 
+def _parquet_blocks(
+    path: Path, columns: Collection[str] | None, block_rows: int
+) -> Iterator[Source]:
+    from pyarrow.parquet import ParquetFile
+
+    with ParquetFile(path) as file:
+        names, index_names = _parquet_names(path, file)
+        chosen = [name for name in names if columns is None or name in columns]
+        first_row = 0
+        for batch in file.iter_batches(block_rows, columns=chosen, use_pandas_metadata=False):
+            cells = {name: batch.column(name) for name in chosen}
+            yield Source(path, names, cells, batch.num_rows, index_names, first_row=first_row)
+            first_row += batch.num_rows
+
+
+def _csv_blocks(
+    layout: _Layout, columns: Collection[str] | None, block_bytes: int
+) -> Iterator[Source]:
+    import pyarrow as pa
+
+    names = _csv_names(layout)
+    chosen = {str(i): name for i, name in enumerate(names) if columns is None or name in columns}
+    # The last column shows whether a quote at the end of the file is open.
+    read = [*{*map(int, chosen), len(names) - 1}]
+    first_row = 0
+    last = None
+    try:
+        with _open_text_blocks(layout, read, block_bytes) as reader:
+            for batch in reader:
+                cells = {name: batch.column(place) for place, name in chosen.items()}
+                yield Source(
+                    layout.path, names, cells, batch.num_rows, layout=layout, first_row=first_row
+                )
+                first_row += batch.num_rows
+                last = batch
+    except pa.ArrowInvalid as error:
+        if "Expected" in str(error):
+            _refuse_ragged(layout)
+        raise
+    if last is not None:
+        _refuse_open_quotes(layout, last)
+
+
+def _csv_names(layout: _Layout) -> list[str]:
+    names = [name if name.strip() else f"Unnamed: {i}" for i, name in enumerate(layout.header)]
+    _refuse_equal_names(layout.path, names)
+    return names
+
+
+def _parquet_names(path: Path, file: Any) -> tuple[list[str], tuple[str, ...]]:
+    """Names of the columns, and of those that pandas wrote as row labels."""
+    metadata = file.schema_arrow.pandas_metadata or {}
+    # pandas describes ranges by dicts, and names labels without a name by their number.
+    index = [name for name in metadata.get("index_columns", ()) if isinstance(name, str)]
+    unnamed = {name for name in index if name.startswith("__index_level_")}
+    names = [name for name in file.schema_arrow.names if name not in unnamed]
+    _refuse_equal_names(path, names)
+    return names, tuple(set(index) - unnamed)
+
+
 def _read_parquet(path: Path, columns: Collection[str] | None) -> Source:
     from pyarrow.parquet import ParquetFile
 
     with ParquetFile(path) as file:
-        metadata = file.schema_arrow.pandas_metadata or {}
-        # pandas describes ranges by dicts, and names labels without a name by their number.
-        index = [name for name in metadata.get("index_columns", ()) if isinstance(name, str)]
-        unnamed = {name for name in index if name.startswith("__index_level_")}
-        names = [name for name in file.schema_arrow.names if name not in unnamed]
-        _refuse_equal_names(path, names)
+        names, index_names = _parquet_names(path, file)
         chosen = [name for name in names if columns is None or name in columns]
         table = file.read(columns=chosen, use_pandas_metadata=False)
         n_rows = file.metadata.num_rows
     cells = {name: _one_array(table.column(name)) for name in chosen}
-    return Source(path, names, cells, n_rows, index_names=tuple(set(index) - unnamed))
+    return Source(path, names, cells, n_rows, index_names=index_names)
 
 
 def _one_array(column: pa.ChunkedArray) -> pa.Array:
@@ -245,8 +339,7 @@ def _detect_layout(path: Path, form: Format) -> _Layout:
 def _read_csv(path: Path, form: Format, columns: Collection[str] | None) -> Source:
     layout = _detect_layout(path, form)
     n = len(layout.header)
-    names = [name if name.strip() else f"Unnamed: {i}" for i, name in enumerate(layout.header)]
-    _refuse_equal_names(path, names)
+    names = _csv_names(layout)
     if layout.width not in (n, n + 1):
         _refuse_ragged(layout)
     columns = None if columns is None else set(columns)
@@ -279,37 +372,54 @@ def _read_text(layout: _Layout, places: Collection[int]) -> pa.Table:
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
-    names = [str(place) for place in range(layout.width)]
     chosen = [str(place) for place in sorted(places)]
     if not layout.has_rows:
         return pa.table({name: pa.array([], pa.string()) for name in chosen})
     try:
         with _open_bytes(layout.path) as stream:
-            table = arrow_csv.read_csv(
-                stream,
-                read_options=arrow_csv.ReadOptions(
-                    column_names=names,
-                    skip_rows_after_names=layout.n_skipped,
-                    encoding=layout.encoding,
-                    block_size=_BLOCK_BYTES,
-                ),
-                parse_options=arrow_csv.ParseOptions(
-                    delimiter=layout.sep,
-                    newlines_in_values=True,
-                    invalid_row_handler=lambda row: "error" if row.text.strip() else "skip",
-                ),
-                convert_options=arrow_csv.ConvertOptions(
-                    column_types=dict.fromkeys(names, pa.string()),
-                    include_columns=chosen,
-                    strings_can_be_null=False,
-                ),
-            )
+            table = arrow_csv.read_csv(stream, **_csv_options(layout, chosen, _BLOCK_BYTES))
     except pa.ArrowInvalid as error:
         if "Expected" in str(error):
             _refuse_ragged(layout)
         raise
     _refuse_open_quotes(layout, table)
     return table
+
+
+@contextmanager
+def _open_text_blocks(layout: _Layout, places: Collection[int], block_bytes: int) -> Iterator[Any]:
+    """Reader of blocks of a CSV file as text."""
+    from pyarrow import csv as arrow_csv
+
+    chosen = [str(place) for place in sorted(places)]
+    with _open_bytes(layout.path) as stream:
+        yield arrow_csv.open_csv(stream, **_csv_options(layout, chosen, block_bytes))
+
+
+def _csv_options(layout: _Layout, chosen: list[str], block_bytes: int) -> dict[str, Any]:
+    """Options of pyarrow that read all cells as text, unchanged."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    names = [str(place) for place in range(layout.width)]
+    return {
+        "read_options": arrow_csv.ReadOptions(
+            column_names=names,
+            skip_rows_after_names=layout.n_skipped,
+            encoding=layout.encoding,
+            block_size=block_bytes,
+        ),
+        "parse_options": arrow_csv.ParseOptions(
+            delimiter=layout.sep,
+            newlines_in_values=True,
+            invalid_row_handler=lambda row: "error" if row.text.strip() else "skip",
+        ),
+        "convert_options": arrow_csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()),
+            include_columns=chosen,
+            strings_can_be_null=False,
+        ),
+    }
 
 
 def _refuse_ragged(layout: _Layout) -> None:

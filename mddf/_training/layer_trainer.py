@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
@@ -108,7 +109,7 @@ class SumOfTrees:
 
 @dataclass(frozen=True)
 class MeanOfFolds:
-    """Mean over the folds that hold a row out; every row is held out at least once."""
+    """Mean over the folds that hold a row out; zeros for rows that no fold holds out."""
 
     task: Task
     n_times_held_out: np.ndarray
@@ -127,7 +128,7 @@ class MeanOfFolds:
         return rounded(self.task.forecast_from_sums(growth.sums, growth.n_trees))
 
     def combined(self, total: np.ndarray) -> np.ndarray:
-        total /= self.n_times_held_out[:, None]
+        total /= np.maximum(self.n_times_held_out, 1)[:, None]
         return total
 
 
@@ -154,6 +155,9 @@ class LayerTrainer:
     weights: RowWeights
     # (n_samples,): all rows in their canonical order, from which bootstraps draw.
     order: np.ndarray
+    # Rows that no fold holds out; None if there are none. Folds in time order have some: their
+    # out-of-fold vectors are unknown, and they take part in no loss.
+    without_past: np.ndarray | None = None
     n_jobs: int | None = None
     clock: Clock = field(default_factory=Clock)  # without a limit by default
     show_progress: bool = False  # whether a progress bar counts trees
@@ -168,14 +172,34 @@ class LayerTrainer:
         """Numbers of all rows."""
         return np.arange(self.n_samples, dtype=np.int32)
 
+    @property
+    def is_in_time_order(self) -> bool:
+        """Whether each fold trains on the past of the rows that it holds out."""
+        return self.without_past is not None
+
+    @cached_property
+    def evaluated_rows(self) -> np.ndarray:
+        """Rows with an out-of-fold prediction."""
+        if self.without_past is None:
+            return self.all_rows
+        return np.setdiff1d(self.all_rows, self.without_past)
+
     def append_features(self, parts: Iterable[np.ndarray]) -> None:
         """Bin features that a layer adds, side by side, into the spare columns."""
         first = self.n_features
-        for part in parts:
+        for part in map(self.known_vectors, parts):
             self.table.replace_columns(
                 first, part, sample_weight=self.weights.row, n_jobs=self.n_jobs
             )
             first += part.shape[1]
+
+    def known_vectors(self, vectors: np.ndarray) -> np.ndarray:
+        """Out-of-fold vectors (n_samples, n_added) as features, missing where they are unknown."""
+        if self.without_past is None:
+            return vectors
+        known = vectors.copy()
+        known[self.without_past] = np.nan
+        return known
 
     def columns_for(
         self, member: MemberSpec, columns: np.ndarray, train: np.ndarray
@@ -331,3 +355,10 @@ class LayerTrainer:
                 assert isinstance(split.held_out, np.ndarray)
                 total[split.held_out] += vectors
         return aggregator.combined(total)
+
+
+def in_time_order(trainer: LayerTrainer, without_past: np.ndarray) -> LayerTrainer:
+    """The same trainer for folds that never hold some rows out."""
+    evaluated_rows = np.setdiff1d(trainer.all_rows, without_past)
+    task = trainer.task.evaluated_on(evaluated_rows)
+    return replace(trainer, task=task, without_past=without_past)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from sklearn.base import TransformerMixin, _fit_context
 from sklearn.utils._metadata_requests import MetadataRequest
 from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.validation import COUNT, JOBS, Within, check_lengths, naming, unchanged_on_failure
 from mddf._binning.binned_table import BinnedTable
@@ -81,6 +82,7 @@ class Layered(PredictsByStages, TransformerMixin):
     n_jobs: int | None
     random_state: int | np.random.RandomState | None
     checkpoint: str | PathLike[str] | None
+    _n_without_oof: int = 0  # models of earlier releases lack it
     _seen: str  # fingerprint of the table of the fit
 
     @_fit_context(prefer_skip_nested_validation=False)
@@ -184,6 +186,7 @@ class Layered(PredictsByStages, TransformerMixin):
             inputs.sample_weight,
             n_spare=n_spare,
             has_groups=inputs.groups is not None or gives_folds(self.cv),
+            warns_of_time=True,
         )
         return BinnedInputs(binner, table, Seeds.from_random_state(self.random_state))
 
@@ -201,6 +204,12 @@ class Layered(PredictsByStages, TransformerMixin):
         MetadataRequest
         """
         return ask_for_groups(super().get_metadata_routing(), self.cv)
+
+    @property
+    def n_without_oof_(self) -> int:
+        """Number of training samples without an out-of-fold prediction."""
+        check_is_fitted(self)
+        return self._n_without_oof
 
     def _layer_features(self, X: Any) -> np.ndarray:
         """Layer features of new rows; warns if they are the rows of the fit."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from copy import copy
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -28,8 +29,8 @@ from mddf._targets.kernel_targets import Values
 from mddf._targets.weights import n_counted
 from mddf._trees.arrays import shares
 
-# From forecasts to a number, larger if better.
-Score = Callable[[np.ndarray], float]
+# From forecasts to a number, larger if better; a second argument may name their rows.
+Score = Callable[..., float]
 
 # Leaf sizes that are compared for the named forests. Noisy targets favour larger leaves; the three
 # values were set by hand.
@@ -119,6 +120,18 @@ class Task(ABC):
     @abstractmethod
     def for_rows(self, rows: np.ndarray) -> Task:
         """Task of some samples, without the user's score."""
+
+    def evaluated_on(self, rows: np.ndarray) -> Self:
+        """Return the same task, whose losses, weights and calibration are those of some rows."""
+        weight = np.zeros(len(self.target))
+        weight[rows] = 1.0 if self.weight is None else self.weight[rows]
+        task = copy(self)
+        task.__dict__.pop("n_samples", None)
+        task.weight = weight
+        score = self.score
+        if score is not None:
+            task.score = lambda forecast: score(forecast[rows], rows)
+        return task
 
     @abstractmethod
     def forecast_from_sums(self, sums: np.ndarray, n_trees: np.ndarray) -> np.ndarray:

@@ -166,7 +166,7 @@ def test_all_parts_and_estimators_are_among_the_fits():
     estimators = {
         getattr(importlib.import_module(package), name)
         for package, name in PUBLIC
-        if f"{package}.{name}" in skops_types()
+        if f"{package}.{name}" in skops_types() and name != "TimeOrder"  # a parameter
     }
     assert estimators == {type(model) for model, *_ in FITS.values()} & estimators
     assert set().union(*(words(fit(name)[0]) for name in FITS)) == set(serialization._types)

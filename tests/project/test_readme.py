@@ -26,6 +26,7 @@ WHOLE = (
     "docs/explaining-pictures.md",
     "docs/explaining-rows.md",
     "docs/few-rows-groups.md",
+    "docs/groups-and-time.md",
     "docs/guide.md",
     "docs/representations.md",
     "docs/rules.md",

@@ -1,0 +1,130 @@
+"""Rows that depend on each other: groups, and rows in the order of time."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.model_selection import GroupShuffleSplit
+
+from mddf._resampling.time_order import TimeOrder, time_before
+from mddf._schema import calendar
+
+from . import rows
+from .rows import TrainingTable
+from .table_options import format_from
+
+_GAP = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:d|days?)?\s*")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `mddf fit`."""
+    parser.add_argument(
+        "--groups", metavar="COLUMN",
+        help="column of subjects, whose rows are held out together; it is not a feature",
+    )  # fmt: skip
+    parser.add_argument(
+        "--time", metavar="COLUMN",
+        help="column of times, a number or one of --dates: the last rows are held out, and models "
+        "are compared on rows that follow their training rows",
+    )  # fmt: skip
+    parser.add_argument(
+        "--gap", type=_gap, default=0.0, metavar="DAYS",
+        help="time left out before the rows that are held out, in days for --dates, else in the "
+        "unit of the column (default: 0)",
+    )  # fmt: skip
+
+
+def _gap(text: str) -> float:
+    match = _GAP.fullmatch(text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"must be a number of days from 0, got {text!r}")
+    return float(match[1])
+
+
+def check_options(options: argparse.Namespace) -> None:
+    """End the command if options exclude each other."""
+    if options.groups is not None and options.time is not None:
+        raise SystemExit("--groups and --time cannot be used together")
+    if options.gap and options.time is None:
+        raise SystemExit("--gap needs --time")
+    if options.groups is not None and options.groups == options.target:
+        raise SystemExit(f"--groups must not be the target, got {options.groups!r}")
+
+
+@dataclass(frozen=True)
+class DependentRows:
+    """Groups of the rows of a table, or the name of the feature that holds their times."""
+
+    groups: np.ndarray | None = None
+    time_feature: str | None = None
+    gap: float = 0.0
+
+    @classmethod
+    def from_options(cls, options: argparse.Namespace, table: TrainingTable) -> DependentRows:
+        """Read the groups, and find the feature of the times."""
+        groups = _read_groups(options) if options.groups is not None else None
+        if options.time is None:
+            return cls(groups)
+        name = options.time
+        feature = calendar.part_name(name, "days") if name in options.dates else name
+        numeric = [c for c in table.X.columns if table.X[c].dtype.kind == "f"]
+        if feature not in numeric:
+            raise SystemExit(
+                f"--time must be a column of numbers, or one of --dates, got {name!r}: "
+                f"--dates {name!r} reads dates"
+            )
+        if table.X[feature].isna().any():
+            row = int(table.X[feature].isna().to_numpy().argmax())
+            raise SystemExit(f"--time must be known in every row, got none in row {row + 1}")
+        return cls(None, feature, options.gap)
+
+    @property
+    def exist(self) -> bool:
+        """Whether rows depend on each other."""
+        return self.groups is not None or self.time_feature is not None
+
+    def validated(self, model: BaseEstimator) -> BaseEstimator:
+        """Set the folds of a model in time order, if it has folds."""
+        if self.time_feature is not None and "cv" in model.get_params(deep=False):
+            model.set_params(cv=TimeOrder(self.time_feature, gap=self.gap))
+        return model
+
+    def fit_arguments(self, X: Any) -> dict[str, np.ndarray]:
+        """Arguments of fit for rows of the table, which keep their numbers as labels."""
+        return {} if self.groups is None else {"groups": self.groups[X.index.to_numpy()]}
+
+    def split(self, X: Any, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """Training rows, and rows that are held out: whole groups, or the last rows in time."""
+        if self.groups is not None:
+            splitter = GroupShuffleSplit(1, test_size=share, random_state=seed)
+            try:
+                return next(splitter.split(X, groups=self.groups))
+            except ValueError as error:
+                raise SystemExit(f"--groups must leave groups to hold out: {error}") from None
+        times = X[self.time_feature].to_numpy()
+        start = time_before(times, share)
+        train = np.flatnonzero(start - times > self.gap)
+        if not len(train):
+            raise SystemExit(f"--gap must leave rows to train on, got {self.gap:g}")
+        return train, np.flatnonzero(times >= start)
+
+
+INDEPENDENT = DependentRows()
+
+
+def _read_groups(options: argparse.Namespace) -> np.ndarray:
+    from mddf._schema import cells
+
+    name = options.groups
+    source = rows.read(options.table, format_from(options), [name])
+    rows.check_names(f"--groups must be a column of {options.table}:", [name], source.names)
+    values = cells.without_missing(cells.unpacked(source.cells[name]), format_from(options))
+    if values.null_count:
+        row = int(np.asarray(values.is_null()).argmax())
+        raise SystemExit(f"{source.place(row)}: --groups {name!r} must not be missing")
+    return np.array(cells.as_texts(values).to_pylist(), dtype=object)

@@ -1,0 +1,65 @@
+"""Rows that are held out to choose the number of trees, if rows depend on each other."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mddf._gradient.dataset import BoostingRows
+from mddf._gradient.losses import ClassificationTarget, Target
+from mddf._gradient.options import BoostingParameters
+from mddf._gradient.training import Fold
+from mddf._gradient.tuning import MAX_ROWS_WITH_FOLDS
+from mddf._resampling.folds import make_folds
+
+# Folds of groups, as of independent rows.
+_N_FOLDS = 3
+# With more folds of groups, each holds out fewer than a hundredth of the rows.
+_MOST_FOLDS = 100
+
+
+def validation_folds(
+    model: BoostingParameters,
+    X: Any,
+    rows: BoostingRows,
+    target: Target,
+    groups: npt.ArrayLike | None,
+    *,
+    entropy: list[int],
+) -> list[Fold] | None:
+    """Folds of the parameter `cv`, or of groups; None for independent rows without `cv`.
+
+    Of folds in time order, the first one is the last in time.
+    """
+    if model.cv is None and groups is None:
+        return None
+    labels = (
+        rows.y.astype(int)
+        if isinstance(target, ClassificationTarget)
+        else np.zeros(len(rows.y), int)
+    )
+    cv = _n_folds_of_groups(model, len(rows.train)) if model.cv is None else model.cv
+    seed = int(np.random.SeedSequence(entropy, spawn_key=(2,)).generate_state(1)[0])
+    y = target.classes[labels] if isinstance(target, ClassificationTarget) else rows.y
+    folds = make_folds(cv, X, y, labels, seed, groups=groups, allow_time_order=True)
+    has_weight = np.zeros(len(rows.y), bool)
+    has_weight[rows.train] = True
+    folds = [
+        (train[has_weight[train]], held_out[has_weight[held_out]]) for train, held_out in folds
+    ]
+    folds = [fold for fold in folds if len(fold[0]) and len(fold[1])]
+    if not folds:
+        raise ValueError("cv must leave samples with a weight above 0 on both sides of a split")
+    return folds
+
+
+def _n_folds_of_groups(model: BoostingParameters, n_rows: int) -> int:
+    """Three folds; of large tables, one of as many that it has the share `validation_fraction`."""
+    fraction = model.validation_fraction
+    if n_rows <= MAX_ROWS_WITH_FOLDS or fraction is None:
+        return _N_FOLDS
+    share = fraction / n_rows if isinstance(fraction, Integral) else fraction
+    return int(np.clip(round(1 / share), 2, _MOST_FOLDS))

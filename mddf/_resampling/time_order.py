@@ -1,0 +1,255 @@
+"""Folds in time order: forward chaining with a gap."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from numbers import Integral, Real
+from typing import Any
+
+import narwhals.stable.v1 as nw
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.model_selection import BaseCrossValidator
+
+from mddf._base.messages import nearest, short
+from mddf._base.validation import Within, finite
+from mddf._input.times import (
+    are_dates,
+    array_microseconds,
+    holds_dates,
+    series_microseconds,
+)
+from mddf._targets.target_validation import plain_array
+
+_SPLITS = Within(Integral, 2, None, closed="left")
+_GAP = finite()
+_DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(s|min|h|d|w)[a-z]*\s*", re.IGNORECASE)
+_SECONDS = {"s": 1, "min": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+
+@dataclass(frozen=True)
+class _Times:
+    """Time of each sample as a number; dates are in microseconds."""
+
+    values: np.ndarray
+    are_dates: bool
+
+
+class TimeOrder(BaseCrossValidator):
+    """Splits in time order, of which each trains on the past and holds out what follows.
+
+    The samples are cut by their times into ``n_splits + 1`` blocks of about equal size. Each block
+    but the first is held out once, and the samples before it are its training samples (forward
+    chaining). Samples of equal time stay together. As `cv` of an estimator of this package, it
+    makes all decisions of the fit, and all out-of-fold figures, those of a model that only knew
+    the past.
+
+    Parameters
+    ----------
+    time : str, int, array of shape (n_samples,) or None, default=None
+        Name of a column of X if X is a data frame, number of a column of X, or the times
+        themselves: numbers, or dates and times. None: the samples are in the order of time.
+    n_splits : int, default=5
+        Number of splits, at least 2.
+    gap : float, timedelta or str, default=0
+        Time between a training sample and the samples that are held out has to be longer than
+        this. For times that are dates, a timedelta or text such as ``"7 days"``, ``"12h"`` or
+        ``"30min"``; for numbers, a number. If `time` is None, the number of samples that are left
+        out between the two.
+
+    See Also
+    --------
+    sklearn.model_selection.TimeSeriesSplit : Splits of samples that are in order already.
+
+    Notes
+    -----
+    The first block has no past, so that its samples have no out-of-fold prediction. Estimators
+    leave them out of all losses, weights, calibrations and conformal scores, and still train the
+    final models on them. Their out-of-fold predictions are NaN.
+
+    If groups are passed to `split`, samples of groups that are held out are not trained on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mddf import TimeOrder
+    >>> X = np.array([[3], [1], [2], [1], [4], [6], [5]])
+    >>> for train, held_out in TimeOrder(time=0, n_splits=2).split(X):
+    ...     print(train, held_out)
+    [1 3] [0 2 4]
+    [0 1 2 3 4] [5 6]
+    """
+
+    def __init__(
+        self,
+        time: str | int | npt.ArrayLike | None = None,
+        n_splits: int = 5,
+        *,
+        gap: float | timedelta | np.timedelta64 | str = 0,
+    ) -> None:
+        self.time = time
+        self.n_splits = n_splits
+        self.gap = gap
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of splits; the arguments are not used."""
+        return self.n_splits
+
+    def split(
+        self, X: Any, y: Any = None, groups: npt.ArrayLike | None = None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield training rows and held-out rows, the earliest split first.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_features)
+        y : object, default=None
+            Not used.
+        groups : array of shape (n_samples,), default=None
+            Samples of groups that are held out are not trained on.
+
+        Yields
+        ------
+        train, held_out : ndarray of int
+        """
+        if self.n_splits not in _SPLITS:
+            raise ValueError(f"n_splits must be 2 or more, got {short(self.n_splits)}")
+        times = self._times(X)
+        gap = self._gap_in_units(times)
+        group_of_row = None if groups is None else plain_array(groups, "groups")
+        starts = block_starts(times.values, self.n_splits)
+        ends = [*starts[1:], np.inf]
+        for start, end in zip(starts, ends, strict=True):
+            held_out = (times.values >= start) & (times.values < end)
+            # For a gap of 0, equal times are not the past.
+            train = start - times.values > gap
+            if group_of_row is not None:
+                train &= ~np.isin(group_of_row, group_of_row[held_out])
+            if not train.any():
+                raise ValueError(
+                    f"TimeOrder must leave samples to train on in every split, got gap="
+                    f"{short(self.gap)} and n_splits={self.n_splits}, which leave none before "
+                    f"the first {np.count_nonzero(held_out)} samples that are held out"
+                )
+            yield np.flatnonzero(train), np.flatnonzero(held_out)
+
+    def _times(self, X: Any) -> _Times:
+        n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
+        if self.time is None:
+            return _Times(np.arange(n_samples, dtype=float), False)
+        if isinstance(self.time, str | Integral):
+            times = _times_of_column(
+                X, self.time if isinstance(self.time, str) else int(self.time)
+            )
+        else:
+            times = _times_of_array(plain_array(self.time, "time"))
+        if times.values.shape != (n_samples,):
+            raise ValueError(
+                f"time must have one entry for each of the {n_samples} samples, got shape "
+                f"{times.values.shape}"
+            )
+        is_missing = ~np.isfinite(times.values)
+        if is_missing.any():
+            raise ValueError(
+                f"time must be known for every sample, got {is_missing.sum()} missing or "
+                f"infinite ones, the first in row {is_missing.argmax()}"
+            )
+        return times
+
+    def _gap_in_units(self, times: _Times) -> float:
+        """The gap in the unit of the times."""
+        gap = self.gap
+        if isinstance(gap, Real) and not isinstance(gap, np.timedelta64):
+            if gap in _GAP and (gap == 0 or not times.are_dates):
+                return float(gap)
+        elif times.are_dates:
+            if isinstance(gap, str) and (match := _DURATION.fullmatch(gap)):
+                return float(match[1]) * _SECONDS[match[2].lower()] * 1e6
+            if isinstance(gap, timedelta):
+                gap = np.timedelta64(gap)
+            if isinstance(gap, np.timedelta64) and gap >= np.timedelta64(0):
+                return float(gap / np.timedelta64(1, "us"))
+        allowed = "a timedelta or text such as '7 days'" if times.are_dates else "a number from 0"
+        raise ValueError(f"gap must be {allowed} for these times, got {short(self.gap)}")
+
+
+def _times_of_column(X: Any, column: str | int) -> _Times:
+    if nw.dependencies.is_into_dataframe(X):
+        frame = nw.from_native(X, eager_only=True)
+        names = frame.columns
+        if isinstance(column, str):
+            if column not in names:
+                raise ValueError(
+                    f"time must be a column of X, got {column!r}{nearest(column, names)}"
+                )
+            series = frame[column]
+        else:
+            series = frame[:, _place(column, len(names))]
+        if holds_dates(series):
+            return _Times(series_microseconds(series), True)
+        return _times_of_array(plain_array(series.to_native(), "time"))
+    if isinstance(column, str):
+        raise ValueError(
+            f"time must be the number of a column if X is not a data frame, got {column!r}"
+        )
+    if sparse.issparse(X):
+        return _times_of_array(X[:, [_place(column, X.shape[1])]].toarray()[:, 0])
+    cells = np.asarray(X)
+    return _times_of_array(cells[:, _place(column, cells.shape[1])])
+
+
+def _place(column: int, n_columns: int) -> int:
+    if not -n_columns <= column < n_columns:
+        raise ValueError(
+            f"time must be a column of X, which has {n_columns} columns, got {column}"
+        )
+    return column
+
+
+def _times_of_array(values: np.ndarray) -> _Times:
+    if are_dates(values):
+        return _Times(array_microseconds(values), True)
+    try:
+        return _Times(values.astype(float), False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "time must hold numbers, or dates and times, for every sample, got "
+            f"{short(values[0] if len(values) else values)} first: {error}"
+        ) from error
+
+
+def time_before(times: np.ndarray, share: float) -> float:
+    """Time from which on about a share of the samples follows, and at least one precedes."""
+    distinct, counts = np.unique(times, return_counts=True)
+    if len(distinct) < 2:
+        raise ValueError("time must have different values, got a single one")
+    n_before = np.cumsum(counts) - counts
+    place = int(np.abs(n_before - (1 - share) * len(times)).argmin())
+    return float(distinct[max(place, 1)])
+
+
+def block_starts(times: np.ndarray, n_splits: int) -> list[float]:
+    """Times at which the blocks that are held out begin.
+
+    All blocks, the first one included, have about as many samples as each other, as far as samples
+    of equal time allow it.
+    """
+    distinct, counts = np.unique(times, return_counts=True)
+    if len(distinct) <= n_splits:
+        raise ValueError(
+            f"time must have more than n_splits={n_splits} different values, got {len(distinct)}"
+        )
+    n_before = np.cumsum(counts) - counts
+    starts = []
+    place = 0
+    for number in range(1, n_splits + 1):
+        target = number * len(times) / (n_splits + 1)
+        nearest_place = int(np.abs(n_before - target).argmin())
+        # Each block, and those that follow, have at least one time.
+        place = min(max(nearest_place, place + 1), len(distinct) - 1 - n_splits + number)
+        starts.append(float(distinct[place]))
+    return starts

@@ -1,0 +1,71 @@
+"""``mddf fit --groups`` and ``--time``."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mddf import TimeOrder
+from mddf.__main__ import main
+from mddf._command.files import read_model
+
+
+@pytest.fixture
+def table(tmp_path):
+    rng = np.random.default_rng(0)
+    n = 120
+    frame = pd.DataFrame(
+        {
+            "person": [f"p{number // 4}" for number in range(n)],
+            "day": pd.date_range("2024-01-01", periods=n).strftime("%Y-%m-%d"),
+            "x": rng.normal(size=n),
+        }
+    )
+    frame["y"] = np.where(frame["x"] + rng.normal(size=n) > 0, "a", "b")
+    path = tmp_path / "visits.csv"
+    frame.sample(frac=1, random_state=1).to_csv(path, index=False)
+    return path
+
+
+SMALL = ["--set", "n_layers=1", "n_estimators=3", "members=['random']"]
+
+
+def fit(path, *options, settings=SMALL):
+    out = path.with_name("model.joblib")
+    command = ["fit", str(path), "--target", "y", "--out", str(out), "--overwrite"]
+    main([*command, "--n-jobs", "1", *settings, *options])
+    return read_model(out)
+
+
+def test_groups_are_held_out_together_and_are_no_feature(table):
+    model, schema = fit(table, "--groups", "person", "--dates", "day")
+    assert schema.names == ["day", "x"]
+    assert model.n_without_oof_ == 0
+
+
+@pytest.mark.parametrize("estimator", ["deep-forest", "gradient-boosting"])
+def test_the_last_rows_are_held_out(table, capsys, estimator):
+    settings = SMALL if estimator == "deep-forest" else ["--set", "max_iter=5"]
+    options = ["--time", "day", "--dates", "day", "--gap", "3 days", "--drop", "person"]
+    model, _ = fit(table, *options, "--estimator", estimator, settings=settings)
+    assert isinstance(model.cv, TimeOrder)
+    assert repr(model.cv) == "TimeOrder(gap=3.0, n_splits=5, time='day.days')"
+    assert "scores on 24 held-out rows" in capsys.readouterr().out
+    if estimator == "deep-forest":
+        assert model.n_without_oof_ == 20
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--time", "day"], "--time must be a column of numbers, or one of --dates"),
+        (["--groups", "persons"], "--drop must be a column of features"),
+        (["--groups", "person", "--time", "x"], "cannot be used together"),
+        (["--gap", "3"], "--gap needs --time"),
+        (["--groups", "y"], "--groups must not be the target"),
+        (["--time", "x", "--gap", "100"], "--gap must leave rows to train on"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*looks like dates")
+def test_what_does_not_do(table, options, message):
+    with pytest.raises(SystemExit, match=message):
+        fit(table, *options)

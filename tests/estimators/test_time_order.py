@@ -1,0 +1,167 @@
+"""Fits in time order: figures that no label of the future has touched."""
+
+import numpy as np
+import pytest
+from mddf.baselines import GCForestClassifier
+from sklearn.metrics import log_loss
+from sklearn.model_selection import TimeSeriesSplit
+
+from mddf import (
+    DeepForestClassifier,
+    DeepForestRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    MDDFClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    TimeOrder,
+)
+
+N = 240
+BLOCK = 40
+CASCADES = (MDDFClassifier, GCForestClassifier, DeepForestClassifier)
+
+
+def drifting(seed=0, n=N):
+    """Rows in time order, whose classes follow from a rule that turns."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    turn = np.linspace(0, 2, n)
+    return X, np.where(X[:, 0] + turn * X[:, 1] > 0, "up", "down")
+
+
+def cascade(kind, **options):
+    if kind is DeepForestClassifier:
+        options = {"members": ["random", "completely-random"]} | options
+    return kind(2, n_estimators=10, cv=TimeOrder(gap=2), random_state=0).set_params(**options)
+
+
+@pytest.mark.parametrize("kind", CASCADES)
+def test_rows_without_a_past_are_left_out_and_counted(kind):
+    X, y = drifting()
+    model = cascade(kind).fit(X, y)
+    is_unknown = np.isnan(model.oof_probabilities_).any(axis=1)
+    assert np.flatnonzero(is_unknown).tolist() == list(range(BLOCK))
+    assert model.n_without_oof_ == BLOCK
+    known = model.oof_probabilities_[~is_unknown]
+    np.testing.assert_allclose(known.sum(axis=1), 1)
+    accuracy = np.mean(model.classes_[known.argmax(axis=1)] == y[~is_unknown])
+    assert accuracy == pytest.approx(model.history_["accuracy"][model.n_layers_ - 1], abs=0.02)
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+@pytest.mark.parametrize("kind", CASCADES)
+def test_the_future_does_not_change_the_past(kind):
+    """Other labels of the last block: predictions of the rows before stay the same.
+
+    Coefficients and calibrations are chosen by all blocks, so that one layer is looked at.
+    """
+    X, y = drifting()
+    future = y.copy()
+    future[-BLOCK:] = np.where(y[-BLOCK:] == "up", "down", "up")
+    options = {"n_layers": 1, "calibrate": False}
+    if kind is DeepForestClassifier:
+        forest = RandomForestClassifier(10, random_state=0)
+        options["members"] = [("forest", forest)]
+    before, after = (
+        cascade(kind).set_params(**options).fit(X, labels).oof_probabilities_
+        for labels in (y, future)
+    )
+    np.testing.assert_array_equal(before[:-BLOCK], after[:-BLOCK])
+    assert not np.array_equal(y, future)
+
+
+@pytest.mark.parametrize("kind", CASCADES)
+def test_out_of_fold_vectors_are_those_of_models_of_the_past(kind):
+    X, y = drifting()
+    features = cascade(kind, n_layers=1).fit_transform(X, y)
+    assert np.isnan(features[:BLOCK]).all()
+    assert np.isfinite(features[BLOCK:]).all()
+
+
+def test_out_of_fold_loss_is_near_the_loss_of_the_future():
+    """Where the rule turns, independent folds promise too much."""
+    X, y = drifting(seed=1, n=600)
+    X = np.column_stack([X, np.arange(600)])
+    past, future = slice(0, 480), slice(480, 600)
+    options = {"n_estimators": 30, "random_state": 0, "members": ["random", "boosted"]}
+    losses = {}
+    for name, cv in {"time": TimeOrder(), "independent": 5}.items():
+        model = DeepForestClassifier(1, cv=cv, **options).fit(X[past], y[past])
+        known = ~np.isnan(model.oof_probabilities_[:, 0])
+        claimed = log_loss(y[past][known], model.oof_probabilities_[known])
+        losses[name] = claimed, log_loss(y[future], model.predict_proba(X[future]))
+    claimed, truth = losses["time"]
+    assert claimed > 0.9 * truth
+    claimed, truth = losses["independent"]
+    assert claimed < 0.9 * truth
+
+
+@pytest.mark.parametrize("kind", [*CASCADES, DeepForestRegressor])
+def test_a_splitter_of_scikit_learn_is_the_same(kind):
+    X, y = drifting()
+    y = y if kind is not DeepForestRegressor else X[:, 0] * X[:, 1]
+    options = {} if kind in CASCADES[:2] else {"members": ["random", "linear"]}
+    models = [
+        kind(2, n_estimators=5, cv=cv, random_state=0, **options).fit(X, y)
+        for cv in (TimeOrder(n_splits=3, gap=2), TimeSeriesSplit(3, gap=2))
+    ]
+    expected, result = (model.predict(X) for model in models)
+    np.testing.assert_array_equal(expected, result)
+
+
+def test_the_model_that_predicts_has_seen_all_rows():
+    """Boosted trees, which keep the models of independent folds, are grown again."""
+    X, y = drifting()
+    model = DeepForestClassifier(
+        1, n_estimators=5, members=["boosted", "random"], cv=TimeOrder(), random_state=0
+    ).fit(X, y)
+    by_name = {member.name: member for member in model._layers[0].members}
+    assert len(by_name["boosted"].models) == 1
+    fold_model = cascade(DeepForestClassifier, refit=False, members=["random"]).fit(X, y)
+    (member,) = fold_model._layers[0].members
+    assert sum(block.n_trees for block in member.models) == 10
+
+
+def test_intervals_are_of_rows_with_a_past():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 3))
+    y = X[:, 0] + rng.normal(size=600)
+    members = [("forest", RandomForestRegressor(20, min_samples_leaf=5, random_state=0))]
+    model = DeepForestRegressor(1, members=members, cv=TimeOrder(), random_state=0)
+    model.fit(X[:400], y[:400])
+    assert np.isnan(model.oof_prediction_).sum() == model.n_without_oof_
+    assert model._errors[0].n == 400 - model.n_without_oof_
+    for adaptive in (False, True):
+        low, high = model.predict_interval(X[400:], 0.8, adaptive=adaptive).T
+        assert 0.7 < np.mean((low < y[400:]) & (y[400:] < high)) < 0.9
+
+
+@pytest.mark.parametrize("early_stopping", ["auto", True])
+@pytest.mark.parametrize("kind", [GradientBoostingClassifier, GradientBoostingRegressor])
+def test_boosting_stops_by_the_last_rows(kind, early_stopping):
+    """A rule of the past that no longer holds: fewer trees than independent rows ask for."""
+    X, y = drifting(seed=3, n=400)
+    y = (y == "up").astype(int)
+    y[300:] = 1 - y[300:]
+    options = {"early_stopping": early_stopping, "max_iter": 100, "random_state": 0}
+    with_order = kind(cv=TimeOrder(n_splits=3), **options).fit(X, y)
+    independent = kind(**options).fit(X, y)
+    assert with_order.n_iter_ < independent.n_iter_
+
+
+def test_boosting_holds_groups_out_together():
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(40), 5)
+    X = rng.normal(size=(40, 4))[groups] + 0.01 * rng.normal(size=(200, 4))
+    y = (np.arange(40) % 2)[groups]
+    options = {"max_iter": 100, "random_state": 0}
+    honest = GradientBoostingClassifier(**options).fit(X, y, groups=groups)
+    assert honest.validation_score_.max() < -0.6
+    assert GradientBoostingClassifier(**options).fit(X, y).validation_score_.max() > -0.4
+
+
+def test_the_number_of_layers_is_chosen_by_the_last_fold():
+    X, y = drifting()
+    model = cascade(MDDFClassifier, keep_layers="held-out").fit(X, y)
+    assert "layers scored best on 40 held-out samples" in model.stop_reason_

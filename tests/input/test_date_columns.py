@@ -1,0 +1,127 @@
+"""Columns of dates in data frames."""
+
+import datetime as dt
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mddf import (
+    DeepForestRegressor,
+    GradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from mddf._schema.calendar import calendar_parts
+
+N = 120
+MODELS = [
+    RandomForestRegressor(5, random_state=0),
+    GradientBoostingRegressor(max_iter=20, early_stopping=False, random_state=0),
+    DeepForestRegressor(1, n_estimators=5, members=["random", "linear"], random_state=0),
+]
+
+
+def orders():
+    """A number that depends on the month; one date is missing."""
+    rng = np.random.default_rng(0)
+    day = pd.Series(pd.date_range("2021-01-01", periods=N, freq="97h", tz="America/New_York"))
+    day[7] = pd.NaT
+    frame = pd.DataFrame({"size": rng.normal(size=N), "day": day})
+    return frame, frame["day"].dt.month.fillna(0).to_numpy(float)
+
+
+@settings(deadline=None)
+@given(st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2250, 1, 1)))
+def test_parts_are_those_of_the_calendar(moment):
+    microseconds = (moment - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1)
+    parts = calendar_parts(np.array([float(microseconds), np.nan]))
+    assert parts["month"][0] == moment.month
+    assert parts["weekday"][0] == moment.weekday()
+    assert parts["hour"][0] == moment.hour
+    assert parts["days"][0] == microseconds / 86_400_000_000
+    assert all(np.isnan(values[1]) for values in parts.values())
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_dates_of_another_frame(model):
+    X, y = orders()
+    model.fit(X, y)
+    names = ["size", "day.days", "day.month", "day.weekday", "day.hour"]
+    assert model.feature_names_in_.tolist() == names
+    assert model.feature_importances_[2] > 0.3
+    expected = model.predict(X)
+    naive = X["day"].dt.tz_convert("UTC").dt.tz_localize(None)
+    others = {
+        "another zone": X.assign(day=X["day"].dt.tz_convert("Asia/Tokyo")),
+        "without a zone": X.assign(day=naive),
+        "objects": X.assign(day=X["day"].astype(object)),
+        "coarse": X.assign(day=naive.astype("datetime64[s]")),
+        "polars": pl.from_pandas(X),
+        "arrow": pl.from_pandas(X).to_arrow(),
+        "pandas with arrow": X.convert_dtypes(dtype_backend="pyarrow"),
+    }
+    for name, other in others.items():
+        np.testing.assert_array_equal(model.predict(other), expected, err_msg=name)
+    stored = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(stored.predict(X), expected)
+
+
+def test_the_same_trees_from_every_kind_of_frame():
+    X, y = orders()
+    model = RandomForestRegressor(5, random_state=0)
+    expected = model.fit(X, y).predict(X)
+    for other in (pl.from_pandas(X), X.assign(day=X["day"].astype(object))):
+        np.testing.assert_array_equal(model.fit(other, y).predict(X), expected)
+
+
+def test_dates_without_times():
+    X = pd.DataFrame({"day": [dt.date(2024, 1, 1 + number % 28) for number in range(60)]})
+    model = RandomForestClassifier(5, random_state=0).fit(X, X["day"].map(dt.date.weekday) < 5)
+    assert model.score(X, X["day"].map(dt.date.weekday) < 5) == 1
+    as_polars = pl.DataFrame({"day": X["day"].tolist()})
+    np.testing.assert_array_equal(model.predict(as_polars), model.predict(X))
+
+
+def test_new_rows_without_dates():
+    X, y = orders()
+    model = RandomForestRegressor(5, random_state=0).fit(X, y)
+    missing = model.predict(X.head(2).assign(day=pd.Series([pd.NaT, pd.NaT])))
+    for cells in ([None, None], [np.nan, np.nan]):
+        np.testing.assert_array_equal(model.predict(X.head(2).assign(day=cells)), missing)
+
+
+def test_what_is_no_date_is_refused():
+    X, y = orders()
+    model = RandomForestRegressor(5, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="hold dates in column 1, 'day', as in fit; got 'soon'"):
+        model.predict(X.assign(day="soon"))
+    with pytest.raises(ValueError, match=r"must not have a column 'day\.hour'"):
+        model.fit(X.assign(**{"day.hour": 1}), y)
+    with pytest.raises(ValueError, match="text as names of its columns if some hold dates, got 0"):
+        model.fit(X.set_axis([0, 1], axis=1), y)
+    numbers = RandomForestRegressor(5, random_state=0).fit(X.assign(day=1.0), y)
+    with pytest.raises((TypeError, ValueError), match="must hold numbers as in fit, got Times"):
+        numbers.predict(X)
+
+
+@pytest.mark.parametrize("marked", [["day"], [1], [False, True, False]])
+def test_dates_that_are_marked_as_categories(marked):
+    X, y = orders()
+    X = X.assign(day=X["day"].dt.date.where(X["day"].notna(), None), kind=np.arange(N) % 3)
+    with pytest.warns(UserWarning, match="look|categories"):
+        model = RandomForestRegressor(5, categorical_features=marked, random_state=0).fit(X, y)
+    assert model.feature_names_in_.tolist() == ["size", "day", "kind"]
+
+
+@pytest.mark.parametrize("marked", [["kind"], [2], [False, False, True]])
+def test_numbers_of_columns_are_those_of_the_user(marked):
+    X, y = orders()
+    X = X.assign(kind=np.arange(N) % 3)
+    model = RandomForestRegressor(5, categorical_features=marked, random_state=0).fit(X, y)
+    by_name = RandomForestRegressor(5, categorical_features=["kind"], random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), by_name.predict(X))

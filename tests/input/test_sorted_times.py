@@ -1,0 +1,80 @@
+"""Columns by which rows are sorted."""
+
+import warnings
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mddf import (
+    DeepForestClassifier,
+    GradientBoostingClassifier,
+    MDDFClassifier,
+    RandomForestClassifier,
+    TimeOrder,
+)
+from mddf._input.sorted_times import is_sorted_by
+
+DEEP = {"members": ["random"], "n_estimators": 2, "random_state": 0}
+SORTED = "the rows are sorted by column 1, .*TimeOrder"
+RNG = np.random.default_rng(0)
+
+
+def measured(dates=False):
+    gaps = RNG.integers(1, 20, 90)
+    week = np.cumsum(gaps)
+    frame = pd.DataFrame({"x": RNG.normal(size=90), "week": week})
+    if dates:
+        frame["week"] = pd.date_range("2024-01-01", periods=90)
+    return frame, RNG.integers(0, 2, 90)
+
+
+@pytest.mark.parametrize("dates", [False, True])
+@pytest.mark.parametrize(
+    "model",
+    [
+        DeepForestClassifier(1, cv=2, **DEEP),
+        MDDFClassifier(1, n_estimators=2),
+        GradientBoostingClassifier(max_iter=2),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_rows_in_order_are_named(model, dates):
+    X, y = measured(dates)
+    with pytest.warns(UserWarning, match=SORTED):
+        model.fit(X, y)
+    shuffled = X.sample(frac=1, random_state=0)
+    model.fit(shuffled, y)
+
+
+def test_nothing_is_said_where_rows_are_not_held_out_at_random():
+    X, y = measured()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        RandomForestClassifier(2).fit(X, y)
+        GradientBoostingClassifier(max_iter=2, early_stopping=False).fit(X, y)
+        GradientBoostingClassifier(max_iter=2, cv=TimeOrder("week")).fit(X, y)
+        DeepForestClassifier(1, cv=TimeOrder("week"), **DEEP).fit(X, y)
+        DeepForestClassifier(1, **DEEP).fit(X, y, groups=np.arange(90) // 3)
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 100), min_size=1, max_size=80), st.booleans())
+def test_twin(values, are_dates):
+    column = np.array(values, float)
+    in_order = values in (sorted(values), sorted(values, reverse=True))
+    has_steps = len({b - a for a, b in pairwise(values)}) > 1
+    expected = len(values) >= 40 and in_order and len(set(values)) >= 20
+    assert is_sorted_by(column, are_dates=are_dates) == (expected and (are_dates or has_steps))
+
+
+@pytest.mark.parametrize("start", [0, 1, 0.5, -7])
+def test_row_numbers_are_no_times(start):
+    assert not is_sorted_by(start + np.arange(100.0), are_dates=False)
+    assert not is_sorted_by(np.linspace(0, 1, 100), are_dates=False)
+    assert is_sorted_by(start + np.arange(100.0), are_dates=True)
+    assert is_sorted_by(np.sort(RNG.normal(size=100)), are_dates=False)
+    assert not is_sorted_by(np.append(np.sort(RNG.normal(size=100)), np.nan), are_dates=False)

@@ -1,0 +1,160 @@
+"""Folds in time order."""
+
+import datetime as dt
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import KFold, TimeSeriesSplit, cross_val_score
+
+from mddf import TimeOrder
+from mddf._resampling.folds import are_in_time_order, make_folds, rows_never_held_out
+from mddf._resampling.time_order import block_starts
+
+DAYS = pd.date_range("2024-03-25", periods=24, freq="D", tz="Europe/Berlin")
+
+
+def naive_splits(times, n_splits, gap):
+    """Each block from its start on, and what is more than a gap before its start."""
+    starts = [*block_starts(np.asarray(times, float), n_splits), np.inf]
+    for number in range(n_splits):
+        start, end = starts[number], starts[number + 1]
+        train = [i for i, t in enumerate(times) if start - t > gap]
+        held_out = [i for i, t in enumerate(times) if start <= t < end]
+        yield train, held_out
+
+
+@settings(deadline=None)
+@given(
+    times=st.lists(st.integers(0, 30), min_size=8, max_size=60),
+    n_splits=st.integers(2, 5),
+    gap=st.integers(0, 2),
+)
+def test_splits_are_forward_and_equal_times_stay_together(times, n_splits, gap):
+    n_distinct = len(set(times))
+    splitter = TimeOrder(times, n_splits, gap=gap)
+    X = np.zeros((len(times), 1))
+    if n_distinct <= n_splits:
+        with pytest.raises(ValueError, match=f"more than n_splits={n_splits} different values"):
+            list(splitter.split(X))
+        return
+    expected = list(naive_splits(times, n_splits, gap))
+    if not all(train for train, _ in expected):
+        with pytest.raises(ValueError, match="must leave samples to train on in every split"):
+            list(splitter.split(X))
+        return
+    splits = list(splitter.split(X))
+    assert [(train.tolist(), held_out.tolist()) for train, held_out in splits] == expected
+    assert are_in_time_order(splits, len(times))
+    times = np.array(times)
+    for train, held_out in splits:
+        assert len(held_out)
+        assert times[train].max() + gap < times[held_out].min()
+
+
+def test_blocks_are_of_even_size():
+    assert block_starts(np.arange(60.0), 5) == [10, 20, 30, 40, 50]
+    # A long day takes the place of its neighbours.
+    times = np.repeat(np.arange(4.0), [2, 50, 2, 2])
+    assert block_starts(times, 3) == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda days: pd.DataFrame({"day": days}),
+        lambda days: pd.DataFrame({"day": days.tz_localize(None)}),
+        lambda days: pd.DataFrame({"day": [day.date() for day in days]}),
+        lambda days: pd.DataFrame({"day": days}).astype(object),
+        lambda days: pl.DataFrame({"day": days.to_pydatetime().tolist()}),
+        lambda days: pl.DataFrame({"day": [day.date() for day in days]}),
+        lambda days: pd.DataFrame({"day": days}).convert_dtypes(dtype_backend="pyarrow"),
+    ],
+)
+@pytest.mark.parametrize("gap", ["3 days", dt.timedelta(days=3), np.timedelta64(3, "D")])
+def test_dates_of_all_kinds(make, gap):
+    X = make(DAYS)
+    splits = list(TimeOrder("day", 3, gap=gap).split(X))
+    for (train, held_out), first in zip(splits, (6, 12, 18), strict=True):
+        assert held_out.tolist() == list(range(first, first + 6))
+        assert train.max() == first - 4
+    assert len(list(TimeOrder(0, 3).split(X))) == 3
+
+
+@pytest.mark.parametrize("gap", [0, 2])
+def test_rows_in_order_are_split_as_scikit_learn_does(gap):
+    X = np.zeros((24, 1))
+    ours = [(a.tolist(), b.tolist()) for a, b in TimeOrder(n_splits=5, gap=gap).split(X)]
+    theirs = [(a.tolist(), b.tolist()) for a, b in TimeSeriesSplit(5, gap=gap).split(X)]
+    assert ours == theirs
+
+
+def test_groups_that_are_held_out_are_not_trained_on():
+    groups = np.arange(24)
+    groups[-4:] = [1, 21, 22, 5]
+    *_, (train, held_out) = TimeOrder(n_splits=5).split(np.zeros((24, 1)), groups=groups)
+    assert held_out.tolist() == [20, 21, 22, 23]
+    assert train.tolist() == [row for row in range(20) if row not in (1, 5)]
+    with pytest.raises(ValueError, match="must leave samples to train on in every split"):
+        list(TimeOrder(n_splits=5).split(np.zeros((24, 1)), groups=np.zeros(24)))
+
+
+def test_it_is_a_splitter_of_scikit_learn():
+    splitter = TimeOrder(0, 3, gap=1)
+    assert splitter.get_n_splits() == 3
+    assert repr(clone(splitter, safe=False)) == "TimeOrder(gap=1, n_splits=3, time=0)"
+    X = np.arange(40.0)[:, None]
+    assert len(cross_val_score(LinearRegression(), X, X[:, 0], cv=splitter)) == 3
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_splits": 1}, "n_splits must be 2 or more, got 1"),
+        ({"n_splits": True}, "n_splits must be 2 or more, got True"),
+        ({"time": "days"}, "time must be a column of X, got 'days' .did you mean 'day'"),
+        ({"time": 2}, "time must be a column of X, which has 2 columns, got 2"),
+        ({"time": [1.0, 2.0]}, "one entry for each of the 24 samples, got shape"),
+        ({"time": "text"}, "time must hold numbers, or dates and times"),
+        ({"time": [np.nan, *range(23)]}, "1 missing or infinite ones, the first in row 0"),
+        ({"gap": -1}, "gap must be a number from 0 for these times, got -1"),
+        ({"gap": "3 days"}, "gap must be a number from 0 for these times, got '3 days'"),
+        ({"time": "day", "gap": 3}, "gap must be a timedelta or text such as '7 days'"),
+        ({"time": "day", "gap": "soon"}, "for these times, got 'soon'"),
+        ({"time": "day", "gap": dt.timedelta(-1)}, "gap must be a timedelta"),
+    ],
+)
+def test_what_cannot_be_split(parameters, message):
+    X = pd.DataFrame({"day": DAYS, "text": ["a"] * 24})
+    with pytest.raises(ValueError, match=message):
+        list(TimeOrder(**parameters).split(X))
+
+
+def test_names_need_a_data_frame():
+    with pytest.raises(ValueError, match="number of a column if X is not a data frame"):
+        list(TimeOrder("day").split(np.zeros((24, 1))))
+
+
+def test_folds_in_time_order_are_allowed_only_where_they_can_be_used():
+    labels = np.zeros(24, int)
+    X = np.zeros((24, 1))
+    with pytest.raises(ValueError, match="cv must hold every sample out"):
+        make_folds(TimeOrder(), X, labels, labels, 0)
+    folds = make_folds(TimeOrder(), X, labels, labels, 0, allow_time_order=True)
+    assert [len(train) for train, _ in folds] == [20, 16, 12, 8, 4]
+    assert rows_never_held_out(folds, 24).tolist() == [0, 1, 2, 3]
+
+
+def test_other_folds_that_leave_rows_out_are_refused():
+    labels = np.zeros(24, int)
+    X = np.zeros((24, 1))
+    incomplete = list(KFold(4).split(X))[1:]
+    single = [(np.arange(10), np.arange(10, 24))]
+    for cv in (incomplete, single):
+        with pytest.raises(ValueError, match="cv must hold every sample out"):
+            make_folds(cv, X, labels, labels, 0, allow_time_order=True)
