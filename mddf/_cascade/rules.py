@@ -22,7 +22,7 @@ _MAX_TREE_FACTOR = 20.0
 
 @dataclass(frozen=True)
 class LayerView:
-    """What a rule sees of a cascade after a layer was trained.
+    """State of a cascade after a layer was trained, which rules read.
 
     Attributes
     ----------

@@ -27,7 +27,7 @@ from mddf._base.validation import (
     refuse_class,
     unchanged_on_failure,
 )
-from mddf._binning.binned_table import coded_table
+from mddf._binning.binned_table import BinnedTable, coded_table
 from mddf._binning.binner import Binner
 from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.losses import BoostingTarget, Target
@@ -211,43 +211,28 @@ class GradientBoosting(BoostedPredictions):
                 binner = self._binner
                 binned = binner.recode(table)
             else:
-                binner = Binner(
-                    self.categorical_features, self.max_bins, self.n_jobs, FEWEST_LEVELS
-                )
-                has_folds = groups is not None or gives_folds(self.cv)
-                binned = binner.fit_transform(
-                    table,
-                    weights,
-                    has_groups=has_folds or X_val is not None,
-                    warns_of_time=bool(self.early_stopping),
-                )
+                holds_groups_out = groups is not None or gives_folds(self.cv) or X_val is not None
+                binner, binned = self._bin(table, weights, has_groups=holds_groups_out)
                 entropy = check_random_state(self.random_state).randint(0, 2**32, 4, np.uint64)
                 self._entropy = entropy.tolist()
             rows = BoostingRows.from_table(
                 binned, target.values, weights, binner.all_levels(table)
             )
             # 3. Hold rows out: a validation set, folds of trials, or a share of the training rows.
-            on_trial = False
+            numbers = binner.numbers(table) if X is table else X
             folds = validation_folds(
-                self,
-                binner.numbers(table) if X is table else X,
-                rows,
-                target.kind,
-                groups,
-                entropy=self._entropy,
+                self, numbers, rows, target.kind, groups, entropy=self._entropy
             )
-            if not (X_val is None and y_val is None and sample_weight_val is None):
-                validation = self._read_validation(
-                    X_val, y_val, sample_weight_val, binner, target.kind
+            has_validation_set = any(
+                part is not None for part in (X_val, y_val, sample_weight_val)
+            )
+            on_trial = not has_validation_set and uses_trials(self, len(rows.train), target.kind)
+            if has_validation_set:
+                rows = rows.with_held_out(
+                    self._read_validation(X_val, y_val, sample_weight_val, binner, target.kind)
                 )
-                rows = rows.with_held_out(validation)
-            elif uses_trials(self, len(rows.train), target.kind):
-                on_trial = True
-            elif self._holds_out(len(rows.train)):
-                if folds is None:
-                    rows = rows.split(target.kind, self.validation_fraction, self._entropy)
-                else:
-                    rows = replace(rows, train=folds[0][0], held_out=folds[0][1])
+            elif not on_trial:
+                rows = self._split(rows, target.kind, folds)
             # 4. Choose the depth, the regularisation and the number of trees, and grow them.
             before = self._trees if continues else None
             fitted = self._boost(rows, target.kind, binner, before, on_trial=on_trial, folds=folds)
@@ -270,10 +255,26 @@ class GradientBoosting(BoostedPredictions):
     def _read_table(self, X: Any, *, reset: bool) -> Table:
         return read_table(self, X, reset=reset, categorical_features=self.categorical_features)
 
-    def _holds_out(self, n_rows: int) -> bool:
-        if self.early_stopping == "auto":
-            return n_rows > MAX_ROWS_WITH_FOLDS
-        return bool(self.early_stopping)
+    def _bin(
+        self, table: Table, weights: np.ndarray | None, *, has_groups: bool
+    ) -> tuple[Binner, BinnedTable]:
+        """Fit a binner to a table, and bin the table."""
+        binner = Binner(self.categorical_features, self.max_bins, self.n_jobs, FEWEST_LEVELS)
+        binned = binner.fit_transform(
+            table, weights, has_groups=has_groups, warns_of_time=bool(self.early_stopping)
+        )
+        return binner, binned
+
+    def _split(self, rows: BoostingRows, target: Target, folds: list[Fold] | None) -> BoostingRows:
+        """Hold a share of the training rows out, or the first fold, if growth can stop early."""
+        n_rows = len(rows.train)
+        is_auto = self.early_stopping == "auto"
+        if not (n_rows > MAX_ROWS_WITH_FOLDS if is_auto else self.early_stopping):
+            return rows
+        if folds is None:
+            return rows.split(target, self.validation_fraction, self._entropy)
+        train, held_out = folds[0]
+        return replace(rows, train=train, held_out=held_out)
 
     def _read_validation(
         self,
@@ -343,17 +344,14 @@ class GradientBoosting(BoostedPredictions):
             )
         warn_of_divergence(model, rows, target, boosted)
         trees = before.followed_by(boosted.trees) if before else boosted.trees
-        scores = {
-            "validation_score_": boosted.scores if plan.scores is None else plan.scores,
-            "train_score_": boosted.train_scores,
-        }
-        if before:  # the first new score is the last one of the fit before
-            for name, new_scores in scores.items():
-                old_scores = getattr(self, name)[: n_before + 1]
-                if len(old_scores):
-                    scores[name] = np.concatenate([old_scores, new_scores[1:]])
+        validation_scores = boosted.scores if plan.scores is None else plan.scores
+        train_scores = boosted.train_scores
+        if before:
+            validation_scores = _joined(self.validation_score_, n_before, validation_scores)
+            train_scores = _joined(self.train_score_, n_before, train_scores)
         return {
-            **scores,
+            "validation_score_": validation_scores,
+            "train_score_": train_scores,
             "_trees": trees,
             "_statistics": statistics,
             "_large_residual": boosted.large_residual,
@@ -433,3 +431,10 @@ def warn_of_divergence(
             "from the least possible loss. Pass a smaller learning_rate, got "
             f"{model.learning_rate!r}, or a larger subsample, got {value_of(model, 'subsample')!r}"
         )
+
+
+def _joined(scores_before: np.ndarray, n_before: int, scores: np.ndarray) -> np.ndarray:
+    """Scores of the fit before, followed by new scores, the first of which is its last one."""
+    if not len(scores_before):
+        return scores
+    return np.concatenate([scores_before[: n_before + 1], scores[1:]])
