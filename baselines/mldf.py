@@ -15,8 +15,10 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from mddf._base.elementary import log
 from mddf._base.fingerprint import fingerprint
 from mddf._base.messages import short
+from mddf._base.types import TableLike
 from mddf._base.validation import Within, finite
 from mddf._cascade.labels import LabelForests, LabelPolicy
 from mddf._cascade.plan import LayerFolds
@@ -310,6 +312,13 @@ class MLDFClassifier(Layered, LayeredClassifier):
         total = probabilities.sum(axis=1, keepdims=True)
         uniform = 1 / probabilities.shape[1]
         return np.where(total > 0, probabilities / np.where(total > 0, total, 1), uniform)
+
+    def predict_log_proba(self, X: TableLike) -> np.ndarray | list[np.ndarray]:
+        """Natural logarithm of `predict_proba`; minus infinity where that is 0."""
+        probabilities = self.predict_proba(X)
+        if isinstance(probabilities, list):
+            return [log(label_probabilities) for label_probabilities in probabilities]
+        return log(probabilities)
 
     def transform(self, X: Any) -> np.ndarray:
         """Label vectors of the forests of the last layer.

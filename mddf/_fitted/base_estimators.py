@@ -212,7 +212,7 @@ class ProbabilityClassifier(ClassifierMixin, TableEstimator):
         """Natural logarithm of `predict_proba`; minus infinity where that is 0."""
         if isinstance(getattr(self, "classes_", None), list):
             return [log(probabilities) for probabilities in self.predict_proba(X)]
-        return log(self.predict_proba(X))
+        return self._predict_in_blocks(X, log)
 
     def predict(self, X: TableLike) -> np.ndarray:
         """Class of the largest probability.

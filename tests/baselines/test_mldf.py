@@ -181,7 +181,9 @@ def test_classes_that_exclude_each_other():
     for measure in ("hamming-loss", "one-error"):
         model = MLDFClassifier(3, measure=measure, **SMALL).fit(X[::2], names[::2])
         assert model.score(X[1::2], names[1::2]) > 0.9
-        np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+        probabilities = model.predict_proba(X)
+        np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+        np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), probabilities)
     assert model.history_["measure"][0] < 0.1
     assert model.get_feature_names_out()[2] == "forest1_virginica"
 
