@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -122,8 +122,8 @@ class Binner:
         A row of weight k counts as k rows. The coded table gets `n_spare` constant columns on the
         right, to be replaced later. Unless the user passed groups (`has_groups`), there is a
         warning of columns that look like identifiers of repeated subjects. With `warns_of_time`,
-        there is also a warning of a column by which the rows are sorted, for fits that hold rows
-        out at random.
+        there is also a warning of the first column by which the rows are sorted, for fits that
+        hold rows out at random.
         """
         if sample_weight is not None and np.all(sample_weight == sample_weight[0]):
             sample_weight = None
@@ -137,9 +137,10 @@ class Binner:
             block = self._block(table, columns)
             self._forget_kinds(block, columns)
             if not has_groups:
-                self._warn_of_subjects(table, block, columns, sample_weight)
-                if warns_of_time:
-                    self._warn_of_sorted_times(table, block, columns)
+                is_sorted = self._warn_of_dependent_rows(
+                    table, block, columns, sample_weight, warns_of_time=warns_of_time
+                )
+                warns_of_time = warns_of_time and not is_sorted
             bins = learn_bins(
                 block,
                 n_categories=self._n_categories(columns),
@@ -338,38 +339,34 @@ class Binner:
             [self.encoders_[c].n_codes if c in self.encoders_ else -1 for c in columns]
         )
 
-    def _warn_of_subjects(
+    def _warn_of_dependent_rows(
         self,
         table: Table,
         block: np.ndarray | sparse.csc_matrix,
         columns: range,
         weights: np.ndarray | None,
-    ) -> None:
-        """Warn of columns of whole numbers that look like repeated subjects."""
-        if not isinstance(block, np.ndarray):
-            return
-        for i in np.flatnonzero(~self.categorical_[columns.start : columns.stop]).tolist():
-            if columns[i] in table.date_columns:
-                continue
-            numbers = block[:, i] if weights is None else block[weights > 0, i]
-            counts = counts_of_whole_numbers(numbers)
-            if counts is not None and looks_like_subjects(counts):
-                warn_of_subjects(table.place(columns[i]), counts)
+        *,
+        warns_of_time: bool,
+    ) -> bool:
+        """Warn of numeric columns that look like repeated subjects, or like times in order.
 
-    def _warn_of_sorted_times(
-        self, table: Table, block: np.ndarray | sparse.csc_matrix, columns: range
-    ) -> None:
-        """Warn of the first numeric column by which the rows are sorted."""
+        Returns whether there was a warning of times; there is at most one.
+        """
         if not isinstance(block, np.ndarray):
-            return
+            return False
+        is_sorted = False
         for i in np.flatnonzero(~self.categorical_[columns.start : columns.stop]).tolist():
             are_dates = columns[i] in table.date_columns
-            if is_sorted_by(block[:, i], are_dates=are_dates):
-                counts = counts_of_whole_numbers(block[:, i])
-                if counts is not None and looks_like_subjects(counts) and not are_dates:
-                    continue  # which another warning names
+            if not are_dates:
+                numbers = block[:, i] if weights is None else block[weights > 0, i]
+                counts = counts_of_whole_numbers(numbers)
+                if counts is not None and looks_like_subjects(counts):
+                    warn_of_subjects(table.place(columns[i]), counts)
+                    continue
+            if warns_of_time and not is_sorted and is_sorted_by(block[:, i], are_dates=are_dates):
                 warn_of_sorted_times(table.place(columns[i]))
-                return
+                is_sorted = True
+        return is_sorted
 
     def _forget_kinds(self, block: np.ndarray | sparse.csc_matrix, columns: range) -> None:
         """Mark numeric columns without any value as columns without a kind."""
@@ -521,65 +518,3 @@ class Binner:
         if "encoders_" in state:
             encoders = state["encoders_"].items()
             self.encoders_ = {c: CategoryEncoder(encoder) for c, encoder in encoders}
-
-
-class NewRows:
-    """Rows of a table to predict, encoded in blocks as codes and, on request, as numbers.
-
-    Numeric arrays are encoded block by block. Other tables are coded as a whole, since the kind
-    of a column and its share of unknown categories depend on all rows. `n_spare`, `with_numbers`
-    and `wanted` are the parameters of `Binner.encode`; `levels` are the columns whose levels are
-    returned.
-    """
-
-    def __init__(
-        self,
-        binner: Binner,
-        table: Table,
-        *,
-        n_spare: int = 0,
-        wanted: np.ndarray | None = None,
-        with_numbers: bool = False,
-        levels: Sequence[int] = (),
-    ) -> None:
-        self.n_rows = table.shape[0]
-        self._binner = binner
-        self._table = table
-        self._n_spare = n_spare
-        self._wanted = wanted
-        self._with_numbers = with_numbers
-        self._levels = binner.levels(table, list(levels)) if levels else None
-        self._all_rows: EncodedRows | None = None
-
-    def all_rows(self) -> EncodedRows:
-        """All rows without spare columns; blocks are copied from them.
-
-        They hold numbers only if blocks of the table cannot be read.
-        """
-        if self._all_rows is None:
-            self._all_rows = self._binner.encode(
-                self._table,
-                with_numbers=self._with_numbers and not self._table.has_rows,
-                wanted=self._wanted,
-                levels=self._levels,
-            )
-        return self._all_rows
-
-    def block(self, first: int, end: int) -> EncodedRows:
-        """Rows `first` to `end` (not included); the caller may overwrite their codes."""
-        is_whole = end - first == self.n_rows
-        if self._all_rows is None and (is_whole or self._binner.is_plain(self._table)):
-            return self._binner.encode(
-                self._table if is_whole else self._table.rows(first, end),
-                n_spare=self._n_spare,
-                with_numbers=self._with_numbers,
-                wanted=self._wanted,
-                levels=self._levels,  # None for plain tables
-            )
-        rows = self.all_rows().take(slice(first, end))
-        codes = np.zeros((end - first, rows.codes.shape[1] + self._n_spare), np.uint8)
-        codes[:, : rows.codes.shape[1]] = rows.codes
-        numbers = rows.numbers
-        if self._with_numbers and numbers is None:
-            numbers = self._binner.numbers(self._table.rows(first, end))
-        return EncodedRows(codes, numbers, rows.levels)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.messages import Renamed
-from mddf._binning.binner import NewRows
+from mddf._binning.new_rows import NewRows
 from mddf._deep_forest.error_scale import fit_error_scale
 from mddf._deep_forest.estimator import BaseDeepForest, Target
 from mddf._deep_forest.policy import DeepForestPolicy
@@ -294,8 +294,8 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         errors.
 
         With few groups, coverage falls short for new groups, as the page on groups and time says.
-        In time order, errors are those of the past for what followed; the coverage holds as far
-        as the future is like this past.
+        With folds in time order, errors come from models that only knew earlier samples.
+        The coverage holds as far as the future is like the past.
 
         References
         ----------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,14 +19,12 @@ from mddf._base.messages import Renamed, nearest, warn
 from mddf._base.serialization import Saved
 from mddf._base.types import TableLike
 from mddf._base.validation import check_lengths
-from mddf._binning.binner import Binner, NewRows
-from mddf._fitted.batching import BlockResults, row_blocks
+from mddf._binning.binner import Binner
+from mddf._binning.new_rows import NewRows
+from mddf._fitted.batching import BlockResults, Conversion, row_blocks
 from mddf._fitted.fitted_model import FittedStages, RunningAverage
 from mddf._input.reading import read_table
 from mddf._targets.class_outputs import decode_labels, several_outputs, subset_accuracy
-
-# From an array with one entry for each row to another one.
-Conversion = Callable[[np.ndarray], np.ndarray]
 
 
 class CountsUnknownCategories:
@@ -143,40 +141,37 @@ class PredictsByStages:
         return stages.encode(table, all_columns=all_columns)
 
     def _predict_in_blocks(
-        self, X: TableLike, *conversions: Conversion, finish: bool = True
+        self, X: TableLike, convert: Conversion | None = None, *, finish: bool = True
     ) -> np.ndarray:
-        """Predictions for all rows of X, after conversions were applied to each block.
+        """Predictions for all rows of X, each block of which is converted.
 
         With `finish` false, they are averages before calibration, in standardised units.
         """
         stages = self._fitted_stages()
         rows = self._encode(X)
-        results = BlockResults(rows.n_rows)
+        results = BlockResults(rows.n_rows, convert)
         for first, end in row_blocks(rows.n_rows, stages.row_bytes):
             average = RunningAverage(stages)
             for output in stages.run(rows.block(first, end), self.n_jobs):
                 average.add(output)
-            predictions = stages.finish(average.value()) if finish else average.value()
-            for convert in conversions:
-                predictions = convert(predictions)
-            results.put(first, end, predictions)
+            predictions = average.value()
+            results.put(first, end, stages.finish(predictions) if finish else predictions)
         return results.array
 
-    def _staged_predictions(self, X: TableLike, *conversions: Conversion) -> list[np.ndarray]:
+    def _staged_predictions(
+        self, X: TableLike, convert: Conversion | None = None
+    ) -> list[np.ndarray]:
         """Predictions for all rows after each stage, as soon as a member has a weight."""
         stages = self._fitted_stages()
         rows = self._encode(X)
-        results = BlockResults(rows.n_rows)
+        results = BlockResults(rows.n_rows, convert)
         for first, end in row_blocks(rows.n_rows, stages.row_bytes):
             average = RunningAverage(stages)
             staged = []
             for output in stages.run(rows.block(first, end), self.n_jobs):
                 average.add(output)
                 if average.is_defined:
-                    predictions = stages.finish(average.value())
-                    for convert in conversions:
-                        predictions = convert(predictions)
-                    staged.append(predictions)
+                    staged.append(stages.finish(average.value()))
             results.put(first, end, *staged)
         return results.arrays
 
@@ -186,8 +181,8 @@ class ProbabilityClassifier(ClassifierMixin, TableEstimator):
 
     classes_: Any  # of several outputs: a list of arrays
 
-    def _predict_in_blocks(self, X: TableLike, *conversions: Conversion) -> np.ndarray:
-        """Class probabilities of all rows of X, after conversions were applied to each block."""
+    def _predict_in_blocks(self, X: TableLike, convert: Conversion | None = None) -> np.ndarray:
+        """Class probabilities of all rows of X, each block of which is converted."""
         raise NotImplementedError
 
     def _by_output(self, probabilities: np.ndarray) -> np.ndarray | list[np.ndarray]:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from mddf._base.parallel import shares_memory
+
+# From an array with one entry for each row to another one.
+Conversion = Callable[[np.ndarray], np.ndarray]
 
 # Memory of a block: large enough that its overhead does not matter, small enough for caches and
 # for tables of any length. Set by hand.
@@ -30,10 +35,15 @@ def row_blocks(n_rows: int, row_bytes: int) -> list[tuple[int, int]]:
 
 
 class BlockResults:
-    """Arrays with one entry for each row, which are filled block by block."""
+    """Arrays with one entry for each row, which are filled block by block.
 
-    def __init__(self, n_rows: int) -> None:
+    Each block is converted first by `convert`, so that larger arrays before the conversion exist
+    for one block only.
+    """
+
+    def __init__(self, n_rows: int, convert: Conversion | None = None) -> None:
         self._n_rows = n_rows
+        self._convert = convert
         self.arrays: list[np.ndarray] = []
 
     @property
@@ -42,13 +52,14 @@ class BlockResults:
         (array,) = self.arrays
         return array
 
-    def put(self, first: int, end: int, *parts: np.ndarray) -> None:
-        """Put the parts of a block in place, one for each array.
+    def put(self, first: int, end: int, *block: np.ndarray) -> None:
+        """Convert the parts of a block, and put them in place, one for each array.
 
         The arrays are made for the first block, or are the parts of a block of all rows.
         """
+        parts = list(block) if self._convert is None else list(map(self._convert, block))
         if end - first == self._n_rows:
-            self.arrays = list(parts)
+            self.arrays = parts
             return
         if not self.arrays:
             self.arrays = [np.empty((self._n_rows, *part.shape[1:]), part.dtype) for part in parts]

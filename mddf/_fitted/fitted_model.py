@@ -15,9 +15,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from mddf._base.messages import short
-from mddf._binning.binner import Binner, NewRows
+from mddf._binning.binner import Binner
 from mddf._binning.bins import Bins, apply_bins, join_bins
 from mddf._binning.encoded_rows import EncodedRows
+from mddf._binning.new_rows import NewRows
 from mddf._ensemble.blending import UNCALIBRATED, Calibration, sharpened
 from mddf._fitted.feature_reuse import FeatureReuse
 from mddf._fitted.vector_layout import bounded, columns_of, combine, rounded, select_columns

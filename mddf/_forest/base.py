@@ -24,10 +24,10 @@ from mddf._base.validation import (
     resolve_max_features,
     unchanged_on_failure,
 )
-from mddf._binning.binner import Binner, NewRows
+from mddf._binning.binner import Binner
+from mddf._binning.new_rows import NewRows
 from mddf._core import Sampling, TreeOptions
-from mddf._fitted.base_estimators import Conversion
-from mddf._fitted.batching import BlockResults, row_blocks
+from mddf._fitted.batching import BlockResults, Conversion, row_blocks
 from mddf._fitted.fitted_model import FittedStages, StageMember, one_stage
 from mddf._forest import out_of_bag
 from mddf._forest.ensemble import TreeEnsemble
@@ -425,15 +425,15 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
         member = StageMember(self._trees, self._width, self._unit, is_rounded=False)
         return one_stage(self._binner, member)
 
-    def _predict_in_blocks(self, X: TableLike, *conversions: Conversion) -> np.ndarray:
-        """Mean over the trees of the leaves' values, after conversions of each block of rows."""
+    def _predict_in_blocks(self, X: TableLike, convert: Conversion | None = None) -> np.ndarray:
+        """Mean over the trees of the leaves' values for all rows, each block converted."""
         check_is_fitted(self, "_trees")
         table = self._read_rows(X)
         n_rows, n_columns = table.shape
         used = predictor.columns_used(self._trees, n_columns)
         numbers = self._numbers_to_compare(table, used)
         rows = NewRows(self._binner, table, wanted=used)
-        results = BlockResults(n_rows)
+        results = BlockResults(n_rows, convert)
         # Three arrays of doubles: sums, means, and an intermediate result.
         for first, end in row_blocks(n_rows, n_columns + 24 * self._width):
             if numbers is None:
@@ -443,10 +443,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
                 sums = predictor.leaf_sums_of_numbers(
                     self._trees, numbers[first:end], self._binner.bins_, n_jobs=self.n_jobs
                 )
-            predictions = predictor.means_over_trees(self._trees, sums)
-            for convert in conversions:
-                predictions = convert(predictions)
-            results.put(first, end, predictions)
+            results.put(first, end, predictor.means_over_trees(self._trees, sums))
         return results.array
 
     def _numbers_to_compare(self, table: Table, used: np.ndarray | None) -> np.ndarray | None:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mddf._binning.binner import Binner, NewRows
-from mddf._fitted.base_estimators import Conversion
-from mddf._fitted.batching import BlockResults, row_blocks
+from mddf._binning.binner import Binner
+from mddf._binning.new_rows import NewRows
+from mddf._fitted.batching import BlockResults, Conversion, row_blocks
 from mddf._fitted.fitted_model import FittedStages, one_stage
 from mddf._gradient.fitted_trees import BoostedMember
 from mddf._gradient.losses import Target
@@ -41,23 +41,21 @@ class BoostedPredictions(BoostingParameters):
         return NewRows(self._binner, table, levels=levels)
 
     def _predict_in_blocks(
-        self, X: Any, *conversions: Conversion, finish: bool = True
+        self, X: Any, convert: Conversion | None = None, *, finish: bool = True
     ) -> np.ndarray:
-        """Predictions for all rows of X, after conversions were applied to each block.
+        """Predictions for all rows of X, each block of which is converted.
 
         With `finish` false, they are raw predictions.
         """
         rows = self._new_rows(X)
         # A byte for each code; a raw prediction, its converted form and temporary copies of both.
         row_bytes = self._trees.n_columns + 4 * 8 * self._trees.n_scores
-        results = BlockResults(rows.n_rows)
+        results = BlockResults(rows.n_rows, convert)
         for first, end in row_blocks(rows.n_rows, row_bytes):
             codes = with_statistics(rows.block(first, end), self._statistics)
             predictions = self._trees.raw(codes, self.n_jobs)
             if finish:
                 predictions = self._target.predicted(predictions)
-            for convert in conversions:
-                predictions = convert(predictions)
             results.put(first, end, predictions)
         return results.array
 

@@ -169,6 +169,7 @@ class BoostedTrees:
             out = np.tile(self.start, (len(codes), 1))
         min_rows = max(_MIN_ROWS_PER_THREAD, _MIN_LEAVES_PER_THREAD // max(1, len(trees)))
         ranges = chunks(len(codes), job_count(n_jobs, len(codes) // min_rows), min_rows)
+        # A single range, as of a few rows, is passed to the kernel without further calls.
         if len(ranges) == 1:
             self.kernel_trees.add_raw(codes, trees.start, trees.stop, out)
         else:

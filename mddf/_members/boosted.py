@@ -202,9 +202,6 @@ def boost_parts(
     weights = data.weights
     widths = data.task.n_classes_per_output
     outputs = [(i, y.astype(float), n) for i, (y, n) in enumerate(data.task.outputs) if n != 1]
-    if not outputs:
-        empty = BoostedModel([], True, None, widths)
-        return [(empty, empty.finish([], len(rows))) for _, rows in parts]
     # 2. Choose the numbers of rounds and of searched columns.
     if weights is not None:
         parts = [(rows_with_weight(train, weights), held_out) for train, held_out in parts]
@@ -241,7 +238,7 @@ def boost_parts(
             )
         )
     # 4. Combine the outputs of each part.
-    is_classifier = outputs[0][2] > 0
+    is_classifier = data.task.outputs[0][1] > 0
     return [
         _combine_outputs(boosted, len(held_out), is_classifier=is_classifier, widths=widths)
         for (_, held_out), *boosted in zip(parts, *boosted_by_output, strict=True)

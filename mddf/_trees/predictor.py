@@ -67,6 +67,7 @@ def leaf_sums(
         return _leaf_sums_on_workers(trees, codes, n_jobs)
     sums = np.zeros((n_rows, trees[0].width))
     ranges = _row_ranges(trees, n_rows, n_jobs)
+    # A single range, as of a few rows, is passed to the kernel without further calls.
     if len(ranges) == 1:
         for block in trees:
             block.reader.add_leaf_values(codes, 0, n_rows, sums)

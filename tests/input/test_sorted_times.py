@@ -16,6 +16,7 @@ from mddf import (
     RandomForestClassifier,
     TimeOrder,
 )
+from mddf._input import table
 from mddf._input.sorted_times import is_sorted_by
 
 DEEP = {"members": ["random"], "n_estimators": 2, "random_state": 0}
@@ -48,6 +49,14 @@ def test_rows_in_order_are_named(model, dates):
         model.fit(X, y)
     shuffled = X.sample(frac=1, random_state=0)
     model.fit(shuffled, y)
+
+
+def test_one_warning_for_several_blocks_of_columns(monkeypatch):
+    X, y = measured()
+    monkeypatch.setattr(table, "_BLOCK_BYTES", 8 * len(X))  # a column
+    with pytest.warns(UserWarning, match=SORTED) as record:
+        GradientBoostingClassifier(max_iter=2).fit(X.assign(later=X["week"] ** 2.0), y)
+    assert len(record) == 1
 
 
 def test_nothing_is_said_where_rows_are_not_held_out_at_random():
