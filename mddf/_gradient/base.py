@@ -51,7 +51,7 @@ from mddf._gradient.validation_set import warn_of_no_gain
 from mddf._gradient.weights import boosting_weights, within_range
 from mddf._input.reading import read_table
 from mddf._input.table import Table
-from mddf._resampling.folds import ask_for_groups, gives_folds
+from mddf._resampling.folds import ask_for_groups, gives_folds, is_splitter
 from mddf._targets.target_validation import all_weights
 from mddf._trees.grower import draw_seeds
 
@@ -219,9 +219,10 @@ class GradientBoosting(BoostedPredictions):
                 binned, target.values, weights, binner.all_levels(table)
             )
             # 3. Hold rows out: a validation set, folds of trials, or a share of the training rows.
-            numbers = binner.numbers(table) if X is table else X
+            # A splitter of scikit-learn cannot read a table of this package.
+            split_X = binner.numbers(table) if X is table and is_splitter(self.cv) else X
             folds = validation_folds(
-                self, numbers, rows, target.kind, groups, entropy=self._entropy
+                self, split_X, rows, target.kind, groups, entropy=self._entropy
             )
             has_validation_set = any(
                 part is not None for part in (X_val, y_val, sample_weight_val)

@@ -12,13 +12,12 @@ from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.losses import ClassificationTarget, Target
 from mddf._gradient.options import BoostingParameters
 from mddf._gradient.training import Fold
-from mddf._gradient.tuning import MAX_ROWS_WITH_FOLDS
+from mddf._gradient.tuning import MAX_ROWS_WITH_FOLDS, N_FOLDS
 from mddf._resampling.folds import make_folds
 
-# Folds of groups, as of independent rows.
-_N_FOLDS = 3
-# With more folds of groups, each holds out fewer than a hundredth of the rows.
-_MOST_FOLDS = 100
+# Largest number of folds of groups, so that a fold holds out at least a hundredth of the rows. Not
+# tuned.
+_MAX_FOLDS = 100
 
 
 def validation_folds(
@@ -32,7 +31,7 @@ def validation_folds(
 ) -> list[Fold] | None:
     """Folds of the parameter `cv`, or of groups; None for independent rows without `cv`.
 
-    Of folds in time order, the first one is the last in time.
+    Folds in time order are sorted: the first one is the last in time.
     """
     if model.cv is None and groups is None:
         return None
@@ -57,9 +56,12 @@ def validation_folds(
 
 
 def _n_folds_of_groups(model: BoostingParameters, n_rows: int) -> int:
-    """Three folds; of large tables, one of as many that it has the share `validation_fraction`."""
+    """Number of folds of groups.
+
+    Large tables hold out a single fold, which should have the share `validation_fraction`.
+    """
     fraction = model.validation_fraction
     if n_rows <= MAX_ROWS_WITH_FOLDS or fraction is None:
-        return _N_FOLDS
+        return N_FOLDS
     share = fraction / n_rows if isinstance(fraction, Integral) else fraction
-    return int(np.clip(round(1 / share), 2, _MOST_FOLDS))
+    return int(np.clip(round(1 / share), 2, _MAX_FOLDS))

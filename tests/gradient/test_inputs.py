@@ -10,8 +10,20 @@ from bad_values import VALUES, weight_problems
 from bad_values import problem as bad_value
 from boosted_cases import MODELS, both, numbers, problem
 from sklearn.base import clone
+from sklearn.model_selection import KFold
 
-from mddf import GradientBoostingClassifier, GradientBoostingRegressor
+from mddf import GradientBoostingClassifier, GradientBoostingRegressor, by_columns
+from mddf._binning.binner import Binner
+
+
+def test_columns_are_converted_for_splitters_only(monkeypatch):
+    X, y = numbers()
+    model = GradientBoostingRegressor(max_iter=2)
+    monkeypatch.setattr(Binner, "numbers", None)  # converts all columns to an array
+    model.fit(by_columns(X), y)
+    model.set_params(cv=3).fit(by_columns(X), y)
+    with pytest.raises(TypeError, match="not callable"):
+        model.set_params(cv=KFold(3)).fit(by_columns(X), y)
 
 
 def test_constraints_hold():
