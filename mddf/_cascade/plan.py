@@ -146,7 +146,7 @@ class CascadePlan:
     def columns(
         self, number: int, n_features: int, raw_columns: np.ndarray | None = None
     ) -> np.ndarray:
-        """Columns that a layer sees of the features and of those that the layer before adds."""
+        """Input columns of a layer, among the features and the columns of the layer before."""
         raw = self.grains[number % len(self.grains)] if raw_columns is None else raw_columns
         if number == 0 or not self.kind.sees_augmented:
             return raw

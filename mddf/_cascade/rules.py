@@ -115,8 +115,8 @@ class LayerRules:
         Whether samples are drawn in proportion to the factors, anew for each tree. By default,
         they are weighted by the factors.
     columns : callable, default=None
-        Returns the features that the next layer sees besides those that the layer before adds: a
-        mask of shape (n_features,) or an array of numbers.
+        Returns the features in the input of the next layer, in addition to the columns of the
+        layer before: a mask of shape (n_features,) or an array of column numbers.
     n_estimators : callable, default=None
         Returns the factor by which each forest of the next layer has more trees than the forests
         of the first layer, at most 20.
@@ -275,12 +275,12 @@ class AccuracyScreening:
 
     Rows are sorted by confidence. The gate is the confidence of the last row up to which the
     cumulative out-of-fold accuracy exceeds ``1 - (1 - accuracy) / error_reduction``, where
-    accuracy is that of the layer [1]_.
+    ``accuracy`` is the accuracy of the layer [1]_.
 
     Parameters
     ----------
     error_reduction : float, default=3.0
-        Factor by which the error of the leaving rows is smaller than that of the layer.
+        Factor by which the error of the leaving rows is smaller than the error of the layer.
 
     References
     ----------
@@ -356,8 +356,8 @@ class BinnedScreening:
 class OwnClassReweighting:
     """Weights of AWDF: one minus the probability of the sample's own class.
 
-    The probability is that of the layer's mean class vector, so that samples that the layer
-    predicts badly weigh more in the next one [1]_.
+    The probability comes from the mean class vector of the layer. Samples that the layer predicts
+    badly therefore weigh more in the next layer [1]_.
 
     Parameters
     ----------

@@ -44,8 +44,8 @@ class TimeOrder(BaseCrossValidator):
 
     The samples are cut by their times into ``n_splits + 1`` blocks of about equal size. Each block
     but the first is held out once, and the samples before it are its training samples (forward
-    chaining). Samples of equal time stay together. As `cv` of an estimator of this package, it
-    makes all decisions of the fit, and all out-of-fold figures, those of a model that only knew
+    chaining). Samples of equal time stay together. If it is the `cv` of an estimator of this
+    package, all decisions of the fit and all out-of-fold figures come from models that only knew
     the past.
 
     Parameters

@@ -115,8 +115,8 @@ def read_blocks(
     """Read a table as `read_source` does, in blocks of rows in their order.
 
     A block of Parquet has up to `block_rows` rows, and one of CSV is made of `block_bytes` of the
-    file. CSV files with row names, or with a delimiter at the ends of their lines, are one block:
-    only all rows tell which of the two they have.
+    file. CSV files with row names, or with a delimiter at the ends of their lines, are one block,
+    because these two cases can be distinguished only by all rows.
     """
     path = Path(path)
     if path.suffix.lower() in _SHEETS:
@@ -209,7 +209,7 @@ def _csv_names(layout: _Layout) -> list[str]:
 
 
 def _parquet_names(path: Path, file: Any) -> tuple[list[str], tuple[str, ...]]:
-    """Names of the columns, and of those that pandas wrote as row labels."""
+    """Names of all columns, and names of the columns that pandas wrote as row labels."""
     metadata = file.schema_arrow.pandas_metadata or {}
     # pandas describes ranges by dicts, and names labels without a name by their number.
     index = [name for name in metadata.get("index_columns", ()) if isinstance(name, str)]

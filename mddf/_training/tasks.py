@@ -122,7 +122,7 @@ class Task(ABC):
         """Task of some samples, without the user's score."""
 
     def evaluated_on(self, rows: np.ndarray) -> Self:
-        """Return the same task, whose losses, weights and calibration are those of some rows."""
+        """Return the same task, with losses, weights and calibration from some rows only."""
         weight = np.zeros(len(self.target))
         weight[rows] = 1.0 if self.weight is None else self.weight[rows]
         task = copy(self)

@@ -38,9 +38,9 @@ def leaf_indices(
     Parameters
     ----------
     model : forest, gradient boosting, cascade or deep forest of mddf
-        Fitted. Members of a layer that have no trees, such as networks, are left out. Gradient
-        boosting also does, but late trees divide the rows by what earlier trees left over, and
-        count as much as the first ones.
+        Fitted. Members of a layer that have no trees, such as networks, are left out. Late
+        trees of gradient boosting divide the rows by the residuals of earlier trees, but count as
+        much as the first ones.
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
     layer : int, default=None
         Position of a cascade's layer: 0 is the first layer and -1 the last one; None is the last

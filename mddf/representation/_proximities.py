@@ -1,4 +1,4 @@
-"""Proximities of rows by the leaves that they share, and what follows from them."""
+"""Proximities of rows by the leaves that they share: nearest rows and outliers."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def outlier_scores(
     layer: int | None = None,
     forest: int | None = None,
 ) -> np.ndarray:
-    """Score rows that are far from all other rows, or from those of their class.
+    """Score rows that are far from all other rows, or from other rows of their class.
 
     The raw score of a row is the number of rows divided by the sum of its squared proximities to
     the other rows of its class. It is centred by the median and scaled by the median absolute

@@ -84,7 +84,7 @@ Parameters
 x : float64 or float32 array of shape (n_rows, n_columns)
     Any strides. NaN is missing; no infinities.
 edges : float64 array
-    The bins of column c are edges[bin_start[c]:bin_start[c + 1]]; none is of categories.
+    The bins of column c are edges[bin_start[c]:bin_start[c + 1]], without categories.
 bin_start : int64 array of shape (n_columns + 1,)
 first, last : int
 out : float64 array of shape (n_rows, n_classes or n_outputs)
@@ -96,15 +96,15 @@ void bind_reading(nb::class_<AnyReader>& reader) {
   reader.def("parts", &AnyReader::parts, "Return the arguments of the constructor.")
       .def(
           "check", [](AnyReader& self) { self.check(); },
-          R"(Look at every word of the arrays, if that has not been done.
+          R"(Check every word of the arrays, unless this has been done.
 
-All other methods but parts do it first. ValueError if a word is wrong.)")
+All other methods except parts call it first. A ValueError refuses invalid words.)")
       .def(
           "n_nodes", [](AnyReader& self) { return self.n_nodes(); },
           "Return the number of nodes of all trees, leaves included.")
       .def("add_leaf_values", &add_leaves_to<AnyReader>, arg("codes").noconvert(), arg("first"),
            arg("last"), arg("out").noconvert(), arg("cancel").none() = nb::none(),
-           R"(Add the sum over the trees of what the leaves of a range of rows hold.
+           R"(Add the sum of the leaf values over the trees, for a range of rows.
 
 Parameters
 ----------
@@ -112,9 +112,9 @@ codes : uint8 array of shape (n_rows, n_columns)
 first, last : int
     The range.
 out : float64 array of shape (n_rows, n_classes or n_outputs)
-    Only rows of the range are touched.
+    Other rows do not change.
 cancel : Cancel or None
-    What may stop the work.)")
+    Flag that can stop the call.)")
       .def("add_leaf_values_of_numbers", &add_leaves_of_numbers_to<double, AnyReader>,
            arg("x").noconvert(), arg("edges").noconvert(), arg("bin_start").noconvert(),
            arg("first"), arg("last"), arg("out").noconvert(), arg("cancel").none() = nb::none(),
@@ -127,7 +127,7 @@ cancel : Cancel or None
            arg("last"), arg("out").noconvert(), arg("cancel").none() = nb::none(),
            "Write the leaf that each row of a range ends in to out (n_rows, n_trees).")
       .def("mark_columns", &mark_columns<AnyReader>, arg("out").noconvert(),
-           "Set out (bool, n_columns) to true where some tree asks for a column.");
+           "Set out (bool, n_columns) to true for columns that some node splits.");
 }
 
 }  // namespace
@@ -203,7 +203,8 @@ int32 array of shape (n_rows, n_shares)
              arg("leaf_class").noconvert(), arg("leaf_probability").noconvert());
   bind_reading(reader);
   nb::class_<ValueTreeReader> of_values(
-      m, "ValueTreeReader", "The same with means of numbers; see mddf._trees.arrays.ValueTrees.");
+      m, "ValueTreeReader",
+      "Regression trees in arrays; see mddf._trees.arrays.ValueTrees, which wraps it.");
   of_values.def(nb::init<int, int64_t, In<uint64_t, 1>, In<int64_t, 1>, In<double, 1>>(),
                 arg("n_outputs"), arg("n_columns"), arg("nodes").noconvert(),
                 arg("tree_start").noconvert(), arg("leaf_value").noconvert());

@@ -39,8 +39,9 @@ inline int64_t block_rows(const NodesView& trees, int64_t n) {
   return (n + n_blocks - 1) / n_blocks;
 }
 
-// How many rows have leaf indices of all trees that stay in the second cache, since each tree
-// writes a column of them. Large trees are worth more than that: they are brought for each block.
+// Largest number of rows whose leaf indices are written together. Each tree writes one column of
+// the output, so the output of a block should stay in the second-level cache. Large trees have no
+// limit, because every block loads them again. The sizes were not tuned.
 inline int64_t rows_of_small_output(const NodesView& trees) {
   constexpr int64_t kOutputBytes = int64_t{1} << 18, kSmallTree = int64_t{1} << 10;
   const int64_t n_trees = std::max<int64_t>(trees.n_trees(), 1);
@@ -48,9 +49,8 @@ inline int64_t rows_of_small_output(const NodesView& trees) {
   return std::max<int64_t>(256, kOutputBytes / (8 * n_trees));
 }
 
-// Calls emit(row, tree, index of the leaf) for all rows and trees, for each row in the order of
-// trees.
-// At most `most_rows` rows go down the trees together.
+// Calls emit(row, tree, index of the leaf) for all rows and trees. The calls for a row are in the
+// order of the trees. At most `most_rows` rows go down the trees together.
 template <class Emit>
 void for_each_leaf(const NodesView& trees, const BinMatrix& bins, Interrupt& interrupt, Emit emit,
                    int64_t most_rows = std::numeric_limits<int64_t>::max()) {
