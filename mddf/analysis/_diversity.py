@@ -362,6 +362,8 @@ def _layer_vectors(model: Any, X: Any, n_jobs: int | None) -> list[NDArray[np.fl
     results = BlockResults(rows.n_rows)
     for first, end in row_blocks(rows.n_rows, stages.row_bytes):
         outputs = stages.run(rows.block(first, end), n_jobs)
+        # Copied, so that the layout in memory, and with it the bits of sums, is the same for one
+        # block and for several.
         by_row = [np.ascontiguousarray(output.vectors.transpose(1, 0, 2)) for output in outputs]
         results.put(first, end, *by_row)
     return [vectors.transpose(1, 0, 2) for vectors in results.arrays]

@@ -41,7 +41,7 @@ inline int64_t block_rows(const NodesView& trees, int64_t n) {
 
 // Largest number of rows whose leaf indices are written together. Each tree writes one column of
 // the output, so the output of a block should stay in the second-level cache. Large trees have no
-// limit, because every block loads them again. The sizes were not tuned.
+// limit, because every block loads them again.
 inline int64_t rows_of_small_output(const NodesView& trees) {
   constexpr int64_t kOutputBytes = int64_t{1} << 18, kSmallTree = int64_t{1} << 10;
   const int64_t n_trees = std::max<int64_t>(trees.n_trees(), 1);
