@@ -119,8 +119,9 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         # 3. Make the folds, and decide how layers are scored and when to stop.
         folds = self._make_folds(inputs, target, binned)
         score = out_of_fold_score(self.scoring, classes, target.key, inputs.sample_weight)
-        if folds.without_past is not None:
-            trainer = in_time_order(trainer, folds.without_past)
+        without_past = folds.without_past
+        if without_past is not None:
+            trainer = in_time_order(trainer, without_past)
             score = score_on_rows(score, trainer.evaluated_rows, trainer.n_samples)
         checkpoint = self._checkpoint_of(inputs, trainer, members, folds)
         stopper = self._make_stopper(score, folds, trainer, n_grains=len(grains))
@@ -191,7 +192,15 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         labels = target.key
         X = inputs.X_for_splitter(binned.binner, self.cv)
         y = target.classes[labels]
-        return LayerFolds(self.cv, X, y, labels=labels, groups=inputs.groups, seeds=binned.seeds)
+        return LayerFolds(
+            self.cv,
+            X,
+            y,
+            labels=labels,
+            groups=inputs.groups,
+            seeds=binned.seeds,
+            allow_time_order=True,
+        )
 
     def _make_stopper(
         self,

@@ -65,9 +65,10 @@ class DependentRows:
     gap: float = 0.0
 
     @classmethod
-    def from_options(cls, options: argparse.Namespace, table: TrainingTable) -> DependentRows:
-        """Read the groups, and find the feature of the times."""
-        groups = _read_groups(options) if options.groups is not None else None
+    def from_options(
+        cls, options: argparse.Namespace, table: TrainingTable, groups: np.ndarray | None
+    ) -> DependentRows:
+        """Find the feature of the times."""
         if options.time is None:
             return cls(groups)
         name = options.time
@@ -117,10 +118,13 @@ class DependentRows:
 INDEPENDENT = DependentRows()
 
 
-def _read_groups(options: argparse.Namespace) -> np.ndarray:
+def read_groups(options: argparse.Namespace) -> np.ndarray | None:
+    """Read the column of the groups; None without this option."""
     from mddf._schema import cells
 
     name = options.groups
+    if name is None:
+        return None
     source = rows.read(options.table, format_from(options), [name])
     rows.check_names(f"--groups must be a column of {options.table}:", [name], source.names)
     values = cells.without_missing(cells.unpacked(source.cells[name]), format_from(options))

@@ -67,6 +67,7 @@ def run(options: argparse.Namespace) -> None:
 
     # 2. Read the table.
     dependent_rows.check_options(options)
+    groups = dependent_rows.read_groups(options)
     not_features = [options.groups] if options.groups is not None else []
     table = rows.read_training(
         options.table, options.target, [*options.drop, *not_features],
@@ -77,7 +78,7 @@ def run(options: argparse.Namespace) -> None:
         settings=options.set, verbose=options.verbose,
     )  # fmt: skip
 
-    dependence = DependentRows.from_options(options, table)
+    dependence = DependentRows.from_options(options, table, groups)
     if "cv" not in dict(options.set):
         model = dependence.validated(model)
 

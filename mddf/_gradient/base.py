@@ -51,7 +51,7 @@ from mddf._gradient.validation_set import warn_of_no_gain
 from mddf._gradient.weights import boosting_weights, within_range
 from mddf._input.reading import read_table
 from mddf._input.table import Table
-from mddf._resampling.folds import ask_for_groups, gives_folds, is_splitter
+from mddf._resampling.folds import ask_for_groups, gives_folds, group_numbers, is_splitter
 from mddf._targets.target_validation import all_weights
 from mddf._trees.grower import draw_seeds
 
@@ -219,21 +219,26 @@ class GradientBoosting(BoostedPredictions):
                 binned, target.values, weights, binner.all_levels(table)
             )
             # 3. Hold rows out: a validation set, folds of trials, or a share of the training rows.
-            # A splitter of scikit-learn cannot read a table of this package.
-            split_X = binner.numbers(table) if X is table and is_splitter(self.cv) else X
-            folds = validation_folds(
-                self, split_X, rows, target.kind, groups, entropy=self._entropy
-            )
             has_validation_set = any(
                 part is not None for part in (X_val, y_val, sample_weight_val)
             )
             on_trial = not has_validation_set and uses_trials(self, len(rows.train), target.kind)
+            folds = None
             if has_validation_set:
                 rows = rows.with_held_out(
                     self._read_validation(X_val, y_val, sample_weight_val, binner, target.kind)
                 )
-            elif not on_trial:
-                rows = self._split(rows, target.kind, folds)
+            elif on_trial or self._holds_out(len(rows.train)):
+                # Splitters cannot read tables of `by_columns`.
+                is_unreadable = X is table and is_splitter(self.cv)
+                X_for_splitter = binner.numbers(table) if is_unreadable else X
+                folds = validation_folds(
+                    self, X_for_splitter, rows, target.kind, groups, entropy=self._entropy
+                )
+                if not on_trial:
+                    rows = self._split(rows, target.kind, folds)
+            if folds is None and groups is not None:
+                group_numbers(groups, target.values, self.cv)  # refuses invalid groups
             # 4. Choose the depth, the regularisation and the number of trees, and grow them.
             before = self._trees if continues else None
             fitted = self._boost(rows, target.kind, binner, before, on_trial=on_trial, folds=folds)
@@ -266,12 +271,13 @@ class GradientBoosting(BoostedPredictions):
         )
         return binner, binned
 
+    def _holds_out(self, n_rows: int) -> bool:
+        if self.early_stopping == "auto":
+            return n_rows > MAX_ROWS_WITH_FOLDS
+        return bool(self.early_stopping)
+
     def _split(self, rows: BoostingRows, target: Target, folds: list[Fold] | None) -> BoostingRows:
-        """Hold a share of the training rows out, or the first fold, if growth can stop early."""
-        n_rows = len(rows.train)
-        is_auto = self.early_stopping == "auto"
-        if not (n_rows > MAX_ROWS_WITH_FOLDS if is_auto else self.early_stopping):
-            return rows
+        """Hold out a share of the training rows, or the first fold."""
         if folds is None:
             return rows.split(target, self.validation_fraction, self._entropy)
         train, held_out = folds[0]

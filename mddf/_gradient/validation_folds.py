@@ -35,14 +35,15 @@ def validation_folds(
     """
     if model.cv is None and groups is None:
         return None
-    labels = (
-        rows.y.astype(int)
-        if isinstance(target, ClassificationTarget)
-        else np.zeros(len(rows.y), int)
-    )
+    if isinstance(target, ClassificationTarget):
+        labels = rows.y.astype(int)
+        y = target.classes[labels]
+    else:
+        labels = np.zeros(len(rows.y), int)
+        y = rows.y
     cv = _n_folds_of_groups(model, len(rows.train)) if model.cv is None else model.cv
-    seed = int(np.random.SeedSequence(entropy, spawn_key=(2,)).generate_state(1)[0])
-    y = target.classes[labels] if isinstance(target, ClassificationTarget) else rows.y
+    # `BoostingRows.split` uses the key 1, and the orders of the target encoding the key 2.
+    seed = int(np.random.SeedSequence(entropy, spawn_key=(3,)).generate_state(1)[0])
     folds = make_folds(cv, X, y, labels, seed, groups=groups, allow_time_order=True)
     has_weight = np.zeros(len(rows.y), bool)
     has_weight[rows.train] = True

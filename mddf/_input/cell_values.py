@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import date, time, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from numbers import Complex, Real
 from typing import Any
@@ -30,7 +30,7 @@ TIMES = (date, time, timedelta, np.datetime64, np.timedelta64)
 # Types that NumPy converts to doubles without help, with None as NaN.
 _CONVERTED_BY_NUMPY = {int, float, bool, type(None), np.float64, np.float32, np.int64, np.bool_}
 # Types none of whose values is missing, and names of types whose only value is.
-_NEVER_MISSING = frozenset({str, int, bool, np.bool_})
+_NEVER_MISSING = frozenset({str, int, bool, np.bool_, date, datetime})
 _ALWAYS_MISSING = frozenset({"NoneType", "NAType", "NaTType"})
 _NO_CATEGORIES = (
     "; an array has no columns of categories unless categorical_features gives their numbers: do "

@@ -68,7 +68,7 @@ def with_calendar(X: Any, columns: Sequence[int]) -> Any:
             "X must have text as names of its columns if some hold dates, got "
             f"{short(next(name for name in names if not isinstance(name, str)))}"
         )
-    days: dict[str, nw.Series[Any]] = {}
+    days: list[nw.Series[Any]] = []
     other_parts: list[nw.Series[Any]] = []
     for c in columns:
         series = frame[:, c]
@@ -81,14 +81,11 @@ def with_calendar(X: Any, columns: Sequence[int]) -> Any:
                 )
             new = nw.new_series(new_name, values, nw.Float64, backend=frame.implementation)
             if part == PARTS[0]:
-                days[names[c]] = new
+                days.append(new.alias(names[c]))  # takes the place of the dates
             else:
                 other_parts.append(new)
-    kept = [days[name] if name in days else frame[name] for name in names]
-    result = nw.from_dict(
-        {series.name: series for series in [*kept, *other_parts]}, backend=frame.implementation
-    )
-    return result.to_native()
+    new_names = {names[c]: part_name(names[c], PARTS[0]) for c in columns}
+    return frame.with_columns(*days, *other_parts).rename(new_names).to_native()
 
 
 def _has_dates(series: nw.Series[Any]) -> bool:

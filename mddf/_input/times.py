@@ -21,8 +21,8 @@ def are_dates(values: np.ndarray) -> bool:
         return bool((~np.isnat(values)).any())
     if values.dtype.kind != "O":
         return False
-    present = values[~missing_cells(values)]
-    return len(present) > 0 and all(isinstance(value, date | np.datetime64) for value in present)
+    types = set(map(type, values[~missing_cells(values)]))
+    return len(types) > 0 and all(issubclass(kind, date | np.datetime64) for kind in types)
 
 
 def holds_dates(series: nw.Series[Any]) -> bool:

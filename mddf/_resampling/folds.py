@@ -87,14 +87,11 @@ def make_folds(
         else:
             splits = cv
         folds = [_check_fold(fold, number, n_samples) for number, fold in enumerate(splits)]
-    held_out = np.zeros(n_samples, bool)
-    for _, test in folds:
-        held_out[test] = True
+    missing = rows_never_held_out(folds, n_samples)
     if allow_time_order and are_in_time_order(folds, n_samples):
         # Trials use the first fold, which should be the one that is most like the final model.
         return sorted(folds, key=lambda fold: len(fold[0]), reverse=True)
-    if not held_out.all():
-        missing = np.flatnonzero(~held_out)
+    if len(missing):
         raise ValueError(
             "cv must hold every sample out at least once, got splits that never hold out "
             f"{len(missing)} of {n_samples}, the first of them in row {missing[0]}"

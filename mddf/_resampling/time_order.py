@@ -40,13 +40,12 @@ class _Times:
 
 
 class TimeOrder(BaseCrossValidator):
-    """Splits in time order, of which each trains on the past and holds out what follows.
+    """Splits in time order: each trains on the past and holds out later samples.
 
     The samples are cut by their times into ``n_splits + 1`` blocks of about equal size. Each block
     but the first is held out once, and the samples before it are its training samples (forward
     chaining). Samples of equal time stay together. If it is the `cv` of an estimator of this
-    package, all decisions of the fit and all out-of-fold figures come from models that only knew
-    the past.
+    package, all decisions and out-of-fold scores of the fit come from models of the past.
 
     Parameters
     ----------
@@ -56,10 +55,9 @@ class TimeOrder(BaseCrossValidator):
     n_splits : int, default=5
         Number of splits, at least 2.
     gap : float, timedelta or str, default=0
-        Time between a training sample and the samples that are held out has to be longer than
-        this. For times that are dates, a timedelta or text such as ``"7 days"``, ``"12h"`` or
-        ``"30min"``; for numbers, a number. If `time` is None, the number of samples that are left
-        out between the two.
+        The time between training samples and held-out samples is longer than this. For dates, a
+        timedelta or text such as ``"7 days"``, ``"12h"`` or ``"30min"``; for numbers, a number. If
+        `time` is None, the number of samples that are left out between the two.
 
     See Also
     --------

@@ -15,6 +15,7 @@ from sklearn.model_selection import GroupKFold, cross_val_predict
 from sklearn.multioutput import ClassifierChain
 from sklearn_checks import WEIGHT_CHECKS, sklearn_checks
 
+from mddf import TimeOrder
 from mddf.explain import shap_values
 from mddf.export import to_onnx
 
@@ -250,3 +251,10 @@ def test_in_a_chain():
     X, y = six_labels(60)
     chain = ClassifierChain(MLDFClassifier(1, **SMALL)).fit(X, y[:, :2])
     assert chain.predict(X).shape == (60, 2)
+
+
+def test_folds_in_time_order_are_refused():
+    """Rows without a past would count in the measures."""
+    X, y = six_labels(60)
+    with pytest.raises(ValueError, match="cv must hold every sample out"):
+        MLDFClassifier(1, **{**SMALL, "cv": TimeOrder()}).fit(X, y)

@@ -125,3 +125,12 @@ def test_numbers_of_columns_are_those_of_the_user(marked):
     model = RandomForestRegressor(5, categorical_features=marked, random_state=0).fit(X, y)
     by_name = RandomForestRegressor(5, categorical_features=["kind"], random_state=0).fit(X, y)
     np.testing.assert_array_equal(model.predict(X), by_name.predict(X))
+
+
+@pytest.mark.parametrize("labels", [range(N, 0, -1), [0] * N])
+def test_row_labels_do_not_matter(labels):
+    X, y = orders()
+    model = RandomForestRegressor(5, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X.set_axis(labels)), model.predict(X))
+    by_labels = RandomForestRegressor(5, random_state=0).fit(X.set_axis(labels), y)
+    np.testing.assert_array_equal(by_labels.predict(X), model.predict(X))

@@ -1,0 +1,59 @@
+"""Folds of groups and of time order, by which boosting chooses the number of trees."""
+
+import numpy as np
+import pytest
+
+from mddf import GradientBoostingClassifier, GradientBoostingRegressor, TimeOrder, by_columns
+from mddf._binning.binner import Binner
+from mddf._gradient import base
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    return X, (X[:, 0] > 0).astype(int), np.arange(200) // 5
+
+
+def small(kind=GradientBoostingClassifier, **options):
+    return kind(max_iter=5, random_state=0, **options)
+
+
+def test_no_folds_are_made_if_nothing_is_held_out(data, monkeypatch):
+    X, y, groups = data
+
+    def refuse(*_, **__):
+        raise AssertionError("folds were made")
+
+    monkeypatch.setattr(base, "validation_folds", refuse)
+    small(early_stopping=False).fit(X, y, groups=groups)
+    small().fit(X, y, groups=groups, X_val=X[:20], y_val=y[:20])
+    with pytest.raises(AssertionError, match="folds were made"):
+        small().fit(X, y, groups=groups)
+
+
+@pytest.mark.parametrize("early_stopping", ["auto", True, False])
+def test_invalid_groups_are_refused(data, early_stopping):
+    X, y, groups = data
+    model = small(early_stopping=early_stopping)
+    with pytest.raises(ValueError, match="Input groups contains NaN"):
+        model.fit(X, y, groups=np.where(groups == 3, np.nan, groups))
+
+
+@pytest.mark.parametrize("kind", [GradientBoostingClassifier, GradientBoostingRegressor])
+def test_a_splitter_reads_tables_by_columns(data, kind):
+    X, y, _ = data
+    model = small(kind, cv=TimeOrder(time=0))
+    expected = model.fit(X, y).predict(X)
+    np.testing.assert_array_equal(model.fit(by_columns(X), y).predict(X), expected)
+
+
+@pytest.mark.parametrize("cv", [None, 3])
+def test_tables_by_columns_are_not_read_as_a_whole(data, cv, monkeypatch):
+    X, y, groups = data
+
+    def refuse(*_):
+        raise AssertionError("the table was read as a whole")
+
+    monkeypatch.setattr(Binner, "numbers", refuse)
+    small(cv=cv).fit(by_columns(X), y, groups=groups)
