@@ -74,6 +74,12 @@ class DependentRows:
         name = options.time
         feature = calendar.part_name(name, "days") if name in options.dates else name
         numeric = [c for c in table.X.columns if table.X[c].dtype.kind == "f"]
+        if feature not in table.X.columns:
+            rows.check_names(
+                f"--time must be a column of features of {options.table}:",
+                [name],
+                table.schema.names,
+            )
         if feature not in numeric:
             raise SystemExit(
                 f"--time must be a column of numbers, or one of --dates, got {name!r}: "

@@ -56,6 +56,21 @@ def date_columns_of_fit(X: Any, names_at_fit: Sequence[str]) -> list[int]:
     ]
 
 
+def check_dates_of_fit(names: Sequence[str], names_at_fit: Sequence[str]) -> None:
+    """Refuse a data frame without a column that held dates in fit.
+
+    scikit-learn's message would name the features that were made of the dates.
+    """
+    known = set(names_at_fit)
+    present = set(names)
+    suffix = part_name("", PARTS[0])
+    for feature in names_at_fit:
+        name = feature.removesuffix(suffix)
+        parts = [part_name(name, part) for part in PARTS]
+        if name != feature and known.issuperset(parts) and present.isdisjoint([name, *parts]):
+            raise ValueError(f"X must have a column {name!r} of dates, as in fit")
+
+
 def with_calendar(X: Any, columns: Sequence[int]) -> Any:
     """Replace columns of dates by their days since 1970, and append their other parts.
 

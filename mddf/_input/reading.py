@@ -14,7 +14,12 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from mddf._input.cell_values import ENCODE, fill_masked, read_numeric_array
-from mddf._input.date_columns import date_columns, date_columns_of_fit, with_calendar
+from mddf._input.date_columns import (
+    check_dates_of_fit,
+    date_columns,
+    date_columns_of_fit,
+    with_calendar,
+)
 from mddf._input.frame import FrameTable, frame_table, is_frame
 from mddf._input.table import ArrayTable, SparseTable, Table
 from mddf._schema.calendar import PARTS
@@ -100,7 +105,10 @@ def _read_frame(
         # scikit-learn's comparison of equal names takes longer.
         if names is not None and names == table.names:
             return table
-        dates = [] if names is None else date_columns_of_fit(X, names)
+        dates = []
+        if names is not None and table.names is not None:
+            check_dates_of_fit(table.names, names)
+            dates = date_columns_of_fit(X, names)
     if dates:
         X = with_calendar(X, dates)
         table = frame_table(X)

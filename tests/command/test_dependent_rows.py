@@ -58,6 +58,7 @@ def test_the_last_rows_are_held_out(table, capsys, estimator):
     ("options", "message"),
     [
         (["--time", "day"], "--time must be a column of numbers, or one of --dates"),
+        (["--time", "dya"], "--time must be a column of features"),
         (["--groups", "persons"], "--groups must be a column of .*did you mean 'person'"),
         (["--groups", "person", "--time", "x"], "cannot be used together"),
         (["--gap", "3"], "--gap needs --time"),

@@ -100,6 +100,8 @@ def test_what_is_no_date_is_refused():
     model = RandomForestRegressor(5, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="hold dates in column 1, 'day', as in fit; got 'soon'"):
         model.predict(X.assign(day="soon"))
+    with pytest.raises(ValueError, match="must have a column 'day' of dates, as in fit"):
+        model.predict(X.drop(columns="day"))
     with pytest.raises(ValueError, match=r"must not have a column 'day\.hour'"):
         model.fit(X.assign(**{"day.hour": 1}), y)
     with pytest.raises(ValueError, match="text as names of its columns if some hold dates, got 0"):
