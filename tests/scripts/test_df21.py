@@ -51,6 +51,8 @@ def test_a_process_fits_and_measures(script, package):
     )
     assert model.params["n_trees"] == 15
     probabilities = model.fit(X, load_iris().target_names[y]).predict_proba(X)
+    np.testing.assert_array_equal(model.X[:, 0], y > 0)
+    np.testing.assert_array_equal(model.X[:, 1:], load_iris().data)
     np.testing.assert_allclose(probabilities, np.tile([0.5, 0.3, 0.2], (150, 1)))
     assert model.classes_.tolist() == ["setosa", "versicolor", "virginica"]
     assert set(model.measured_) == {"layers", "fit_s", "predict_us", "megabytes"}
