@@ -33,7 +33,7 @@ from mddf._targets.kernel_targets import Classes
 from mddf._targets.weights import row_weights
 from mddf._training.checkpoints import Checkpoint, fit_inputs
 from mddf._training.layer_builder import build_layers
-from mddf._training.layer_trainer import LayerTrainer
+from mddf._training.layer_trainer import LayerTrainer, in_time_order
 from mddf._training.layered_estimator import CONSTRAINTS, Layered, column_names
 from mddf._training.tasks import LabelsTask
 
@@ -41,9 +41,9 @@ from mddf._training.tasks import LabelsTask
 class MLDFClassifier(Layered, LayeredClassifier):
     """The multi-label deep forest (MLDF), a cascade for samples with several labels.
 
-    Each tree predicts all labels. A layer sees the features and the label vectors of the layer
-    before. After each layer, rows (or labels) in which the predictions are not confident take the
-    vectors of the layer before. Layers are added until a measure no longer improves [1]_.
+    Each tree predicts all labels. The input of a layer is the features and the label vectors of
+    the layer before. After each layer, rows (or labels) in which the predictions are not confident
+    take the vectors of the layer before. Layers are added until a measure no longer improves [1]_.
 
     Parameters
     ----------
@@ -68,7 +68,8 @@ class MLDFClassifier(Layered, LayeredClassifier):
         them is chosen) and "completely-random" (features are also drawn). None means one random
         and one extremely random forest.
     cv : int, splitter or iterable of (train, test), default=5
-        Folds. A number means folds that are drawn anew for each layer.
+        Folds. A number means folds that are drawn anew for each layer. `TimeOrder` holds out what
+        follows its training samples.
     reuse : bool, default=True
         Whether vectors of the layer before are reused.
     early_stopping : bool, default=True
@@ -114,6 +115,9 @@ class MLDFClassifier(Layered, LayeredClassifier):
         which rows take them; NaN if labels do) and "time" in seconds.
     oof_probabilities_ : ndarray of shape (n_samples, n_labels)
         Out-of-fold probabilities of the labels, from the kept layers.
+    n_without_oof_ : int
+        Number of samples without an out-of-fold prediction, which have no past in time order. They
+        take part in no measure; their predictions are NaN.
     stop_reason_ : str
         Why no more layers were trained, and how many are kept.
 
@@ -238,6 +242,8 @@ class MLDFClassifier(Layered, LayeredClassifier):
             groups=inputs.groups,
             seeds=binned.seeds,
         )
+        if folds.without_past is not None:
+            trainer = in_time_order(trainer, folds.without_past)
 
         # 3. Build the layers.
         policy = self._make_policy(trainer, forests, folds)
@@ -252,10 +258,15 @@ class MLDFClassifier(Layered, LayeredClassifier):
         self._seen = fingerprint(trainer.table.codes[:, : inputs.n_features])
         self.n_layers_ = len(policy.model.layers)
         self.history_ = policy.history()
-        self.oof_probabilities_ = np.minimum(policy.vectors[-1].mean(axis=0), 1.0)
+        probabilities = np.minimum(policy.vectors[-1].mean(axis=0), 1.0)
+        self.oof_probabilities_ = trainer.known_vectors(probabilities)
+        self._n_without_oof = trainer.n_samples - len(trainer.evaluated_rows)
         self.stop_reason_ = stop_reason
         self._keep_stages()
-        return policy.vectors
+        return [
+            np.stack([trainer.known_vectors(vectors) for vectors in layer_vectors])
+            for layer_vectors in policy.vectors
+        ]
 
     def _label_forests(self) -> LabelForests:
         """Forests of the layers, from the parameters."""
@@ -315,6 +326,7 @@ class MLDFClassifier(Layered, LayeredClassifier):
 
     def predict_log_proba(self, X: TableLike) -> np.ndarray | list[np.ndarray]:
         """Natural logarithm of `predict_proba`; minus infinity where that is 0."""
+        # Unlike the base class: the logarithm follows the scaling of `_by_output`.
         probabilities = self.predict_proba(X)
         if isinstance(probabilities, list):
             return [log(label_probabilities) for label_probabilities in probabilities]

@@ -36,7 +36,6 @@ from _lab.conditions import CONDITIONS, DATASETS, all_cells, margins_of, split_u
 from _lab.study import Study
 from mddf.baselines import GCForestClassifier
 from sklearn.metrics import log_loss
-from sklearn.preprocessing import OrdinalEncoder
 
 from mddf import DeepForestClassifier, MDDFClassifier, RandomForestClassifier
 
@@ -90,8 +89,8 @@ def has_df21(python):
 class DF21:
     """The package deep-forest in a process of its own, since it needs an old Python.
 
-    It takes numbers only; categories become codes. The model is fitted when it predicts, and
-    `measured_` has the times and the size that the process reports.
+    It takes numbers only: categories are encoded by their positions. The model is fitted when it
+    predicts, and `measured_` has the times and the size that the process reports.
     """
 
     def __init__(self, python, params):
@@ -100,16 +99,14 @@ class DF21:
 
     def fit(self, X, y):
         """Keep the rows as numbers."""
-        self.encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
-        frame = hasattr(X, "columns")
-        self.X = np.asarray(self.encoder.fit_transform(X) if frame else X, float)
+        self.encoder = data.to_codes()
+        self.X = np.asarray(self.encoder.fit_transform(X), float)
         self.classes_, self.codes = np.unique(y, return_inverse=True)
         return self
 
     def predict_proba(self, X):
         """Fit the cascade, and predict the probabilities of the classes."""
-        frame = hasattr(X, "columns")
-        X = np.asarray(self.encoder.transform(X) if frame else X, float)
+        X = np.asarray(self.encoder.transform(X), float)
         with TemporaryDirectory() as folder:
             rows, results = Path(folder, "rows.npz"), Path(folder, "results.npz")
             np.savez(rows, X=self.X, y=self.codes, X_test=X)

@@ -192,15 +192,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         labels = target.key
         X = inputs.X_for_splitter(binned.binner, self.cv)
         y = target.classes[labels]
-        return LayerFolds(
-            self.cv,
-            X,
-            y,
-            labels=labels,
-            groups=inputs.groups,
-            seeds=binned.seeds,
-            allow_time_order=True,
-        )
+        return LayerFolds(self.cv, X, y, labels=labels, groups=inputs.groups, seeds=binned.seeds)
 
     def _make_stopper(
         self,

@@ -127,7 +127,7 @@ class LabelPolicy(LayerPolicy[LabelProposal, LabelLayer, dict[str, float]]):
         self.model = CascadeModel([], [], layout, trainer.n_features)
 
     def propose(self, number: int) -> LabelProposal:
-        """Forests that see the features and the vectors of the layer before."""
+        """Forests of a layer; their input is the features and the vectors of the layer before."""
         n_added = self.model.layout.n_columns if number else 0
         folds = self.folds.for_layer(number)
         assert folds is not None
@@ -145,7 +145,12 @@ class LabelPolicy(LayerPolicy[LabelProposal, LabelLayer, dict[str, float]]):
             trainer.append_features(self.vectors[-1])
         job = LayerJob(
             LayerInput(proposal.columns),
-            layer_splits(proposal.folds, trainer.all_rows, refit=self.refit),
+            layer_splits(
+                proposal.folds,
+                trainer.all_rows,
+                refit=self.refit,
+                in_time_order=trainer.is_in_time_order,
+            ),
             self.folds.seeds.entropy_for(Purpose.FORESTS, number),
             f"layer {number + 1}",
         )
@@ -158,7 +163,7 @@ class LabelPolicy(LayerPolicy[LabelProposal, LabelLayer, dict[str, float]]):
                 trainer.task.target,
                 vectors.mean(axis=0),
                 before=self.vectors[-1].mean(axis=0),
-                weight=trainer.weights.row,
+                weight=trainer.task.weight,
             )
             layer.reuse = FeatureReuse.from_training(self.measure, predictions)
             reused = float(layer.reuse.reused(predictions.probabilities).mean())
@@ -168,7 +173,7 @@ class LabelPolicy(LayerPolicy[LabelProposal, LabelLayer, dict[str, float]]):
     def evaluate(self, number: int, layer: LabelLayer) -> dict[str, float]:
         """Figures of a layer on out-of-fold predictions."""
         labels = self.trainer.task.target
-        weight = self.trainer.weights.row
+        weight = self.trainer.task.weight
         probabilities = layer.probabilities
         reuse = layer.layer.reuse
         return {

@@ -71,8 +71,6 @@ class LayerFolds:
     labels: np.ndarray
     groups: npt.ArrayLike | None
     seeds: Seeds
-    # Whether the estimator leaves rows that no fold holds out out of its figures.
-    allow_time_order: bool = False
     group_of_row: np.ndarray | None = field(init=False)  # (n_samples,): groups as numbers
     fixed: Folds | None = field(init=False)  # folds of all layers, if `cv` gives them
 
@@ -95,7 +93,7 @@ class LayerFolds:
             self.labels,
             seed,
             groups=self.groups,
-            allow_time_order=self.allow_time_order,
+            allow_time_order=True,
         )
 
     @property

@@ -359,6 +359,5 @@ class LayerTrainer:
 
 def in_time_order(trainer: LayerTrainer, without_past: np.ndarray) -> LayerTrainer:
     """Copy a trainer for folds that never hold some rows out."""
-    evaluated_rows = np.setdiff1d(trainer.all_rows, without_past)
-    task = trainer.task.evaluated_on(evaluated_rows)
-    return replace(trainer, task=task, without_past=without_past)
+    trainer = replace(trainer, without_past=without_past)
+    return replace(trainer, task=trainer.task.evaluated_on(trainer.evaluated_rows))

@@ -11,11 +11,11 @@ from mddf.baselines import MLDFClassifier
 from naive_labels import mask_of_reuse
 from sklearn.base import clone
 from sklearn.datasets import load_iris
-from sklearn.model_selection import GroupKFold, cross_val_predict
+from sklearn.model_selection import GroupKFold, TimeSeriesSplit, cross_val_predict
 from sklearn.multioutput import ClassifierChain
 from sklearn_checks import WEIGHT_CHECKS, sklearn_checks
 
-from mddf import TimeOrder
+from mddf._ensemble.label_measures import measure_value
 from mddf.explain import shap_values
 from mddf.export import to_onnx
 
@@ -162,6 +162,34 @@ def test_rows_without_weight_do_not_count():
         np.testing.assert_array_equal(label_probabilities(scaled, X), expected)
 
 
+@pytest.mark.parametrize("refit", [False, True])
+@pytest.mark.parametrize("measure", ["one-error", "hamming-loss", "macro-auc"])
+def test_rows_without_a_past_in_time_order(measure, refit):
+    X, y = six_labels()
+    options = {**SMALL, "cv": TimeSeriesSplit(4), "measure": measure, "early_stopping": False}
+    model = MLDFClassifier(3, refit=refit, **options)
+    features = model.fit_transform(X, y)
+    assert model.n_without_oof_ == 60
+    assert np.isnan(features[:60]).all()
+    assert np.isfinite(features[60:]).all()
+    assert np.isnan(model.oof_probabilities_[:60]).all()
+    known = model.oof_probabilities_[60:]
+    expected = measure_value(measure, y[60:].astype(float), known)
+    assert model.history_["measure"][-1] == pytest.approx(expected, rel=1e-12)
+    assert len(model._cascade.layers[0].members[0]) == 1  # models of earlier folds saw less
+    assert np.isfinite(label_probabilities(model, X)).all()
+
+
+def test_the_future_does_not_change_the_past():
+    X, y = six_labels()
+    future = y.copy()
+    future[240:] = 1 - y[240:]
+    options = {**SMALL, "cv": TimeSeriesSplit(4), "reuse": False, "early_stopping": False}
+    before = MLDFClassifier(1, **options).fit(X, y)
+    after = MLDFClassifier(1, **options).fit(X, future)
+    np.testing.assert_array_equal(before.oof_probabilities_[:240], after.oof_probabilities_[:240])
+
+
 def test_refit_groups_frames_and_missing_values():
     X, y = six_labels(120)
     frame = pd.DataFrame(X).rename(columns=str)
@@ -251,10 +279,3 @@ def test_in_a_chain():
     X, y = six_labels(60)
     chain = ClassifierChain(MLDFClassifier(1, **SMALL)).fit(X, y[:, :2])
     assert chain.predict(X).shape == (60, 2)
-
-
-def test_folds_in_time_order_are_refused():
-    """Rows without a past would count in the measures."""
-    X, y = six_labels(60)
-    with pytest.raises(ValueError, match="cv must hold every sample out"):
-        MLDFClassifier(1, **{**SMALL, "cv": TimeOrder()}).fit(X, y)

@@ -2,8 +2,7 @@
 
 A quote is a sentence of a page with `{}` in the place of each figure, and the values that today's
 tables give. Figures may be numbers or words up to sixteen. They have to agree with the values as
-far as they are written: 1.6 with 1.61. The files quoted_*.py list the
-quotes.
+far as they are written: 1.6 with 1.61. The files quoted_*.py list the quotes.
 """
 
 import re

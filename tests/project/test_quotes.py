@@ -2,13 +2,19 @@
 
 import pytest
 import quoted_comparisons
+import quoted_deep_forests
 import quoted_models
 import quoted_studies
 import quotes
 from quoted_comparisons import league_ranks
 from quoted_models import COPIES
 
-PAGES = quoted_comparisons.PAGES | quoted_models.PAGES | quoted_studies.PAGES
+PAGES = {
+    **quoted_comparisons.PAGES,
+    **quoted_deep_forests.PAGES,
+    **quoted_models.PAGES,
+    **quoted_studies.PAGES,
+}
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -51,6 +51,8 @@ def test_a_process_fits_and_measures(script, package):
     )
     assert model.params["n_trees"] == 15
     probabilities = model.fit(X, load_iris().target_names[y]).predict_proba(X)
+    np.testing.assert_array_equal(model.X[:, 0], y > 0)
+    np.testing.assert_array_equal(model.X[:, 1:], load_iris().data)
     np.testing.assert_allclose(probabilities, np.tile([0.5, 0.3, 0.2], (150, 1)))
     assert model.classes_.tolist() == ["setosa", "versicolor", "virginica"]
     assert set(model.measured_) == {"layers", "fit_s", "predict_us", "megabytes"}
@@ -63,9 +65,9 @@ def test_it_takes_part_if_there_is_an_interpreter(script, package):
     assert options.methods[-1] == "DF21"
     assert command.notes(options) == []
     options.methods = ["DF21"]
-    found = command.cell(options, "iris", "clean", 0, "DF21")
-    assert found["layers"] == 3
-    assert found["accuracy"] == pytest.approx(1 / 3)
+    result = command.cell(options, "iris", "clean", 0, "DF21")
+    assert result["layers"] == 3
+    assert result["accuracy"] == pytest.approx(1 / 3)
 
 
 def test_it_is_left_out_without_an_interpreter(script):
