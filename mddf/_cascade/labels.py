@@ -127,7 +127,7 @@ class LabelPolicy(LayerPolicy[LabelProposal, LabelLayer, dict[str, float]]):
         self.model = CascadeModel([], [], layout, trainer.n_features)
 
     def propose(self, number: int) -> LabelProposal:
-        """Forests that see the features and the vectors of the layer before."""
+        """Forests of a layer; their input is the features and the vectors of the layer before."""
         n_added = self.model.layout.n_columns if number else 0
         folds = self.folds.for_layer(number)
         assert folds is not None

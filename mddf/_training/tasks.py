@@ -1,4 +1,4 @@
-"""Learning tasks of layers: their base class, classification and regression."""
+"""Learning tasks of layers: their base class, classification, regression and several labels."""
 
 from __future__ import annotations
 
@@ -126,7 +126,6 @@ class Task(ABC):
         weight = np.zeros(len(self.target))
         weight[rows] = 1.0 if self.weight is None else self.weight[rows]
         task = copy(self)
-        task.__dict__.pop("n_samples", None)
         task.weight = weight
         score = self.score
         if score is not None:
@@ -220,7 +219,7 @@ class ClassificationTask(Task):
         self.score = score
         self.score_name = score_name
 
-    @cached_property
+    @property
     def n_samples(self) -> int:
         """Number of samples, of which one with a whole weight counts that many times."""
         return n_counted(len(self.target), self.weight)
@@ -298,11 +297,10 @@ class ClassificationTask(Task):
         """With few samples, part of the weight is spread evenly."""
         weights = greedy_weights(forecasts, self.target, self.score, self.weight)
         weights = _without_small_weights(weights)
-        if self.n_samples >= _MIN_SAMPLES_FOR_ZERO_WEIGHTS:
+        n_samples = self.n_samples
+        if n_samples >= _MIN_SAMPLES_FOR_ZERO_WEIGHTS:
             return weights
-        even_share = _SAMPLES_FOR_HALF_EVEN_WEIGHTS / (
-            self.n_samples + _SAMPLES_FOR_HALF_EVEN_WEIGHTS
-        )
+        even_share = _SAMPLES_FOR_HALF_EVEN_WEIGHTS / (n_samples + _SAMPLES_FOR_HALF_EVEN_WEIGHTS)
         return (1 - even_share) * weights + even_share / len(weights)
 
     def trial_weights(

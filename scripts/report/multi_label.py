@@ -4,11 +4,11 @@
     python scripts/report/multi_label.py --seeds 2
     python scripts/report/multi_label.py --datasets flags --methods MLDF random-forest
 
-All methods are made of random forests of this package. "random-forest" is one forest whose trees
-predict all labels; "binary-relevance" has a forest for each label, and "chain" too, where each
-forest also sees the labels before it in a random order. These forests have 200 trees, as many as
-the two forests of a layer of MLDF have on a fold. MLDF is fitted once for each measure, which then
-decides about its layers; "MLDF-no-reuse" does not reuse vectors, and "MLDF-deep" has no depth
+All methods are made of forests of this package. "random-forest" is one forest whose trees predict
+all labels. "binary-relevance" and "chain" have a forest for each label; in a chain, a forest also
+gets the labels before its own, in a random order. These forests have 200 trees, as many as the two
+forests of a layer of MLDF have on a fold at most. MLDF is fitted once for each measure, which then
+decides about its layers. "MLDF-no-reuse" does not reuse vectors, and "MLDF-deep" has no depth
 limit.
 
 Sets are made by scikit-learn's make_multilabel_classification, with half of the rows for training;

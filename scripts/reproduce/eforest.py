@@ -95,12 +95,12 @@ def report(frame, options):
 
 
 def is_drawn(name):
-    """Whether a picture has a row of these reconstructions; a few show the course."""
+    """Whether a reconstruction is drawn: a few numbers and damages show the trend."""
     return not name.startswith(("supervised", "25%", "75%")) and not name.endswith((" 50", " 200"))
 
 
 def draw(frame, options):
-    """Test images in the first row, and a row for each reconstruction, of the first seed."""
+    """Draw test images above their reconstructions, a row for each; the first seed only."""
     for row in frame.drop_duplicates("set").to_dict("records"):
         chosen = {name: images for name, images in row["images"].items() if is_drawn(name)}
         shape = IMAGES[row["set"]]

@@ -65,9 +65,9 @@ def test_it_takes_part_if_there_is_an_interpreter(script, package):
     assert options.methods[-1] == "DF21"
     assert command.notes(options) == []
     options.methods = ["DF21"]
-    found = command.cell(options, "iris", "clean", 0, "DF21")
-    assert found["layers"] == 3
-    assert found["accuracy"] == pytest.approx(1 / 3)
+    result = command.cell(options, "iris", "clean", 0, "DF21")
+    assert result["layers"] == 3
+    assert result["accuracy"] == pytest.approx(1 / 3)
 
 
 def test_it_is_left_out_without_an_interpreter(script):
