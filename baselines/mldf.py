@@ -255,18 +255,23 @@ class MLDFClassifier(Layered, LayeredClassifier):
         self.n_labels_ = task.n_columns
         self._binner = binned.binner
         self._cascade = policy.model
-        self._seen = fingerprint(trainer.table.codes[:, : inputs.n_features])
-        self.n_layers_ = len(policy.model.layers)
-        self.history_ = policy.history()
-        probabilities = np.minimum(policy.vectors[-1].mean(axis=0), 1.0)
-        self.oof_probabilities_ = trainer.known_vectors(probabilities)
-        self._n_without_oof = trainer.n_samples - len(trainer.evaluated_rows)
         self.stop_reason_ = stop_reason
+        self._store_trace(policy)
         self._keep_stages()
         return [
             np.stack([trainer.known_vectors(vectors) for vectors in layer_vectors])
             for layer_vectors in policy.vectors
         ]
+
+    def _store_trace(self, policy: LabelPolicy) -> None:
+        """Set the fitted attributes that describe the fit."""
+        trainer = policy.trainer
+        self._seen = fingerprint(trainer.table.codes[:, : trainer.n_features])
+        self.n_layers_ = len(policy.model.layers)
+        self.history_ = policy.history()
+        probabilities = np.minimum(policy.vectors[-1].mean(axis=0), 1.0)
+        self.oof_probabilities_ = trainer.known_vectors(probabilities)
+        self._n_without_oof = trainer.n_samples - len(trainer.evaluated_rows)
 
     def _label_forests(self) -> LabelForests:
         """Forests of the layers, from the parameters."""
