@@ -21,6 +21,8 @@ from mddf._gradient.classifier import GradientBoostingClassifier
 from mddf._gradient.regressor import GradientBoostingRegressor
 from mddf._input.chunked import by_columns
 from mddf._inspection.cost import Cost, cost
+from mddf._quality.check import check
+from mddf._quality.findings import Finding, Findings
 
 __version__ = "0.1.0"
 
@@ -30,12 +32,15 @@ __all__ = [
     "Cost",
     "DeepForestClassifier",
     "DeepForestRegressor",
+    "Finding",
+    "Findings",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
     "MDDFClassifier",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "by_columns",
+    "check",
     "cost",
     "from_state",
 ]

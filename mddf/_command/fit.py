@@ -11,6 +11,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import train_test_split
 
+from mddf._quality.check import check
+
 from . import estimators, files, pages, report, rows
 from .rows import LabelledRows
 from .table_options import format_from
@@ -73,7 +75,7 @@ def run(options: argparse.Namespace) -> None:
         settings=options.set, verbose=options.verbose,
     )  # fmt: skip
 
-    # 3. Fit to the training rows and score the held-out rows.
+    # 3. Check the data, fit to the training rows and score the held-out rows.
     fit = _fit_and_evaluate(options, table, model, model_path.name)
     page = report.render(fit)
 
@@ -91,6 +93,8 @@ def run(options: argparse.Namespace) -> None:
     print(f"{table.task} of {options.target!r}: {len(table.X)} rows, {table.X.shape[1]} features")
     plural = "s" if fit.n_held_out != 1 else ""
     print(f"scores on {fit.n_held_out} held-out row{plural}: {', '.join(scores)}")
+    if fit.findings:
+        print(f"data: {len(fit.findings)} findings, listed in the report")
     print(f"model: {model_path}\nreport: {report_path}")
 
 
@@ -98,6 +102,16 @@ def _fit_and_evaluate(
     options: argparse.Namespace, table: rows.TrainingTable, model: BaseEstimator, model_name: str
 ) -> report.EvaluatedFit:
     train, test = held_out(options, table)
+    findings = check(
+        table.X, table.y, X_test=None if options.test is None else test.X, task=table.task
+    )
+    for finding in findings:
+        if finding.is_leak:
+            warnings.warn(
+                f"{finding.column} {finding.finding}: {finding.evidence}. {finding.advice}",
+                UserWarning,
+                stacklevel=2,
+            )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         start = time.perf_counter()
@@ -112,6 +126,7 @@ def _fit_and_evaluate(
         train=train,
         test=test,
         seconds=seconds,
+        findings=findings,
         warnings=list(dict.fromkeys(str(warning.message) for warning in caught)),
         settings=[
             f"{name}={value}"

@@ -13,6 +13,7 @@ import sklearn
 from sklearn.base import BaseEstimator, is_classifier
 
 import mddf
+from mddf._quality.findings import Findings
 from mddf.explain import ImportancesDisplay
 
 from . import pages, scores
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 _MAX_CLASSES_OF_CONFUSION = 30
 # With more classes, the counts in the cells of a confusion matrix overlap.
 _MAX_CLASSES_WITH_COUNTS = 12
-# The table of columns ends there, so that wide tables give short pages.
+# The tables of columns and findings end there, so that wide tables give short pages.
 _MAX_COLUMNS = 200
 # A point of the calibration curve is the mean of at least 30 rows, if there are enough for two
 # points. Not tuned.
@@ -43,8 +44,9 @@ _REPEATS_OF_IMPORTANCES = 3
 class EvaluatedFit:
     """A model of the training rows, and the held-out rows that score it.
 
-    `X` has all rows, `warnings` the texts of the fit's warnings, `settings` the parameters that
-    the user set, and `model_name` is the name of the file of the final model.
+    `X` has all rows, `findings` the possible faults of the data, `warnings` the texts of the fit's
+    warnings, `settings` the parameters that the user set, and `model_name` is the name of the file
+    of the final model.
     """
 
     table_name: str
@@ -55,6 +57,7 @@ class EvaluatedFit:
     train: LabelledRows
     test: LabelledRows
     seconds: float
+    findings: Findings
     warnings: list[str]
     settings: list[str]
     model_name: str
@@ -101,6 +104,7 @@ def render(fit: EvaluatedFit) -> str:
         charts=charts,
         importances=_importances(fit) if fit.n_held_out > 1 else None,
         members=_member_rows(fit.model),
+        findings=fit.findings[:_MAX_COLUMNS].to_dicts(),
         columns=_column_rows(fit.X),
         date=date.today().isoformat(),
         versions=(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mddf._base.messages import nearest
+from mddf._quality.target import task_of
 from mddf._schema.format import PLAIN, Format, TableError
 from mddf._schema.source import Source, read_source
 
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
 # Longer lists hide the name that is wrong.
 _MAX_LISTED_NAMES = 30
-# Whole numbers with more different values are more likely amounts than classes. Not tuned.
-_MAX_CLASSES = 20
 
 
 @dataclass(frozen=True)
@@ -158,15 +157,6 @@ def _check_classes(path: Path, target: str, y: np.ndarray) -> None:
         raise TableError(
             f"column {target!r} of {path} must hold classes, got numbers that are not whole"
         )
-
-
-def task_of(y: np.ndarray) -> str:
-    """Infer the task: regression if labels are fractions or have many different numbers."""
-    if y.dtype.kind not in "iuf":
-        return "classification"
-    values = np.unique(y)
-    are_classes = len(values) <= _MAX_CLASSES and np.all(values % 1 == 0)
-    return "classification" if are_classes else "regression"
 
 
 def read_features(

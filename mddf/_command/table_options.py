@@ -21,6 +21,23 @@ def add_model_and_table(parser: argparse.ArgumentParser) -> None:
     add_marks(parser.add_argument_group("the table"), "as in the fit")
 
 
+def add_training_table(parser: argparse.ArgumentParser) -> None:
+    """Add the options of commands that read a table with its target."""
+    parser.add_argument(
+        "table", type=Path, help="CSV (perhaps compressed) or Parquet file with a header"
+    )
+    parser.add_argument("--target", required=True, metavar="COLUMN", help="column to predict")
+    parser.add_argument(
+        "--task", choices=("auto", "classification", "regression"), default="auto",
+        help="task of the model (default: auto, which decides by the labels)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--drop", nargs="+", default=[], metavar="COLUMN", help="columns to leave out"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
+    add_options(parser.add_argument_group("the table"))
+
+
 def add_options(group: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
     """Add the options of all commands that fit models to a table."""
     add_marks(group)
