@@ -19,6 +19,7 @@ from .extras import need_tables
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
     from mddf._schema.schema import Schema
 
@@ -165,6 +166,33 @@ def read_features(
     """Read the features of rows to predict, and the cells of these and the kept columns."""
     source = read(path, schema.format, {*schema.names, *keep})
     return _features(source, schema), source
+
+
+def insert_cells(table: pd.DataFrame, source: Source, names: Sequence[str]) -> None:
+    """Put columns of a file in front of a table, with the cells as they are in the file."""
+    for position, name in enumerate(names):
+        insert_column(table, position, name, source.cells[name])
+
+
+def insert_column(table: pd.DataFrame, position: int, name: str, cells: pa.Array) -> None:
+    """Insert a column of Arrow, whose type it keeps."""
+    import pandas
+
+    column = pandas.Series(cells, dtype=pandas.ArrowDtype(cells.type))
+    table.insert(position, name, column, allow_duplicates=True)
+
+
+def key_texts(source: Source, name: str) -> list[str]:
+    """Cells of a key column as text; days of Parquet are written without a time."""
+    from mddf._schema import cells
+
+    values = cells.unpacked(source.cells[name])
+    if values is None:
+        raise SystemExit(f"--key must be a column of texts, numbers or dates, got {name!r}")
+    return [
+        "" if text is None else cells.canonical(text)
+        for text in cells.as_texts(values).to_pylist()
+    ]
 
 
 def read_test(

@@ -6,9 +6,12 @@ import argparse
 import codecs
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mddf._schema.format import PLAIN, Format
+
+if TYPE_CHECKING:
+    from mddf._schema.schema import Schema
 
 
 def add_model_and_table(parser: argparse.ArgumentParser) -> None:
@@ -97,6 +100,11 @@ def _encoding(text: str) -> str:
     except LookupError:
         raise argparse.ArgumentTypeError(f"must be an encoding, got {text!r}") from None
     return "utf-8" if name == "utf-8-sig" else name
+
+
+def schema_for(options: argparse.Namespace, schema: Schema) -> Schema:
+    """Replace the marks of a stored schema by those of the options."""
+    return replace(schema, format=format_from(options, schema.format))
 
 
 def format_from(options: argparse.Namespace, base: Format = PLAIN) -> Format:
