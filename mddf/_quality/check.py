@@ -120,7 +120,7 @@ def check(
     the shares of the classes; for regression, it is the variance of the ranks of the target. Of
     tables with more than a million cells, some rows are drawn for this.
 
-    Numbers of two rows count as equal if their first four digits agree. Near-copies are equal in
+    Numbers of two rows count as equal if they agree to 13 binary digits, about four decimal ones. Near-copies are equal in
     all columns but one, and are searched in tables of 4 to 50 columns. Copies are not reported if
     rows have so few different values that equal rows are expected.
 
@@ -266,7 +266,7 @@ def _telling_gaps(column: DataColumn, target: Target) -> Iterator[Finding]:
         code = int(counts.argmax())
         n_cells = int(mask.sum())
         is_pure = counts[code] >= _MIN_PURITY * n_cells
-        by_chance = n_cells * np.log(shares[code]) > np.log(_MAX_CHANCE)
+        by_chance = float(shares[code]) ** n_cells > _MAX_CHANCE
         if is_pure and not by_chance and shares[code] <= _MAX_SHARE_OF_CLASS:
             evidence = (
                 f"{counts[code]} of {n_cells} {state} cells are of {target.classes[code]}, "

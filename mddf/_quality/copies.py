@@ -9,8 +9,9 @@ import numpy as np
 
 from mddf._quality.columns import DataColumn
 
-# Numbers count as equal if their four leading digits are: copies often went through rounding.
-_DIGITS = 4
+# Binary digits by which numbers are compared, about four decimal ones: copies often went through
+# rounding.
+_DIGITS = 13
 # With more columns, near-copies are not searched, since the time grows with rows times columns.
 _MAX_COLUMNS_OF_NEAR_COPIES = 50
 # With fewer columns, rows that are equal in all but one are common.
@@ -125,15 +126,10 @@ def _codes(column: DataColumn, code_of: dict[str, int]) -> np.ndarray:
 
 def _rounded(numbers: np.ndarray) -> np.ndarray:
     """Bits of numbers that are rounded to some digits; missing cells are equal."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        exponent = np.floor(np.log10(np.abs(numbers)))
-    exponent = np.where(np.isfinite(exponent), exponent, 0)
-    scale = 10.0 ** (_DIGITS - 1 - exponent)
-    # Rows that are equal get equal scales. Adding 0 makes -0 to 0.
-    with np.errstate(over="ignore", invalid="ignore"):
-        rounded = np.rint(numbers * scale) / scale + 0.0
-    rounded = np.where(np.isfinite(rounded), rounded, np.where(np.isnan(numbers), np.nan, numbers))
-    return rounded.view(np.int64)
+    mantissa, exponent = np.frexp(numbers)
+    # Adding 0 makes -0 to 0.
+    rounded = np.ldexp(np.rint(np.ldexp(mantissa, _DIGITS)), exponent - _DIGITS) + 0.0
+    return np.where(np.isnan(rounded), np.nan, rounded).view(np.int64)
 
 
 def _mixed(keys: np.ndarray, column_number: int) -> np.ndarray:
