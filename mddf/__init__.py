@@ -21,6 +21,7 @@ from mddf._gradient.classifier import GradientBoostingClassifier
 from mddf._gradient.regressor import GradientBoostingRegressor
 from mddf._input.chunked import by_columns
 from mddf._inspection.cost import Cost, cost
+from mddf._members.encoding import with_encoder
 from mddf._quality.check import check
 from mddf._quality.findings import Finding, Findings
 
@@ -43,6 +44,7 @@ __all__ = [
     "check",
     "cost",
     "from_state",
+    "with_encoder",
 ]
 
 publish(globals())

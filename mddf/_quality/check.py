@@ -120,9 +120,9 @@ def check(
     the shares of the classes; for regression, it is the variance of the ranks of the target. Of
     tables with more than a million cells, some rows are drawn for this.
 
-    Numbers of two rows count as equal if they agree to 13 binary digits, about four decimal ones. Near-copies are equal in
-    all columns but one, and are searched in tables of 4 to 50 columns. Copies are not reported if
-    rows have so few different values that equal rows are expected.
+    Numbers of two rows count as equal if they agree to 13 binary digits, about four decimal ones.
+    Near-copies are equal in all columns but one, and are searched in tables of 4 to 50 columns.
+    Copies are not reported if rows have so few different values that equal rows are expected.
 
     Examples
     --------
