@@ -23,16 +23,20 @@ from mddf._input.chunked import by_columns
 from mddf._inspection.cost import Cost, cost
 from mddf._members.encoding import with_encoder
 from mddf._quality.check import check
+from mddf._quality.drift import ColumnDrift, DriftReference, DriftTable, drift
 from mddf._quality.findings import Finding, Findings
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "ColumnDrift",
     "CompletelyRandomForestClassifier",
     "CompletelyRandomForestRegressor",
     "Cost",
     "DeepForestClassifier",
     "DeepForestRegressor",
+    "DriftReference",
+    "DriftTable",
     "Finding",
     "Findings",
     "GradientBoostingClassifier",
@@ -43,6 +47,7 @@ __all__ = [
     "by_columns",
     "check",
     "cost",
+    "drift",
     "from_state",
     "with_encoder",
 ]

@@ -9,9 +9,9 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import joblib
 from sklearn.base import BaseEstimator
@@ -126,16 +126,27 @@ class StoredModel:
         Description of the columns.
     decision : Decision or None
         Rare class of a model of two classes and its threshold, which `mddf predict` can use.
+    reference : str
+        Summary of the training rows for `mddf drift`, made by `DriftReference.to_json`.
+    facts : dict
+        Facts about the fit for `mddf card`, of the types of JSON.
     """
 
     model: BaseEstimator
     schema: Schema
     decision: Decision | None = None
+    reference: str = ""
+    facts: dict[str, Any] = field(default_factory=dict)
 
 
 def write_model(path: Path, contents: StoredModel) -> None:
     """Write a fitted model, the description of its columns and further facts about the fit."""
-    stored = {"model": contents.model, "schema": contents.schema.to_json()}
+    stored = {
+        "model": contents.model,
+        "schema": contents.schema.to_json(),
+        "reference": contents.reference,
+        "facts": json.dumps(contents.facts),
+    }
     if contents.decision is not None:
         stored["decision"] = json.dumps(asdict(contents.decision))
     is_skops = path.suffix.lower() == ".skops"
@@ -167,6 +178,9 @@ def read_model(path: Path) -> StoredModel:
             stored["model"],
             Schema.from_json(stored["schema"]),
             None if decision is None else Decision(**decision),
+            # Files of earlier versions have neither.
+            stored.get("reference", ""),
+            json.loads(stored.get("facts", "{}")),
         )
     except SystemExit:
         raise

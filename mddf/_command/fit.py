@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.model_selection import train_test_split
 
 from mddf._quality.check import check
+from mddf._quality.drift import DriftReference
 
 from . import estimators, files, pages, report, rows
 from .progress import Progress
@@ -105,7 +106,14 @@ def run(options: argparse.Namespace) -> None:
                 model.fit(table.X, table.y)
         else:
             model = fit.model
-    files.write_model(model_path, files.StoredModel(model, table.schema, fit.decision))
+    contents = files.StoredModel(
+        model,
+        table.schema,
+        fit.decision,
+        reference=DriftReference.from_table(table.X).to_json(),
+        facts=report.facts(fit),
+    )
+    files.write_model(model_path, contents)
     files.write_text(report_path, page)
 
     scores = [f"{name} {value:.4g}" for name, value in fit.scores.items() if np.isfinite(value)]

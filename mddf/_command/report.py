@@ -6,7 +6,7 @@ import platform
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sklearn
@@ -84,6 +84,11 @@ class EvaluatedFit:
         return predict(self.test.X)
 
     @cached_property
+    def score_rows(self) -> list[dict[str, object]]:
+        """Rows of the table of scores."""
+        return _score_rows(self)
+
+    @cached_property
     def scores(self) -> dict[str, float]:
         return scores.evaluate(self.test.y, self.predictions, self.classes, self.decision)
 
@@ -112,7 +117,7 @@ def render(fit: EvaluatedFit) -> str:
         "report.html",
         title=f"{fit.target}: {fit.task} by {type(fit.model).__name__}",
         fit=fit,
-        scores=_score_rows(fit),
+        scores=fit.score_rows,
         n_draws=scores.N_DRAWS,
         charts=charts,
         scores_by_class=_class_rows(fit),
@@ -121,10 +126,48 @@ def render(fit: EvaluatedFit) -> str:
         findings=fit.findings[:_MAX_COLUMNS].to_dicts(),
         columns=_column_rows(fit.X, fit.schema),
         date=date.today().isoformat(),
-        versions=(
-            f"mddf {mddf.__version__}, scikit-learn {sklearn.__version__}, "
-            f"NumPy {np.__version__}, Python {platform.python_version()}"
-        ),
+        versions=_versions(),
+    )
+
+
+def facts(fit: EvaluatedFit) -> dict[str, Any]:
+    """Facts about the fit for a model card, of the types of JSON."""
+    return {
+        "table": fit.table_name,
+        "target": fit.target,
+        "task": fit.task,
+        "date": date.today().isoformat(),
+        "versions": _versions(),
+        "settings": fit.settings,
+        "n_rows": len(fit.X),
+        "n_train": len(fit.train.y),
+        "n_held_out": fit.n_held_out,
+        "classes": [] if fit.classes is None else [str(label) for label in fit.classes],
+        "positive": "" if fit.decision is None else str(fit.positive),
+        "threshold": None if fit.decision is None else fit.decision.threshold,
+        "scores": [_without_nan(row) for row in fit.score_rows],
+        "columns": _column_rows(fit.X, fit.schema),
+        "findings": fit.findings[:_MAX_COLUMNS].to_dicts(),
+        "warnings": fit.warnings,
+    }
+
+
+def _without_nan(row: dict[str, object]) -> dict[str, object]:
+    """Replace NaN, which JSON does not have, by None; numbers become those of Python."""
+    return {
+        name: None
+        if isinstance(cell, float | np.floating) and np.isnan(cell)
+        else float(cell)
+        if isinstance(cell, np.floating)
+        else cell
+        for name, cell in row.items()
+    }
+
+
+def _versions() -> str:
+    return (
+        f"mddf {mddf.__version__}, scikit-learn {sklearn.__version__}, "
+        f"NumPy {np.__version__}, Python {platform.python_version()}"
     )
 
 

@@ -176,3 +176,41 @@ def test_scores_of_the_positive_class():
     only = scores.evaluate(y[y == "no"], probabilities[y == "no"], classes, best)
     assert np.isnan(only["average precision"])
     assert best.with_best_f1(y[y == "no"], probabilities[y == "no"], classes) == best
+
+
+def test_drift_and_the_card(folder, capsys):
+    run("drift", "claims.skops", "claims.csv", "--fail")
+    assert re.search(r"amount +0 +stable", capsys.readouterr().out)
+    table = pd.read_csv("claims.csv")
+    table.assign(amount=table["amount"] + 3).to_csv("later.csv", index=False)
+    with pytest.raises(SystemExit) as ended:
+        run("drift", "claims.skops", "later.csv", "--fail", "--out", "drift.csv")
+    assert ended.value.code == 3
+    found = pd.read_csv("drift.csv")
+    assert found["column"][0] == "amount"
+    assert found["verdict"].tolist() == ["drift"] + ["stable"] * (len(found) - 1)
+    run("drift", "claims.skops", "later.csv", "--train", "later.csv", "--fail")
+    capsys.readouterr()
+    run("card", "claims.skops", "--purpose", "An example.")
+    text = capsys.readouterr().out
+    for part in ("tabular-classification", "An example.", "500 rows of `claims.csv`",
+                 "| average precision |", "F1 is best", "## Limitations",
+                 "mddf predict claims.skops", "n\\_estimators=5"):  # fmt: skip
+        assert part in text
+    run("card", "claims.skops", "--out", "README.md")
+    with pytest.raises(SystemExit, match="--overwrite"):
+        run("card", "claims.skops", "--out", "README.md")
+    stored = joblib.load("forest.joblib")
+    del stored["reference"], stored["facts"]
+    joblib.dump(stored, "old.joblib")
+    with pytest.raises(SystemExit, match=r"has no summary of the training rows, .* by --train"):
+        run("drift", "old.joblib", "claims.csv")
+    with pytest.raises(SystemExit, match=r"has no facts for a card, .*: fit it again"):
+        run("card", "old.joblib")
+
+
+def test_the_card_of_a_regression(folder, capsys):
+    run("fit", "claims.csv", "--target", "age", "--drop", "id", "day", "--out", "age.skops",
+        "--estimator", "random-forest", "--set", "n_estimators=5")  # fmt: skip
+    run("card", "age.skops")
+    assert "| RMSE |" in capsys.readouterr().out
