@@ -30,10 +30,13 @@ HELP = {
     "bayes": "add Bayesian comparisons of each pair of methods",
     "cases": "data and learners to measure",
     "columns": "number of columns of the table",
+    "combinations": "ways to combine layers",
+    "conditions": "conditions of the data sets",
     "cv": "number of folds of the cross-validation",
     "data_home": "folder with the files of the data sets",
-    "datasets": "names of data sets of mddf.datasets",
+    "datasets": "names of data sets, which python -m mddf.datasets lists",
     "drop": "columns to leave out",
+    "designs": "designs of the studies",
     "encoding": "how categories become numbers, and many classes two",
     "engines": "engines that run the workers",
     "estimator": "model that makes the features (default: mddf, or deepforest for regression)",
@@ -51,6 +54,7 @@ HELP = {
     "max_windows": "largest number of windows to scan",
     "measures": "measurements to make",
     "methods": "names of methods",
+    "method": "method whose features are drawn",
     "metric": "names of metrics",
     "models": "models to measure",
     "mu": "weight of the losses above the target margin",
@@ -67,6 +71,7 @@ HELP = {
     "predicted": "number of rows to predict",
     "raw": "also write the original features",
     "repeats": "number of repeats of each measurement",
+    "reweightings": "ways to reweight samples between layers",
     "rope": "differences of scores up to this size count as equal in Bayesian comparisons",
     "rounds": "number of boosting rounds",
     "rows": "largest number of rows",
@@ -80,6 +85,7 @@ HELP = {
     "smaller_is_better": "smaller values of --metric are better",
     "splits": "number of random splits of data sets without a standard split",
     "stride": "distance between neighbouring windows",
+    "studies": "number of studies",
     "suite": "group of data sets",
     "tables": "tables to reproduce or to measure",
     "target_margin": "margin that the loss of mdDF aims at",
@@ -225,9 +231,10 @@ class Parser(argparse.ArgumentParser):
     option that --help lists, to which the user can add others.
     """
 
-    def __init__(self, doc, study, *, quick=None, checks=None, known=None, **defaults):
+    def __init__(self, doc, study, *, quick=None, checks=None, known=None, texts=None, **defaults):
         raw = argparse.RawDescriptionHelpFormatter
         super().__init__(description=for_screen(doc), formatter_class=raw)
+        self.texts = HELP | (texts or {})  # of options that mean something else here
         self.study, self.defaults, self.quick, self.several = study, defaults, quick or {}, set()
         for name, default in defaults.items():
             self._add(name, default, (checks or {}).get(name), (known or {}).get(name))
@@ -242,7 +249,7 @@ class Parser(argparse.ArgumentParser):
         )
 
     def _add(self, name, default, check, known=None):
-        option, text = f"--{name.replace('_', '-')}", HELP.get(name, name.replace("_", " "))
+        option, text = f"--{name.replace('_', '-')}", self.texts[name]
         if isinstance(default, dict | tuple):
             default = self.defaults[name] = list(default)
             check = check or among(default)

@@ -12,6 +12,9 @@ methods have, Friedman's test, tests of all pairs (with --bayes the Bayesian sig
 and a critical-difference diagram. --pair A B adds a paired bootstrap on the test rows of each set
 and split that both have. All tables are in summary.md and summary.tex, which has the best of each
 row in bold; their numbers are in scores.csv, ranks.csv and pairs.csv.
+
+Two or more methods need pip install "mddf[stats,plots]", for the tests and the diagram. A single
+method needs only "mddf[data]".
 """
 
 from itertools import combinations
@@ -30,6 +33,10 @@ def parse(argv=None):
     parser = cli.Parser(
         __doc__, "summary", metric=[], methods=[], smaller_is_better=False, test="nemenyi",
         level=0.05, bayes=False, rope=0.0, format=["png", "pdf"], no_titles=False, apart=False,
+        texts={
+            "metric": "columns of the sources to summarize (default: the main ones)",
+            "methods": "methods of the sources, in this order (default: all)",
+        },
         checks={"test": ("nemenyi", "wilcoxon"), "level": cli.share, "rope": cli.at_least_0},
     )  # fmt: skip
     parser.add_argument("source", nargs="+", type=Path, help="folders, files of cells, CSV files")
@@ -207,6 +214,10 @@ def main(argv=None) -> int:
     main_ones = [c for names in scores.DEFAULTS.values() for c in names if c in numbers]
     metrics = options.metric or main_ones or known
     there = frame["method"].unique()
+    if len(options.methods or there) > 1:
+        # Before any work, so that no table is computed and lost.
+        need("scikit_posthocs", "stats")
+        need("matplotlib", "plots")
     check_names("--methods: must be among", options.methods, there)
     check_names("--pair: must be among", options.pair or [], options.methods or there)
     if not metrics:
