@@ -20,7 +20,7 @@ class Listener(Protocol):
         """Receive the number of trees of a forest or a boosted model."""
 
     def work(self, description: str, share: float) -> None:
-        """Receive the share of a deep forest's fit that is done, and what it does next."""
+        """Receive the finished share of a deep forest's fit, and its next task."""
 
 
 # One listener of the process: trees grow in threads, which do not inherit context variables.

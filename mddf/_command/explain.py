@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 
+from mddf import GradientBoostingClassifier
 from mddf.explain import shap_values
 
 from . import files, pages, rows, table_options
@@ -27,7 +28,7 @@ Explain predictions of single rows: what each feature adds to the probability of
 the predicted class or of --class, or to the predicted number, compared with the background rows.
 
 Contributions are Shapley values. They add up, with the mean over the background,
-to the prediction.
+to the prediction; for gradient boosting, to the log-odds of the class.
 """
 # More bars of a row cannot be told apart at a glance; the sum of all others is the last bar.
 _MAX_FEATURES = 10
@@ -183,7 +184,9 @@ class _Page:
         output = repr(target)
         if is_classifier(self.model):
             class_name = "the predicted class" if self.label is None else self.label
-            output = f"probability of {class_name}"
+            # For boosted trees, contributions add up to the raw prediction.
+            is_raw = isinstance(self.model, GradientBoostingClassifier)
+            output = f"{'log-odds' if is_raw else 'probability'} of {class_name}"
         return pages.render(
             "explained.html",
             title=f"{target}: contributions of the features",

@@ -153,7 +153,7 @@ def facts(fit: EvaluatedFit) -> dict[str, Any]:
 
 
 def _without_nan(row: dict[str, object]) -> dict[str, object]:
-    """Replace NaN, which JSON does not have, by None; numbers become those of Python."""
+    """Replace NaN, which JSON does not have, by None, and convert NumPy's numbers to Python's."""
     return {
         name: None
         if isinstance(cell, float | np.floating) and np.isnan(cell)

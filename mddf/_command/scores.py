@@ -19,7 +19,7 @@ _MAX_DRAWN_ROWS = 2000
 
 @dataclass(frozen=True)
 class Decision:
-    """How one of two classes is predicted: by its probability and a threshold.
+    """Rule that predicts one of two classes from its probability and a threshold.
 
     `column` is the place of the class among the classes. Without a threshold, the more likely
     class is predicted.

@@ -103,7 +103,7 @@ def _encoding(text: str) -> str:
 
 
 def schema_for(options: argparse.Namespace, schema: Schema) -> Schema:
-    """Replace the marks of a stored schema by those of the options."""
+    """Replace the marks of a stored schema by the marks in the options."""
     return replace(schema, format=format_from(options, schema.format))
 
 

@@ -68,7 +68,7 @@ _ADVICE_FOR_TEXT = (
 
 @dataclass(frozen=True)
 class _SkilledColumn:
-    """A column, the share of the target that it explains, and what explains it."""
+    """A column, the share of the target that it explains, and the evidence."""
 
     name: str
     skill: float
@@ -115,7 +115,7 @@ def check(
     Notes
     -----
     The skill of a column is the share of the target's variance that the column explains by itself:
-    means of the target by category, or by one of at least 64 bins of numbers, are computed on one
+    means of the target by category, or by one of at least 64 numeric bins, are computed on one
     half of the rows and applied to the other half. For classes, the variance is the Brier score of
     the shares of the classes; for regression, it is the variance of the ranks of the target. Of
     tables with more than a million cells, some rows are drawn for this.
@@ -310,10 +310,12 @@ def _copies_in_training(train: list[DataColumn], test: list[DataColumn]) -> Iter
         return
     advice = "leave these rows out of one of the tables; scores on them are too good"
     if repeats.n_copies >= _MIN_COPIES_IN_TEST * repeats.n_rows:
-        evidence = f"{_of_all(repeats.n_copies, repeats.n_rows)} test rows equal a training row"
+        evidence = (
+            f"{_share_text(repeats.n_copies, repeats.n_rows)} test rows equal a training row"
+        )
         yield Finding("(rows)", COPIES_IN_TEST, evidence, advice)
     if repeats.n_near_copies >= _MIN_COPIES_IN_TEST * repeats.n_rows:
-        share = _of_all(repeats.n_near_copies, repeats.n_rows)
+        share = _share_text(repeats.n_near_copies, repeats.n_rows)
         evidence = f"{share} test rows equal a training row in all columns but one"
         yield Finding("(rows)", NEAR_COPIES_IN_TEST, evidence, advice)
 
@@ -322,12 +324,12 @@ def _repeated_rows(columns: list[DataColumn]) -> Iterator[Finding]:
     repeats = copies.repeated_rows(columns)
     if repeats is None or repeats.n_copies < _MIN_COPIES * repeats.n_rows:
         return
-    evidence = f"{_of_all(repeats.n_copies, repeats.n_rows)} rows equal an earlier row"
+    evidence = f"{_share_text(repeats.n_copies, repeats.n_rows)} rows equal an earlier row"
     advice = "drop the copies, or keep them in one fold by groups"
     yield Finding("(rows)", "copies of rows", evidence, advice)
 
 
-def _of_all(n: int, n_rows: int) -> str:
+def _share_text(n: int, n_rows: int) -> str:
     return f"{n} ({n / n_rows:.2%}) of {n_rows}"
 
 

@@ -33,7 +33,7 @@ _MAX_GAPS = 2
 
 @dataclass(frozen=True)
 class DataColumn:
-    """A column of numbers, of dates, or of categories.
+    """A numeric column, a date column, or a categorical column.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class DataColumn:
     numbers : ndarray of shape (n_rows,) or None
         Numbers, or dates as seconds since 1970; NaN where missing. None for categories.
     codes : ndarray of shape (n_rows,) or None
-        Codes of categories, -1 where missing. None for numbers.
+        Codes of categories, -1 where missing. None for numeric columns.
     levels : list
         The categories by code. All of them occur.
     """

@@ -125,7 +125,7 @@ def _codes(column: DataColumn, code_of: dict[str, int]) -> np.ndarray:
 
 
 def _rounded(numbers: np.ndarray) -> np.ndarray:
-    """Bits of numbers that are rounded to some digits; missing cells are equal."""
+    """Round numbers, and return their bits; missing cells are equal."""
     mantissa, exponent = np.frexp(numbers)
     # Adding 0 makes -0 to 0.
     rounded = np.ldexp(np.rint(np.ldexp(mantissa, _DIGITS)), exponent - _DIGITS) + 0.0

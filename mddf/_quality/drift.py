@@ -47,7 +47,7 @@ class ColumnDrift:
     missing_in_training, missing : float
         Shares of missing cells.
     unknown : float
-        Share of categories that are not in the training rows, NaN for numbers.
+        Share of categories that are not in the training rows, NaN for numeric columns.
 
     Examples
     --------
@@ -324,7 +324,7 @@ class DriftReference:
 
 
 def drift(X_train: Any, X: Any) -> DriftTable:
-    """Compare the columns of later rows with those of the training rows.
+    """Compare the columns of later rows with the columns of the training rows.
 
     Each column gets its population stability index (PSI), its shares of missing cells, and its
     share of unknown categories. No labels are needed. Drift of a column does not always lower the
@@ -335,7 +335,7 @@ def drift(X_train: Any, X: Any) -> DriftTable:
     X_train : array or data frame of shape (n_train, n_columns)
         Training rows. :class:`DriftReference` keeps a summary of them in their place.
     X : array or data frame of shape (n_rows, n_columns)
-        Later rows, such as those of a day.
+        Later rows, such as the rows of one day.
 
     Returns
     -------

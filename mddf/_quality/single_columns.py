@@ -1,4 +1,4 @@
-"""How well a single column predicts the target: out-of-fold, on two halves of the rows."""
+"""Skill of a single column as a predictor of the target, out-of-fold on halves of the rows."""
 
 from __future__ import annotations
 

@@ -71,9 +71,9 @@ def choose_threshold(
     pos_label : label, default=None
         Class that rows are flagged for. None means the greater label, as in scikit-learn.
     min_precision : float, default=None
-        Take the threshold with the highest recall among those with at least this precision.
+        Take the threshold with the highest recall that has at least this precision.
     min_recall : float, default=None
-        Take the threshold with the highest precision among those with at least this recall.
+        Take the threshold with the highest precision that has at least this recall.
     sample_weight : array of shape (n_rows,), default=None
         Weights of the rows.
 
