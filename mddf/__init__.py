@@ -21,16 +21,25 @@ from mddf._gradient.classifier import GradientBoostingClassifier
 from mddf._gradient.regressor import GradientBoostingRegressor
 from mddf._input.chunked import by_columns
 from mddf._inspection.cost import Cost, cost
+from mddf._members.encoding import with_encoder
+from mddf._quality.check import check
+from mddf._quality.drift import ColumnDrift, DriftReference, DriftTable, drift
+from mddf._quality.findings import Finding, Findings
 from mddf._resampling.time_order import TimeOrder
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "ColumnDrift",
     "CompletelyRandomForestClassifier",
     "CompletelyRandomForestRegressor",
     "Cost",
     "DeepForestClassifier",
     "DeepForestRegressor",
+    "DriftReference",
+    "DriftTable",
+    "Finding",
+    "Findings",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
     "MDDFClassifier",
@@ -38,8 +47,11 @@ __all__ = [
     "RandomForestRegressor",
     "TimeOrder",
     "by_columns",
+    "check",
     "cost",
+    "drift",
     "from_state",
+    "with_encoder",
 ]
 
 publish(globals())

@@ -8,13 +8,13 @@ from itertools import islice
 from queue import SimpleQueue
 from threading import Thread, Timer
 from time import monotonic
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from joblib.parallel import get_active_backend
 from tqdm import tqdm
 
+from mddf._base.progress import tell_trees
 from mddf._core import Cancel
 
 # A function with its positional and keyword arguments, as returned by joblib's `delayed`.
@@ -61,17 +61,31 @@ def useful_jobs(n_cells: int, n_jobs: int | None) -> int:
     return job_count(n_jobs, 1 if n_cells < _MIN_CELLS_FOR_THREADS else n_cells)
 
 
+class _SilentBar:
+    """The part of tqdm's interface that is used here, without an output."""
+
+    def __init__(self, total: int, description: str) -> None:
+        self.n = 0
+        self._total = total
+        self._description = description
+
+    def update(self, n: int = 1) -> None:
+        """Count further steps."""
+        self.n += n
+        tell_trees(self._description, self.n, self._total)
+
+
 @contextmanager
 def progress_bar(
     total: int, description: str, unit: str, *, shown: bool | int
-) -> Iterator[tqdm | SimpleNamespace]:
-    """Show a progress bar, or return an object without effect.
+) -> Iterator[tqdm | _SilentBar]:
+    """Show a progress bar, or return one that only tells listeners.
 
     Even hidden bars of tqdm wait for a lock that forked processes share, and that a killed process
     does not release: without a bar, tqdm is not used at all.
     """
     if not shown:
-        yield SimpleNamespace(n=0, update=lambda n=1: None)
+        yield _SilentBar(total, description)
         return
     with tqdm(total=total, desc=description, unit=unit) as bar:
         yield bar

@@ -158,7 +158,8 @@ class CategoryEncoder:
         elif n_present >= _MANY_ROWS and n > _NEARLY_ALL * n_present:
             warn(
                 f"column {column.place} has {n} categories in {n_present} rows: trees learn "
-                "little from values that hardly ever repeat",
+                "little from values that hardly ever repeat; leave the column out, or turn its "
+                "words into numbers in a pipeline, such as TfidfVectorizer and TruncatedSVD",
                 kind=f"nearly as many categories as rows in column {column.place}",
             )
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mddf._base.memmap import put_aside
+from mddf._base.progress import is_told, tell_line
 from mddf._cascade.history import CascadeHistory
 from mddf._cascade.layer import grow_layer, layer_splits
 from mddf._cascade.model import CascadeModel, Layer
@@ -220,8 +221,8 @@ class CascadePolicy(LayerPolicy[LayerProposal, TrainedLayer, LayerEvaluation]):
         self.model.alphas.append(self.history.alphas)
         if self.keep_vectors:
             self.trace.vectors.append(layer.vectors)
-        if self.verbose:
-            print(_line_for_layer(evaluation.record))
+        if is_told(self.verbose):
+            tell_line(_line_for_layer(evaluation.record), verbose=self.verbose)
         is_over = self.stopper.is_over(evaluation.record, evaluation.probabilities)
         if self.rules is not None and self._apply_rules(self.rules, number, layer, evaluation):
             return self._end("the rule `stop` ended the cascade")
@@ -267,8 +268,7 @@ class CascadePolicy(LayerPolicy[LayerProposal, TrainedLayer, LayerEvaluation]):
         kept = self.stopper.kept()
         self.trace.probabilities = kept.probabilities
         self.trace.stop_reason = kept.reason
-        if self.verbose:
-            print(kept.reason)
+        tell_line(kept.reason, verbose=self.verbose)
         self.trace.history = {
             name: np.array([record[name] for record in self.stopper.records]) for name in HISTORY
         }

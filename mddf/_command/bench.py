@@ -187,8 +187,11 @@ def _fit_and_score(
         predictions = predict(X.iloc[test])
         predict_end = time.perf_counter()
     classes = fitted.classes_ if is_classifier(fitted) else None
+    decision = None
+    if classes is not None and len(classes) == 2:
+        decision = scores.Decision.for_class(y, classes)
     return {
-        **scores.evaluate(y[test], predictions, classes),
+        **scores.evaluate(y[test], predictions, classes, decision),
         "fit_seconds": fit_end - start,
         "predict_seconds": predict_end - fit_end,
     }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import ast
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from sklearn.base import BaseEstimator
@@ -44,17 +43,7 @@ def fraction(text: str) -> float:
 
 def add_learning_options(parser: argparse.ArgumentParser, *, settings_help: str) -> None:
     """Add the options of commands that fit models to a table."""
-    parser.add_argument(
-        "table", type=Path, help="CSV (perhaps compressed) or Parquet file with a header"
-    )
-    parser.add_argument("--target", required=True, metavar="COLUMN", help="column to predict")
-    parser.add_argument(
-        "--task", choices=("auto", "classification", "regression"), default="auto",
-        help="task of the model (default: auto, which decides by the labels)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--drop", nargs="+", default=[], metavar="COLUMN", help="columns to leave out"
-    )
+    table_options.add_training_table(parser)
     parser.add_argument(
         "--set", nargs="+", default=[], type=setting, metavar="PARAMETER=VALUE",
         help=f"{settings_help}, such as n_layers=1",
@@ -65,8 +54,6 @@ def add_learning_options(parser: argparse.ArgumentParser, *, settings_help: str)
     parser.add_argument(
         "--n-jobs", type=int, default=-1, help="number of threads (default: -1, all cores)"
     )
-    parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
-    table_options.add_options(parser.add_argument_group("the table"))
 
 
 def make(

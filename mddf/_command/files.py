@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import joblib
 from sklearn.base import BaseEstimator
@@ -19,6 +21,7 @@ from mddf.export._skops import skops_types
 
 from .extras import need, need_tables
 from .rows import visible
+from .scores import Decision
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -132,17 +135,49 @@ def write_tables(path: Path, tables: Iterator[pd.DataFrame]) -> int:
     return n_rows
 
 
-def write_model(path: Path, model: BaseEstimator, schema: Schema) -> None:
-    """Write a fitted model and the description of its columns."""
-    stored = {"model": model, "schema": schema.to_json()}
+@dataclass(frozen=True)
+class StoredModel:
+    """Contents of a model file.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    schema : Schema
+        Description of the columns.
+    decision : Decision or None
+        Rare class of a model of two classes and its threshold, which `mddf predict` can use.
+    reference : str
+        Summary of the training rows for `mddf drift`, made by `DriftReference.to_json`.
+    facts : dict
+        Facts about the fit for `mddf card`, of the types of JSON.
+    """
+
+    model: BaseEstimator
+    schema: Schema
+    decision: Decision | None = None
+    reference: str = ""
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+def write_model(path: Path, contents: StoredModel) -> None:
+    """Write a fitted model, the description of its columns and further facts about the fit."""
+    stored = {
+        "model": contents.model,
+        "schema": contents.schema.to_json(),
+        "reference": contents.reference,
+        "facts": json.dumps(contents.facts),
+    }
+    if contents.decision is not None:
+        stored["decision"] = json.dumps(asdict(contents.decision))
     is_skops = path.suffix.lower() == ".skops"
     dump = need("skops.io", "commands").dump if is_skops else joblib.dump
     with replacing(path) as new_path:
         dump(stored, new_path)
 
 
-def read_model(path: Path) -> tuple[BaseEstimator, Schema]:
-    """Read a model and the description of its columns; files of skops run no code."""
+def read_model(path: Path) -> StoredModel:
+    """Read the file of a model; files of skops run no code."""
     suffix = path.suffix.lower()
     if suffix not in MODELS:
         raise SystemExit(f"the model must end in {' or '.join(MODELS)}, got {visible(path)}")
@@ -156,10 +191,18 @@ def read_model(path: Path) -> tuple[BaseEstimator, Schema]:
             stored = need("skops.io", "commands").load(path, trusted=skops_types())
         else:
             stored = joblib.load(path)
-        if "schema" in stored:
-            return stored["model"], Schema.from_json(stored["schema"])
-        # A file from before there were schemas.
-        return stored["model"], Schema.from_former(stored["like"], stored["format"])
+        if "schema" not in stored:  # a file from before there were schemas
+            schema = Schema.from_former(stored["like"], stored["format"])
+            return StoredModel(stored["model"], schema)
+        decision = json.loads(stored.get("decision", "null"))
+        return StoredModel(
+            stored["model"],
+            Schema.from_json(stored["schema"]),
+            None if decision is None else Decision(**decision),
+            # Files of earlier versions have neither.
+            stored.get("reference", ""),
+            json.loads(stored.get("facts", "{}")),
+        )
     except SystemExit:
         raise
     except Exception as error:  # whatever the file holds

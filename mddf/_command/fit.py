@@ -8,12 +8,17 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.model_selection import train_test_split
+
+from mddf._quality.check import check
+from mddf._quality.drift import DriftReference
 
 from . import dependent_rows, estimators, files, pages, report, rows
 from .dependent_rows import INDEPENDENT, DependentRows
+from .progress import Progress
 from .rows import LabelledRows
+from .scores import Decision
 from .table_options import format_from
 
 DESCRIPTION = """\
@@ -50,7 +55,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="share of rows held out (default: 0.2)",
     )  # fmt: skip
     dependent_rows.add_options(parser)
-    parser.add_argument("--verbose", action="store_true", help="show the progress of the fit")
+    parser.add_argument(
+        "--positive", metavar="CLASS",
+        help="class whose precision, recall and threshold the report shows, if there are two "
+        "classes (default: the rarer one)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--verbose", action="store_true",
+        help="print the decisions and bars of the fits, instead of one bar",
+    )  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> None:
@@ -81,25 +94,42 @@ def run(options: argparse.Namespace) -> None:
     dependence = DependentRows.from_options(options, table, groups)
     if "cv" not in dict(options.set):
         model = dependence.validated(model)
+    if options.positive is not None:
+        check_positive(options.positive, table)
 
-    # 3. Fit to the training rows and score the held-out rows.
-    fit = _fit_and_evaluate(options, table, model, model_path.name, dependence)
-    page = report.render(fit)
+    # 3. Check the data, fit to the training rows and score the held-out rows.
+    fits_again = options.test is None
+    # A fit to all rows takes longer by the held-out rows. With --verbose, fits show bars.
+    shares = (0.4, 0.1, 0.5) if fits_again else (0.8, 0.2, 0.0)
+    with Progress(shown=not options.verbose).running() as progress:
+        with progress.step("fit to the training rows", shares[0]):
+            fit = _fit_and_evaluate(options, table, model, model_path.name, dependence)
+        with progress.step("report", shares[1]):
+            page = report.render(fit)
 
-    # 4. Fit to all rows, unless the held-out rows are of another table.
-    if options.test is None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the report has them
-            model.fit(table.X, table.y, **dependence.fit_arguments(table.X))
-    else:
-        model = fit.model
-    files.write_model(model_path, model, table.schema)
+        # 4. Fit to all rows, unless the held-out rows are of another table.
+        if fits_again:
+            with warnings.catch_warnings(), progress.step("fit to all rows", shares[2]):
+                warnings.simplefilter("ignore")  # the report has them
+                model.fit(table.X, table.y, **dependence.fit_arguments(table.X))
+        else:
+            model = fit.model
+    contents = files.StoredModel(
+        model,
+        table.schema,
+        fit.decision,
+        reference=DriftReference.from_table(table.X).to_json(),
+        facts=report.facts(fit),
+    )
+    files.write_model(model_path, contents)
     files.write_text(report_path, page)
 
     scores = [f"{name} {value:.4g}" for name, value in fit.scores.items() if np.isfinite(value)]
     print(f"{table.task} of {options.target!r}: {len(table.X)} rows, {table.X.shape[1]} features")
     plural = "s" if fit.n_held_out != 1 else ""
     print(f"scores on {fit.n_held_out} held-out row{plural}: {', '.join(scores)}")
+    if fit.findings:
+        print(f"data: {len(fit.findings)} findings, listed in the report")
     print(f"model: {model_path}\nreport: {report_path}")
 
 
@@ -111,20 +141,35 @@ def _fit_and_evaluate(
     dependence: DependentRows,
 ) -> report.EvaluatedFit:
     train, test = held_out(options, table, dependence)
+    findings = check(
+        table.X, table.y, X_test=None if options.test is None else test.X, task=table.task
+    )
+    for finding in findings:
+        if finding.is_leak:
+            warnings.warn(
+                f"{finding.column} {finding.finding}: {finding.evidence}. {finding.advice}",
+                UserWarning,
+                stacklevel=2,
+            )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         start = time.perf_counter()
         fitted = clone(model).fit(train.X, train.y, **dependence.fit_arguments(train.X))
         seconds = time.perf_counter() - start
+    decision, source_of_threshold = _decision(options, fitted, train, test)
     return report.EvaluatedFit(
         table_name=options.table.name,
         target=options.target,
         task=table.task,
         X=table.X,
+        schema=table.schema,
         model=fitted,
         train=train,
         test=test,
+        decision=decision,
+        source_of_threshold=source_of_threshold,
         seconds=seconds,
+        findings=findings,
         warnings=list(dict.fromkeys(str(warning.message) for warning in caught)),
         settings=[
             f"{name}={value}"
@@ -132,6 +177,37 @@ def _fit_and_evaluate(
         ],
         model_name=model_name,
     )
+
+
+def check_positive(positive: str, table: rows.TrainingTable) -> None:
+    """End the command unless the positive class is one of two."""
+    labels = np.unique(table.y) if table.task == "classification" else np.array([])
+    if len(labels) != 2:
+        raise SystemExit(
+            f"--positive needs a target of two classes, got {table.task} with "
+            f"{len(np.unique(table.y))} different labels"
+        )
+    rows.check_names("--positive must be one of", [positive], [str(label) for label in labels])
+
+
+def _decision(
+    options: argparse.Namespace, model: BaseEstimator, train: LabelledRows, test: LabelledRows
+) -> tuple[Decision | None, str]:
+    """Choose the threshold of the positive class, and tell which rows chose it.
+
+    A deep forest has out-of-fold probabilities of its training rows. Other models choose it on the
+    held-out rows, which makes F1 at the threshold a little too good.
+    """
+    if not is_classifier(model) or len(model.classes_) != 2:
+        return None, ""
+    classes = model.classes_
+    positive = next((label for label in classes.tolist() if str(label) == options.positive), None)
+    decision = Decision.for_class(train.y, classes, positive)
+    probabilities = getattr(model, "oof_probabilities_", None)
+    if probabilities is not None:
+        return decision.with_best_f1(train.y, probabilities, classes), "out-of-fold predictions"
+    probabilities = model.predict_proba(test.X)
+    return decision.with_best_f1(test.y, probabilities, classes), "the held-out rows"
 
 
 def held_out(

@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pyarrow.compute as pc
 
+from mddf._quality.columns import are_many_texts
 from mddf._schema import cells, dates
 from mddf._schema.schema import Schema
 from mddf._schema.source import Source
@@ -18,8 +19,6 @@ from .rows import place_in_file
 # expected to have such a number in its first 1000 rows. Not tuned.
 _CODE = r"^\s*0\d+\s*$"
 _ROWS_FOR_CODES = 1000
-# With so few different texts, a table is too small to tell keys from categories. Not tuned.
-_MAX_LEVELS_OF_SMALL_TABLES = 10
 
 
 def warn_of_text(source: Source, schema: Schema) -> None:
@@ -53,10 +52,11 @@ def warn_of_text(source: Source, schema: Schema) -> None:
                 f"{place_in_file(source, row)} has {cell!r}. If it holds numbers, "
                 f"{remedy}; else --text {name!r}"
             )
-        elif not is_target and len(levels) > max(n_rows / 2, _MAX_LEVELS_OF_SMALL_TABLES):
+        elif not is_target and are_many_texts(len(levels), n_rows):
             _warn(
                 f"{subject} has {len(levels)} different values in {n_rows} rows, from which "
-                f"little can be learned: --drop {name!r} if it is a key; else --text {name!r}"
+                f"little can be learned: --drop {name!r} if it is a key or free text, or make "
+                f"numbers of its words in Python (TfidfVectorizer); else --text {name!r}"
             )
 
 

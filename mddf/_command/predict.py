@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,16 +13,17 @@ from sklearn.base import BaseEstimator, is_classifier
 
 from . import estimators, files, rows, table_options
 from .extras import need
+from .scores import Decision
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mddf._schema.schema import Schema
 
 DESCRIPTION = """\
 Predict the rows of a table by a model of `mddf fit`.
 
-Classifiers give the class and the probability of each class. Regressors give the
+Classifiers give the class and the probability of each class. With --threshold, a
+rare class is predicted from this probability on. Regressors give the
 number and, with --interval, an interval that contains this share of new targets.
 The table is read like the table of the fit. Columns that the model does not use
 are ignored.
@@ -42,44 +42,95 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="columns of the table to copy unchanged into the output, such as its key",
     )  # fmt: skip
     parser.add_argument(
+        "--threshold", type=_threshold, metavar="PROBABILITY",
+        help="probability from which the positive class is predicted, or best: the threshold in "
+        "the report of the fit (two classes; default: the more likely class)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--positive", metavar="CLASS",
+        help="class that --threshold is about (default: as in the fit)",
+    )  # fmt: skip
+    parser.add_argument(
         "--interval", type=estimators.fraction, metavar="COVERAGE",
         help="add intervals that contain this share of new targets, such as 0.9 (regression)",
     )  # fmt: skip
+
+
+def _threshold(text: str) -> float | str:
+    """Parse a probability or the word "best"."""
+    return text if text == "best" else estimators.fraction(text)
 
 
 def run(options: argparse.Namespace) -> None:
     """Read the model and the table, predict, write."""
     if options.out is not None:
         files.check_output("--out", options.out, files.TABLES, options.overwrite)
-    model, schema = files.read_model(options.model)
-    schema = replace(schema, format=table_options.format_from(options, schema.format))
-    tables = _predicted_blocks(options, model, schema)
+    stored = files.read_model(options.model)
+    decision = _decision(options, stored)
+    tables = _predicted_blocks(options, stored, decision)
     if options.out is None:
         for number, table in enumerate(tables):
             table.to_csv(sys.stdout, index=False, header=number == 0)
     else:
         n_rows = files.write_tables(options.out, tables)
-        print(f"{options.out}: {n_rows} predictions of {schema.target.name!r}")
+        print(f"{options.out}: {n_rows} predictions of {stored.schema.target.name!r}")
 
 
 def _predicted_blocks(
-    options: argparse.Namespace, model: BaseEstimator, schema: Schema
+    options: argparse.Namespace, stored: files.StoredModel, decision: Decision | None
 ) -> Iterator[pd.DataFrame]:
     """Predictions of the blocks of a table, in their order, so that any table fits in memory."""
-    pandas = need("pandas", "data")
+    schema = table_options.schema_for(options, stored.schema)
     rule = f"--keep must be a column of {options.table}:"
     for X, source in rows.read_feature_blocks(options.table, schema, options.keep):
         rows.check_names(rule, options.keep, source.names)
-        table = predictions(model, X, schema.target.name, options.interval)
-        for position, name in enumerate(options.keep):
-            cells = source.cells[name]  # as they are in the file, not as the model reads them
-            kept = pandas.Series(cells, dtype=pandas.ArrowDtype(cells.type))
-            table.insert(position, name, kept, allow_duplicates=True)
+        table = predictions(
+            stored.model, X, schema.target.name, coverage=options.interval, decision=decision
+        )
+        rows.insert_cells(table, source, options.keep)
         yield table
 
 
+def _decision(options: argparse.Namespace, stored: files.StoredModel) -> Decision | None:
+    """Read the threshold and its class from the options and the model file."""
+    if options.threshold is None:
+        if options.positive is not None:
+            raise SystemExit("--positive is the class that --threshold is about: give both")
+        return None
+    model = stored.model
+    if not is_classifier(model) or len(model.classes_) != 2:
+        kind = f"{len(model.classes_)} classes" if is_classifier(model) else "numbers"
+        raise SystemExit(f"--threshold is for two classes, and the model predicts {kind}")
+    classes = {str(label): column for column, label in enumerate(model.classes_.tolist())}
+    if options.positive is not None:
+        rows.check_names("--positive must be one of", [options.positive], list(classes))
+        column = classes[options.positive]
+    elif stored.decision is not None:
+        column = stored.decision.column
+    else:
+        raise SystemExit(
+            "--threshold needs --positive: the model file is of an earlier version of mddf, and "
+            f"does not say which of {' and '.join(classes)} is rare"
+        )
+    if options.threshold != "best":
+        return Decision(column, options.threshold)
+    if stored.decision is None or stored.decision.threshold is None:
+        raise SystemExit("--threshold best: the model file has no threshold; give a probability")
+    if column != stored.decision.column:
+        raise SystemExit(
+            f"--threshold best is about {list(classes)[stored.decision.column]}, got --positive "
+            f"{options.positive}: fit with --positive {options.positive}"
+        )
+    return stored.decision
+
+
 def predictions(
-    model: BaseEstimator, X: pd.DataFrame, target: str, coverage: float | None = None
+    model: BaseEstimator,
+    X: pd.DataFrame,
+    target: str,
+    *,
+    coverage: float | None = None,
+    decision: Decision | None = None,
 ) -> pd.DataFrame:
     """Data frame of predictions, with probabilities or intervals."""
     pandas = need("pandas", "data")
@@ -87,7 +138,8 @@ def predictions(
         if coverage is not None:
             raise SystemExit("--interval is for regressions, and the model predicts classes")
         probabilities = model.predict_proba(X)
-        columns = {f"predicted {target}": model.classes_[probabilities.argmax(axis=1)]}
+        decision = decision or Decision(0)
+        columns = {f"predicted {target}": decision.predict(probabilities, model.classes_)}
         columns |= {f"p({label})": probabilities[:, k] for k, label in enumerate(model.classes_)}
         return pandas.DataFrame(columns)
     columns = {f"predicted {target}": model.predict(X)}

@@ -6,13 +6,14 @@ import platform
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sklearn
 from sklearn.base import BaseEstimator, is_classifier
 
 import mddf
+from mddf._quality.findings import Findings
 from mddf.explain import ImportancesDisplay
 
 from . import calibration, pages, scores
@@ -24,11 +25,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from mddf._schema.schema import Schema
+
 # With more classes, a confusion matrix cannot be read.
 _MAX_CLASSES_OF_CONFUSION = 30
 # With more classes, the counts in the cells of a confusion matrix overlap.
 _MAX_CLASSES_WITH_COUNTS = 12
-# The table of columns ends there, so that wide tables give short pages.
+# The tables of columns and findings end there, so that wide tables give short pages.
 _MAX_COLUMNS = 200
 # Importances come from so few rows and repeats to keep the report short of the time of the fit.
 _ROWS_OF_IMPORTANCES = 500
@@ -39,18 +42,24 @@ _REPEATS_OF_IMPORTANCES = 3
 class EvaluatedFit:
     """A model of the training rows, and the held-out rows that score it.
 
-    `X` has all rows, `warnings` the texts of the fit's warnings, `settings` the parameters that
-    the user set, and `model_name` is the name of the file of the final model.
+    `decision` has the rare class of two and its threshold, which `source_of_threshold` chose. `X`
+    has all rows, `findings` the possible faults of the data, `warnings` the texts of the fit's
+    warnings, `settings` the parameters that the user set, and `model_name` is the name of the file
+    of the final model.
     """
 
     table_name: str
     target: str
     task: str
     X: pd.DataFrame
+    schema: Schema
     model: BaseEstimator
     train: LabelledRows
     test: LabelledRows
+    decision: scores.Decision | None
+    source_of_threshold: str
     seconds: float
+    findings: Findings
     warnings: list[str]
     settings: list[str]
     model_name: str
@@ -71,8 +80,20 @@ class EvaluatedFit:
         return predict(self.test.X)
 
     @cached_property
+    def score_rows(self) -> list[dict[str, object]]:
+        """Rows of the table of scores."""
+        return _score_rows(self)
+
+    @cached_property
     def scores(self) -> dict[str, float]:
-        return scores.evaluate(self.test.y, self.predictions, self.classes)
+        return scores.evaluate(self.test.y, self.predictions, self.classes, self.decision)
+
+    @property
+    def positive(self) -> object:
+        """The class whose threshold is chosen."""
+        assert self.classes is not None
+        assert self.decision is not None
+        return self.classes[self.decision.column]
 
 
 @dataclass(frozen=True)
@@ -87,30 +108,70 @@ def render(fit: EvaluatedFit) -> str:
     if fit.classes is None:
         charts = [_regression_chart(fit.test.y, fit.predictions)]
     else:
-        charts = _classification_charts(fit.test.y, fit.predictions, fit.classes)
+        charts = _classification_charts(fit)
     return pages.render(
         "report.html",
         title=f"{fit.target}: {fit.task} by {type(fit.model).__name__}",
         fit=fit,
-        scores=_score_rows(fit),
+        scores=fit.score_rows,
         n_draws=scores.N_DRAWS,
         charts=charts,
+        scores_by_class=_class_rows(fit),
         importances=_importances(fit) if fit.n_held_out > 1 else None,
         members=_member_rows(fit.model),
-        columns=_column_rows(fit.X),
+        findings=fit.findings[:_MAX_COLUMNS].to_dicts(),
+        columns=_column_rows(fit.X, fit.schema),
         date=date.today().isoformat(),
-        versions=(
-            f"mddf {mddf.__version__}, scikit-learn {sklearn.__version__}, "
-            f"NumPy {np.__version__}, Python {platform.python_version()}"
-        ),
+        versions=_versions(),
+    )
+
+
+def facts(fit: EvaluatedFit) -> dict[str, Any]:
+    """Facts about the fit for a model card, of the types of JSON."""
+    return {
+        "table": fit.table_name,
+        "target": fit.target,
+        "task": fit.task,
+        "date": date.today().isoformat(),
+        "versions": _versions(),
+        "settings": fit.settings,
+        "n_rows": len(fit.X),
+        "n_train": len(fit.train.y),
+        "n_held_out": fit.n_held_out,
+        "classes": [] if fit.classes is None else [str(label) for label in fit.classes],
+        "positive": "" if fit.decision is None else str(fit.positive),
+        "threshold": None if fit.decision is None else fit.decision.threshold,
+        "scores": [_without_nan(row) for row in fit.score_rows],
+        "columns": _column_rows(fit.X, fit.schema),
+        "findings": fit.findings[:_MAX_COLUMNS].to_dicts(),
+        "warnings": fit.warnings,
+    }
+
+
+def _without_nan(row: dict[str, object]) -> dict[str, object]:
+    """Replace NaN, which JSON does not have, by None, and convert NumPy's numbers to Python's."""
+    return {
+        name: None
+        if isinstance(cell, float | np.floating) and np.isnan(cell)
+        else float(cell)
+        if isinstance(cell, np.floating)
+        else cell
+        for name, cell in row.items()
+    }
+
+
+def _versions() -> str:
+    return (
+        f"mddf {mddf.__version__}, scikit-learn {sklearn.__version__}, "
+        f"NumPy {np.__version__}, Python {platform.python_version()}"
     )
 
 
 def _score_rows(fit: EvaluatedFit) -> list[dict[str, object]]:
     y = fit.test.y
-    intervals = scores.intervals(y, fit.predictions, fit.classes)
+    intervals = scores.intervals(y, fit.predictions, fit.classes, decision=fit.decision)
     without_features = scores.baseline_predictions(fit.train.y, len(y), fit.classes)
-    baseline = scores.evaluate(y, without_features, fit.classes)
+    baseline = scores.evaluate(y, without_features, fit.classes, fit.decision)
     return [
         {
             "score": name,
@@ -119,8 +180,17 @@ def _score_rows(fit: EvaluatedFit) -> list[dict[str, object]]:
             "without features": baseline[name],
             "better is": "greater" if greater_is_better else "smaller",
         }
-        for name, greater_is_better in scores.directions(fit.classes).items()
+        for name, greater_is_better in scores.directions(fit.classes, fit.decision).items()
     ]
+
+
+def _class_rows(fit: EvaluatedFit) -> list[dict[str, object]]:
+    """Scores of each class; at the threshold, if there is one."""
+    if fit.classes is None or len(fit.classes) > _MAX_CLASSES_OF_CONFUSION:
+        return []
+    decision = fit.decision or scores.Decision(0)
+    predicted = decision.predict(fit.predictions, fit.classes)
+    return scores.scores_by_class(fit.test.y, fit.predictions, predicted, fit.classes)
 
 
 def _axes(width: float = 4.2, height: float = 3.6) -> tuple[Figure, Axes]:
@@ -129,15 +199,43 @@ def _axes(width: float = 4.2, height: float = 3.6) -> tuple[Figure, Axes]:
     return pyplot.subplots(figsize=(width, height), layout="constrained")
 
 
-def _classification_charts(
-    y: np.ndarray, probabilities: np.ndarray, classes: np.ndarray
-) -> list[_Chart]:
+def _classification_charts(fit: EvaluatedFit) -> list[_Chart]:
+    y = fit.test.y
+    probabilities = fit.predictions
+    classes = fit.classes
+    assert classes is not None
     charts = [_calibration_chart(y, probabilities, classes)]
-    if len(classes) == 2 and len(np.unique(y)) == 2:
+    if fit.decision is not None and len(np.unique(y)) == 2:
         charts.append(_roc_chart(y, probabilities, classes))
+        charts.append(_precision_recall_chart(fit))
     if len(classes) <= _MAX_CLASSES_OF_CONFUSION:
         charts.append(_confusion_chart(y, probabilities, classes))
     return charts
+
+
+def _precision_recall_chart(fit: EvaluatedFit) -> _Chart:
+    """Precision and recall of the positive class, with its threshold as a point."""
+    from sklearn.metrics import PrecisionRecallDisplay, precision_score, recall_score
+
+    assert fit.classes is not None
+    assert fit.decision is not None
+    is_positive = fit.test.y == fit.positive
+    figure, axis = _axes()
+    PrecisionRecallDisplay.from_predictions(
+        is_positive, fit.predictions[:, fit.decision.column], ax=axis, name="model",
+        pos_label=True, plot_chance_level=True, chance_level_kw={"label": "without features"},
+    )  # fmt: skip
+    caption = f"Precision and recall; the positive class is {fit.positive}"
+    if fit.decision.threshold is not None:
+        flagged = fit.decision.predict(fit.predictions, fit.classes) == fit.positive
+        point = (
+            recall_score(is_positive, flagged),
+            precision_score(is_positive, flagged, zero_division=0),
+        )
+        axis.plot(*point, "o", label=f"threshold {fit.decision.threshold:.3g}")
+    axis.set(xlabel="recall", ylabel="precision")
+    axis.legend(loc="best")
+    return _Chart(pages.svg(figure), caption, heading=f"Precision and recall of {fit.positive}")
 
 
 def _calibration_chart(y: np.ndarray, probabilities: np.ndarray, classes: np.ndarray) -> _Chart:
@@ -211,22 +309,23 @@ def _member_rows(model: BaseEstimator) -> list[dict[str, object]]:
     ]
 
 
-def _column_rows(X: pd.DataFrame) -> list[dict[str, str]]:
+def _column_rows(X: pd.DataFrame, schema: Schema) -> list[dict[str, str]]:
     return [
         {
             "column": name,
             "kind": "category" if str(X[name].dtype) == "category" else "number",
-            "content": _content(X[name]),
+            "content": _content(X[name], schema),
             "missing": f"{100 * X[name].isna().mean():.1f} %",
         }
         for name in list(X)[:_MAX_COLUMNS]
     ]
 
 
-def _content(column: pd.Series) -> str:
+def _content(column: pd.Series, schema: Schema) -> str:
     if str(column.dtype) == "category":
         most_frequent = column.value_counts().head(3).index.astype(str)
         return f"{column.nunique()} values: {', '.join(most_frequent)}"
     if column.isna().all():
         return "nothing"
-    return f"{column.min():.6g} to {column.max():.6g}"
+    name = str(column.name)
+    return f"{schema.cell_text(name, column.min())} to {schema.cell_text(name, column.max())}"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mddf._base.messages import nearest
+from mddf._quality.target import task_of
 from mddf._schema.format import PLAIN, Format, TableError
 from mddf._schema.source import Source, read_blocks, read_source
 
@@ -18,13 +19,12 @@ from .extras import need_tables
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
     from mddf._schema.schema import Schema
 
 # Longer lists hide the name that is wrong.
 _MAX_LISTED_NAMES = 30
-# Whole numbers with more different values are more likely amounts than classes. Not tuned.
-_MAX_CLASSES = 20
 
 
 @dataclass(frozen=True)
@@ -160,15 +160,6 @@ def _check_classes(path: Path, target: str, y: np.ndarray) -> None:
         )
 
 
-def task_of(y: np.ndarray) -> str:
-    """Infer the task: regression if labels are fractions or have many different numbers."""
-    if y.dtype.kind not in "iuf":
-        return "classification"
-    values = np.unique(y)
-    are_classes = len(values) <= _MAX_CLASSES and np.all(values % 1 == 0)
-    return "classification" if are_classes else "regression"
-
-
 def read_features(
     path: Path, schema: Schema, keep: Collection[str] = ()
 ) -> tuple[pd.DataFrame, Source]:
@@ -191,6 +182,33 @@ def read_feature_blocks(
                 yield _features(source, schema), source
     if not has_rows:
         raise SystemExit(f"{path} must have rows, got none")
+
+
+def insert_cells(table: pd.DataFrame, source: Source, names: Sequence[str]) -> None:
+    """Put columns of a file in front of a table, with the cells as they are in the file."""
+    for position, name in enumerate(names):
+        insert_column(table, position, name, source.cells[name])
+
+
+def insert_column(table: pd.DataFrame, position: int, name: str, cells: pa.Array) -> None:
+    """Insert a column of Arrow, whose type it keeps."""
+    import pandas
+
+    column = pandas.Series(cells, dtype=pandas.ArrowDtype(cells.type))
+    table.insert(position, name, column, allow_duplicates=True)
+
+
+def key_texts(source: Source, name: str) -> list[str]:
+    """Cells of a key column as text; days of Parquet are written without a time."""
+    from mddf._schema import cells
+
+    values = cells.unpacked(source.cells[name])
+    if values is None:
+        raise SystemExit(f"--key must be a column of texts, numbers or dates, got {name!r}")
+    return [
+        "" if text is None else cells.canonical(text)
+        for text in cells.as_texts(values).to_pylist()
+    ]
 
 
 def read_test(

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from sklearn import metrics
 from sklearn.dummy import DummyClassifier, DummyRegressor
+
+from mddf.analysis import choose_threshold
 
 # The 2.5 % quantiles of 200 draws rest on five draws each: enough for a report. Not tuned.
 N_DRAWS = 200
@@ -13,19 +17,67 @@ N_DRAWS = 200
 _MAX_DRAWN_ROWS = 2000
 
 
-def directions(classes: np.ndarray | None) -> dict[str, bool]:
+@dataclass(frozen=True)
+class Decision:
+    """Rule that predicts one of two classes from its probability and a threshold.
+
+    `column` is the place of the class among the classes. Without a threshold, the more likely
+    class is predicted.
+    """
+
+    column: int
+    threshold: float | None = None
+
+    @classmethod
+    def for_class(cls, y: np.ndarray, classes: np.ndarray, positive: object = None) -> Decision:
+        """Make the decision about a class, by default about the rarer one, without a threshold."""
+        if positive is not None:
+            return cls(classes.tolist().index(positive))
+        # Of equally frequent classes, the second one, as in scikit-learn.
+        return cls(0 if np.mean(y == classes[0]) < 0.5 else 1)
+
+    def with_best_f1(
+        self, y: np.ndarray, probabilities: np.ndarray, classes: np.ndarray
+    ) -> Decision:
+        """Choose the threshold with the best F1 on these rows; none if they have one class."""
+        has_probability = np.isfinite(probabilities[:, self.column])
+        y = y[has_probability]
+        if len(np.unique(y)) < 2:
+            return self
+        best = choose_threshold(
+            y == classes[self.column], probabilities[has_probability, self.column], pos_label=True
+        )
+        return Decision(self.column, best.value)
+
+    def predict(self, probabilities: np.ndarray, classes: np.ndarray) -> np.ndarray:
+        """Predict classes."""
+        if self.threshold is None:
+            return classes[probabilities.argmax(axis=1)]
+        is_positive = probabilities[:, self.column] >= self.threshold
+        return classes[np.where(is_positive, self.column, 1 - self.column)]
+
+
+def directions(classes: np.ndarray | None, decision: Decision | None = None) -> dict[str, bool]:
     """Names of the scores, and whether greater is better; regression has no classes."""
     if classes is None:
         return {"RMSE": False, "MAE": False, "R2": True}
-    return {"accuracy": True, "balanced accuracy": True, "log-loss": False, "ROC AUC": True}
+    names = {"accuracy": True, "balanced accuracy": True, "log-loss": False, "ROC AUC": True}
+    if decision is not None:
+        names["average precision"] = True
+        if decision.threshold is not None:
+            names["F1 at the threshold"] = True
+    return names
 
 
 def evaluate(
-    y: np.ndarray, predictions: np.ndarray, classes: np.ndarray | None = None
+    y: np.ndarray,
+    predictions: np.ndarray,
+    classes: np.ndarray | None = None,
+    decision: Decision | None = None,
 ) -> dict[str, float]:
     """Score probabilities, or predicted targets if there are no classes.
 
-    Scores that the rows do not define are NaN.
+    Scores that the rows do not define are NaN. A decision adds scores of its class.
     """
     if classes is None:
         return {
@@ -42,16 +94,65 @@ def evaluate(
         auc = metrics.roc_auc_score(y, predictions, multi_class="ovr", labels=classes)
     elif len(present) == len(classes) == 2:
         auc = metrics.roc_auc_score(y == classes[1], predictions[:, 1])
-    return {
+    scores = {
         "accuracy": metrics.accuracy_score(y, labels),
         "balanced accuracy": np.mean(recalls),
         "log-loss": metrics.log_loss(y, predictions, labels=classes),
         "ROC AUC": auc,
     }
+    if decision is not None:
+        scores |= _scores_of_class(y, predictions, classes, decision)
+    return scores
+
+
+def _scores_of_class(
+    y: np.ndarray, probabilities: np.ndarray, classes: np.ndarray, decision: Decision
+) -> dict[str, float]:
+    is_positive = y == classes[decision.column]
+    average_precision = np.nan
+    f1 = np.nan
+    if is_positive.any():
+        average_precision = metrics.average_precision_score(
+            is_positive, probabilities[:, decision.column]
+        )
+        predicted = decision.predict(probabilities, classes) == classes[decision.column]
+        f1 = metrics.f1_score(is_positive, predicted)
+    scores = {"average precision": average_precision}
+    return scores if decision.threshold is None else {**scores, "F1 at the threshold": f1}
+
+
+def scores_by_class(
+    y: np.ndarray, probabilities: np.ndarray, predicted: np.ndarray, classes: np.ndarray
+) -> list[dict[str, object]]:
+    """Precision, recall, F1 and average precision of each class, as rows of a table."""
+    precision, recall, f1, n_rows = metrics.precision_recall_fscore_support(
+        y, predicted, labels=classes, zero_division=0
+    )
+    return [
+        {
+            "class": str(label),
+            "rows": int(n_rows[k]),
+            "predicted": int(np.sum(predicted == label)),
+            "precision": float(precision[k]),
+            "recall": float(recall[k]),
+            "F1": float(f1[k]),
+            "average precision": (
+                float(metrics.average_precision_score(y == label, probabilities[:, k]))
+                if n_rows[k]
+                else np.nan
+            ),
+        }
+        for k, label in enumerate(classes)
+    ]
 
 
 def intervals(
-    y: np.ndarray, predictions: np.ndarray, classes: np.ndarray | None = None, seed: int = 0
+    y: np.ndarray,
+    predictions: np.ndarray,
+    classes: np.ndarray | None = None,
+    seed: int = 0,
+    *,
+    decision: Decision | None = None,
 ) -> dict[str, tuple[float, float]]:
     """95 % bootstrap intervals of scores.
 
@@ -64,10 +165,10 @@ def intervals(
     rng = np.random.default_rng(seed)
     n_drawn = min(len(y), _MAX_DRAWN_ROWS)
     draws = [rng.integers(0, len(y), n_drawn) for _ in range(N_DRAWS)]
-    drawn_scores = [evaluate(y[rows], predictions[rows], classes) for rows in draws]
-    all_scores = evaluate(y, predictions, classes)
+    drawn_scores = [evaluate(y[rows], predictions[rows], classes, decision) for rows in draws]
+    all_scores = evaluate(y, predictions, classes, decision)
     limits = {}
-    for name in directions(classes):
+    for name in directions(classes, decision):
         values = np.array([scores[name] for scores in drawn_scores])
         values = values[np.isfinite(values)]
         if n_drawn < len(y) and len(values):

@@ -6,9 +6,12 @@ import argparse
 import codecs
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mddf._schema.format import PLAIN, Format
+
+if TYPE_CHECKING:
+    from mddf._schema.schema import Schema
 
 
 def add_model_and_table(parser: argparse.ArgumentParser) -> None:
@@ -19,6 +22,23 @@ def add_model_and_table(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--overwrite", action="store_true", help="replace a file that exists")
     add_marks(parser.add_argument_group("the table"), "as in the fit")
+
+
+def add_training_table(parser: argparse.ArgumentParser) -> None:
+    """Add the options of commands that read a table with its target."""
+    parser.add_argument(
+        "table", type=Path, help="CSV (perhaps compressed) or Parquet file with a header"
+    )
+    parser.add_argument("--target", required=True, metavar="COLUMN", help="column to predict")
+    parser.add_argument(
+        "--task", choices=("auto", "classification", "regression"), default="auto",
+        help="task of the model (default: auto, which decides by the labels)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--drop", nargs="+", default=[], metavar="COLUMN", help="columns to leave out"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
+    add_options(parser.add_argument_group("the table"))
 
 
 def add_options(group: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
@@ -80,6 +100,11 @@ def _encoding(text: str) -> str:
     except LookupError:
         raise argparse.ArgumentTypeError(f"must be an encoding, got {text!r}") from None
     return "utf-8" if name == "utf-8-sig" else name
+
+
+def schema_for(options: argparse.Namespace, schema: Schema) -> Schema:
+    """Replace the marks of a stored schema by the marks in the options."""
+    return replace(schema, format=format_from(options, schema.format))
 
 
 def format_from(options: argparse.Namespace, base: Format = PLAIN) -> Format:

@@ -16,10 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.deadline import Clock
 from mddf._base.fingerprint import fingerprint
+from mddf._base.progress import tell_line
 from mddf._base.validation import COUNT, Within
 from mddf._binning.binner import Binner
 from mddf._binning.high_cardinality import CategoryLevels
-from mddf._deep_forest.fit_report import Candidate, print_line
+from mddf._deep_forest.fit_report import LINE_WIDTH, Candidate
 from mddf._deep_forest.fold_trainer import FoldTrainer, is_small_table, make_boosting_folds
 from mddf._deep_forest.layers import DeepLayer
 from mddf._deep_forest.nested_cv import make_outer_folds
@@ -392,8 +393,8 @@ class BaseDeepForest(HoldsMembers, Layered):
         self._columns = None if trainer.frames is None else trainer.frames.columns
         self._n_raw = trainer.n_features
         self._seen = fingerprint(trainer.table.codes[:, : trainer.n_features])
-        if self.verbose:
-            print_line(f"stopped: {self.stop_reason_}")
+        line = f"stopped: {self.stop_reason_}"
+        tell_line(line, verbose=self.verbose > 0, width=LINE_WIDTH)
 
     def _build_stages(self) -> FittedStages:
         frames = None

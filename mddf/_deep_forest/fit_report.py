@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import process_time
@@ -10,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from mddf._base.progress import is_told, tell_line
 from mddf._deep_forest.stack import OutOfFoldLayer
 from mddf._training.tasks import Task
 
-
-def print_line(line: str) -> None:
-    """Print a line of `verbose`, wrapped to 80 columns."""
-    print(textwrap.fill(line, 80, subsequent_indent="    "))
+# Lines of `verbose` are wrapped to this number of columns.
+LINE_WIDTH = 80
 
 
 @dataclass(frozen=True)
@@ -72,11 +70,12 @@ class FitReport:
             }
             for candidate in candidates
         ]
-        if self.verbose:
+        if is_told(self.verbose):
             subject = f"{step} of {member}" if member else step
             evidence = f"{n_rows} samples, {n_folds} folds" if n_folds else f"{n_rows} samples"
             outcomes = ", ".join(map(str, candidates))
-            print_line(f"  {subject}: {outcomes}; {evidence}, {seconds:.1f} CPU s")
+            line = f"  {subject}: {outcomes}; {evidence}, {seconds:.1f} CPU s"
+            tell_line(line, verbose=self.verbose, width=LINE_WIDTH)
 
     def add_cut(self, work: str, decision: str, *, n_rows: int, member: str = "") -> None:
         """Add work that a limit of time ended or left out."""
@@ -122,15 +121,16 @@ class Leaderboard:
         self._pruned_rows += layer.pruned
         metrics = task.ensemble_metrics(average)
         self._layer_records.append({"layer": number + 1} | metrics | {"time": elapsed})
-        if self.verbose:
+        if is_told(self.verbose):
             figures = ", ".join(
                 f"{name.replace('_', '-')} {metrics[name]:.4f}" for name in task.printed_metrics
             )
-            print_line(f"layer {number + 1}: {figures}, {elapsed:.1f} s")
+            line = f"layer {number + 1}: {figures}, {elapsed:.1f} s"
+            tell_line(line, verbose=self.verbose, width=LINE_WIDTH)
 
     def print_weights(self, number: int, weights: np.ndarray) -> None:
         """Print the members by weight, then the members of a layer without weight."""
-        if not self.verbose:
+        if not is_told(self.verbose):
             return
         weighted = [
             (weight, row["layer"], row["member"])
@@ -141,13 +141,14 @@ class Leaderboard:
             f"{name} ({layer}) {weight:.2f}"
             for weight, layer, name in sorted(weighted, reverse=True)
         ]
-        print_line("  weights: " + ", ".join(shares))
+        tell_line("  weights: " + ", ".join(shares), verbose=self.verbose, width=LINE_WIDTH)
         kept_names = {name for _, layer, name in weighted if layer == number + 1}
         for label, rows in (("weight 0", self.rows), ("left out", self._pruned_rows)):
             names = [row["member"] for row in rows if row["layer"] == number + 1]
             names = [name for name in names if name not in kept_names]
             if names:
-                print_line(f"  {label}: " + ", ".join(names))
+                line = f"  {label}: {', '.join(names)}"
+                tell_line(line, verbose=self.verbose, width=LINE_WIDTH)
 
     def finish(self, weights: np.ndarray) -> None:
         """Set the members' weights, 0 in layers that are not kept, and sort rows by layer."""

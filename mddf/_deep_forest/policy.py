@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from mddf._base.deadline import TimeIsUp
-from mddf._deep_forest.first_layer import train_first_layer
+from mddf._base.progress import tell_work
+from mddf._deep_forest.first_layer import FIRST_LAYER_SHARE, train_first_layer
 from mddf._deep_forest.fit_report import Candidate, FitReport, Leaderboard
 from mddf._deep_forest.fold_trainer import FoldTrainer
 from mddf._deep_forest.later_layers import LaterLayers
@@ -105,6 +106,7 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
     def choose_options(self) -> None:
         """Reduce the members to the limit of time, and choose options of the named ones."""
         with self._time_for_weights():
+            tell_work("options", 0.0)
             budget = fit_into_time(self.members, self.trainer, self.report)
             self.members = budget.members
             self._choose_forest_options(budget.allows_trials)
@@ -185,6 +187,7 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
                 self._boosting_choices,
                 keep_fold_models=self.keep_fold_models,
             )
+        tell_work(f"layer {number + 1}", FIRST_LAYER_SHARE)
         later = self.later_layers
         stop = self._stop_on_first_fold(number, later.optimistic_layer(number, proposal))
         if stop is None:

@@ -147,6 +147,7 @@ def warn_of_rows_always_drawn(n_trees: np.ndarray, rows: np.ndarray) -> None:
         warn(
             "oob_score_ is nan: every sample was drawn by every tree; more trees or a smaller "
             "max_samples leave some out",
+            kind="no sample out of bag",
         )
     elif n_always:
         warn(

@@ -436,7 +436,9 @@ def warn_of_divergence(
         warn(
             f"boosting diverged: the training loss rose from {before:.3g} to {after:.3g}, counted "
             "from the least possible loss. Pass a smaller learning_rate, got "
-            f"{model.learning_rate!r}, or a larger subsample, got {value_of(model, 'subsample')!r}"
+            f"{model.learning_rate!r}, or a larger subsample, got "
+            f"{value_of(model, 'subsample')!r}",
+            kind="boosting diverged",
         )
 
 

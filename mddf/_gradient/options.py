@@ -78,7 +78,8 @@ def warn_of_ignored(model: BoostingParameters) -> None:
         warn(
             f"max_leaf_nodes={model.max_leaf_nodes!r} has no effect with "
             "grow_policy='symmetric': max_depth limits these trees. Pass max_depth, or "
-            "grow_policy='leaf-wise'"
+            "grow_policy='leaf-wise'",
+            kind="max_leaf_nodes without effect",
         )
 
 

@@ -19,6 +19,7 @@ from mddf._base.parallel import (
     progress_bar,
     stopped_on_error,
 )
+from mddf._base.progress import has_listener
 from mddf._core import BoostOptions, Cancel
 from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.target_encoding import Encoding, TargetStatistics
@@ -157,8 +158,10 @@ def boost(
         booster = _booster(rows, options, cancel, keys=keys, start=start)
         booster.large_residual = large_residual
         run = _Run(booster, options.symmetric, n_columns, stopping, watch_training, team, cancel)
-        has_progress = progress_label is not None
-        progress = progress_bar(len(seeds), progress_label or "", "tree", shown=has_progress)
+        is_shown = progress_label is not None
+        has_progress = is_shown or has_listener()
+        label = progress_label or "boosting"
+        progress = progress_bar(len(seeds), label, "tree", shown=is_shown)
         with closing(team) if team else nullcontext(), progress as bar:
             if stopping.score is not None and any_held_out:
                 return run.by_score(seeds, bar)

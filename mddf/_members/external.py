@@ -39,11 +39,6 @@ _WORDS_OF_CATEGORIES = (
     "missing",
 )
 _WORDS_OF_MISSING_VALUES = ("nan", "missing value")
-_ENCODE_FIRST = (
-    "such as make_pipeline(make_column_transformer((OneHotEncoder(handle_unknown='ignore', "
-    "sparse_output=False), make_column_selector(dtype_include='category')), "
-    "remainder=SimpleImputer()), model)"
-)
 
 
 def kind_of(model: BaseEstimator) -> str:
@@ -216,7 +211,8 @@ def _remedy(message: str, model: BaseEstimator, X: TableLike) -> str:
                 f" (pass {type(last).__name__} without a pipeline: by itself it gets categories "
                 "and missing values as it takes them)"
             )
-        return f" (it gets categories as they are: encode them and impute, {_ENCODE_FIRST})"
+        call = f"mddf.with_encoder({type(last).__name__}(...))"
+        return f" (it gets categories as they are: encode them and impute by {call})"
     if any(word in words for word in _WORDS_OF_MISSING_VALUES):
         return " (missing values are NaN: put SimpleImputer() before it in a pipeline)"
     return ""

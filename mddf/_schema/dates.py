@@ -76,6 +76,13 @@ def as_times(values: pa.Array, *, day_first: bool) -> pandas.Series:
     return pd.Series(pd.DatetimeIndex(times).take(codes, fill_value=pd.NaT, allow_fill=True))
 
 
+def text_of_days(days: float) -> str:
+    """Write days since 1970 as a date, with the time unless it is midnight."""
+    seconds = round(days * 86400)
+    time = np.datetime64(seconds, "s")
+    return str(time.astype("datetime64[D]") if seconds % 86400 == 0 else time).replace("T", " ")
+
+
 def calendar(name: str, times: pandas.Series) -> dict[str, np.ndarray]:
     """Numeric columns by name: days since 1970, month, weekday (Monday is 0), hour."""
     import pandas as pd

@@ -48,6 +48,18 @@ class Schema:
         """Names of the columns from which features are made."""
         return [column.name for column in self.columns]
 
+    def cell_text(self, feature: str, cell: object) -> str:
+        """Write a cell of a feature; days since 1970, which stand for a date, as that date."""
+        if isinstance(cell, float | np.floating):
+            name, _, part = feature.rpartition(".")
+            is_days = part == "days" and any(
+                column.kind == "date" and column.name == name for column in self.columns
+            )
+            if is_days and np.isfinite(cell):
+                return dates.text_of_days(float(cell))
+            return f"{cell:.6g}"
+        return str(cell)
+
     def to_json(self) -> str:
         """Convert the schema to text that `from_json` reads."""
         return json.dumps({"version": _VERSION, **asdict(self)})

@@ -95,7 +95,8 @@ class Values:
                 f"{np.count_nonzero(is_lost)} of {self.y.size} targets are rounded to 0, since "
                 "they are too small compared with the largest one, "
                 f"{np.abs(self.y[is_counted]).max():g}: leave that one out, scale y, or take its "
-                "logarithm"
+                "logarithm",
+                kind="targets rounded to 0",
             )
 
     @cached_property

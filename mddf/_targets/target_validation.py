@@ -133,6 +133,7 @@ def warn_of_column_vector() -> None:
         "A column-vector y was passed when a 1d array was expected. Please change the shape "
         "of y to (n_samples,), for example using ravel().",
         DataConversionWarning,
+        kind="y is a column",
     )
 
 

@@ -42,6 +42,7 @@ from mddf.analysis._significance import (
     probability_better,
     sign_test,
 )
+from mddf.analysis._thresholds import Threshold, choose_threshold
 from mddf.analysis._training_bounds import (
     QuadBoostTrainingBounds,
     margin_error_training_bound,
@@ -56,7 +57,9 @@ __all__ = [
     "MarginReport",
     "ObjectiveValue",
     "QuadBoostTrainingBounds",
+    "Threshold",
     "adaboost_training_bounds",
+    "choose_threshold",
     "classifier_margins",
     "deepboost_bound",
     "discordant_counts",

@@ -2,13 +2,14 @@
 
 from mddf._base.serialization import publish
 from mddf.explain._arrays import TreeArrays, category_codes, tree_arrays
-from mddf.explain._displays import ImportancesDisplay, LayersDisplay
+from mddf.explain._displays import ImportancesDisplay, LayersDisplay, MarginsDisplay
 from mddf.explain._importances import importances
 from mddf.explain._shap_values import shap_values
 
 __all__ = [
     "ImportancesDisplay",
     "LayersDisplay",
+    "MarginsDisplay",
     "TreeArrays",
     "category_codes",
     "importances",

@@ -13,6 +13,8 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.messages import short
+from mddf.analysis import classifier_margins
+from mddf.analysis._checks import finite_vector
 
 from ._checks import check_whole
 from ._importances import importances
@@ -329,4 +331,118 @@ class ImportancesDisplay:
         ax.set(xlabel=self.found.measure)
         self.ax_ = ax
         self.figure_ = ax.figure
+        return self
+
+
+class MarginsDisplay:
+    """Histograms of the margins of several classifiers, one below the other.
+
+    All histograms have the same bins and the same axis, so that classifiers can be compared. Each
+    one shows its mean as a line, and its share of rows with a margin below 0, which are wrong.
+
+    Parameters
+    ----------
+    margins : dict of str to ndarray of shape (n_rows,)
+        Margins by the name of the classifier, for example by `mddf.analysis.classifier_margins`.
+
+    Attributes
+    ----------
+    figure_ : matplotlib Figure
+    axes_ : ndarray of matplotlib Axes, one for each classifier
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mddf import MDDFClassifier, RandomForestClassifier
+    >>> from mddf.explain import MarginsDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> models = {
+    ...     "forest": RandomForestClassifier(20, random_state=0).fit(X[::2], y[::2]),
+    ...     "mdDF": MDDFClassifier(2, n_estimators=5, random_state=0).fit(X[::2], y[::2]),
+    ... }
+    >>> display = MarginsDisplay.from_estimators(models, X[1::2], y[1::2])
+    >>> len(display.axes_)
+    2
+    """
+
+    def __init__(self, *, margins: dict[str, np.ndarray]) -> None:
+        if not isinstance(margins, dict) or not margins:
+            raise TypeError(
+                "margins must be a dict from names of classifiers to arrays, with at least one, "
+                f"got {short(margins)}"
+            )
+        self.margins = {
+            name: finite_vector(f"margins[{name!r}]", values) for name, values in margins.items()
+        }
+
+    @classmethod
+    def from_estimators(
+        cls,
+        estimators: dict[str, Any],
+        X: Any,
+        y: npt.ArrayLike,
+        *,
+        n_bins: int = 40,
+    ) -> MarginsDisplay:
+        """Compute the margins of fitted classifiers on the same rows, and plot them.
+
+        Parameters
+        ----------
+        estimators : dict of str to classifier
+            Fitted classifiers by name.
+        X : array or DataFrame of shape (n_rows, n_features)
+            Rows that the classifiers were not fitted on.
+        y : array of shape (n_rows,)
+            Their labels.
+        n_bins : int, default=40
+            Number of bins.
+
+        Returns
+        -------
+        MarginsDisplay
+        """
+        if not isinstance(estimators, dict):
+            raise TypeError(
+                f"estimators must be a dict from names to classifiers, got {short(estimators)}"
+            )
+        labels = np.asarray(y)
+        margins = {
+            name: classifier_margins(model, X, labels) for name, model in estimators.items()
+        }
+        return cls(margins=margins).plot(n_bins=n_bins)
+
+    def plot(self, *, n_bins: int = 40) -> MarginsDisplay:
+        """Draw the histograms.
+
+        Parameters
+        ----------
+        n_bins : int, default=40
+            Number of bins.
+
+        Returns
+        -------
+        MarginsDisplay
+        """
+        check_whole("n_bins", n_bins, 2)
+        n_methods = len(self.margins)
+        low = min(0.0, *(values.min() for values in self.margins.values()))
+        high = max(0.0, *(values.max() for values in self.margins.values()))
+        bins = np.linspace(low, high, n_bins + 1)
+        figure, axes = _pyplot().subplots(
+            n_methods, 1, sharex=True, squeeze=False, figsize=(6, 0.8 + 1.2 * n_methods),
+            layout="constrained",
+        )  # fmt: skip
+        for axis, (name, values) in zip(axes[:, 0], self.margins.items(), strict=True):
+            weights = np.full(len(values), 1 / len(values))
+            axis.hist(values[values >= 0], bins, weights=weights[values >= 0], color="tab:blue")
+            axis.hist(values[values < 0], bins, weights=weights[values < 0], color="tab:orange")
+            axis.axvline(values.mean(), color="0.2", linewidth=1)
+            axis.set_title(
+                f"{name}: mean {values.mean():.3f}, {np.mean(values < 0):.1%} below 0",
+                loc="left", fontsize="medium",
+            )  # fmt: skip
+            axis.set_ylabel("share")
+        axes[-1, 0].set_xlabel("margin")
+        self.axes_ = axes[:, 0]
+        self.figure_ = figure
         return self

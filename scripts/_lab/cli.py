@@ -30,12 +30,12 @@ HELP = {
     "bayes": "add Bayesian comparisons of each pair of methods",
     "cases": "data and learners to measure",
     "columns": "number of columns of the table",
-    "combinations": "combinations of the layers",
+    "combinations": "ways to combine layers",
     "conditions": "conditions of the training rows",
     "components": "number of eigenvectors of --representation kernel",
     "cv": "number of folds of the cross-validation",
     "data_home": "folder with the files of the data sets",
-    "datasets": "names of data sets of mddf.datasets",
+    "datasets": "names of data sets, which python -m mddf.datasets lists",
     "designs": "training rows of a study",
     "df21_python": "interpreter that has the package deep-forest (default: this one)",
     "drop": "columns to leave out",
@@ -75,7 +75,7 @@ HELP = {
     "predicted": "number of rows to predict",
     "raw": "also write the original features",
     "repeats": "number of repeats of each measurement",
-    "reweightings": "reweightings of the samples between layers",
+    "reweightings": "ways to reweight samples between layers",
     "representation": "features: class vectors, leaves or eigenvectors of the forest kernel",
     "rope": "differences of scores up to this size count as equal in Bayesian comparisons",
     "rounds": "number of boosting rounds",
@@ -249,9 +249,10 @@ class Parser(argparse.ArgumentParser):
         names; None and whole numbers take a count. `HELP` has a text for each.
     """
 
-    def __init__(self, doc, study, *, quick=None, checks=None, known=None, **defaults):
+    def __init__(self, doc, study, *, quick=None, checks=None, known=None, texts=None, **defaults):
         raw = argparse.RawDescriptionHelpFormatter
         super().__init__(description=for_screen(doc), formatter_class=raw)
+        self.texts = HELP | (texts or {})  # of options that mean something else here
         self.study = study
         self.defaults = defaults
         self.quick = quick or {}
@@ -272,7 +273,7 @@ class Parser(argparse.ArgumentParser):
 
     def _add(self, name, default, check, known=None):
         option = f"--{name.replace('_', '-')}"
-        text = HELP[name]
+        text = self.texts[name]
         if isinstance(default, dict | tuple):
             default = self.defaults[name] = list(default)
             check = check or among(default)

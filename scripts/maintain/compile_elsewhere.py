@@ -64,7 +64,10 @@ def compile_file(file: Path, target: str, folder: Path) -> str:
 def main(argv: list[str] | None = None) -> int:
     """Compile all files for all targets; 0 if that works."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--targets", nargs="+", choices=TARGETS, default=list(TARGETS))
+    parser.add_argument(
+        "--targets", nargs="+", choices=TARGETS, default=list(TARGETS),
+        help="systems to compile for (default: all)",
+    )  # fmt: skip
     targets = parser.parse_args(argv).targets
     files = sorted(KERNEL.rglob("*.cpp"))
     n_failed = 0

@@ -231,7 +231,7 @@ def parse(argv=None):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    actions = parser.add_subparsers(dest="action", required=True)
+    actions = parser.add_subparsers(dest="action", required=True, help="what to do")
     listing = actions.add_parser("stale", help="list tables whose methods have changed")
     listing.add_argument("--fail", action="store_true", help="exit code 1 if there are some")
     renewal = actions.add_parser("update", help="after tables were measured again")

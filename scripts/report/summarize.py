@@ -13,6 +13,9 @@ also the Bayesian signed-rank test), and a critical-difference diagram. --pair A
 bootstrap on the test rows of each set and split with results of both methods. All tables are in
 summary.md and summary.tex, which prints the best of each row in bold; the numbers are in
 scores.csv, ranks.csv and pairs.csv.
+
+Two or more methods need pip install "mddf[stats,plots]", for the tests and the diagram. A single
+method needs only "mddf[data]".
 """
 
 from itertools import combinations
@@ -31,6 +34,10 @@ def parse(argv=None):
     parser = cli.Parser(
         __doc__, "summary", metric=[], methods=[], smaller_is_better=False, test="nemenyi",
         level=0.05, bayes=False, rope=0.0, format=["png", "pdf"], no_titles=False, apart=False,
+        texts={
+            "metric": "columns of the sources to summarize (default: the main ones)",
+            "methods": "methods of the sources, in this order (default: all)",
+        },
         checks={"test": ("nemenyi", "wilcoxon"), "level": cli.share, "rope": cli.at_least_0},
     )  # fmt: skip
     parser.add_argument("source", nargs="+", type=Path, help="folders, files of cells, CSV files")
@@ -213,6 +220,10 @@ def main(argv=None) -> int:
     default_metrics = [c for names in scores.DEFAULTS.values() for c in names if c in numbers]
     metrics = options.metric or default_metrics or known
     present_methods = frame["method"].unique()
+    if len(options.methods or present_methods) > 1:
+        # Before any work, so that no table is computed and lost.
+        need("scikit_posthocs", "stats")
+        need("matplotlib", "plots")
     check_names("--methods: must be among", options.methods, present_methods)
     check_names("--pair: must be among", options.pair or [], options.methods or present_methods)
     if not metrics:

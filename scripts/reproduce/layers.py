@@ -226,6 +226,8 @@ study = Study(
     globals(), "layers", "set=sources seed=seeds method=methods", own="as they are",
     datasets=[], methods=[], seeds=3, n_estimators=100, n_layers=6, validate=False, rows=None,
     quick={"seeds": 1, "n_estimators": 5, "n_layers": 3},
+    texts={"methods": f"methods: {', '.join(models.CASCADES)}, those of --method, and settings of "
+           "mdDF such as strength=1+cv=10 (default: all cascades)"},
 )  # fmt: skip
 parse, main = study.parse, study.main
 

@@ -10,7 +10,7 @@ import pytest
 from mddf.baselines import AdaBoostClassifier, GCForestClassifier, MultiGrainedScanner
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -214,3 +214,12 @@ def test_warnings_of_a_kind_are_shown_once_a_line_and_errors_each_time():
     for _ in range(2):
         with pytest.raises(UserWarning, match="a number"):
             warn("a number", kind="raised")
+
+
+def test_a_cross_validation_warns_once_of_targets_that_are_too_small():
+    """Numbers in the message differ from fold to fold."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        y = np.where(Y, np.arange(len(Y)) * 1e297, 1e-300)
+        cross_val_score(REGRESSORS[0], FEW, y, cv=KFold(5), error_score="raise")
+    assert len([w for w in caught if "are rounded to 0" in str(w.message)]) == 1

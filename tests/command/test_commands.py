@@ -387,7 +387,7 @@ def test_a_browser_spreads_the_calibration_of_a_rare_class(browser, tmp_path, wi
         np.column_stack([1 - probability, probability]),
         np.array(["usual", "rare"]),
     )
-    row = {"prediction": "rare", "svg": chart.svg, "caption": chart.caption}
+    row = {"name": "row 0", "prediction": "rare", "svg": chart.svg, "caption": chart.caption}
     document = pages.render(
         "explained.html", title="rare", model_name="Model", output="share", target="kind",
         n_background=1, mean_sizes=[{"feature": "x", "mean size": 1.0}], rows=[row],
@@ -412,3 +412,32 @@ def test_every_option_has_a_help_text(command):
         text = action.help.partition("(default")[0].split()
         assert len(text) >= 2, action.option_strings
         assert text[0] not in ("of", "for", "with")
+
+
+def test_checks_of_the_data(folder, capsys):
+    table = pd.read_csv("wine.csv")
+    table["copy"] = table["kind"].str[:2]
+    table["same"] = 1
+    table.to_csv("leak.csv", index=False)
+    table.head(20).to_csv("later.csv", index=False)
+    run("check", "leak.csv", "--target", "kind", "--drop", "day")
+    shown = capsys.readouterr().out
+    assert re.search(r"copy +equals the target", shown)
+    assert re.search(r"same +constant", shown)
+    run(
+        "check", "leak.csv", "--target", "kind", "--drop", "day", "copy", "colour",
+        "--test", "later.csv", "--out", "found.csv",
+    )  # fmt: skip
+    findings = pd.read_csv("found.csv")
+    assert findings["finding"].tolist() == ["copies in training and test", "constant"]
+    with pytest.raises(SystemExit, match="--overwrite"):
+        run("check", "leak.csv", "--target", "kind", "--out", "found.csv")
+    with pytest.raises(SystemExit, match="must have a column 'alcohol'"):
+        run("check", "wine.csv", "--target", "kind", "--drop", "day", "--test", "diabetes.csv")
+    capsys.readouterr()
+    run("fit", "leak.csv", "--target", "kind", "--drop", "day", *QUICK)
+    shown = capsys.readouterr()
+    assert "warning: copy equals the target: one value for each of the 3 classes" in shown.err
+    assert "data: 2 findings, listed in the report" in shown.out
+    page = (folder / "leak.html").read_text()
+    assert page.index("Checks of the data") < page.index("equals the target")

@@ -33,7 +33,8 @@ def fit(path, *options, settings=SMALL):
     out = path.with_name("model.joblib")
     command = ["fit", str(path), "--target", "y", "--out", str(out), "--overwrite"]
     main([*command, "--n-jobs", "1", *settings, *options])
-    return read_model(out)
+    stored = read_model(out)
+    return stored.model, stored.schema
 
 
 def test_groups_are_held_out_together_and_are_no_feature(table):

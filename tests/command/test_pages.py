@@ -47,7 +47,7 @@ def test_pictures_are_elements_of_the_page():
         axis.plot([1, 2])
         return pages.svg(figure)
 
-    rows = [{"prediction": "1", "svg": picture(), "caption": 'base "0"'}]
+    rows = [{"name": "row 1", "prediction": "1", "svg": picture(), "caption": 'base "0"'}]
     page = explained(rows=rows)
     assert page.count("<svg ") == 1
     assert 'aria-label="base &#34;0&#34;"' in page

@@ -45,8 +45,9 @@ def test_blocks_predict_as_one_table(folder, of, to, monkeypatch):
     run("predict", model_path, folder / of, "--keep", "key", "x", "--out", folder / to)
     read = pd.read_csv if to.endswith("csv") else pd.read_parquet
     result = read(folder / to, **({"dtype": {"key": str}} if to.endswith("csv") else {}))
-    model, schema = read_model(model_path)
-    X, _ = rows.read_features(folder / of, schema)
+    stored = read_model(model_path)
+    model = stored.model
+    X, _ = rows.read_features(folder / of, stored.schema)
     assert result["key"].tolist() == [f"{number:04d}" for number in range(300)]
     assert result["predicted y"].tolist() == model.predict(X).tolist()
     np.testing.assert_allclose(result["p(up)"], model.predict_proba(X)[:, 1], rtol=1e-12)

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from mddf._command import rows
-from mddf._command.rows import Format, read_features, read_test, task_of
+from mddf._command.rows import Format, read_features, read_test
+from mddf._quality.target import task_of
 
 
 def csv(path, **columns):

@@ -12,7 +12,6 @@ import polars as pl
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
@@ -25,9 +24,15 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
 
-from mddf import DeepForestClassifier, DeepForestRegressor, MDDFClassifier, explain, export
+from mddf import (
+    DeepForestClassifier,
+    DeepForestRegressor,
+    MDDFClassifier,
+    explain,
+    export,
+    with_encoder,
+)
 from mddf._members.booster_conventions import (
     apply_conventions,
     category_learners,
@@ -434,20 +439,6 @@ class TakesNumbersAlone(ClassifierMixin, BaseEstimator):
         return self.model_.predict_proba(X)
 
 
-def one_hot_and_impute(model):
-    """The hint, word by word."""
-    return make_pipeline(
-        make_column_transformer(
-            (
-                OneHotEncoder(handle_unknown="ignore", sparse_output=False),
-                make_column_selector(dtype_include="category"),
-            ),
-            remainder=SimpleImputer(),
-        ),
-        model,
-    )
-
-
 @pytest.mark.parametrize(
     "member",
     [
@@ -459,22 +450,18 @@ def one_hot_and_impute(model):
     ],
 )
 def test_the_hint_for_categories_works(member):
-    hint = (
-        r"make_pipeline\(make_column_transformer\(\(OneHotEncoder\(handle_unknown='ignore', "
-        r"sparse_output=False\), make_column_selector\(dtype_include='category'\)\), "
-        r"remainder=SimpleImputer\(\)\), model\)"
-    )
+    hint = r"mddf\.with_encoder\(\w+\(\.\.\.\)\)"
     with pytest.raises(ValueError, match=f"^the member 'theirs' cannot be fitted: .*{hint}"):
         deep(("theirs", member)).fit(X, BINARY)
     last = member[-1] if hasattr(member, "steps") else member
-    model = deep(("theirs", one_hot_and_impute(last))).fit(X, BINARY)
+    model = deep(("theirs", with_encoder(last))).fit(X, BINARY)
     assert model.score(X, BINARY) > 0.7
 
 
 def test_the_hint_for_categories_works_for_errors_of_others():
-    with pytest.raises(TypeError, match=r"^the member .* DataFrame.dtypes .*make_column_transf"):
+    with pytest.raises(TypeError, match=r"^the member .* DataFrame.dtypes .*with_encoder"):
         deep(TakesNumbersAlone()).fit(X, BINARY)
-    assert deep(one_hot_and_impute(TakesNumbersAlone())).fit(X, BINARY).score(X, BINARY) > 0.6
+    assert deep(with_encoder(TakesNumbersAlone())).fit(X, BINARY).score(X, BINARY) > 0.6
 
 
 @pytest.mark.parametrize("strategy", ["mean", "most_frequent"])

@@ -13,7 +13,13 @@ import sklearn.datasets
 ROOT = Path(__file__).parents[2]
 # Pages with code. test_serving_page.py runs the programs of the pages on serving, and index.md has
 # the example of README.
-ELSEWHERE = ("docs/index.md", "docs/model-card.md", "docs/serving.md", "docs/serving-tests.md")
+ELSEWHERE = (
+    "docs/drift.md",
+    "docs/index.md",
+    "docs/model-card.md",
+    "docs/serving.md",
+    "docs/serving-tests.md",
+)
 DOCS = [f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))]
 PAGES = [
     name

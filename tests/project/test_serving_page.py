@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGE_NAMES = ("serving", "serving-tests", "model-card")
+PAGE_NAMES = ("serving", "serving-tests", "drift", "model-card")
 PAGES = [(DOCS / f"{name}.md").read_text() for name in PAGE_NAMES]
-TRAIN, SERVICE, CLIENT, CARD = re.findall(r"```python\n(.*?)```", "".join(PAGES), flags=re.DOTALL)
+PROGRAMS = re.findall(r"```python\n(.*?)```", "".join(PAGES), flags=re.DOTALL)
+TRAIN, SERVICE, CLIENT, WATCH, CARD = PROGRAMS
 EXTRAS = ("fastapi", "httpx2", "pandas", "skops")
 
 
@@ -29,6 +30,7 @@ def folder(tmp_path_factory):
     (folder / "train.py").write_text(TRAIN + CARD)
     (folder / "service.py").write_text(SERVICE)
     (folder / "client.py").write_text(CLIENT)
+    (folder / "watch.py").write_text(WATCH)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         runpy.run_path("train.py")
@@ -51,6 +53,16 @@ def service(folder, monkeypatch):
 def test_files_of_the_model_are_written(folder):
     assert (folder / "wine.skops").exists()
     assert "Intended use" in (folder / "README.md").read_text()
+
+
+def test_the_drift_of_a_batch_is_shown(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    runpy.run_path("watch.py")
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[-1] == "['cellar', 'ash']"
+    assert printed[0].split() == [
+        "column", "psi", "verdict", "missing_in_training", "missing", "unknown",
+    ]  # fmt: skip
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # of categories that are unknown on purpose

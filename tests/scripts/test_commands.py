@@ -144,6 +144,36 @@ def test_every_command_is_here():
     assert set(COMMANDS) == set(STUDIES) | others
 
 
+def parser_of(script, name, monkeypatch):
+    """The parser of a command, which is caught when it is about to read its arguments."""
+    import argparse
+
+    class Caught(Exception):
+        pass
+
+    def catch(parser, *_):
+        raise Caught(parser)
+
+    monkeypatch.setattr(argparse.ArgumentParser, "parse_args", catch)
+    command = script(name)
+    with pytest.raises(Caught) as caught:
+        getattr(command, "parse", command.main)([])
+    return caught.value.args[0]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_tells_all_options_and_methods(script, name, monkeypatch):
+    pytest.importorskip(NEEDS.get(name, "pandas"))
+    parser = parser_of(script, name, monkeypatch)
+    for action in parser._actions:
+        option = "/".join(action.option_strings) or action.dest
+        assert action.help, option
+        assert action.help.strip("-") != option.strip("-").replace("-", " "), option
+        if option in ("--methods", "--models", "--engines", "--libraries", "--cases"):
+            # Names, by their default or as a list, or where they come from.
+            assert re.search(r"default|among|:|of the sources", action.help), option
+
+
 def test_no_command_imports_another_one():
     names = {name.split(".")[-1] for name in COMMANDS} | {name.split(".")[0] for name in COMMANDS}
     for name in COMMANDS:

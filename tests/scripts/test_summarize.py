@@ -218,3 +218,15 @@ def test_the_bar_is_as_long_as_the_critical_difference(run, results, tmp_path, m
     assert not any(text.startswith("CD") for text in without)
     lengths = [np.ptp(line.get_xdata()) for line in figures[0].axes[0].lines]
     assert any(length == pytest.approx(difference) for length in lengths)
+
+
+@pytest.mark.parametrize("module", ["scikit_posthocs", "matplotlib"])
+def test_extras_are_named_before_any_table(run, results, tmp_path, capsys, monkeypatch, module):
+    import sys
+
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(SystemExit, match=rf'{module} is not installed: pip install "mddf\['):
+        run.main([write(results, tmp_path / "a.csv"), "--out", str(tmp_path / "out")])
+    assert not (tmp_path / "out").exists()
+    good = results[results["method"] == "good"]  # a single method needs neither
+    assert run.main([write(good, tmp_path / "b.csv"), "--out", str(tmp_path / "out")]) == 0

@@ -1,0 +1,206 @@
+"""Columns of a table as numbers or as codes of categories, for checks of data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import narwhals.stable.v1 as nw
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from mddf._input.date_columns import date_columns
+from mddf._input.frame import is_frame
+from mddf._input.reading import read_table, whole_frame
+from mddf._input.table import Column as TableColumn
+from mddf._input.table import Factors, Table
+
+Kind = Literal["number", "date", "category"]
+
+# Share of different values among the present ones, above which little can be learned from a text:
+# the values of most rows are unique. Tables with few rows always have such columns.
+_MANY_VALUES = 0.5
+_MIN_VALUES = 10
+# From this number of different texts on, a column needs a decision even if each has several rows.
+_THOUSANDS = 1000
+# Share of different values from which a text names rows: a few rows may be repeated.
+_NEARLY_ALL = 0.99
+# Fewer whole numbers may all differ by chance. More of them name rows if they are sorted, or if
+# their range is at most twice their number; measured numbers have larger gaps.
+_MIN_ROWS_OF_NUMBERS = 50
+_MAX_GAPS = 2
+
+
+@dataclass(frozen=True)
+class DataColumn:
+    """A numeric column, a date column, or a categorical column.
+
+    Attributes
+    ----------
+    name : str
+        Name in a data frame, else the number of the column.
+    kind : {"number", "date", "category"}
+    numbers : ndarray of shape (n_rows,) or None
+        Numbers, or dates as seconds since 1970; NaN where missing. None for categories.
+    codes : ndarray of shape (n_rows,) or None
+        Codes of categories, -1 where missing. None for numeric columns.
+    levels : list
+        The categories by code. All of them occur.
+    """
+
+    name: str
+    kind: Kind
+    numbers: np.ndarray | None = None
+    codes: np.ndarray | None = None
+    levels: tuple[object, ...] = ()
+
+    @cached_property
+    def missing(self) -> np.ndarray:
+        """Mask of the missing cells."""
+        if self.numbers is not None:
+            return np.isnan(self.numbers)
+        assert self.codes is not None
+        return self.codes < 0
+
+    @cached_property
+    def n_present(self) -> int:
+        """Number of cells that are not missing."""
+        return len(self.missing) - int(np.count_nonzero(self.missing))
+
+    @cached_property
+    def has_many_texts(self) -> bool:
+        """Whether there are so many different texts that little can be learned from them."""
+        is_many = are_many_texts(len(self.levels), self.n_present)
+        return is_many and set(map(type, self.levels)) == {str}
+
+    @cached_property
+    def identifies_rows(self) -> bool:
+        """Whether values name rows: nearly all differ, and they are no measured numbers."""
+        if self.kind == "category":
+            return self.n_present > _MIN_VALUES and len(self.levels) > _NEARLY_ALL * self.n_present
+        if self.kind != "number" or self.n_present < _MIN_ROWS_OF_NUMBERS:
+            return False
+        assert self.numbers is not None
+        values = self.numbers[~self.missing]
+        # The first rows nearly always decide.
+        for part in (values[:_MIN_ROWS_OF_NUMBERS], values):
+            if not np.array_equal(part, np.rint(part)) or len(np.unique(part)) < len(part):
+                return False
+        is_dense = np.ptp(values) <= _MAX_GAPS * self.n_present
+        steps = np.diff(values)
+        return bool(is_dense or (steps > 0).all() or (steps < 0).all())
+
+
+def are_many_texts(n_different: int, n_present: int) -> bool:
+    """Whether a column has so many different texts that little can be learned from them."""
+    limit = max(_MIN_VALUES, _MANY_VALUES * n_present)
+    return n_different > limit or n_different >= _THOUSANDS
+
+
+class _Reader(BaseEstimator):
+    """Estimator that reads tables: it remembers the names and the number of columns."""
+
+
+def read_tables(X: Any, X_later: Any = None) -> tuple[Table, Table | None]:
+    """Read a table, and another one with the same columns."""
+    reader = _Reader()
+    X = whole_frame(X)
+    # Columns of dates that count as categories are kept whole, instead of one column for each part
+    # of a date. With a list of categorical features, even an empty one, arrays may hold text.
+    categorical_features = date_columns(X, None) if is_frame(X) and 0 not in X.shape else ()
+    table = read_table(reader, X, reset=True, categorical_features=categorical_features)
+    if X_later is None:
+        return table, None
+    return table, read_table(
+        reader, X_later, reset=False, categorical_features=categorical_features
+    )
+
+
+def column_names(table: Table) -> list[str]:
+    """Names of a data frame's columns, or the numbers of an array's columns."""
+    names = range(table.shape[1]) if table.names is None else table.names
+    return [str(name) for name in names]
+
+
+def read_columns(table: Table) -> Iterator[DataColumn]:
+    """Read one column after the other."""
+    for c, name in enumerate(column_names(table)):
+        yield read_column(table, c, name)
+
+
+def read_column(table: Table, c: int, name: str) -> DataColumn:
+    """Read a column of a table."""
+    if table.numeric_types[c]:
+        return DataColumn(name, "number", _doubles(table, c))
+    seconds = _seconds_of_dtype(table, c)
+    if seconds is not None:
+        return DataColumn(name, "date", seconds)
+    column = table.column(c)
+    if column.is_empty:
+        return DataColumn(name, "category", codes=np.full(table.shape[0], -1))
+    if not column.is_categorical:
+        if column.kind == "number":
+            return DataColumn(name, "number", _doubles(table, c))
+        return DataColumn(name, "date", _seconds_of_objects(column))
+    return _categories(column, name)
+
+
+def _doubles(table: Table, c: int) -> np.ndarray:
+    return np.asarray(table.numbers([c])[:, 0], dtype=np.float64)
+
+
+def _seconds_of_dtype(table: Table, c: int) -> np.ndarray | None:
+    """Seconds of a data frame's column of dates; None for other columns."""
+    native = getattr(table, "native", None)
+    if native is None:
+        return None
+    series = nw.from_native(native, eager_only=True)[:, c]
+    if series.dtype == nw.Duration:
+        return series.dt.total_microseconds().cast(nw.Float64).to_numpy() / 1e6
+    if series.dtype == nw.Date:
+        series = series.cast(nw.Datetime("us"))
+    if series.dtype != nw.Datetime:
+        return None
+    return np.asarray(series.dt.timestamp("us").cast(nw.Float64).to_numpy()) / 1e6
+
+
+def _seconds_of_objects(column: TableColumn) -> np.ndarray:
+    """Seconds of objects that are dates, times or the like; only their order is certain."""
+    present = ~column.missing
+    values = column.values[present]
+    seconds = np.full(len(present), np.nan)
+    order = {value: float(rank) for rank, value in enumerate(sorted(set(values)))}
+    if all(hasattr(value, "timestamp") for value in order):
+        order = {value: value.timestamp() for value in order}
+    elif all(hasattr(value, "toordinal") for value in order):
+        # 719163 is the ordinal of 1 January 1970.
+        order = {value: 86400.0 * (value.toordinal() - 719163) for value in order}
+    seconds[present] = [order[value] for value in values]
+    return seconds
+
+
+def _categories(column: TableColumn, name: str) -> DataColumn:
+    """Codes of a column of categories, in the order of first occurrence."""
+    cells = column.cells
+    if isinstance(cells, Factors):
+        indices = np.asarray(cells.indices, dtype=np.int64)
+        counts = np.bincount(indices[indices >= 0], minlength=len(cells.distinct) - 1)
+        occurs = counts > 0
+        new_code = np.append(np.cumsum(occurs) - 1, -1)
+        levels = np.asarray(cells.distinct[:-1], dtype=object)[occurs].tolist()
+        return DataColumn(name, "category", codes=new_code[indices], levels=tuple(levels))
+    code_of: dict[object, int] = {}
+    codes = np.full(len(cells.values), -1, dtype=np.int64)
+    present = ~cells.missing
+    try:
+        codes[present] = [
+            code_of.setdefault(value, len(code_of)) for value in cells.values[present].tolist()
+        ]
+    except TypeError as error:
+        raise TypeError(
+            "X must hold numbers, text, categories, booleans or dates, got "
+            f"{column.kind} in column {column.place}"
+        ) from error
+    return DataColumn(name, "category", codes=codes, levels=tuple(code_of))

@@ -1,0 +1,141 @@
+"""Rows that are copies or near-copies of rows of the same table or of a training table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mddf._quality.columns import DataColumn
+
+# Binary digits by which numbers are compared, about four decimal ones: copies often went through
+# rounding.
+_DIGITS = 13
+# With more columns, near-copies are not searched, since the time grows with rows times columns.
+_MAX_COLUMNS_OF_NEAR_COPIES = 50
+# With fewer columns, rows that are equal in all but one are common.
+_MIN_COLUMNS_OF_NEAR_COPIES = 4
+# Expected number of rows that equal a given row by chance, above which copies mean nothing.
+_MAX_CHANCE = 0.01
+
+
+@dataclass(frozen=True)
+class Copies:
+    """Numbers of rows that have copies.
+
+    Attributes
+    ----------
+    n_rows : int
+    n_copies : int
+        Rows that are equal to a training row, or to an earlier row of the same table.
+    n_near_copies : int
+        Further rows that are equal to a training row in all columns but one.
+    """
+
+    n_rows: int
+    n_copies: int
+    n_near_copies: int
+
+
+def rows_in_training(train: Sequence[DataColumn], test: Sequence[DataColumn]) -> Copies | None:
+    """Count the test rows that are copies of training rows.
+
+    The columns of both tables correspond. Returns None if copies mean nothing, because rows have
+    so few different values.
+    """
+    hashes_train, hashes_test, repeat_chances = _hash_columns(train, test)
+    n_train = len(hashes_train[0]) if hashes_train else 0
+    if not hashes_train or n_train * float(np.prod(repeat_chances)) > _MAX_CHANCE:
+        return None
+    sums_train = _total(hashes_train)
+    sums_test = _total(hashes_test)
+    is_copy = _occurs(sums_test, sums_train)
+    is_near = is_copy.copy()
+    # With many columns, or columns of few values, rows without one column are equal by chance.
+    n_columns = len(hashes_train)
+    if _MIN_COLUMNS_OF_NEAR_COPIES <= n_columns <= _MAX_COLUMNS_OF_NEAR_COPIES:
+        for c in range(n_columns):
+            chance = float(np.prod(np.delete(repeat_chances, c)))
+            if n_columns * n_train * chance <= _MAX_CHANCE:
+                is_near |= _occurs(sums_test - hashes_test[c], sums_train - hashes_train[c])
+    n_copies = int(is_copy.sum())
+    return Copies(len(is_copy), n_copies, int(is_near.sum()) - n_copies)
+
+
+def repeated_rows(columns: Sequence[DataColumn]) -> Copies | None:
+    """Count the rows that are equal to an earlier row; None if that means nothing."""
+    hashes, _, repeat_chances = _hash_columns(columns, ())
+    if not hashes or len(hashes[0]) * float(np.prod(repeat_chances)) > _MAX_CHANCE:
+        return None
+    n_rows = len(hashes[0])
+    return Copies(n_rows, n_rows - len(np.unique(_total(hashes))), 0)
+
+
+def _occurs(hashes: np.ndarray, pool: np.ndarray) -> np.ndarray:
+    """Mark hashes that are in a pool of hashes; this takes half of the time of `numpy.isin`."""
+    pool = np.sort(pool)
+    places = np.minimum(np.searchsorted(pool, hashes), len(pool) - 1)
+    return np.asarray(pool[places] == hashes)
+
+
+def _total(hashes: Sequence[np.ndarray]) -> np.ndarray:
+    total = np.zeros_like(hashes[0])
+    for column_hashes in hashes:
+        total += column_hashes
+    return total
+
+
+def _hash_columns(
+    train: Sequence[DataColumn], test: Sequence[DataColumn]
+) -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray]:
+    """Hash the cells of both tables, and get the chance that two cells of a column are equal."""
+    hashes_train: list[np.ndarray] = []
+    hashes_test: list[np.ndarray] = []
+    repeat_chances = []
+    pairs = zip(train, test, strict=True) if test else ((column, None) for column in train)
+    for number, (column, later) in enumerate(pairs):
+        keys, later_keys = _keys(column, later)
+        counts = np.unique(keys, return_counts=True)[1]
+        # Without bias: the share of equal pairs among the pairs of different rows.
+        n_pairs = max(1, len(keys) * (len(keys) - 1))
+        repeat_chances.append(float((counts * (counts - 1.0)).sum()) / n_pairs)
+        hashes_train.append(_mixed(keys, number))
+        if later_keys is not None:
+            hashes_test.append(_mixed(later_keys, number))
+    return hashes_train, hashes_test, np.array(repeat_chances)
+
+
+def _keys(column: DataColumn, later: DataColumn | None) -> tuple[np.ndarray, np.ndarray | None]:
+    """Whole numbers that are equal for equal cells of both tables."""
+    if column.numbers is not None and (later is None or later.numbers is not None):
+        keys = _rounded(column.numbers)
+        return keys, None if later is None or later.numbers is None else _rounded(later.numbers)
+    code_of = {str(level): code for code, level in enumerate(column.levels)}
+    own = _codes(column, code_of)
+    return own, None if later is None else _codes(later, code_of)
+
+
+def _codes(column: DataColumn, code_of: dict[str, int]) -> np.ndarray:
+    if column.codes is None:
+        return np.full(len(column.missing), -1)
+    # A level that is not in training gets a new code.
+    codes = [code_of.setdefault(str(level), len(code_of)) for level in column.levels]
+    return np.array([*codes, -1], dtype=np.int64)[column.codes]
+
+
+def _rounded(numbers: np.ndarray) -> np.ndarray:
+    """Round numbers, and return their bits; missing cells are equal."""
+    mantissa, exponent = np.frexp(numbers)
+    # Adding 0 makes -0 to 0.
+    rounded = np.ldexp(np.rint(np.ldexp(mantissa, _DIGITS)), exponent - _DIGITS) + 0.0
+    return np.where(np.isnan(rounded), np.nan, rounded).view(np.int64)
+
+
+def _mixed(keys: np.ndarray, column_number: int) -> np.ndarray:
+    """Hashes of 64 bits whose sums over the columns differ for different rows."""
+    # The finalizer of splitmix64, a well-known mixing function; each column has its own offset.
+    hashes = keys.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15 * (column_number + 1) % 2**64)
+    hashes = (hashes ^ (hashes >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    hashes = (hashes ^ (hashes >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return hashes ^ (hashes >> np.uint64(31))

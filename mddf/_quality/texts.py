@@ -1,0 +1,71 @@
+"""Columns of many different texts: their words, and labels that are written in them."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from mddf._quality.columns import DataColumn
+from mddf._quality.single_columns import HalvedTarget, skill
+from mddf._quality.target import Target
+
+# Splitting texts into words takes 10 ms for this many rows of ten words.
+MAX_ROWS = 2000
+# Words of fewer rows than these say little about a class.
+_MIN_ROWS_OF_WORD = 10
+# The most frequent words suffice: a word that tells the target is frequent.
+_MAX_WORDS = 500
+_WORD = re.compile(r"\w+(?:\.\d+)?")
+# Texts with as many words on average are sentences rather than keys or names. Not tuned.
+_MIN_WORDS_OF_SENTENCE = 4
+
+
+def words_of(text: str) -> set[str]:
+    """Words and numbers of a text, in lower case."""
+    return set(_WORD.findall(text.lower()))
+
+
+def are_sentences(column: DataColumn) -> bool:
+    """Whether texts have several words on average, judged by some of them."""
+    levels = column.levels[:MAX_ROWS]
+    n_words = np.mean([len(str(level).split()) for level in levels])
+    return bool(n_words >= _MIN_WORDS_OF_SENTENCE)
+
+
+def best_word(words: list[set[str]], target: HalvedTarget) -> tuple[str, float]:
+    """Find the word whose presence predicts the target best, and its skill."""
+    rows_of_word: dict[str, list[int]] = {}
+    for row, row_words in enumerate(words):
+        for word in row_words:
+            rows_of_word.setdefault(word, []).append(row)
+    frequent = [word for word, rows in rows_of_word.items() if len(rows) >= _MIN_ROWS_OF_WORD]
+    # Among equally frequent words, the order of the alphabet decides.
+    frequent.sort(key=lambda word: (-len(rows_of_word[word]), word))
+    best = ("", -np.inf)
+    for word in frequent[:_MAX_WORDS]:
+        bins = np.zeros(len(words), dtype=np.int64)
+        bins[rows_of_word[word]] = 1
+        word_skill = skill(bins, 2, target)
+        if word_skill > best[1]:
+            best = (word, word_skill)
+    return best
+
+
+def share_with_own_label(words: list[set[str]], rows: np.ndarray, target: Target) -> float:
+    """Share of the rows whose text has their label as a word, less the share by chance.
+
+    Chance is measured with the labels in another order.
+    """
+    labels = [_label_words(label) for label in target.labels[rows].tolist()]
+    order = np.random.default_rng(0).permutation(len(rows))
+    own = np.mean([label <= row for label, row in zip(labels, words, strict=True)])
+    other = np.mean([labels[i] <= row for i, row in zip(order, words, strict=True)])
+    return float(own - other)
+
+
+def _label_words(label: object) -> set[str]:
+    if isinstance(label, float) and label.is_integer():
+        label = int(label)
+    # A label without words is in no text.
+    return words_of(str(label).lstrip("-")) or {"\0"}

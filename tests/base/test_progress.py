@@ -1,0 +1,87 @@
+"""Listeners and logs of fits."""
+
+import logging
+
+import numpy as np
+import pytest
+
+from mddf import (
+    DeepForestClassifier,
+    GradientBoostingRegressor,
+    MDDFClassifier,
+    RandomForestClassifier,
+)
+from mddf._base.progress import has_listener, listening
+
+
+class Events:
+    """A listener that keeps all events."""
+
+    def __init__(self):
+        self.grown = []
+        self.shares = []
+
+    def trees(self, description, n_grown, n_trees):
+        self.grown.append((description, n_grown, n_trees))
+
+    def work(self, description, share):
+        self.shares.append((description, share))
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    return X, (X[:, 0] + rng.normal(size=300) > 0).astype(int)
+
+
+@pytest.mark.parametrize(
+    "model", [RandomForestClassifier(n_estimators=12), GradientBoostingRegressor(max_iter=25)]
+)
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_trees_are_told(data, model, n_jobs):
+    model.set_params(random_state=0, n_jobs=n_jobs)
+    silent = model.fit(*data).predict(data[0])
+    events = Events()
+    with listening(events):
+        assert has_listener()
+        assert np.array_equal(model.fit(*data).predict(data[0]), silent)
+    assert not has_listener()
+    grown = [n for _, n, _ in events.grown]
+    assert grown == sorted(grown)
+    assert grown[-1] == events.grown[-1][2] >= 12
+
+
+def test_the_work_of_a_deep_forest_is_told(data):
+    model = DeepForestClassifier(
+        n_estimators=5, members=["random", "completely-random", "linear"], random_state=0, n_jobs=1
+    )
+    events = Events()
+    with listening(events):
+        model.fit(*data)
+    shares = [share for _, share in events.shares]
+    assert shares[0] == 0
+    assert shares == sorted(shares)
+    assert shares[-1] <= 1
+    assert {"options", "layer 1: forests", "layer 1: linear"} <= dict(events.shares).keys()
+
+
+def test_a_listener_leaves_after_an_error(data):
+    with pytest.raises(KeyError), listening(Events()):
+        raise KeyError
+    assert not has_listener()
+
+
+def test_decisions_are_logged(data, caplog, capsys):
+    settings = {"n_estimators": 5, "random_state": 0}
+    with caplog.at_level(logging.INFO, logger="mddf"):
+        DeepForestClassifier(members=["random", "linear"], **settings).fit(*data)
+        MDDFClassifier(1, **settings).fit(*data)
+    lines = [record.getMessage() for record in caplog.records if record.name == "mddf"]
+    assert any(line.startswith("layer 1: log-loss") for line in lines)
+    assert any(line.startswith("stopped: ") for line in lines)
+    assert any(line.startswith("layer 1: out-of-fold accuracy") for line in lines)
+    assert capsys.readouterr() == ("", "")
+    caplog.clear()
+    MDDFClassifier(1, **settings).fit(*data)
+    assert not caplog.records  # the level of logging is WARNING unless the user sets it

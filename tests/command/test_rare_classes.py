@@ -1,0 +1,216 @@
+"""Thresholds of rare classes, and rows that keys name, from the fit to predictions."""
+
+import re
+import shutil
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import average_precision_score, f1_score
+
+from mddf.__main__ import main
+from mddf._command import scores
+from mddf._command.scores import Decision
+
+pytest.importorskip("matplotlib", reason='needs "mddf[plots]"')
+pytest.importorskip("skops", reason='needs "mddf[skops]"')
+FIT = ["fit", "claims.csv", "--target", "claim", "--drop", "id", "--dates", "day", "--n-jobs", "1"]
+DEEP = ["--set", "n_estimators=5", "members=['random', 'linear']"]
+
+
+def run(*arguments):
+    main([str(word) for word in arguments])
+
+
+def write_claims(path, n=500, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    is_fraud = X[:, 0] + 0.5 * rng.normal(size=n) > 1.8
+    table = pd.DataFrame(
+        {
+            "id": [f"{number:05}" for number in rng.permutation(n)],
+            "day": pd.date_range("2020-01-01", periods=n).date,
+            "amount": X[:, 0].round(3),
+            "age": X[:, 1].round(3),
+            "claim": np.where(is_fraud, "fraud", "honest"),
+        }
+    )
+    table.to_csv(path, index=False)
+    return table
+
+
+@pytest.fixture(scope="module")
+def once_fitted(tmp_path_factory):
+    path = tmp_path_factory.mktemp("claims")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(path)
+        write_claims("claims.csv")
+        run(*FIT, *DEEP)
+        run(*FIT, "--estimator", "random-forest", "--set", "n_estimators=20", "--out",
+            "forest.joblib", "--positive", "honest")  # fmt: skip
+    return path
+
+
+@pytest.fixture
+def folder(once_fitted, tmp_path, monkeypatch):
+    monkeypatch.chdir(shutil.copytree(once_fitted, tmp_path, dirs_exist_ok=True))
+    return tmp_path
+
+
+def test_the_report_shows_the_threshold(folder):
+    page = (folder / "claims.html").read_text()
+    for part in (
+        "average precision", "F1 at the threshold", "Precision and recall of fraud",
+        "Scores by class at this threshold", "out-of-fold predictions", "2020-01-01 to 2021-05-14",
+    ):  # fmt: skip
+        assert part in page
+    page = (folder / "forest.html").read_text()
+    assert "the held-out rows" in page
+    assert "Precision and recall of honest" in page
+
+
+def test_predictions_at_a_threshold(folder):
+    table = pd.read_csv("claims.csv")
+    run("predict", "claims.skops", "claims.csv", "--out", "plain.csv", "--keep", "id", "day")
+    run("predict", "claims.skops", "claims.csv", "--threshold", "best", "--out", "best.csv")
+    plain = pd.read_csv("plain.csv", dtype={"id": str})
+    assert plain["id"].tolist() == [f"{number:05}" for number in table["id"]]
+    assert plain["day"].tolist() == table["day"].tolist()
+    shown = re.search(r"threshold of\s+([\d.]+)", (folder / "claims.html").read_text())
+    best = pd.read_csv("best.csv")
+    expected = np.where(plain["p(fraud)"] >= float(shown[1]), "fraud", "honest")
+    assert np.mean(best["predicted claim"] == expected) > 0.99  # the page rounds the threshold
+    run("predict", "claims.skops", "claims.csv", "--threshold", 0.05, "--out", "low.csv")
+    low = pd.read_csv("low.csv")
+    assert np.array_equal(low["predicted claim"] == "fraud", plain["p(fraud)"] >= 0.05)
+    run("predict", "claims.skops", "claims.csv", "--threshold", 0.05, "--positive", "honest",
+        "--out", "honest.csv")  # fmt: skip
+    honest = pd.read_csv("honest.csv")
+    assert np.array_equal(honest["predicted claim"] == "honest", plain["p(honest)"] >= 0.05)
+
+
+def test_explanations_of_a_class_and_of_named_rows(folder):
+    run("explain", "claims.skops", "claims.csv", "--rows", 3, "--class", "fraud", "--out", "a.csv",
+        "--key", "id", "--n-background", 10)  # fmt: skip
+    why = pd.read_csv("a.csv", dtype={"id": str})
+    run("predict", "claims.skops", "claims.csv", "--out", "p.csv", "--keep", "id")
+    predicted = pd.read_csv("p.csv", dtype={"id": str}).head(3)
+    assert why["id"].tolist() == predicted["id"].tolist()
+    assert np.allclose(why["explained"], predicted["p(fraud)"])
+    key = predicted["id"][1]
+    run("explain", "claims.skops", "claims.csv", "--key", "id", "--select", key, "--n-background",
+        10, "--class", "fraud")  # fmt: skip
+    page = (folder / "explained.html").read_text()
+    assert f"id {key}: claim = " in page
+    assert "probability of fraud" in page
+    assert "day.days = 2020-01-02" in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["predict", "claims.skops", "claims.csv", "--threshold", "2"], "between 0 and 1"),
+        (["predict", "claims.skops", "claims.csv", "--positive", "fraud"], "give both"),
+        (
+            ["predict", "claims.skops", "claims.csv", "--threshold", "0.2", "--positive", "frau"],
+            r"--positive must be one of fraud, honest; got 'frau' \(did you mean 'fraud'\?\)",
+        ),
+        (
+            ["predict", "claims.skops", "claims.csv", "--threshold", "best", "--positive",
+             "honest"],
+            "--threshold best is about fraud, got --positive honest: fit with --positive honest",
+        ),
+        (["explain", "claims.skops", "claims.csv", "--class", "x"], "--class must be one of"),
+        (["explain", "claims.skops", "claims.csv", "--key", "x"], "--key must be a column of"),
+        (["explain", "claims.skops", "claims.csv", "--select", "3"], "--select needs --key"),
+        (
+            ["explain", "claims.skops", "claims.csv", "--key", "id", "--select", "x"],
+            "--select must be values of 'id' in claims.csv, got 'x'",
+        ),
+        ([*FIT, "--positive", "x", "--out", "m.skops"], "--positive must be one of fraud, honest"),
+        (
+            ["fit", "claims.csv", "--target", "age", "--positive", "x", "--out", "m.skops"],
+            "--positive needs a target of two classes, got regression",
+        ),
+    ],
+)  # fmt: skip
+def test_bad_options(folder, arguments, message, capsys):
+    before = sorted(folder.iterdir())
+    with pytest.raises(SystemExit) as ended:
+        run(*arguments)
+    assert re.search(message, str(ended.value) + capsys.readouterr().err)
+    assert sorted(folder.iterdir()) == before
+
+
+def test_files_of_earlier_versions_need_the_class(folder):
+    stored = joblib.load("forest.joblib")
+    del stored["decision"]
+    joblib.dump(stored, "old.joblib")
+    with pytest.raises(SystemExit, match=r"--threshold needs --positive: .* earlier version"):
+        run("predict", "old.joblib", "claims.csv", "--threshold", 0.3)
+    with pytest.raises(SystemExit, match="the model file has no threshold; give a probability"):
+        run("predict", "old.joblib", "claims.csv", "--threshold", "best", "--positive", "fraud")
+    run("predict", "old.joblib", "claims.csv", "--threshold", 0.3, "--positive", "fraud",
+        "--out", "p.csv")  # fmt: skip
+
+
+def test_scores_of_the_positive_class():
+    rng = np.random.default_rng(0)
+    classes = np.array(["no", "yes"])
+    p = rng.random(300)
+    y = classes[(rng.random(300) < p**3).astype(int)]
+    probabilities = np.column_stack([1 - p, p])
+    decision = Decision.for_class(y, classes)
+    assert decision == Decision(1)
+    best = decision.with_best_f1(y, probabilities, classes)
+    values = scores.evaluate(y, probabilities, classes, best)
+    assert list(values) == list(scores.directions(classes, best))
+    assert values["average precision"] == average_precision_score(y == "yes", p)
+    f1 = values["F1 at the threshold"]
+    for threshold in np.unique(p):
+        assert f1 >= f1_score(y == "yes", p >= threshold) - 1e-12
+    low, high = scores.intervals(y, probabilities, classes, decision=best)["F1 at the threshold"]
+    assert low < f1 < high
+    assert Decision.for_class(y, classes, "no") == Decision(0)
+    only = scores.evaluate(y[y == "no"], probabilities[y == "no"], classes, best)
+    assert np.isnan(only["average precision"])
+    assert best.with_best_f1(y[y == "no"], probabilities[y == "no"], classes) == best
+
+
+def test_drift_and_the_card(folder, capsys):
+    run("drift", "claims.skops", "claims.csv", "--fail")
+    assert re.search(r"amount +0 +stable", capsys.readouterr().out)
+    table = pd.read_csv("claims.csv")
+    table.assign(amount=table["amount"] + 3).to_csv("later.csv", index=False)
+    with pytest.raises(SystemExit) as ended:
+        run("drift", "claims.skops", "later.csv", "--fail", "--out", "drift.csv")
+    assert ended.value.code == 3
+    found = pd.read_csv("drift.csv")
+    assert found["column"][0] == "amount"
+    assert found["verdict"].tolist() == ["drift"] + ["stable"] * (len(found) - 1)
+    run("drift", "claims.skops", "later.csv", "--train", "later.csv", "--fail")
+    capsys.readouterr()
+    run("card", "claims.skops", "--purpose", "An example.")
+    text = capsys.readouterr().out
+    for part in ("tabular-classification", "An example.", "500 rows of `claims.csv`",
+                 "| average precision |", "F1 is best", "## Limitations",
+                 "mddf predict claims.skops", "n\\_estimators=5"):  # fmt: skip
+        assert part in text
+    run("card", "claims.skops", "--out", "README.md")
+    with pytest.raises(SystemExit, match="--overwrite"):
+        run("card", "claims.skops", "--out", "README.md")
+    stored = joblib.load("forest.joblib")
+    del stored["reference"], stored["facts"]
+    joblib.dump(stored, "old.joblib")
+    with pytest.raises(SystemExit, match=r"has no summary of the training rows, .* by --train"):
+        run("drift", "old.joblib", "claims.csv")
+    with pytest.raises(SystemExit, match=r"has no facts for a card, .*: fit it again"):
+        run("card", "old.joblib")
+
+
+def test_the_card_of_a_regression(folder, capsys):
+    run("fit", "claims.csv", "--target", "age", "--drop", "id", "day", "--out", "age.skops",
+        "--estimator", "random-forest", "--set", "n_estimators=5")  # fmt: skip
+    run("card", "age.skops")
+    assert "| RMSE |" in capsys.readouterr().out

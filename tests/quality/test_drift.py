@@ -1,0 +1,134 @@
+"""Drift of columns, next to the formula and to tables without drift."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mddf import DriftReference, drift
+
+
+def table(n, seed=0):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {
+            "age": rng.normal(40, 9, n),
+            "count": rng.poisson(1, n),
+            "city": rng.choice(["Bonn", "Köln", "Trier"], n, p=[0.6, 0.3, 0.1]),
+            "day": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, n), "D"),
+            "flag": rng.random(n) < 0.2,
+        }
+    )
+    X.loc[rng.random(n) < 0.1, "age"] = np.nan
+    return X
+
+
+@pytest.mark.parametrize("n", [5, 50, 1000])
+def test_rows_of_the_same_kind_do_not_drift(n):
+    n_alarms = 0
+    for seed in range(20):
+        verdicts = [row.verdict for row in drift(table(500), table(n, seed + 1))]
+        n_alarms += sum(verdict != "stable" for verdict in verdicts)
+    assert n_alarms <= 2  # of 100
+
+
+def test_each_kind_of_drift_is_found():
+    X = table(1000)
+    later = table(300, 1)
+    changes = {
+        "age": later["age"] + 10,
+        "count": later["count"] + 1,
+        "city": ["Wien"] * 300,
+        "day": later["day"] + pd.Timedelta(days=200),
+        "flag": ~later["flag"],
+    }
+    for name, values in changes.items():
+        result = drift(X, later.assign(**{name: values}))
+        assert result.drifted == [name]
+        assert result[0].column == name
+    rows = {row.column: row for row in drift(X, later.assign(city=["Wien"] * 300))}
+    assert rows["city"].unknown == 1
+    assert math.isnan(rows["age"].unknown)
+    assert rows["age"].missing == later["age"].isna().mean()
+    assert rows["age"].missing_in_training == X["age"].isna().mean()
+    assert drift(X, later.assign(age=np.nan)).drifted == ["age"]
+
+
+@given(
+    st.lists(st.sampled_from(["a", "b", "c", None]), min_size=3, max_size=30),
+    st.lists(st.sampled_from(["a", "b", "c", "d", None]), min_size=1, max_size=30),
+)
+def test_the_index_is_the_formula(train, later):
+    (row,) = drift(
+        pd.DataFrame({"x": train}, dtype=object), pd.DataFrame({"x": later}, dtype=object)
+    )
+    known = {value for value in train if value is not None}
+    bins = [*sorted(known), "unknown", "missing"]
+
+    def bin_of(value):
+        return "missing" if value is None else value if value in known else "unknown"
+
+    counts = [
+        (sum(bin_of(v) == name for v in train), sum(bin_of(v) == name for v in later))
+        for name in bins
+    ]
+    counts = [pair for pair in counts if sum(pair)]
+    psi = 0.0
+    for n_train, n_later in counts:
+        p = (n_train + 0.5) / (len(train) + 0.5 * len(counts))
+        q = (n_later + 0.5) / (len(later) + 0.5 * len(counts))
+        psi += (q - p) * math.log(q / p)
+    assert row.psi == pytest.approx(psi, abs=1e-12)
+    assert row.unknown == np.mean([bin_of(v) == "unknown" for v in later])
+
+
+@given(st.lists(st.integers(-5, 5), min_size=1, max_size=40))
+def test_a_table_does_not_drift_from_itself(values):
+    X = np.array(values, float).reshape(-1, 1)
+    (row,) = drift(X, X)
+    assert row.psi == 0
+    assert row.verdict == "stable"
+
+
+def test_a_summary_is_small_and_gives_the_same_table():
+    X = table(2000)
+    X["key"] = [f"k{i}" for i in range(2000)]
+    later = table(100, 1).assign(key="x")
+    reference = DriftReference.from_table(X)
+    again = DriftReference.from_json(reference.to_json())
+    assert str(again.compare(later)) == str(reference.compare(later)) == str(drift(X, later))
+    assert len(reference.to_json()) < 40_000
+    reordered = later[later.columns[::-1]].assign(other=1)
+    assert str(reference.compare(reordered)) == str(drift(X, later))
+    assert str(reference.compare(pl.from_pandas(later))) == str(drift(X, later))
+    assert list(drift(X, later).to_frame()) == [
+        "column", "psi", "verdict", "missing_in_training", "missing", "unknown",
+    ]  # fmt: skip
+
+
+def test_changed_types_are_drift():
+    X = table(500)
+    assert drift(X, X.assign(age=X["city"])).drifted == ["age"]
+    assert drift(X, X.assign(city=np.arange(500.0))).drifted == ["city"]
+    numbers = pd.DataFrame({"code": ["1", "2"] * 200})
+    assert drift(numbers, pd.DataFrame({"code": [1, 2] * 200})).drifted == []
+    assert drift(X.assign(age=np.nan), X).drifted == ["age"]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[]", '{"version": 9, "columns": []}', '{"version": 1}']
+)
+def test_other_texts_are_refused(text):
+    with pytest.raises(ValueError, match=r"text must be written by DriftReference\.to_json"):
+        DriftReference.from_json(text)
+
+
+def test_missing_columns_are_refused():
+    with pytest.raises(ValueError, match="got none named 'age' among"):
+        drift(table(50), table(50).drop(columns="age"))
+    with pytest.raises(ValueError, match="must not be empty"):
+        drift(table(50), table(0))
