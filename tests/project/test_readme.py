@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 # Pages with code. test_serving_page.py runs the programs of the pages on serving, and index.md has
 # the example of README.
 ELSEWHERE = (
-    "docs/drift.md",
+    "docs/data-drift.md",
     "docs/index.md",
     "docs/model-card.md",
     "docs/serving.md",

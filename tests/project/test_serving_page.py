@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGE_NAMES = ("serving", "serving-tests", "drift", "model-card")
+PAGE_NAMES = ("serving", "serving-tests", "data-drift", "model-card")
 PAGES = [(DOCS / f"{name}.md").read_text() for name in PAGE_NAMES]
 PROGRAMS = re.findall(r"```python\n(.*?)```", "".join(PAGES), flags=re.DOTALL)
 TRAIN, SERVICE, CLIENT, WATCH, CARD = PROGRAMS
