@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+
 import numpy as np
 
 PARTS = ("days", "month", "weekday", "hour")
@@ -34,3 +36,22 @@ def calendar_parts(microseconds: np.ndarray) -> dict[str, np.ndarray]:
     return {
         part: np.where(is_missing, np.nan, values.astype(float)) for part, values in parts.items()
     }
+
+
+def columns_of_fit(features: Sequence[str], present: Collection[str]) -> list[str]:
+    """Names of the columns that the features of a fit were made of, in the order of the columns.
+
+    The days of a date stand in the place of its column, and its other parts at the end. A column
+    that is present under the name of a feature is not a part of a date.
+    """
+    known = set(features)
+    other_parts = set()
+    columns = []
+    for feature in features:
+        name = feature.removesuffix(part_name("", PARTS[0]))
+        parts = [part_name(name, part) for part in PARTS]
+        is_date = feature not in present and name != feature and known.issuperset(parts)
+        columns.append(name if is_date else feature)
+        if is_date:
+            other_parts.update(parts[1:])
+    return [name for name in columns if name not in other_parts]

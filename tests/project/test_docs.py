@@ -81,7 +81,7 @@ def test_pages_say_nothing_twice(page):
 
 
 MODULES = [
-    mddf, mddf.analysis, mddf.baselines, mddf.datasets, mddf.explain, mddf.export,
+    mddf, mddf.analysis, mddf.baselines, mddf.batch, mddf.datasets, mddf.explain, mddf.export,
     mddf.representation, mddf.rules,
 ]  # fmt: skip
 each_module = pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)

@@ -1,0 +1,180 @@
+"""Prediction of files in blocks, against one prediction of all rows."""
+
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import mddf.batch
+from mddf import GradientBoostingClassifier, GradientBoostingRegressor, RandomForestRegressor
+from mddf.__main__ import main
+from mddf._schema.calendar import columns_of_fit
+from mddf.batch import predict_file
+
+
+@pytest.fixture
+def table():
+    rng = np.random.default_rng(0)
+    n = 300
+    return pd.DataFrame(
+        {
+            "key": [f"{number:04d}" for number in range(n)],
+            "x": np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n)),
+            "day": rng.permutation(pd.date_range("2023-12-01", periods=n)),
+            "kind": pd.Categorical(rng.choice(list("abc"), n)),
+            "whole": rng.integers(0, 9, n),
+        }
+    )
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(mddf.batch, "_BLOCK_ROWS", 32)
+
+
+FEATURES = ["whole", "day", "x", "kind"]
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_blocks_predict_as_one_table(table, tmp_path, suffix):
+    y = np.where(table["x"].fillna(0) > 0, "up", "down")
+    model = GradientBoostingClassifier(max_iter=10, random_state=0).fit(table[FEATURES], y)
+    table.to_parquet(tmp_path / "in.parquet")
+    out = tmp_path / f"out.{suffix}"
+    assert predict_file(model, tmp_path / "in.parquet", out, keep=["key", "day"]) == len(table)
+    result = pd.read_parquet(out) if suffix == "parquet" else pd.read_csv(out, dtype={"key": str})
+    assert result.columns.tolist() == ["key", "day", "predicted", "p(down)", "p(up)"]
+    assert result["key"].tolist() == table["key"].tolist()
+    assert pd.to_datetime(result["day"]).tolist() == table["day"].tolist()
+    assert result["predicted"].tolist() == model.predict(table[FEATURES]).tolist()
+    expected = model.predict_proba(table[FEATURES])[:, 1]
+    np.testing.assert_allclose(
+        result["p(up)"], expected, rtol=1e-15 if suffix == "parquet" else 1e-12
+    )
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_a_folder_of_files_and_a_pipeline(table, tmp_path):
+    X = table[["x", "whole"]].fillna(0)
+    model = make_pipeline(StandardScaler(), LinearRegression()).fit(X, X["x"])
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for number, part in enumerate(np.array_split(np.arange(len(X)), 3)):
+        X.iloc[part].to_parquet(folder / f"part-{number}.parquet")
+    predict_file(model, folder, tmp_path / "out.parquet")
+    result = pd.read_parquet(tmp_path / "out.parquet")["predicted"]
+    np.testing.assert_allclose(result, model.predict(X), rtol=1e-12)
+
+
+def test_a_model_file_reads_csv(table, tmp_path, capsys):
+    table["y"] = table["whole"] * 2.0 + np.arange(len(table)) % 3
+    table.to_csv(tmp_path / "train.csv", index=False)
+    model = tmp_path / "model.joblib"
+    settings = ["--set", "n_estimators=5", "--n-jobs", "1"]
+    columns = ["--target", "y", "--drop", "key", "--dates", "day"]
+    fit = ["fit", str(tmp_path / "train.csv"), *columns, "--estimator", "random-forest", *settings]
+    main([*fit, "--out", str(model)])
+    assert predict_file(model, tmp_path / "train.csv", tmp_path / "a.csv", keep=["key"]) == 300
+    main(["predict", str(model), str(tmp_path / "train.csv"), "--keep", "key", "--out",
+          str(tmp_path / "b.csv")])  # fmt: skip
+    assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()
+    with pytest.raises(ValueError, match="exists"):
+        predict_file(model, tmp_path / "train.csv", tmp_path / "a.csv")
+    (tmp_path / "short.csv").write_text("x\n1\n")
+    with pytest.raises(ValueError, match="must have a column"):
+        predict_file(model, tmp_path / "short.csv", tmp_path / "c.csv")
+    assert not (tmp_path / "c.csv").exists()
+
+
+def test_intervals(table, tmp_path):
+    from mddf import DeepForestRegressor
+
+    X = table[["whole"]]
+    model = DeepForestRegressor(n_layers=1, n_estimators=5, members=["random"], random_state=0)
+    model.fit(X, X["whole"] + np.arange(len(X)) % 5)
+    X.to_parquet(tmp_path / "in.parquet")
+    predict_file(model, tmp_path / "in.parquet", tmp_path / "out.parquet", coverage=0.8)
+    result = pd.read_parquet(tmp_path / "out.parquet")
+    np.testing.assert_array_equal(result[["low", "high"]], model.predict_interval(X, coverage=0.8))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"keep": ["kex"]}, "keep must name columns of .*, got 'kex'"),
+        ({"keep": "key"}, "keep must be a list of names, got the text 'key'"),
+        ({"coverage": 0.9}, "coverage is for regressors with predict_interval, got a Random"),
+        ({"table": "none.parquet"}, "table must be an existing file or folder, got none.parquet"),
+        ({"table": "table.csv"}, "table must be Parquet if the model is an estimator"),
+        ({"table": "broken.parquet"}, "cannot be read as Parquet"),
+        ({"table": "other.parquet"}, "must have a column 'whole', as in fit"),
+        ({"table": "empty.parquet"}, "must have rows, got none"),
+        ({"out": "out.xls"}, r"out must end in \.csv or \.parquet"),
+        ({"out": "no/out.csv"}, "out must be in an existing folder"),
+        ({"out": "table.csv"}, "exists"),
+    ],
+)
+def test_bad_arguments_leave_no_file(table, tmp_path, monkeypatch, change, message):
+    monkeypatch.chdir(tmp_path)
+    table.to_csv("table.csv")
+    table.to_parquet("in.parquet")
+    table[["key"]].to_parquet("other.parquet")
+    table[:0].to_parquet("empty.parquet")
+    (tmp_path / "broken.parquet").write_text("no table")
+    before = sorted(tmp_path.iterdir())
+    model = RandomForestRegressor(5, random_state=0).fit(table[["whole"]], table["whole"])
+    arguments = {"model": model, "table": "in.parquet", "out": "out.csv"} | change
+    with pytest.raises(ValueError, match=message):
+        predict_file(**arguments)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_models_of_arrays_are_refused(table, tmp_path):
+    table.to_parquet(tmp_path / "in.parquet")
+    model = RandomForestRegressor(5).fit(table[["whole"]].to_numpy(), table["whole"])
+    with pytest.raises(ValueError, match=r"fitted to a data frame, .* fitted to an array"):
+        predict_file(model, tmp_path / "in.parquet", tmp_path / "out.csv")
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_rows(tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(1000, 10)), columns=list("abcdefghij"))
+    model = GradientBoostingRegressor(max_iter=5, random_state=0).fit(X, X["a"])
+    peaks = []
+    for n_blocks in (1, 8):
+        path = tmp_path / f"{n_blocks}.parquet"
+        block = pa.Table.from_pandas(pd.concat([X] * 100, ignore_index=True))
+        with parquet.ParquetWriter(path, block.schema) as writer:
+            for _ in range(n_blocks):
+                writer.write_table(block)
+        tracemalloc.start()
+        predict_file(model, path, tmp_path / f"{n_blocks}-out.parquet")
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.5 * peaks[0]
+
+
+OTHER_PARTS_OF_T = ["t.month", "t.weekday", "t.hour"]
+OTHER_PARTS_OF_U = ["u.month", "u.weekday", "u.hour"]
+
+
+@pytest.mark.parametrize(
+    ("features", "present", "columns"),
+    [
+        (["a", "b"], ["a", "b"], ["a", "b"]),
+        (["a", "t.days", "t.month", "t.weekday", "t.hour"], ["a", "t"], ["a", "t"]),
+        (["t.days", "a"], ["t.days", "a"], ["t.days", "a"]),
+        (["t.days", "a"], ["t", "a"], ["t.days", "a"]),
+        (["t.days", "u.days", *OTHER_PARTS_OF_T, *OTHER_PARTS_OF_U], ["t", "u"], ["t", "u"]),
+    ],
+)
+def test_columns_of_fit(features, present, columns):
+    assert columns_of_fit(features, present) == columns
