@@ -129,7 +129,8 @@ def run(options: argparse.Namespace) -> None:
     plural = "s" if fit.n_held_out != 1 else ""
     print(f"scores on {fit.n_held_out} held-out row{plural}: {', '.join(scores)}")
     if fit.findings:
-        print(f"data: {len(fit.findings)} findings, listed in the report")
+        plural = "s" if len(fit.findings) != 1 else ""
+        print(f"data: {len(fit.findings)} finding{plural}, listed in the report")
     print(f"model: {model_path}\nreport: {report_path}")
 
 
@@ -141,8 +142,12 @@ def _fit_and_evaluate(
     dependence: DependentRows,
 ) -> report.EvaluatedFit:
     train, test = held_out(options, table, dependence)
+    columns = table.schema.columns_to_check
     findings = check(
-        table.X, table.y, X_test=None if options.test is None else test.X, task=table.task
+        columns(table.X),
+        table.y,
+        X_test=None if options.test is None else columns(test.X),
+        task=table.task,
     )
     for finding in findings:
         if finding.is_leak:

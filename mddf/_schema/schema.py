@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mddf._schema import cells, dates
+from mddf._schema.calendar import PARTS, part_name
 from mddf._schema.format import Format, TableError
 from mddf._schema.source import Source
 
@@ -87,9 +88,7 @@ class Schema:
         describes the file.
         """
         source_of = {
-            f"{date}.{part}": date
-            for date in like.get("dates", ())
-            for part in ("days", "month", "weekday", "hour")
+            part_name(date, part): date for date in like.get("dates", ()) for part in PARTS
         }
         names = dict.fromkeys(source_of.get(name, name) for name in like["columns"])
         kinds: dict[str, Kind] = dict.fromkeys(like["categories"], "category")
@@ -120,6 +119,20 @@ class Schema:
                 )
             features |= new
         return pd.DataFrame(features)
+
+    def columns_to_check(self, features: pandas.DataFrame) -> pandas.DataFrame:
+        """Turn the features of dates back into one column of dates, as the file has it.
+
+        The hour of days without a time is constant, for instance, and no fault of the table.
+        """
+        import pandas as pd
+
+        dates = [column.name for column in self.columns if column.kind == "date"]
+        days = [part_name(name, PARTS[0]) for name in dates]
+        other_parts = [part_name(name, part) for name in dates for part in PARTS[1:]]
+        table = features.drop(columns=other_parts)
+        table[days] = table[days].apply(pd.to_datetime, unit="D")
+        return table.rename(columns=dict(zip(days, dates, strict=True)))
 
     def target_cells(self, source: Source) -> pa.Array:
         """Cells of the target, null where missing."""

@@ -441,3 +441,14 @@ def test_checks_of_the_data(folder, capsys):
     assert "data: 2 findings, listed in the report" in shown.out
     page = (folder / "leak.html").read_text()
     assert page.index("Checks of the data") < page.index("equals the target")
+
+
+def test_dates_are_checked_as_one_column(tmp_path, monkeypatch, capsys):
+    """The hour of a day without a time is a constant feature, but no poor column."""
+    monkeypatch.chdir(tmp_path)
+    days = pd.date_range("2024-01-01", periods=100).strftime("%Y-%m-%d")
+    table = pd.DataFrame({"day": np.roll(days, 50), "same": 1, "y": np.arange(100) % 2})
+    table.to_csv("table.csv", index=False)
+    run("check", "table.csv", "--target", "y", "--dates", "day", "--out", "findings.csv")
+    findings = pd.read_csv("findings.csv")
+    assert findings[["column", "finding"]].to_numpy().tolist() == [["same", "constant"]]
