@@ -41,6 +41,10 @@ STUDIES = {
         "--datasets iris --methods deep%forest --rows 90",
         "sets",
     ),
+    "report.dependent_rows": (
+        "--datasets simulated --methods honest%folds random%folds",
+        "losses summary",
+    ),
     "report.explain": ("--datasets iris --n-estimators 5 --rows 3", "agreement noise"),
     "report.imbalance": ("--methods forest%5,mdDF", "imbalance"),
     "reproduce.layers": (
