@@ -15,6 +15,7 @@ import pytest
 
 import mddf
 import mddf.analysis
+import mddf.batch
 import mddf.explain
 import mddf.export
 
