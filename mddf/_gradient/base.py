@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._metadata_requests import MetadataRequest
 from sklearn.utils._param_validation import RealNotInt, StrOptions
 
-from mddf._base.messages import warn
+from mddf._base.messages import short, warn
 from mddf._base.validation import (
     COUNT,
     JOBS,
@@ -31,6 +31,7 @@ from mddf._binning.binned_table import BinnedTable, coded_table
 from mddf._binning.binner import Binner
 from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.losses import BoostingTarget, Target
+from mddf._gradient.offsets import read_offset
 from mddf._gradient.options import (
     AUTO,
     LEAF_WISE,
@@ -161,9 +162,11 @@ class GradientBoosting(BoostedPredictions):
         sample_weight: npt.ArrayLike | None = None,
         *,
         groups: npt.ArrayLike | None = None,
+        offset: npt.ArrayLike | None = None,
         X_val: Any = None,
         y_val: npt.ArrayLike | None = None,
         sample_weight_val: npt.ArrayLike | None = None,
+        offset_val: npt.ArrayLike | None = None,
     ) -> Self:
         """Grow the trees.
 
@@ -183,7 +186,13 @@ class GradientBoosting(BoostedPredictions):
             sum of at most 65536.
         groups : array of shape (n_samples,), default=None
             Samples of one group are held out together when the number of trees is chosen.
-        X_val, y_val, sample_weight_val : default=None
+        offset : array of shape (n_samples,) or (n_samples, n_classes), default=None
+            Known part of the raw prediction of each sample, to which the trees are added. With a
+            logarithmic link (such as "poisson"), it is the logarithm of the exposure. For a
+            classifier it is a part of `decision_function`, with a column for each class if there
+            are more than two. It is not part of the model: pass the offset of new samples to
+            `predict`, which otherwise predicts for offset 0.
+        X_val, y_val, sample_weight_val, offset_val : default=None
             Validation set, used instead of a share of the training samples. The trees after the
             best round are dropped. With early stopping, growth ends after `n_iter_no_change`
             rounds without a better score. `X_val` must be transformed like `X`, which a pipeline
@@ -215,19 +224,26 @@ class GradientBoosting(BoostedPredictions):
                 binner, binned = self._bin(table, weights, has_groups=holds_groups_out)
                 entropy = check_random_state(self.random_state).randint(0, 2**32, 4, np.uint64)
                 self._entropy = entropy.tolist()
+            offsets = None if offset is None else read_offset(offset, table, target.kind)
             rows = BoostingRows.from_table(
-                binned, target.values, weights, binner.all_levels(table)
+                binned, target.values, weights, binner.all_levels(table), offsets
             )
             # 3. Hold rows out: a validation set, folds of trials, or a share of the training rows.
             has_validation_set = any(
-                part is not None for part in (X_val, y_val, sample_weight_val)
+                part is not None for part in (X_val, y_val, sample_weight_val, offset_val)
             )
             on_trial = not has_validation_set and uses_trials(self, len(rows.train), target.kind)
             folds = None
             if has_validation_set:
-                rows = rows.with_held_out(
-                    self._read_validation(X_val, y_val, sample_weight_val, binner, target.kind)
+                validation = self._read_validation(
+                    X_val, y_val, sample_weight_val, binner, target.kind, offset=offset_val
                 )
+                if (offset is None) != (offset_val is None):
+                    raise ValueError(
+                        "offset_val must be passed with offset and a validation set, and not "
+                        f"without offset, got {short(offset_val)}"
+                    )
+                rows = rows.with_held_out(validation)
             elif on_trial or self._holds_out(len(rows.train)):
                 # Splitters cannot read tables of `by_columns`.
                 is_unreadable = X is table and is_splitter(self.cv)
@@ -290,6 +306,8 @@ class GradientBoosting(BoostedPredictions):
         sample_weight: npt.ArrayLike | None,
         binner: Binner,
         target: Target,
+        *,
+        offset: npt.ArrayLike | None,
     ) -> BoostingRows:
         for name, value, other in (("X_val", X, "y_val"), ("y_val", y, "X_val")):
             if value is None:
@@ -307,7 +325,9 @@ class GradientBoosting(BoostedPredictions):
             values = self._read_validation_target(y, target, weights)
         levels = binner.all_levels(table)
         codes = binner.encode(table, levels=levels).codes
-        return BoostingRows.from_table(coded_table(binner.bins_, codes), values, weights, levels)
+        offsets = None if offset is None else read_offset(offset, table, target, "offset_val")
+        coded = coded_table(binner.bins_, codes)
+        return BoostingRows.from_table(coded, values, weights, levels, offsets)
 
     def _boost(
         self,
@@ -383,8 +403,12 @@ class GradientBoosting(BoostedPredictions):
         """Choose the parameters and the number of trees, by trials or as the user set them."""
         encoding = None
         if rows.levels is not None and target.n_classes != 1:
+            values = rows.y
+            sizes = None
+            if rows.offset is not None:
+                values, sizes = target.without_offset(rows.y, rows.offset)
             encoding = Encoding.from_targets(
-                rows.levels, rows.y, target.n_classes, self._entropy, self.max_bins
+                rows.levels, values, target.n_classes, self._entropy, self.max_bins, sizes=sizes
             )
         seeds = draw_seeds(self._entropy, self.max_iter)[n_before:]
         trials = None

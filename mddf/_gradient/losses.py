@@ -74,6 +74,11 @@ class RegressionTarget:
         return self.loss in _LOGARITHMIC
 
     @property
+    def has_exponentials(self) -> bool:
+        """Whether the loss has exponentials of raw predictions."""
+        return self.is_logarithmic
+
+    @property
     def unit(self) -> float:
         """Factor that converts raw predictions to the scale of the targets."""
         return 1.0 if self.is_logarithmic else float(np.ldexp(1.0, self.exponent))
@@ -93,6 +98,27 @@ class RegressionTarget:
         most = np.finfo(np.float64).max
         with np.errstate(over="ignore"):
             return np.clip(np.ldexp(y, self.exponent), -most, most)
+
+    def without_offset(
+        self, y: np.ndarray, offset: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Values and sizes of rows, such that sums of values over sums of sizes estimate means.
+
+        The estimates are means at offset 0, by which target statistics encode categories. For the
+        Poisson loss, they are sums of counts over sums of exposures.
+        """
+        column = offset[:, 0]
+        if not self.is_logarithmic:
+            return y - column, None
+        # A constant that is added to all offsets only changes the unit of the estimates.
+        column = column - column.max()
+        power = self._variance_power
+        return y * exp((1 - power) * column), exp((2 - power) * column)
+
+    @property
+    def _variance_power(self) -> float:
+        """Power of the mean to which the variance is proportional."""
+        return 1.0 if self.loss == "poisson" else 2.0
 
     def least_loss(self, y: np.ndarray, weights: np.ndarray | None) -> float:
         """Mean loss in the kernel if every target is predicted exactly.
@@ -136,6 +162,13 @@ class ClassificationTarget:
         return self.n_classes if self.n_classes > 2 else 1
 
     unit = 1.0
+    has_exponentials = True
+
+    def without_offset(
+        self, y: np.ndarray, offset: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Labels, which an offset does not change."""
+        return y, None
 
     @property
     def link(self) -> ClassificationTarget:

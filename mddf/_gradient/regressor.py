@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.metrics import get_scorer
+from sklearn.metrics import get_scorer, r2_score
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -313,33 +313,65 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
 
         return score
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any, *, offset: npt.ArrayLike | None = None) -> np.ndarray:
         """Predict the targets.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        offset : array of shape (n_samples,), default=None
+            Added to the raw predictions, as in `fit`. None stands for 0: for a model of counts
+            with exposures, the predictions are then rates.
 
         Returns
         -------
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self, "_trees")
-        return self._predict_in_blocks(X)
+        return self._predict_in_blocks(X, offset=offset)
 
-    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+    def staged_predict(
+        self, X: Any, *, offset: npt.ArrayLike | None = None
+    ) -> Iterator[np.ndarray]:
         """Yield `predict` after each tree.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        offset : array of shape (n_samples,), default=None
+            Added to the raw predictions, as in `predict`.
 
         Yields
         ------
         ndarray of shape (n_samples,)
         """
-        for raw in self._staged_raw(X):
+        for raw in self._staged_raw(X, offset):
             yield self._target.predicted(raw)
+
+    def score(
+        self,
+        X: Any,
+        y: npt.ArrayLike,
+        sample_weight: npt.ArrayLike | None = None,
+        *,
+        offset: npt.ArrayLike | None = None,
+    ) -> float:
+        """R2 of the predictions.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), default=None
+        offset : array of shape (n_samples,), default=None
+            Added to the raw predictions, as in `predict`.
+
+        Returns
+        -------
+        float
+        """
+        predicted = self.predict(X, offset=offset)
+        return float(r2_score(y, predicted, sample_weight=sample_weight))
 
 
 def with_weight(values: np.ndarray, weights: np.ndarray | None) -> np.ndarray:

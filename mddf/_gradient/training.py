@@ -83,7 +83,7 @@ class Boosted:
     train_scores : ndarray
         Minus the training loss; empty unless `watch_training`.
     raw : ndarray of shape (n_held_out, n_scores)
-        Raw predictions of the held-out rows after the best round.
+        Raw predictions of the held-out rows after the best round, with offsets.
     statistics : TargetStatistics or None
         Statistics of the training rows of a fold.
     large_residual : float, default=inf
@@ -136,7 +136,7 @@ def boost(
     stopping : Stopping or None, default=None
         None grows all rounds. In each case only the trees up to the best round are kept.
     start : ndarray of shape (n_rows, n_scores), default=None
-        Raw predictions to continue from.
+        Raw predictions to continue from, without offsets.
     large_residual : float, default=inf
         The `large_residual` of the fit to continue.
     watch_training : bool, default=False
@@ -193,6 +193,7 @@ def _booster(
         start=start,
         cancel=cancel,
         keys=keys,
+        offset=rows.offset,
     )
 
 
@@ -294,6 +295,7 @@ class _FoldModel:
 
     booster: _core.GradientBooster
     held_out_codes: np.ndarray
+    held_out_offset: np.ndarray | None
     statistics: TargetStatistics | None
     n_columns: int
 
@@ -313,7 +315,8 @@ class _FoldModel:
             keys = None if keys is None else rows.keys
         booster = _booster(rows, options, cancel, keys=keys)
         codes = rows.table.codes[rows.held_out]
-        return cls(booster, codes, statistics, rows.table.bins.n_columns)
+        offset = None if rows.offset is None else rows.offset[rows.held_out]
+        return cls(booster, codes, offset, statistics, rows.table.bins.n_columns)
 
     def grow(self, seeds: np.ndarray, cancel: Cancel) -> None:
         self.booster.grow(seeds, cancel=cancel)
@@ -323,6 +326,8 @@ class _FoldModel:
         trees = BoostedTrees(booster.trees(), symmetric, self.n_columns, booster.start)
         trees = trees.first(n_trees).compact()
         raw = trees.raw(self.held_out_codes, 1)
+        if self.held_out_offset is not None:
+            raw += self.held_out_offset
         return Boosted(trees, -booster.losses(), np.zeros(0), raw, self.statistics)
 
 

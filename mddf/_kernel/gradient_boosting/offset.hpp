@@ -50,8 +50,8 @@ inline std::vector<double> scaled_exponentials(const std::vector<double>& x, dou
 }
 
 // Losses with a logarithmic link have the gradient y e^((1 - p) f) - e^((2 - p) f), with p = 1 for
-// the Poisson loss, p = 2 for the gamma loss, and p between them for the Tweedie loss. A constant c multiplies both terms, so that the
-// mean gradient is 0 where e^c is the ratio of their means.
+// the Poisson loss, p = 2 for the gamma loss, and p between them for the Tweedie loss. A constant c
+// multiplies both terms, so that the mean gradient is 0 where e^c is the ratio of their means.
 inline double log_ratio_start(const OffsetRows& rows, double power) {
   std::vector<double> weighted = scaled_exponentials(rows.offset, 1 - power);
   for (size_t i = 0; i < weighted.size(); ++i) weighted[i] *= rows.y[i];
@@ -141,8 +141,7 @@ inline std::vector<double> start_with_offset(const Options& options, const Offse
     for (int k = 0; k < width; ++k) {
       const std::vector<double> y = column_of(rows.y, k, width);
       const std::vector<double> offset = column_of(rows.offset, k, width);
-      constants[k] =
-          start_with_offset(of_output, {y, rows.weights, rows.whole_weights, offset})[0];
+      constants[k] = start_with_offset(of_output, {y, rows.weights, rows.whole_weights, offset})[0];
     }
     return constants;
   }
