@@ -315,6 +315,8 @@ def _boosted() -> dict[str, Case]:
     cases["boosted, exponential"] = _case(
         partial(GradientBoostingClassifier, loss="exponential", **few), two
     )
+    make = partial(GradientBoostingRegressor, loss="tweedie", tweedie_power=1.3, **few)
+    cases["boosted regressor, tweedie"] = _case(make, positive_curve)
     offset = 2 * weights("real") - 1
     for loss in ("squared_error", "poisson", "gamma", "huber"):
         make = partial(GradientBoostingRegressor, loss=loss, **few, early_stopping=True)

@@ -14,10 +14,22 @@ import numpy as np
 from mddf._base.elementary import class_probabilities, exp, expit, log
 from mddf._base.serialization import register_serializable
 
-REGRESSION = ("squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma")
+REGRESSION = (
+    "squared_error",
+    "absolute_error",
+    "quantile",
+    "huber",
+    "poisson",
+    "gamma",
+    "tweedie",
+)
 CLASSIFICATION = ("log_loss", "exponential")
 # Losses whose raw predictions are logarithms of predictions.
-_LOGARITHMIC = ("poisson", "gamma")
+_LOGARITHMIC = ("poisson", "gamma", "tweedie")
+# Losses with a logarithmic link whose targets may be 0.
+TAKES_ZEROS = ("poisson", "tweedie")
+# Powers of the variance of losses with a logarithmic link.
+_VARIANCE_POWERS = {"poisson": 1.0, "gamma": 2.0}
 # Targets are scaled if the largest absolute value is above 2**100 or below 2**-100. Otherwise sums
 # of squares could overflow (doubles end at 2**1024) or underflow to 0.
 _MAX_EXPONENT = 100
@@ -31,9 +43,9 @@ _MAX_SCALED = 1e99
 
 def check_targets(loss: str, y: np.ndarray) -> None:
     """Refuse targets outside the domain of a loss; `y` has only samples with weight."""
-    if loss == "poisson" and not (np.all(y >= 0) and y.sum() > 0):
+    if loss in TAKES_ZEROS and not (np.all(y >= 0) and y.sum() > 0):
         raise ValueError(
-            "y must not be negative, and not all 0, for loss='poisson', got values from "
+            f"y must not be negative, and not all 0, for loss={loss!r}, got values from "
             f"{y.min():g} to {y.max():g}"
         )
     if loss == "gamma" and not np.all(y > 0):
@@ -50,15 +62,19 @@ class RegressionTarget:
 
     loss: str
     exponent: int
+    tweedie_power: float = 1.5
     n_classes = 0
 
     @classmethod
-    def from_targets(cls, loss: str, y: np.ndarray) -> RegressionTarget:
+    def from_targets(
+        cls, loss: str, y: np.ndarray, tweedie_power: float = 1.5
+    ) -> RegressionTarget:
         """Choose the exponent from the targets of samples with weight."""
         exponent = int(np.frexp(np.abs(y).max())[1])
         if abs(exponent) <= _MAX_EXPONENT or not y.any():
-            return cls(loss, 0)
-        return cls(loss, exponent - int(np.copysign(_SCALED_EXPONENT, exponent)))
+            return cls(loss, 0, tweedie_power)
+        exponent -= int(np.copysign(_SCALED_EXPONENT, exponent))
+        return cls(loss, exponent, tweedie_power)
 
     @property
     def kernel_loss(self) -> str:
@@ -118,7 +134,7 @@ class RegressionTarget:
     @property
     def _variance_power(self) -> float:
         """Power of the mean to which the variance is proportional."""
-        return 1.0 if self.loss == "poisson" else 2.0
+        return _VARIANCE_POWERS.get(self.loss, self.tweedie_power)
 
     def least_loss(self, y: np.ndarray, weights: np.ndarray | None) -> float:
         """Mean loss in the kernel if every target is predicted exactly.
@@ -129,7 +145,15 @@ class RegressionTarget:
         if not self.is_logarithmic:
             return 0.0
         logs = log(np.where(y > 0, y, 1.0))
-        losses = y - y * logs if self.loss == "poisson" else 1 + logs
+        if self.loss == "tweedie":
+            # The kernel's loss is e^((2-p) f) / (2 - p) - y e^((1-p) f) / (1 - p), less its value
+            # at f = 0 and y = 1.
+            first = 1 - self.tweedie_power
+            second = 2 - self.tweedie_power
+            powers = np.where(y > 0, exp(second * logs), 0.0)
+            losses = (powers - 1) / second - (powers - y) / first
+        else:
+            losses = y - y * logs if self.loss == "poisson" else 1 + logs
         return float(np.average(losses, weights=weights))
 
     def predicted(self, raw: np.ndarray) -> np.ndarray:

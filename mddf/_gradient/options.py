@@ -71,6 +71,10 @@ class BoostingParameters:
         """Quantile of the loss; losses without one ignore it."""
         return 0.5
 
+    def _variance_power(self) -> float:
+        """Power of the variance of the Tweedie loss; other losses ignore it."""
+        return 1.5
+
 
 def warn_of_ignored(model: BoostingParameters) -> None:
     """Warn of a parameter without effect; an error would break a search over both policies."""
@@ -128,6 +132,7 @@ def kernel_options(
         ),
         subsample=float(value_of(model, "subsample")),
         quantile=model._loss_quantile(),
+        tweedie_power=model._variance_power(),
         monotonic=monotonic,
         n_copies=1 if encoding is None else encoding.n_copies,
         interactions=interactions,

@@ -21,6 +21,7 @@ from mddf._gradient.base import GradientBoosting
 from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.losses import (
     REGRESSION,
+    TAKES_ZEROS,
     BoostingTarget,
     RegressionTarget,
     Target,
@@ -46,15 +47,18 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
 
     Parameters
     ----------
-    loss : {"squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma"}, \
-            default="squared_error"
-        Loss to minimise. "poisson" (targets that are not negative) and "gamma" (positive targets)
-        have a logarithmic link. Leaf values of "absolute_error" and "quantile" are medians and
-        quantiles of the residuals.
+    loss : {"squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma", \
+            "tweedie"}, default="squared_error"
+        Loss to minimise. "poisson" and "tweedie" (targets that are not negative) and "gamma"
+        (positive targets) have a logarithmic link. Leaf values of "absolute_error" and "quantile"
+        are medians and quantiles of the residuals.
     quantile : float or None, default=None
         For "quantile", the quantile to predict; None is an error. For "huber", the quantile of the
         absolute residuals above which the loss is linear, updated before each tree; None stands
         for 0.9. Other losses ignore it.
+    tweedie_power : float, default=1.5
+        For "tweedie", the power of the mean to which the variance is proportional: above 1
+        (Poisson) and below 2 (gamma). Other losses ignore it.
     learning_rate : float, default=0.05
         Factor by which the leaf values are multiplied.
     max_iter : int, default=1000
@@ -200,6 +204,7 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         **GradientBoosting._parameter_constraints,
         "loss": [StrOptions(set(REGRESSION))],
         "quantile": [Within(Real, 0, 1, closed="both"), None],
+        "tweedie_power": [Within(Real, 1, 2, closed="neither")],
     }
 
     def __init__(
@@ -207,6 +212,7 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         loss: str = "squared_error",
         *,
         quantile: float | None = None,
+        tweedie_power: float = 1.5,
         learning_rate: float = 0.05,
         max_iter: int = 1000,
         grow_policy: str = SYMMETRIC,
@@ -256,11 +262,15 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         self.random_state = random_state
         self.verbose = verbose
         self.quantile = quantile
+        self.tweedie_power = tweedie_power
 
     def _loss_quantile(self) -> float:
         if self.loss == "quantile" and self.quantile is None:
             raise ValueError("quantile must be a number from 0 to 1 for loss='quantile', got None")
         return 0.9 if self.quantile is None else float(self.quantile)
+
+    def _variance_power(self) -> float:
+        return float(self.tweedie_power)
 
     def _read_numbers(self, y: npt.ArrayLike) -> np.ndarray:
         values = read_values(y)
@@ -272,7 +282,7 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         values = self._read_numbers(y)
         weighted = with_weight(values, weights)
         check_targets(self.loss, weighted)
-        target = RegressionTarget.from_targets(self.loss, weighted)
+        target = RegressionTarget.from_targets(self.loss, weighted, self._variance_power())
         if self.warm_start and hasattr(self, "_trees"):
             assert isinstance(self._target, RegressionTarget)
             target = replace(target, exponent=self._target.exponent)
@@ -284,9 +294,9 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         assert isinstance(target, RegressionTarget)
         values = self._read_numbers(y)
         weighted = with_weight(values, weights)
-        # Poisson boosting starts from the logarithm of the training mean, which must not be 0. The
+        # Boosting starts from the logarithm of the training mean, which must not be 0. The
         # deviance of zeros is defined, so that a validation set may have only zeros.
-        if self.loss != "poisson" or weighted.any():
+        if self.loss not in TAKES_ZEROS or weighted.any():
             check_targets(self.loss, weighted)
         return target.scaled(valid_everywhere(values, weights))
 
@@ -295,6 +305,12 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
             raise ValueError(
                 f"with warm_start=True, loss must be {self._target.loss!r}, as in the fit before, "
                 f"got {self.loss!r}"
+            )
+        assert isinstance(self._target, RegressionTarget)
+        if self.loss == "tweedie" and self._target.tweedie_power != self._variance_power():
+            raise ValueError(
+                f"with warm_start=True, tweedie_power must be {self._target.tweedie_power!r}, as "
+                f"in the fit before, got {self.tweedie_power!r}"
             )
 
     def _scorer(self, rows: BoostingRows, target: Target) -> Callable[[np.ndarray], float] | None:
