@@ -46,7 +46,7 @@ from mddf._gradient.prediction import BoostedPredictions
 from mddf._gradient.target_encoding import FEWEST_LEVELS, Encoding
 from mddf._gradient.training import Boosted, Fold, Stopping, boost
 from mddf._gradient.trees import BoostedTrees
-from mddf._gradient.tuning import MAX_ROWS_WITH_FOLDS, Trials, uses_trials
+from mddf._gradient.tuning import MAX_ROWS_WITH_FOLDS, Trials, scores_by_loss, uses_trials
 from mddf._gradient.validation_folds import validation_folds
 from mddf._gradient.validation_set import warn_of_no_gain
 from mddf._gradient.weights import boosting_weights, within_range
@@ -203,6 +203,7 @@ class GradientBoosting(BoostedPredictions):
         self
         """
         refuse_class("scoring", self.scoring)
+        refuse_class("loss", self.loss)
         warn_of_ignored(self)
         refuse_booleans("interaction_cst", self.interaction_cst)
         with unchanged_on_failure(self):
@@ -232,6 +233,7 @@ class GradientBoosting(BoostedPredictions):
             has_validation_set = any(
                 part is not None for part in (X_val, y_val, sample_weight_val, offset_val)
             )
+            self._check_score(target.kind, has_validation_set=has_validation_set)
             on_trial = not has_validation_set and uses_trials(self, len(rows.train), target.kind)
             folds = None
             if has_validation_set:
@@ -244,7 +246,7 @@ class GradientBoosting(BoostedPredictions):
                         f"without offset, got {short(offset_val)}"
                     )
                 rows = rows.with_held_out(validation)
-            elif on_trial or self._holds_out(len(rows.train)):
+            elif on_trial or self._holds_out(len(rows.train), target.kind):
                 # Splitters cannot read tables of `by_columns`.
                 is_unreadable = X is table and is_splitter(self.cv)
                 X_for_splitter = binner.numbers(table) if is_unreadable else X
@@ -287,10 +289,21 @@ class GradientBoosting(BoostedPredictions):
         )
         return binner, binned
 
-    def _holds_out(self, n_rows: int) -> bool:
+    def _holds_out(self, n_rows: int, target: Target) -> bool:
         if self.early_stopping == "auto":
-            return n_rows > MAX_ROWS_WITH_FOLDS
+            has_score = target.has_loss or not scores_by_loss(self)
+            return n_rows > MAX_ROWS_WITH_FOLDS and has_score
         return bool(self.early_stopping)
+
+    def _check_score(self, target: Target, *, has_validation_set: bool) -> None:
+        """Refuse to score held-out rows by a custom loss without a function for its values."""
+        if target.has_loss or not scores_by_loss(self):
+            return
+        if has_validation_set or (self.early_stopping and self.early_stopping != "auto"):
+            raise ValueError(
+                "loss must be a CustomLoss with the function `loss`, or scoring a scorer, if "
+                f"held-out samples are scored, got scoring='loss' and loss={short(self.loss)}"
+            )
 
     def _split(self, rows: BoostingRows, target: Target, folds: list[Fold] | None) -> BoostingRows:
         """Hold out a share of the training rows, or the first fold."""
@@ -366,10 +379,12 @@ class GradientBoosting(BoostedPredictions):
                 large_residual=self._large_residual if before else np.inf,
                 watch_training=True,
                 keys=rows.keys if value_of(model, "subsample") < 1 else None,
+                objective=target.objective,
                 progress_label=type(self).__name__ if self.verbose else None,
                 n_jobs=self.n_jobs,
             )
-        warn_of_divergence(model, rows, target, boosted)
+        if target.objective is None:  # the least value of a custom loss is not known
+            warn_of_divergence(model, rows, target, boosted)
         trees = before.followed_by(boosted.trees) if before else boosted.trees
         validation_scores = boosted.scores if plan.scores is None else plan.scores
         train_scores = boosted.train_scores

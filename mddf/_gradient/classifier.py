@@ -14,6 +14,7 @@ from mddf._base.elementary import log
 from mddf._ensemble.scoring import out_of_fold_score
 from mddf._fitted.base_estimators import ProbabilityClassifier
 from mddf._gradient.base import GradientBoosting
+from mddf._gradient.custom_loss import CustomLoss, GradientHessian, as_custom_loss
 from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.losses import CLASSIFICATION, BoostingTarget, ClassificationTarget, Target
 from mddf._gradient.options import SYMMETRIC
@@ -191,13 +192,13 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **GradientBoosting._parameter_constraints,
-        "loss": [StrOptions(set(CLASSIFICATION))],
+        "loss": [StrOptions(set(CLASSIFICATION)), CustomLoss, callable],
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
 
     def __init__(
         self,
-        loss: str = "log_loss",
+        loss: str | GradientHessian | CustomLoss = "log_loss",
         *,
         learning_rate: float = 0.05,
         max_iter: int = 1000,
@@ -252,6 +253,7 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
 
     def _read_target(self, y: npt.ArrayLike, weights: np.ndarray | None) -> BoostingTarget:
         classes, labels = encode_labels(y)
+        loss = self.loss if isinstance(self.loss, str) else as_custom_loss(self.loss)
         if self.loss == "exponential" and len(classes) > 2:
             raise ValueError(
                 f"loss must be 'log_loss' for {len(classes)} classes, got 'exponential'"
@@ -259,9 +261,7 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         factors = class_factors(self.class_weight, classes, labels, weights)
         if factors is not None:
             weights = row_weights(weights, factors, labels).row
-        return BoostingTarget(
-            ClassificationTarget(self.loss, classes), labels.astype(float), weights
-        )
+        return BoostingTarget(ClassificationTarget(loss, classes), labels.astype(float), weights)
 
     def _read_validation_target(
         self, y: npt.ArrayLike, target: Target, weights: np.ndarray | None

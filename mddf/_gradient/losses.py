@@ -13,6 +13,7 @@ import numpy as np
 
 from mddf._base.elementary import class_probabilities, exp, expit, log
 from mddf._base.serialization import register_serializable
+from mddf._gradient.custom_loss import CustomLoss, CustomObjective
 
 REGRESSION = (
     "squared_error",
@@ -26,6 +27,8 @@ REGRESSION = (
 CLASSIFICATION = ("log_loss", "exponential")
 # Losses whose raw predictions are logarithms of predictions.
 _LOGARITHMIC = ("poisson", "gamma", "tweedie")
+# Name of custom losses in the kernel.
+_CUSTOM = "custom"
 # Losses with a logarithmic link whose targets may be 0.
 TAKES_ZEROS = ("poisson", "tweedie")
 # Powers of the variance of losses with a logarithmic link.
@@ -41,7 +44,7 @@ _SCALED_EXPONENT = 40
 _MAX_SCALED = 1e99
 
 
-def check_targets(loss: str, y: np.ndarray) -> None:
+def check_targets(loss: str | CustomLoss, y: np.ndarray) -> None:
     """Refuse targets outside the domain of a loss; `y` has only samples with weight."""
     if loss in TAKES_ZEROS and not (np.all(y >= 0) and y.sum() > 0):
         raise ValueError(
@@ -60,16 +63,21 @@ class RegressionTarget:
     The exponent is 0 unless the targets are very large or very small.
     """
 
-    loss: str
+    loss: str | CustomLoss
     exponent: int
     tweedie_power: float = 1.5
     n_classes = 0
 
     @classmethod
     def from_targets(
-        cls, loss: str, y: np.ndarray, tweedie_power: float = 1.5
+        cls, loss: str | CustomLoss, y: np.ndarray, tweedie_power: float = 1.5
     ) -> RegressionTarget:
-        """Choose the exponent from the targets of samples with weight."""
+        """Choose the exponent from the targets of samples with weight.
+
+        The targets of a custom loss are not scaled, as its functions see them.
+        """
+        if isinstance(loss, CustomLoss):
+            return cls(loss, 0, tweedie_power)
         exponent = int(np.frexp(np.abs(y).max())[1])
         if abs(exponent) <= _MAX_EXPONENT or not y.any():
             return cls(loss, 0, tweedie_power)
@@ -78,7 +86,19 @@ class RegressionTarget:
 
     @property
     def kernel_loss(self) -> str:
-        return self.loss
+        return _CUSTOM if isinstance(self.loss, CustomLoss) else self.loss
+
+    @property
+    def objective(self) -> CustomObjective | None:
+        """Custom loss and its targets; None for a loss of the kernel."""
+        if not isinstance(self.loss, CustomLoss):
+            return None
+        return CustomObjective(self.loss, self.n_scores, has_labels=False)
+
+    @property
+    def has_loss(self) -> bool:
+        """Whether losses of rows can be computed."""
+        return not isinstance(self.loss, CustomLoss) or self.loss.loss is not None
 
     @property
     def n_scores(self) -> int:
@@ -102,7 +122,12 @@ class RegressionTarget:
     @property
     def link(self) -> RegressionTarget | None:
         """Inverse link, which converts raw predictions; None for the identity."""
-        return self if self.is_logarithmic else None
+        return self if self.is_logarithmic or self.has_custom_link else None
+
+    @property
+    def has_custom_link(self) -> bool:
+        """Whether a function of the user converts raw predictions."""
+        return isinstance(self.loss, CustomLoss) and self.loss.inverse_link is not None
 
     def scaled(self, y: np.ndarray) -> np.ndarray:
         """Targets divided by 2**exponent, as the kernel gets them."""
@@ -123,6 +148,8 @@ class RegressionTarget:
         The estimates are means at offset 0, by which target statistics encode categories. For the
         Poisson loss, they are sums of counts over sums of exposures.
         """
+        if isinstance(self.loss, CustomLoss):
+            return y, None  # the link between the two is not known
         column = offset[:, 0]
         if not self.is_logarithmic:
             return y - column, None
@@ -134,13 +161,14 @@ class RegressionTarget:
     @property
     def _variance_power(self) -> float:
         """Power of the mean to which the variance is proportional."""
-        return _VARIANCE_POWERS.get(self.loss, self.tweedie_power)
+        return _VARIANCE_POWERS.get(str(self.loss), self.tweedie_power)
 
     def least_loss(self, y: np.ndarray, weights: np.ndarray | None) -> float:
         """Mean loss in the kernel if every target is predicted exactly.
 
         The kernel omits terms that do not depend on predictions, so that the Poisson and gamma
-        losses may be negative. A loss minus this least loss is half of the mean deviance.
+        losses may be negative. A loss minus this least loss is half of the mean deviance. The
+        least value of a custom loss is not known; 0 stands for it.
         """
         if not self.is_logarithmic:
             return 0.0
@@ -158,6 +186,9 @@ class RegressionTarget:
 
     def predicted(self, raw: np.ndarray) -> np.ndarray:
         """Convert raw predictions of shape (n_samples, 1) to predictions of shape (n_samples,)."""
+        if self.has_custom_link:
+            assert isinstance(self.loss, CustomLoss)
+            return self.loss.linked(raw)[:, 0]
         return self.unscaled(exp(raw[:, 0]) if self.is_logarithmic else raw[:, 0])
 
 
@@ -170,7 +201,7 @@ class ClassificationTarget:
     second class.
     """
 
-    loss: str
+    loss: str | CustomLoss
     classes: np.ndarray
 
     @property
@@ -179,7 +210,26 @@ class ClassificationTarget:
 
     @property
     def kernel_loss(self) -> str:
+        if isinstance(self.loss, CustomLoss):
+            return _CUSTOM
         return "softmax" if self.n_classes > 2 else self.loss
+
+    @property
+    def objective(self) -> CustomObjective | None:
+        """Custom loss and its targets; None for a loss of the kernel."""
+        if not isinstance(self.loss, CustomLoss):
+            return None
+        return CustomObjective(self.loss, self.n_scores, has_labels=True)
+
+    @property
+    def has_loss(self) -> bool:
+        """Whether losses of rows can be computed."""
+        return not isinstance(self.loss, CustomLoss) or self.loss.loss is not None
+
+    @property
+    def has_custom_link(self) -> bool:
+        """Whether a function of the user converts raw predictions."""
+        return isinstance(self.loss, CustomLoss) and self.loss.inverse_link is not None
 
     @property
     def n_scores(self) -> int:
@@ -207,6 +257,10 @@ class ClassificationTarget:
         """Convert raw predictions to class probabilities."""
         if self.n_classes == 1:
             return np.ones((len(raw), 1))
+        if self.has_custom_link:
+            assert isinstance(self.loss, CustomLoss)
+            linked = self.loss.linked(raw)
+            return linked if self.n_scores > 1 else np.hstack([1 - linked, linked])
         if self.loss == "exponential":
             second = expit(2 * raw)
             return np.hstack([1 - second, second])

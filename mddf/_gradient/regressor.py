@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from mddf._base.validation import Within, naming
 from mddf._fitted.base_estimators import TableEstimator
 from mddf._gradient.base import GradientBoosting
+from mddf._gradient.custom_loss import CustomLoss, GradientHessian, as_custom_loss
 from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.losses import (
     REGRESSION,
@@ -202,14 +203,14 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **GradientBoosting._parameter_constraints,
-        "loss": [StrOptions(set(REGRESSION))],
+        "loss": [StrOptions(set(REGRESSION)), CustomLoss, callable],
         "quantile": [Within(Real, 0, 1, closed="both"), None],
         "tweedie_power": [Within(Real, 1, 2, closed="neither")],
     }
 
     def __init__(
         self,
-        loss: str = "squared_error",
+        loss: str | GradientHessian | CustomLoss = "squared_error",
         *,
         quantile: float | None = None,
         tweedie_power: float = 1.5,
@@ -281,8 +282,9 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
     def _read_target(self, y: npt.ArrayLike, weights: np.ndarray | None) -> BoostingTarget:
         values = self._read_numbers(y)
         weighted = with_weight(values, weights)
-        check_targets(self.loss, weighted)
-        target = RegressionTarget.from_targets(self.loss, weighted, self._variance_power())
+        loss = self.loss if isinstance(self.loss, str) else as_custom_loss(self.loss)
+        check_targets(loss, weighted)
+        target = RegressionTarget.from_targets(loss, weighted, self._variance_power())
         if self.warm_start and hasattr(self, "_trees"):
             assert isinstance(self._target, RegressionTarget)
             target = replace(target, exponent=self._target.exponent)
@@ -296,8 +298,8 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         weighted = with_weight(values, weights)
         # Boosting starts from the logarithm of the training mean, which must not be 0. The
         # deviance of zeros is defined, so that a validation set may have only zeros.
-        if self.loss not in TAKES_ZEROS or weighted.any():
-            check_targets(self.loss, weighted)
+        if target.loss not in TAKES_ZEROS or weighted.any():
+            check_targets(target.loss, weighted)
         return target.scaled(valid_everywhere(values, weights))
 
     def _check_continues(self, target: Target) -> None:

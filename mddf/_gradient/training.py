@@ -20,6 +20,8 @@ from mddf._base.parallel import (
     stopped_on_error,
 )
 from mddf._core import BoostOptions, Cancel
+from mddf._gradient.custom_booster import CustomBooster
+from mddf._gradient.custom_loss import CustomObjective
 from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.target_encoding import Encoding, TargetStatistics
 from mddf._gradient.trees import BoostedTrees
@@ -47,6 +49,7 @@ _SPLIT_TYPES = {
 
 
 Fold = tuple[np.ndarray, np.ndarray]  # rows to train on, rows held out
+Booster = _core.GradientBooster | CustomBooster
 
 
 @dataclass(frozen=True)
@@ -121,6 +124,7 @@ def boost(
     large_residual: float = np.inf,
     watch_training: bool = False,
     keys: np.ndarray | None = None,
+    objective: CustomObjective | None = None,
     progress_label: str | None = None,
     n_jobs: int | None = None,
 ) -> Boosted:
@@ -143,6 +147,8 @@ def boost(
         Whether to compute the loss of the training rows.
     keys : ndarray of uint64 of shape (n_rows,), default=None
         Rows with the same key are drawn together; None draws rows by position.
+    objective : CustomObjective or None, default=None
+        Custom loss; None stands for the loss of the options.
     progress_label : str, default=None
         Label of a progress bar; None shows none.
     n_jobs : int, default=None
@@ -154,7 +160,7 @@ def boost(
     any_held_out = len(rows.held_out) > 0
 
     def grow(team: _core.BoostTeam | None) -> Boosted:
-        booster = _booster(rows, options, cancel, keys=keys, start=start)
+        booster = _booster(rows, options, cancel, objective, keys=keys, start=start)
         booster.large_residual = large_residual
         run = _Run(booster, options.symmetric, n_columns, stopping, watch_training, team, cancel)
         has_progress = progress_label is not None
@@ -179,10 +185,13 @@ def _booster(
     rows: BoostingRows,
     options: BoostOptions,
     cancel: Cancel,
+    objective: CustomObjective | None,
     *,
     keys: np.ndarray | None,
     start: np.ndarray | None = None,
-) -> _core.GradientBooster:
+) -> Booster:
+    if objective is not None:
+        return CustomBooster(rows, options, objective, cancel, keys=keys, start=start)
     return _core.GradientBooster(
         rows.table.cells,
         rows.y,
@@ -203,7 +212,7 @@ def _steps(n: int, size: int) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class _Run:
-    booster: _core.GradientBooster
+    booster: Booster
     symmetric: bool
     n_columns: int
     stopping: Stopping
@@ -293,7 +302,7 @@ def _seconds_of_statistics(encoding: Encoding | None, folds: Sequence[Fold]) -> 
 class _FoldModel:
     """Model of a fold while it is grown."""
 
-    booster: _core.GradientBooster
+    booster: Booster
     held_out_codes: np.ndarray
     held_out_offset: np.ndarray | None
     statistics: TargetStatistics | None
@@ -308,12 +317,13 @@ class _FoldModel:
         *,
         keys: np.ndarray | None,
         encoding: Encoding | None,
+        objective: CustomObjective | None,
     ) -> _FoldModel:
         statistics = None
         if encoding is not None:
             rows, statistics = rows.ordered(encoding)
             keys = None if keys is None else rows.keys
-        booster = _booster(rows, options, cancel, keys=keys)
+        booster = _booster(rows, options, cancel, objective, keys=keys)
         codes = rows.table.codes[rows.held_out]
         offset = None if rows.offset is None else rows.offset[rows.held_out]
         return cls(booster, codes, offset, statistics, rows.table.bins.n_columns)
@@ -340,6 +350,7 @@ def boost_folds(
     patience: int = 0,
     keys: np.ndarray | None = None,
     encoding: Encoding | None = None,
+    objective: CustomObjective | None = None,
     until: float = np.inf,
     start_by: float = np.inf,
     whole: bool = False,
@@ -366,6 +377,8 @@ def boost_folds(
         Rows with the same key are drawn together; None draws rows by position.
     encoding : Encoding or None, default=None
         Each model gets statistics of its training rows for columns with many categories.
+    objective : CustomObjective or None, default=None
+        Custom loss; None stands for the loss of the options.
     until : float, default=inf
         Value of `time.monotonic` at which growth stops, after at least one round.
     start_by : float, default=inf
@@ -391,7 +404,7 @@ def boost_folds(
                 (
                     _FoldModel.start,
                     (replace(rows, train=train, held_out=held_out), options, cancel),
-                    {"keys": keys, "encoding": encoding},
+                    {"keys": keys, "encoding": encoding, "objective": objective},
                 )
                 for train, held_out in folds[first : first + n_at_once]
             ]

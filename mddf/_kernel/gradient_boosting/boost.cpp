@@ -77,8 +77,7 @@ Booster::Booster(std::shared_ptr<const TableCodes> codes, const Bins& bins, cons
       keys_(taken(options_.subsample < 1 ? target.keys : nullptr, train_)),
       held_y_(taken_rows(target.y, options_.target_width(), held_out_)),
       held_weights_(taken(target.weights, held_out_)),
-      // The gradients of kCustom include the weights, as those of real weights do.
-      whole_weights_(target.whole_weights && options_.loss != Loss::kCustom),
+      whole_weights_(target.whole_weights),
       gradient_(train_.size() * options.width()),
       hessian_(gradient_.size()) {
   trees_.width = options_.width();
@@ -133,6 +132,14 @@ double Booster::curvature_unit() const {
 void Booster::take_gradients(const double* gradient, const double* hessian) {
   for (size_t at = 0; at < gradient_.size(); ++at) gradient_[at] = -gradient[at];
   std::copy_n(hessian, hessian_.size(), hessian_.begin());
+  // Rows of a whole weight k count k times. Their derivatives are those of one copy.
+  if (whole_weights_ && !weights_.empty()) {
+    const int width = trees_.width;
+    for (size_t at = 0; at < gradient_.size(); ++at) {
+      gradient_[at] /= weights_[at / width];
+      hessian_[at] /= weights_[at / width];
+    }
+  }
   const auto n = static_cast<int64_t>(gradient_.size());
   largest_gradient_ = largest_of(gradient_.data(), n, options_.wide());
   largest_hessian_ = largest_of(hessian_.data(), n, options_.wide());
