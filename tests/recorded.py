@@ -269,6 +269,12 @@ def _regressors() -> dict[str, Case]:
     return cases
 
 
+def absolute_fourth(y_true, raw_prediction, sample_weight):
+    """Derivatives of fourths of the fourth powers of residuals."""
+    rest = raw_prediction - y_true
+    return rest * rest * rest, 3 * rest * rest
+
+
 def positive_curve():
     """Targets above 0."""
     X, y = curve()
@@ -317,6 +323,8 @@ def _boosted() -> dict[str, Case]:
     )
     make = partial(GradientBoostingRegressor, loss="tweedie", tweedie_power=1.3, **few)
     cases["boosted regressor, tweedie"] = _case(make, positive_curve)
+    make = partial(GradientBoostingRegressor, loss=absolute_fourth, **few)
+    cases["boosted regressor, custom loss"] = _case(make, curve)
     offset = 2 * weights("real") - 1
     for loss in ("squared_error", "poisson", "gamma", "huber"):
         make = partial(GradientBoostingRegressor, loss=loss, **few, early_stopping=True)

@@ -56,6 +56,7 @@ class CustomBooster:
     def grow(
         self,
         seeds: np.ndarray,
+        *,
         patience: int = 0,
         tol: float = 0.0,
         watch_training: bool = False,

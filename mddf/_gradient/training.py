@@ -226,7 +226,12 @@ class _Run:
 
     def grow(self, seeds: np.ndarray, patience: int) -> bool:
         return self.booster.grow(
-            seeds, patience, self.stopping.tol, self.watch_training, self.team, self.cancel
+            seeds,
+            patience=patience,
+            tol=self.stopping.tol,
+            watch_training=self.watch_training,
+            team=self.team,
+            cancel=self.cancel,
         )
 
     def by_loss(
