@@ -175,8 +175,9 @@ class GradientBoosting(BoostedPredictions):
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
             Numbers, with NaN for missing values, and categories as given by
             `categorical_features`. Infinities are refused.
-        y : array of shape (n_samples,)
-            Classes (numbers, strings or booleans) for a classifier, numbers for a regressor.
+        y : array of shape (n_samples,) or (n_samples, n_outputs)
+            Classes (numbers, strings or booleans) for a classifier, numbers for a regressor, which
+            may be several for each sample.
         sample_weight : array of shape (n_samples,), default=None
             Weights must not be negative. If all are whole numbers, a weight of k is the same as k
             equal rows, except that `min_samples_leaf` counts rows. Otherwise the weights are
@@ -186,12 +187,13 @@ class GradientBoosting(BoostedPredictions):
             sum of at most 65536.
         groups : array of shape (n_samples,), default=None
             Samples of one group are held out together when the number of trees is chosen.
-        offset : array of shape (n_samples,) or (n_samples, n_classes), default=None
+        offset : array of shape (n_samples,) or (n_samples, n_scores), default=None
             Known part of the raw prediction of each sample, to which the trees are added. With a
             logarithmic link (such as "poisson"), it is the logarithm of the exposure. For a
             classifier it is a part of `decision_function`, with a column for each class if there
-            are more than two. It is not part of the model: pass the offset of new samples to
-            `predict`, which otherwise predicts for offset 0.
+            are more than two. With several targets it has a column for each of them. It is not
+            part of the model: pass the offset of new samples to `predict`, which otherwise
+            predicts for offset 0.
         X_val, y_val, sample_weight_val, offset_val : default=None
             Validation set, used instead of a share of the training samples. The trees after the
             best round are dropped. With early stopping, growth ends after `n_iter_no_change`

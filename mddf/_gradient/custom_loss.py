@@ -48,10 +48,10 @@ class CustomLoss:
     -----
     `y_true` has the targets of the training samples with a weight above 0; for classifiers, these
     are positions in `classes_`. `raw_prediction` has the shape (n_samples,), or
-    (n_samples, n_scores) if there are more than two classes. Both are arrays that
-    must not be changed, and `raw_prediction` is only valid during the call. Held-out samples are
-    not among them, and if a feature has many categories, all samples are repeated up to four
-    times: the functions must not rely on the order or number of the samples.
+    (n_samples, n_scores) if there are more than two classes, or several targets for each sample.
+    Both are arrays that must not be changed, and `raw_prediction` is only valid during the call.
+    Held-out samples are not among them, and if a feature has many categories, all samples are
+    repeated up to four times: the functions must not rely on the order or number of the samples.
 
     Weights that are not whole numbers are divided by their mean, as for all losses.
 

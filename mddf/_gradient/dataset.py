@@ -30,7 +30,7 @@ class BoostingRows:
     Attributes
     ----------
     table : BinnedTable
-    y : ndarray of float64 of shape (n_rows,)
+    y : ndarray of float64 of shape (n_rows,) or (n_rows, n_outputs)
     weights : ndarray of float64 of shape (n_rows,) or None
     train, held_out : ndarray of int32
         Indices of rows with a weight above 0.
@@ -102,6 +102,8 @@ class BoostingRows:
         """
         keys = self.keys[self.train]
         y = self.y[self.train]
+        if y.ndim == 2:
+            y = y[:, 0]
         _, group = np.unique(self.row_keys[self.train], return_inverse=True)
         first = np.lexsort((keys, y, group))  # the first row of a group represents it
         first = first[np.flatnonzero(np.diff(group[first], prepend=-1))]

@@ -38,7 +38,9 @@ def read_offset(
             hint = ". The logarithm of an exposure is finite if the exposure is above 0"
         value = short(values[row].tolist())
         raise ValueError(f"{name} must be finite, got {value} in row {row}{hint}")
-    most = _MAX_EXPONENT if target.has_exponentials else _MAX_SCALED * target.unit
+    most = _MAX_EXPONENT
+    if not target.has_exponentials:
+        most = _MAX_SCALED * float(np.min(target.unit))
     size = np.abs(values).max(initial=0)
     if size > most:
         raise ValueError(f"{name} must have numbers from {-most:g} to {most:g}, got {size:g}")

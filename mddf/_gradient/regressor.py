@@ -6,12 +6,13 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import get_scorer, r2_score
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -27,6 +28,7 @@ from mddf._gradient.losses import (
     RegressionTarget,
     Target,
     check_targets,
+    takes_outputs,
 )
 from mddf._gradient.options import SYMMETRIC
 from mddf._targets.kernel_targets import read_values
@@ -145,6 +147,8 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
     Attributes
     ----------
     n_features_in_ : int
+    n_outputs_ : int
+        Number of targets of each sample.
     feature_names_in_ : ndarray of str
         Only if X has string column names.
     n_iter_ : int
@@ -176,12 +180,21 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
     depend on the number of threads or the processor. Nor does it depend on the order of the
     samples, unless some are drawn or held out.
 
+    If y has several targets for each sample, each leaf has a value for every target, and a split
+    adds up the gains of all targets [3]_. Targets are divided by their standard deviations (by
+    their means with a logarithmic link), so that their units do not matter; `train_score_` and
+    `validation_score_` are sums over the scaled targets. More than seven targets are projected at
+    random to seven for the choice of splits, by a new projection for each tree. "absolute_error",
+    "quantile" and "huber" take one target.
+
     Target statistics replace a feature with 32 categories or more by numbers [2]_. A category
     becomes the mean target of its samples, where the mean of all samples counts as one more
     sample. Pairs of such features, among the 10 with the most categories, are encoded in the same
     way. The statistics of a training sample come from the samples before it in a random order.
     There are four orders, which trees use in turn. Missing values are a category of their own. A
     category that fit did not see gets the mean of all samples.
+
+    If there are several targets, the first eight have statistics.
 
     References
     ----------
@@ -190,6 +203,8 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
     .. [2] L. Prokhorenkova, G. Gusev, A. Vorobev, A. V. Dorogush and A. Gulin, "CatBoost: unbiased
        boosting with categorical features", Advances in Neural Information Processing Systems 31,
        2018.
+    .. [3] L. Iosipoi and A. Vakhrushev, "SketchBoost: fast gradient boosted decision tree for
+       multioutput problems", Advances in Neural Information Processing Systems 35, 2022.
 
     Examples
     --------
@@ -275,19 +290,20 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
 
     def _read_numbers(self, y: npt.ArrayLike) -> np.ndarray:
         values = read_values(y)
-        if values.shape[1] != 1:
-            raise ValueError(f"y must have one target for each sample, got {values.shape[1]}")
-        return values[:, 0]
+        return values[:, 0] if values.shape[1] == 1 else values
 
     def _read_target(self, y: npt.ArrayLike, weights: np.ndarray | None) -> BoostingTarget:
         values = self._read_numbers(y)
         weighted = with_weight(values, weights)
         loss = self.loss if isinstance(self.loss, str) else as_custom_loss(self.loss)
         check_targets(loss, weighted)
-        target = RegressionTarget.from_targets(loss, weighted, self._variance_power())
+        target = RegressionTarget.from_targets(
+            loss, weighted, with_weight(weights, weights), tweedie_power=self._variance_power()
+        )
         if self.warm_start and hasattr(self, "_trees"):
             assert isinstance(self._target, RegressionTarget)
-            target = replace(target, exponent=self._target.exponent)
+            if target.n_scores == self._target.n_scores:  # checked later
+                target = replace(target, exponent=self._target.exponent, sizes=self._target.sizes)
         return BoostingTarget(target, target.scaled(valid_everywhere(values, weights)), weights)
 
     def _read_validation_target(
@@ -295,6 +311,11 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
     ) -> np.ndarray:
         assert isinstance(target, RegressionTarget)
         values = self._read_numbers(y)
+        n_outputs = values.shape[1] if values.ndim == 2 else 1
+        if n_outputs != target.n_scores:
+            raise ValueError(
+                f"y_val must have as many targets as y, {target.n_scores}, got {n_outputs}"
+            )
         weighted = with_weight(values, weights)
         # Boosting starts from the logarithm of the training mean, which must not be 0. The
         # deviance of zeros is defined, so that a validation set may have only zeros.
@@ -309,11 +330,24 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
                 f"got {self.loss!r}"
             )
         assert isinstance(self._target, RegressionTarget)
+        if target.n_scores != self._target.n_scores:
+            raise ValueError(
+                f"with warm_start=True, y must have {self._target.n_scores} targets for each "
+                f"sample, as in the fit before, got {target.n_scores}"
+            )
         if self.loss == "tweedie" and self._target.tweedie_power != self._variance_power():
             raise ValueError(
                 f"with warm_start=True, tweedie_power must be {self._target.tweedie_power!r}, as "
                 f"in the fit before, got {self.tweedie_power!r}"
             )
+
+    def _target_attributes(self, target: Target) -> dict[str, Any]:
+        return {"n_outputs_": target.n_scores}
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = takes_outputs(self.loss)
+        return tags
 
     def _scorer(self, rows: BoostingRows, target: Target) -> Callable[[np.ndarray], float] | None:
         if isinstance(self.scoring, str) and self.scoring == "loss":
@@ -337,13 +371,13 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
-        offset : array of shape (n_samples,), default=None
+        offset : array of the shape of the predictions, default=None
             Added to the raw predictions, as in `fit`. None stands for 0: for a model of counts
             with exposures, the predictions are then rates.
 
         Returns
         -------
-        ndarray of shape (n_samples,)
+        ndarray of shape (n_samples,), or (n_samples, n_outputs_) with several targets
         """
         check_is_fitted(self, "_trees")
         return self._predict_in_blocks(X, offset=offset)
@@ -356,12 +390,12 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
-        offset : array of shape (n_samples,), default=None
+        offset : array of the shape of the predictions, default=None
             Added to the raw predictions, as in `predict`.
 
         Yields
         ------
-        ndarray of shape (n_samples,)
+        ndarray of shape (n_samples,), or (n_samples, n_outputs_) with several targets
         """
         for raw in self._staged_raw(X, offset):
             yield self._target.predicted(raw)
@@ -374,14 +408,14 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         *,
         offset: npt.ArrayLike | None = None,
     ) -> float:
-        """R2 of the predictions.
+        """R2 of the predictions; the mean over the targets if there are several.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
-        y : array of shape (n_samples,)
+        y : array of shape (n_samples,) or (n_samples, n_outputs_)
         sample_weight : array of shape (n_samples,), default=None
-        offset : array of shape (n_samples,), default=None
+        offset : array of the shape of the predictions, default=None
             Added to the raw predictions, as in `predict`.
 
         Returns
@@ -392,11 +426,19 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         return float(r2_score(y, predicted, sample_weight=sample_weight))
 
 
-def with_weight(values: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+Values = TypeVar("Values", np.ndarray, "np.ndarray | None")
+
+
+def with_weight(values: Values, weights: np.ndarray | None) -> Values:
     """Targets of the samples with a weight above 0."""
-    return values if weights is None else values[weights > 0]
+    return values if weights is None or values is None else values[weights > 0]
 
 
 def valid_everywhere(values: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
     """Replace the targets of samples without weight, which may be invalid for the loss."""
-    return values if weights is None else np.where(weights > 0, values, values[weights > 0][0])
+    if weights is None:
+        return values
+    has_weight = weights > 0
+    return np.where(
+        has_weight if values.ndim == 1 else has_weight[:, None], values, values[has_weight][0]
+    )

@@ -34,8 +34,8 @@ _MAX_ORDERS = 4
 _MAX_COPIED_ROWS = 2**20
 # Pairs of the ten columns with the most levels have statistics: at most 45 pairs. Not tuned.
 _MAX_PAIRED_COLUMNS = 10
-# Only the eight most frequent classes have statistics, which bounds the number of columns. Not
-# tuned.
+# Only the eight most frequent classes, or the first eight targets, have statistics, which bounds
+# the number of columns. Not tuned.
 _MAX_OUTPUTS = 8
 # Weight of the mean of all targets in the mean of a level, in rows. CatBoost has the same default.
 _PRIOR = 1.0
@@ -195,7 +195,8 @@ class Encoding:
         """Choose the orders, and the outputs from targets (`n_classes` is 0) or class numbers."""
         n_orders = int(np.clip(_MAX_COPIED_ROWS // len(y), 1, _MAX_ORDERS))
         seeds = np.random.SeedSequence(entropy, spawn_key=(2,)).generate_state(n_orders, np.uint64)
-        outputs = y[:, None]
+        # Of several targets, the first ones have statistics.
+        outputs = y[:, None] if y.ndim == 1 else y[:, :_MAX_OUTPUTS]
         if n_classes > 2:
             frequent = np.argsort(-np.bincount(y.astype(int)), kind="stable")[:_MAX_OUTPUTS]
             outputs = (outputs == np.sort(frequent)).astype(float)

@@ -194,7 +194,7 @@ def _booster(
         return CustomBooster(rows, options, objective, cancel, keys=keys, start=start)
     return _core.GradientBooster(
         rows.table.cells,
-        rows.y,
+        rows.y.ravel(),
         rows.weights,
         rows.train,
         rows.held_out,

@@ -27,6 +27,8 @@ def add_link(graph: Graph, raw: str, target: ClassificationTarget | RegressionTa
         )
     if isinstance(target, RegressionTarget):
         values = graph.add("Exp", raw) if target.is_logarithmic else raw
+        if target.sizes is not None:
+            return graph.add("Mul", values, target.sizes)
         return add_scaled_up(graph, values, np.array([target.exponent]))
     if target.n_classes == 1:
         return graph.add("Softmax", raw, axis=1)

@@ -81,3 +81,7 @@ def class_scores(y_true, raw_prediction, sample_weight):
     """The logistic loss of two classes, or the multinomial loss of more."""
     derivatives = logistic if raw_prediction.ndim == 1 else multinomial
     return derivatives(y_true, raw_prediction, sample_weight)
+
+
+def column_means(y_true, sample_weight):
+    return np.average(y_true, axis=0, weights=sample_weight)
