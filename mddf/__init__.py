@@ -18,6 +18,7 @@ from mddf._deep_forest.regressor import DeepForestRegressor
 from mddf._forest.classifiers import CompletelyRandomForestClassifier, RandomForestClassifier
 from mddf._forest.regressors import CompletelyRandomForestRegressor, RandomForestRegressor
 from mddf._gradient.classifier import GradientBoostingClassifier
+from mddf._gradient.custom_loss import CustomLoss
 from mddf._gradient.regressor import GradientBoostingRegressor
 from mddf._input.chunked import by_columns
 from mddf._inspection.cost import Cost, cost
@@ -34,6 +35,7 @@ __all__ = [
     "CompletelyRandomForestClassifier",
     "CompletelyRandomForestRegressor",
     "Cost",
+    "CustomLoss",
     "DeepForestClassifier",
     "DeepForestRegressor",
     "DriftReference",

@@ -112,12 +112,14 @@ def images():
     return X, y
 
 
-def results(model, X, y, sample_weight=None) -> dict[str, np.ndarray]:
+def results(model, X, y, sample_weight=None, offset=None) -> dict[str, np.ndarray]:
     """Fit a model on two thirds of the rows; return its results on the other rows by name."""
     half = 2 * len(X) // 3
     rows = X.iloc if hasattr(X, "iloc") else X
     training_rows, new_rows = rows[:half], rows[half:]
     options = {} if sample_weight is None else {"sample_weight": sample_weight[:half]}
+    if offset is not None:
+        options["offset"] = offset[:half]
     arrays: dict[str, np.ndarray] = {}
     if hasattr(model, "transform"):
         arrays["fit_transform"] = model.fit_transform(training_rows, y[:half], **options)
@@ -128,6 +130,8 @@ def results(model, X, y, sample_weight=None) -> dict[str, np.ndarray]:
     for method in (predict_method, "decision_function", "apply"):
         if hasattr(model, method):
             arrays[method] = _joined(getattr(model, method)(new_rows))
+    if offset is not None:
+        arrays["with offset"] = getattr(model, predict_method)(new_rows, offset=offset[half:])
     names = (
         "oob_decision_function_",
         "oob_prediction_",
@@ -265,6 +269,18 @@ def _regressors() -> dict[str, Case]:
     return cases
 
 
+def absolute_fourth(y_true, raw_prediction, sample_weight):
+    """Derivatives of fourths of the fourth powers of residuals."""
+    rest = raw_prediction - y_true
+    return rest * rest * rest, 3 * rest * rest
+
+
+def positive_curve():
+    """Targets above 0."""
+    X, y = curve()
+    return X, 1 + np.abs(y)
+
+
 def _boosted() -> dict[str, Case]:
     few = {"max_iter": 20, "learning_rate": 0.2, "random_state": 9}
     options: dict[str, dict] = {
@@ -305,6 +321,18 @@ def _boosted() -> dict[str, Case]:
     cases["boosted, exponential"] = _case(
         partial(GradientBoostingClassifier, loss="exponential", **few), two
     )
+    make = partial(GradientBoostingRegressor, loss="tweedie", tweedie_power=1.3, **few)
+    cases["boosted regressor, tweedie"] = _case(make, positive_curve)
+    make = partial(GradientBoostingRegressor, loss=absolute_fourth, **few)
+    cases["boosted regressor, custom loss"] = _case(make, curve)
+    offset = 2 * weights("real") - 1
+    for loss in ("squared_error", "poisson", "gamma", "huber"):
+        make = partial(GradientBoostingRegressor, loss=loss, **few, early_stopping=True)
+        cases[f"boosted regressor, {loss}, offset"] = _case(make, positive_curve, offset=offset)
+    make = partial(GradientBoostingClassifier, **few)
+    cases["boosted, two classes, offset"] = _case(make, two, offset=offset)
+    three = np.column_stack([offset, -offset, np.zeros(len(offset))])
+    cases["boosted, offset"] = _case(make, numbers, offset=three)
     return cases
 
 

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._metadata_requests import MetadataRequest
 from sklearn.utils._param_validation import RealNotInt, StrOptions
 
-from mddf._base.messages import warn
+from mddf._base.messages import short, warn
 from mddf._base.validation import (
     COUNT,
     JOBS,
@@ -31,6 +31,7 @@ from mddf._binning.binned_table import BinnedTable, coded_table
 from mddf._binning.binner import Binner
 from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.losses import BoostingTarget, Target
+from mddf._gradient.offsets import read_offset
 from mddf._gradient.options import (
     AUTO,
     LEAF_WISE,
@@ -45,7 +46,7 @@ from mddf._gradient.prediction import BoostedPredictions
 from mddf._gradient.target_encoding import FEWEST_LEVELS, Encoding
 from mddf._gradient.training import Boosted, Fold, Stopping, boost
 from mddf._gradient.trees import BoostedTrees
-from mddf._gradient.tuning import MAX_ROWS_WITH_FOLDS, Trials, uses_trials
+from mddf._gradient.tuning import MAX_ROWS_WITH_FOLDS, Trials, scores_by_loss, uses_trials
 from mddf._gradient.validation_folds import validation_folds
 from mddf._gradient.validation_set import warn_of_no_gain
 from mddf._gradient.weights import boosting_weights, within_range
@@ -161,9 +162,11 @@ class GradientBoosting(BoostedPredictions):
         sample_weight: npt.ArrayLike | None = None,
         *,
         groups: npt.ArrayLike | None = None,
+        offset: npt.ArrayLike | None = None,
         X_val: Any = None,
         y_val: npt.ArrayLike | None = None,
         sample_weight_val: npt.ArrayLike | None = None,
+        offset_val: npt.ArrayLike | None = None,
     ) -> Self:
         """Grow the trees.
 
@@ -172,8 +175,9 @@ class GradientBoosting(BoostedPredictions):
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
             Numbers, with NaN for missing values, and categories as given by
             `categorical_features`. Infinities are refused.
-        y : array of shape (n_samples,)
-            Classes (numbers, strings or booleans) for a classifier, numbers for a regressor.
+        y : array of shape (n_samples,) or (n_samples, n_outputs)
+            Classes (numbers, strings or booleans) for a classifier, numbers for a regressor, which
+            may be several for each sample.
         sample_weight : array of shape (n_samples,), default=None
             Weights must not be negative. If all are whole numbers, a weight of k is the same as k
             equal rows, except that `min_samples_leaf` counts rows. Otherwise the weights are
@@ -183,7 +187,14 @@ class GradientBoosting(BoostedPredictions):
             sum of at most 65536.
         groups : array of shape (n_samples,), default=None
             Samples of one group are held out together when the number of trees is chosen.
-        X_val, y_val, sample_weight_val : default=None
+        offset : array of shape (n_samples,) or (n_samples, n_scores), default=None
+            Known part of the raw prediction of each sample, to which the trees are added. With a
+            logarithmic link (such as "poisson"), it is the logarithm of the exposure. For a
+            classifier it is a part of `decision_function`, with a column for each class if there
+            are more than two. With several targets it has a column for each of them. It is not
+            part of the model: pass the offset of new samples to `predict`, which otherwise
+            predicts for offset 0.
+        X_val, y_val, sample_weight_val, offset_val : default=None
             Validation set, used instead of a share of the training samples. The trees after the
             best round are dropped. With early stopping, growth ends after `n_iter_no_change`
             rounds without a better score. `X_val` must be transformed like `X`, which a pipeline
@@ -194,6 +205,7 @@ class GradientBoosting(BoostedPredictions):
         self
         """
         refuse_class("scoring", self.scoring)
+        refuse_class("loss", self.loss)
         warn_of_ignored(self)
         refuse_booleans("interaction_cst", self.interaction_cst)
         with unchanged_on_failure(self):
@@ -215,20 +227,28 @@ class GradientBoosting(BoostedPredictions):
                 binner, binned = self._bin(table, weights, has_groups=holds_groups_out)
                 entropy = check_random_state(self.random_state).randint(0, 2**32, 4, np.uint64)
                 self._entropy = entropy.tolist()
+            offsets = None if offset is None else read_offset(offset, table, target.kind)
             rows = BoostingRows.from_table(
-                binned, target.values, weights, binner.all_levels(table)
+                binned, target.values, weights, binner.all_levels(table), offsets
             )
             # 3. Hold rows out: a validation set, folds of trials, or a share of the training rows.
             has_validation_set = any(
-                part is not None for part in (X_val, y_val, sample_weight_val)
+                part is not None for part in (X_val, y_val, sample_weight_val, offset_val)
             )
+            self._check_score(target.kind, has_validation_set=has_validation_set)
             on_trial = not has_validation_set and uses_trials(self, len(rows.train), target.kind)
             folds = None
             if has_validation_set:
-                rows = rows.with_held_out(
-                    self._read_validation(X_val, y_val, sample_weight_val, binner, target.kind)
+                validation = self._read_validation(
+                    X_val, y_val, sample_weight_val, binner, target.kind, offset=offset_val
                 )
-            elif on_trial or self._holds_out(len(rows.train)):
+                if (offset is None) != (offset_val is None):
+                    raise ValueError(
+                        "offset_val must be passed with offset and a validation set, and not "
+                        f"without offset, got {short(offset_val)}"
+                    )
+                rows = rows.with_held_out(validation)
+            elif on_trial or self._holds_out(len(rows.train), target.kind):
                 # Splitters cannot read tables of `by_columns`.
                 is_unreadable = X is table and is_splitter(self.cv)
                 X_for_splitter = binner.numbers(table) if is_unreadable else X
@@ -271,10 +291,21 @@ class GradientBoosting(BoostedPredictions):
         )
         return binner, binned
 
-    def _holds_out(self, n_rows: int) -> bool:
+    def _holds_out(self, n_rows: int, target: Target) -> bool:
         if self.early_stopping == "auto":
-            return n_rows > MAX_ROWS_WITH_FOLDS
+            has_score = target.has_loss or not scores_by_loss(self)
+            return n_rows > MAX_ROWS_WITH_FOLDS and has_score
         return bool(self.early_stopping)
+
+    def _check_score(self, target: Target, *, has_validation_set: bool) -> None:
+        """Refuse to score held-out rows by a custom loss without a function for its values."""
+        if target.has_loss or not scores_by_loss(self):
+            return
+        if has_validation_set or (self.early_stopping and self.early_stopping != "auto"):
+            raise ValueError(
+                "loss must be a CustomLoss with the function `loss`, or scoring a scorer, if "
+                f"held-out samples are scored, got scoring='loss' and loss={short(self.loss)}"
+            )
 
     def _split(self, rows: BoostingRows, target: Target, folds: list[Fold] | None) -> BoostingRows:
         """Hold out a share of the training rows, or the first fold."""
@@ -290,6 +321,8 @@ class GradientBoosting(BoostedPredictions):
         sample_weight: npt.ArrayLike | None,
         binner: Binner,
         target: Target,
+        *,
+        offset: npt.ArrayLike | None,
     ) -> BoostingRows:
         for name, value, other in (("X_val", X, "y_val"), ("y_val", y, "X_val")):
             if value is None:
@@ -307,7 +340,9 @@ class GradientBoosting(BoostedPredictions):
             values = self._read_validation_target(y, target, weights)
         levels = binner.all_levels(table)
         codes = binner.encode(table, levels=levels).codes
-        return BoostingRows.from_table(coded_table(binner.bins_, codes), values, weights, levels)
+        offsets = None if offset is None else read_offset(offset, table, target, "offset_val")
+        coded = coded_table(binner.bins_, codes)
+        return BoostingRows.from_table(coded, values, weights, levels, offsets)
 
     def _boost(
         self,
@@ -346,10 +381,12 @@ class GradientBoosting(BoostedPredictions):
                 large_residual=self._large_residual if before else np.inf,
                 watch_training=True,
                 keys=rows.keys if value_of(model, "subsample") < 1 else None,
+                objective=target.objective,
                 progress_label=type(self).__name__ if self.verbose else None,
                 n_jobs=self.n_jobs,
             )
-        warn_of_divergence(model, rows, target, boosted)
+        if target.objective is None:  # the least value of a custom loss is not known
+            warn_of_divergence(model, rows, target, boosted)
         trees = before.followed_by(boosted.trees) if before else boosted.trees
         validation_scores = boosted.scores if plan.scores is None else plan.scores
         train_scores = boosted.train_scores
@@ -383,8 +420,12 @@ class GradientBoosting(BoostedPredictions):
         """Choose the parameters and the number of trees, by trials or as the user set them."""
         encoding = None
         if rows.levels is not None and target.n_classes != 1:
+            values = rows.y
+            sizes = None
+            if rows.offset is not None:
+                values, sizes = target.without_offset(rows.y, rows.offset)
             encoding = Encoding.from_targets(
-                rows.levels, rows.y, target.n_classes, self._entropy, self.max_bins
+                rows.levels, values, target.n_classes, self._entropy, self.max_bins, sizes=sizes
             )
         seeds = draw_seeds(self._entropy, self.max_iter)[n_before:]
         trials = None

@@ -7,11 +7,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import StrOptions
 
+from mddf._base.elementary import log
 from mddf._ensemble.scoring import out_of_fold_score
 from mddf._fitted.base_estimators import ProbabilityClassifier
 from mddf._gradient.base import GradientBoosting
+from mddf._gradient.custom_loss import CustomLoss, GradientHessian, as_custom_loss
 from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.losses import CLASSIFICATION, BoostingTarget, ClassificationTarget, Target
 from mddf._gradient.options import SYMMETRIC
@@ -189,13 +192,13 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **GradientBoosting._parameter_constraints,
-        "loss": [StrOptions(set(CLASSIFICATION))],
+        "loss": [StrOptions(set(CLASSIFICATION)), CustomLoss, callable],
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
 
     def __init__(
         self,
-        loss: str = "log_loss",
+        loss: str | GradientHessian | CustomLoss = "log_loss",
         *,
         learning_rate: float = 0.05,
         max_iter: int = 1000,
@@ -250,6 +253,7 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
 
     def _read_target(self, y: npt.ArrayLike, weights: np.ndarray | None) -> BoostingTarget:
         classes, labels = encode_labels(y)
+        loss = self.loss if isinstance(self.loss, str) else as_custom_loss(self.loss)
         if self.loss == "exponential" and len(classes) > 2:
             raise ValueError(
                 f"loss must be 'log_loss' for {len(classes)} classes, got 'exponential'"
@@ -257,9 +261,7 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         factors = class_factors(self.class_weight, classes, labels, weights)
         if factors is not None:
             weights = row_weights(weights, factors, labels).row
-        return BoostingTarget(
-            ClassificationTarget(self.loss, classes), labels.astype(float), weights
-        )
+        return BoostingTarget(ClassificationTarget(loss, classes), labels.astype(float), weights)
 
     def _read_validation_target(
         self, y: npt.ArrayLike, target: Target, weights: np.ndarray | None
@@ -288,59 +290,144 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         score = out_of_fold_score(self.scoring, target.classes, labels, weights)
         return lambda raw: score(target.predicted(raw))
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any, *, offset: npt.ArrayLike | None = None) -> np.ndarray:
+        """Class of the largest probability.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        offset : array of the shape of `decision_function`, default=None
+            Added to the raw scores, as in `fit`. None stands for 0.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self._predict_in_blocks(X, self._most_probable, offset=offset)
+
+    def predict_proba(self, X: Any, *, offset: npt.ArrayLike | None = None) -> np.ndarray:
+        """Class probabilities.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        offset : array of the shape of `decision_function`, default=None
+            Added to the raw scores, as in `fit`. None stands for 0.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
+        return self._predict_in_blocks(X, offset=offset)
+
+    def predict_log_proba(self, X: Any, *, offset: npt.ArrayLike | None = None) -> np.ndarray:
+        """Natural logarithm of `predict_proba`; minus infinity where that is 0.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        offset : array of the shape of `decision_function`, default=None
+            Added to the raw scores, as in `fit`. None stands for 0.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        return self._predict_in_blocks(X, log, offset=offset)
+
+    def score(
+        self,
+        X: Any,
+        y: npt.ArrayLike,
+        sample_weight: npt.ArrayLike | None = None,
+        *,
+        offset: npt.ArrayLike | None = None,
+    ) -> float:
+        """Accuracy: the share of samples whose class is predicted.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), default=None
+        offset : array of the shape of `decision_function`, default=None
+            Added to the raw scores, as in `fit`. None stands for 0.
+
+        Returns
+        -------
+        float
+        """
+        predicted = self.predict(X, offset=offset)
+        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+
+    def decision_function(self, X: Any, *, offset: npt.ArrayLike | None = None) -> np.ndarray:
         """Predict raw scores: of the second of two classes, or of each of more classes.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        offset : array of the shape of `decision_function`, default=None
+            Added to the raw scores, as in `fit`. None stands for 0.
 
         Returns
         -------
         ndarray of shape (n_samples,), or (n_samples, n_classes) with more than two classes
         """
-        return self._predict_in_blocks(X, one_column_of_two, finish=False)
+        return self._predict_in_blocks(X, one_column_of_two, finish=False, offset=offset)
 
-    def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
+    def staged_decision_function(
+        self, X: Any, *, offset: npt.ArrayLike | None = None
+    ) -> Iterator[np.ndarray]:
         """Yield `decision_function` after each tree.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        offset : array of the shape of `decision_function`, default=None
+            Added to the raw scores, as in `fit`. None stands for 0.
 
         Yields
         ------
         ndarray of shape (n_samples,), or (n_samples, n_classes) with more than two classes
         """
-        for raw in self._staged_raw(X):
+        for raw in self._staged_raw(X, offset):
             yield one_column_of_two(raw).copy()
 
-    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
+    def staged_predict_proba(
+        self, X: Any, *, offset: npt.ArrayLike | None = None
+    ) -> Iterator[np.ndarray]:
         """Yield `predict_proba` after each tree.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        offset : array of the shape of `decision_function`, default=None
+            Added to the raw scores, as in `fit`. None stands for 0.
 
         Yields
         ------
         ndarray of shape (n_samples, n_classes)
         """
-        for raw in self._staged_raw(X):
+        for raw in self._staged_raw(X, offset):
             yield self._target.predicted(raw)
 
-    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+    def staged_predict(
+        self, X: Any, *, offset: npt.ArrayLike | None = None
+    ) -> Iterator[np.ndarray]:
         """Yield `predict` after each tree.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        offset : array of the shape of `decision_function`, default=None
+            Added to the raw scores, as in `fit`. None stands for 0.
 
         Yields
         ------
         ndarray of shape (n_samples,)
         """
-        for probabilities in self.staged_predict_proba(X):
+        for probabilities in self.staged_predict_proba(X, offset=offset):
             yield self._most_probable(probabilities)
 
 

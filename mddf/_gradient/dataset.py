@@ -30,12 +30,14 @@ class BoostingRows:
     Attributes
     ----------
     table : BinnedTable
-    y : ndarray of float64 of shape (n_rows,)
+    y : ndarray of float64 of shape (n_rows,) or (n_rows, n_outputs)
     weights : ndarray of float64 of shape (n_rows,) or None
     train, held_out : ndarray of int32
         Indices of rows with a weight above 0.
     levels : CategoryLevels or None
         Levels of the columns with many categories.
+    offset : ndarray of float64 of shape (n_rows, n_scores) or None
+        Known parts of the raw predictions.
     """
 
     table: BinnedTable
@@ -44,6 +46,7 @@ class BoostingRows:
     train: np.ndarray
     held_out: np.ndarray
     levels: CategoryLevels | None = None
+    offset: np.ndarray | None = None
 
     @classmethod
     def from_table(
@@ -52,10 +55,12 @@ class BoostingRows:
         y: np.ndarray,
         weights: np.ndarray | None,
         levels: CategoryLevels | None = None,
+        offset: np.ndarray | None = None,
     ) -> BoostingRows:
         """Take all rows with a weight above 0 as training rows."""
         train = np.arange(table.n_rows) if weights is None else np.flatnonzero(weights > 0)
-        return cls(table, y, weights, train.astype(np.int32), np.zeros(0, np.int32), levels)
+        none = np.zeros(0, np.int32)
+        return cls(table, y, weights, train.astype(np.int32), none, levels, offset)
 
     @property
     def train_weights(self) -> np.ndarray | None:
@@ -68,10 +73,25 @@ class BoostingRows:
 
     @cached_property
     def keys(self) -> np.ndarray:
-        """Hashes of features and target, by which rows are drawn: uint64 of shape (n_rows,)."""
+        """Hashes of features, target and offset, by which rows are drawn: uint64 (n_rows,)."""
         # Ranks of the targets, so that the unit of the targets does not matter.
-        ranks = np.searchsorted(np.unique(self.y[self.train]), self.y)
-        return hashes_with(self.row_keys, ranks.astype(np.int64)[:, None])
+        ranks = [
+            np.searchsorted(np.unique(column[self.train]), column)
+            for column in self._targets_and_offsets.T
+        ]
+        return hashes_with(self.row_keys, np.column_stack(ranks).astype(np.int64))
+
+    @property
+    def _targets_and_offsets(self) -> np.ndarray:
+        """Numbers that tell rows with the same features apart: shape (n_rows, n).
+
+        An offset that all rows share is not among them, so that it changes no draws.
+        """
+        targets = self.y.reshape(len(self.y), -1)
+        if self.offset is None:
+            return targets
+        varies = np.any(self.offset != self.offset[:1], axis=0)
+        return np.hstack([targets, self.offset[:, varies]])
 
     def folds(self, n_folds: int, labels: bool) -> list[tuple[np.ndarray, np.ndarray]] | None:
         """Split the training rows into folds; return (train, held out) of each fold.
@@ -82,6 +102,8 @@ class BoostingRows:
         """
         keys = self.keys[self.train]
         y = self.y[self.train]
+        if y.ndim == 2:
+            y = y[:, 0]
         _, group = np.unique(self.row_keys[self.train], return_inverse=True)
         first = np.lexsort((keys, y, group))  # the first row of a group represents it
         first = first[np.flatnonzero(np.diff(group[first], prepend=-1))]
@@ -190,6 +212,7 @@ class BoostingRows:
             np.arange(len(train), dtype=np.int32),
             np.zeros(0, np.int32),
             None if self.levels is None else self.levels.take(train),
+            None if self.offset is None else self.offset[train],
         )
 
     def with_held_out(self, validation: BoostingRows) -> BoostingRows:
@@ -206,6 +229,9 @@ class BoostingRows:
         levels = None
         if self.levels is not None and validation.levels is not None:
             levels = self.levels.append(validation.levels)
+        offset = None
+        if self.offset is not None and validation.offset is not None:
+            offset = np.vstack([self.offset, validation.offset])
         return BoostingRows(
             coded_table(self.table.bins, np.vstack([self.table.codes, validation.table.codes])),
             np.concatenate([self.y, validation.y]),
@@ -213,6 +239,7 @@ class BoostingRows:
             self.train,
             (n_rows + validation.train).astype(np.int32),
             levels,
+            offset,
         )
 
     def ordered(
@@ -259,6 +286,7 @@ class BoostingRows:
             weights,
             np.arange(n_train, dtype=np.int32),
             np.arange(n_train, len(taken), dtype=np.int32),
+            offset=None if self.offset is None else self.offset[taken],
         )
         return copies, statistics
 
@@ -270,7 +298,8 @@ class BoostingRows:
         if levels is not None:
             train_levels = levels.take(self.train)
             codes[:, levels.columns] = 0  # a code may stand for several rare levels
-        return Repeats.from_rows(codes, train_levels, self.y[self.train], weights)
+        targets = np.ascontiguousarray(self._targets_and_offsets[self.train]).view(np.int64)
+        return Repeats.from_rows(codes, train_levels, targets, weights)
 
     def _training_rows(self, encoding: Encoding) -> TrainingRows:
         """Rows of target statistics; a row of weight k is repeated if equal rows are counted."""

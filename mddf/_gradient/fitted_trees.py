@@ -34,7 +34,7 @@ class BoostedMember(StageMember):
 
     @classmethod
     def from_trees(
-        cls, trees: BoostedTrees, unit: float, statistics: TargetStatistics | None
+        cls, trees: BoostedTrees, unit: float | np.ndarray, statistics: TargetStatistics | None
     ) -> BoostedMember:
         """Cut the trees into parts; raw predictions are leaf sums times `unit`."""
         part = trees.arrays["first_leaf"][:-1] // _LEAVES_TOGETHER

@@ -8,16 +8,41 @@ and inverse link in the target class.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import fsum, sqrt
 
 import numpy as np
 
 from mddf._base.elementary import class_probabilities, exp, expit, log
 from mddf._base.serialization import register_serializable
+from mddf._gradient.custom_loss import CustomLoss, CustomObjective
 
-REGRESSION = ("squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma")
+REGRESSION = (
+    "squared_error",
+    "absolute_error",
+    "quantile",
+    "huber",
+    "poisson",
+    "gamma",
+    "tweedie",
+)
 CLASSIFICATION = ("log_loss", "exponential")
 # Losses whose raw predictions are logarithms of predictions.
-_LOGARITHMIC = ("poisson", "gamma")
+_LOGARITHMIC = ("poisson", "gamma", "tweedie")
+# Name of custom losses in the kernel.
+_CUSTOM = "custom"
+# Losses that trees with a value for each output can minimise. Leaves of "absolute_error" and
+# "quantile" are quantiles, and the threshold of "huber" is a quantile, of the residuals of one
+# output.
+TAKES_OUTPUTS = ("squared_error", "poisson", "gamma", "tweedie")
+# Most outputs of a tree; the kernel has the same limit.
+MOST_OUTPUTS = 1024
+# Binary digits of the sizes of several targets. The last digits of a standard deviation differ
+# between weights and copies of rows.
+_SIZE_DIGITS = 20
+# Losses with a logarithmic link whose targets may be 0.
+TAKES_ZEROS = ("poisson", "tweedie")
+# Powers of the variance of losses with a logarithmic link.
+_VARIANCE_POWERS = {"poisson": 1.0, "gamma": 2.0}
 # Targets are scaled if the largest absolute value is above 2**100 or below 2**-100. Otherwise sums
 # of squares could overflow (doubles end at 2**1024) or underflow to 0.
 _MAX_EXPONENT = 100
@@ -29,11 +54,26 @@ _SCALED_EXPONENT = 40
 _MAX_SCALED = 1e99
 
 
-def check_targets(loss: str, y: np.ndarray) -> None:
+def takes_outputs(loss: object) -> bool:
+    """Whether a loss can be minimised for several targets of each sample by the same trees."""
+    return not isinstance(loss, str) or loss in TAKES_OUTPUTS
+
+
+def check_targets(loss: str | CustomLoss, y: np.ndarray) -> None:
     """Refuse targets outside the domain of a loss; `y` has only samples with weight."""
-    if loss == "poisson" and not (np.all(y >= 0) and y.sum() > 0):
+    if y.ndim == 2 and not takes_outputs(loss):
         raise ValueError(
-            "y must not be negative, and not all 0, for loss='poisson', got values from "
+            f"loss must be one of {', '.join(TAKES_OUTPUTS)}, or a custom loss, for "
+            f"{y.shape[1]} targets of each sample, got {loss!r}. scikit-learn's "
+            "MultiOutputRegressor fits a model for each target"
+        )
+    if y.ndim == 2 and y.shape[1] > MOST_OUTPUTS:
+        raise ValueError(
+            f"y must have at most {MOST_OUTPUTS} targets for each sample, got {y.shape[1]}"
+        )
+    if loss in TAKES_ZEROS and not (np.all(y >= 0) and np.all(y.sum(axis=0) > 0)):
+        raise ValueError(
+            f"y must not be negative, and not all 0, for loss={loss!r}, got values from "
             f"{y.min():g} to {y.max():g}"
         )
     if loss == "gamma" and not np.all(y > 0):
@@ -45,28 +85,62 @@ def check_targets(loss: str, y: np.ndarray) -> None:
 class RegressionTarget:
     """Numeric targets, which the kernel gets divided by 2**exponent.
 
-    The exponent is 0 unless the targets are very large or very small.
+    The exponent is 0 unless the targets are very large or very small. If samples have several
+    targets, they are divided by their `sizes` instead.
     """
 
-    loss: str
+    loss: str | CustomLoss
     exponent: int
+    tweedie_power: float = 1.5
+    sizes: np.ndarray | None = None
     n_classes = 0
 
     @classmethod
-    def from_targets(cls, loss: str, y: np.ndarray) -> RegressionTarget:
-        """Choose the exponent from the targets of samples with weight."""
+    def from_targets(
+        cls,
+        loss: str | CustomLoss,
+        y: np.ndarray,
+        weights: np.ndarray | None = None,
+        *,
+        tweedie_power: float = 1.5,
+    ) -> RegressionTarget:
+        """Choose the exponent from the targets of samples with weight.
+
+        The targets of a custom loss are not scaled, as its functions see them. If there are
+        several targets, `weights` has the weights of the samples or is None.
+        """
+        if y.ndim == 2:
+            sizes = np.ones(y.shape[1])
+            if not isinstance(loss, CustomLoss):
+                sizes = target_sizes(y, weights, is_logarithmic=loss in _LOGARITHMIC)
+            return cls(loss, 0, tweedie_power, sizes)
+        if isinstance(loss, CustomLoss):
+            return cls(loss, 0, tweedie_power)
         exponent = int(np.frexp(np.abs(y).max())[1])
         if abs(exponent) <= _MAX_EXPONENT or not y.any():
-            return cls(loss, 0)
-        return cls(loss, exponent - int(np.copysign(_SCALED_EXPONENT, exponent)))
+            return cls(loss, 0, tweedie_power)
+        exponent -= int(np.copysign(_SCALED_EXPONENT, exponent))
+        return cls(loss, exponent, tweedie_power)
 
     @property
     def kernel_loss(self) -> str:
-        return self.loss
+        return _CUSTOM if isinstance(self.loss, CustomLoss) else self.loss
+
+    @property
+    def objective(self) -> CustomObjective | None:
+        """Custom loss and its targets; None for a loss of the kernel."""
+        if not isinstance(self.loss, CustomLoss):
+            return None
+        return CustomObjective(self.loss, self.n_scores, has_labels=False)
+
+    @property
+    def has_loss(self) -> bool:
+        """Whether losses of rows can be computed."""
+        return not isinstance(self.loss, CustomLoss) or self.loss.loss is not None
 
     @property
     def n_scores(self) -> int:
-        return 1
+        return 1 if self.sizes is None else len(self.sizes)
 
     @property
     def is_logarithmic(self) -> bool:
@@ -74,41 +148,131 @@ class RegressionTarget:
         return self.loss in _LOGARITHMIC
 
     @property
-    def unit(self) -> float:
+    def has_exponentials(self) -> bool:
+        """Whether the loss has exponentials of raw predictions."""
+        return self.is_logarithmic
+
+    @property
+    def unit(self) -> float | np.ndarray:
         """Factor that converts raw predictions to the scale of the targets."""
-        return 1.0 if self.is_logarithmic else float(np.ldexp(1.0, self.exponent))
+        if self.is_logarithmic:
+            return 1.0
+        if self.sizes is not None:
+            return self.sizes
+        return float(np.ldexp(1.0, self.exponent))
 
     @property
     def link(self) -> RegressionTarget | None:
         """Inverse link, which converts raw predictions; None for the identity."""
-        return self if self.is_logarithmic else None
+        return self if self.is_logarithmic or self.has_custom_link else None
+
+    @property
+    def has_custom_link(self) -> bool:
+        """Whether a function of the user converts raw predictions."""
+        return isinstance(self.loss, CustomLoss) and self.loss.inverse_link is not None
 
     def scaled(self, y: np.ndarray) -> np.ndarray:
-        """Targets divided by 2**exponent, as the kernel gets them."""
+        """Targets divided by 2**exponent or their sizes, as the kernel gets them."""
         with np.errstate(over="ignore"):
-            return np.clip(np.ldexp(y, -self.exponent), -_MAX_SCALED, _MAX_SCALED)
+            scaled = np.ldexp(y, -self.exponent) if self.sizes is None else y / self.sizes
+            return np.clip(scaled, -_MAX_SCALED, _MAX_SCALED)
 
     def unscaled(self, y: np.ndarray) -> np.ndarray:
         """Undo `scaled`; values that overflow become the largest double."""
         most = np.finfo(np.float64).max
         with np.errstate(over="ignore"):
-            return np.clip(np.ldexp(y, self.exponent), -most, most)
+            unscaled = np.ldexp(y, self.exponent) if self.sizes is None else y * self.sizes
+            return np.clip(unscaled, -most, most)
+
+    def without_offset(
+        self, y: np.ndarray, offset: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Values and sizes of rows, such that sums of values over sums of sizes estimate means.
+
+        The estimates are means at offset 0, by which target statistics encode categories. For the
+        Poisson loss, they are sums of counts over sums of exposures.
+        """
+        if isinstance(self.loss, CustomLoss):
+            return y, None  # the link between the two is not known
+        if self.sizes is not None:
+            # Sizes of rows would have to differ between the outputs: rates count equally instead.
+            return (y * exp(-offset) if self.is_logarithmic else y - offset), None
+        column = offset[:, 0]
+        if not self.is_logarithmic:
+            return y - column, None
+        # A constant that is added to all offsets only changes the unit of the estimates.
+        column = column - column.max()
+        power = self._variance_power
+        return y * exp((1 - power) * column), exp((2 - power) * column)
+
+    @property
+    def _variance_power(self) -> float:
+        """Power of the mean to which the variance is proportional."""
+        return _VARIANCE_POWERS.get(str(self.loss), self.tweedie_power)
 
     def least_loss(self, y: np.ndarray, weights: np.ndarray | None) -> float:
         """Mean loss in the kernel if every target is predicted exactly.
 
         The kernel omits terms that do not depend on predictions, so that the Poisson and gamma
-        losses may be negative. A loss minus this least loss is half of the mean deviance.
+        losses may be negative. A loss minus this least loss is half of the mean deviance. The
+        least value of a custom loss is not known; 0 stands for it.
         """
         if not self.is_logarithmic:
             return 0.0
         logs = log(np.where(y > 0, y, 1.0))
-        losses = y - y * logs if self.loss == "poisson" else 1 + logs
+        if self.loss == "tweedie":
+            # The kernel's loss is e^((2-p) f) / (2 - p) - y e^((1-p) f) / (1 - p), less its value
+            # at f = 0 and y = 1.
+            first = 1 - self.tweedie_power
+            second = 2 - self.tweedie_power
+            powers = np.where(y > 0, exp(second * logs), 0.0)
+            losses = (powers - 1) / second - (powers - y) / first
+        else:
+            losses = y - y * logs if self.loss == "poisson" else 1 + logs
+        if losses.ndim == 2:
+            losses = losses.sum(axis=1)
         return float(np.average(losses, weights=weights))
 
     def predicted(self, raw: np.ndarray) -> np.ndarray:
-        """Convert raw predictions of shape (n_samples, 1) to predictions of shape (n_samples,)."""
-        return self.unscaled(exp(raw[:, 0]) if self.is_logarithmic else raw[:, 0])
+        """Convert raw predictions of shape (n_samples, n_scores) to predictions.
+
+        They have the shape (n_samples,) if fit had one target for each sample.
+        """
+        if self.has_custom_link:
+            assert isinstance(self.loss, CustomLoss)
+            raw = self.loss.linked(raw)
+        if self.sizes is None:
+            raw = raw[:, 0]
+        return self.unscaled(exp(raw) if self.is_logarithmic else raw)
+
+
+def target_sizes(y: np.ndarray, weights: np.ndarray | None, *, is_logarithmic: bool) -> np.ndarray:
+    """Sizes of several targets, of shape (n_outputs,): standard deviations or means.
+
+    Trees are grown for all targets together. Without a common scale, the target with the largest
+    unit would decide about the splits.
+    """
+    sizes = np.ones(y.shape[1])
+    for output, column in enumerate(y.T):
+        # Sums of squares of numbers up to 1 cannot overflow.
+        exponent = int(np.frexp(np.abs(column).max())[1])
+        scaled = np.ldexp(column, -exponent)
+        size = _mean(scaled, weights)
+        if not is_logarithmic:
+            size = sqrt(_mean((scaled - size) ** 2, weights))
+        if not size > 0:
+            size = 1.0  # the targets are constant: their size does not matter
+        digits, size_exponent = np.frexp(size)
+        rounded = np.rint(np.ldexp(digits, _SIZE_DIGITS))
+        sizes[output] = np.ldexp(rounded, int(size_exponent) - _SIZE_DIGITS + exponent)
+    return np.where(sizes > 0, sizes, 1.0)
+
+
+def _mean(values: np.ndarray, weights: np.ndarray | None) -> float:
+    """Mean that does not depend on the order of the values, since its sums are exact."""
+    if weights is None:
+        return fsum(values) / len(values)
+    return fsum(values * weights) / fsum(weights)
 
 
 @register_serializable("boosting target of classes")
@@ -120,7 +284,7 @@ class ClassificationTarget:
     second class.
     """
 
-    loss: str
+    loss: str | CustomLoss
     classes: np.ndarray
 
     @property
@@ -129,13 +293,39 @@ class ClassificationTarget:
 
     @property
     def kernel_loss(self) -> str:
+        if isinstance(self.loss, CustomLoss):
+            return _CUSTOM
         return "softmax" if self.n_classes > 2 else self.loss
+
+    @property
+    def objective(self) -> CustomObjective | None:
+        """Custom loss and its targets; None for a loss of the kernel."""
+        if not isinstance(self.loss, CustomLoss):
+            return None
+        return CustomObjective(self.loss, self.n_scores, has_labels=True)
+
+    @property
+    def has_loss(self) -> bool:
+        """Whether losses of rows can be computed."""
+        return not isinstance(self.loss, CustomLoss) or self.loss.loss is not None
+
+    @property
+    def has_custom_link(self) -> bool:
+        """Whether a function of the user converts raw predictions."""
+        return isinstance(self.loss, CustomLoss) and self.loss.inverse_link is not None
 
     @property
     def n_scores(self) -> int:
         return self.n_classes if self.n_classes > 2 else 1
 
     unit = 1.0
+    has_exponentials = True
+
+    def without_offset(
+        self, y: np.ndarray, offset: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Labels, which an offset does not change."""
+        return y, None
 
     @property
     def link(self) -> ClassificationTarget:
@@ -150,6 +340,10 @@ class ClassificationTarget:
         """Convert raw predictions to class probabilities."""
         if self.n_classes == 1:
             return np.ones((len(raw), 1))
+        if self.has_custom_link:
+            assert isinstance(self.loss, CustomLoss)
+            linked = self.loss.linked(raw)
+            return linked if self.n_scores > 1 else np.hstack([1 - linked, linked])
         if self.loss == "exponential":
             second = expit(2 * raw)
             return np.hstack([1 - second, second])

@@ -15,6 +15,7 @@ from mddf import _core
 from mddf._base.messages import short, warn
 from mddf._base.validation import MOST, is_list, monotonic_signs, resolve_max_features
 from mddf._binning.binned_table import BinnedTable
+from mddf._gradient.custom_loss import CustomLoss, GradientHessian
 from mddf._gradient.losses import Target
 from mddf._gradient.target_encoding import Encoding
 
@@ -41,7 +42,7 @@ PLAIN = {"max_features": 0.5, "l2_regularization": 3.0, "subsample": 0.8}
 class BoostingParameters:
     """Declares the parameters that the constructors of gradient boosting store."""
 
-    loss: str
+    loss: str | GradientHessian | CustomLoss
     learning_rate: float
     max_iter: int
     grow_policy: str
@@ -70,6 +71,10 @@ class BoostingParameters:
     def _loss_quantile(self) -> float:
         """Quantile of the loss; losses without one ignore it."""
         return 0.5
+
+    def _variance_power(self) -> float:
+        """Power of the variance of the Tweedie loss; other losses ignore it."""
+        return 1.5
 
 
 def warn_of_ignored(model: BoostingParameters) -> None:
@@ -129,6 +134,8 @@ def kernel_options(
         ),
         subsample=float(value_of(model, "subsample")),
         quantile=model._loss_quantile(),
+        tweedie_power=model._variance_power(),
+        n_outputs=1 if target.kernel_loss == "softmax" else target.n_scores,
         monotonic=monotonic,
         n_copies=1 if encoding is None else encoding.n_copies,
         interactions=interactions,

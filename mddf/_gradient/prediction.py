@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from mddf._binning.binner import Binner
@@ -14,6 +15,7 @@ from mddf._fitted.batching import BlockResults, Conversion, row_blocks
 from mddf._fitted.fitted_model import FittedStages, one_stage
 from mddf._gradient.fitted_trees import BoostedMember
 from mddf._gradient.losses import Target
+from mddf._gradient.offsets import read_offset
 from mddf._gradient.options import PLAIN, BoostingParameters, value_of
 from mddf._gradient.target_encoding import TargetStatistics, with_statistics
 from mddf._gradient.trees import BoostedTrees
@@ -41,28 +43,44 @@ class BoostedPredictions(BoostingParameters):
         return NewRows(self._binner, table, levels=levels)
 
     def _predict_in_blocks(
-        self, X: Any, convert: Conversion | None = None, *, finish: bool = True
+        self,
+        X: Any,
+        convert: Conversion | None = None,
+        *,
+        finish: bool = True,
+        offset: npt.ArrayLike | None = None,
     ) -> np.ndarray:
         """Predictions for all rows of X, each block of which is converted.
 
         With `finish` false, they are raw predictions.
         """
         rows = self._new_rows(X)
+        offsets = self._offsets(offset, rows)
         # A byte for each code; a raw prediction, its converted form and temporary copies of both.
         row_bytes = self._trees.n_columns + 4 * 8 * self._trees.n_scores
         results = BlockResults(rows.n_rows, convert)
         for first, end in row_blocks(rows.n_rows, row_bytes):
             codes = with_statistics(rows.block(first, end), self._statistics)
             predictions = self._trees.raw(codes, self.n_jobs)
+            if offsets is not None:
+                predictions += offsets[first:end]
             if finish:
                 predictions = self._target.predicted(predictions)
             results.put(first, end, predictions)
         return results.array
 
-    def _staged_raw(self, X: Any) -> Iterator[np.ndarray]:
+    def _staged_raw(self, X: Any, offset: npt.ArrayLike | None = None) -> Iterator[np.ndarray]:
+        """Yield raw predictions after each tree; the arrays are used again for the next tree."""
         rows = self._new_rows(X)
+        offsets = self._offsets(offset, rows)
         codes = with_statistics(rows.block(0, rows.n_rows), self._statistics)
-        return self._trees.staged(codes, self.n_jobs)
+        staged = self._trees.staged(codes, self.n_jobs)
+        return staged if offsets is None else (raw + offsets for raw in staged)
+
+    def _offsets(self, offset: npt.ArrayLike | None, rows: NewRows) -> np.ndarray | None:
+        if offset is None:
+            return None
+        return read_offset(offset, np.empty((rows.n_rows, 0)), self._target)
 
     def apply(self, X: Any) -> np.ndarray:
         """Find the leaf of each tree that each sample ends in.

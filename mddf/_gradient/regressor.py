@@ -6,25 +6,29 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.metrics import get_scorer
+from sklearn.metrics import get_scorer, r2_score
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.validation import Within, naming
 from mddf._fitted.base_estimators import TableEstimator
 from mddf._gradient.base import GradientBoosting
+from mddf._gradient.custom_loss import CustomLoss, GradientHessian, as_custom_loss
 from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.losses import (
     REGRESSION,
+    TAKES_ZEROS,
     BoostingTarget,
     RegressionTarget,
     Target,
     check_targets,
+    takes_outputs,
 )
 from mddf._gradient.options import SYMMETRIC
 from mddf._targets.kernel_targets import read_values
@@ -46,15 +50,18 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
 
     Parameters
     ----------
-    loss : {"squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma"}, \
-            default="squared_error"
-        Loss to minimise. "poisson" (targets that are not negative) and "gamma" (positive targets)
-        have a logarithmic link. Leaf values of "absolute_error" and "quantile" are medians and
-        quantiles of the residuals.
+    loss : {"squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma", \
+            "tweedie"}, default="squared_error"
+        Loss to minimise. "poisson" and "tweedie" (targets that are not negative) and "gamma"
+        (positive targets) have a logarithmic link. Leaf values of "absolute_error" and "quantile"
+        are medians and quantiles of the residuals.
     quantile : float or None, default=None
         For "quantile", the quantile to predict; None is an error. For "huber", the quantile of the
         absolute residuals above which the loss is linear, updated before each tree; None stands
         for 0.9. Other losses ignore it.
+    tweedie_power : float, default=1.5
+        For "tweedie", the power of the mean to which the variance is proportional: above 1
+        (Poisson) and below 2 (gamma). Other losses ignore it.
     learning_rate : float, default=0.05
         Factor by which the leaf values are multiplied.
     max_iter : int, default=1000
@@ -140,6 +147,8 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
     Attributes
     ----------
     n_features_in_ : int
+    n_outputs_ : int
+        Number of targets of each sample.
     feature_names_in_ : ndarray of str
         Only if X has string column names.
     n_iter_ : int
@@ -171,12 +180,21 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
     depend on the number of threads or the processor. Nor does it depend on the order of the
     samples, unless some are drawn or held out.
 
+    If y has several targets for each sample, each leaf has a value for every target, and a split
+    adds up the gains of all targets [3]_. Targets are divided by their standard deviations (by
+    their means with a logarithmic link), so that their units do not matter; `train_score_` and
+    `validation_score_` are sums over the scaled targets. More than seven targets are projected at
+    random to seven for the choice of splits, by a new projection for each tree. "absolute_error",
+    "quantile" and "huber" take one target.
+
     Target statistics replace a feature with 32 categories or more by numbers [2]_. A category
     becomes the mean target of its samples, where the mean of all samples counts as one more
     sample. Pairs of such features, among the 10 with the most categories, are encoded in the same
     way. The statistics of a training sample come from the samples before it in a random order.
     There are four orders, which trees use in turn. Missing values are a category of their own. A
     category that fit did not see gets the mean of all samples.
+
+    If there are several targets, the first eight have statistics.
 
     References
     ----------
@@ -185,6 +203,8 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
     .. [2] L. Prokhorenkova, G. Gusev, A. Vorobev, A. V. Dorogush and A. Gulin, "CatBoost: unbiased
        boosting with categorical features", Advances in Neural Information Processing Systems 31,
        2018.
+    .. [3] L. Iosipoi and A. Vakhrushev, "SketchBoost: fast gradient boosted decision tree for
+       multioutput problems", Advances in Neural Information Processing Systems 35, 2022.
 
     Examples
     --------
@@ -198,15 +218,17 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **GradientBoosting._parameter_constraints,
-        "loss": [StrOptions(set(REGRESSION))],
+        "loss": [StrOptions(set(REGRESSION)), CustomLoss, callable],
         "quantile": [Within(Real, 0, 1, closed="both"), None],
+        "tweedie_power": [Within(Real, 1, 2, closed="neither")],
     }
 
     def __init__(
         self,
-        loss: str = "squared_error",
+        loss: str | GradientHessian | CustomLoss = "squared_error",
         *,
         quantile: float | None = None,
+        tweedie_power: float = 1.5,
         learning_rate: float = 0.05,
         max_iter: int = 1000,
         grow_policy: str = SYMMETRIC,
@@ -256,26 +278,32 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         self.random_state = random_state
         self.verbose = verbose
         self.quantile = quantile
+        self.tweedie_power = tweedie_power
 
     def _loss_quantile(self) -> float:
         if self.loss == "quantile" and self.quantile is None:
             raise ValueError("quantile must be a number from 0 to 1 for loss='quantile', got None")
         return 0.9 if self.quantile is None else float(self.quantile)
 
+    def _variance_power(self) -> float:
+        return float(self.tweedie_power)
+
     def _read_numbers(self, y: npt.ArrayLike) -> np.ndarray:
         values = read_values(y)
-        if values.shape[1] != 1:
-            raise ValueError(f"y must have one target for each sample, got {values.shape[1]}")
-        return values[:, 0]
+        return values[:, 0] if values.shape[1] == 1 else values
 
     def _read_target(self, y: npt.ArrayLike, weights: np.ndarray | None) -> BoostingTarget:
         values = self._read_numbers(y)
         weighted = with_weight(values, weights)
-        check_targets(self.loss, weighted)
-        target = RegressionTarget.from_targets(self.loss, weighted)
+        loss = self.loss if isinstance(self.loss, str) else as_custom_loss(self.loss)
+        check_targets(loss, weighted)
+        target = RegressionTarget.from_targets(
+            loss, weighted, with_weight(weights, weights), tweedie_power=self._variance_power()
+        )
         if self.warm_start and hasattr(self, "_trees"):
             assert isinstance(self._target, RegressionTarget)
-            target = replace(target, exponent=self._target.exponent)
+            if target.n_scores == self._target.n_scores:  # checked later
+                target = replace(target, exponent=self._target.exponent, sizes=self._target.sizes)
         return BoostingTarget(target, target.scaled(valid_everywhere(values, weights)), weights)
 
     def _read_validation_target(
@@ -283,11 +311,16 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
     ) -> np.ndarray:
         assert isinstance(target, RegressionTarget)
         values = self._read_numbers(y)
+        n_outputs = values.shape[1] if values.ndim == 2 else 1
+        if n_outputs != target.n_scores:
+            raise ValueError(
+                f"y_val must have as many targets as y, {target.n_scores}, got {n_outputs}"
+            )
         weighted = with_weight(values, weights)
-        # Poisson boosting starts from the logarithm of the training mean, which must not be 0. The
+        # Boosting starts from the logarithm of the training mean, which must not be 0. The
         # deviance of zeros is defined, so that a validation set may have only zeros.
-        if self.loss != "poisson" or weighted.any():
-            check_targets(self.loss, weighted)
+        if target.loss not in TAKES_ZEROS or weighted.any():
+            check_targets(target.loss, weighted)
         return target.scaled(valid_everywhere(values, weights))
 
     def _check_continues(self, target: Target) -> None:
@@ -296,6 +329,25 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
                 f"with warm_start=True, loss must be {self._target.loss!r}, as in the fit before, "
                 f"got {self.loss!r}"
             )
+        assert isinstance(self._target, RegressionTarget)
+        if target.n_scores != self._target.n_scores:
+            raise ValueError(
+                f"with warm_start=True, y must have {self._target.n_scores} targets for each "
+                f"sample, as in the fit before, got {target.n_scores}"
+            )
+        if self.loss == "tweedie" and self._target.tweedie_power != self._variance_power():
+            raise ValueError(
+                f"with warm_start=True, tweedie_power must be {self._target.tweedie_power!r}, as "
+                f"in the fit before, got {self.tweedie_power!r}"
+            )
+
+    def _target_attributes(self, target: Target) -> dict[str, Any]:
+        return {"n_outputs_": target.n_scores}
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = takes_outputs(self.loss)
+        return tags
 
     def _scorer(self, rows: BoostingRows, target: Target) -> Callable[[np.ndarray], float] | None:
         if isinstance(self.scoring, str) and self.scoring == "loss":
@@ -313,40 +365,80 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
 
         return score
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any, *, offset: npt.ArrayLike | None = None) -> np.ndarray:
         """Predict the targets.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        offset : array of the shape of the predictions, default=None
+            Added to the raw predictions, as in `fit`. None stands for 0: for a model of counts
+            with exposures, the predictions are then rates.
 
         Returns
         -------
-        ndarray of shape (n_samples,)
+        ndarray of shape (n_samples,), or (n_samples, n_outputs_) with several targets
         """
         check_is_fitted(self, "_trees")
-        return self._predict_in_blocks(X)
+        return self._predict_in_blocks(X, offset=offset)
 
-    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+    def staged_predict(
+        self, X: Any, *, offset: npt.ArrayLike | None = None
+    ) -> Iterator[np.ndarray]:
         """Yield `predict` after each tree.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        offset : array of the shape of the predictions, default=None
+            Added to the raw predictions, as in `predict`.
 
         Yields
         ------
-        ndarray of shape (n_samples,)
+        ndarray of shape (n_samples,), or (n_samples, n_outputs_) with several targets
         """
-        for raw in self._staged_raw(X):
+        for raw in self._staged_raw(X, offset):
             yield self._target.predicted(raw)
 
+    def score(
+        self,
+        X: Any,
+        y: npt.ArrayLike,
+        sample_weight: npt.ArrayLike | None = None,
+        *,
+        offset: npt.ArrayLike | None = None,
+    ) -> float:
+        """R2 of the predictions; the mean over the targets if there are several.
 
-def with_weight(values: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        y : array of shape (n_samples,) or (n_samples, n_outputs_)
+        sample_weight : array of shape (n_samples,), default=None
+        offset : array of the shape of the predictions, default=None
+            Added to the raw predictions, as in `predict`.
+
+        Returns
+        -------
+        float
+        """
+        predicted = self.predict(X, offset=offset)
+        return float(r2_score(y, predicted, sample_weight=sample_weight))
+
+
+Values = TypeVar("Values", np.ndarray, "np.ndarray | None")
+
+
+def with_weight(values: Values, weights: np.ndarray | None) -> Values:
     """Targets of the samples with a weight above 0."""
-    return values if weights is None else values[weights > 0]
+    return values if weights is None or values is None else values[weights > 0]
 
 
 def valid_everywhere(values: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
     """Replace the targets of samples without weight, which may be invalid for the loss."""
-    return values if weights is None else np.where(weights > 0, values, values[weights > 0][0])
+    if weights is None:
+        return values
+    has_weight = weights > 0
+    return np.where(
+        has_weight if values.ndim == 1 else has_weight[:, None], values, values[has_weight][0]
+    )

@@ -39,15 +39,18 @@ class Repeats:
         cls,
         codes: np.ndarray,
         levels: CategoryLevels | None,
-        y: np.ndarray,
+        targets: np.ndarray,
         weights: np.ndarray | None,
     ) -> Repeats:
-        """Find the units of rows by their codes and levels."""
+        """Find the units of rows by their codes and levels.
+
+        `targets` has the bits of the targets as whole numbers, of shape (n_rows, n).
+        """
         content = codes if levels is None else with_levels(codes, levels)
-        features = row_hashes(content, np.zeros((len(y), 0), np.int64))
-        hashes = hashes_with(features, y.view(np.int64)[:, None])
+        features = row_hashes(content, np.zeros((len(targets), 0), np.int64))
+        hashes = hashes_with(features, targets)
         different, unit = np.unique(features, return_inverse=True)
-        n_samples = float(len(y) if weights is None else weights.sum())
+        n_samples = float(len(targets) if weights is None else weights.sum())
         return cls(unit, hashes, len(different), n_samples, codes.shape[1])
 
     def take(self, rows: np.ndarray) -> Repeats:

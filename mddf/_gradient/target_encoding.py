@@ -34,8 +34,8 @@ _MAX_ORDERS = 4
 _MAX_COPIED_ROWS = 2**20
 # Pairs of the ten columns with the most levels have statistics: at most 45 pairs. Not tuned.
 _MAX_PAIRED_COLUMNS = 10
-# Only the eight most frequent classes have statistics, which bounds the number of columns. Not
-# tuned.
+# Only the eight most frequent classes, or the first eight targets, have statistics, which bounds
+# the number of columns. Not tuned.
 _MAX_OUTPUTS = 8
 # Weight of the mean of all targets in the mean of a level, in rows. CatBoost has the same default.
 _PRIOR = 1.0
@@ -47,24 +47,30 @@ _EXACT = 52
 
 @dataclass(frozen=True)
 class TargetSums:
-    """Weights and weighted targets as whole numbers, whose sums are exact in any order."""
+    """Weights and weighted targets as whole numbers, whose sums are exact in any order.
+
+    If rows have sizes, the weight of a row is multiplied by its size, and its targets are not.
+    """
 
     sums: np.ndarray  # (n_rows, 1 + n_outputs): weights, and targets times weights
     units: np.ndarray  # (1 + n_outputs,): value of 1 in each column of `sums`
     prior: np.ndarray  # (n_outputs,): mean of all targets
 
     @classmethod
-    def from_outputs(cls, outputs: np.ndarray, weights: np.ndarray | None) -> TargetSums:
+    def from_outputs(
+        cls, outputs: np.ndarray, weights: np.ndarray | None, sizes: np.ndarray | None = None
+    ) -> TargetSums:
         """Convert targets of shape (n_rows, n_outputs)."""
         weights = np.ones(len(outputs)) if weights is None else weights
-        values = np.column_stack([weights, weights[:, None] * outputs])
+        sizes = np.ones(len(outputs)) if sizes is None else sizes
+        values = np.column_stack([weights * sizes, weights[:, None] * outputs])
         most = np.abs(values).sum(axis=0)
         is_whole = np.all(values == np.rint(values), axis=0) & (most < 2.0**_EXACT)
         exponents = np.where(is_whole, 0, _EXACT - np.frexp(most)[1])
         if whole_weights(weights):
             # Targets are rounded before they are multiplied by the weight k, so that the result is
             # exactly k times the target of one row.
-            once = np.column_stack([np.ones(len(outputs)), outputs])
+            once = np.column_stack([sizes, outputs])
             sums = np.rint(np.ldexp(once, exponents)) * weights[:, None]
         else:
             sums = np.rint(np.ldexp(values, exponents))
@@ -172,6 +178,8 @@ class Encoding:
     outputs: np.ndarray  # (n_rows, n_outputs): targets, or indicators of classes
     seeds: np.ndarray  # uint64, one for each order
     max_bins: int  # largest number of bins of a column of statistics
+    # (n_rows,): sizes of rows, by whose sum the sum of outputs is divided; None for 1 each
+    sizes: np.ndarray | None = None
 
     @classmethod
     def from_targets(
@@ -181,15 +189,18 @@ class Encoding:
         n_classes: int,
         entropy: Sequence[int],
         max_bins: int,
+        *,
+        sizes: np.ndarray | None = None,
     ) -> Encoding:
         """Choose the orders, and the outputs from targets (`n_classes` is 0) or class numbers."""
         n_orders = int(np.clip(_MAX_COPIED_ROWS // len(y), 1, _MAX_ORDERS))
         seeds = np.random.SeedSequence(entropy, spawn_key=(2,)).generate_state(n_orders, np.uint64)
-        outputs = y[:, None]
+        # Of several targets, the first ones have statistics.
+        outputs = y[:, None] if y.ndim == 1 else y[:, :_MAX_OUTPUTS]
         if n_classes > 2:
             frequent = np.argsort(-np.bincount(y.astype(int)), kind="stable")[:_MAX_OUTPUTS]
             outputs = (outputs == np.sort(frequent)).astype(float)
-        return cls(levels, outputs, seeds, min(max_bins, _MAX_BINS))
+        return cls(levels, outputs, seeds, min(max_bins, _MAX_BINS), sizes)
 
     @property
     def n_copies(self) -> int:
@@ -246,7 +257,11 @@ class Encoding:
         levels = self.levels.take(training.rows)
         weights = training.weights
         repeats = training.repeats
-        target_sums = TargetSums.from_outputs(self.outputs[training.rows], weights)
+        sizes = None
+        if self.sizes is not None:
+            # The prior counts as much as a row of the mean size.
+            sizes = self.sizes[training.rows] / self.sizes[training.rows].mean()
+        target_sums = TargetSums.from_outputs(self.outputs[training.rows], weights, sizes)
         tiled_weights = None if weights is None else np.tile(weights, len(seeds))
         n_outputs = self.outputs.shape[1]
         sees_equal = training.sees_equal_rows

@@ -21,6 +21,8 @@ from mddf._base.parallel import (
 )
 from mddf._base.progress import has_listener
 from mddf._core import BoostOptions, Cancel
+from mddf._gradient.custom_booster import CustomBooster
+from mddf._gradient.custom_loss import CustomObjective
 from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.target_encoding import Encoding, TargetStatistics
 from mddf._gradient.trees import BoostedTrees
@@ -48,6 +50,7 @@ _SPLIT_TYPES = {
 
 
 Fold = tuple[np.ndarray, np.ndarray]  # rows to train on, rows held out
+Booster = _core.GradientBooster | CustomBooster
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ class Boosted:
     train_scores : ndarray
         Minus the training loss; empty unless `watch_training`.
     raw : ndarray of shape (n_held_out, n_scores)
-        Raw predictions of the held-out rows after the best round.
+        Raw predictions of the held-out rows after the best round, with offsets.
     statistics : TargetStatistics or None
         Statistics of the training rows of a fold.
     large_residual : float, default=inf
@@ -122,6 +125,7 @@ def boost(
     large_residual: float = np.inf,
     watch_training: bool = False,
     keys: np.ndarray | None = None,
+    objective: CustomObjective | None = None,
     progress_label: str | None = None,
     n_jobs: int | None = None,
 ) -> Boosted:
@@ -137,13 +141,15 @@ def boost(
     stopping : Stopping or None, default=None
         None grows all rounds. In each case only the trees up to the best round are kept.
     start : ndarray of shape (n_rows, n_scores), default=None
-        Raw predictions to continue from.
+        Raw predictions to continue from, without offsets.
     large_residual : float, default=inf
         The `large_residual` of the fit to continue.
     watch_training : bool, default=False
         Whether to compute the loss of the training rows.
     keys : ndarray of uint64 of shape (n_rows,), default=None
         Rows with the same key are drawn together; None draws rows by position.
+    objective : CustomObjective or None, default=None
+        Custom loss; None stands for the loss of the options.
     progress_label : str, default=None
         Label of a progress bar; None shows none.
     n_jobs : int, default=None
@@ -155,7 +161,7 @@ def boost(
     any_held_out = len(rows.held_out) > 0
 
     def grow(team: _core.BoostTeam | None) -> Boosted:
-        booster = _booster(rows, options, cancel, keys=keys, start=start)
+        booster = _booster(rows, options, cancel, objective, keys=keys, start=start)
         booster.large_residual = large_residual
         run = _Run(booster, options.symmetric, n_columns, stopping, watch_training, team, cancel)
         is_shown = progress_label is not None
@@ -182,13 +188,16 @@ def _booster(
     rows: BoostingRows,
     options: BoostOptions,
     cancel: Cancel,
+    objective: CustomObjective | None,
     *,
     keys: np.ndarray | None,
     start: np.ndarray | None = None,
-) -> _core.GradientBooster:
+) -> Booster:
+    if objective is not None:
+        return CustomBooster(rows, options, objective, cancel, keys=keys, start=start)
     return _core.GradientBooster(
         rows.table.cells,
-        rows.y,
+        rows.y.ravel(),
         rows.weights,
         rows.train,
         rows.held_out,
@@ -196,6 +205,7 @@ def _booster(
         start=start,
         cancel=cancel,
         keys=keys,
+        offset=rows.offset,
     )
 
 
@@ -205,7 +215,7 @@ def _steps(n: int, size: int) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class _Run:
-    booster: _core.GradientBooster
+    booster: Booster
     symmetric: bool
     n_columns: int
     stopping: Stopping
@@ -219,7 +229,12 @@ class _Run:
 
     def grow(self, seeds: np.ndarray, patience: int) -> bool:
         return self.booster.grow(
-            seeds, patience, self.stopping.tol, self.watch_training, self.team, self.cancel
+            seeds,
+            patience=patience,
+            tol=self.stopping.tol,
+            watch_training=self.watch_training,
+            team=self.team,
+            cancel=self.cancel,
         )
 
     def by_loss(
@@ -295,8 +310,9 @@ def _seconds_of_statistics(encoding: Encoding | None, folds: Sequence[Fold]) -> 
 class _FoldModel:
     """Model of a fold while it is grown."""
 
-    booster: _core.GradientBooster
+    booster: Booster
     held_out_codes: np.ndarray
+    held_out_offset: np.ndarray | None
     statistics: TargetStatistics | None
     n_columns: int
 
@@ -309,14 +325,16 @@ class _FoldModel:
         *,
         keys: np.ndarray | None,
         encoding: Encoding | None,
+        objective: CustomObjective | None,
     ) -> _FoldModel:
         statistics = None
         if encoding is not None:
             rows, statistics = rows.ordered(encoding)
             keys = None if keys is None else rows.keys
-        booster = _booster(rows, options, cancel, keys=keys)
+        booster = _booster(rows, options, cancel, objective, keys=keys)
         codes = rows.table.codes[rows.held_out]
-        return cls(booster, codes, statistics, rows.table.bins.n_columns)
+        offset = None if rows.offset is None else rows.offset[rows.held_out]
+        return cls(booster, codes, offset, statistics, rows.table.bins.n_columns)
 
     def grow(self, seeds: np.ndarray, cancel: Cancel) -> None:
         self.booster.grow(seeds, cancel=cancel)
@@ -326,6 +344,8 @@ class _FoldModel:
         trees = BoostedTrees(booster.trees(), symmetric, self.n_columns, booster.start)
         trees = trees.first(n_trees).compact()
         raw = trees.raw(self.held_out_codes, 1)
+        if self.held_out_offset is not None:
+            raw += self.held_out_offset
         return Boosted(trees, -booster.losses(), np.zeros(0), raw, self.statistics)
 
 
@@ -338,6 +358,7 @@ def boost_folds(
     patience: int = 0,
     keys: np.ndarray | None = None,
     encoding: Encoding | None = None,
+    objective: CustomObjective | None = None,
     until: float = np.inf,
     start_by: float = np.inf,
     whole: bool = False,
@@ -364,6 +385,8 @@ def boost_folds(
         Rows with the same key are drawn together; None draws rows by position.
     encoding : Encoding or None, default=None
         Each model gets statistics of its training rows for columns with many categories.
+    objective : CustomObjective or None, default=None
+        Custom loss; None stands for the loss of the options.
     until : float, default=inf
         Value of `time.monotonic` at which growth stops, after at least one round.
     start_by : float, default=inf
@@ -389,7 +412,7 @@ def boost_folds(
                 (
                     _FoldModel.start,
                     (replace(rows, train=train, held_out=held_out), options, cancel),
-                    {"keys": keys, "encoding": encoding},
+                    {"keys": keys, "encoding": encoding, "objective": objective},
                 )
                 for train, held_out in folds[first : first + n_at_once]
             ]

@@ -56,9 +56,14 @@ _MAX_RACE_RATE = 0.4
 _PRIOR_MEDIAN = 7.5
 
 
+def scores_by_loss(model: BoostingParameters) -> bool:
+    """Whether held-out rows are scored by the loss, not by a scorer."""
+    return isinstance(model.scoring, str) and model.scoring == "loss"
+
+
 def uses_trials(model: BoostingParameters, n_rows: int, target: Target) -> bool:
     """Whether fit first chooses parameters on held-out rows, then trains on all rows."""
-    by_loss = isinstance(model.scoring, str) and model.scoring == "loss"
+    by_loss = scores_by_loss(model) and target.has_loss
     return (
         isinstance(model.early_stopping, str)
         and by_loss
@@ -201,6 +206,7 @@ class Trials:
                 seeds,
                 stopping=Stopping(patience, float(model.tol)),
                 keys=rows.keys if draws_rows else None,
+                objective=self.target.objective,
                 n_jobs=model.n_jobs,
             ).scores
         models = boost_folds(
@@ -211,6 +217,7 @@ class Trials:
             patience=patience,
             keys=rows.keys if draws_rows else None,
             encoding=self.encoding,
+            objective=self.target.objective,
             n_jobs=model.n_jobs,
         )
         held_out_parts = [part for _, part in self.folds]

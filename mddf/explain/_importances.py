@@ -265,6 +265,8 @@ def _as_raw(link: Any, y: np.ndarray) -> np.ndarray:
     """Targets in the form of raw predictions, shape (n_rows, n_scores), if the model has these."""
     if link is None:
         return y
+    if isinstance(link, RegressionTarget) and link.has_custom_link:
+        return y
     if isinstance(link, RegressionTarget):  # logarithms change by shares
         return y / np.mean(y) if np.mean(y) > 0 else y
     return np.eye(link.n_classes)[y][:, -link.n_scores :]

@@ -105,9 +105,10 @@ def shap_values(
     probabilities are those before the calibration, which keeps their order.
 
     For gradient boosting, "tree" and "path" explain raw predictions: `decision_function` of a
-    classifier, and the logarithm of the prediction for "poisson" and "gamma". Target statistics
-    of a category are known if the category is. Target statistics of a pair of categories count as
-    a feature of their own, whose contribution is shared equally by the two columns.
+    classifier, and the logarithm of the prediction for "poisson", "tweedie" and "gamma". Target
+    statistics of a category are known if the category is. Target statistics of a pair of
+    categories count as a feature of their own, whose contribution is shared equally by the two
+    columns.
 
     References
     ----------

@@ -19,8 +19,16 @@ def add_softmax(graph: Graph, scores: str, n_scores: int) -> str:
 
 def add_link(graph: Graph, raw: str, target: ClassificationTarget | RegressionTarget) -> str:
     """Append predictions of raw predictions, as `predicted` of the target computes them."""
+    if target.has_custom_link:
+        raise ValueError(
+            "to_onnx cannot export the inverse_link of a CustomLoss, which is a Python function. "
+            "Fit the model with a CustomLoss without inverse_link, whose graph returns raw "
+            "predictions, and apply the function to them"
+        )
     if isinstance(target, RegressionTarget):
         values = graph.add("Exp", raw) if target.is_logarithmic else raw
+        if target.sizes is not None:
+            return graph.add("Mul", values, target.sizes)
         return add_scaled_up(graph, values, np.array([target.exponent]))
     if target.n_classes == 1:
         return graph.add("Softmax", raw, axis=1)

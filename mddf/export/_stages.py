@@ -127,6 +127,8 @@ def _add_forest(graph: Graph, rows: _StageInput, member: StageMember) -> str:
 
 def _add_raw_predictions(graph: Graph, rows: _StageInput, member: BoostedMember) -> str:
     raw = _add_raw_sums(graph, rows, member.models, member.statistics)
+    if isinstance(member.unit, np.ndarray):
+        return graph.add("Mul", raw, member.unit)
     exponent = np.frexp(member.unit)[1] - 1  # the unit is a power of two
     return add_scaled_up(graph, raw, np.array([exponent])) if exponent else raw
 

@@ -229,7 +229,7 @@ def test_permutation_explains_predictions():
     assert np.allclose(sums, model.predict_proba(X[:5]))
 
 
-@pytest.mark.parametrize("loss", ["poisson", "gamma", "huber"])
+@pytest.mark.parametrize("loss", ["poisson", "gamma", "tweedie", "huber"])
 @pytest.mark.parametrize("size", [1, 2.0**-1000, 2.0**1000])
 def test_units_of_regressors(loss, size):
     pytest.importorskip("shap", reason='needs "mddf[explain]"')

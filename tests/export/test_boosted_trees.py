@@ -47,7 +47,7 @@ def test_classes(kind, grow_policy, loss, n_classes):
 @pytest.mark.parametrize("kind", TABLES)
 @pytest.mark.parametrize("grow_policy", GROWTH)
 @pytest.mark.parametrize(
-    "loss", ["squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma"]
+    "loss", ["squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma", "tweedie"]
 )
 def test_numbers(kind, grow_policy, loss):
     X = TABLES[kind](240)

@@ -1,5 +1,6 @@
 """Gradient boosting as estimators: what must not change the result."""
 
+import custom_losses as functions
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,8 +9,9 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.metrics import log_loss
 from sklearn_checks import WEIGHT_CHECKS, sklearn_checks
 
-from mddf import GradientBoostingClassifier, GradientBoostingRegressor
+from mddf import CustomLoss, GradientBoostingClassifier, GradientBoostingRegressor
 
+SQUARED = CustomLoss(functions.squared, functions.squared_losses, functions.weighted_mean)
 FEW = {"max_iter": 30, "learning_rate": 0.3}
 
 
@@ -35,6 +37,8 @@ def draws_rows(model):
         GradientBoostingRegressor(**FEW, loss="absolute_error", max_features=0.5),
         GradientBoostingRegressor(**FEW, loss="huber", warm_start=True),
         GradientBoostingRegressor(**FEW, loss="quantile", quantile=0.4),
+        GradientBoostingRegressor(**FEW, loss=SQUARED, early_stopping=False),
+        GradientBoostingClassifier(**FEW, loss=CustomLoss(functions.class_scores)),
     ],
     draws_rows,
 )

@@ -49,6 +49,7 @@ def test_constraints_hold():
     [
         ({"loss": "gamma"}, {"y": np.zeros(400)}, "y must be positive for loss='gamma', got 0"),
         ({"loss": "poisson"}, {"y": -np.ones(400)}, "y must not be negative"),
+        ({"loss": "tweedie"}, {"y": -np.ones(400)}, "for loss='tweedie'"),
         ({"loss": "quantile"}, {}, "quantile must be a number"),
         ({"max_features": "all"}, {}, r"a str among \{('\w+'(, )?){3}\} or None\. Got 'all'"),
         ({"max_depth": 17}, {}, "max_depth must be at most 16"),

@@ -12,7 +12,15 @@ from sklearn.base import clone
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor
 from mddf.explain import tree_arrays
 
-LOSSES = ["squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma"]
+LOSSES = [
+    "squared_error",
+    "absolute_error",
+    "quantile",
+    "huber",
+    "poisson",
+    "gamma",
+    "tweedie",
+]
 
 
 @st.composite

@@ -6,7 +6,15 @@ from boosted_cases import growth, numbers, problem
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor
 
-REGRESSION = ["squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma"]
+REGRESSION = [
+    "squared_error",
+    "absolute_error",
+    "quantile",
+    "huber",
+    "poisson",
+    "gamma",
+    "tweedie",
+]
 CLASSES = [("log_loss", 2), ("exponential", 2), ("log_loss", 5)]
 
 
@@ -35,7 +43,7 @@ penalties = pytest.mark.parametrize("l2", [0.0, 3.0])
 def test_the_training_loss_of_numbers_never_rises(loss, learning_rate, l2, grow_policy):
     X, y = steep()
     targets = [y, y * 1e-9, np.where(X[:, 0] > 1.6, 10 + y, 1.0)]
-    if loss == "poisson":
+    if loss in ("poisson", "tweedie"):
         targets.append(np.where(X[:, 0] > 1.6, y, 0.0))
     options = {**ALL_ROWS, "learning_rate": learning_rate, "l2_regularization": l2}
     for target in targets:
@@ -167,7 +175,7 @@ def test_losses_predict_what_they_are_for():
     half = GradientBoostingRegressor(loss="absolute_error", **few).fit(X, skewed)
     assert np.mean(skewed <= half.predict(X)) == pytest.approx(0.5, abs=0.02)
     counts = rng.poisson(mean)
-    for loss, y in (("poisson", counts), ("gamma", skewed)):
+    for loss, y in (("poisson", counts), ("gamma", skewed), ("tweedie", counts)):
         model = GradientBoostingRegressor(loss=loss, **few).fit(X, y)
         assert model.predict(X).min() > 0
         assert np.mean(model.predict(X)) == pytest.approx(np.mean(y), rel=0.05)
@@ -188,7 +196,9 @@ def test_targets_of_any_size(size, grow_policy):
 
 
 @pytest.mark.filterwarnings("ignore:boosting diverged")
-@pytest.mark.parametrize("loss", ["squared_error", "huber", "poisson", "gamma", "quantile"])
+@pytest.mark.parametrize(
+    "loss", ["squared_error", "huber", "poisson", "gamma", "tweedie", "quantile"]
+)
 @pytest.mark.parametrize("learning_rate", [3, 100, 1e300])
 @growth
 def test_any_learning_rate_of_numbers(loss, learning_rate, grow_policy):

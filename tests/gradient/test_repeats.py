@@ -105,8 +105,8 @@ def test_orders_keep_copies_together(seed, n_different):
     numbers = rng.integers(0, n_different, 60)
     codes = np.zeros((60, 1), np.uint8)
     levels = CategoryLevels([0], numbers[:, None], np.array([n_different]))
-    y = (numbers % 3).astype(float)
-    repeats = Repeats.from_rows(codes, levels, y, None)
+    targets = (numbers % 3)[:, None]
+    repeats = Repeats.from_rows(codes, levels, targets, None)
     assert repeats.n_units == len(np.unique(numbers))
     assert not repeats.has_conflicts
     assert repeats.is_lookup(repeats.n_units, 1)
@@ -120,10 +120,11 @@ def test_orders_keep_copies_together(seed, n_different):
 
 
 def test_equal_rows_of_different_targets_are_observations():
-    codes, y = np.zeros((40, 2), np.uint8), np.arange(40.0) % 2
+    codes = np.zeros((40, 2), np.uint8)
+    targets = np.arange(40)[:, None] % 2
     codes[:, 0] = np.arange(40) // 4
-    assert Repeats.from_rows(codes, None, y, None).has_conflicts
-    assert not Repeats.from_rows(codes, None, codes[:, 0].astype(float), None).has_conflicts
+    assert Repeats.from_rows(codes, None, targets, None).has_conflicts
+    assert not Repeats.from_rows(codes, None, codes[:, :1].astype(int), None).has_conflicts
 
 
 def test_only_whole_weights_are_copies():

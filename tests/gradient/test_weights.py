@@ -72,7 +72,9 @@ def test_the_scale_of_real_weights_changes_nothing(Model, grow_policy, scale):
     assert np.allclose(answers(model.fit(X, y, weights * scale), X), expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize("loss", ["absolute_error", "quantile", "huber", "poisson", "gamma"])
+@pytest.mark.parametrize(
+    "loss", ["absolute_error", "quantile", "huber", "poisson", "gamma", "tweedie"]
+)
 @growth
 def test_the_scale_of_real_weights_of_any_loss(loss, grow_policy):
     X, y = numbers(200)

@@ -18,6 +18,7 @@ LOSSES = [
     "huber",
     "poisson",
     "gamma",
+    "tweedie",
     "log_loss",
     "exponential",
     "softmax",
@@ -48,8 +49,8 @@ def make_problem(seed, n_rows=40, weights=None, **options):
         y = np.searchsorted(np.quantile(score, np.arange(1, n_classes) / n_classes), score)
     elif loss in ("log_loss", "exponential"):
         y = score > np.median(score)
-    elif loss == "poisson":
-        y = rng.poisson(np.exp(score))
+    elif loss in ("poisson", "tweedie"):
+        y = rng.poisson(np.exp(score)) / (1 if loss == "poisson" else 2)
     else:
         y = np.exp(score) if loss == "gamma" else score
     if weights == "whole":

@@ -475,7 +475,7 @@ def leaf_values(
 
 def step_rate(problem):
     """Return the factor of the steps."""
-    curved = ("poisson", "gamma", "log_loss", "softmax", "exponential")
+    curved = ("poisson", "gamma", "tweedie", "log_loss", "softmax", "exponential")
     return min(problem.learning_rate, 2) if problem.loss in curved else problem.learning_rate
 
 

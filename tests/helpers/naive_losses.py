@@ -35,6 +35,7 @@ class Problem:
     subsample: float = 1.0
     n_copies: int = 1
     quantile: float = 0.5
+    tweedie_power: float = 1.5
     category_smoothing: float = 10.0
     monotonic: np.ndarray | None = None
     interactions: np.ndarray | None = None
@@ -102,7 +103,7 @@ def start(problem, y, weights):
     if loss in ("absolute_error", "huber", "quantile"):
         share = problem.quantile if loss == "quantile" else 0.5
         return [weighted_quantile(y, weights, share)]
-    if loss in ("poisson", "gamma"):
+    if loss in ("poisson", "gamma", "tweedie"):
         return [float(log(exact_mean(y, weights, problem.whole)))]
     if loss == "softmax":
         means = [
@@ -115,7 +116,12 @@ def start(problem, y, weights):
 
 def curvature_unit(problem, y, weights):
     """Return the unit of the penalties of second derivatives."""
-    return exact_mean(y, weights, problem.whole) if problem.loss == "poisson" else 1.0
+    if problem.loss not in ("poisson", "tweedie"):
+        return 1.0
+    mean = exact_mean(y, weights, problem.whole)
+    if problem.loss == "poisson":
+        return mean
+    return float(exp((2 - problem.tweedie_power) * log(mean)))
 
 
 def large_residual(problem, raw, y, weights, before=np.inf):
@@ -135,7 +141,9 @@ def large_residual(problem, raw, y, weights, before=np.inf):
 
 def newton_step(loss, gradient, hessian, l2):
     """The step of a leaf: what it would be at a constant curvature, damped where it is large."""
-    free = {"poisson": 1.0, "gamma": 1.0, "log_loss": 8.0, "softmax": 8.0}.get(loss)
+    free = {"poisson": 1.0, "gamma": 1.0, "tweedie": 1.0, "log_loss": 8.0, "softmax": 8.0}.get(
+        loss
+    )
     weight = hessian + l2
     if free is not None:
         weight = max(weight, 2.0**-40 * abs(gradient))
@@ -176,6 +184,10 @@ def gradients(problem, raw, y, weights, large=None):
     elif loss == "gamma":
         hessian = y * exp(-f)
         gradient = hessian - 1
+    elif loss == "tweedie":
+        first, second = 1 - problem.tweedie_power, 2 - problem.tweedie_power
+        of_target, of_mean = y * exp(first * f), exp(second * f)
+        gradient, hessian = of_target - of_mean, second * of_mean - first * of_target
     elif loss == "log_loss":
         p = 1 / (1 + exp(-f))
         gradient, hessian = y - p, p * (1 - p)
@@ -216,6 +228,19 @@ def losses(problem, raw, y, large):
         "huber": lambda: np.where(size <= large, rest * rest / 2, large * (size - large / 2)),
         "poisson": lambda: power(f) - y * f,
         "gamma": lambda: f + y * power(-f),
+        "tweedie": lambda: tweedie_losses(problem.tweedie_power, f, y),
         "log_loss": lambda: np.maximum(f, 0) + log(1 + exp(-np.abs(f))) - y * f,
         "exponential": lambda: power(np.where(y > 0, -f, f)),
     }[problem.loss]()
+
+
+def tweedie_losses(p, f, y):
+    """The loss of each row, less its value at f = 0, with ratios (e^x - 1) / x."""
+
+    def ratio(x):
+        x = np.clip(x, -500, 500)
+        series = 1 + x * (1 / 2 + x * (1 / 6 + x * (1 / 24 + x * (1 / 120))))
+        is_small = np.abs(x) < 1e-3
+        return np.where(is_small, series, (exp(x) - 1) / np.where(is_small, 1, x))
+
+    return f * (ratio((2 - p) * f) - y * ratio((1 - p) * f))

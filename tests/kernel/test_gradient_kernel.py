@@ -62,6 +62,8 @@ OTHERS = {
     "a shallow tree": {"max_depth": 1},
     "steep counts": {"loss": "poisson", "learning_rate": 1.0},
     "steep gamma": {"loss": "gamma", "learning_rate": 1.0},
+    "steep tweedie": {"loss": "tweedie", "learning_rate": 1.0, "tweedie_power": 1.9},
+    "flat tweedie": {"loss": "tweedie", "tweedie_power": 1.0, "l2": 1.0, "weights": "real"},
     "steep classes": {"loss": "softmax", "learning_rate": 1.0},
     "steep, two classes": {"loss": "log_loss", "learning_rate": 1.0, "weights": "real"},
     "steep, rising": {

@@ -19,12 +19,13 @@ std::vector<int32_t> checked_rows(const char* name, const In<int32_t, 1>& rows, 
 }
 
 void check_targets(const Options& options, const In<double, 1>& y, int64_t n_rows) {
-  check_length("y", y.shape(0), n_rows);
+  check_length("y", y.shape(0), n_rows * options.target_width());
   const bool softmax = options.loss == Loss::kSoftmax;
   const bool two = options.loss == Loss::kLogistic || options.loss == Loss::kExponential;
   const int n = softmax ? options.n_classes : two ? 2 : 0;
   const bool positive = options.loss == Loss::kGamma;
-  const bool least_zero = positive || options.loss == Loss::kPoisson;
+  const bool least_zero =
+      positive || options.loss == Loss::kPoisson || options.loss == Loss::kTweedie;
   check_each("y", y, "finite numbers that fit the loss", [=](double value) {
     if (n > 0) return value >= 0 && value < n && value == std::floor(value);
     return std::isfinite(value) && std::fabs(value) < 1e100 && !(least_zero && value < 0) &&
@@ -32,12 +33,21 @@ void check_targets(const Options& options, const In<double, 1>& y, int64_t n_row
   });
 }
 
+void check_scores(const std::string& name, const In<double, 2>& scores, int64_t n_rows, int width) {
+  check(
+      static_cast<int64_t>(scores.shape(0)) == n_rows && static_cast<int>(scores.shape(1)) == width,
+      name + ": expected a row for each of the table, and a column for each score");
+  check(std::all_of(scores.data(), scores.data() + scores.size(),
+                    [](double value) { return std::fabs(value) < 1e100; }),
+        name + ": expected finite numbers");
+}
+
 class GradientBooster {
  public:
   GradientBooster(BinnedTable& table, In<double, 1> y, std::optional<In<double, 1>> weights,
                   In<int32_t, 1> train, In<int32_t, 1> held_out, const BoostOptions& options,
                   std::optional<In<double, 2>> start, Cancel* cancel,
-                  std::optional<In<uint64_t, 1>> keys) {
+                  std::optional<In<uint64_t, 1>> keys, std::optional<In<double, 2>> offset) {
     const BinnedTable::Use use(table);
     const BinMatrix matrix = table.matrix();
     const int64_t n_rows = matrix.n_rows;
@@ -65,15 +75,10 @@ class GradientBooster {
       whole = whole && total <= 0x1p30;
     }
     if (keys) check_length("keys", keys->shape(0), n_rows);
-    if (start) {
-      check(static_cast<int64_t>(start->shape(0)) == n_rows &&
-                static_cast<int>(start->shape(1)) == options.options().width(),
-            "start: expected a row for each of the table, and a column for each score");
-      check(std::all_of(start->data(), start->data() + start->size(),
-                        [](double value) { return std::fabs(value) < 1e100; }),
-            "start: expected finite numbers");
-    }
-    const Target target{y.data(), data_or_null(weights), whole, data_or_null(keys)};
+    if (start) check_scores("start", *start, n_rows, options.options().width());
+    if (offset) check_scores("offset", *offset, n_rows, options.options().width());
+    const Target target{y.data(), offset ? offset->data() : nullptr, data_or_null(weights), whole,
+                        data_or_null(keys)};
     without_gil(cancel, [&](Interrupt& interrupt) {
       booster_ = std::make_unique<Booster>(table.boosting_codes(interrupt), table.bins(), target,
                                            std::move(rows), std::move(others), options.options(),
@@ -129,6 +134,22 @@ class GradientBooster {
     check(large >= 0, "large_residual: expected a number that is not negative");
     booster_->set_large_residual(large);
   }
+  // Views of the kernel's memory, which the next round overwrites.
+  Shared<In<double, 2>> train_raw() { return view_of(booster_->train_raw()); }
+  Shared<In<double, 2>> held_out_raw() { return view_of(booster_->held_out_raw()); }
+  void set_gradients(In<double, 2> gradient, In<double, 2> hessian) {
+    const Busy busy(*this);
+    const auto n = static_cast<size_t>(booster_->n_train());
+    const auto width = static_cast<size_t>(booster_->trees().width);
+    for (const In<double, 2>* values : {&gradient, &hessian})
+      check(values->shape(0) == n && values->shape(1) == width,
+            "gradient, hessian: expected a row for each training row, a column for each score");
+    for (size_t i = 0; i < n * width; ++i)
+      check(std::isfinite(gradient.data()[i]) && std::isfinite(hessian.data()[i]) &&
+                hessian.data()[i] >= 0,
+            "gradient, hessian: expected finite numbers, and hessians that are not negative");
+    booster_->take_gradients(gradient.data(), hessian.data());
+  }
   int64_t best_round() { return booster_->best_round(); }
   int64_t n_rounds() { return booster_->trees().n_trees(); }
   Out<double, 2> raw(bool best) {
@@ -141,6 +162,11 @@ class GradientBooster {
   template <class T>
   static Out<T, 2> table_of(const std::vector<T>& values, size_t width) {
     return to_numpy<T, 2>(values, {values.size() / width, width});
+  }
+
+  Shared<In<double, 2>> view_of(const std::vector<double>& values) {
+    const auto width = static_cast<size_t>(booster_->trees().width);
+    return Shared<In<double, 2>>(values.data(), {values.size() / width, width}, nb::find(this));
   }
 
   // A call that uses the booster; constructed and destroyed while the GIL is held.
@@ -167,18 +193,21 @@ Parameters
 ----------
 table : BinnedTable
 y : float64 array of shape (n_rows,)
-    Numbers or classes, of all rows of the table.
+    Numbers or classes, of all rows of the table. With several outputs, all targets of the first
+    row, then those of the second row, and so on. Empty for the loss "custom".
 weights : float64 array of shape (n_rows,) or None
     Whole numbers make a row count as so many.
 train, held_out : int32 arrays
     Rows. Without keys, the order of the former decides which of them are drawn.
 options : BoostOptions
 start : float64 array of shape (n_rows, n_scores) or None
-    Raw predictions to go on from; None: the best constant.
+    Raw predictions to go on from, without offsets; None: the best constant.
 cancel : Cancel or None
     What may stop the work.
 keys : uint64 array of shape (n_rows,) or None
-    Rows of the same key are drawn together, wherever they stand.)";
+    Rows of the same key are drawn together, wherever they stand.
+offset : float64 array of shape (n_rows, n_scores) or None
+    Added to the raw prediction of each row. It is not part of the trees or of `start`.)";
 
 }  // namespace
 }  // namespace mddf::gradient
@@ -213,11 +242,12 @@ n_threads : int
   nb::class_<GradientBooster>(m, "GradientBooster", kBooster)
       .def(nb::init<BinnedTable&, In<double, 1>, std::optional<In<double, 1>>, In<int32_t, 1>,
                     In<int32_t, 1>, const BoostOptions&, std::optional<In<double, 2>>, Cancel*,
-                    std::optional<In<uint64_t, 1>>>(),
+                    std::optional<In<uint64_t, 1>>, std::optional<In<double, 2>>>(),
            arg("table"), arg("y").noconvert(), arg("weights").none().noconvert(),
            arg("train").noconvert(), arg("held_out").noconvert(), arg("options"),
            arg("start").none().noconvert() = nb::none(), arg("cancel").none() = nb::none(),
-           arg("keys").none().noconvert() = nb::none())
+           arg("keys").none().noconvert() = nb::none(),
+           arg("offset").none().noconvert() = nb::none())
       .def("grow", &GradientBooster::grow, arg("seeds").noconvert(), arg("patience") = 0,
            arg("tol") = 0.0, arg("watch_training") = false, arg("team").none() = nb::none(),
            arg("cancel").none() = nb::none(),
@@ -241,6 +271,18 @@ cancel : Cancel or None)")
            "Return the same of the training rows, since they are watched.")
       .def("raw", &GradientBooster::raw, arg("best") = true,
            "Return raw predictions of the rows held out: after the best round, or the last.")
+      .def("set_gradients", &GradientBooster::set_gradients, arg("gradient").noconvert(),
+           arg("hessian").noconvert(),
+           R"(Set the derivatives of the loss "custom" for the next round.
+
+Parameters
+----------
+gradient, hessian : float64 arrays of shape (n_train, n_scores)
+    First and second derivatives by the raw predictions, multiplied by the weights.)")
+      .def("train_raw", &GradientBooster::train_raw,
+           "Return a view of the raw predictions of the training rows, which rounds overwrite.")
+      .def("held_out_raw", &GradientBooster::held_out_raw,
+           "Return a view of the raw predictions of the held-out rows, which rounds overwrite.")
       .def_prop_ro("start", &GradientBooster::start, nb::rv_policy::automatic,
                    "The raw prediction before the first round.")
       .def_prop_rw("large_residual", &GradientBooster::large_residual,

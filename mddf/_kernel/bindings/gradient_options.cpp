@@ -14,15 +14,17 @@ namespace {
 
 using nb::arg;
 
-constexpr std::array<std::pair<const char*, Loss>, 9> kLosses{{{"squared_error", Loss::kSquared},
-                                                               {"absolute_error", Loss::kAbsolute},
-                                                               {"quantile", Loss::kQuantile},
-                                                               {"huber", Loss::kHuber},
-                                                               {"poisson", Loss::kPoisson},
-                                                               {"gamma", Loss::kGamma},
-                                                               {"log_loss", Loss::kLogistic},
-                                                               {"exponential", Loss::kExponential},
-                                                               {"softmax", Loss::kSoftmax}}};
+constexpr std::array<std::pair<const char*, Loss>, 11> kLosses{{{"squared_error", Loss::kSquared},
+                                                                {"absolute_error", Loss::kAbsolute},
+                                                                {"quantile", Loss::kQuantile},
+                                                                {"huber", Loss::kHuber},
+                                                                {"poisson", Loss::kPoisson},
+                                                                {"gamma", Loss::kGamma},
+                                                                {"tweedie", Loss::kTweedie},
+                                                                {"custom", Loss::kCustom},
+                                                                {"log_loss", Loss::kLogistic},
+                                                                {"exponential", Loss::kExponential},
+                                                                {"softmax", Loss::kSoftmax}}};
 
 Loss loss_named(const std::string& name) {
   for (const auto& [known, loss] : kLosses)
@@ -40,6 +42,23 @@ void check_positive(const char* name, double value, bool zero) {
         std::string(name) + ": expected a finite number above 0, got " + std::to_string(value));
 }
 
+// Whether the loss takes several outputs. Medians and Huber's threshold are of one output.
+bool takes_outputs(Loss loss) {
+  switch (loss) {
+    case Loss::kSquared:
+    case Loss::kPoisson:
+    case Loss::kGamma:
+    case Loss::kTweedie:
+    case Loss::kCustom:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// The losses of the outputs of a row are computed together.
+constexpr int kMostOutputs = 1024;
+
 Options checked_options(Options options) {
   if (options.loss == Loss::kSoftmax) check_range("n_classes", options.n_classes, 2, 65535);
   check_positive("learning_rate", options.learning_rate, false);
@@ -55,6 +74,10 @@ Options checked_options(Options options) {
   check_at_least("min_samples_leaf", options.min_samples_leaf, 1);
   check_at_least("max_features", options.max_features, 1);
   check_at_least("n_copies", options.n_copies, 1);
+  check(
+      options.tweedie_power >= 1 && options.tweedie_power <= 2,
+      "tweedie_power: expected a number from 1 to 2, got " + std::to_string(options.tweedie_power));
+  check_range("n_outputs", options.n_outputs, 1, takes_outputs(options.loss) ? kMostOutputs : 1);
   return options;
 }
 
@@ -63,8 +86,8 @@ constexpr const char* kOptions = R"(How boosted trees are grown.
 Parameters
 ----------
 loss : str
-    "squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma", "log_loss",
-    "exponential" or "softmax".
+    "squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma", "tweedie",
+    "log_loss", "exponential", "softmax", or "custom", for which the caller sets the gradients.
 n_classes : int
     Of softmax.
 symmetric : bool
@@ -95,7 +118,11 @@ interactions : uint8 array of shape (n_groups, n_columns) or None
 counting : str
     "walk", "histograms" or "cheaper": how symmetric trees are grown. Changes only the time.
 wide_vectors : bool
-    Use vector instructions where the processor has them. They change nothing but the time.)";
+    Use vector instructions where the processor has them. They change nothing but the time.
+tweedie_power : float
+    Power of the variance of the loss "tweedie", from 1 to 2.
+n_outputs : int
+    Length of a raw prediction, for "custom" and for losses of numbers without medians.)";
 
 }  // namespace
 
@@ -105,7 +132,7 @@ BoostOptions::BoostOptions(const std::string& loss, int n_classes, bool symmetri
                            double subsample, int64_t n_copies, double quantile,
                            double category_smoothing, std::optional<In<int8_t, 1>> monotonic,
                            std::optional<In<uint8_t, 2>> interactions, const std::string& counting,
-                           bool wide_vectors) {
+                           bool wide_vectors, double tweedie_power, int n_outputs) {
   Options given;
   given.loss = loss_named(loss);
   given.n_classes = n_classes;
@@ -121,6 +148,8 @@ BoostOptions::BoostOptions(const std::string& loss, int n_classes, bool symmetri
   given.quantile = quantile;
   given.category_smoothing = category_smoothing;
   given.wide_vectors = wide_vectors;
+  given.tweedie_power = tweedie_power;
+  given.n_outputs = n_outputs;
   check(counting == "cheaper" || counting == "walk" || counting == "histograms",
         "counting: expected cheaper, walk or histograms, got " + counting);
   given.counting = counting == "walk"         ? Counting::kWalk
@@ -129,7 +158,7 @@ BoostOptions::BoostOptions(const std::string& loss, int n_classes, bool symmetri
   if (monotonic) {
     check_each("monotonic", *monotonic, "-1, 0 or 1",
                [](int8_t sign) { return -1 <= sign && sign <= 1; });
-    check(given.loss != Loss::kSoftmax, "monotonic: not with several classes");
+    check(given.width() == 1, "monotonic: not with several classes or outputs");
     n_columns_ = static_cast<int64_t>(monotonic->shape(0));
     const auto signs = as_span(*monotonic);
     if (std::any_of(signs.begin(), signs.end(), [](int8_t sign) { return sign != 0; }))
@@ -150,14 +179,14 @@ void bind_boost_options(nb::module_& m) {
   nb::class_<BoostOptions>(m, "BoostOptions", kOptions)
       .def(nb::init<const std::string&, int, bool, double, int, int, int64_t, double, int64_t,
                     double, int64_t, double, double, std::optional<In<int8_t, 1>>,
-                    std::optional<In<uint8_t, 2>>, const std::string&, bool>(),
+                    std::optional<In<uint8_t, 2>>, const std::string&, bool, double, int>(),
            arg("loss"), nb::kw_only(), arg("n_classes") = 2, arg("symmetric") = true,
            arg("learning_rate") = 0.1, arg("max_depth") = 6, arg("max_leaf_nodes") = 31,
            arg("min_samples_leaf") = 1, arg("l2") = 0.0, arg("max_features") = INT32_MAX,
            arg("subsample") = 1.0, arg("n_copies") = 1, arg("quantile") = 0.5,
            arg("category_smoothing") = 10.0, arg("monotonic").none().noconvert() = nb::none(),
            arg("interactions").none().noconvert() = nb::none(), arg("counting") = "cheaper",
-           arg("wide_vectors") = true)
+           arg("wide_vectors") = true, arg("tweedie_power") = 1.5, arg("n_outputs") = 1)
       .def_prop_ro("symmetric", [](const BoostOptions& of) { return of.options().symmetric; });
 }
 

@@ -18,7 +18,7 @@ class BoostOptions {
                int64_t max_features, double subsample, int64_t n_copies, double quantile,
                double category_smoothing, std::optional<In<int8_t, 1>> monotonic,
                std::optional<In<uint8_t, 2>> interactions, const std::string& counting,
-               bool wide_vectors);
+               bool wide_vectors, double tweedie_power, int n_outputs);
   const Options& options() const { return options_; }
   // Number of columns that the table must have; -1 for any.
   int64_t n_columns() const { return n_columns_; }

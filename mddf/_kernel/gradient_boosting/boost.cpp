@@ -4,6 +4,7 @@
 #include <mutex>
 #include <utility>
 
+#include "gradient_boosting/offset.hpp"
 #include "gradient_boosting/quantile_leaves.hpp"
 #include "gradient_boosting/shortener.hpp"
 #include "gradient_boosting/steps.hpp"
@@ -23,14 +24,27 @@ std::vector<T> taken(const T* of, const std::vector<int32_t>& rows) {
   return values;
 }
 
-// Raw predictions before the first tree: of single rows of the table, or a constant.
+// Numbers of some rows of a table with `width` numbers for each row; empty if there is none.
+std::vector<double> taken_rows(const double* of, size_t width, const std::vector<int32_t>& rows) {
+  std::vector<double> values;
+  if (!of) return values;
+  values.reserve(rows.size() * width);
+  for (const int32_t row : rows)
+    values.insert(values.end(), of + int64_t{row} * width, of + (int64_t{row} + 1) * width);
+  return values;
+}
+
+// Raw predictions before the first tree: of single rows of the table, or a constant. The offsets
+// of the rows are added, unless there are none.
 std::vector<double> initial_raw(const std::vector<double>& constant, const double* table_raw,
+                                const std::vector<double>& offset,
                                 const std::vector<int32_t>& rows) {
   const size_t width = constant.size();
   std::vector<double> raw(rows.size() * width);
   for (size_t i = 0; i < rows.size(); ++i)
     for (size_t k = 0; k < width; ++k)
       raw[i * width + k] = table_raw ? table_raw[rows[i] * width + k] : constant[k];
+  for (size_t at = 0; at < offset.size(); ++at) raw[at] += offset[at];
   return raw;
 }
 
@@ -58,10 +72,10 @@ Booster::Booster(std::shared_ptr<const TableCodes> codes, const Bins& bins, cons
       columns_(std::move(codes), bins, std::move(train), interrupt),
       train_(columns_.rows()),
       held_out_(std::move(held_out)),
-      y_(taken(target.y, train_)),
+      y_(taken_rows(target.y, options_.target_width(), train_)),
       weights_(taken(target.weights, train_)),
       keys_(taken(options_.subsample < 1 ? target.keys : nullptr, train_)),
-      held_y_(taken(target.y, held_out_)),
+      held_y_(taken_rows(target.y, options_.target_width(), held_out_)),
       held_weights_(taken(target.weights, held_out_)),
       whole_weights_(target.whole_weights),
       gradient_(train_.size() * options.width()),
@@ -76,21 +90,60 @@ Booster::Booster(std::shared_ptr<const TableCodes> codes, const Bins& bins, cons
     for (double& weight : summed_weights_)
       weight = scale == kNoScale ? 1 : std::max(1.0, nearest(std::ldexp(weight, scale)));
   }
-  start_ = start ? std::vector<double>(options_.width(), 0.0)
-                 : loss_.start(y_, weights_, whole_weights_);
-  if (options_.loss == Loss::kPoisson) {
-    // The second derivatives are predictions. The penalty and the least hessian are multiplied by
-    // the mean target, so that they do not depend on the unit of the targets.
-    const double mean = exact_mean(y_, weights_, whole_weights_);
-    if (mean > 0) {
-      options_.l2 *= mean;
-      options_.least_hessian *= mean;
-    }
+  const std::vector<double> offset = taken_rows(target.offset, options_.width(), train_);
+  if (start)
+    start_.assign(options_.width(), 0.0);
+  else if (offset.empty())
+    start_ = loss_.start(y_, weights_, whole_weights_);
+  else
+    start_ = start_with_offset(options_, {y_, weights_, whole_weights_, offset});
+  loss_.set_least_large(offset.empty() ? y_ : differences(y_, offset), weights_);
+  if (options_.loss == Loss::kPoisson || options_.loss == Loss::kTweedie) {
+    const double unit = curvature_unit();
+    options_.l2 *= unit;
+    options_.least_hessian *= unit;
   }
-  raw_ = initial_raw(start_, start, train_);
-  held_raw_ = initial_raw(start_, start, held_out_);
+  raw_ = initial_raw(start_, start, offset, train_);
+  held_raw_ =
+      initial_raw(start_, start, taken_rows(target.offset, options_.width(), held_out_), held_out_);
   grower_ =
       make_grower(columns_, options_, target.weights && !whole_weights_, target.weights != nullptr);
+}
+
+// Unit of the second derivatives. The penalty and the least hessian are multiplied by it, so that
+// they do not depend on the unit of the targets: second derivatives of the Poisson loss are
+// predictions, and those of the Tweedie loss change by 2^(2 - p) if targets are doubled.
+double Booster::curvature_unit() const {
+  double sum = 0;
+  const int width = options_.target_width();
+  for (int k = 0; k < width; ++k) {
+    const double mean = width == 1 ? exact_mean(y_, weights_, whole_weights_)
+                                   : exact_mean(column_of(y_, k, width), weights_, whole_weights_);
+    if (!(mean > 0))
+      sum += 1;
+    else if (options_.loss == Loss::kPoisson)
+      sum += mean;
+    else
+      sum += exponential((2 - options_.tweedie_power) * logarithm(mean));
+  }
+  return sum / width;
+}
+
+void Booster::take_gradients(const double* gradient, const double* hessian) {
+  for (size_t at = 0; at < gradient_.size(); ++at) gradient_[at] = -gradient[at];
+  std::copy_n(hessian, hessian_.size(), hessian_.begin());
+  // Rows of a whole weight k count k times. Their derivatives are those of one copy.
+  if (whole_weights_ && !weights_.empty()) {
+    const int width = trees_.width;
+    for (size_t at = 0; at < gradient_.size(); ++at) {
+      gradient_[at] /= weights_[at / width];
+      hessian_[at] /= weights_[at / width];
+    }
+  }
+  const auto n = static_cast<int64_t>(gradient_.size());
+  largest_gradient_ = largest_of(gradient_.data(), n, options_.wide());
+  largest_hessian_ = largest_of(hessian_.data(), n, options_.wide());
+  are_gradients_set_ = true;
 }
 
 bool Booster::grow(const uint64_t* seeds, int64_t n_seeds, int64_t patience, double tol, Team& team,
@@ -136,7 +189,7 @@ bool Booster::grow(const uint64_t* seeds, int64_t n_seeds, int64_t patience, dou
 }
 
 void Booster::set_gradients(Team& team) {
-  const int width = trees_.width;
+  const int width = trees_.width, target_width = options_.target_width();
   const bool weighs = !whole_weights_ && !weights_.empty();
   largest_gradient_ = largest_hessian_ = 0;
   are_gradients_set_ = true;
@@ -148,8 +201,8 @@ void Booster::set_gradients(Team& team) {
     for (int64_t row = first; row < last; row += together) {
       const int64_t n = std::min(together, last - row);
       double *gradient = gradient_.data() + row * width, *hessian = hessian_.data() + row * width;
-      loss_.gradients(raw_.data() + row * width, y_.data() + row, n, gradient, hessian,
-                      watches_training_ ? row_losses_.data() + row : nullptr);
+      loss_.gradients(raw_.data() + row * width, y_.data() + row * target_width, n, gradient,
+                      hessian, watches_training_ ? row_losses_.data() + row : nullptr);
       for (int64_t i = 0; weighs && i < n * width; ++i) {
         gradient[i] *= weights_[row + i / width];
         hessian[i] *= weights_[row + i / width];
@@ -183,6 +236,7 @@ void Booster::add_to_raw(const Grown& tree, const std::vector<double>& values, T
 
 // Losses of training rows are computed together with the gradients of the next round.
 void Booster::note_loss(Team& team) {
+  if (options_.loss == Loss::kCustom) return;
   if (watches_training_) {
     set_gradients(team);
     is_training_loss_due_ = true;
@@ -203,8 +257,9 @@ double Booster::held_out_loss(Team& team) {
   row_losses_.resize(std::max(row_losses_.size(), held_out_.size()));
   team.ranges(n, kFewRows, [&](int64_t first, int64_t last) {
     const int64_t width = trees_.width, together = rows_together(trees_.width);
+    const int64_t target_width = options_.target_width();
     for (int64_t row = first; row < last; row += together)
-      loss_.losses(held_raw_.data() + row * width, held_y_.data() + row,
+      loss_.losses(held_raw_.data() + row * width, held_y_.data() + row * target_width,
                    std::min(together, last - row), row_losses_.data() + row);
   });
   return mean_of(row_losses_, held_weights_, n);
@@ -288,7 +343,8 @@ void Booster::shorten(const Grown& tree, const LeafSums& sums, const Multiplicit
   const double rate = step_rate(options_.loss, options_.learning_rate);
   while (rate * first_factor > 2) first_factor /= 2;
   const double* real_weights = whole_weights_ || weights_.empty() ? nullptr : weights_.data();
-  const TrainingRows rows{raw_, y_, times, real_weights, is_drawn_, trees_.width};
+  const TrainingRows rows{raw_,      y_,          options_.target_width(), times, real_weights,
+                          is_drawn_, trees_.width};
   Shortener(loss_, rows, tree, std::move(may_rise), is_constrained)
       .shorten(values, first_factor, team);
 }

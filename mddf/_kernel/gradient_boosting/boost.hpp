@@ -14,10 +14,12 @@
 
 namespace mddf::gradient {
 
-// Targets of all rows of a table (numbers, or numbers of classes), and their weights or null. A
-// row of whole weight k counts as k rows.
+// Targets of all rows of a table (numbers, or numbers of classes), `target_width` of each row, and
+// the weights of the rows or null. A row of whole weight k counts as k rows. `offset` has numbers
+// that are added to the raw predictions of each row and do not belong to the model, or is null.
 struct Target {
   const double* y;
+  const double* offset;
   const double* weights;
   bool whole_weights;
   const uint64_t* keys;  // rows with the same key are drawn together; null draws single rows
@@ -28,7 +30,7 @@ struct Target {
 class Booster {
  public:
   // `train` has only rows with a weight above 0. `start` has initial raw predictions for all rows
-  // of the table; null stands for the best constant of the loss.
+  // of the table, without their offsets; null stands for the best constant of the loss.
   Booster(std::shared_ptr<const TableCodes> codes, const Bins& bins, const Target& target,
           std::vector<int32_t> train, std::vector<int32_t> held_out, const Options& options,
           const double* start, Interrupt& interrupt);
@@ -54,8 +56,14 @@ class Booster {
   void set_large_residual(double large) { loss_.set_large(large); }
   bool watches_training() const { return watches_training_; }
   void watch_training() { watches_training_ = true; }
+  // For kCustom: raw predictions of the training rows, and the gradients and hessians of the next
+  // round, which are already multiplied by the weights of the rows.
+  const std::vector<double>& train_raw() const { return raw_; }
+  int64_t n_train() const { return static_cast<int64_t>(train_.size()); }
+  void take_gradients(const double* gradient, const double* hessian);
 
  private:
+  double curvature_unit() const;
   void draw_rows(Random& random, Team& team);
   void set_gradients(Team& team);
   void add_to_raw(const Grown& tree, const std::vector<double>& values, Team& team);

@@ -40,6 +40,19 @@ inline double weighted_quantile(std::vector<double> values, const std::vector<do
   return pairs.back().first;
 }
 
+// The numbers of one output, from rows of `width` numbers.
+inline std::vector<double> column_of(const std::vector<double>& rows, int output, int width) {
+  std::vector<double> column(rows.size() / width);
+  for (size_t i = 0; i < column.size(); ++i) column[i] = rows[i * width + output];
+  return column;
+}
+
+// The share of a class, from which its score is computed. A class without rows, or with all rows,
+// would have an infinite score.
+inline double bounded_share(double mean) {
+  return mean > 0 && mean < 1 ? mean : std::clamp(mean, 1e-7, 1 - 1e-7);
+}
+
 // Loss of rows whose targets are numbers, or numbers of classes. A raw prediction has `width`
 // numbers.
 class LossFunction {
@@ -49,23 +62,18 @@ class LossFunction {
   // The raw prediction before the first tree: the best constant, or nearly so.
   std::vector<double> start(const std::vector<double>& y, const std::vector<double>& weights,
                             bool whole) const {
-    // A class without rows, or with all rows, would have an infinite score.
-    const auto share = [](double mean) {
-      return mean > 0 && mean < 1 ? mean : std::clamp(mean, 1e-7, 1 - 1e-7);
-    };
+    const auto share = bounded_share;
+    if (options_.target_width() > 1) {
+      std::vector<double> of_outputs(width_);
+      for (int k = 0; k < width_; ++k)
+        of_outputs[k] = start_of_numbers(column_of(y, k, width_), weights, whole);
+      return of_outputs;
+    }
     switch (options_.loss) {
-      case Loss::kSquared:
-        return {exact_mean(y, weights, whole)};
-      case Loss::kAbsolute:
-      case Loss::kHuber:
-        return {weighted_quantile(y, weights, 0.5)};
-      case Loss::kQuantile:
-        return {weighted_quantile(y, weights, options_.quantile)};
-      case Loss::kPoisson:
-      case Loss::kGamma: {
-        const double mean = exact_mean(y, weights, whole);
-        return {mean > 0 ? logarithm(mean) : -kMostExponent / 2};
-      }
+      default:
+        return {start_of_numbers(y, weights, whole)};
+      case Loss::kCustom:
+        return std::vector<double>(width_);
       case Loss::kLogistic:
       case Loss::kExponential: {
         const double p = share(exact_mean(y, weights, whole));
@@ -82,11 +90,16 @@ class LossFunction {
     return scores;
   }
 
+  // Sets the least value of Huber's threshold from the targets, less their offsets if there are
+  // any; called once before the first round.
+  void set_least_large(const std::vector<double>& y, const std::vector<double>& weights) {
+    if (options_.loss == Loss::kHuber) least_large_ = kLeastLarge * spread(y, weights);
+  }
+
   // Updates Huber's threshold from the residuals of all rows; called once before each round.
   void prepare(const std::vector<double>& raw, const std::vector<double>& y,
                const std::vector<double>& weights) {
     if (options_.loss != Loss::kHuber) return;
-    if (least_large_ < 0) least_large_ = kLeastLarge * spread(y, weights);
     std::vector<double> sizes(y.size());
     for (size_t i = 0; i < y.size(); ++i) sizes[i] = std::fabs(y[i] - raw[i]);
     const double quantile = weighted_quantile(std::move(sizes), weights, options_.quantile);
@@ -101,15 +114,16 @@ class LossFunction {
   static constexpr int64_t kMostRows = 1024;
 
   // Computes the negative gradients and the hessians of n rows, `width` of each for a row, and the
-  // losses unless `losses` is null. Losses omit terms that do not depend on the prediction.
+  // losses unless `losses` is null. Losses omit terms that do not depend on the prediction. If
+  // rows have several targets, the loss of a row is the sum of their losses.
   void gradients(const double* raw, const double* y, int64_t n, double* gradient, double* hessian,
                  double* losses) const {
     with_loss([=](auto loss) MDDF_INLINED {
       if constexpr (loss() == Loss::kSoftmax) {
         of_classes(raw, y, n, gradient, hessian, losses);
       } else {
-        of_numbers<loss()>(raw, y, n, gradient, hessian);
-        if (losses) losses_of_numbers<loss()>(raw, y, n, losses);
+        of_numbers<loss()>(raw, y, n * width_, gradient, hessian);
+        if (losses) losses_of_rows<loss()>(raw, y, n, losses);
       }
     });
   }
@@ -122,11 +136,29 @@ class LossFunction {
       if constexpr (loss() == Loss::kSoftmax)
         of_classes(raw, y, n, to_powers, nullptr, losses);
       else
-        losses_of_numbers<loss()>(raw, y, n, losses);
+        losses_of_rows<loss()>(raw, y, n, losses);
     });
   }
 
  private:
+  // The best constant for one target.
+  double start_of_numbers(const std::vector<double>& y, const std::vector<double>& weights,
+                          bool whole) const {
+    switch (options_.loss) {
+      case Loss::kSquared:
+        return exact_mean(y, weights, whole);
+      case Loss::kAbsolute:
+      case Loss::kHuber:
+        return weighted_quantile(y, weights, 0.5);
+      case Loss::kQuantile:
+        return weighted_quantile(y, weights, options_.quantile);
+      default: {  // losses with a logarithmic link
+        const double mean = exact_mean(y, weights, whole);
+        return mean > 0 ? logarithm(mean) : -kMostExponent / 2;
+      }
+    }
+  }
+
   // Calls work with the loss as a compile-time constant, in code for wide vectors if there are
   // any.
   template <class Work>
@@ -145,21 +177,46 @@ class LossFunction {
           return work(std::integral_constant<Loss, Loss::kPoisson>());
         case Loss::kGamma:
           return work(std::integral_constant<Loss, Loss::kGamma>());
+        case Loss::kTweedie:
+          return work(std::integral_constant<Loss, Loss::kTweedie>());
         case Loss::kLogistic:
           return work(std::integral_constant<Loss, Loss::kLogistic>());
         case Loss::kExponential:
           return work(std::integral_constant<Loss, Loss::kExponential>());
         case Loss::kSoftmax:
           return work(std::integral_constant<Loss, Loss::kSoftmax>());
+        case Loss::kCustom:  // has no gradients and losses here
+          return;
       }
     });
+  }
+
+  template <Loss kLoss>
+  MDDF_INLINE void losses_of_rows(const double* raw, const double* y, int64_t n,
+                                  double* losses) const {
+    if (width_ == 1) return losses_of_numbers<kLoss>(raw, y, n, losses);
+    double of_outputs[kMostRows];
+    const int64_t width = width_, together = kMostRows / width;
+    for (int64_t row = 0; row < n; row += together) {
+      const int64_t last = row + together < n ? row + together : n;
+      losses_of_numbers<kLoss>(raw + row * width, y + row * width, (last - row) * width,
+                               of_outputs);
+      for (int64_t i = row; i < last; ++i) {
+        double sum = 0;
+        for (int64_t k = 0; k < width; ++k) sum += of_outputs[(i - row) * width + k];
+        losses[i] = sum;
+      }
+    }
   }
 
   template <Loss kLoss>
   MDDF_INLINE void losses_of_numbers(const double* raw, const double* y, int64_t n,
                                      double* losses) const {
     const double quantile = options_.quantile, large = large_;
-    if constexpr (kLoss == Loss::kLogistic) {
+    if constexpr (kLoss == Loss::kTweedie) {
+      tweedie_losses(raw, y, n, losses);
+      return;
+    } else if constexpr (kLoss == Loss::kLogistic) {
       for (int64_t i = 0; i < n; ++i) losses[i] = as_exponent(-std::fabs(raw[i]));
       exponentials(losses, n);
       for (int64_t i = 0; i < n; ++i) losses[i] += 1;
@@ -170,6 +227,30 @@ class LossFunction {
     }
     for (int64_t i = 0; i < n; ++i)
       losses[i] = loss_of<kLoss>(y[i], raw[i], losses[i], quantile, large);
+  }
+
+  // The Tweedie loss with the power p is e^((2 - p) f) / (2 - p) - y e^((1 - p) f) / (1 - p). The
+  // constant 1 / (2 - p) - y / (1 - p) is left out, so that the loss has the Poisson loss (at p =
+  // 1) and the gamma loss (at p = 2) as limits.
+  MDDF_INLINE void tweedie_losses(const double* raw, const double* y, int64_t n,
+                                  double* losses) const {
+    const double first = 1 - options_.tweedie_power, second = 2 - options_.tweedie_power;
+    double powers[kMostRows];
+    for (int64_t i = 0; i < n; ++i) powers[i] = as_exponent(first * raw[i]);
+    for (int64_t i = 0; i < n; ++i) losses[i] = as_exponent(second * raw[i]);
+    exponentials(powers, n);
+    exponentials(losses, n);
+    for (int64_t i = 0; i < n; ++i)
+      losses[i] = raw[i] * (power_ratio(as_exponent(second * raw[i]), losses[i]) -
+                            y[i] * power_ratio(as_exponent(first * raw[i]), powers[i]));
+  }
+
+  // (e^x - 1) / x, from x and e^x. The series has an error below 1e-17 for the small x for which
+  // the difference would lose digits.
+  MDDF_INLINE static double power_ratio(double x, double power) {
+    const bool is_small = x < 1e-3 && x > -1e-3;
+    const double series = 1 + x * (1 / 2.0 + x * (1 / 6.0 + x * (1 / 24.0 + x * (1 / 120.0))));
+    return is_small ? series : (power - 1) / (is_small ? 1 : x);
   }
 
   // `power` is the exponential (or for the logistic loss the logarithm) that the loss needs.
@@ -191,6 +272,7 @@ class LossFunction {
   template <Loss kLoss>
   MDDF_INLINE void of_numbers(const double* raw, const double* y, int64_t n, double* gradient,
                               double* hessian) const {
+    if constexpr (kLoss == Loss::kTweedie) return of_tweedie(raw, y, n, gradient, hessian);
     const double quantile = options_.quantile, large = large_;
     if constexpr (Options::needs_exponential(kLoss)) {  // stored in place of the hessians
       for (int64_t i = 0; i < n; ++i) hessian[i] = as_exponent(exponent<kLoss>(raw[i], y[i]));
@@ -198,6 +280,20 @@ class LossFunction {
     }
     for (int64_t i = 0; i < n; ++i)
       of_number<kLoss>(y[i], y[i] - raw[i], quantile, large, gradient[i], hessian[i]);
+  }
+
+  MDDF_INLINE void of_tweedie(const double* raw, const double* y, int64_t n, double* gradient,
+                              double* hessian) const {
+    const double first = 1 - options_.tweedie_power, second = 2 - options_.tweedie_power;
+    for (int64_t i = 0; i < n; ++i) gradient[i] = as_exponent(first * raw[i]);
+    for (int64_t i = 0; i < n; ++i) hessian[i] = as_exponent(second * raw[i]);
+    exponentials(gradient, n);
+    exponentials(hessian, n);
+    for (int64_t i = 0; i < n; ++i) {
+      const double target_part = y[i] * gradient[i], mean_part = hessian[i];
+      gradient[i] = target_part - mean_part;
+      hessian[i] = second * mean_part - first * target_part;
+    }
   }
 
   template <Loss kLoss>
@@ -308,7 +404,7 @@ class LossFunction {
   int width_;
   // Huber's threshold. It never increases, so that the loss does not increase either.
   double large_ = HUGE_VAL;
-  double least_large_ = -1;
+  double least_large_ = 0;
 };
 
 }  // namespace mddf::gradient

@@ -15,9 +15,11 @@ enum class Loss {
   kHuber,
   kPoisson,
   kGamma,
+  kTweedie,
   kLogistic,
   kExponential,
-  kSoftmax
+  kSoftmax,
+  kCustom  // the caller sets the gradients of each round
 };
 
 // Method that finds the splits of a symmetric tree: visiting the rows of each column in the order
@@ -27,6 +29,9 @@ enum class Counting { kCheaper, kWalk, kHistograms };
 struct Options {
   Loss loss = Loss::kSquared;
   int n_classes = 2;  // for softmax only
+  int n_outputs = 1;  // numbers predicted for each row, for losses of numbers and kCustom
+  // Power of the variance of the Tweedie loss: 1 is the Poisson loss, 2 the gamma loss.
+  double tweedie_power = 1.5;
   bool symmetric = true;
   double learning_rate = 0.1;
   int max_depth = 6;        // for leaf-wise trees, 0 means no limit
@@ -53,15 +58,20 @@ struct Options {
   std::vector<uint8_t> interactions;  // one row for each group, one byte for each column
   int64_t n_groups = 0;
 
-  int width() const { return loss == Loss::kSoftmax ? n_classes : 1; }
+  // Length of a raw prediction.
+  int width() const { return loss == Loss::kSoftmax ? n_classes : n_outputs; }
+  // Number of targets of a row. The targets of kCustom are known to the caller only.
+  int target_width() const {
+    return loss == Loss::kCustom ? 0 : loss == Loss::kSoftmax ? 1 : n_outputs;
+  }
   bool wide() const { return wide_vectors && simd::supported(); }
   bool constant_hessian() const {
     return loss == Loss::kSquared || loss == Loss::kAbsolute || loss == Loss::kQuantile;
   }
-  // Whether the gradient of a row needs one exponential.
+  // Whether the gradient of a row needs an exponential.
   static constexpr bool needs_exponential(Loss loss) {
-    return loss == Loss::kPoisson || loss == Loss::kGamma || loss == Loss::kLogistic ||
-           loss == Loss::kExponential;
+    return loss == Loss::kPoisson || loss == Loss::kGamma || loss == Loss::kTweedie ||
+           loss == Loss::kLogistic || loss == Loss::kExponential;
   }
   bool quantile_leaves() const { return loss == Loss::kAbsolute || loss == Loss::kQuantile; }
 };

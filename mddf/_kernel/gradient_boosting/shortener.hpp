@@ -16,7 +16,8 @@ namespace mddf::gradient {
 // Rows that a tree was grown on, with their raw predictions before the tree.
 struct TrainingRows {
   const std::vector<double>& raw;
-  const std::vector<double>& y;
+  const std::vector<double>& y;  // `target_width` numbers for each row
+  int target_width;
   Multiplicity times;                    // whole weights
   const double* real_weights;            // other weights, or null
   const std::vector<uint8_t>& is_drawn;  // rows that the tree was grown on; empty for all rows
@@ -94,14 +95,16 @@ class Shortener {
   void of_rows(const std::vector<double>& values, int64_t first, int64_t last, double* out) const {
     const int width = rows_.width;
     const int64_t together = std::max<int64_t>(1, LossFunction::kMostRows / width);
-    std::vector<double> y(together), raw(together * width), moved(together * width);
+    const int target_width = rows_.target_width;
+    std::vector<double> y(together * target_width), raw(together * width), moved(together * width);
     std::vector<double> before(together), after(together);
     for (int64_t begin = first; begin < last; begin += together) {
       const int64_t n = std::min(together, last - begin);
       for (int64_t i = 0; i < n; ++i) {
         const int64_t row = chosen_[begin + i];
         const double* value = values.data() + int64_t{tree_.leaf_of[row]} * width;
-        y[i] = rows_.y[row];
+        for (int k = 0; k < target_width; ++k)
+          y[i * target_width + k] = rows_.y[row * target_width + k];
         for (int k = 0; k < width; ++k) {
           raw[i * width + k] = rows_.raw[row * width + k];
           moved[i * width + k] = raw[i * width + k] + value[k];

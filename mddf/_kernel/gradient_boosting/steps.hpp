@@ -24,7 +24,7 @@ namespace mddf::gradient {
 // Newton steps up to this size are unchanged.
 //
 // The best step of a leaf with the Poisson or gamma loss is log(1 + x) for a Newton step x that is
-// too long. From 1 on, 1 + log(x) is close to it.
+// too long. From 1 on, 1 + log(x) is close to it. The Tweedie loss lies between these losses.
 //
 // A leaf of a single class has no best step with the logistic loss, and usual fits take steps of
 // several units (1 / p if the class has the probability p). LogitBoost limits steps to 4. A limit
@@ -34,6 +34,7 @@ inline double free_step(Loss loss) {
   switch (loss) {
     case Loss::kPoisson:
     case Loss::kGamma:
+    case Loss::kTweedie:
       return 1;
     case Loss::kLogistic:
     case Loss::kSoftmax:
@@ -79,6 +80,8 @@ inline double excess(double x) {
 inline bool cannot_rise(Loss loss, const double* gradient, const double* hessian,
                         const double* value, int width, double learning_rate) {
   if (loss == Loss::kAbsolute || loss == Loss::kQuantile) return learning_rate <= 1;
+  if (loss == Loss::kCustom)
+    return true;  // its loss is not known, so that nothing can be shortened
   double descent = 0, curvature = 0, least = 0, most = 0;
   for (int k = 0; k < width; ++k) {
     descent += gradient[k] * value[k];
@@ -92,10 +95,10 @@ inline bool cannot_rise(Loss loss, const double* gradient, const double* hessian
     case Loss::kHuber:  // its hessians belong to parabolas that are never below the loss
       return curvature <= 2 * descent;
     case Loss::kPoisson:  // its curvature decreases with the raw prediction
-      if (value[0] <= 0) return curvature <= 2 * descent;
+      if (most <= 0) return curvature <= 2 * descent;
       break;
     case Loss::kGamma:
-      if (value[0] >= 0) return curvature <= 2 * descent;
+      if (least >= 0) return curvature <= 2 * descent;
       break;
     default:
       break;

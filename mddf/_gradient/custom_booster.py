@@ -1,0 +1,110 @@
+"""Growing trees by the derivatives of a custom loss."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mddf import _core
+from mddf._core import BoostOptions, Cancel
+from mddf._gradient.custom_loss import CustomObjective
+from mddf._gradient.dataset import BoostingRows
+
+
+class CustomBooster:
+    """A booster with the methods of `_core.GradientBooster`, for a custom loss.
+
+    The kernel grows one tree at a time by derivatives that it gets, and does not compute losses.
+    """
+
+    def __init__(
+        self,
+        rows: BoostingRows,
+        options: BoostOptions,
+        objective: CustomObjective,
+        cancel: Cancel,
+        *,
+        keys: np.ndarray | None,
+        start: np.ndarray | None,
+    ) -> None:
+        self._loss = objective.loss
+        self._y = objective.targets(rows.y[rows.train])
+        self._weights = rows.train_weights
+        self._held_out_y = objective.targets(rows.y[rows.held_out])
+        self._held_out_weights = None if rows.weights is None else rows.weights[rows.held_out]
+        self.start = np.zeros(objective.n_scores)
+        if start is None:
+            self.start = self._loss.start_scores(self._y, self._weights, objective.n_scores)
+            start = np.tile(self.start, (len(rows.y), 1))
+        self._kernel = _core.GradientBooster(
+            rows.table.cells,
+            np.zeros(0),
+            rows.weights,
+            rows.train,
+            rows.held_out,
+            options=options,
+            start=start,
+            cancel=cancel,
+            keys=keys,
+            offset=rows.offset,
+        )
+        self._losses: list[float] = []
+        self._train_losses: list[float] = []
+        self._best_raw = self.raw(best=False)
+        self.best_round = 0
+        self.large_residual = np.inf  # state of Huber's loss, which continues in a warm start
+
+    def grow(
+        self,
+        seeds: np.ndarray,
+        *,
+        patience: int = 0,
+        tol: float = 0.0,
+        watch_training: bool = False,
+        team: _core.BoostTeam | None = None,
+        cancel: Cancel | None = None,
+    ) -> bool:
+        """Grow one tree for each seed, as the kernel's booster does."""
+        if self._kernel.n_rounds == 0 and not self._losses and not self._train_losses:
+            self._note_losses(tol, watch_training=watch_training)
+        for number in range(len(seeds)):
+            if self._is_over(patience):
+                break
+            gradient, hessian = self._loss.derivatives(
+                self._y, self._kernel.train_raw(), self._weights
+            )
+            self._kernel.set_gradients(gradient, hessian)
+            self._kernel.grow(seeds[number : number + 1], team=team, cancel=cancel)
+            self._note_losses(tol, watch_training=watch_training)
+        return self._is_over(patience)
+
+    def _is_over(self, patience: int) -> bool:
+        return patience > 0 and self._kernel.n_rounds - self.best_round >= patience
+
+    def _note_losses(self, tol: float, *, watch_training: bool) -> None:
+        """Compute the losses after a round, and keep the best raw predictions."""
+        if self._loss.loss is None:
+            return
+        if watch_training:
+            raw = self._kernel.train_raw()
+            self._train_losses.append(self._loss.mean(self._y, raw, self._weights))
+        if not len(self._held_out_y):
+            return
+        raw = self._kernel.held_out_raw()
+        loss = self._loss.mean(self._held_out_y, raw, self._held_out_weights)
+        if self._losses and loss < self._losses[self.best_round] - tol:
+            self.best_round = self._kernel.n_rounds
+            self._best_raw = raw.copy()
+        self._losses.append(loss)
+
+    def trees(self) -> dict[str, np.ndarray]:
+        return self._kernel.trees()
+
+    def losses(self) -> np.ndarray:
+        return np.array(self._losses)
+
+    def train_losses(self) -> np.ndarray:
+        return np.array(self._train_losses)
+
+    def raw(self, best: bool = True) -> np.ndarray:
+        """Raw predictions of the held-out rows: after the best round, or the last one."""
+        return self._best_raw if best else self._kernel.raw(best=False)

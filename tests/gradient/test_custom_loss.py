@@ -1,0 +1,330 @@
+"""Losses that users write."""
+
+import pickle
+
+import custom_losses as functions
+import numpy as np
+import pytest
+from boosted_cases import growth, numbers, problem
+from sklearn.base import clone
+from sklearn.metrics import log_loss, make_scorer, mean_absolute_error
+
+from mddf import CustomLoss, GradientBoostingClassifier, GradientBoostingRegressor
+from mddf._base.elementary import exp
+from mddf.explain import shap_values
+from mddf.export import skops_types, to_onnx
+
+ALL_ROWS = {"subsample": 1.0, "early_stopping": False, "random_state": 0}
+SQUARED = CustomLoss(functions.squared, functions.squared_losses, functions.weighted_mean)
+LOGISTIC = CustomLoss(functions.logistic, functions.logistic_losses, functions.log_odds)
+POISSON = CustomLoss(functions.poisson, functions.poisson_losses, functions.log_mean, exp)
+
+
+def whole_numbers(n=256):
+    """Targets that are multiples of 1/16, whose mean is exact."""
+    X, y = numbers(n)
+    return X, np.round(y * 16) / 16
+
+
+def two_classes(n=256):
+    X, y = numbers(n)
+    return X, np.where(y > np.median(y), "yes", "no")
+
+
+def same_trees(a, b):
+    """Whether the trees of two models are equal bit by bit."""
+    assert np.array_equal(a.start, b.start)
+    for name, array in a.arrays.items():
+        if name != "gain":  # gains are rounded in a unit that depends on the least hessian
+            assert np.array_equal(array, b.arrays[name]), name
+    assert np.allclose(a.arrays["gain"], b.arrays["gain"], rtol=1e-9)
+
+
+@growth
+@pytest.mark.parametrize("weight", [None, "real"])
+@pytest.mark.parametrize("subsample", [1.0, 0.7])
+def test_squared_errors_have_the_same_bits(grow_policy, weight, subsample):
+    X, y = whole_numbers()
+    weights = None
+    if weight == "real":
+        weights = np.where(X[:, 5] > 0, 0.75, 1.25)
+        X, y, weights = (part[np.argsort(weights, kind="stable")] for part in (X, y, weights))
+    options = {"max_iter": 25, "grow_policy": grow_policy, **ALL_ROWS, "subsample": subsample}
+    built_in = GradientBoostingRegressor(**options).fit(X, y, weights)
+    custom = SQUARED
+    if weights is not None:
+        custom = CustomLoss(functions.squared, start=built_in._trees.start[0])
+    model = GradientBoostingRegressor(custom, **options).fit(X, y, weights)
+    same_trees(model._trees, built_in._trees)
+    assert np.array_equal(model.predict(X), built_in.predict(X))
+
+
+@growth
+def test_logistic_losses_have_the_same_bits(grow_policy):
+    X, y = two_classes()
+    options = {"max_iter": 40, "grow_policy": grow_policy, **ALL_ROWS}
+    built_in = GradientBoostingClassifier(**options).fit(X, y)
+    model = GradientBoostingClassifier(LOGISTIC, **options).fit(X, y)
+    same_trees(model._trees, built_in._trees)
+    assert np.array_equal(model.predict_proba(X), built_in.predict_proba(X))
+    assert np.allclose(model.train_score_, built_in.train_score_, rtol=1e-12)
+
+
+@growth
+@pytest.mark.parametrize("weighted", [False, True])
+def test_multinomial_losses(grow_policy, weighted):
+    X, y = problem(GradientBoostingClassifier, 300)
+    weights = np.random.default_rng(0).uniform(0.5, 1.5, 300) if weighted else None
+    options = {"max_iter": 25, "grow_policy": grow_policy, **ALL_ROWS}
+    built_in = GradientBoostingClassifier(**options).fit(X, y, weights)
+    loss = CustomLoss(functions.multinomial, start=built_in._trees.start)
+    model = GradientBoostingClassifier(loss, **options).fit(X, y, weights)
+    same_trees(model._trees, built_in._trees)
+    assert np.array_equal(model.decision_function(X), built_in.decision_function(X))
+
+
+def test_whole_weights_count_rows():
+    X, y = whole_numbers()
+    weights = np.random.default_rng(0).integers(0, 4, len(y)).astype(float)
+    options = {"max_iter": 25, **ALL_ROWS}
+    built_in = GradientBoostingRegressor(**options).fit(X, y, weights).predict(X)
+    model = GradientBoostingRegressor(SQUARED, **options).fit(X, y, weights)
+    assert np.allclose(model.predict(X), built_in, rtol=1e-9)
+
+
+@pytest.mark.parametrize("early_stopping", [True, "auto"])
+@pytest.mark.parametrize("scoring", ["loss", "r2"])
+def test_early_stopping(early_stopping, scoring):
+    X, y = whole_numbers(400)
+    options = {"max_iter": 60, "early_stopping": early_stopping, "random_state": 0}
+    options |= {"scoring": scoring, "n_iter_no_change": 10}
+    built_in = GradientBoostingRegressor(**options).fit(X, y)
+    model = GradientBoostingRegressor(SQUARED, **options).fit(X, y)
+    assert model.n_iter_ == built_in.n_iter_
+    assert model.max_depth_ == built_in.max_depth_
+    assert np.allclose(model.validation_score_, built_in.validation_score_, rtol=1e-9)
+    assert np.allclose(model.predict(X), built_in.predict(X), rtol=1e-9)
+
+
+def test_early_stopping_of_classes():
+    X, y = two_classes(400)
+    options = {"max_iter": 60, "early_stopping": True, "random_state": 0, "n_jobs": 2}
+    built_in = GradientBoostingClassifier(**options).fit(X, y)
+    model = GradientBoostingClassifier(LOGISTIC, **options).fit(X, y)
+    assert model.n_iter_ == built_in.n_iter_
+    assert np.allclose(model.validation_score_, built_in.validation_score_, rtol=1e-9)
+    held_out = GradientBoostingClassifier(LOGISTIC, max_iter=20, random_state=0)
+    held_out.fit(X[:300], y[:300], X_val=X[300:], y_val=y[300:])
+    assert -held_out.validation_score_.max() == pytest.approx(
+        log_loss(y[300:], held_out.predict_proba(X[300:]))
+    )
+
+
+def test_a_metric_of_the_user_stops_boosting():
+    X, y = whole_numbers(400)
+    scorer = make_scorer(mean_absolute_error, greater_is_better=False)
+    model = GradientBoostingRegressor(
+        functions.squared,
+        max_iter=100,
+        learning_rate=0.3,
+        early_stopping=True,
+        scoring=scorer,
+        random_state=0,
+    ).fit(X, y)
+    assert len(model.validation_score_) > 1
+    assert model.n_iter_ == model.validation_score_.argmax()
+    assert len(model.train_score_) == 0
+
+
+def test_a_function_alone_does_not_stop():
+    X, y = whole_numbers()
+    model = GradientBoostingRegressor(functions.squared, max_iter=20, random_state=0).fit(X, y)
+    assert model.n_iter_ == 20
+    assert not model.do_early_stopping_
+    assert model._trees.start == 0
+    message = "loss must be a CustomLoss with the function `loss`"
+    with pytest.raises(ValueError, match=message):
+        clone(model).set_params(early_stopping=True).fit(X, y)
+    with pytest.raises(ValueError, match=message):
+        clone(model).fit(X, y, X_val=X, y_val=y)
+
+
+def test_an_inverse_link_and_offsets():
+    X, _ = numbers(300, missing=0)
+    exposure = np.random.default_rng(1).uniform(0.5, 2, 300)
+    y = np.random.default_rng(2).poisson(exposure * np.exp(X[:, 0]))
+    offset = np.log(exposure)
+    # With a large penalty, steps are so small that the built-in loss does not bound them.
+    options = {"max_iter": 40, **ALL_ROWS}
+    built_in = GradientBoostingRegressor("poisson", l2_regularization=300.0, **options)
+    built_in.fit(X, y, offset=offset)
+    options["l2_regularization"] = 300.0 * y.mean()  # the built-in penalty has this unit
+    loss = CustomLoss(functions.poisson, start=built_in._trees.start[0], inverse_link=exp)
+    model = GradientBoostingRegressor(loss, **options).fit(X, y, offset=offset)
+    assert np.allclose(model.predict(X), built_in.predict(X), rtol=1e-6)
+    expected = built_in.predict(X, offset=offset)
+    assert np.allclose(model.predict(X, offset=offset), expected, rtol=1e-6)
+    explanation = shap_values(model, X[:5])
+    raw = explanation.values.sum(axis=1) + explanation.base_values
+    assert np.allclose(np.log(model.predict(X[:5])), raw)
+
+
+def test_inverse_links_of_classes():
+    X, y = two_classes()
+    loss = CustomLoss(functions.logistic, inverse_link=functions.half)
+    model = GradientBoostingClassifier(loss, max_iter=20, **ALL_ROWS).fit(X, y)
+    second = functions.half(model.decision_function(X))
+    assert np.array_equal(model.predict_proba(X), np.column_stack([1 - second, second]))
+    X, y = problem(GradientBoostingClassifier, 200)
+    loss = CustomLoss(functions.multinomial, inverse_link=functions.cold_softmax)
+    model = GradientBoostingClassifier(loss, max_iter=20, **ALL_ROWS).fit(X, y)
+    expected = functions.cold_softmax(model.decision_function(X))
+    assert np.array_equal(model.predict_proba(X), expected)
+
+
+@growth
+def test_warm_starts_and_threads(grow_policy):
+    X, y = whole_numbers()
+    options = {"loss": SQUARED, "grow_policy": grow_policy, **ALL_ROWS}
+    whole = GradientBoostingRegressor(max_iter=12, **options).fit(X, y)
+    model = GradientBoostingRegressor(max_iter=5, warm_start=True, n_jobs=2, **options).fit(X, y)
+    model.set_params(max_iter=12).fit(X, y)
+    assert np.array_equal(model.predict(X), whole.predict(X))
+    assert np.array_equal(model.train_score_, whole.train_score_)
+    with pytest.raises(ValueError, match="loss must be"):
+        model.set_params(loss=POISSON, max_iter=15).fit(X, y)
+
+
+def test_categories_with_many_levels():
+    rng = np.random.default_rng(0)
+    place = rng.integers(0, 40, 400)
+    X = np.array([[f"p{number}"] for number in place], object)
+    y = np.round(np.sin(place) * 16) / 16
+    options = {"max_iter": 30, "categorical_features": [0], **ALL_ROWS}
+    built_in = GradientBoostingRegressor(**options).fit(X, y)
+    loss = CustomLoss(functions.squared, start=built_in._trees.start[0])
+    model = GradientBoostingRegressor(loss, **options).fit(X, y)
+    assert np.allclose(model.predict(X), built_in.predict(X), rtol=1e-9)
+
+
+def test_pickles_and_clones():
+    X, y = whole_numbers()
+    model = GradientBoostingRegressor(SQUARED, max_iter=5, **ALL_ROWS).fit(X, y)
+    restored = pickle.loads(pickle.dumps(model))
+    assert restored.loss == SQUARED
+    assert np.array_equal(restored.predict(X), model.predict(X))
+    assert clone(model).loss == SQUARED
+    linked = GradientBoostingRegressor(POISSON, max_iter=5, **ALL_ROWS).fit(X, np.abs(y))
+    restored = pickle.loads(pickle.dumps(linked))
+    assert np.array_equal(restored.predict(X), linked.predict(X))
+
+
+def test_skops_asks_for_the_functions():
+    from skops.io import dumps, get_untrusted_types, loads
+
+    X, y = whole_numbers()
+    model = GradientBoostingRegressor(SQUARED, max_iter=5, **ALL_ROWS).fit(X, y)
+    stored = dumps(model)
+    with pytest.raises(TypeError, match=r"CustomLoss"):
+        loads(stored, trusted=skops_types())
+    trusted = [*skops_types(), *get_untrusted_types(data=stored)]
+    assert any("custom_losses.squared" in name for name in trusted)
+    assert np.array_equal(loads(stored, trusted=trusted).predict(X), model.predict(X))
+
+
+def test_exports():
+    from onnxruntime import InferenceSession
+
+    X, y = numbers(100, missing=0)
+    model = GradientBoostingRegressor(SQUARED, max_iter=5, **ALL_ROWS).fit(X, y)
+    session = InferenceSession(to_onnx(model, dtype=np.float64).SerializeToString())
+    (output,) = session.run(None, {session.get_inputs()[0].name: X})
+    assert np.allclose(output.ravel(), model.predict(X))
+    model.set_params(loss=POISSON).fit(X, np.abs(y))
+    with pytest.raises(ValueError, match="to_onnx cannot export the inverse_link of a CustomLoss"):
+        to_onnx(model, dtype=np.float64)
+
+
+def returns(gradient, hessian=None):
+    """A loss that returns the same for all rows, or a single value."""
+
+    def gradient_hessian(y_true, raw_prediction, sample_weight):
+        if hessian is None:
+            return gradient
+        return gradient * np.ones_like(raw_prediction), hessian * np.ones_like(raw_prediction)
+
+    return gradient_hessian
+
+
+def fails(*arguments):
+    raise RuntimeError("this function fails")
+
+
+def writes(y_true, raw_prediction, sample_weight):
+    raw_prediction -= y_true
+    return raw_prediction, raw_prediction
+
+
+REFUSED = [
+    (returns(None), "loss must return a gradient and a hessian, got None"),
+    (returns((1.0,)), "loss must return a gradient and a hessian"),
+    (returns((np.zeros(3), np.zeros(3))), r"gradient of loss must have the shape \(256,\)"),
+    (returns(("x", "y")), "gradient of loss must be an array of numbers, got 'x'"),
+    (returns(np.nan, 1.0), "gradient of loss must be finite and below 1e.100, got nan in row 0"),
+    (returns(1.0, np.inf), "hessian of loss must be finite and below 1e.100, got inf in row 0"),
+    (returns(1.0, -1.0), "hessian without negative numbers, got -1 in row 0"),
+    (writes, "read-only"),
+    (CustomLoss(functions.squared, start=np.nan), "start of CustomLoss must be a finite number"),
+    (CustomLoss(functions.squared, start=np.zeros(2)), "start of CustomLoss must be"),
+    (CustomLoss(functions.squared, start="x"), "start of CustomLoss must be .* got 'x'"),
+    (CustomLoss(functions.squared, lambda y, raw: 1.0), r"must return an array of shape \(256,\)"),
+    (CustomLoss(functions.squared, lambda y, raw: y * np.nan), "must return finite numbers"),
+    (CustomLoss, "loss must not be a class"),
+]
+
+
+@pytest.mark.parametrize(("loss", "message"), REFUSED)
+def test_refused_results(loss, message):
+    X, y = whole_numbers()
+    model = GradientBoostingRegressor("squared_error", max_iter=3, **ALL_ROWS).fit(X, y)
+    before = dict(vars(model))
+    model.loss = loss
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y)
+    model.loss = "squared_error"
+    assert vars(model).keys() == before.keys()
+    assert all(vars(model)[name] is value for name, value in before.items())
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("early_stopping", [True, False, "auto"])
+def test_an_error_leaves_the_estimator_as_it_was(early_stopping, n_jobs):
+    X, y = whole_numbers()
+    options = {**ALL_ROWS, "early_stopping": early_stopping, "n_jobs": n_jobs}
+    model = GradientBoostingRegressor(SQUARED, max_iter=10, **options).fit(X, y)
+    expected = model.predict(X)
+    model.set_params(loss=CustomLoss(fails, functions.squared_losses))
+    with pytest.raises(RuntimeError, match="this function fails"):
+        model.fit(X, y)
+    assert np.array_equal(model.predict(X), expected)
+
+
+def test_a_refused_inverse_link():
+    X, y = whole_numbers()
+    loss = CustomLoss(functions.squared, inverse_link=lambda raw: raw[:3])
+    model = GradientBoostingRegressor(loss, max_iter=3, **ALL_ROWS).fit(X, y)
+    with pytest.raises(ValueError, match="inverse_link of loss must have the shape"):
+        model.predict(X)
+
+
+def test_raw_predictions_are_not_copied():
+    """The function gets the kernel's array, which is the same one in each round."""
+    X, y = whole_numbers()
+    addresses = set()
+
+    def gradient_hessian(y_true, raw_prediction, sample_weight):
+        addresses.add(raw_prediction.__array_interface__["data"][0])
+        return raw_prediction - y_true, np.ones(len(y_true))
+
+    GradientBoostingRegressor(gradient_hessian, max_iter=10, **ALL_ROWS).fit(X, y)
+    assert len(addresses) == 1

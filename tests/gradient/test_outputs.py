@@ -1,0 +1,271 @@
+"""Several targets for each sample, which the same trees predict."""
+
+import pickle
+
+import custom_losses as functions
+import numpy as np
+import pytest
+from boosted_cases import growth, numbers
+from sklearn.model_selection import GridSearchCV
+
+from mddf import CustomLoss, GradientBoostingRegressor
+from mddf._base.elementary import exp
+from mddf._gradient.losses import target_sizes
+from mddf.explain import importances, shap_values
+from mddf.export import to_onnx
+
+ALL_ROWS = {"subsample": 1.0, "max_features": 1.0, "early_stopping": False, "random_state": 0}
+outputs = pytest.mark.parametrize("n_outputs", [2, 3, 9])
+LOSSES = ["squared_error", "poisson", "gamma", "tweedie"]
+
+
+def targets(n_outputs=3, n=300, seed=0):
+    """Targets of different units, which depend on the same columns."""
+    X, y = numbers(n, seed, missing=0.05)
+    rng = np.random.default_rng(seed)
+    parts = [np.sin((k + 1) * y) + 0.5 * y + 0.1 * rng.normal(size=n) for k in range(n_outputs)]
+    return X, np.column_stack(parts) * 10.0 ** np.arange(n_outputs)
+
+
+def positive(n_outputs=3, n=300):
+    X, y = targets(n_outputs, n)
+    return X, np.exp(y / np.abs(y).max(axis=0)) * 10.0 ** np.arange(n_outputs)
+
+
+@growth
+@pytest.mark.parametrize("loss", LOSSES)
+def test_copies_of_a_target_are_predicted_as_one(loss, grow_policy):
+    """With equal targets, all gains are multiples of those of one target."""
+    X, y = positive(1)
+    options = {"loss": loss, "max_iter": 20, "grow_policy": grow_policy, **ALL_ROWS}
+    one = GradientBoostingRegressor(**options).fit(X, y[:, 0])
+    model = GradientBoostingRegressor(**options).fit(X, np.column_stack([y, y, 4 * y]))
+    predicted = model.predict(X)
+    assert predicted.shape == (len(X), 3)
+    assert np.allclose(predicted[:, 0], one.predict(X), rtol=1e-6)
+    assert np.array_equal(predicted[:, 1], predicted[:, 0])
+    assert np.allclose(predicted[:, 2], 4 * predicted[:, 0], rtol=1e-12)
+
+
+@growth
+def test_a_split_adds_up_the_gains_of_all_targets(grow_policy):
+    """The first split of a tree against the best one by enumeration."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 5, size=(80, 4)).astype(float)
+    y = np.column_stack([X[:, 0] + rng.normal(size=80), 3 * (X[:, 2] > 2) + rng.normal(size=80)])
+    model = GradientBoostingRegressor(
+        max_iter=1, max_depth=1, l2_regularization=0.0, grow_policy=grow_policy, **ALL_ROWS
+    ).fit(X, y)
+    scaled = model._target.scaled(y)
+    rest = scaled - scaled.mean(axis=0)
+
+    def gain(column, threshold):
+        is_left = X[:, column] <= threshold
+        return sum(
+            np.sum(rest[side].sum(axis=0) ** 2) / side.sum() for side in (is_left, ~is_left)
+        )
+
+    gains = {(c, t): gain(c, t) for c in range(4) for t in range(4)}
+    column, threshold = max(gains, key=gains.get)
+    assert model._trees.arrays["column"][0] == column
+    assert model.predict([[threshold + (c == column) * 0.0 for c in range(4)]]).shape == (1, 2)
+    is_left = X[:, column] <= threshold
+    for side in (is_left, ~is_left):
+        expected = y.mean(axis=0) + 0.05 * (y[side].mean(axis=0) - y.mean(axis=0))
+        assert np.allclose(model.predict(X[side]), expected, rtol=1e-9)
+
+
+@growth
+@outputs
+def test_several_targets_are_learnt(n_outputs, grow_policy):
+    X, y = targets(n_outputs, 600)
+    model = GradientBoostingRegressor(
+        max_iter=80, learning_rate=0.2, grow_policy=grow_policy, random_state=0
+    ).fit(X[:400], y[:400])
+    apart = [
+        GradientBoostingRegressor(
+            max_iter=80, learning_rate=0.2, grow_policy=grow_policy, random_state=0
+        )
+        .fit(X[:400], column)
+        .score(X[400:], target)
+        for column, target in zip(y[:400].T, y[400:].T, strict=True)
+    ][:3]
+    together = 1 - np.mean((model.predict(X[400:]) - y[400:]) ** 2, axis=0) / y[400:].var(axis=0)
+    assert np.all(together[:3] > np.array(apart) - 0.2)
+    assert model.n_outputs_ == n_outputs
+    assert model.score(X[400:], y[400:]) == pytest.approx(np.mean(together))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("learning_rate", [0.1, 1.0, 3.0])
+def test_the_training_loss_never_rises(loss, learning_rate):
+    X, y = positive()
+    model = GradientBoostingRegressor(
+        loss, max_iter=15, learning_rate=learning_rate, l2_regularization=0.0, **ALL_ROWS
+    ).fit(X, y)
+    losses = -model.train_score_
+    assert np.all(np.diff(losses) <= 1e-9 * np.abs(losses[0]))
+    assert losses[-1] < losses[0]
+
+
+@growth
+@pytest.mark.parametrize("loss", LOSSES)
+def test_units_of_targets_do_not_matter(loss, grow_policy):
+    X, y = positive()
+    options = {"max_iter": 15, "grow_policy": grow_policy, "random_state": 0}
+    model = GradientBoostingRegressor(loss, **options)
+    expected = model.fit(X, y).predict(X)
+    scale = np.array([2.0**-30, 1.0, 2.0**40])
+    assert np.array_equal(model.fit(X, y * scale).predict(X), expected * scale)
+    assert np.allclose(model.fit(X, y * 3.0).predict(X), expected * 3, rtol=1e-4)
+
+
+def test_the_sizes_of_targets():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=(100, 4)) * [1e-300, 1, 1e300, 0] + [0, 1e6, 0, 7]
+    sizes = target_sizes(y, None, is_logarithmic=False)
+    ratios = [1e-300, 1, 1e300] / sizes[:3]
+    assert np.allclose(ratios * np.std(y[:, :3] / [1e-300, 1, 1e300], axis=0), 1, rtol=1e-5)
+    order = rng.permutation(100)
+    weights = rng.exponential(size=100)
+    means = target_sizes(np.abs(y), weights, is_logarithmic=True)
+    assert np.allclose(means[1::2], np.average(np.abs(y), axis=0, weights=weights)[1::2])
+    shuffled = target_sizes(np.abs(y[order]), weights[order], is_logarithmic=True)
+    assert np.array_equal(means, shuffled)
+
+
+def test_whole_weights_are_copies_and_order_does_not_matter():
+    X, y = targets()
+    times = np.random.default_rng(1).integers(0, 3, len(X)).astype(float)
+    options = {"max_iter": 20, "max_bins": 20, "random_state": 0}
+    weighted = GradientBoostingRegressor(**options).fit(X, y, times)
+    copies = [np.repeat(part, times.astype(int), axis=0) for part in (X, y)]
+    copied = GradientBoostingRegressor(**options, n_jobs=2).fit(*copies)
+    assert np.array_equal(weighted.predict(X), copied.predict(X))
+    order = np.random.default_rng(2).permutation(len(X))
+    shuffled = GradientBoostingRegressor(**options).fit(X[order], y[order], times[order])
+    assert np.array_equal(weighted.predict(X), shuffled.predict(X))
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "poisson"])
+def test_starts_and_offsets(loss):
+    X, y = positive()
+    offset = np.round(np.random.default_rng(1).normal(size=y.shape))
+    model = GradientBoostingRegressor(loss, max_iter=10, **ALL_ROWS)
+    model.fit(X, y, offset=offset)
+    if loss == "squared_error":
+        assert np.allclose(model._trees.start * model._target.unit, (y - offset).mean(axis=0))
+        assert np.allclose(model.predict(X, offset=offset) - model.predict(X), offset)
+    else:
+        scaled = model._target.scaled(y)
+        expected = scaled.sum(axis=0) / np.exp(offset).sum(axis=0)
+        assert np.allclose(exp(model._trees.start), expected)
+    with pytest.raises(ValueError, match=r"offset must have the shape \(n_samples, 3\)"):
+        model.fit(X, y, offset=offset[:, 0])
+
+
+@pytest.mark.parametrize("early_stopping", [True, "auto", False])
+def test_early_stopping_and_validation_sets(early_stopping):
+    X, y = targets(2)
+    model = GradientBoostingRegressor(
+        max_iter=40, early_stopping=early_stopping, random_state=0, warm_start=True
+    ).fit(X, y)
+    assert model.predict(X).shape == y.shape
+    held_out = GradientBoostingRegressor(max_iter=20, scoring="r2", random_state=0)
+    held_out.fit(X[:200], y[:200], X_val=X[200:], y_val=y[200:])
+    best = held_out.score(X[200:], y[200:])
+    assert best == pytest.approx(held_out.validation_score_.max(), rel=1e-9)
+    with pytest.raises(ValueError, match="y_val must have as many targets as y, 2, got 1"):
+        held_out.fit(X[:200], y[:200], X_val=X[200:], y_val=y[200:, 0])
+
+
+def test_warm_starts_and_stages():
+    X, y = targets(2)
+    whole = GradientBoostingRegressor(max_iter=12, **ALL_ROWS).fit(X, y)
+    model = GradientBoostingRegressor(max_iter=5, warm_start=True, **ALL_ROWS).fit(X, y)
+    model.set_params(max_iter=12).fit(X, y)
+    assert np.array_equal(model.predict(X), whole.predict(X))
+    *_, last = whole.staged_predict(X)
+    assert np.array_equal(last, whole.predict(X))
+    restored = pickle.loads(pickle.dumps(whole))
+    assert np.array_equal(restored.predict(X), whole.predict(X))
+    with pytest.raises(ValueError, match="y must have 2 targets for each sample"):
+        model.set_params(max_iter=15).fit(X, y[:, 0])
+
+
+@growth
+@pytest.mark.parametrize("loss", ["squared_error", "gamma"])
+def test_explanations_and_exports(loss, grow_policy):
+    from onnxruntime import InferenceSession
+
+    X, y = positive(2, 150)
+    X = np.nan_to_num(X)
+    model = GradientBoostingRegressor(loss, max_iter=8, grow_policy=grow_policy, **ALL_ROWS)
+    model.fit(X, y)
+    explanation = shap_values(model, X[:6])
+    raw = explanation.values.sum(axis=1) + explanation.base_values
+    predicted = model.predict(X[:6])
+    if loss == "gamma":
+        raw = model._target.unscaled(np.exp(raw))
+    assert np.allclose(raw, predicted, rtol=1e-9)
+    graph = to_onnx(model, dtype=np.float64)
+    session = InferenceSession(graph.SerializeToString())
+    (output,) = session.run(None, {session.get_inputs()[0].name: X})
+    assert np.allclose(output, model.predict(X), rtol=1e-12)
+    assert model.feature_importances_.sum() == pytest.approx(1)
+    scores = importances(model, X, y, kind="permutation", random_state=0).importances_mean
+    assert scores.shape == (6,)
+
+
+def test_categories_with_many_levels():
+    rng = np.random.default_rng(0)
+    place = rng.integers(0, 40, 500)
+    X = np.array([[f"p{number}"] for number in place], object)
+    y = np.column_stack([np.sin(place), 100 * np.cos(3 * place)])
+    y += rng.normal(size=y.shape) * [0.1, 10]
+    model = GradientBoostingRegressor(
+        max_iter=60, learning_rate=0.2, categorical_features=[0], random_state=0
+    )
+    assert model.fit(X, y).score(X, y) > 0.9
+
+
+def test_custom_losses_of_several_targets():
+    X, y = targets(2)
+    y = np.round(y * 16) / 16
+
+    def gradient_hessian(y_true, raw_prediction, sample_weight):
+        return raw_prediction - y_true, np.ones_like(y_true)
+
+    loss = CustomLoss(gradient_hessian, lambda y, raw: ((y - raw) ** 2).sum(axis=1) / 2)
+    model = GradientBoostingRegressor(
+        CustomLoss(loss.gradient_hessian, loss.loss, functions.column_means),
+        max_iter=60,
+        learning_rate=0.2,
+        random_state=0,
+    ).fit(X, y)
+    assert model.predict(X).shape == y.shape
+    assert model.score(X, y) > 0.5
+
+
+def test_a_search_over_several_targets():
+    X, y = targets(2)
+    search = GridSearchCV(GradientBoostingRegressor(max_iter=5), {"max_depth": [2, 3]}, cv=2)
+    assert search.fit(X, y).predict(X).shape == y.shape
+
+
+@pytest.mark.parametrize("loss", ["huber", "absolute_error", "quantile"])
+def test_losses_of_one_target(loss):
+    X, y = targets(2)
+    with pytest.raises(ValueError, match=rf"loss must be one of .* got '{loss}'.*MultiOutput"):
+        GradientBoostingRegressor(loss, quantile=0.5).fit(X, y)
+
+
+def test_refused_targets():
+    X, y = positive(2)
+    with pytest.raises(ValueError, match=r"monotonic_cst is for .* one output"):
+        GradientBoostingRegressor(monotonic_cst=[1, 0, 0, 0, 0, 0]).fit(X, y)
+    y[:, 1] = 0
+    with pytest.raises(ValueError, match="y must not be negative, and not all 0"):
+        GradientBoostingRegressor("poisson").fit(X, y)
+    with pytest.raises(ValueError, match="y must have at most 1024 targets"):
+        GradientBoostingRegressor().fit(X, np.zeros((len(X), 1025)))
