@@ -60,6 +60,7 @@ class SymmetricGrower {
   // counting 14 rows, or as comparing seven bins of a leaf. These are rough figures.
   bool walks() const {
     const int64_t n = columns_.n_rows();
+    if (columns_.shards().are_several()) return false;  // only histograms are exchanged
     if (n > kMostWalked || options_.counting == Counting::kHistograms) return false;
     if (!options_.monotonic.empty()) return false;
     if (options_.counting == Counting::kWalk) return true;
@@ -87,16 +88,24 @@ class SymmetricGrower {
     std::vector<int> unsorted;
     for (const int c : drawn)
       if (columns_[c].categorical && !std::exchange(is_ordered_[c], 1)) unsorted.push_back(c);
-    team.each(static_cast<int64_t>(unsorted.size()), [&](int64_t i) {
-      const int c = unsorted[i];
-      const Column& column = columns_[c];
-      std::vector<Sum> cells(column.n_cells());
+    const auto n_unsorted = static_cast<int64_t>(unsorted.size());
+    std::vector<std::vector<Sum>> cells(unsorted.size());
+    team.each(n_unsorted, [&](int64_t i) {
+      const Column& column = columns_[unsorted[i]];
+      cells[i].resize(column.n_cells());
       for (int64_t k = 0; k < round.n_drawn; ++k) {
         const int32_t row = round.order[k];
-        cells[column.codes[columns_.rows()[row]]].add(round.gradients[row]);
+        cells[i][column.codes[columns_.rows()[row]]].add(round.gradients[row]);
       }
-      orders_[c].resize(column.n_bins);
-      order_categories(cells.data(), column.n_bins, round.smoothing, round.lane, orders_[c].data());
+    });
+    for (std::vector<Sum>& of_column : cells)
+      columns_.shards().sum(reinterpret_cast<int32_t*>(of_column.data()),
+                            static_cast<int64_t>(of_column.size()) * kWidth);
+    team.each(n_unsorted, [&](int64_t i) {
+      const int c = unsorted[i];
+      orders_[c].resize(columns_[c].n_bins);
+      order_categories(cells[i].data(), columns_[c].n_bins, round.smoothing, round.lane,
+                       orders_[c].data());
       if (walks_) walks_->sort(columns_, c, orders_[c].data());
     });
   }
@@ -231,17 +240,36 @@ class SymmetricGrower {
     std::vector<uint8_t> is_drawn(columns_.count());
     for (const int c : drawn) is_drawn[c] = 1;
     std::vector<Split> splits(n_groups);
-    team.each(n_groups, [&](int64_t group) {
-      const Chosen chosen{columns.data() + n_columns * group / n_groups,
-                          columns.data() + n_columns * (group + 1) / n_groups};
+    const auto for_each_group = [&](auto work) {
+      team.each(n_groups, [&](int64_t group) {
+        work(Chosen{columns.data() + n_columns * group / n_groups,
+                    columns.data() + n_columns * (group + 1) / n_groups},
+             splits[group]);
+      });
+    };
+    const auto count_leaf = [&](const Counted& pair, const Chosen& chosen) {
+      count(columns_, chosen, rows_of(pair.leaf), histogram(slot_of_[pair.leaf]), options_.wide());
+    };
+    // Several shards exchange all histograms of the level at once. Within one process, a group of
+    // columns is counted and searched while its histograms are in the cache.
+    const bool are_several = columns_.shards().are_several();
+    if (are_several) {
+      for_each_group([&](const Chosen& chosen, Split&) {
+        for (const Counted& pair : to_count_) count_leaf(pair, chosen);
+      });
+      std::vector<Sum*> counted;
+      for (const Counted& pair : to_count_) counted.push_back(histogram(slot_of_[pair.leaf]));
+      sum_over_shards(columns_, {columns.data(), columns.data() + n_columns}, counted);
+    }
+    for_each_group([&](const Chosen& chosen, Split& best) {
       for (const Counted& pair : to_count_) {
-        Sum* counted = histogram(slot_of_[pair.leaf]);
-        count(columns_, chosen, rows_of(pair.leaf), counted, options_.wide());
+        if (!are_several) count_leaf(pair, chosen);
         if (pair.sibling >= 0)
-          take_away(columns_, chosen, counted, histogram(slot_of_[pair.sibling]));
+          take_away(columns_, chosen, histogram(slot_of_[pair.leaf]),
+                    histogram(slot_of_[pair.sibling]));
       }
       for (const int c : chosen)
-        if (is_drawn[c]) search_column(c, order_of(c), splits[group]);
+        if (is_drawn[c]) search_column(c, order_of(c), best);
     });
     return best_of(splits);
   }
@@ -276,6 +304,12 @@ class SymmetricGrower {
     team.each(n_leaves, [&](int64_t l) {
       if (is_split[l] && !is_large(l)) divide(l, alone);
     });
+    // Twice the number of rows that go left, minus the number of rows of the leaf.
+    std::vector<double> more_on_left(is_split.size());
+    for (size_t l = 0; l < is_split.size(); ++l)
+      if (is_split[l])
+        more_on_left[l] = static_cast<double>(2 * middle[l] - start_[l] - start_[l + 1]);
+    columns_.shards().sum(more_on_left);
     std::vector<int64_t> start;
     std::vector<int> slots;
     to_count_.clear();
@@ -286,7 +320,7 @@ class SymmetricGrower {
       if (!is_split[l]) continue;
       start.push_back(middle[l]);
       slots.push_back(slot_of_[l]);
-      const bool left_is_smaller = middle[l] - start_[l] <= start_[l + 1] - middle[l];
+      const bool left_is_smaller = more_on_left[l] <= 0;
       const int smaller = number + !left_is_smaller;
       slots[smaller] = n_slots_++;
       to_count_.push_back({smaller, number + left_is_smaller});
