@@ -6,6 +6,7 @@ import hashlib
 import socket
 import warnings
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -91,9 +92,12 @@ def fit_rank(
     n_jobs = model.n_jobs
     if n_jobs is None:
         model.n_jobs = get_worker().state.nthreads
+    # Only rank 0 records warnings: filters belong to the process, which workers may share.
+    recording = warnings.catch_warnings(record=True) if rank == 0 else nullcontext()
     try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with recording as caught:
+            if rank == 0:
+                warnings.simplefilter("always")
             fit_shard(
                 model,
                 joined(training),
@@ -109,7 +113,7 @@ def fit_rank(
     return FitResult(
         model if rank == 0 else None,
         _digest(model),
-        [(warning.category, str(warning.message)) for warning in caught] if rank == 0 else [],
+        [(warning.category, str(warning.message)) for warning in caught or []],
         communicator.n_bytes_sent,
         communicator.n_messages_sent,
     )

@@ -47,8 +47,8 @@ class BoostingRows:
     held_out: np.ndarray
     levels: CategoryLevels | None = None
 
-    # Connects the processes that have the other rows, in `ShardRows`.
-    communicator: ClassVar[Communicator | None] = None
+    # Connects the processes that have the other rows; see `ShardRows`.
+    exchange: ClassVar[Communicator | None] = None
 
     @classmethod
     def from_table(

@@ -7,7 +7,7 @@ rows. The order of the rows is the order of the shards.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -77,7 +77,7 @@ class ShardRows(BoostingRows):
     communicator : Communicator
     """
 
-    communicator: Communicator | None = None  # type: ignore[misc]  # a class variable there
+    communicator: Communicator = field(kw_only=True)
 
     def with_validation(self, validation: CodedRows) -> ShardRows:
         """Append the rows of a validation set as held-out rows."""
@@ -99,17 +99,17 @@ class ShardRows(BoostingRows):
         )
 
     @property
-    def _others(self) -> Communicator:
-        assert self.communicator is not None
-        return self.communicator
+    def exchange(self) -> Communicator | None:  # type: ignore[override]  # None there
+        """Communicator that the kernel uses; None if this process has all rows."""
+        return self.communicator if self.communicator.size > 1 else None
 
     @property
     def any_held_out(self) -> bool:
-        return any(self._others.gather(len(self.held_out) > 0))
+        return any(self.communicator.gather(len(self.held_out) > 0))
 
     @property
     def keys(self) -> np.ndarray:  # type: ignore[override]  # computed once, in `_boost`
-        ranks = global_ranks(self.y, self.train, self._others)
+        ranks = global_ranks(self.y, self.train, self.communicator)
         return hashes_with(self.row_keys, ranks[:, None])
 
     def least_loss(self, target: Target) -> float:
@@ -117,7 +117,7 @@ class ShardRows(BoostingRows):
         weights = self.train_weights
         total = float(len(self.train) if weights is None else weights.sum())
         mean = super().least_loss(target) if len(self.train) else 0.0
-        sums = np.sum(self._others.gather(np.array([mean * total, total])), axis=0)
+        sums = np.sum(self.communicator.gather(np.array([mean * total, total])), axis=0)
         return float(sums[0] / sums[1])
 
 

@@ -193,7 +193,7 @@ def _booster(
         start=start,
         cancel=cancel,
         keys=keys,
-        communicator=rows.communicator,
+        communicator=rows.exchange,
     )
 
 

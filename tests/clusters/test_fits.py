@@ -112,7 +112,7 @@ def test_frames_with_labels_weights_and_a_validation_set(client, n_partitions):
 
 
 def test_a_partition_without_a_class_and_categorical_types_that_differ(client):
-    X = pd.DataFrame({"size": list("SML") * 40, "number": np.arange(120) % 17})
+    X = pd.DataFrame({"size": list("SML") * 40, "number": made_array(120)[1]})
     y = pd.Series(["a"] * 60 + ["b"] * 60)
     parts = [X[:50].astype({"size": "category"}), X[50:].astype({"size": "category"})]
     parts[1]["size"] = parts[1]["size"].cat.add_categories("XL")

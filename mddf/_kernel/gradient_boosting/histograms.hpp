@@ -92,6 +92,16 @@ template <int kWidth>
 void sum_over_shards(const Columns& columns, const Chosen& chosen,
                      const std::vector<Sums<kWidth>*>& histograms) {
   if (!columns.shards().are_several()) return;
+  // Histograms of all columns that follow each other need not be copied.
+  bool are_adjacent = chosen.last - chosen.first == columns.count();
+  for (size_t i = 1; i < histograms.size() && are_adjacent; ++i)
+    are_adjacent = histograms[i] == histograms[i - 1] + columns.n_cells();
+  if (are_adjacent) {
+    columns.shards().sum(
+        reinterpret_cast<int32_t*>(histograms[0]),
+        static_cast<int64_t>(histograms.size()) * columns.n_cells() * kWidth);
+    return;
+  }
   std::vector<Sums<kWidth>> cells;
   const auto for_each_column = [&](auto visit) {
     for (Sums<kWidth>* histogram : histograms)

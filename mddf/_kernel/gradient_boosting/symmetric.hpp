@@ -40,7 +40,10 @@ class SymmetricGrower {
       interrupt.poll(columns_.n_rows() * columns_.count() + columns_.n_cells());
       const std::vector<int> drawn = draws_.draw(groups, random);
       order(round, drawn, team);
-      Split best = search(round, drawn, tree.leaf_of, team);
+      // Histograms of other columns are needed at later levels only.
+      const bool is_last = level + 1 == options_.max_depth;
+      const std::vector<int>& counted = draws_.are_few() || is_last ? drawn : draws_.all();
+      Split best = search(round, {drawn, counted}, tree.leaf_of, team);
       if (!best.found()) break;
       best.set_codes(columns_[best.column], order_of(best.column));
       const std::vector<Sum> lefts =
@@ -48,7 +51,7 @@ class SymmetricGrower {
       best.score = improvement(round.scorer, best, lefts);
       if (!(best.score > 0)) break;
       draws_.keep_groups(best.column, groups);
-      divide(round, best, lefts, level + 1 == options_.max_depth, tree, team);
+      divide(round, best, lefts, is_last, tree, team);
       tree.splits.push_back(best);
     }
     for (const Leaf<kWidth>& leaf : leaves_) tree.limits.push_back(leaf.limits);
@@ -56,6 +59,12 @@ class SymmetricGrower {
   }
 
  private:
+  // Columns whose splits are searched at a level, and columns whose rows are counted.
+  struct LevelColumns {
+    const std::vector<int>& drawn;
+    const std::vector<int>& counted;
+  };
+
   // Whether to walk the rows instead of counting histograms. Walking a row costs about as much as
   // counting 14 rows, or as comparing seven bins of a leaf. These are rough figures.
   bool walks() const {
@@ -112,10 +121,10 @@ class SymmetricGrower {
 
   // The split of a level with the largest total gain. Gains of leaves are rounded to whole numbers
   // (under monotonic constraints to multiples of a unit), so that their sums are exact.
-  Split search(const RoundOf& round, const std::vector<int>& drawn,
+  Split search(const RoundOf& round, const LevelColumns& level,
                const std::vector<uint16_t>& leaf_of, Team& team) {
     if (round.scorer.monotonic) {
-      return search_by_histograms(drawn, team, [&](int c, const uint8_t* order, Split& best) {
+      return search_by_histograms(level, team, [&](int c, const uint8_t* order, Split& best) {
         Scores<double> scores;
         scores.clear(columns_[c]);
         for (size_t l = 0; l < leaves_.size(); ++l)
@@ -126,8 +135,8 @@ class SymmetricGrower {
     }
     compared_.clear();
     for (const Leaf<kWidth>& leaf : leaves_) compared_.emplace_back(round.scorer, leaf);
-    if (walks_) return search_by_walk(round, drawn, leaf_of, team);
-    return search_by_histograms(drawn, team, [&](int c, const uint8_t* order, Split& best) {
+    if (walks_) return search_by_walk(round, level.drawn, leaf_of, team);
+    return search_by_histograms(level, team, [&](int c, const uint8_t* order, Split& best) {
       simd::with_vectors(options_.wide(), [&]() MDDF_INLINED {
         Scores<int32_t> scores;
         scores.clear(columns_[c]);
@@ -229,16 +238,16 @@ class SymmetricGrower {
 
   const Sum* cells_of(size_t leaf, int c) { return histogram(slot_of_[leaf]) + columns_[c].offset; }
 
-  // Calls search_column(c, order, best) for the drawn columns.
+  // Counts columns, and calls search_column(c, order, best) for the drawn ones.
   template <class SearchColumn>
-  Split search_by_histograms(const std::vector<int>& drawn, Team& team,
+  Split search_by_histograms(const LevelColumns& level, Team& team,
                              const SearchColumn& search_column) {
     cells_.resize(std::max(cells_.size(), static_cast<size_t>(n_slots_ * columns_.n_cells())));
-    const std::vector<int>& columns = draws_.are_few() ? drawn : draws_.all();
+    const std::vector<int>& columns = level.counted;
     const auto n_columns = static_cast<int64_t>(columns.size());
     const int n_groups = column_ranges(team, static_cast<int>(n_columns));
     std::vector<uint8_t> is_drawn(columns_.count());
-    for (const int c : drawn) is_drawn[c] = 1;
+    for (const int c : level.drawn) is_drawn[c] = 1;
     std::vector<Split> splits(n_groups);
     const auto for_each_group = [&](auto work) {
       team.each(n_groups, [&](int64_t group) {
