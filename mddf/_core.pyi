@@ -732,6 +732,7 @@ class GradientBooster:
         cancel: Cancel | None = None,
         keys: ReadUint64sInOrder | None = None,
         offset: ReadFloat64TableInOrder | None = None,
+        communicator: object | None = None,
     ) -> None: ...
     def grow(
         self,

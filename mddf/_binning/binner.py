@@ -156,6 +156,20 @@ class Binner:
         self.bins_ = join_bins(*block_bins)
         return BinnedTable(join_bins(self.bins_, spare_bins(n_spare)), codes, by_column)
 
+    def code(self, table: Table) -> BinnedTable:
+        """Code the training table with bins that are known already."""
+        codes, by_column = empty_codes(*table.shape)
+        for columns in table.blocks():
+            apply_bins(
+                self._block(table, columns),
+                self.bins_.columns(columns.start, columns.stop),
+                out=codes,
+                first_column=columns.start,
+                by_column=by_column,
+                n_jobs=self.n_jobs,
+            )
+        return BinnedTable(self.bins_, codes, by_column)
+
     def recode(self, table: Table) -> BinnedTable:
         """Code another table with the bins of the first one, to grow more trees."""
         return coded_table(self.bins_, self.encode(table).codes)

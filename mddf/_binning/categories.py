@@ -35,6 +35,22 @@ class CodedColumns:
     unknown: np.ndarray
 
 
+@dataclass(frozen=True)
+class CategoryCounts:
+    """Distinct categories of a column in ascending order, without rows of weight 0.
+
+    `n_rows` has the number of rows of each category, `weights` their total weight, or None without
+    weights. `missing` is the missing value of the column and `n_missing` the number of its rows;
+    None and 0 if no cell is missing.
+    """
+
+    categories: np.ndarray
+    n_rows: np.ndarray
+    weights: np.ndarray | None
+    missing: object | None
+    n_missing: int
+
+
 class CategoryEncoder:
     """Codes of a column's categories: 0, 1, ... in sorted order; the rarest may share the last.
 
@@ -59,6 +75,19 @@ class CategoryEncoder:
                 "the categories of a column must be all strings or all numbers; got "
                 f"{kind} in column {column.place}"
             ) from error
+
+    @classmethod
+    def from_counts(cls, counts: CategoryCounts, max_codes: int) -> CategoryEncoder:
+        """Make the encoder that `learn` makes from a column with these categories."""
+        values = counts.categories
+        n_rows = counts.n_rows
+        if counts.missing is not None:
+            values = np.append(values, np.array([counts.missing], values.dtype))
+            n_rows = np.append(n_rows, counts.n_missing)
+        encoder = cls(_encoder_with_largest(values, n_rows, max_codes))
+        if counts.weights is None or encoder.rare is None:
+            return encoder
+        return cls(_encoder_with_largest(counts.categories, counts.weights, max_codes))
 
     @cached_property
     def categories(self) -> np.ndarray:
@@ -176,6 +205,25 @@ class CategoryEncoder:
             )
 
 
+def _new_encoder(max_codes: int) -> OrdinalEncoder:
+    return OrdinalEncoder(
+        handle_unknown="use_encoded_value",
+        unknown_value=np.nan,
+        encoded_missing_value=np.nan,
+        max_categories=max_codes,
+    )
+
+
+def _encoder_with_largest(
+    values: np.ndarray, sizes: np.ndarray, max_codes: int
+) -> OrdinalEncoder:
+    """Encoder in which the largest of distinct values have codes of their own."""
+    # The encoder counts rows, so the largest categories get one row more than the others.
+    largest = np.argsort(sizes, kind="stable")[1 - max_codes :]
+    rows = np.concatenate([values, values[largest]])
+    return _new_encoder(max_codes).fit(rows.reshape(-1, 1))
+
+
 def _fitted_encoder(column: Column, weights: np.ndarray | None, max_codes: int) -> OrdinalEncoder:
     counted = slice(None) if weights is None else weights > 0
     cells = column.cells
@@ -185,12 +233,7 @@ def _fitted_encoder(column: Column, weights: np.ndarray | None, max_codes: int) 
         values = cells.values[counted]
     if any(issubclass(kind, _NO_CATEGORIES) for kind in set(map(type, values))):
         raise TypeError("such objects have no order")
-    encoder = OrdinalEncoder(
-        handle_unknown="use_encoded_value",
-        unknown_value=np.nan,
-        encoded_missing_value=np.nan,
-        max_categories=max_codes,
-    ).fit(values.reshape(-1, 1))
+    encoder = _new_encoder(max_codes).fit(values.reshape(-1, 1))
     unweighted = CategoryEncoder(encoder)
     if weights is None or unweighted.rare is None:
         return encoder
@@ -198,9 +241,7 @@ def _fitted_encoder(column: Column, weights: np.ndarray | None, max_codes: int) 
     is_present = ~missing_cells(values)
     places = np.searchsorted(categories, values[is_present])
     totals = summed_weights(places, weights[counted][is_present], len(categories))
-    # The encoder counts rows, so the heaviest categories get one row more than the others.
-    heaviest = np.argsort(totals, kind="stable")[1 - max_codes :]
-    return encoder.fit(np.concatenate([categories, categories[heaviest]]).reshape(-1, 1))
+    return _encoder_with_largest(categories, totals, max_codes)
 
 
 def _is_number(text: str) -> bool:

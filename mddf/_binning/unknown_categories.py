@@ -40,8 +40,13 @@ def expected_share(levels: np.ndarray, n_levels: int) -> float:
     `n_levels` on mark missing values.
     """
     counts = np.bincount(levels, minlength=n_levels)[:n_levels]
+    return expected_share_of_counts(counts, len(levels))
+
+
+def expected_share_of_counts(counts: np.ndarray, n_rows: int) -> float:
+    """Estimate the share of `expected_share` from the number of rows of each level."""
     n_alone = np.count_nonzero(counts == 1)
-    return min(1.0, float(n_alone + 2 * np.sqrt(n_alone) + 1) / (len(levels) + 2))
+    return min(1.0, float(n_alone + 2 * np.sqrt(n_alone) + 1) / (n_rows + 2))
 
 
 def is_far_above(n_unknown: int, n_rows: int, expected: float) -> bool:

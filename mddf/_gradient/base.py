@@ -366,12 +366,12 @@ class GradientBoosting(BoostedPredictions):
         if plan.encoding is not None:
             statistics_before = self._statistics if before else None
             rows, statistics = rows.ordered(plan.encoding, n_before, statistics_before)
-        stops_early = bool(self.early_stopping) and len(rows.held_out) > 0
+        stops_early = bool(self.early_stopping) and rows.any_held_out
         if target.n_classes == 1:
             boosted = Boosted.without_trees(rows.table.bins.n_columns, options.symmetric)
         else:
             patience = int(self.n_iter_no_change) if stops_early else 0
-            scorer = model._scorer(rows, target) if len(rows.held_out) else None
+            scorer = model._scorer(rows, target) if rows.any_held_out else None
             boosted = boost(
                 rows,
                 options,
@@ -470,7 +470,7 @@ def warn_of_divergence(
     n_trees = boosted.trees.n_trees
     if not len(boosted.train_scores) or n_trees < _FEWEST_TREES_TO_DIVERGE:
         return
-    least = target.least_loss(rows.y[rows.train], rows.train_weights)
+    least = rows.least_loss(target)
     before = -boosted.train_scores[0] - least
     after = -boosted.train_scores[n_trees] - least
     if not after <= _DIVERGENCE * max(before, 0):

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
+from typing import ClassVar
 
 import numpy as np
 from sklearn.model_selection import train_test_split
 
+from mddf._base.communication import Communicator
 from mddf._base.validation import naming
 from mddf._binning.binned_table import BinnedTable, coded_table
 from mddf._binning.bins import join_bins
@@ -48,6 +50,9 @@ class BoostingRows:
     levels: CategoryLevels | None = None
     offset: np.ndarray | None = None
 
+    # Connects the processes that have the other rows; see `ShardRows`.
+    exchange: ClassVar[Communicator | None] = None
+
     @classmethod
     def from_table(
         cls,
@@ -65,6 +70,15 @@ class BoostingRows:
     @property
     def train_weights(self) -> np.ndarray | None:
         return None if self.weights is None else self.weights[self.train]
+
+    @property
+    def any_held_out(self) -> bool:
+        """Whether any rows are held out."""
+        return len(self.held_out) > 0
+
+    def least_loss(self, target: Target) -> float:
+        """Mean loss of exact predictions of the training rows."""
+        return target.least_loss(self.y[self.train], self.train_weights)
 
     @cached_property
     def row_keys(self) -> np.ndarray:

@@ -158,7 +158,7 @@ def boost(
     stopping = stopping or Stopping()
     n_columns = rows.table.bins.n_columns
     n_threads = job_count(n_jobs, len(rows.train) * n_columns // _MIN_CELLS_PER_THREAD)
-    any_held_out = len(rows.held_out) > 0
+    any_held_out = rows.any_held_out
 
     def grow(team: _core.BoostTeam | None) -> Boosted:
         booster = _booster(rows, options, cancel, objective, keys=keys, start=start)
@@ -206,6 +206,7 @@ def _booster(
         cancel=cancel,
         keys=keys,
         offset=rows.offset,
+        communicator=rows.exchange,
     )
 
 

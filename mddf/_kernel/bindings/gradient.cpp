@@ -42,19 +42,49 @@ void check_scores(const std::string& name, const In<double, 2>& scores, int64_t 
         name + ": expected finite numbers");
 }
 
+// Sums over the rows of several processes, by methods of an object of Python; see
+// `_base/communication.py`.
+class PythonExchange : public Exchange {
+ public:
+  explicit PythonExchange(nb::object communicator) : communicator_(std::move(communicator)) {}
+
+  void sum(int32_t* numbers, int64_t n) override { call("add_up", numbers, n); }
+  void sum(double* numbers, int64_t n) override { call("add_up", numbers, n); }
+  void max(double* numbers, int64_t n) override { call("maximize", numbers, n); }
+  void receive(double* numbers, int64_t n) override { call("receive_from_before", numbers, n); }
+  void pass_on(double* numbers, int64_t n) override { call("pass_on", numbers, n); }
+
+ private:
+  // The method changes the numbers in place; the array is a view of them.
+  template <class T>
+  void call(const char* method, T* numbers, int64_t n) {
+    nb::gil_scoped_acquire acquire;
+    const size_t length = n;
+    nb::ndarray<nb::numpy, T, nb::ndim<1>> view(numbers, 1, &length, nb::none());
+    communicator_.attr(method)(nb::cast(view, nb::rv_policy::reference));
+  }
+
+  nb::object communicator_;
+};
+
 class GradientBooster {
  public:
   GradientBooster(BinnedTable& table, In<double, 1> y, std::optional<In<double, 1>> weights,
                   In<int32_t, 1> train, In<int32_t, 1> held_out, const BoostOptions& options,
                   std::optional<In<double, 2>> start, Cancel* cancel,
-                  std::optional<In<uint64_t, 1>> keys, std::optional<In<double, 2>> offset) {
+                  std::optional<In<uint64_t, 1>> keys, std::optional<In<double, 2>> offset,
+                  nb::object communicator) {
+    if (!communicator.is_none()) exchange_ = std::make_unique<PythonExchange>(communicator);
+    const Shards shards(exchange_.get());
     const BinnedTable::Use use(table);
     const BinMatrix matrix = table.matrix();
     const int64_t n_rows = matrix.n_rows;
     check_targets(options.options(), y, n_rows);
-    check(train.shape(0) > 0 &&
+    check((train.shape(0) > 0 || exchange_) &&
               static_cast<int64_t>(train.shape(0)) % options.options().n_copies == 0,
           "train: expected at least one row, and as many in each copy");
+    check(!exchange_ || (!options.options().needs_quantiles() && options.options().n_copies == 1),
+          "communicator: expected a loss without quantiles, and no copies of rows");
     check(options.n_columns() < 0 || options.n_columns() == matrix.n_columns,
           "options: made for a table of another number of columns");
     std::vector<int32_t> rows = checked_rows("train", train, n_rows);
@@ -72,7 +102,7 @@ class GradientBooster {
         whole = whole && weight == std::floor(weight);
         total += weight;
       }
-      whole = whole && total <= 0x1p30;
+      whole = shards.max(whole ? 0.0 : 1.0) == 0 && shards.sum(total) <= 0x1p30;
     }
     if (keys) check_length("keys", keys->shape(0), n_rows);
     if (start) check_scores("start", *start, n_rows, options.options().width());
@@ -82,7 +112,7 @@ class GradientBooster {
     without_gil(cancel, [&](Interrupt& interrupt) {
       booster_ = std::make_unique<Booster>(table.boosting_codes(interrupt), table.bins(), target,
                                            std::move(rows), std::move(others), options.options(),
-                                           start ? start->data() : nullptr, interrupt);
+                                           start ? start->data() : nullptr, shards, interrupt);
     });
   }
 
@@ -183,6 +213,7 @@ class GradientBooster {
     GradientBooster& of_;
   };
 
+  std::unique_ptr<Exchange> exchange_;  // before the booster, which uses it
   std::unique_ptr<Booster> booster_;
   bool is_busy_ = false;
 };
@@ -207,7 +238,11 @@ cancel : Cancel or None
 keys : uint64 array of shape (n_rows,) or None
     Rows of the same key are drawn together, wherever they stand.
 offset : float64 array of shape (n_rows, n_scores) or None
-    Added to the raw prediction of each row. It is not part of the trees or of `start`.)";
+    Added to the raw prediction of each row. It is not part of the trees or of `start`.
+
+communicator : Communicator or None
+    If the rows are one shard of a table, an object that exchanges sums with the processes that
+    have the other shards. All of them then make the same calls and grow the same trees.)";
 
 }  // namespace
 }  // namespace mddf::gradient
@@ -242,12 +277,13 @@ n_threads : int
   nb::class_<GradientBooster>(m, "GradientBooster", kBooster)
       .def(nb::init<BinnedTable&, In<double, 1>, std::optional<In<double, 1>>, In<int32_t, 1>,
                     In<int32_t, 1>, const BoostOptions&, std::optional<In<double, 2>>, Cancel*,
-                    std::optional<In<uint64_t, 1>>, std::optional<In<double, 2>>>(),
+                    std::optional<In<uint64_t, 1>>, std::optional<In<double, 2>>,
+                    nb::object>(),
            arg("table"), arg("y").noconvert(), arg("weights").none().noconvert(),
            arg("train").noconvert(), arg("held_out").noconvert(), arg("options"),
            arg("start").none().noconvert() = nb::none(), arg("cancel").none() = nb::none(),
            arg("keys").none().noconvert() = nb::none(),
-           arg("offset").none().noconvert() = nb::none())
+           arg("offset").none().noconvert() = nb::none(), arg("communicator").none() = nb::none())
       .def("grow", &GradientBooster::grow, arg("seeds").noconvert(), arg("patience") = 0,
            arg("tol") = 0.0, arg("watch_training") = false, arg("team").none() = nb::none(),
            arg("cancel").none() = nb::none(),

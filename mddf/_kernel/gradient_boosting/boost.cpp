@@ -51,25 +51,15 @@ std::vector<double> initial_raw(const std::vector<double>& constant, const doubl
 // Number of rows whose gradients are computed together, so that they stay in the cache.
 int64_t rows_together(int width) { return std::max<int64_t>(1, LossFunction::kMostRows / width); }
 
-// Weighted mean, added up in the order of the rows for any number of threads.
-double mean_of(const std::vector<double>& losses, const std::vector<double>& weights, int64_t n) {
-  double sum = 0, total = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    const double weight = weights.empty() ? 1 : weights[i];
-    sum += weight * losses[i];
-    total += weight;
-  }
-  return total > 0 ? sum / total : 0;
-}
-
 }  // namespace
 
 Booster::Booster(std::shared_ptr<const TableCodes> codes, const Bins& bins, const Target& target,
                  std::vector<int32_t> train, std::vector<int32_t> held_out, const Options& options,
-                 const double* start, Interrupt& interrupt)
+                 const double* start, const Shards& shards, Interrupt& interrupt)
     : options_(options),
+      shards_(shards),
       loss_(options_),
-      columns_(std::move(codes), bins, std::move(train), interrupt),
+      columns_(std::move(codes), bins, std::move(train), shards, interrupt),
       train_(columns_.rows()),
       held_out_(std::move(held_out)),
       y_(taken_rows(target.y, options_.target_width(), train_)),
@@ -78,31 +68,38 @@ Booster::Booster(std::shared_ptr<const TableCodes> codes, const Bins& bins, cons
       held_y_(taken_rows(target.y, options_.target_width(), held_out_)),
       held_weights_(taken(target.weights, held_out_)),
       whole_weights_(target.whole_weights),
+      are_weighted_(target.weights != nullptr),
+      draws_by_key_(target.keys != nullptr),
       gradient_(train_.size() * options.width()),
       hessian_(gradient_.size()) {
   trees_.width = options_.width();
+  // A pointer to the weights tells whether there are any, also on a shard without rows.
+  if (are_weighted_) weights_.reserve(1);
   summed_weights_ = weights_;
-  if (!weights_.empty() && !whole_weights_) {
+  if (are_weighted_ && !whole_weights_) {
     const auto n = static_cast<int64_t>(weights_.size());
-    const double largest = largest_of(weights_.data(), n, false);
-    const int scale = rough_scale(largest, {nullptr, static_cast<double>(n)}, 50);
+    const double largest = shards_.max(largest_of(weights_.data(), n, false));
+    const double n_rows = shards_.sum(static_cast<double>(n));
+    const int scale = rough_scale(largest, {nullptr, n_rows}, 50);
     weight_unit_ = scale == kNoScale ? 1 : std::ldexp(1.0, -scale);
     for (double& weight : summed_weights_)
       weight = scale == kNoScale ? 1 : std::max(1.0, nearest(std::ldexp(weight, scale)));
   }
+  const RowWeights row_weights{weights_, are_weighted_, whole_weights_};
   const std::vector<double> offset = taken_rows(target.offset, options_.width(), train_);
   if (start)
     start_.assign(options_.width(), 0.0);
-  else if (offset.empty())
-    start_ = loss_.start(y_, weights_, whole_weights_);
+  else if (target.offset)
+    start_ = start_with_offset(options_, {y_, row_weights, shards_, offset});
   else
-    start_ = start_with_offset(options_, {y_, weights_, whole_weights_, offset});
-  loss_.set_least_large(offset.empty() ? y_ : differences(y_, offset), weights_);
+    start_ = loss_.start(y_, row_weights, shards_);
+  loss_.set_least_large(target.offset ? differences(y_, offset) : y_, weights_);
   if (options_.loss == Loss::kPoisson || options_.loss == Loss::kTweedie) {
     const double unit = curvature_unit();
     options_.l2 *= unit;
     options_.least_hessian *= unit;
   }
+  any_held_out_ = shards_.sum(static_cast<double>(held_out_.size())) > 0;
   raw_ = initial_raw(start_, start, offset, train_);
   held_raw_ =
       initial_raw(start_, start, taken_rows(target.offset, options_.width(), held_out_), held_out_);
@@ -116,9 +113,10 @@ Booster::Booster(std::shared_ptr<const TableCodes> codes, const Bins& bins, cons
 double Booster::curvature_unit() const {
   double sum = 0;
   const int width = options_.target_width();
+  const RowWeights row_weights{weights_, are_weighted_, whole_weights_};
   for (int k = 0; k < width; ++k) {
-    const double mean = width == 1 ? exact_mean(y_, weights_, whole_weights_)
-                                   : exact_mean(column_of(y_, k, width), weights_, whole_weights_);
+    const double mean = width == 1 ? exact_mean(y_, row_weights, shards_)
+                                   : exact_mean(column_of(y_, k, width), row_weights, shards_);
     if (!(mean > 0))
       sum += 1;
     else if (options_.loss == Loss::kPoisson)
@@ -150,10 +148,11 @@ bool Booster::grow(const uint64_t* seeds, int64_t n_seeds, int64_t patience, dou
                    Interrupt& interrupt) {
   const auto n = static_cast<int64_t>(train_.size());
   const int width = trees_.width;
-  const double* whole = whole_weights_ && !weights_.empty() ? weights_.data() : nullptr;
+  const double* whole = whole_weights_ && are_weighted_ ? weights_.data() : nullptr;
   double total = static_cast<double>(n);
   if (whole) total = 0;
   for (int64_t i = 0; whole && i < n; ++i) total += whole[i];
+  total = shards_.sum(total);
   loss_.prepare(raw_, y_, weights_);
   if (losses_.empty() && train_losses_.empty()) note_loss(team);
   for (int64_t round = 0; round < n_seeds; ++round) {
@@ -164,7 +163,7 @@ bool Booster::grow(const uint64_t* seeds, int64_t n_seeds, int64_t patience, dou
     note_training_loss();
     if (!are_gradients_set_) set_gradients(team);
     const Gradients gradients{gradient_, hessian_,       largest_gradient_, largest_hessian_,
-                              width,     {whole, total}, is_drawn_};
+                              width,     {whole, total}, is_drawn_,         shards_};
     const GrownTree& grown = grower_->grow(gradients, random, team, interrupt);
     const LeafSums sums =
         LeafAdder(gradients, summed_weights_, grown.tree, options_.wide()).sums(team);
@@ -215,6 +214,10 @@ void Booster::set_gradients(Team& team) {
     largest_gradient_ = std::max(largest_gradient_, largest_gradient);
     largest_hessian_ = std::max(largest_hessian_, largest_hessian);
   });
+  double largest[2] = {largest_gradient_, largest_hessian_};
+  shards_.max(largest, 2);
+  largest_gradient_ = largest[0];
+  largest_hessian_ = largest[1];
 }
 
 void Booster::add_to_raw(const Grown& tree, const std::vector<double>& values, Team& team) {
@@ -241,10 +244,27 @@ void Booster::note_loss(Team& team) {
     set_gradients(team);
     is_training_loss_due_ = true;
   }
-  if (held_out_.empty()) return;
+  if (!any_held_out_) return;
   note_training_loss();
   if (losses_.empty()) best_raw_ = held_raw_;
   losses_.push_back(held_out_loss(team));
+}
+
+// Weighted mean, added up in the order of the rows for any number of threads and shards.
+double Booster::mean_of(const std::vector<double>& losses, const std::vector<double>& weights,
+                        int64_t n) const {
+  double sums[2] = {0, 0};
+  shards_.in_row_order(sums, 2, [&](double* to) {
+    double sum = to[0], total = to[1];
+    for (int64_t i = 0; i < n; ++i) {
+      const double weight = weights.empty() ? 1 : weights[i];
+      sum += weight * losses[i];
+      total += weight;
+    }
+    to[0] = sum;
+    to[1] = total;
+  });
+  return sums[1] > 0 ? sums[0] / sums[1] : 0;
 }
 
 void Booster::note_training_loss() {
@@ -277,7 +297,7 @@ void Booster::draw_rows(Random& random, Team& team) {
     std::fill_n(is_drawn, n, uint8_t{1});
     return;
   }
-  if (keys_.empty()) {
+  if (!draws_by_key_) {
     for (int64_t i = 0; i < n; ++i) is_drawn[i] = random.uniform() < options_.subsample;
     return;
   }
@@ -343,8 +363,8 @@ void Booster::shorten(const Grown& tree, const LeafSums& sums, const Multiplicit
   const double rate = step_rate(options_.loss, options_.learning_rate);
   while (rate * first_factor > 2) first_factor /= 2;
   const double* real_weights = whole_weights_ || weights_.empty() ? nullptr : weights_.data();
-  const TrainingRows rows{raw_,      y_,          options_.target_width(), times, real_weights,
-                          is_drawn_, trees_.width};
+  const TrainingRows rows{raw_,      y_,           options_.target_width(), times, real_weights,
+                          is_drawn_, trees_.width, shards_};
   Shortener(loss_, rows, tree, std::move(may_rise), is_constrained)
       .shorten(values, first_factor, team);
 }

@@ -30,10 +30,11 @@ struct Target {
 class Booster {
  public:
   // `train` has only rows with a weight above 0. `start` has initial raw predictions for all rows
-  // of the table, without their offsets; null stands for the best constant of the loss.
+  // of the table, without their offsets; null stands for the best constant of the loss. With several
+  // shards, the rows are those of one shard, and the trees are those of all rows.
   Booster(std::shared_ptr<const TableCodes> codes, const Bins& bins, const Target& target,
           std::vector<int32_t> train, std::vector<int32_t> held_out, const Options& options,
-          const double* start, Interrupt& interrupt);
+          const double* start, const Shards& shards, Interrupt& interrupt);
 
   // Grows one tree for each seed. Stops after `patience` trees in a row (0: never) that did not
   // lower the held-out loss to more than `tol` below the least loss before. Returns whether it
@@ -77,8 +78,11 @@ class Booster {
   double held_out_loss(Team& team);
   void note_loss(Team& team);
   void note_training_loss();
+  double mean_of(const std::vector<double>& losses, const std::vector<double>& weights,
+                 int64_t n) const;
 
   Options options_;
+  Shards shards_;
   LossFunction loss_;
   Columns columns_;
   const std::vector<int32_t>& train_;
@@ -86,7 +90,7 @@ class Booster {
   std::vector<double> y_, weights_;
   std::vector<uint64_t> keys_;
   std::vector<double> held_y_, held_weights_;
-  bool whole_weights_;
+  bool whole_weights_, are_weighted_, draws_by_key_;  // the same for all shards
   std::vector<double>
       summed_weights_;  // weights as multiples of `weight_unit_`; empty if all are 1
   double weight_unit_ = 1;
@@ -100,6 +104,7 @@ class Booster {
   BoostedTrees trees_;
   std::vector<double> losses_, train_losses_;
   int64_t best_round_ = 0;
+  bool any_held_out_ = false;  // in any shard
   bool watches_training_ = false;
   bool is_training_loss_due_ = false;  // whether `row_losses_` of a round must still be averaged
 };

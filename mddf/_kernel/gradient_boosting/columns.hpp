@@ -11,6 +11,7 @@
 #include "common/interrupt.hpp"
 #include "forest/data/bin_matrix.hpp"
 #include "forest/data/bins.hpp"
+#include "gradient_boosting/exchange.hpp"
 
 namespace mddf::gradient {
 
@@ -47,13 +48,14 @@ struct Column {
   int n_cells() const { return n_bins + 1; }
 };
 
-// Columns of a table that are not constant in the training rows.
+// Columns of a table that are not constant in the training rows of all shards.
 class Columns {
  public:
   Columns(std::shared_ptr<const TableCodes> table, const Bins& bins, std::vector<int32_t> rows,
-          Interrupt& interrupt)
-      : table_(std::move(table)), rows_(std::move(rows)) {
+          const Shards& shards, Interrupt& interrupt)
+      : table_(std::move(table)), rows_(std::move(rows)), shards_(shards) {
     for (int64_t i = 0; i < n_rows() && are_all_; ++i) are_all_ = rows_[i] == i;
+    std::vector<double> ends;  // minus the least code and the largest code of each column
     for (int64_t c = 0; c < bins.n_columns; ++c) {
       interrupt.poll(2 * n_rows());
       const uint8_t* codes = table_->column(c);
@@ -62,9 +64,14 @@ class Columns {
         least = std::min(least, codes[row]);
         most = std::max(most, codes[row]);
       }
+      ends.insert(ends.end(), {-double{least}, double{most}});
+    }
+    shards_.max(ends.data(), static_cast<int64_t>(ends.size()));
+    for (int64_t c = 0; c < bins.n_columns; ++c) {
+      const double least = -ends[2 * c], most = ends[2 * c + 1];
       if (least >= most) continue;
       columns_.push_back({static_cast<int32_t>(c), bins.count(c), bins.categorical[c] != 0,
-                          most == bins.count(c), codes, n_cells_});
+                          most == bins.count(c), table_->column(c), n_cells_});
       n_cells_ += columns_.back().n_cells();
     }
   }
@@ -75,6 +82,7 @@ class Columns {
   // Training rows as rows of the table, and whether they are all rows in order.
   const std::vector<int32_t>& rows() const { return rows_; }
   bool are_all() const { return are_all_; }
+  const Shards& shards() const { return shards_; }
   int count() const { return static_cast<int>(columns_.size()); }
   int64_t n_cells() const { return n_cells_; }
   const Column& operator[](int c) const { return columns_[c]; }
@@ -82,6 +90,7 @@ class Columns {
  private:
   std::shared_ptr<const TableCodes> table_;
   std::vector<int32_t> rows_;
+  Shards shards_;
   bool are_all_ = true;
   int64_t n_cells_ = 0;
   std::vector<Column> columns_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/wide.hpp"
+#include "gradient_boosting/exchange.hpp"
 
 namespace mddf::gradient {
 
@@ -108,35 +109,47 @@ class SizeOf {
   double unit_ = 0;
 };
 
-inline int scale_for(const double* values, int64_t n_rows, int width, const Multiplicity& times,
-                     int bits, bool wide = false) {
-  const SizeOf size(largest_of(values, n_rows * width, wide));
-  return size.scale(size.sums(values, 0, n_rows, width, times, wide), times, bits);
+// A scale for the numbers of the rows of all shards, whose multiplicities have the sum
+// `times.total`.
+inline int scale_for(const double* values, int64_t n_rows, const Multiplicity& times, int bits,
+                     const Shards& shards) {
+  const SizeOf size(shards.max(largest_of(values, n_rows, false)));
+  std::vector<double> sums = size.sums(values, 0, n_rows, 1, times, false);
+  shards.sum(sums);
+  return size.scale(sums, times, bits);
 }
 
-// Weighted mean, with the same bits for every order of the rows. A whole weight is the same as
-// copies of a row; `weights` may be empty.
-inline double exact_mean(const std::vector<double>& values, const std::vector<double>& weights,
-                         bool whole) {
+// Weights of the rows. A shard without rows has none, even if the rows of other shards do.
+struct RowWeights {
+  const std::vector<double>& of;  // of this shard
+  bool are_any, are_whole;
+};
+
+// Weighted mean over the rows of all shards, with the same bits for every order of the rows. A
+// whole weight is the same as copies of a row.
+inline double exact_mean(const std::vector<double>& values, const RowWeights& weights,
+                         const Shards& shards) {
   const auto n = static_cast<int64_t>(values.size());
-  const auto sum = [n](const std::vector<double>& of, const Multiplicity& times) {
-    const int scale = scale_for(of.data(), n, 1, times, 50);
+  const auto sum = [n, &shards](const std::vector<double>& of, const Multiplicity& times) {
+    const int scale = scale_for(of.data(), n, times, 50, shards);
     if (scale == kNoScale) return 0.0;
     double total = 0;
     for (int64_t i = 0; i < n; ++i) total += times[i] * nearest(std::ldexp(of[i], scale));
-    return std::ldexp(total, -scale);
+    return std::ldexp(shards.sum(total), -scale);
   };
-  const Multiplicity once{nullptr, static_cast<double>(n)};
-  if (n == 0) return 0;
-  if (weights.empty()) return sum(values, once) / static_cast<double>(n);
-  if (whole) {
+  const double n_rows = shards.sum(static_cast<double>(n));
+  const Multiplicity once{nullptr, n_rows};
+  if (n_rows == 0) return 0;
+  if (!weights.are_any) return sum(values, once) / n_rows;
+  if (weights.are_whole) {
     double total = 0;
-    for (const double weight : weights) total += weight;
-    return sum(values, {weights.data(), total}) / total;
+    for (const double weight : weights.of) total += weight;
+    total = shards.sum(total);
+    return sum(values, {weights.of.data(), total}) / total;
   }
   std::vector<double> weighed = values;
-  for (int64_t i = 0; i < n; ++i) weighed[i] *= weights[i];
-  return sum(weighed, once) / sum(weights, once);
+  for (int64_t i = 0; i < n; ++i) weighed[i] *= weights.of[i];
+  return sum(weighed, once) / sum(weights.of, once);
 }
 
 }  // namespace mddf::gradient

@@ -86,7 +86,7 @@ class GrowerOf : public Grower {
                                  ? std::clamp<int64_t>(options_.min_samples_leaf, 1, INT32_MAX / 2)
                                  : 1);
     int exponent;
-    std::frexp(rounded_.most_score(of.times, scorer.least_hessian + scorer.l2, team), &exponent);
+    std::frexp(rounded_.most_score(of, scorer.least_hessian + scorer.l2, team), &exponent);
     const int digits = scorer.monotonic ? 40 : 50;
     scorer.rounding = std::ldexp(1.5, 52 + exponent - digits);
     scorer.unit = std::ldexp(1.0, 30 - exponent);

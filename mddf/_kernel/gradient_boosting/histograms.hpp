@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "gradient_boosting/columns.hpp"
 #include "gradient_boosting/compared.hpp"
@@ -83,6 +84,37 @@ template <int kWidth>
 void count(const Columns& columns, const Chosen& chosen, const LeafRows<kWidth>& of,
            Sums<kWidth>* histogram, bool wide) {
   simd::with_vectors(wide, [&]() MDDF_INLINED { count_body(columns, chosen, of, histogram); });
+}
+
+// Replaces the cells of some columns of several histograms by their sums over all shards, in one
+// exchange.
+template <int kWidth>
+void sum_over_shards(const Columns& columns, const Chosen& chosen,
+                     const std::vector<Sums<kWidth>*>& histograms) {
+  if (!columns.shards().are_several()) return;
+  // Histograms of all columns that follow each other need not be copied.
+  bool are_adjacent = chosen.last - chosen.first == columns.count();
+  for (size_t i = 1; i < histograms.size() && are_adjacent; ++i)
+    are_adjacent = histograms[i] == histograms[i - 1] + columns.n_cells();
+  if (are_adjacent) {
+    columns.shards().sum(
+        reinterpret_cast<int32_t*>(histograms[0]),
+        static_cast<int64_t>(histograms.size()) * columns.n_cells() * kWidth);
+    return;
+  }
+  std::vector<Sums<kWidth>> cells;
+  const auto for_each_column = [&](auto visit) {
+    for (Sums<kWidth>* histogram : histograms)
+      for (const int c : chosen) visit(histogram + columns[c].offset, columns[c].n_cells());
+  };
+  for_each_column([&](const Sums<kWidth>* of, int n) { cells.insert(cells.end(), of, of + n); });
+  columns.shards().sum(reinterpret_cast<int32_t*>(cells.data()),
+                       static_cast<int64_t>(cells.size()) * kWidth);
+  const Sums<kWidth>* from = cells.data();
+  for_each_column([&](Sums<kWidth>* to, int n) {
+    std::copy_n(from, n, to);
+    from += n;
+  });
 }
 
 // Subtracts the cells of some columns from the cells of another histogram.

@@ -45,6 +45,7 @@ class LeafAdder {
                   std::lock_guard<std::mutex> lock(merging);
                   for (size_t at = 0; at < all.size(); ++at) all[at] += part[at];
                 });
+    of_.shards.sum(all);
     LeafSums leaf_sums{{}, {}, {}, unit(gradient_scale_), unit(hessian_scale_)};
     for (int leaf = 0; leaf < n_leaves; ++leaf) {
       const double* of_leaf = all.data() + leaf * n_numbers();

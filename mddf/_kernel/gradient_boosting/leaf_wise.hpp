@@ -40,6 +40,7 @@ class LeafWiseGrower {
     Leaf<kWidth> leaf;
     int64_t first = 0, last = 0;              // range of its rows that were drawn
     int64_t first_other = 0, last_other = 0;  // range of its other rows
+    double n_rows = 0;                        // number of its drawn rows in all shards
     int depth = 0, slot = -1;
     std::vector<uint8_t> groups;
     Split split;
@@ -54,6 +55,7 @@ class LeafWiseGrower {
     root.leaf = {round.total, round.scorer.of_leaf(round.total), {}};
     root.last = root.first_other = round.n_drawn;
     root.last_other = n_rows;
+    root.n_rows = columns_.shards().sum(static_cast<double>(round.n_drawn));
     root.groups = draws_.all_groups();
     nodes_.assign(1, root);
     free_.clear();
@@ -125,7 +127,7 @@ class LeafWiseGrower {
                   std::vector<Searched>& searched, Team& team, Interrupt& interrupt) {
     int counted = both.first, other = both.second;
     if (other >= 0) {
-      if (n_rows(other) < n_rows(counted)) std::swap(counted, other);
+      if (nodes_[other].n_rows < nodes_[counted].n_rows) std::swap(counted, other);
       nodes_[other].slot = parent_slot;
     }
     give_slot(counted);
@@ -136,13 +138,13 @@ class LeafWiseGrower {
       for (const int c : search.columns) is_drawn.back()[c] = 1;
     }
     const auto work = [&](const Chosen& chosen, Split* best) {
-      count(columns_, chosen, rows, histogram(counted), options_.wide());
       if (other >= 0) take_away(columns_, chosen, histogram(counted), histogram(other));
       for (size_t a = 0; a < searched.size(); ++a)
         for (const int c : chosen)
           if (is_drawn[a][c]) search_column(round, searched[a].node, c, best[a]);
     };
-    each_range(draws_.all(), rows.n, searched.data(), searched.size(), work, team, interrupt);
+    each_range(draws_.all(), {rows, histogram(counted)}, searched.data(), searched.size(), work,
+               team, interrupt);
   }
 
   // Counts for each node only the columns that were drawn for it.
@@ -150,31 +152,51 @@ class LeafWiseGrower {
                     Interrupt& interrupt) {
     for (const Searched& search : searched) give_slot(search.node);
     for (Searched& search : searched) {
-      const LeafRows<kWidth> rows = rows_of(search.node);
       const auto work = [&](const Chosen& chosen, Split* best) {
-        count(columns_, chosen, rows, histogram(search.node), options_.wide());
         for (const int c : chosen) search_column(round, search.node, c, *best);
       };
-      each_range(search.columns, rows.n, &search, 1, work, team, interrupt);
+      each_range(search.columns, {rows_of(search.node), histogram(search.node)}, &search, 1, work,
+                 team, interrupt);
     }
   }
 
-  // Calls work(columns, best splits of n nodes) for ranges of columns, and keeps the best splits.
+  // Rows to count, and the histogram to fill.
+  struct ToCount {
+    LeafRows<kWidth> rows;
+    Sum* histogram;
+  };
+
+  // Counts rows in ranges of columns, calls work(columns, best splits of n nodes) for each range,
+  // and keeps the best splits.
   template <class Work>
-  void each_range(const std::vector<int>& columns, int64_t n_rows, Searched* searched, size_t n,
-                  const Work& work, Team& team, Interrupt& interrupt) {
+  void each_range(const std::vector<int>& columns, const ToCount& to_count, Searched* searched,
+                  size_t n, const Work& work, Team& team, Interrupt& interrupt) {
     const auto n_columns = static_cast<int64_t>(columns.size());
     // Filling, subtracting and comparing a cell takes about as long as counting four rows: a rough
     // figure.
-    const int64_t steps = n_rows * n_columns + 4 * columns_.n_cells();
+    const int64_t steps = to_count.rows.n * n_columns + 4 * columns_.n_cells();
     interrupt.poll(steps);
     Team& workers = steps < kMinSteps ? alone_ : team;
     const int n_groups = column_ranges(team, static_cast<int>(n_columns));
     std::vector<Split> splits(n_groups * n);
+    const auto chosen_of = [&](int64_t group) {
+      return Chosen{columns.data() + n_columns * group / n_groups,
+                    columns.data() + n_columns * (group + 1) / n_groups};
+    };
+    const auto count_columns = [&](const Chosen& chosen) {
+      count(columns_, chosen, to_count.rows, to_count.histogram, options_.wide());
+    };
+    // Several shards exchange the whole histogram before it is searched. Within one process, a
+    // group of columns is counted and searched while its histograms are in the cache.
+    const bool are_several = columns_.shards().are_several();
+    if (are_several) {
+      workers.each(n_groups, [&](int64_t group) { count_columns(chosen_of(group)); });
+      sum_over_shards<kWidth>(columns_, {columns.data(), columns.data() + n_columns},
+                              {to_count.histogram});
+    }
     workers.each(n_groups, [&](int64_t group) {
-      work(Chosen{columns.data() + n_columns * group / n_groups,
-                  columns.data() + n_columns * (group + 1) / n_groups},
-           splits.data() + group * n);
+      if (!are_several) count_columns(chosen_of(group));
+      work(chosen_of(group), splits.data() + group * n);
     });
     for (size_t at = 0; at < splits.size(); ++at) {
       Split& best = searched[at % n].best;
@@ -182,7 +204,6 @@ class LeafWiseGrower {
     }
   }
 
-  int64_t n_rows(int node) const { return nodes_[node].last - nodes_[node].first; }
   LeafRows<kWidth> rows_of(int node) const {
     return lists_.of(nodes_[node].first, nodes_[node].last);
   }
@@ -274,12 +295,14 @@ class LeafWiseGrower {
     child.last = at;
     child.first_other = node.first_other;
     child.last_other = other_at;
+    child.n_rows = columns_.shards().sum(static_cast<double>(at - node.first));
     nodes_.push_back(child);
     child.leaf = {right, round.scorer.of_leaf(right), at_right};
     child.first = at;
     child.last = node.last;
     child.first_other = other_at;
     child.last_other = node.last_other;
+    child.n_rows = node.n_rows - child.n_rows;
     child.is_right = true;
     nodes_.push_back(child);
     parent_slot_ = node.slot;

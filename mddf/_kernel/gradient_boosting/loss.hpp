@@ -59,24 +59,25 @@ class LossFunction {
  public:
   explicit LossFunction(const Options& options) : options_(options), width_(options.width()) {}
 
-  // The raw prediction before the first tree: the best constant, or nearly so.
-  std::vector<double> start(const std::vector<double>& y, const std::vector<double>& weights,
-                            bool whole) const {
+  // The raw prediction before the first tree: the best constant for the rows of all shards, or
+  // nearly so. Losses with quantiles need all rows in one shard.
+  std::vector<double> start(const std::vector<double>& y, const RowWeights& weights,
+                            const Shards& shards) const {
     const auto share = bounded_share;
     if (options_.target_width() > 1) {
       std::vector<double> of_outputs(width_);
       for (int k = 0; k < width_; ++k)
-        of_outputs[k] = start_of_numbers(column_of(y, k, width_), weights, whole);
+        of_outputs[k] = start_of_numbers(column_of(y, k, width_), weights, shards);
       return of_outputs;
     }
     switch (options_.loss) {
       default:
-        return {start_of_numbers(y, weights, whole)};
+        return {start_of_numbers(y, weights, shards)};
       case Loss::kCustom:
         return std::vector<double>(width_);
       case Loss::kLogistic:
       case Loss::kExponential: {
-        const double p = share(exact_mean(y, weights, whole));
+        const double p = share(exact_mean(y, weights, shards));
         return {logarithm(p / (1 - p)) * (options_.loss == Loss::kLogistic ? 1 : 0.5)};
       }
       case Loss::kSoftmax:
@@ -85,7 +86,7 @@ class LossFunction {
     std::vector<double> scores(width_), is_class(y.size());
     for (int k = 0; k < width_; ++k) {
       for (size_t i = 0; i < y.size(); ++i) is_class[i] = y[i] == k;
-      scores[k] = logarithm(share(exact_mean(is_class, weights, whole)));
+      scores[k] = logarithm(share(exact_mean(is_class, weights, shards)));
     }
     return scores;
   }
@@ -142,18 +143,18 @@ class LossFunction {
 
  private:
   // The best constant for one target.
-  double start_of_numbers(const std::vector<double>& y, const std::vector<double>& weights,
-                          bool whole) const {
+  double start_of_numbers(const std::vector<double>& y, const RowWeights& weights,
+                          const Shards& shards) const {
     switch (options_.loss) {
       case Loss::kSquared:
-        return exact_mean(y, weights, whole);
+        return exact_mean(y, weights, shards);
       case Loss::kAbsolute:
       case Loss::kHuber:
-        return weighted_quantile(y, weights, 0.5);
+        return weighted_quantile(y, weights.of, 0.5);
       case Loss::kQuantile:
-        return weighted_quantile(y, weights, options_.quantile);
+        return weighted_quantile(y, weights.of, options_.quantile);
       default: {  // losses with a logarithmic link
-        const double mean = exact_mean(y, weights, whole);
+        const double mean = exact_mean(y, weights, shards);
         return mean > 0 ? logarithm(mean) : -kMostExponent / 2;
       }
     }

@@ -17,15 +17,16 @@
 
 namespace mddf::gradient {
 
-// Training rows; `offset` has a number for each score of each row.
+// Training rows of a shard; `offset` has a number for each score of each row.
 struct OffsetRows {
   const std::vector<double>& y;
-  const std::vector<double>& weights;
-  bool whole_weights;
+  const RowWeights& weights;
+  const Shards& shards;
   const std::vector<double>& offset;
 
+  // The mean over the rows of all shards.
   double mean(const std::vector<double>& values) const {
-    return exact_mean(values, weights, whole_weights);
+    return exact_mean(values, weights, shards);
   }
 };
 
@@ -64,8 +65,13 @@ inline double log_ratio_start(const OffsetRows& rows, double power) {
 inline double logistic_start(const OffsetRows& rows) {
   const double share = bounded_share(rows.mean(rows.y));
   const double logit = logarithm(share / (1 - share));
-  const auto [least, most] = std::minmax_element(rows.offset.begin(), rows.offset.end());
-  double low = logit - *most, high = logit - *least, constant = (low + high) / 2;
+  double most = -HUGE_VAL, negative_least = -HUGE_VAL;
+  for (const double offset : rows.offset) {
+    most = std::max(most, offset);
+    negative_least = std::max(negative_least, -offset);
+  }
+  double low = logit - rows.shards.max(most), high = logit + rows.shards.max(negative_least);
+  double constant = (low + high) / 2;
   std::vector<double> p(rows.offset.size()), slope(p.size());
   for (int iteration = 0; iteration < kMostStartIterations; ++iteration) {
     for (size_t i = 0; i < p.size(); ++i) p[i] = as_exponent(-(rows.offset[i] + constant));
@@ -141,7 +147,7 @@ inline std::vector<double> start_with_offset(const Options& options, const Offse
     for (int k = 0; k < width; ++k) {
       const std::vector<double> y = column_of(rows.y, k, width);
       const std::vector<double> offset = column_of(rows.offset, k, width);
-      constants[k] = start_with_offset(of_output, {y, rows.weights, rows.whole_weights, offset})[0];
+      constants[k] = start_with_offset(of_output, {y, rows.weights, rows.shards, offset})[0];
     }
     return constants;
   }
@@ -150,9 +156,9 @@ inline std::vector<double> start_with_offset(const Options& options, const Offse
       return {rows.mean(differences(rows.y, rows.offset))};
     case Loss::kAbsolute:
     case Loss::kHuber:
-      return {weighted_quantile(differences(rows.y, rows.offset), rows.weights, 0.5)};
+      return {weighted_quantile(differences(rows.y, rows.offset), rows.weights.of, 0.5)};
     case Loss::kQuantile:
-      return {weighted_quantile(differences(rows.y, rows.offset), rows.weights, options.quantile)};
+      return {weighted_quantile(differences(rows.y, rows.offset), rows.weights.of, options.quantile)};
     case Loss::kPoisson:
       return {log_ratio_start(rows, 1)};
     case Loss::kGamma:

@@ -73,6 +73,8 @@ struct Options {
     return loss == Loss::kPoisson || loss == Loss::kGamma || loss == Loss::kTweedie ||
            loss == Loss::kLogistic || loss == Loss::kExponential;
   }
+  // Whether quantiles of targets or residuals are computed, which are no sums over rows.
+  bool needs_quantiles() const { return quantile_leaves() || loss == Loss::kHuber; }
   bool quantile_leaves() const { return loss == Loss::kAbsolute || loss == Loss::kQuantile; }
 };
 

@@ -13,13 +13,15 @@
 #include <vector>
 
 #include "common/random.hpp"
+#include "gradient_boosting/exchange.hpp"
 #include "gradient_boosting/fixed_point.hpp"
 #include "gradient_boosting/score.hpp"
 #include "gradient_boosting/team.hpp"
 
 namespace mddf::gradient {
 
-// Gradients and hessians of a round, `width` of each for a row, and their largest absolute values.
+// Gradients and hessians of a round, `width` of each for a row of this shard, and their largest
+// absolute values on all shards. `times.total` is also a sum over all shards.
 struct Gradients {
   const std::vector<double>& gradient;
   const std::vector<double>& hessian;
@@ -27,6 +29,7 @@ struct Gradients {
   int width;
   Multiplicity times;
   const std::vector<uint8_t>& is_drawn;  // rows that the tree is grown on; empty for all rows
+  const Shards& shards;
 };
 
 // Largest absolute value.
@@ -70,21 +73,24 @@ class Rounded {
     if (of.width > n_lanes) {
       project(of, random, team);
       gradients = projected_.data();
-      largest_gradient = largest_in(projected_, team, wide_);
+      largest_gradient = of.shards.max(largest_in(projected_, team, wide_));
     }
     if (of.width > 1) {
       find_means(of, team);
       hessians = means_.data();
-      largest_hessian = largest_in(means_, team, wide_);
+      largest_hessian = of.shards.max(largest_in(means_, team, wide_));
     }
-    scale_ = scale(gradients, largest_gradient, n_lanes, of.times, team);
+    scale_ = scale(gradients, largest_gradient, n_lanes, of, team);
     // Hessians that count rows are whole numbers already, unless their sum is too large.
     const bool whole = counts_rows_ && of.times.total <= std::ldexp(1.0, kBits);
-    hessian_scale_ = whole ? 0 : scale(hessians, largest_hessian, 1, of.times, team);
+    hessian_scale_ = whole ? 0 : scale(hessians, largest_hessian, 1, of, team);
     total_ = {};
     steepest_ = 0;
     flat_ = 0;
     if (any()) round(gradients, hessians, n_lanes, of, team);
+    of.shards.sum(total_.of, kWidth);
+    steepest_ = static_cast<float>(of.shards.max(double{steepest_}));
+    flat_ = of.shards.sum(flat_);
   }
 
   // Whether any row has a gradient and a hessian other than 0.
@@ -100,7 +106,7 @@ class Rounded {
   // Upper bound of the total score of the leaves of any tree, if each leaf has at least
   // `least_weight`. It is the smaller one of two bounds: the score of a tree with a leaf for each
   // row, and the score of a leaf with all gradients at their limit.
-  double most_score(const Multiplicity& times, double least_weight, Team& team) const {
+  double most_score(const Gradients& of, double least_weight, Team& team) const {
     double most = 0;
     if (steepest_ > 0) {
       constexpr int kDigits = 20;
@@ -109,11 +115,11 @@ class Rounded {
       const float unit = std::ldexp(1.0F, kDigits - exponent);
       std::mutex merging;
       team.ranges(n_rows(), kFewRows, [&](int64_t first, int64_t last) {
-        const double sum = whole_sum(times, unit, first, last);
+        const double sum = whole_sum(of.times, unit, first, last);
         std::lock_guard<std::mutex> lock(merging);
         most += sum;
       });
-      most = std::ldexp(most, exponent - kDigits);
+      most = std::ldexp(of.shards.sum(most), exponent - kDigits);
     }
     // Rows with a hessian of 0 have no score of their own; a bound of their part is added.
     if (flat_ > 0) most = 2 * (most + flat_ * flat_ / least_weight);
@@ -182,17 +188,18 @@ class Rounded {
     });
   }
 
-  int scale(const double* values, double largest, int width, const Multiplicity& times,
+  int scale(const double* values, double largest, int width, const Gradients& of,
             Team& team) const {
     const SizeOf size(largest);
     std::vector<double> sums(width);
     std::mutex merging;
     team.ranges(n_rows(), kFewRows, [&](int64_t first, int64_t last) {
-      const std::vector<double> part = size.sums(values, first, last, width, times, wide_);
+      const std::vector<double> part = size.sums(values, first, last, width, of.times, wide_);
       std::lock_guard<std::mutex> lock(merging);  // exact in any order
       for (int j = 0; j < width; ++j) sums[j] += part[j];
     });
-    return size.scale(sums, times, kBits);
+    of.shards.sum(sums);
+    return size.scale(sums, of.times, kBits);
   }
 
   // Statistics of a range of rows; see the members of the same names.

@@ -22,6 +22,7 @@ struct TrainingRows {
   const double* real_weights;            // other weights, or null
   const std::vector<uint8_t>& is_drawn;  // rows that the tree was grown on; empty for all rows
   int width;
+  const Shards& shards;
 };
 
 // Halves leaf values until they do not increase the loss of the rows of the leaf. Losses are
@@ -39,7 +40,7 @@ class Shortener {
   // The first step multiplies values by `first_factor`, a power of 1/2, and later steps by 1/2.
   void shorten(std::vector<double>& values, double first_factor, Team& team) {
     find_rows();
-    for (int halving = 0; !chosen_.empty(); ++halving) {
+    for (int halving = 0; any_open(); ++halving) {
       const bool gives_up = halving == kMostHalvings;
       const double factor = gives_up ? 0 : halving == 0 ? first_factor : 0.5;
       std::vector<double> change = changes(values, team);
@@ -62,6 +63,10 @@ class Shortener {
   // Steps are bounded (`steps.hpp`), so that about 20 halvings suffice. After 60 the value is 0.
   static constexpr int kMostHalvings = 60;
 
+  bool any_open() const {
+    return std::find(is_open_.begin(), is_open_.end(), 1) != is_open_.end();
+  }
+
   void find_rows() {
     const auto n = static_cast<int64_t>(tree_.leaf_of.size());
     for (int64_t i = 0; i < n; ++i)
@@ -74,7 +79,7 @@ class Shortener {
     chosen_.erase(std::remove_if(chosen_.begin(), chosen_.end(), is_closed), chosen_.end());
   }
 
-  // Increase of the loss of each leaf, in units of a power of two. Sums of whole numbers depend
+  // Increase of the loss of each leaf in all shards, in units of a power of two. Sums of whole numbers depend
   // neither on the order of the rows nor on the number of threads.
   std::vector<double> changes(const std::vector<double>& values, Team& team) const {
     const auto n = static_cast<int64_t>(chosen_.size());
@@ -83,12 +88,15 @@ class Shortener {
                 [&](int64_t first, int64_t last) { of_rows(values, first, last, change.data()); });
     double total = 0;
     for (const int64_t row : chosen_) total += rows_.times[row];
-    const int scale = rough_scale(largest_of(change.data(), n, false), {nullptr, total}, 50);
+    total = rows_.shards.sum(total);
+    const double largest = rows_.shards.max(largest_of(change.data(), n, false));
+    const int scale = rough_scale(largest, {nullptr, total}, 50);
     std::vector<double> sums(is_open_.size());
     if (scale == kNoScale) return sums;
     for (int64_t i = 0; i < n; ++i)
       sums[tree_.leaf_of[chosen_[i]]] +=
           rows_.times[chosen_[i]] * nearest(std::ldexp(change[i], scale));
+    rows_.shards.sum(sums);
     return sums;
   }
 

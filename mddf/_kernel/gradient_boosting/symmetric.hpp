@@ -40,7 +40,10 @@ class SymmetricGrower {
       interrupt.poll(columns_.n_rows() * columns_.count() + columns_.n_cells());
       const std::vector<int> drawn = draws_.draw(groups, random);
       order(round, drawn, team);
-      Split best = search(round, drawn, tree.leaf_of, team);
+      // Histograms of other columns are needed at later levels only.
+      const bool is_last = level + 1 == options_.max_depth;
+      const std::vector<int>& counted = draws_.are_few() || is_last ? drawn : draws_.all();
+      Split best = search(round, {drawn, counted}, tree.leaf_of, team);
       if (!best.found()) break;
       best.set_codes(columns_[best.column], order_of(best.column));
       const std::vector<Sum> lefts =
@@ -48,7 +51,7 @@ class SymmetricGrower {
       best.score = improvement(round.scorer, best, lefts);
       if (!(best.score > 0)) break;
       draws_.keep_groups(best.column, groups);
-      divide(round, best, lefts, level + 1 == options_.max_depth, tree, team);
+      divide(round, best, lefts, is_last, tree, team);
       tree.splits.push_back(best);
     }
     for (const Leaf<kWidth>& leaf : leaves_) tree.limits.push_back(leaf.limits);
@@ -56,10 +59,17 @@ class SymmetricGrower {
   }
 
  private:
+  // Columns whose splits are searched at a level, and columns whose rows are counted.
+  struct LevelColumns {
+    const std::vector<int>& drawn;
+    const std::vector<int>& counted;
+  };
+
   // Whether to walk the rows instead of counting histograms. Walking a row costs about as much as
   // counting 14 rows, or as comparing seven bins of a leaf. These are rough figures.
   bool walks() const {
     const int64_t n = columns_.n_rows();
+    if (columns_.shards().are_several()) return false;  // only histograms are exchanged
     if (n > kMostWalked || options_.counting == Counting::kHistograms) return false;
     if (!options_.monotonic.empty()) return false;
     if (options_.counting == Counting::kWalk) return true;
@@ -87,26 +97,34 @@ class SymmetricGrower {
     std::vector<int> unsorted;
     for (const int c : drawn)
       if (columns_[c].categorical && !std::exchange(is_ordered_[c], 1)) unsorted.push_back(c);
-    team.each(static_cast<int64_t>(unsorted.size()), [&](int64_t i) {
-      const int c = unsorted[i];
-      const Column& column = columns_[c];
-      std::vector<Sum> cells(column.n_cells());
+    const auto n_unsorted = static_cast<int64_t>(unsorted.size());
+    std::vector<std::vector<Sum>> cells(unsorted.size());
+    team.each(n_unsorted, [&](int64_t i) {
+      const Column& column = columns_[unsorted[i]];
+      cells[i].resize(column.n_cells());
       for (int64_t k = 0; k < round.n_drawn; ++k) {
         const int32_t row = round.order[k];
-        cells[column.codes[columns_.rows()[row]]].add(round.gradients[row]);
+        cells[i][column.codes[columns_.rows()[row]]].add(round.gradients[row]);
       }
-      orders_[c].resize(column.n_bins);
-      order_categories(cells.data(), column.n_bins, round.smoothing, round.lane, orders_[c].data());
+    });
+    for (std::vector<Sum>& of_column : cells)
+      columns_.shards().sum(reinterpret_cast<int32_t*>(of_column.data()),
+                            static_cast<int64_t>(of_column.size()) * kWidth);
+    team.each(n_unsorted, [&](int64_t i) {
+      const int c = unsorted[i];
+      orders_[c].resize(columns_[c].n_bins);
+      order_categories(cells[i].data(), columns_[c].n_bins, round.smoothing, round.lane,
+                       orders_[c].data());
       if (walks_) walks_->sort(columns_, c, orders_[c].data());
     });
   }
 
   // The split of a level with the largest total gain. Gains of leaves are rounded to whole numbers
   // (under monotonic constraints to multiples of a unit), so that their sums are exact.
-  Split search(const RoundOf& round, const std::vector<int>& drawn,
+  Split search(const RoundOf& round, const LevelColumns& level,
                const std::vector<uint16_t>& leaf_of, Team& team) {
     if (round.scorer.monotonic) {
-      return search_by_histograms(drawn, team, [&](int c, const uint8_t* order, Split& best) {
+      return search_by_histograms(level, team, [&](int c, const uint8_t* order, Split& best) {
         Scores<double> scores;
         scores.clear(columns_[c]);
         for (size_t l = 0; l < leaves_.size(); ++l)
@@ -117,8 +135,8 @@ class SymmetricGrower {
     }
     compared_.clear();
     for (const Leaf<kWidth>& leaf : leaves_) compared_.emplace_back(round.scorer, leaf);
-    if (walks_) return search_by_walk(round, drawn, leaf_of, team);
-    return search_by_histograms(drawn, team, [&](int c, const uint8_t* order, Split& best) {
+    if (walks_) return search_by_walk(round, level.drawn, leaf_of, team);
+    return search_by_histograms(level, team, [&](int c, const uint8_t* order, Split& best) {
       simd::with_vectors(options_.wide(), [&]() MDDF_INLINED {
         Scores<int32_t> scores;
         scores.clear(columns_[c]);
@@ -220,28 +238,47 @@ class SymmetricGrower {
 
   const Sum* cells_of(size_t leaf, int c) { return histogram(slot_of_[leaf]) + columns_[c].offset; }
 
-  // Calls search_column(c, order, best) for the drawn columns.
+  // Counts columns, and calls search_column(c, order, best) for the drawn ones.
   template <class SearchColumn>
-  Split search_by_histograms(const std::vector<int>& drawn, Team& team,
+  Split search_by_histograms(const LevelColumns& level, Team& team,
                              const SearchColumn& search_column) {
     cells_.resize(std::max(cells_.size(), static_cast<size_t>(n_slots_ * columns_.n_cells())));
-    const std::vector<int>& columns = draws_.are_few() ? drawn : draws_.all();
+    const std::vector<int>& columns = level.counted;
     const auto n_columns = static_cast<int64_t>(columns.size());
     const int n_groups = column_ranges(team, static_cast<int>(n_columns));
     std::vector<uint8_t> is_drawn(columns_.count());
-    for (const int c : drawn) is_drawn[c] = 1;
+    for (const int c : level.drawn) is_drawn[c] = 1;
     std::vector<Split> splits(n_groups);
-    team.each(n_groups, [&](int64_t group) {
-      const Chosen chosen{columns.data() + n_columns * group / n_groups,
-                          columns.data() + n_columns * (group + 1) / n_groups};
+    const auto for_each_group = [&](auto work) {
+      team.each(n_groups, [&](int64_t group) {
+        work(Chosen{columns.data() + n_columns * group / n_groups,
+                    columns.data() + n_columns * (group + 1) / n_groups},
+             splits[group]);
+      });
+    };
+    const auto count_leaf = [&](const Counted& pair, const Chosen& chosen) {
+      count(columns_, chosen, rows_of(pair.leaf), histogram(slot_of_[pair.leaf]), options_.wide());
+    };
+    // Several shards exchange all histograms of the level at once. Within one process, a group of
+    // columns is counted and searched while its histograms are in the cache.
+    const bool are_several = columns_.shards().are_several();
+    if (are_several) {
+      for_each_group([&](const Chosen& chosen, Split&) {
+        for (const Counted& pair : to_count_) count_leaf(pair, chosen);
+      });
+      std::vector<Sum*> counted;
+      for (const Counted& pair : to_count_) counted.push_back(histogram(slot_of_[pair.leaf]));
+      sum_over_shards(columns_, {columns.data(), columns.data() + n_columns}, counted);
+    }
+    for_each_group([&](const Chosen& chosen, Split& best) {
       for (const Counted& pair : to_count_) {
-        Sum* counted = histogram(slot_of_[pair.leaf]);
-        count(columns_, chosen, rows_of(pair.leaf), counted, options_.wide());
+        if (!are_several) count_leaf(pair, chosen);
         if (pair.sibling >= 0)
-          take_away(columns_, chosen, counted, histogram(slot_of_[pair.sibling]));
+          take_away(columns_, chosen, histogram(slot_of_[pair.leaf]),
+                    histogram(slot_of_[pair.sibling]));
       }
       for (const int c : chosen)
-        if (is_drawn[c]) search_column(c, order_of(c), splits[group]);
+        if (is_drawn[c]) search_column(c, order_of(c), best);
     });
     return best_of(splits);
   }
@@ -276,6 +313,12 @@ class SymmetricGrower {
     team.each(n_leaves, [&](int64_t l) {
       if (is_split[l] && !is_large(l)) divide(l, alone);
     });
+    // Twice the number of rows that go left, minus the number of rows of the leaf.
+    std::vector<double> more_on_left(is_split.size());
+    for (size_t l = 0; l < is_split.size(); ++l)
+      if (is_split[l])
+        more_on_left[l] = static_cast<double>(2 * middle[l] - start_[l] - start_[l + 1]);
+    columns_.shards().sum(more_on_left);
     std::vector<int64_t> start;
     std::vector<int> slots;
     to_count_.clear();
@@ -286,7 +329,7 @@ class SymmetricGrower {
       if (!is_split[l]) continue;
       start.push_back(middle[l]);
       slots.push_back(slot_of_[l]);
-      const bool left_is_smaller = middle[l] - start_[l] <= start_[l + 1] - middle[l];
+      const bool left_is_smaller = more_on_left[l] <= 0;
       const int smaller = number + !left_is_smaller;
       slots[smaller] = n_slots_++;
       to_count_.push_back({smaller, number + left_is_smaller});

@@ -1,0 +1,213 @@
+"""Learn the bins of a table whose rows are divided among several processes.
+
+The bins have the same bits as those of `Binner.fit_transform` on all rows in one process. Every
+numeric column is sent to one process, which finds its bins from all rows, so that each process
+needs memory for one whole column at a time. Categories are merged with their counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mddf._base.communication import Communicator, same_for_all
+from mddf._binning.binned_table import BinnedTable
+from mddf._binning.binner import Binner
+from mddf._binning.bins import Bins, find_bins, join_bins
+from mddf._binning.categories import CategoryCounts, CategoryEncoder
+from mddf._binning.unknown_categories import expected_share_of_counts
+from mddf._input.category_mask import category_mask
+from mddf._input.cell_values import NUMBER
+from mddf._input.table import Column, Table
+from mddf._targets.weights import summed_weights, whole_weights
+
+
+# Bytes of the columns, as doubles, that a process holds of all rows at a time; at least one
+# column. More columns at a time are read faster from tables that are stored by rows. Not tuned.
+_SENT_BYTES = 2**26
+
+
+@dataclass(frozen=True)
+class ShardWeights:
+    """Weights of the rows of this shard and of all shards; None if all rows count alike."""
+
+    own: np.ndarray | None = None
+    all: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class _ColumnKind:
+    """Facts about a column that the values of a shard tell; `kind` is None without values."""
+
+    kind: str | None
+    is_categorical: bool
+
+
+def _count_categories(column: Column, weights: np.ndarray | None) -> CategoryCounts:
+    """Count the categories of a column in a shard."""
+    counted = slice(None) if weights is None else weights > 0
+    values = column.values[counted]
+    is_missing = column.missing[counted]
+    try:
+        categories, places = np.unique(values[~is_missing], return_inverse=True)
+    except TypeError as error:
+        raise TypeError(
+            "the categories of a column must be all strings or all numbers; got "
+            f"{column.kind} in column {column.place}"
+        ) from error
+    n = len(categories)
+    return CategoryCounts(
+        categories,
+        np.bincount(places, minlength=n),
+        None if weights is None else summed_weights(places, weights[counted][~is_missing], n),
+        values[is_missing][0] if is_missing.any() else None,
+        int(np.count_nonzero(is_missing)),
+    )
+
+
+def _merge_counts(shards: list[CategoryCounts], place: str) -> CategoryCounts:
+    """Counts of the rows of all shards; total weights are exact if they are whole numbers."""
+    filled = [shard for shard in shards if len(shard.categories)] or shards[:1]
+    try:
+        categories, places = np.unique(
+            np.concatenate([shard.categories for shard in filled]), return_inverse=True
+        )
+    except TypeError as error:
+        raise TypeError(
+            f"the categories of column {place} must be all strings or all numbers"
+        ) from error
+
+    def total(parts: list[np.ndarray]) -> np.ndarray:
+        return np.bincount(places, np.concatenate(parts), minlength=len(categories))
+
+    shard_weights = [shard.weights for shard in filled if shard.weights is not None]
+    missing = [shard.missing for shard in shards if shard.missing is not None]
+    return CategoryCounts(
+        categories,
+        total([shard.n_rows for shard in filled]).astype(np.int64),
+        total(shard_weights) if shard_weights else None,
+        missing[0] if missing else None,
+        sum(shard.n_missing for shard in shards),
+    )
+
+
+def bin_shard(
+    binner: Binner, table: Table, weights: ShardWeights, communicator: Communicator
+) -> BinnedTable:
+    """Learn the bins of the rows of all shards, and code the rows of this shard."""
+    if weights.all is not None and np.all(weights.all == weights.all[0]):
+        weights = ShardWeights()
+    same_for_all(communicator, table.shape[1], "X must have the same columns in all partitions")
+    names = None if table.names is None else list(map(str, table.names))
+    same_for_all(communicator, names, "X must have the same columns in all partitions")
+    _learn_kinds(binner, table, weights, communicator)
+    bins = {c: find_bins(np.zeros((1, 1)), n_categories=[encoder.n_codes])
+            for c, encoder in binner.encoders_.items()}
+    numeric = np.flatnonzero(~binner.categorical_).tolist()
+    n_all_rows = sum(communicator.gather(table.shape[0]))
+    n_each = min(
+        max(1, _SENT_BYTES // (8 * n_all_rows)), -(-len(numeric) // communicator.size) or 1
+    )
+    n_together = n_each * communicator.size
+    for first in range(0, len(numeric), n_together):
+        columns = numeric[first : first + n_together]
+        for learned in _learn_bins(binner, table, columns, weights.all, communicator):
+            for place, c in enumerate(learned.columns):
+                bins[c] = learned.bins.columns(place, place + 1)
+                if learned.are_empty[place]:
+                    binner.kinds_[c] = None
+    binner.bins_ = join_bins(*(bins[c] for c in range(table.shape[1])))
+    return binner.code(table)
+
+
+@dataclass(frozen=True)
+class _LearnedBins:
+    columns: list[int]
+    bins: Bins
+    are_empty: np.ndarray  # for each column whether all cells are missing
+
+
+def _learn_bins(
+    binner: Binner,
+    table: Table,
+    columns: list[int],
+    weights: np.ndarray | None,
+    communicator: Communicator,
+) -> list[_LearnedBins]:
+    """Learn the bins of some numeric columns, of which each process takes a part."""
+    size = communicator.size
+    parts = [slice(len(columns) * r // size, len(columns) * (r + 1) // size) for r in range(size)]
+    cells = table.numbers(columns)
+    shards = communicator.distribute([np.ascontiguousarray(cells[:, part]) for part in parts])
+    own = columns[parts[communicator.rank]]
+    learned = None
+    if own:
+        all_cells = shards[0] if size == 1 else np.concatenate(shards)
+        bins = find_bins(
+            all_cells, sample_weight=weights, max_bins=binner.max_bins, n_jobs=binner.n_jobs
+        )
+        are_empty = np.array([np.isnan(column[0]) and np.isnan(column).all() for column in all_cells.T])
+        learned = _LearnedBins(own, bins, are_empty)
+    return [part for part in communicator.gather(learned) if part is not None]
+
+
+def _learn_kinds(
+    binner: Binner, table: Table, weights: ShardWeights, communicator: Communicator
+) -> None:
+    """Do what `Binner.learn_kinds` does, for the rows of all shards."""
+    n_columns = table.shape[1]
+    mask = category_mask(table, binner.categorical_features)
+    compared = np.flatnonzero(mask | (~table.numeric_types & (table.names is not None))).tolist()
+    shard_kinds = {c: _ColumnKind(table.column(c).kind, bool(mask[c])) for c in compared}
+    binner.categorical_ = mask
+    binner.encoders_ = {}
+    binner.unknown_limits_ = {}
+    binner.kinds_ = [NUMBER] * n_columns
+    gathered = communicator.gather(shard_kinds)
+    for c in sorted(set().union(*gathered)):
+        kinds = {shard[c] for shard in gathered if c in shard and shard[c].kind is not None}
+        if len(kinds) > 1 or not all(c in shard for shard in gathered):
+            names = ", ".join(sorted({str(kind.kind) for kind in kinds} or {"no values"}))
+            raise TypeError(
+                f"column {table.place(c)} of X must have the same type in all partitions, got "
+                f"{names}"
+            )
+        if kinds:
+            (kind,) = kinds
+            binner.kinds_[c] = kind.kind
+            binner.categorical_[c] = kind.is_categorical
+        else:
+            binner.kinds_[c] = None
+        if binner.categorical_[c]:
+            _learn_categories(binner, c, table.column(c), weights, communicator)
+
+
+def _learn_categories(
+    binner: Binner,
+    c: int,
+    column: Column,
+    weights: ShardWeights,
+    communicator: Communicator,
+) -> None:
+    shards = communicator.gather(_count_categories(column, weights.own))
+    counts = _merge_counts(shards, column.place)
+    n_levels = len(counts.categories)
+    if binner.many_levels is not None and n_levels >= binner.many_levels:
+        raise ValueError(
+            f"column {column.place} must have at most {binner.many_levels - 1} categories if the "
+            f"rows are divided among workers, got {n_levels}. Encode it as numbers, or fit on one "
+            "machine"
+        )
+    encoder = CategoryEncoder.from_counts(counts, binner.max_bins)
+    if encoder.rare is not None and weights.all is not None and not whole_weights(weights.all):
+        raise ValueError(
+            f"max_bins must be above {n_levels}, the number of categories of column "
+            f"{column.place}, if the rows are divided among workers and weights are not whole "
+            f"numbers, got {binner.max_bins}"
+        )
+    if not n_levels:
+        binner.kinds_[c] = None
+    binner.encoders_[c] = encoder
+    n_counted = int(counts.n_rows.sum()) + counts.n_missing
+    binner.unknown_limits_[c] = expected_share_of_counts(counts.n_rows, n_counted)

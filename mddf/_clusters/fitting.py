@@ -1,0 +1,184 @@
+"""Fit a model on the workers of a Dask cluster, each of which holds a share of the rows."""
+
+from __future__ import annotations
+
+import secrets
+import warnings
+from collections.abc import Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from uuid import uuid4
+
+from distributed import Client, Future, MultiLock, default_client
+
+from mddf._clusters.collections import assigned, n_rows_of, parts_of, row_chunks
+from mddf._clusters.waiting import results_of
+from mddf._clusters.worker import FitResult, FitTask, close_listener, fit_rank, open_listener
+from mddf._gradient.base import GradientBoosting
+
+Model = TypeVar("Model", bound=GradientBoosting)
+_FIT = "the distributed fit"
+
+
+@dataclass(frozen=True)
+class DistributedFit:
+    """A fitted model, and the traffic between the workers.
+
+    Attributes
+    ----------
+    model : GradientBoosting
+    n_bytes_sent, n_messages_sent : list of int
+        Bytes and messages that each worker has sent to the others.
+    """
+
+    model: Any
+    n_bytes_sent: list[int]
+    n_messages_sent: list[int]
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """Parts on the workers that hold them, and their numbers of rows."""
+
+    futures: list[Future]
+    workers: list[str]
+    n_rows: list[int]
+
+    def on(self, worker: str) -> list[Future]:
+        """Parts of a worker that have rows, in their order."""
+        return [
+            future
+            for future, place, n in zip(self.futures, self.workers, self.n_rows, strict=True)
+            if place == worker and n > 0
+        ]
+
+
+def client_for(client: Client | None) -> Client:
+    """Client of the user, or the default one."""
+    if client is not None:
+        return client
+    try:
+        return default_client()
+    except ValueError as error:
+        raise ValueError(
+            "fit needs a cluster of Dask: create a distributed.Client first, or pass client"
+        ) from error
+
+
+def fit_on_workers(
+    client: Client,
+    model: GradientBoosting,
+    training: dict[str, Any],
+    validation: dict[str, Any] | None,
+    *,
+    entropy: list[int],
+    timeout: float,
+) -> DistributedFit:
+    """Fit a model to Dask collections.
+
+    `training` and `validation` map the names of the parameters of fit to features, targets and
+    weights. Partitions that follow each other are placed on the same worker, so that the order
+    of the workers is the order of the rows.
+    """
+    workers = sorted(client.nthreads())
+    if not workers:
+        raise RuntimeError("the cluster must have at least one worker, got none")
+    if any(worker.startswith("tls://") for worker in workers):
+        raise RuntimeError(
+            "the cluster must not use TLS, because workers exchange sums over plain TCP, got "
+            f"{workers[0]}"
+        )
+    # 1. Compute the partitions on the workers that keep them.
+    placed = _place(client, training, workers)
+    ranks = [worker for worker in workers if placed.on(worker)]
+    if not ranks:
+        raise ValueError("X must not be empty, got 0 rows in all partitions")
+    placed_validation = None if validation is None else _place(client, validation, ranks)
+    if placed_validation is not None and not sum(placed_validation.n_rows):
+        raise ValueError("X_val must not be empty, got 0 rows in all partitions")
+    # 2. Start a task on each worker that has rows. Two fits at once would each wait for workers
+    # that the other one holds, so that a fit locks its workers.
+    name = f"mddf-{uuid4().hex}"
+    with _locked(client, ranks):
+        try:
+            addresses = _on_each(client, ranks, open_listener, [(name, r) for r in range(len(ranks))])
+            task = FitTask(
+                name,
+                model,
+                entropy,
+                addresses,
+                secrets.token_bytes(32),
+                timeout,
+                validation is not None,
+            )
+            arguments = [
+                (
+                    task,
+                    rank,
+                    placed.on(worker),
+                    [] if placed_validation is None else placed_validation.on(worker),
+                )
+                for rank, worker in enumerate(ranks)
+            ]
+            results: list[FitResult] = _on_each(client, ranks, fit_rank, arguments)
+        except BaseException:
+            _close_listeners(client, name, ranks)
+            raise
+    # 3. All workers have made the same decisions, or something is broken.
+    if len({result.digest for result in results}) > 1:
+        raise RuntimeError(f"workers have grown different trees, of hashes {results}")
+    for category, message in results[0].warnings:
+        warnings.warn(message, category, stacklevel=3)
+    return DistributedFit(
+        results[0].model,
+        [result.n_bytes_sent for result in results],
+        [result.n_messages_sent for result in results],
+    )
+
+
+def _place(client: Client, collections: dict[str, Any], workers: Sequence[str]) -> _Placed:
+    """Compute the parts of collections, each on the worker that is to hold it."""
+    parts = parts_of(collections)
+    X = next(iter(collections.values()))
+    places = [workers[number] for number in assigned(row_chunks(X), len(workers))]
+    futures = [
+        client.compute(part, workers=[place], allow_other_workers=False, retries=0)
+        for part, place in zip(parts, places, strict=True)
+    ]
+    counts = [
+        client.submit(n_rows_of, future, workers=[place], pure=False)
+        for future, place in zip(futures, places, strict=True)
+    ]
+    return _Placed(futures, places, results_of(client, counts, workers, what=_FIT))
+
+
+def _on_each(
+    client: Client, workers: Sequence[str], function: Any, arguments: Sequence[tuple[Any, ...]]
+) -> list[Any]:
+    """Call a function once on each worker."""
+    futures = [
+        client.submit(
+            function, *args, workers=[worker], allow_other_workers=False, retries=0, pure=False
+        )
+        for worker, args in zip(workers, arguments, strict=True)
+    ]
+    return results_of(client, futures, workers, what=_FIT)
+
+
+def _close_listeners(client: Client, name: str, ranks: Sequence[str]) -> None:
+    alive = client.nthreads()
+    for rank, worker in enumerate(ranks):
+        if worker in alive:
+            client.submit(close_listener, name, rank, workers=[worker], pure=False)
+
+
+@contextmanager
+def _locked(client: Client, workers: Sequence[str]) -> Any:
+    with client.as_current():
+        lock = MultiLock(names=[f"mddf {worker}" for worker in workers])
+        lock.acquire()
+        try:
+            yield
+        finally:
+            lock.release()

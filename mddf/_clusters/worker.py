@@ -1,0 +1,130 @@
+"""Tasks that run on Dask's workers."""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+import warnings
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from distributed import get_worker
+from sklearn.base import clone
+
+from mddf._base.tcp import Address, TcpCommunicator, listen
+from mddf._clusters.collections import joined
+from mddf._gradient.base import GradientBoosting
+from mddf._gradient.shards import RowsOfUser, fit_shard
+
+# Sockets of fits that have not started, by fit and rank. Workers of one process share them.
+_listeners: dict[tuple[str, int], socket.socket] = {}
+
+
+@dataclass(frozen=True)
+class FitTask:
+    """Facts that all workers of a fit share.
+
+    Attributes
+    ----------
+    name : str
+        Unique name of the fit.
+    model : GradientBoosting
+        The estimator, not fitted.
+    entropy : list of int
+    addresses : list of (host, port)
+    token : bytes
+        Secret by which the workers know each other.
+    timeout : float
+    has_validation_set : bool
+    """
+
+    name: str
+    model: GradientBoosting
+    entropy: list[int]
+    addresses: list[Address]
+    token: bytes
+    timeout: float
+    has_validation_set: bool
+
+
+@dataclass(frozen=True)
+class FitResult:
+    """Result of a worker; only rank 0 returns the model."""
+
+    model: GradientBoosting | None
+    digest: str
+    warnings: list[tuple[type[Warning], str]]
+    n_bytes_sent: int
+    n_messages_sent: int
+
+
+def open_listener(name: str, rank: int) -> Address:
+    """Listen for the other workers of a fit; return the address."""
+    host = urlsplit(get_worker().address).hostname
+    if host is None:  # workers of a cluster within one process have no host
+        host = "127.0.0.1"
+    listener = listen(host)
+    _listeners[name, rank] = listener
+    address = listener.getsockname()
+    return address[0], address[1]
+
+
+def close_listener(name: str, rank: int) -> None:
+    """Close the socket of a fit that does not start."""
+    listener = _listeners.pop((name, rank), None)
+    if listener is not None:
+        listener.close()
+
+
+def fit_rank(
+    task: FitTask, rank: int, training: Sequence[RowsOfUser], validation: Sequence[RowsOfUser]
+) -> FitResult:
+    """Fit the model together with the other workers."""
+    listener = _listeners.pop((task.name, rank))
+    communicator = TcpCommunicator(
+        rank, task.addresses, listener, token=task.token, timeout=task.timeout
+    )
+    # Workers of one process share the model of the task, so that each fits a copy.
+    model = clone(task.model)
+    n_jobs = model.n_jobs
+    if n_jobs is None:
+        model.n_jobs = get_worker().state.nthreads
+    # Only rank 0 records warnings: filters belong to the process, which workers may share.
+    recording = warnings.catch_warnings(record=True) if rank == 0 else nullcontext()
+    try:
+        with recording as caught:
+            if rank == 0:
+                warnings.simplefilter("always")
+            fit_shard(
+                model,
+                joined(training),
+                joined(validation) if validation else None,
+                has_validation_set=task.has_validation_set,
+                communicator=communicator,
+                entropy=task.entropy,
+            )
+    finally:
+        communicator.close()
+    model.n_jobs = n_jobs
+    model._binner.n_jobs = n_jobs
+    return FitResult(
+        model if rank == 0 else None,
+        _digest(model),
+        [(warning.category, str(warning.message)) for warning in caught or []],
+        communicator.n_bytes_sent,
+        communicator.n_messages_sent,
+    )
+
+
+def _digest(model: GradientBoosting) -> str:
+    """Hash of the trees and the bins, which are the same on all workers."""
+    digest = hashlib.sha256()
+    arrays: dict[str, Any] = model._trees.arrays
+    for name in sorted(arrays):
+        digest.update(arrays[name].tobytes())
+    for array in (model._trees.start, model._binner.bins_.edges, model._binner.bins_.values):
+        digest.update(array.tobytes())
+    return digest.hexdigest()

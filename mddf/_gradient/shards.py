@@ -1,0 +1,312 @@
+"""Gradient boosting on rows that are divided among several processes.
+
+Every process calls `fit_shard` with its shard of the rows, and gets the model that `fit` makes
+from all rows in one process, with the same bits. Shards exchange the numbers that depend on all
+rows. The order of the rows is the order of the shards.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from mddf._base.communication import Communicator
+from mddf._base.validation import check_lengths, naming
+from mddf._binning.binned_table import coded_table
+from mddf._binning.binner import Binner
+from mddf._binning.shards import ShardWeights, bin_shard
+from mddf._gradient.base import GradientBoosting
+from mddf._gradient.classifier import GradientBoostingClassifier
+from mddf._gradient.dataset import BoostingRows
+from mddf._gradient.losses import (
+    BoostingTarget,
+    ClassificationTarget,
+    RegressionTarget,
+    Target,
+    check_targets,
+)
+from mddf._gradient.regressor import GradientBoostingRegressor, with_weight
+from mddf._gradient.target_encoding import FEWEST_LEVELS
+from mddf._gradient.validation_set import warn_of_no_gain
+from mddf._gradient.weights import boosting_weights, within_range
+from mddf._resampling.sampling import hashes_with
+from mddf._targets.target_validation import (
+    all_weights,
+    class_factors,
+    encode_labels,
+    numeric_array,
+)
+from mddf._targets.weights import row_weights
+
+Model = TypeVar("Model", bound=GradientBoosting)
+
+# Targets are ranked in parts of about so many values, so that a process holds that many at a time
+# instead of the targets of all rows. 2**22 doubles are 32 MiB. Not tuned.
+_RANKED_TOGETHER = 2**22
+# Losses whose initial predictions, leaf values or thresholds are quantiles over rows.
+_QUANTILE_LOSSES = ("absolute_error", "quantile", "huber")
+
+
+@dataclass(frozen=True)
+class RowsOfUser:
+    """Rows as the user passed them: features, targets and weights or None."""
+
+    X: Any
+    y: Any
+    sample_weight: Any = None
+
+
+@dataclass(frozen=True)
+class CodedRows:
+    """Validation rows of a shard, of which there may be none; weights or None."""
+
+    codes: np.ndarray
+    y: np.ndarray
+    weights: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class ShardRows(BoostingRows):
+    """Rows of one shard.
+
+    Attributes
+    ----------
+    communicator : Communicator
+    """
+
+    communicator: Communicator = field(kw_only=True)
+
+    def with_validation(self, validation: CodedRows) -> ShardRows:
+        """Append the rows of a validation set as held-out rows."""
+        n_rows = self.table.n_rows
+        n_held_out = len(validation.y)
+        weights = None
+        held_out = np.arange(n_held_out)
+        if self.weights is not None or validation.weights is not None:
+            own = np.ones(n_rows) if self.weights is None else self.weights
+            others = np.ones(n_held_out) if validation.weights is None else validation.weights
+            weights = np.concatenate([own, others])
+            held_out = np.flatnonzero(others > 0)
+        return replace(
+            self,
+            table=coded_table(self.table.bins, np.vstack([self.table.codes, validation.codes])),
+            y=np.concatenate([self.y, validation.y]),
+            weights=weights,
+            held_out=(n_rows + held_out).astype(np.int32),
+        )
+
+    @property
+    def exchange(self) -> Communicator | None:  # type: ignore[override]  # None there
+        """Communicator that the kernel uses; None if this process has all rows."""
+        return self.communicator if self.communicator.size > 1 else None
+
+    @property
+    def any_held_out(self) -> bool:
+        return any(self.communicator.gather(len(self.held_out) > 0))
+
+    @property
+    def keys(self) -> np.ndarray:  # type: ignore[override]  # computed once, in `_boost`
+        ranks = global_ranks(self.y, self.train, self.communicator)
+        return hashes_with(self.row_keys, ranks[:, None])
+
+    def least_loss(self, target: Target) -> float:
+        """Mean least loss over all shards, not to the last bit: it is used in warnings only."""
+        weights = self.train_weights
+        total = float(len(self.train) if weights is None else weights.sum())
+        mean = super().least_loss(target) if len(self.train) else 0.0
+        sums = np.sum(self.communicator.gather(np.array([mean * total, total])), axis=0)
+        return float(sums[0] / sums[1])
+
+
+def global_ranks(values: np.ndarray, train: np.ndarray, communicator: Communicator) -> np.ndarray:
+    """Rank of each value among the distinct values of the training rows of all shards: int64."""
+    distinct = np.unique(values[train])
+    # Bounds of parts with about equally many values, from quantiles of all shards.
+    n_parts = -(-sum(communicator.gather(len(distinct))) // _RANKED_TOGETHER)
+    shares = np.linspace(0, 1, 10 * n_parts + 1)[1:-1]
+    samples = np.quantile(distinct, shares, method="lower") if len(distinct) else distinct
+    bounds = np.quantile(
+        communicator.gather_array(samples), np.linspace(0, 1, n_parts + 1)[1:-1], method="lower"
+    )
+    place = np.searchsorted(bounds, distinct, side="right")
+    part_of_value = np.searchsorted(bounds, values, side="right")
+    ranks = np.empty(len(values), np.int64)
+    n_before = 0
+    for part in range(n_parts):
+        in_part = np.unique(communicator.gather_array(distinct[place == part]))
+        rows = part_of_value == part
+        ranks[rows] = n_before + np.searchsorted(in_part, values[rows])
+        n_before += len(in_part)
+    return ranks
+
+
+def refuse_undivided(model: GradientBoosting, *, has_validation_set: bool) -> None:
+    """Refuse parameters that need all rows in one process."""
+    reasons = {
+        "warm_start": (bool(model.warm_start), "False"),
+        "cv": (model.cv is not None, "None"),
+        "scoring": (not (isinstance(model.scoring, str) and model.scoring == "loss"), "'loss'"),
+        "loss": (
+            model.loss in _QUANTILE_LOSSES,
+            "'squared_error', 'poisson' or 'gamma', which need no quantiles",
+        ),
+        "early_stopping": (
+            bool(model.early_stopping) and not has_validation_set,
+            "False, unless X_val and y_val are passed to fit: no rows are held out",
+        ),
+    }
+    for name, (is_refused, allowed) in reasons.items():
+        if is_refused:
+            raise ValueError(
+                f"{name} must be {allowed} if the rows are divided among workers, got "
+                f"{getattr(model, name)!r}"
+            )
+
+
+def fit_shard(
+    model: Model,
+    training: RowsOfUser,
+    validation: RowsOfUser | None,
+    *,
+    has_validation_set: bool,
+    communicator: Communicator,
+    entropy: list[int],
+) -> Model:
+    """Fit a model to the rows of all shards.
+
+    Parameters
+    ----------
+    model : GradientBoostingClassifier or GradientBoostingRegressor
+        An estimator that is not fitted; it is fitted and returned.
+    training : RowsOfUser
+        At least one row.
+    validation : RowsOfUser or None
+        Validation rows of this shard, if it has any.
+    has_validation_set : bool
+        Whether any shard has validation rows.
+    communicator : Communicator
+    entropy : list of int
+        Entropy of the random draws.
+    """
+    refuse_undivided(model, has_validation_set=has_validation_set)
+    # 1. Read the table, the target and the weights.
+    table = model._read_table(training.X, reset=True)
+    check_lengths(training.X, y=training.y)
+    n_rows = table.shape[0]
+    sample_weight = None
+    if training.sample_weight is not None:
+        own_weight = numeric_array(training.sample_weight, "sample_weight")
+        check_lengths(training.X, sample_weight=own_weight)
+        all_sample_weights = communicator.gather_array(own_weight)
+        sample_weight = within_range(all_weights(all_sample_weights, len(all_sample_weights)))
+    lengths = communicator.gather(n_rows)
+    first = sum(lengths[: communicator.rank])
+    own = slice(first, first + n_rows)
+    target = _read_target(model, training.y, sample_weight, own, communicator)
+    every_weight = boosting_weights(target.weights, sample_weight)
+    weights = ShardWeights(None if every_weight is None else every_weight[own], every_weight)
+    # 2. Bin the table.
+    binner = Binner(model.categorical_features, model.max_bins, model.n_jobs, FEWEST_LEVELS)
+    binned = bin_shard(binner, table, weights, communicator)
+    part = BoostingRows.from_table(binned, target.values, weights.own)
+    rows = ShardRows(**vars(part), communicator=communicator)
+    # 3. Append the validation set as held-out rows.
+    if has_validation_set:
+        rows = rows.with_validation(
+            _read_validation(model, validation, binner, target.kind, communicator)
+        )
+    # 4. Grow the trees.
+    model._entropy = entropy
+    fitted = model._boost(rows, target.kind, binner, None, on_trial=False)
+    if has_validation_set and len(rows.held_out) and len(rows.train):
+        warn_of_no_gain(rows, fitted["validation_score_"], fitted["train_score_"], table)
+    attributes = model._target_attributes(target.kind)
+    model.__dict__.update(fitted, _binner=binner, **attributes)
+    return model
+
+
+def _read_target(
+    model: GradientBoosting,
+    y: npt.ArrayLike,
+    sample_weight: np.ndarray | None,
+    own: slice,
+    communicator: Communicator,
+) -> BoostingTarget:
+    """Do what `_read_target` of the model does, for the rows of all shards.
+
+    The values are those of this shard, the weights those of all shards.
+    """
+    if isinstance(model, GradientBoostingClassifier):
+        return _read_classes(model, y, sample_weight, communicator)
+    assert isinstance(model, GradientBoostingRegressor)
+    values = model._read_numbers(y)
+    weighted = with_weight(values, None if sample_weight is None else sample_weight[own])
+    # The least and the largest target decide all that the check and the scale depend on.
+    ends = np.array([weighted.min(), weighted.max()]) if len(weighted) else np.zeros(0)
+    ends = communicator.gather_array(ends)
+    check_targets(model.loss, ends)
+    kind = RegressionTarget.from_targets(model.loss, ends)
+    if sample_weight is not None:
+        values = np.where(sample_weight[own] > 0, values, ends[0])
+    return BoostingTarget(kind, kind.scaled(values), sample_weight)
+
+
+def _read_classes(
+    model: GradientBoostingClassifier,
+    y: npt.ArrayLike,
+    sample_weight: np.ndarray | None,
+    communicator: Communicator,
+) -> BoostingTarget:
+    own_classes, own_labels = encode_labels(y)
+    try:
+        classes = np.unique(communicator.gather_array(own_classes))
+    except TypeError as error:
+        raise TypeError("y must hold labels of one kind in all partitions") from error
+    if model.loss == "exponential" and len(classes) > 2:
+        raise ValueError(f"loss must be 'log_loss' for {len(classes)} classes, got 'exponential'")
+    labels = np.searchsorted(classes, own_classes).astype(np.uint16)[own_labels]
+    weights = sample_weight
+    if model.class_weight is not None:
+        all_labels = communicator.gather_array(labels)
+        factors = class_factors(model.class_weight, classes, all_labels, sample_weight)
+        if factors is not None:
+            weights = row_weights(sample_weight, factors, all_labels).row
+    return BoostingTarget(ClassificationTarget(model.loss, classes), labels.astype(float), weights)
+
+
+def _read_validation(
+    model: GradientBoosting,
+    validation: RowsOfUser | None,
+    binner: Binner,
+    target: Target,
+    communicator: Communicator,
+) -> CodedRows:
+    """Read the validation rows of this shard, of which there may be none."""
+    n_rows = 0
+    codes = np.zeros((0, binner.bins_.n_columns), np.uint8)
+    if validation is not None:
+        with naming("X_val"):
+            table = model._read_table(validation.X, reset=False)
+        check_lengths(validation.X, y_val=validation.y)
+        n_rows = table.shape[0]
+        codes = binner.encode(table).codes
+    lengths = communicator.gather(n_rows)
+    first = sum(lengths[: communicator.rank])
+    has_weights = validation is not None and validation.sample_weight is not None
+    weights = None
+    if any(communicator.gather(has_weights)):
+        own = np.zeros(0)
+        if validation is not None:
+            with naming("sample_weight_val"):
+                own = numeric_array(validation.sample_weight, "sample_weight")
+        with naming("sample_weight_val"):
+            weights = all_weights(communicator.gather_array(own), sum(lengths))
+            weights = boosting_weights(weights, weights)[first : first + n_rows]
+    values = np.zeros(0)
+    if validation is not None:
+        with naming("y_val"):
+            values = model._read_validation_target(validation.y, target, weights)
+    return CodedRows(codes, values, weights)

@@ -1,0 +1,589 @@
+"""Gradient boosting on Dask collections, with the rows divided among the workers.
+
+The fitted model has the same bits as the model that `mddf.GradientBoostingClassifier` or
+`mddf.GradientBoostingRegressor` makes from all rows on one machine, for every number of workers
+and partitions. ``pip install "mddf[dask]"``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from numbers import Real
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import validate_parameter_constraints
+from sklearn.utils.validation import check_is_fitted
+
+try:
+    import dask  # noqa: F401
+    import distributed
+except ImportError as error:
+    raise ImportError(
+        'mddf.dask needs Dask and distributed, which pip install "mddf[dask]" brings'
+    ) from error
+
+from mddf._base.validation import Within, refuse_booleans, unchanged_on_failure
+from mddf._clusters.collections import predicted
+from mddf._clusters.fitting import client_for, fit_on_workers
+from mddf._gradient.base import GradientBoosting
+from mddf._gradient.classifier import GradientBoostingClassifier
+from mddf._gradient.options import SYMMETRIC, warn_of_ignored
+from mddf._gradient.regressor import GradientBoostingRegressor
+from mddf._gradient.shards import refuse_undivided
+
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["DaskGradientBoostingClassifier", "DaskGradientBoostingRegressor"]
+
+# Parameters that the local estimator does not have.
+_OWN_PARAMETERS = ("client", "timeout")
+
+
+def _predict(model: Any, X: Any) -> np.ndarray:
+    return np.asarray(model.predict(X))
+
+
+def _predict_proba(model: Any, X: Any) -> np.ndarray:
+    return np.asarray(model.predict_proba(X))
+
+
+class _DaskGradientBoosting(BaseEstimator):
+    """Base class of both estimators. Subclasses name the estimator of one machine."""
+
+    _estimator: ClassVar[type[GradientBoosting]]
+    client: distributed.Client | None
+    timeout: float
+    random_state: int | np.random.RandomState | None
+    interaction_cst: Any
+
+    def _unfitted(self) -> Any:
+        """Make the estimator of one machine, with the same parameters."""
+        parameters = self.get_params(deep=False)
+        return self._estimator(
+            **{name: value for name, value in parameters.items() if name not in _OWN_PARAMETERS}
+        )
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+    ) -> Self:
+        """Grow the trees on the workers.
+
+        Parameters
+        ----------
+        X : Dask array or data frame of shape (n_samples, n_features)
+            Numbers, with NaN for missing values, and categories as given by
+            `categorical_features`. A column may have at most 31 categories.
+        y : Dask array or series of shape (n_samples,)
+            Classes (numbers, strings or booleans) for a classifier, numbers for a regressor, with
+            the same partitions as `X`.
+        sample_weight : Dask array or series of shape (n_samples,), default=None
+            Weights as on one machine, with the same partitions as `X`. Every worker holds the
+            weights of all samples for a moment.
+        X_val, y_val, sample_weight_val : Dask collections, default=None
+            Validation set. The trees after the best round are dropped. If `early_stopping` is not
+            False, growth ends after `n_iter_no_change` rounds without a better score.
+
+        Returns
+        -------
+        self
+        """
+        constraints = self._estimator._parameter_constraints
+        local_model = self._unfitted()
+        name = type(self).__name__
+        validate_parameter_constraints(constraints, local_model.get_params(deep=False), name)
+        own = {"timeout": self.timeout}
+        validate_parameter_constraints(
+            {"timeout": [Within(Real, 0, None, closed="neither")]}, own, name
+        )
+        refuse_booleans("interaction_cst", self.interaction_cst)
+        warn_of_ignored(local_model)
+        validation = None
+        validation_parts = {"X_val": X_val, "y_val": y_val, "sample_weight_val": sample_weight_val}
+        if any(part is not None for part in validation_parts.values()):
+            for missing, other in (("X_val", "y_val"), ("y_val", "X_val")):
+                if validation_parts[missing] is None:
+                    raise ValueError(f"{missing} must be passed with {other}, got None")
+            validation = validation_parts
+        refuse_undivided(local_model, has_validation_set=validation is not None)
+        if y is None:
+            raise ValueError("y must be a Dask array or series, got None")
+        with unchanged_on_failure(self):
+            entropy = check_random_state(self.random_state).randint(0, 2**32, 4, np.uint64)
+            result = fit_on_workers(
+                client_for(self.client),
+                local_model,
+                {"X": X, "y": y, "sample_weight": sample_weight},
+                validation,
+                entropy=entropy.tolist(),
+                timeout=float(self.timeout),
+            )
+            self._model = result.model
+            self.n_bytes_sent_ = result.n_bytes_sent
+            self.n_messages_sent_ = result.n_messages_sent
+            self.n_features_in_ = self._model.n_features_in_
+            if hasattr(self._model, "feature_names_in_"):
+                self.feature_names_in_ = self._model.feature_names_in_
+        return self
+
+    def to_local(self) -> Any:
+        """Return the fitted model as an estimator of one machine.
+
+        Returns
+        -------
+        GradientBoostingClassifier or GradientBoostingRegressor
+            A model with the same bits as a fit on one machine on the rows in the order of the
+            partitions.
+        """
+        check_is_fitted(self, "_model")
+        return self._model
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")
+
+    def __sklearn_clone__(self) -> Self:
+        # A client cannot be copied; the clone uses the same cluster.
+        parameters = self.get_params(deep=False)
+        client = parameters.pop("client")
+        copies = {name: clone(value, safe=False) for name, value in parameters.items()}
+        return type(self)(client=client, **copies)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A client is a connection of this process.
+        return super().__getstate__() | {"client": None}
+
+    @property
+    def n_iter_(self) -> int:
+        """Number of trees."""
+        return int(self.to_local().n_iter_)
+
+    @property
+    def train_score_(self) -> np.ndarray:
+        """Minus the training loss, before the first tree and after each tree."""
+        return np.asarray(self.to_local().train_score_)
+
+    @property
+    def validation_score_(self) -> np.ndarray:
+        """Minus the loss of the validation set; empty without a validation set."""
+        return np.asarray(self.to_local().validation_score_)
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Gain of the splits of each feature, scaled to sum 1."""
+        return np.asarray(self.to_local().feature_importances_)
+
+
+class DaskGradientBoostingClassifier(_DaskGradientBoosting):
+    """Gradient-boosted trees for classification on Dask collections.
+
+    The rows are divided among the workers, and each worker grows the same trees on its rows. The
+    model has the same bits as that of `mddf.GradientBoostingClassifier` on all rows, in the
+    order of the partitions.
+
+    Parameters
+    ----------
+    loss : {"log_loss", "exponential"}, default="log_loss"
+        Loss to minimise. "exponential" is for two classes only.
+    learning_rate : float, default=0.05
+        Factor by which the leaf values are multiplied.
+    max_iter : int, default=1000
+        Largest number of trees.
+    grow_policy : {"symmetric", "leaf-wise"}, default="symmetric"
+        "symmetric": all nodes of a level have the same split, the one with the largest total gain.
+        "leaf-wise": the leaf whose split has the largest gain is split next.
+    max_leaf_nodes : int or None, default=31
+        Largest number of leaves of a leaf-wise tree. Symmetric trees ignore it; values other
+        than 31 and None then cause a warning.
+    max_depth : int or None, default=None
+        Largest number of edges from the root to a leaf, at most 16 for symmetric trees. None means
+        no limit for leaf-wise trees, and 6 for symmetric trees.
+    min_samples_leaf : int, default=1
+        Smallest number of samples in a leaf. A node of a symmetric tree stays undivided if the
+        split of its level would leave fewer samples on one side.
+    l2_regularization : float or "auto", default="auto"
+        Number added to the sum of second derivatives in a leaf. "auto" stands for 3.
+    max_features : {"auto", "sqrt", "log2"}, int, float or None, default="auto"
+        Number of features drawn for each level of a symmetric tree or each node of a leaf-wise
+        tree. A float is a share of the features, None means all. "auto" stands for 0.5.
+    subsample : float or "auto", default="auto"
+        Share of the samples drawn for each tree. "auto" stands for 0.8.
+    max_bins : int, default=255
+        Largest number of bins of a numeric feature.
+    categorical_features : "from_dtype", array of bool, int or str, or None, \
+            default="from_dtype"
+        Categorical features, which are split by sets of categories: a mask, column numbers or
+        names. "from_dtype" takes the columns of a data frame that hold categories or strings. A
+        feature may have at most 31 categories.
+    monotonic_cst : array of int of shape (n_features,), dict or None, default=None
+        For each feature 1 if the score of the second class must not decrease with it, -1 if the
+        score must not increase, otherwise 0. A dict has names of features as keys. For two classes
+        only.
+    interaction_cst : {"pairwise", "no_interactions"}, list of lists of int or None, default=None
+        Groups of features that may interact: the splits on a path from the root to a leaf use
+        features of one group. Features in no group form a further group.
+    early_stopping : "auto" or bool, default=False
+        True and "auto" need `X_val`: growth stops when its loss has not improved for
+        `n_iter_no_change` trees. False grows `max_iter` trees.
+    scoring : "loss", default="loss"
+        Score of the validation set. Only the loss is a sum over rows.
+    validation_fraction : float, int or None, default=0.1
+        Has no effect: no rows are held out.
+    cv : None, default=None
+        Folds need all rows in one place.
+    n_iter_no_change : int, default=50
+        Number of trees without a better score after which fit stops.
+    tol : float, default=0.0
+        Smallest improvement of the score that counts as better.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the sample weights by class. "balanced" gives all classes the same total weight.
+    warm_start : bool, default=False
+        Only False is allowed.
+    n_jobs : int, default=None
+        Number of threads of each worker. None means as many as the worker has.
+    random_state : int, RandomState or None, default=None
+        Seed of the random draws of samples and features.
+    verbose : int, default=0
+        Whether the workers show progress bars in their logs.
+    client : distributed.Client or None, default=None
+        Client of the cluster. None takes the default client.
+    timeout : float, default=600.0
+        Seconds that a worker waits for a message of another worker before fit fails.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    n_iter_ : int
+        Number of trees.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only if X has string column names.
+    train_score_, validation_score_ : ndarray of shape (n_grown + 1,)
+        Minus the losses before the first tree and after each tree that was grown.
+    feature_importances_ : ndarray of shape (n_features,)
+        Gain of the splits of each feature, scaled to sum 1.
+    n_bytes_sent_, n_messages_sent_ : list of int
+        Bytes and messages that each worker has sent to the other workers.
+
+    Notes
+    -----
+    Each worker holds the partitions that follow each other in one range of rows. Partitions of a
+    persisted collection move to the worker of their range. A worker without rows takes no part.
+
+    Workers connect to each other by TCP on free ports. Two fits do not run on one worker at the
+    same time. If a worker ends, fit raises an error, and the estimator is unchanged.
+
+    These parameters of the estimator of one machine need all rows in one place, and are refused:
+    `early_stopping` without `X_val`, `scoring` other than "loss", `cv`, `warm_start`, and
+    columns with 32 categories or more. `max_depth=None` and "auto" stand for fixed values, because
+    no trials choose them. Warnings about columns that look like times or repeated subjects are not
+    given.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from mddf.dask import DaskGradientBoostingClassifier
+    >>> client = Client(processes=False, n_workers=2, dashboard_address=":0")
+    >>> X = da.arange(200, chunks=50)[:, None] % 20
+    >>> y = da.where(X[:, 0] < 5, "low", "high")
+    >>> model = DaskGradientBoostingClassifier(max_iter=20, random_state=0).fit(X, y)
+    >>> model.predict(X[:3]).compute()
+    array(['low', 'low', 'low'], dtype='<U4')
+    >>> client.close()
+    """
+
+    _estimator = GradientBoostingClassifier
+
+    def __init__(
+        self,
+        loss: str = "log_loss",
+        *,
+        learning_rate: float = 0.05,
+        max_iter: int = 1000,
+        grow_policy: str = SYMMETRIC,
+        max_leaf_nodes: int | None = 31,
+        max_depth: int | None = None,
+        min_samples_leaf: int = 1,
+        l2_regularization: float | str = "auto",
+        max_features: float | str | None = "auto",
+        subsample: float | str = "auto",
+        max_bins: int = 255,
+        categorical_features: npt.ArrayLike | None = "from_dtype",
+        monotonic_cst: npt.ArrayLike | dict[str, int] | None = None,
+        interaction_cst: str | Sequence[Iterable[int]] | None = None,
+        early_stopping: bool | str = False,
+        scoring: str | None = "loss",
+        validation_fraction: float | None = 0.1,
+        cv: Any = None,
+        n_iter_no_change: int = 50,
+        tol: float = 0.0,
+        class_weight: str | dict[Any, float] | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+        client: distributed.Client | None = None,
+        timeout: float = 600.0,
+    ) -> None:
+        self.loss = loss
+        self.learning_rate = learning_rate
+        self.max_iter = max_iter
+        self.grow_policy = grow_policy
+        self.max_leaf_nodes = max_leaf_nodes
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.l2_regularization = l2_regularization
+        self.max_features = max_features
+        self.subsample = subsample
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
+        self.early_stopping = early_stopping
+        self.scoring = scoring
+        self.validation_fraction = validation_fraction
+        self.cv = cv
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.class_weight = class_weight
+        self.client = client
+        self.timeout = timeout
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """Classes in ascending order."""
+        return np.asarray(self.to_local().classes_)
+
+    def predict(self, X: Any) -> Any:
+        """Predict classes lazily.
+
+        Parameters
+        ----------
+        X : Dask array or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        Dask array or series of shape (n_samples,)
+        """
+        return predicted(X, self.to_local(), _predict, self.classes_[:0])
+
+    def predict_proba(self, X: Any) -> Any:
+        """Predict class probabilities lazily.
+
+        Parameters
+        ----------
+        X : Dask array or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        Dask array or data frame of shape (n_samples, n_classes)
+        """
+        example = np.zeros((0, len(self.classes_)))
+        return predicted(X, self.to_local(), _predict_proba, example)
+
+
+class DaskGradientBoostingRegressor(_DaskGradientBoosting):
+    """Gradient-boosted trees for regression on Dask collections.
+
+    The rows are divided among the workers, and each worker grows the same trees on its rows. The
+    model has the same bits as that of `mddf.GradientBoostingRegressor` on all rows, in the
+    order of the partitions.
+
+    Parameters
+    ----------
+    loss : {"squared_error", "poisson", "gamma"}, default="squared_error"
+        Loss to minimise. Losses with quantiles are refused.
+    quantile : float or None, default=None
+        Has no effect: losses with quantiles are refused.
+    learning_rate : float, default=0.05
+        Factor by which the leaf values are multiplied.
+    max_iter : int, default=1000
+        Largest number of trees.
+    grow_policy : {"symmetric", "leaf-wise"}, default="symmetric"
+        "symmetric": all nodes of a level have the same split, the one with the largest total gain.
+        "leaf-wise": the leaf whose split has the largest gain is split next.
+    max_leaf_nodes : int or None, default=31
+        Largest number of leaves of a leaf-wise tree. Symmetric trees ignore it; values other
+        than 31 and None then cause a warning.
+    max_depth : int or None, default=None
+        Largest number of edges from the root to a leaf, at most 16 for symmetric trees. None means
+        no limit for leaf-wise trees, and 6 for symmetric trees.
+    min_samples_leaf : int, default=1
+        Smallest number of samples in a leaf. A node of a symmetric tree stays undivided if the
+        split of its level would leave fewer samples on one side.
+    l2_regularization : float or "auto", default="auto"
+        Number added to the sum of second derivatives in a leaf. "auto" stands for 3.
+    max_features : {"auto", "sqrt", "log2"}, int, float or None, default="auto"
+        Number of features drawn for each level of a symmetric tree or each node of a leaf-wise
+        tree. A float is a share of the features, None means all. "auto" stands for 0.5.
+    subsample : float or "auto", default="auto"
+        Share of the samples drawn for each tree. "auto" stands for 0.8.
+    max_bins : int, default=255
+        Largest number of bins of a numeric feature.
+    categorical_features : "from_dtype", array of bool, int or str, or None, \
+            default="from_dtype"
+        Categorical features, which are split by sets of categories: a mask, column numbers or
+        names. "from_dtype" takes the columns of a data frame that hold categories or strings. A
+        feature may have at most 31 categories.
+    monotonic_cst : array of int of shape (n_features,), dict or None, default=None
+        For each feature 1 if predictions must not decrease with it, -1 if they must not increase,
+        otherwise 0. A dict has names of features as keys.
+    interaction_cst : {"pairwise", "no_interactions"}, list of lists of int or None, default=None
+        Groups of features that may interact: the splits on a path from the root to a leaf use
+        features of one group. Features in no group form a further group.
+    early_stopping : "auto" or bool, default=False
+        True and "auto" need `X_val`: growth stops when its loss has not improved for
+        `n_iter_no_change` trees. False grows `max_iter` trees.
+    scoring : "loss", default="loss"
+        Score of the validation set. Only the loss is a sum over rows.
+    validation_fraction : float, int or None, default=0.1
+        Has no effect: no rows are held out.
+    cv : None, default=None
+        Folds need all rows in one place.
+    n_iter_no_change : int, default=50
+        Number of trees without a better score after which fit stops.
+    tol : float, default=0.0
+        Smallest improvement of the score that counts as better.
+    warm_start : bool, default=False
+        Only False is allowed.
+    n_jobs : int, default=None
+        Number of threads of each worker. None means as many as the worker has.
+    random_state : int, RandomState or None, default=None
+        Seed of the random draws of samples and features.
+    verbose : int, default=0
+        Whether the workers show progress bars in their logs.
+    client : distributed.Client or None, default=None
+        Client of the cluster. None takes the default client.
+    timeout : float, default=600.0
+        Seconds that a worker waits for a message of another worker before fit fails.
+
+    Attributes
+    ----------
+    n_iter_ : int
+        Number of trees.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only if X has string column names.
+    train_score_, validation_score_ : ndarray of shape (n_grown + 1,)
+        Minus the losses before the first tree and after each tree that was grown.
+    feature_importances_ : ndarray of shape (n_features,)
+        Gain of the splits of each feature, scaled to sum 1.
+    n_bytes_sent_, n_messages_sent_ : list of int
+        Bytes and messages that each worker has sent to the other workers.
+
+    Notes
+    -----
+    Each worker holds the partitions that follow each other in one range of rows. Partitions of a
+    persisted collection move to the worker of their range. A worker without rows takes no part.
+
+    Workers connect to each other by TCP on free ports. Two fits do not run on one worker at the
+    same time. If a worker ends, fit raises an error, and the estimator is unchanged.
+
+    These parameters of the estimator of one machine need all rows in one place, and are refused:
+    `early_stopping` without `X_val`, `scoring` other than "loss", `cv`, `warm_start`, `loss` with quantiles, and
+    columns with 32 categories or more. `max_depth=None` and "auto" stand for fixed values, because
+    no trials choose them. Warnings about columns that look like times or repeated subjects are not
+    given.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from mddf.dask import DaskGradientBoostingRegressor
+    >>> client = Client(processes=False, n_workers=2, dashboard_address=":0")
+    >>> X = da.arange(200, chunks=50)[:, None] % 20
+    >>> y = X[:, 0] * 2.0
+    >>> model = DaskGradientBoostingRegressor(max_iter=20, random_state=0).fit(X, y)
+    >>> model.predict(X[:3]).compute().round(1)
+    array([9.2, 9.2, 9.7])
+    >>> client.close()
+    """
+
+    _estimator = GradientBoostingRegressor
+
+    def __init__(
+        self,
+        loss: str = "squared_error",
+        *,
+        quantile: float | None = None,
+        learning_rate: float = 0.05,
+        max_iter: int = 1000,
+        grow_policy: str = SYMMETRIC,
+        max_leaf_nodes: int | None = 31,
+        max_depth: int | None = None,
+        min_samples_leaf: int = 1,
+        l2_regularization: float | str = 3.0,
+        max_features: float | str | None = 0.5,
+        subsample: float | str = 0.8,
+        max_bins: int = 255,
+        categorical_features: npt.ArrayLike | None = "from_dtype",
+        monotonic_cst: npt.ArrayLike | dict[str, int] | None = None,
+        interaction_cst: str | Sequence[Iterable[int]] | None = None,
+        early_stopping: bool | str = False,
+        scoring: str | None = "loss",
+        validation_fraction: float | None = 0.1,
+        cv: Any = None,
+        n_iter_no_change: int = 50,
+        tol: float = 0.0,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+        client: distributed.Client | None = None,
+        timeout: float = 600.0,
+    ) -> None:
+        self.loss = loss
+        self.learning_rate = learning_rate
+        self.max_iter = max_iter
+        self.grow_policy = grow_policy
+        self.max_leaf_nodes = max_leaf_nodes
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.l2_regularization = l2_regularization
+        self.max_features = max_features
+        self.subsample = subsample
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
+        self.early_stopping = early_stopping
+        self.scoring = scoring
+        self.validation_fraction = validation_fraction
+        self.cv = cv
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.quantile = quantile
+        self.client = client
+        self.timeout = timeout
+
+    def predict(self, X: Any) -> Any:
+        """Predict the targets lazily.
+
+        Parameters
+        ----------
+        X : Dask array or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        Dask array or series of shape (n_samples,)
+        """
+        return predicted(X, self.to_local(), _predict, np.zeros(0))

@@ -1,0 +1,284 @@
+"""Fits on Dask collections have the bits of fits on one machine."""
+
+import os
+import pickle
+import signal
+import threading
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from mddf import GradientBoostingClassifier, GradientBoostingRegressor
+
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+distributed = pytest.importorskip("distributed")
+
+from mddf.dask import DaskGradientBoostingClassifier, DaskGradientBoostingRegressor  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Three workers, threads of this process."""
+    with distributed.Client(
+        processes=False, n_workers=3, threads_per_worker=1, dashboard_address=":0"
+    ) as client:
+        yield client
+
+
+def made_array(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 5))
+    X[:, 1] = rng.integers(0, 6, n)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    return X, np.nan_to_num(X) @ [1, 0.3, -1, 0, 0] + rng.normal(0, 0.3, n)
+
+
+def made_frame(n=300, seed=0):
+    X, signal = made_array(n, seed)
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    colours = np.random.default_rng(seed).integers(0, 4, n)
+    frame["colour"] = np.array(["red", "green", "blue", None], object)[colours]
+    return frame, signal + (colours == 1)
+
+
+def assert_same(local, fitted):
+    """Compare all arrays of the trees and the bins, and the scores."""
+    other = fitted.to_local()
+    for name, array in local._trees.arrays.items():
+        np.testing.assert_array_equal(array, other._trees.arrays[name], name)
+    np.testing.assert_array_equal(local._binner.bins_.edges, other._binner.bins_.edges)
+    np.testing.assert_array_equal(local.train_score_, other.train_score_)
+    np.testing.assert_array_equal(local.validation_score_, other.validation_score_)
+    assert local.get_params() == {**other.get_params()}
+
+
+def chunked(X, y, chunks):
+    return da.from_array(X, chunks=(chunks, -1)), da.from_array(y, chunks=(chunks,))
+
+
+CHUNKS = [(300,), (150, 150), (10, 1, 200, 89), (1, 0, 150, 0, 149), (60,) * 5]
+
+
+@pytest.mark.parametrize("chunks", CHUNKS)
+def test_arrays_in_any_partitions(client, chunks):
+    X, signal = made_array()
+    options = {"max_iter": 6, "random_state": 0, "early_stopping": False}
+    local = GradientBoostingRegressor(**options).fit(X, signal)
+    dask_X, dask_y = chunked(X, signal, chunks)
+    fitted = DaskGradientBoostingRegressor(**options).fit(dask_X, dask_y)
+    assert_same(local, fitted)
+    predictions = fitted.predict(dask_X)
+    assert isinstance(predictions, da.Array)
+    assert predictions.dtype == np.float64
+    np.testing.assert_array_equal(predictions.compute(), local.predict(X))
+
+
+@pytest.mark.parametrize("n_partitions", [1, 2, 7])
+def test_frames_with_labels_weights_and_a_validation_set(client, n_partitions):
+    X, signal = made_frame()
+    y = pd.Series(np.where(signal > 1, "high", np.where(signal < -1, "low", "middle")))
+    weights = pd.Series(np.random.default_rng(1).random(300))
+    X_val, val_signal = made_frame(80, seed=5)
+    y_val = pd.Series(np.where(val_signal > 0, "high", "low"))
+    options = {
+        "max_iter": 40,
+        "learning_rate": 0.5,
+        "n_iter_no_change": 3,
+        "random_state": 0,
+        "early_stopping": True,
+    }
+    local = GradientBoostingClassifier(**options).fit(X, y, weights, X_val=X_val, y_val=y_val)
+    assert local.n_iter_ < 40
+
+    def divided(frame, n=n_partitions):
+        return dd.from_pandas(frame, npartitions=n)
+
+    fitted = DaskGradientBoostingClassifier(**options).fit(
+        divided(X), divided(y), divided(weights), X_val=divided(X_val, 2), y_val=divided(y_val, 2)
+    )
+    assert_same(local, fitted)
+    assert fitted.n_iter_ == local.n_iter_
+    assert fitted.classes_.tolist() == ["high", "low", "middle"]
+    labels = fitted.predict(divided(X))
+    assert isinstance(labels, dd.Series)
+    pd.testing.assert_index_equal(labels.compute().index, X.index)
+    assert labels.compute().tolist() == local.predict(X).tolist()
+    probabilities = fitted.predict_proba(divided(X)).compute()
+    np.testing.assert_array_equal(probabilities.to_numpy(), local.predict_proba(X))
+
+
+def test_a_partition_without_a_class_and_categorical_types_that_differ(client):
+    X = pd.DataFrame({"size": list("SML") * 40, "number": made_array(120)[1]})
+    y = pd.Series(["a"] * 60 + ["b"] * 60)
+    parts = [X[:50].astype({"size": "category"}), X[50:].astype({"size": "category"})]
+    parts[1]["size"] = parts[1]["size"].cat.add_categories("XL")
+    meta = parts[0].iloc[:0]
+    import dask
+
+    frame = dd.from_delayed([dask.delayed(part) for part in parts], meta=meta, verify_meta=False)
+    labels = dd.from_delayed([dask.delayed(y[:50]), dask.delayed(y[50:])], meta=y.iloc[:0])
+    options = {"max_iter": 5, "random_state": 0, "early_stopping": False}
+    fitted = DaskGradientBoostingClassifier(**options).fit(frame, labels)
+    assert_same(GradientBoostingClassifier(**options).fit(X.astype({"size": "category"}), y), fitted)
+
+
+def test_lazy_columns_in_chunks_and_unknown_sizes(client):
+    X, signal = made_array()
+    options = {"max_iter": 4, "random_state": 0, "early_stopping": False}
+    local = GradientBoostingRegressor(**options).fit(X, signal)
+    dask_X = da.from_array(X, chunks=(100, 2))
+    fitted = DaskGradientBoostingRegressor(**options).fit(dask_X, da.from_array(signal, chunks=70))
+    assert_same(local, fitted)
+    np.testing.assert_array_equal(fitted.predict(dask_X).compute(), local.predict(X))
+    keeps = da.from_array(np.ones(300, bool), chunks=100)
+    unknown = da.from_array(X, chunks=(100, -1))[keeps]
+    fitted = DaskGradientBoostingRegressor(**options).fit(
+        unknown, da.from_array(signal, chunks=100)[keeps]
+    )
+    assert_same(local, fitted)
+
+
+def test_random_state_none_and_instances(client):
+    X, signal = made_array()
+    collections = chunked(X, signal, (100, 200))
+    options = {"max_iter": 3, "early_stopping": False}
+    DaskGradientBoostingRegressor(**options).fit(*collections)
+    state = np.random.RandomState(3)
+    fitted = DaskGradientBoostingRegressor(random_state=state, **options).fit(*collections)
+    local = GradientBoostingRegressor(random_state=np.random.RandomState(3), **options)
+    local.fit(X, signal)
+    np.testing.assert_array_equal(local.predict(X), fitted.to_local().predict(X))
+
+
+def test_the_estimator_is_cloned_and_pickled(client):
+    X, signal = made_array()
+    model = DaskGradientBoostingRegressor(max_iter=3, random_state=0, client=client)
+    model = clone(model).set_params(learning_rate=0.3)
+    model.fit(*chunked(X, signal, (100, 200)))
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.to_local().predict(X), model.to_local().predict(X))
+    assert again.client is None
+    assert again.n_features_in_ == 5
+    assert len(again.n_bytes_sent_) == 2
+    assert again.feature_importances_.shape == (5,)
+
+
+def collections_of(n=60):
+    X, signal = made_array(n)
+    return chunked(X, signal, (n // 2, n // 2))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"early_stopping": True}, "early_stopping must be False, unless X_val"),
+        ({"scoring": "r2"}, "scoring must be 'loss'"),
+        ({"cv": 3}, "cv must be None"),
+        ({"warm_start": True}, "warm_start must be False"),
+        ({"loss": "huber"}, "loss must be 'squared_error', 'poisson' or 'gamma'"),
+        ({"timeout": 0}, "'timeout' parameter of DaskGradientBoostingRegressor must be"),
+        ({"max_iter": -1}, "'max_iter' parameter of DaskGradientBoostingRegressor must be"),
+        ({"monotonic_cst": [1, 1]}, "monotonic_cst"),
+    ],
+)
+def test_parameters(client, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        DaskGradientBoostingRegressor(random_state=0, **parameters).fit(*collections_of())
+
+
+def test_inputs(client):
+    X, y = collections_of()
+    model = DaskGradientBoostingRegressor(max_iter=2, random_state=0)
+    with pytest.raises(TypeError, match="X must be a Dask array or a Dask data frame, got ndarray"):
+        model.fit(X.compute(), y)
+    with pytest.raises(TypeError, match="y must be a Dask array or a Dask data frame, got ndarray"):
+        model.fit(X, y.compute())
+    with pytest.raises(ValueError, match="y must have the same partitions as the features, 2, got 1"):
+        model.fit(X, y[:20].rechunk(20))
+    with pytest.raises(ValueError, match="y must have as many rows .* got 20 and 30 in partition 0"):
+        model.fit(X, da.concatenate([y[:20], y[20:59].rechunk(39)]))
+    with pytest.raises(ValueError, match="y_val must be passed with X_val, got None"):
+        model.fit(X, y, X_val=X)
+    with pytest.raises(ValueError, match="X must not be empty"):
+        model.fit(X[:0], y[:0])
+    with pytest.raises(ValueError, match="Input X contains infinity"):
+        model.fit(da.where(X > 2, np.inf, X), y)
+    assert not hasattr(model, "_model")
+
+
+def test_labels_that_fit_did_not_see(client):
+    X, y = collections_of()
+    labels = da.where(y > 0, 1, 0)
+    model = DaskGradientBoostingClassifier(max_iter=2, random_state=0)
+    with pytest.raises(ValueError, match=r"labels seen in fit, \[0, 1\]; got \[2\]"):
+        model.fit(X, labels, X_val=X, y_val=da.where(y > 1, 2, labels))
+
+
+def test_two_fits_at_once(client):
+    X, signal = made_array()
+    options = {"max_iter": 5, "random_state": 0, "early_stopping": False}
+    expected = GradientBoostingRegressor(**options).fit(X, signal).predict(X)
+    collections = chunked(X, signal, (100,) * 3)
+    models = [DaskGradientBoostingRegressor(**options, client=client) for _ in range(3)]
+    threads = [threading.Thread(target=model.fit, args=collections) for model in models]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for model in models:
+        np.testing.assert_array_equal(model.to_local().predict(X), expected)
+
+
+def test_without_a_client(monkeypatch):
+    def no_client():
+        raise ValueError("No clients found")
+
+    monkeypatch.setattr("mddf._clusters.fitting.default_client", no_client)
+    X, y = collections_of()
+    with pytest.raises(ValueError, match="create a distributed.Client first, or pass client"):
+        DaskGradientBoostingRegressor(max_iter=2).fit(X, y)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_processes(n_workers):
+    X, signal = made_array(3000)
+    y = np.digitize(signal, [-1, 1])
+    options = {"max_iter": 20, "random_state": 0, "early_stopping": False}
+    local = GradientBoostingClassifier(**options).fit(X, y)
+    with distributed.Client(
+        n_workers=n_workers, threads_per_worker=2, dashboard_address=":0"
+    ):
+        fitted = DaskGradientBoostingClassifier(**options).fit(*chunked(X, y, (1000, 500, 1500)))
+        assert_same(local, fitted)
+        again = fitted.predict_proba(da.from_array(X, chunks=(700, -1))).compute()
+    np.testing.assert_array_equal(again, local.predict_proba(X))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_a_worker_that_is_killed(n_workers):
+    X, y = made_array(20_000)
+    model = DaskGradientBoostingRegressor(max_iter=100_000, random_state=0)
+    with distributed.Client(
+        n_workers=n_workers, threads_per_worker=1, dashboard_address=":0"
+    ) as client:
+        pids = client.run(os.getpid)
+
+        def kill():
+            time.sleep(5)  # the fit is then at work
+            os.kill(next(iter(pids.values())), signal.SIGKILL)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        start = time.monotonic()
+        with pytest.raises((RuntimeError, ConnectionError), match="ended"):
+            model.fit(*chunked(X, y, (10_000, 10_000)))
+        killer.join()
+        assert time.monotonic() - start < 60
+        assert not hasattr(model, "_model")
+

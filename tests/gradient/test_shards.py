@@ -1,0 +1,328 @@
+"""Boosting on divided rows gives the model of one machine, however the rows are divided.
+
+Each shard has a thread, and the kernel exchanges sums between them as it does between processes.
+"""
+
+import pickle
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+from thread_communicator import run_in_threads
+
+from mddf import GradientBoostingClassifier, GradientBoostingRegressor
+from mddf._gradient.shards import RowsOfUser, fit_shard, global_ranks
+
+LOSSES = ["squared_error", "poisson", "gamma"]
+
+
+@dataclass(frozen=True)
+class Data:
+    X: object
+    y: np.ndarray
+    sample_weight: np.ndarray | None = None
+
+    def rows(self, first, last):
+        X = self.X[first:last] if isinstance(self.X, np.ndarray) else self.X.iloc[first:last]
+        weight = None if self.sample_weight is None else self.sample_weight[first:last]
+        return RowsOfUser(X, self.y[first:last], weight)
+
+
+def sharded_fits(model, data, cuts, validation=None, validation_cuts=()):
+    """Fit in a thread for each shard; return the models of all of them."""
+    bounds = [0, *cuts, len(data.y)]
+    n_shards = len(bounds) - 1
+    if validation is not None:
+        validation_bounds = [0, *validation_cuts, len(validation.y)]
+    entropy = check_random_state(model.random_state).randint(0, 2**32, 4, np.uint64).tolist()
+
+    def work(communicator):
+        rank = communicator.rank
+        held_out = None
+        if validation is not None and validation_bounds[rank] < validation_bounds[rank + 1]:
+            held_out = validation.rows(validation_bounds[rank], validation_bounds[rank + 1])
+        return fit_shard(
+            clone(model),
+            data.rows(bounds[rank], bounds[rank + 1]),
+            held_out,
+            has_validation_set=validation is not None,
+            communicator=communicator,
+            entropy=entropy,
+        )
+
+    return run_in_threads(n_shards, work)
+
+
+def assert_same_models(model, others):
+    for other in others:
+        assert model._trees.arrays.keys() == other._trees.arrays.keys()
+        for name, array in model._trees.arrays.items():
+            np.testing.assert_array_equal(array, other._trees.arrays[name], name)
+        for name in ("start", "n_columns", "symmetric"):
+            np.testing.assert_array_equal(getattr(model._trees, name), getattr(other._trees, name))
+        for name in ("edges", "values", "start", "categorical"):
+            expected = getattr(model._binner.bins_, name)
+            np.testing.assert_array_equal(expected, getattr(other._binner.bins_, name))
+        assert model._binner.kinds_ == other._binner.kinds_
+        assert model._binner.unknown_limits_ == other._binner.unknown_limits_
+        np.testing.assert_array_equal(model.train_score_, other.train_score_)
+        np.testing.assert_array_equal(model.validation_score_, other.validation_score_)
+        assert model.n_iter_ == other.n_iter_
+        assert model.n_features_in_ == other.n_features_in_
+        if hasattr(model, "classes_"):
+            np.testing.assert_array_equal(model.classes_, other.classes_)
+            assert model.classes_.dtype == other.classes_.dtype
+
+
+def assert_sharding_changes_nothing(
+    model, data, cuts, validation=None, validation_cuts=(), **fit_parameters
+):
+    if validation is not None:
+        fit_parameters |= {
+            "X_val": validation.X,
+            "y_val": validation.y,
+            "sample_weight_val": validation.sample_weight,
+        }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of validation sets without gain and the like
+        whole = clone(model).fit(data.X, data.y, data.sample_weight, **fit_parameters)
+        shards = sharded_fits(model, data, cuts, validation, validation_cuts)
+    assert_same_models(whole, shards)
+    return whole
+
+
+def make_data(rng, n, *, kind="numbers", weights=None):
+    X = rng.normal(size=(n, 4))
+    X[:, 1] = rng.integers(0, 5, n)
+    X[:, 2] = np.round(X[:, 2], 1)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    signal = np.nan_to_num(X) @ [1, -0.5, 1, 0] + rng.normal(0, 0.5, n)
+    y = np.abs(signal) + 0.1 if kind == "numbers" else np.digitize(signal, kind)
+    sample_weight = None
+    if weights == "whole":
+        sample_weight = rng.integers(0, 4, n).astype(float)
+        sample_weight[0] = 1
+    elif weights == "real":
+        sample_weight = rng.random(n) * (rng.random(n) < 0.9)
+        sample_weight[0] = 0.5
+    elif weights == "equal":
+        sample_weight = np.full(n, 2.0)
+    return Data(X, y, sample_weight)
+
+
+@st.composite
+def cases(draw):
+    """A model, data with a validation set or without, and cuts of both into shards."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    n = draw(st.integers(8, 400))
+    n_shards = draw(st.integers(1, 4))
+    is_classifier = draw(st.booleans())
+    kind = draw(st.sampled_from([[0.0], [-1.0, 0.0, 1.0]])) if is_classifier else "numbers"
+    weights = draw(st.sampled_from([None, "whole", "real", "equal"]))
+    data = make_data(rng, n, kind=kind, weights=weights)
+    options = {
+        "max_iter": draw(st.integers(1, 6)),
+        "learning_rate": draw(st.sampled_from([0.1, 1.0, 3.0])),
+        "grow_policy": draw(st.sampled_from(["symmetric", "leaf-wise"])),
+        "max_depth": draw(st.sampled_from([None, 2])),
+        "min_samples_leaf": draw(st.sampled_from([1, 5])),
+        "l2_regularization": draw(st.sampled_from([0.0, 3.0])),
+        "max_features": draw(st.sampled_from([1.0, 0.5, 0.25])),
+        "subsample": draw(st.sampled_from([1.0, 0.7])),
+        "max_bins": draw(st.sampled_from([4, 16, 255])),
+        "categorical_features": draw(st.sampled_from([None, [1]])),
+        "early_stopping": False,
+        "n_iter_no_change": 2,
+        "random_state": draw(st.integers(0, 9)),
+    }
+    validation = None
+    validation_cuts = []
+    if draw(st.booleans()):
+        validation = make_data(rng, n // 2, kind=kind, weights=weights)
+        if is_classifier:
+            counted = data.y if data.sample_weight is None else data.y[data.sample_weight > 0]
+            known = np.isin(validation.y, counted)
+            y = np.where(known, validation.y, counted[0])
+            validation = Data(validation.X, y, validation.sample_weight)
+        validation_cuts = sorted(draw(st.integers(0, n // 2)) for _ in range(n_shards - 1))
+        options["early_stopping"] = draw(st.booleans())
+    if is_classifier:
+        options["class_weight"] = draw(st.sampled_from([None, "balanced"]))
+        model = GradientBoostingClassifier(**options)
+    else:
+        model = GradientBoostingRegressor(draw(st.sampled_from(LOSSES)), **options)
+    cuts = sorted(draw(st.lists(st.integers(1, n - 1), min_size=0, max_size=n_shards - 1, unique=True)))
+    return model, data, cuts, validation, validation_cuts[: len(cuts)]
+
+
+@settings(max_examples=40, deadline=None)
+@given(cases())
+def test_any_division_gives_the_same_bits(case):
+    model, data, cuts, validation, validation_cuts = case
+    shares_bins = model.max_bins < 8 and model.categorical_features is not None
+    if data.sample_weight is not None and shares_bins:  # real weights are refused
+        data = Data(data.X, data.y, np.ceil(data.sample_weight))
+        model.set_params(class_weight=None) if hasattr(model, "class_weight") else None
+    assert_sharding_changes_nothing(model, data, cuts, validation, validation_cuts)
+
+
+@pytest.mark.parametrize("grow_policy", ["symmetric", "leaf-wise"])
+def test_more_rows_than_a_thread_takes(grow_policy, two_threads):
+    data = make_data(np.random.default_rng(0), 12_000, kind=[0.0])
+    model = GradientBoostingClassifier(
+        max_iter=5, grow_policy=grow_policy, early_stopping=False, random_state=0, n_jobs=2
+    )
+    assert_sharding_changes_nothing(model, data, [9000])
+
+
+def test_more_classes_than_sums_have_gradients():
+    rng = np.random.default_rng(0)
+    data = make_data(rng, 600, kind=[*np.linspace(-2, 2, 11)])
+    model = GradientBoostingClassifier(max_iter=5, early_stopping=False, random_state=0)
+    assert_sharding_changes_nothing(model, data, [100, 350])
+
+
+def test_constraints():
+    data = make_data(np.random.default_rng(0), 500)
+    model = GradientBoostingRegressor(
+        max_iter=8,
+        monotonic_cst=[1, 0, 1, 0],
+        interaction_cst=[[0, 1], [2, 3]],
+        early_stopping=False,
+        random_state=0,
+    )
+    assert_sharding_changes_nothing(model, data, [20, 200])
+
+
+def frame(rng, n):
+    colours = np.array(["red", "green", "blue", None], object)
+    return pd.DataFrame(
+        {
+            "number": rng.normal(size=n),
+            "colour": colours[rng.integers(0, 4, n)],
+            "size": pd.Categorical(np.array(list("SML"))[rng.integers(0, 3, n)]),
+            "day": np.datetime64("2024-01-01", "ns")
+            + rng.integers(0, 100, n).astype("timedelta64[D]"),
+            "whole": rng.integers(0, 9, n),
+        }
+    )
+
+
+def test_frames_with_categories_dates_and_labels():
+    rng = np.random.default_rng(0)
+    X = frame(rng, 300)
+    y = np.where((X["colour"] == "red") ^ (X["number"] > 0.3), "yes", "no")
+    model = GradientBoostingClassifier(max_iter=10, early_stopping=False, random_state=0)
+    whole = assert_sharding_changes_nothing(model, Data(X, y), [40, 150])
+    assert whole.is_categorical_.sum() == 2
+
+
+def test_values_that_only_one_shard_has():
+    rng = np.random.default_rng(0)
+    X = frame(rng, 300)
+    X.loc[:149, "colour"] = None  # no value in the first shard
+    X.loc[150:, "size"] = "S"
+    y = np.array(["a"] * 150 + ["long label"] * 150)
+    model = GradientBoostingClassifier(max_iter=4, early_stopping=False, random_state=0)
+    assert_sharding_changes_nothing(model, Data(X, y), [150])
+
+
+def test_rare_categories_share_a_bin():
+    rng = np.random.default_rng(0)
+    codes = np.minimum(rng.geometric(0.2, 400), 20).astype(float)
+    codes[rng.random(400) < 0.1] = np.nan
+    data = Data(np.column_stack([codes, rng.normal(size=400)]), np.nan_to_num(codes) % 3)
+    model = GradientBoostingRegressor(
+        max_iter=5, max_bins=6, categorical_features=[0], early_stopping=False, random_state=0
+    )
+    assert_sharding_changes_nothing(model, data, [50, 260])
+
+
+def test_a_shard_of_rows_without_weight():
+    data = make_data(np.random.default_rng(0), 300, weights="whole")
+    data.sample_weight[100:200] = 0
+    model = GradientBoostingRegressor(
+        max_iter=5, subsample=0.7, early_stopping=False, random_state=0
+    )
+    assert_sharding_changes_nothing(model, data, [100, 200])
+
+
+def test_one_class():
+    data = Data(np.arange(20.0)[:, None], np.ones(20, int))
+    model = GradientBoostingClassifier(max_iter=3, early_stopping=False, random_state=0)
+    assert_sharding_changes_nothing(model, data, [5])
+
+
+def test_columns_of_one_value_and_of_none():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=60), np.full(60, 3.0), np.full(60, np.nan)])
+    model = GradientBoostingRegressor(max_iter=3, early_stopping=False, random_state=0)
+    assert_sharding_changes_nothing(model, Data(X, X[:, 0]), [10, 30])
+
+
+def test_single_precision():
+    X = np.random.default_rng(0).normal(size=(900, 3)).astype(np.float32)
+    model = GradientBoostingRegressor(max_iter=3, early_stopping=False, random_state=0)
+    assert_sharding_changes_nothing(model, Data(X, X[:, 0].astype(float)), [10, 30])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"early_stopping": "auto"}, "early_stopping must be False"),
+        ({"early_stopping": True}, "early_stopping must be False"),
+        ({"warm_start": True}, "warm_start must be False"),
+        ({"cv": 3}, "cv must be None"),
+        ({"scoring": "r2"}, "scoring must be 'loss'"),
+        ({"loss": "absolute_error"}, "loss must be 'squared_error'"),
+        ({"loss": "huber"}, "loss must be 'squared_error'"),
+    ],
+)
+def test_parameters_that_need_all_rows(parameters, message):
+    data = make_data(np.random.default_rng(0), 40)
+    model = GradientBoostingRegressor(**({"early_stopping": False} | parameters), random_state=0)
+    with pytest.raises(ValueError, match=f"{message}.* got"):
+        sharded_fits(model, data, [])
+
+
+def test_columns_with_many_categories():
+    X = pd.DataFrame({"name": [f"name {i % 40}" for i in range(200)]})
+    model = GradientBoostingRegressor(max_iter=3, early_stopping=False, random_state=0)
+    with pytest.raises(ValueError, match="name.*at most 31 categories.*got 40"):
+        sharded_fits(model, Data(X, np.arange(200.0)), [20])
+
+
+def test_columns_of_different_kinds():
+    X = pd.DataFrame({"mixed": ["a", "b"] * 10 + [1.5, 2.5] * 10}, dtype=object)
+    model = GradientBoostingRegressor(max_iter=3, early_stopping=False, random_state=0)
+    with pytest.raises(TypeError, match="mixed.*must have the same type in all partitions"):
+        sharded_fits(model, Data(X, np.arange(40.0)), [20])
+
+
+def test_global_ranks(monkeypatch):
+    monkeypatch.setattr("mddf._gradient.shards._RANKED_TOGETHER", 7)
+    values = np.random.default_rng(0).integers(0, 60, 100).astype(float)
+    train = np.flatnonzero(values % 5)
+    bounds = [0, 3, 50, 50, 100]
+
+    def work(communicator):
+        part = slice(*bounds[communicator.rank : communicator.rank + 2])
+        own_train = train[(train >= part.start) & (train < part.stop)] - part.start
+        return global_ranks(values[part], own_train, communicator)
+
+    expected = np.searchsorted(np.unique(values[train]), values)
+    np.testing.assert_array_equal(np.concatenate(run_in_threads(4, work)), expected)
+
+
+def test_models_are_pickled_without_the_communicator():
+    data = make_data(np.random.default_rng(0), 60)
+    model = GradientBoostingRegressor(max_iter=3, early_stopping=False, random_state=0)
+    (fitted, _) = sharded_fits(model, data, [20])
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(again.predict(data.X), fitted.predict(data.X))
