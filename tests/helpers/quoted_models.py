@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 from quotes import Copy, Quote, Table, figures, number, quote, table, value
 
-
 KINDS_OF_ROWS = ("groups", "time")
 
 
