@@ -8,6 +8,8 @@ from collections.abc import Callable
 
 from quotes import Copy, Quote, Table, figures, number, quote, table, value
 
+KINDS_OF_ROWS = ("groups", "time")
+
 
 def forests() -> list[Quote]:
     ratios = table("forest-speed.md").numbers("ratio")
@@ -38,6 +40,29 @@ def forest_engine() -> list[Quote]:
             adult,
             mnist,
         ),
+    ]
+
+
+def groups_and_time() -> list[Quote]:
+    summary = table("dependent-rows.md")
+
+    def claimed(kind: str, method: str) -> float:
+        return summary.at(kind, method, "claimed / true")
+
+    peers = [100 * (summary.at(kind, "CatBoost", "loss / honest") - 1) for kind in KINDS_OF_ROWS]
+    return [
+        quote(
+            "the out-of-fold loss with `groups` is {} of the loss on new groups; without `groups` "
+            "it is {}",
+            claimed("groups", "honest folds"),
+            claimed("groups", "random folds"),
+        ),
+        quote(
+            "the shares are {} with `TimeOrder` and {} without",
+            claimed("time", "honest folds"),
+            claimed("time", "random folds"),
+        ),
+        quote("CatBoost has {} % and {} % more loss than the deep forest", *peers),
     ]
 
 
@@ -108,6 +133,7 @@ PAGES: dict[str, Callable[[], list[Quote]]] = {
     "docs/forests.md": forests,
     "docs/forest-engine.md": forest_engine,
     "docs/few-rows-groups.md": few_rows,
+    "docs/groups-and-time.md": groups_and_time,
     "docs/target-leakage.md": target_leakage,
     "docs/cascades.md": cascades,
     "docs/explaining.md": explaining,
