@@ -53,6 +53,7 @@ executed_pages = {
     "explaining": {},
     "explaining-pictures": {},
     "explaining-rows": {},
+    "explaining-stability": {},
     "few-rows": {},
     "few-rows-groups": {},
     "few-rows-sets": {"after": "few-rows"},
