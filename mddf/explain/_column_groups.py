@@ -49,8 +49,9 @@ def _numbers_of_group(name: str, columns: Any, names: Sequence[str]) -> np.ndarr
 
 def _column_number(group: str, column: Any, names: Sequence[str]) -> int:
     if isinstance(column, Integral) and not is_boolean(column):
-        if 0 <= column < len(names):
-            return int(column)
+        number = int(column)
+        if 0 <= number < len(names):
+            return number
     elif isinstance(column, str) and names.count(column) == 1:
         return names.index(column)
     raise ValueError(

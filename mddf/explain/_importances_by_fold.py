@@ -234,11 +234,13 @@ def importances_by_fold(
             fit_parameters["groups"] = group_values[train]
         model = clone(estimator).fit(take_rows(X, train), _take(y, train), **fit_parameters)
         fold_kind = resolve_kind(model, kind, column_groups)
-        is_weighted = weights is not None and fold_kind == "permutation"
+        test_weights = None
+        if weights is not None and fold_kind == "permutation":
+            test_weights = weights[test]
         result = importances(
             model, take_rows(X, test), _take(y, test), kind=fold_kind,
             column_groups=column_groups, scoring=scoring, n_repeats=n_repeats,
-            max_samples=max_samples, sample_weight=weights[test] if is_weighted else None,
+            max_samples=max_samples, sample_weight=test_weights,
             n_jobs=n_jobs, random_state=random,
         )  # fmt: skip
         if not isinstance(result, Bunch):

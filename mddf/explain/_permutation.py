@@ -154,7 +154,7 @@ def permutation_importances(
         X, scorer = by_row_numbers(X, groups, scorer)
     elif is_frame(X) and not hasattr(X, "iloc"):
         # scikit-learn would turn a frame that is not of pandas into an array, without its types.
-        X, scorer = by_row_numbers(X, np.arange(X.shape[1])[:, None], scorer)
+        X, scorer = by_row_numbers(X, list(np.arange(X.shape[1])[:, None]), scorer)
     n_scores = 1 + n_repeats * np.shape(X)[1]
     with tqdm(total=n_scores, desc="shuffling features", disable=not verbose, leave=False) as bar:
 
