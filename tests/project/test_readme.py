@@ -35,6 +35,7 @@ WHOLE = (
     "docs/few-rows-groups.md",
     "docs/groups-and-time.md",
     "docs/guide.md",
+    "docs/regression.md",
     "docs/representations.md",
     "docs/rules.md",
     "docs/target-leakage.md",

@@ -129,8 +129,7 @@ void ShapleyAdder::add_edge(int64_t edge, const RowValues& row) {
   for (const int64_t* upper = upper_edges_.data() + upper_start_[size_of(edge)];
        upper != uppers_end; ++upper) {
     const double* upper_slope = slope_sum_.data() + *upper * n_steps;
-    double* pair =
-        row.interactions + (group * game_.n_groups + game_.group[*upper]) * n_outputs;
+    double* pair = row.interactions + (group * game_.n_groups + game_.group[*upper]) * n_outputs;
     for (int64_t output = 0; output < n_outputs; ++output) {
       double sum = 0;
       for (int64_t t = 0; t < n_steps; ++t) sum += change[output * n_steps + t] * upper_slope[t];
