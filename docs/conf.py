@@ -57,6 +57,7 @@ executed_pages = {
     "few-rows": {},
     "few-rows-groups": {},
     "few-rows-sets": {"after": "few-rows"},
+    "few-rows-subjects": {"after": "few-rows-groups"},
     "groups-and-time": {},
     "guide": {},
     "model-card": {"after": "serving", **no_log},

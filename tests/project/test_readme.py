@@ -32,7 +32,6 @@ WHOLE = (
     "docs/explaining-pictures.md",
     "docs/explaining-rows.md",
     "docs/explaining-stability.md",
-    "docs/few-rows-groups.md",
     "docs/groups-and-time.md",
     "docs/guide.md",
     "docs/regression.md",
@@ -44,6 +43,7 @@ WHOLE = (
 # Pages that go on from one another.
 SERIES = (
     ("docs/few-rows.md", "docs/few-rows-sets.md"),
+    ("docs/few-rows-groups.md", "docs/few-rows-subjects.md"),
     ("docs/tutorial.md", "docs/tutorial-scores.md", "docs/tutorial-explaining.md"),
 )
 BLOCKS = {
@@ -63,6 +63,7 @@ EXTRAS = {
     "docs/explaining-pictures.md": ("matplotlib",),
     "docs/explaining-rows.md": ("shap",),
     "docs/explaining-stability.md": ("matplotlib",),
+    "docs/few-rows-groups.md": ("statsmodels",),
     "docs/onnx.md": ("onnxruntime",),
     "docs/probabilities.md": ("matplotlib",),
     "docs/saving.md": ("skops",),
