@@ -65,6 +65,7 @@ EXTRAS = {
     "docs/explaining-stability.md": ("matplotlib",),
     "docs/few-rows-groups.md": ("statsmodels",),
     "docs/onnx.md": ("onnxruntime",),
+    "docs/other-formats.md": ("onnxruntime", "treelite"),
     "docs/probabilities.md": ("matplotlib",),
     "docs/saving.md": ("skops",),
     "docs/tutorial.md": ("shap",),
