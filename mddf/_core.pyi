@@ -98,6 +98,15 @@ ReadFloat32TableInOrder = Annotated[
 ]
 Float32Table = Annotated[NDArray[numpy.float32], dict(shape=(None, None))]
 Float32s = Annotated[NDArray[numpy.float32], dict(shape=(None,))]
+ReadFloat64Array3dInOrder = Annotated[
+    NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu", writable=False)
+]
+Float64Array3dInOrder = Annotated[
+    NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")
+]
+Float64Array4dInOrder = Annotated[
+    NDArray[numpy.float64], dict(shape=(None, None, None, None), order="C", device="cpu")
+]
 Int8Table = Annotated[NDArray[numpy.int8], dict(shape=(None, None))]
 
 class Cancelled(RuntimeError):
@@ -783,6 +792,21 @@ def dense_layer(
     biases: ReadFloat32sInOrder,
     activate: bool,
 ) -> Float64Table: ...
+def add_shapley_values(
+    *,
+    start: ReadInt64sInOrder,
+    left: ReadInt64sInOrder,
+    before: ReadInt64sInOrder,
+    group: ReadInt64sInOrder,
+    value: ReadFloat64TableInOrder,
+    weights: ReadFloat64sInOrder,
+    ratio: ReadFloat64Array3dInOrder,
+    slope: ReadFloat64Array3dInOrder,
+    leads: ReadUint8TableInOrder,
+    contributions: Float64Array3dInOrder,
+    interactions: Float64Array4dInOrder | None,
+    cancel: Cancel | None = None,
+) -> None: ...
 
 class RankedFeatures:
     def __init__(self, x: Annotated[NDArray, dict(device="cpu", writable=False)]) -> None: ...

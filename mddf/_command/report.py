@@ -33,6 +33,8 @@ _MAX_CLASSES_OF_CONFUSION = 30
 _MAX_CLASSES_WITH_COUNTS = 12
 # The tables of columns and findings end there, so that wide tables give short pages.
 _MAX_COLUMNS = 200
+# Entries of the leaderboard that the table of members leaves out; the reason has these figures.
+_HIDDEN_OF_MEMBERS = ("bytes", "gain", "error_correlation")
 # Importances come from so few rows and repeats to keep the report short of the time of the fit.
 _ROWS_OF_IMPORTANCES = 500
 _REPEATS_OF_IMPORTANCES = 3
@@ -304,7 +306,11 @@ def _importances(fit: EvaluatedFit) -> _Chart:
 def _member_rows(model: BaseEstimator) -> list[dict[str, object]]:
     """Losses and weights of the members of a deep forest; other models have none."""
     return [
-        {name.replace("_", " "): cell for name, cell in row.items() if name != "bytes"}
+        {
+            name.replace("_", " "): cell
+            for name, cell in row.items()
+            if name not in _HIDDEN_OF_MEMBERS
+        }
         for row in getattr(model, "leaderboard_", [])
     ]
 

@@ -131,9 +131,13 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
         was not kept may have been evaluated on a quarter of the samples, as `stop_reason_` says;
         its "score" is then minus the log-loss.
     leaderboard_ : list of dict
-        All members of all trained layers: "layer", "member", out-of-fold "log_loss" and
-        "accuracy", "weight" in the average, "seconds", and "bytes" in the model, 0 if dropped.
-        Metrics of members that were left out after one fold are NaN. The forests of a layer are
+        All members of all trained layers: "layer"; "member"; out-of-fold "log_loss" and
+        "accuracy"; "weight" in the average;
+        "gain", the decrease of the average's out-of-fold loss by the member at its weight, or at
+        0.05 if it has none (with a score of your own, the increase of the score);
+        "error_correlation" with the average of the other members; "seconds"; "bytes" in the model,
+        0 if dropped; and "reason", a sentence with these figures, which says why a good member may
+        have weight 0. Figures of members that were left out are NaN. The forests of a layer are
         grown together and share their seconds. ``pandas.DataFrame(leaderboard_)`` is a table.
     fit_report_ : list of dict
         Decisions of the fit in order, with a dict for each candidate: "step"; "member", or "";

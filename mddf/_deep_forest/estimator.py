@@ -28,6 +28,7 @@ from mddf._deep_forest.policy import DeepForestPolicy
 from mddf._deep_forest.presets import Preset, preset_named
 from mddf._deep_forest.refit import keep_layers
 from mddf._deep_forest.stack import MOST_COLUMNS
+from mddf._deep_forest.weight_reasons import weight_reasons
 from mddf._ensemble.blending import UNCALIBRATED, Calibration
 from mddf._fitted.fitted_model import FittedStages, Stage
 from mddf._fitted.vector_layout import bounded, columns_of
@@ -201,7 +202,9 @@ class BaseDeepForest(HoldsMembers, Layered):
         _report_time_order(policy)
         policy.choose_options()
         stop = build_layers(policy, preset.n_layers, checkpoint)
-        policy.leaderboard.finish(policy.stack.average.weights)
+        average = policy.stack.average
+        reasons = weight_reasons(trainer.task, policy.stack.votes(), average)
+        policy.leaderboard.finish(average.weights, reasons)
 
         # 5. Refit the members that are kept on all samples.
         refit = self.refit and policy.has_time_to_refit()

@@ -11,6 +11,7 @@ import numpy as np
 
 from mddf._base.progress import is_told, tell_line
 from mddf._deep_forest.stack import OutOfFoldLayer
+from mddf._deep_forest.weight_reasons import WeightReason
 from mddf._training.tasks import Task
 
 # Lines of `verbose` are wrapped to this number of columns.
@@ -87,7 +88,14 @@ def leaderboard_row(
     number: int, name: str, metrics: dict[str, float], seconds: float
 ) -> dict[str, Any]:
     """Row of the leaderboard for a member that has no weight yet."""
-    unknown = {"weight": 0.0, "seconds": float(seconds), "bytes": 0}
+    unknown = {
+        "weight": 0.0,
+        "gain": np.nan,
+        "error_correlation": np.nan,
+        "seconds": float(seconds),
+        "bytes": 0,
+        "reason": "",
+    }
     return {"layer": number + 1, "member": name} | metrics | unknown
 
 
@@ -150,10 +158,20 @@ class Leaderboard:
                 line = f"  {label}: {', '.join(names)}"
                 tell_line(line, verbose=self.verbose, width=LINE_WIDTH)
 
-    def finish(self, weights: np.ndarray) -> None:
-        """Set the members' weights, 0 in layers that are not kept, and sort rows by layer."""
-        for row, weight in zip(self.rows, weights.tolist(), strict=False):
+    def finish(self, weights: np.ndarray, reasons: Sequence[WeightReason]) -> None:
+        """Set the members' weights with their reasons, and sort rows by layer.
+
+        Members of a last layer that is not in the average have weight 0.
+        """
+        for row in self._pruned_rows:
+            row["reason"] = "left out before all folds were trained"
+        for row in self.rows[len(weights) :]:
+            row["reason"] = f"layer {row['layer']} did not help"
+        for row, weight, reason in zip(self.rows, weights.tolist(), reasons, strict=False):
             row["weight"] = weight
+            row["gain"] = reason.gain
+            row["error_correlation"] = reason.error_correlation
+            row["reason"] = reason.text
         self.rows = sorted(self.rows + self._pruned_rows, key=lambda row: row["layer"])
 
     def history(self) -> dict[str, np.ndarray]:

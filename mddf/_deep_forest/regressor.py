@@ -111,9 +111,12 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         seconds; and "layer", its number from 1. A last layer that was not kept may have been
         evaluated on a quarter of the samples, as `stop_reason_` says.
     leaderboard_ : list of dict
-        All members of all trained layers: "layer", "member", out-of-fold "rmse" and "r2", "weight"
-        in the average, "seconds", and "bytes" in the model, 0 if dropped. Metrics of members that
-        were left out after one fold are NaN. ``pandas.DataFrame(leaderboard_)`` is a table.
+        All members of all trained layers: "layer"; "member"; out-of-fold "rmse" and "r2"; "weight"
+        in the average; "gain", the decrease of the average's out-of-fold squared error by the
+        member at its weight, or at 0.05 if it has none; "error_correlation" with the average of
+        the other members; "seconds"; "bytes" in the model, 0 if dropped; and "reason", a sentence
+        with these figures, which says why a good member may have weight 0. Figures of members that
+        were left out are NaN. ``pandas.DataFrame(leaderboard_)`` is a table.
     fit_report_ : list of dict
         Decisions of the fit in order, with a dict for each candidate: "step"; "member", or "";
         "candidate"; its "loss", NaN if unknown; number of "rows" and "folds" of the evidence, 0

@@ -164,6 +164,10 @@ class Stack:
         self.layers.append(layer)
         self.average = average
 
+    def votes(self) -> list[np.ndarray]:
+        """Out-of-fold votes of the members of all layers."""
+        return [vote for layer in self.layers for vote in layer.votes]
+
     def margins(self) -> np.ndarray | None:
         """Margins of the average; None if the task has none."""
         return self.trainer.task.margins(self.average.mean)

@@ -37,7 +37,10 @@ def _name(kind: str) -> str:
     write = "Read" if "writable=False" in kind else ""
     dtype = re.search(r"numpy\.(\w+)", kind)[1].capitalize()
     dimensions = re.search(r"shape=\((.*?)\)", kind)
-    shape = ("s", "Table")[dimensions[1].count("None") - 1] if dimensions else "Array"
+    shape = "Array"
+    if dimensions:
+        n_dimensions = dimensions[1].count("None")
+        shape = {1: "s", 2: "Table"}.get(n_dimensions, f"Array{n_dimensions}d")
     return write + dtype + shape + ("InOrder" if "order=" in kind else "")
 
 

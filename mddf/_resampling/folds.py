@@ -70,6 +70,30 @@ def make_folds(
         :func:`are_in_time_order`. The fold with the most training samples then comes first. A
         ValueError refuses other folds.
     """
+    folds = make_splits(cv, X, y, labels, seed, groups=groups)
+    n_samples = len(labels)
+    missing = rows_never_held_out(folds, n_samples)
+    if allow_time_order and are_in_time_order(folds, n_samples):
+        # Trials use the first fold, which should be the one that is most like the final model.
+        return sorted(folds, key=lambda fold: len(fold[0]), reverse=True)
+    if len(missing):
+        raise ValueError(
+            "cv must hold every sample out at least once, got splits that never hold out "
+            f"{len(missing)} of {n_samples}, the first of them in row {missing[0]}"
+        )
+    return folds
+
+
+def make_splits(
+    cv: Any,
+    X: object,
+    y: object,
+    labels: np.ndarray,
+    seed: int,
+    *,
+    groups: npt.ArrayLike | None = None,
+) -> Folds:
+    """Make the folds of :func:`make_folds`, in their order; samples may never be held out."""
     n_samples = len(labels)
     if n_samples < 2:
         raise ValueError(
@@ -86,17 +110,7 @@ def make_folds(
             splits = cv.split(X, y, None if checked is None else checked.values)
         else:
             splits = cv
-        folds = [_check_fold(fold, number, n_samples) for number, fold in enumerate(splits)]
-    missing = rows_never_held_out(folds, n_samples)
-    if allow_time_order and are_in_time_order(folds, n_samples):
-        # Trials use the first fold, which should be the one that is most like the final model.
-        return sorted(folds, key=lambda fold: len(fold[0]), reverse=True)
-    if len(missing):
-        raise ValueError(
-            "cv must hold every sample out at least once, got splits that never hold out "
-            f"{len(missing)} of {n_samples}, the first of them in row {missing[0]}"
-        )
-    return folds
+        return [_check_fold(fold, number, n_samples) for number, fold in enumerate(splits)]
 
 
 def are_in_time_order(folds: Folds, n_samples: int) -> bool:

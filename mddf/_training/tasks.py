@@ -20,6 +20,7 @@ from mddf._ensemble.blending import (
     fit_exponent,
     greedy_weights,
     log_losses,
+    own_probabilities,
     sharpened,
     squared_errors,
 )
@@ -49,7 +50,7 @@ _MIN_SAMPLES_FOR_ZERO_WEIGHTS = 400
 _SAMPLES_FOR_HALF_EVEN_WEIGHTS = 30
 # Members with a smaller weight are dropped. They hardly change the average, but cost memory and
 # prediction time. Set by hand.
-_MIN_WEIGHT = 0.05
+MIN_WEIGHT = 0.05
 # Combinations of classes with fewer samples are merged into one stratum: with at most ten folds,
 # they could not be spread evenly.
 _MIN_SAMPLES_OF_STRATUM = 10
@@ -140,6 +141,10 @@ class Task(ABC):
     def losses(self, forecast: np.ndarray) -> np.ndarray:
         """Loss of each sample."""
 
+    @abstractmethod
+    def errors(self, forecast: np.ndarray) -> np.ndarray:
+        """Errors of each sample, shape (n_samples,) or (n_samples, n_outputs)."""
+
     def mean_loss(self, forecast: np.ndarray) -> float:
         """Weighted mean of the losses."""
         return float(np.average(self.losses(forecast), weights=self.weight))
@@ -189,7 +194,7 @@ def weights_for_rows(rows: np.ndarray, weight: np.ndarray | None) -> np.ndarray 
 
 
 def _without_small_weights(weights: np.ndarray) -> np.ndarray:
-    kept = np.where(weights < min(_MIN_WEIGHT, weights.max()), 0.0, weights)
+    kept = np.where(weights < min(MIN_WEIGHT, weights.max()), 0.0, weights)
     return kept / kept.sum()
 
 
@@ -267,6 +272,10 @@ class ClassificationTask(Task):
 
     def losses(self, forecast: np.ndarray) -> np.ndarray:
         return log_losses(forecast, self.target)
+
+    def errors(self, forecast: np.ndarray) -> np.ndarray:
+        """One minus the probabilities of the samples' own classes."""
+        return 1 - own_probabilities(forecast, self.target)
 
     def sharpened(self, forecast: np.ndarray, exponent: float) -> np.ndarray:
         return sharpened(forecast, exponent, self.n_classes_per_output)
@@ -474,6 +483,10 @@ class RegressionTask(Task):
 
     def losses(self, forecast: np.ndarray) -> np.ndarray:
         return squared_errors(forecast, self.target)
+
+    def errors(self, forecast: np.ndarray) -> np.ndarray:
+        """Forecasts minus targets."""
+        return forecast - self.target
 
     def member_weights(self, forecasts: Sequence[np.ndarray]) -> np.ndarray:
         return _without_small_weights(error_weights(forecasts, self.target, self.weight))

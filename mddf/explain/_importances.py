@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from mddf._targets.kernel_targets import finite_values
 from mddf._targets.target_validation import all_weights, known_labels
 
 from ._checks import check_choice, check_whole
+from ._column_groups import ColumnGroups
 from ._paths import own_class_contributions, path_contributions
 from ._permutation import Scoring, make_scorer, permutation_importances
 
@@ -41,6 +43,7 @@ def importances(
     y: npt.ArrayLike | None = None,
     *,
     kind: str = "auto",
+    column_groups: ColumnGroups | None = None,
     scoring: Scoring = None,
     n_repeats: int = 5,
     max_samples: int | float = 1000,
@@ -74,6 +77,10 @@ def importances(
           sparse X is made dense. The rows are predicted n_features * `n_repeats` times.
         - "impurity": the mean decrease of impurity in training, `feature_importances_`. Biased:
           features with many different values gain even if they are noise.
+    column_groups : dict of str to list of str or int, default=None
+        For "permutation", which "auto" then means: names of groups, each with the names or
+        positions of its columns. The columns of a group are shuffled together, and the result has
+        an entry for each group instead of each feature. Groups may share columns.
     scoring : str, callable, list, tuple, dict or None, default=None
         For "permutation": one scorer, or several scorers as scikit-learn's `check_scoring` takes
         them. None means minus the log-loss (the mean over the outputs if there are several), R2 of
@@ -98,9 +105,13 @@ def importances(
     sklearn.utils.Bunch
         ``importances_mean`` of shape (n_features,); ``importances_std`` of the same shape, which
         is the standard error over rows for "held-out", the standard deviation over repeats for
-        "permutation", and None for "impurity"; ``feature_names``; ``kind``; and ``measure``, which
-        says what the numbers are. If `scoring` has several scorers, a dict of such results by the
-        scorers' names.
+        "permutation", and None for "impurity"; ``feature_names``, or the names of the groups;
+        ``kind``; and ``measure``, which says what the numbers are. If `scoring` has several
+        scorers, a dict of such results by the scorers' names.
+
+    See Also
+    --------
+    importances_by_fold : Importances in each fold of a cross-validation.
 
     Examples
     --------
@@ -112,17 +123,17 @@ def importances(
     >>> result = importances(forest, X[1::2], y[1::2])
     >>> result.importances_mean.shape
     (4,)
+    >>> groups = {"sepal": [0, 1], "petal": [2, 3]}
+    >>> result = importances(forest, X[1::2], y[1::2], column_groups=groups, random_state=0)
+    >>> result.feature_names.tolist()
+    ['sepal', 'petal']
     """
-    check_choice("kind", kind, KINDS)
+    kind = resolve_kind(model, kind, column_groups)
     if kind != "impurity" and (X is None or y is None):
         raise ValueError(
             f"kind={kind!r} needs X and y, of rows that the model was not fitted on; "
             "'impurity' needs none"
         )
-    if kind == "auto":
-        several_outputs = isinstance(getattr(model, "classes_", None), list)
-        traceable = not several_outputs and is_sum_of_trees(model)
-        kind = "held-out" if traceable else "permutation"
     if sample_weight is not None and kind != "permutation":
         raise ValueError(
             f"sample_weight needs kind='permutation', the only kind with weights, got {kind!r}"
@@ -132,18 +143,40 @@ def importances(
     if kind == "held-out":
         return _held_out_result(model, X, y)
     return _permutation_result(
-        model, X, y, scoring, n_repeats=n_repeats, max_samples=max_samples,
-        sample_weight=sample_weight, n_jobs=n_jobs, random_state=random_state, verbose=verbose,
+        model, X, y, scoring, column_groups=column_groups, n_repeats=n_repeats,
+        max_samples=max_samples, sample_weight=sample_weight, n_jobs=n_jobs,
+        random_state=random_state, verbose=verbose,
     )  # fmt: skip
 
 
+def resolve_kind(model: BaseEstimator, kind: str, column_groups: ColumnGroups | None) -> str:
+    """Check the kind of importances, and decide "auto" for a model."""
+    check_choice("kind", kind, KINDS)
+    if column_groups is not None:
+        if kind not in ("auto", "permutation"):
+            raise ValueError(
+                f"column_groups needs kind='permutation', which shuffles columns, got {kind!r}"
+            )
+        return "permutation"
+    if kind == "auto":
+        several_outputs = isinstance(getattr(model, "classes_", None), list)
+        traceable = not several_outputs and is_sum_of_trees(model)
+        return "held-out" if traceable else "permutation"
+    return kind
+
+
 def _result(
-    model: BaseEstimator, kind: str, measure: str, *, mean: np.ndarray, spread: np.ndarray | None
+    names: Sequence[str],
+    kind: str,
+    measure: str,
+    *,
+    mean: np.ndarray,
+    spread: np.ndarray | None,
 ) -> Bunch:
     return Bunch(
         importances_mean=mean,
         importances_std=spread,
-        feature_names=np.array(feature_names(model), object),
+        feature_names=np.array(names, object),
         kind=kind,
         measure=measure,
     )
@@ -159,7 +192,7 @@ def _impurity_result(model: BaseEstimator) -> Bunch:
             "model must have feature_importances_ for kind='impurity', got " + short(model)
         ) from error
     measure = "mean decrease of impurity in training (biased)"
-    return _result(model, "impurity", measure, mean=mean, spread=None)
+    return _result(feature_names(model), "impurity", measure, mean=mean, spread=None)
 
 
 def _held_out_result(model: BaseEstimator, X: Any, y: Any) -> Bunch:
@@ -171,7 +204,8 @@ def _held_out_result(model: BaseEstimator, X: Any, y: Any) -> Bunch:
     else:
         measure = "mean gain of the right class's probability"
     spread = gains.std(axis=0) / np.sqrt(len(gains))
-    return _result(model, "held-out", measure, mean=gains.mean(axis=0), spread=spread)
+    names = feature_names(model)
+    return _result(names, "held-out", measure, mean=gains.mean(axis=0), spread=spread)
 
 
 def _permutation_result(
@@ -180,6 +214,7 @@ def _permutation_result(
     y: Any,
     scoring: Scoring,
     *,
+    column_groups: ColumnGroups | None,
     n_repeats: int,
     sample_weight: npt.ArrayLike | None,
     random_state: int | np.random.RandomState | None,
@@ -195,14 +230,15 @@ def _permutation_result(
         sample_weight = all_weights(sample_weight, n_rows)
     scorer, measure = make_scorer(model, scoring, weighted=sample_weight is not None)
     shuffled = permutation_importances(
-        model, X, y, scorer, n_repeats=n_repeats, sample_weight=sample_weight,
-        random_state=random_state, **options,
+        model, X, y, scorer, column_groups=column_groups, n_repeats=n_repeats,
+        sample_weight=sample_weight, random_state=random_state, **options,
     )  # fmt: skip
+    names = feature_names(model) if column_groups is None else list(map(str, column_groups))
 
     def result(measure: str, scores: Bunch) -> Bunch:
         mean = scores.importances_mean
         spread = scores.importances_std
-        return _result(model, "permutation", measure, mean=mean, spread=spread)
+        return _result(names, "permutation", measure, mean=mean, spread=spread)
 
     if isinstance(shuffled, Bunch):
         return result(measure, shuffled)

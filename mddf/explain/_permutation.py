@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.metrics import check_scoring, get_scorer_names, log_loss
-from sklearn.utils import Bunch, check_random_state
+from sklearn.utils import Bunch, check_array, check_random_state
 from tqdm import tqdm
 
 from mddf._base.messages import nearest, short
@@ -21,6 +21,7 @@ from mddf._input.reading import whole_frame
 from mddf._input.table import Table
 
 from ._checks import check_whole
+from ._column_groups import ColumnGroups, by_row_numbers, column_names, column_numbers
 
 # As scikit-learn's `check_scoring` takes it.
 Scoring: TypeAlias = "str | Scorer | Collection[str] | Mapping[str, str | Scorer] | None"
@@ -116,6 +117,7 @@ def permutation_importances(
     y: Any,
     scorer: Scorer,
     *,
+    column_groups: ColumnGroups | None,
     max_samples: int | float,
     n_repeats: int,
     sample_weight: np.ndarray | None,
@@ -123,7 +125,7 @@ def permutation_importances(
     random_state: int | np.random.RandomState | None,
     verbose: int,
 ) -> Bunch | dict[str, Bunch]:
-    """Permutation importances of the columns of X, whatever type X has.
+    """Permutation importances of the columns of X, or of groups of them, whatever type X has.
 
     The rows are drawn here, and scikit-learn's `permutation_importance` gets only these: with its
     own `max_samples` it takes the baseline score on all rows and the other scores on the drawn
@@ -140,13 +142,19 @@ def permutation_importances(
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
     rows = rows_to_score(max_samples, n_rows, sample_weight=sample_weight, random=random)
     if rows is not None:
-        X = _take_rows(X, rows)
+        X = take_rows(X, rows)
         y = y.iloc[rows] if hasattr(y, "iloc") else np.asarray(y)[rows]
         sample_weight = None if sample_weight is None else sample_weight[rows]
     if sparse.issparse(X):
         X = X.toarray()
-    if is_frame(X) and not hasattr(X, "iloc"):
-        X, scorer = _by_row_numbers(nw.from_native(X, eager_only=True), scorer)
+    if not is_frame(X):
+        X = check_array(X, dtype=None, ensure_all_finite="allow-nan", input_name="X")
+    if column_groups is not None:
+        groups = column_numbers(column_groups, column_names(model, X))
+        X, scorer = by_row_numbers(X, groups, scorer)
+    elif is_frame(X) and not hasattr(X, "iloc"):
+        # scikit-learn would turn a frame that is not of pandas into an array, without its types.
+        X, scorer = by_row_numbers(X, list(np.arange(X.shape[1])[:, None]), scorer)
     n_scores = 1 + n_repeats * np.shape(X)[1]
     with tqdm(total=n_scores, desc="shuffling features", disable=not verbose, leave=False) as bar:
 
@@ -168,7 +176,8 @@ def permutation_importances(
             )
 
 
-def _take_rows(X: Any, rows: np.ndarray) -> Any:
+def take_rows(X: Any, rows: np.ndarray) -> Any:
+    """Rows of X, whatever type it has."""
     if is_frame(X):
         frame = nw.from_native(X, eager_only=True)
         return frame[rows.tolist()].to_native()
@@ -177,18 +186,3 @@ def _take_rows(X: Any, rows: np.ndarray) -> Any:
     if isinstance(X, list | tuple):
         return [X[row] for row in rows]
     return X[rows]
-
-
-def _by_row_numbers(frame: nw.DataFrame[Any], scorer: Scorer) -> tuple[np.ndarray, Scorer]:
-    """Replace the cells of a frame by the numbers of their rows, which scikit-learn shuffles.
-
-    scikit-learn would turn a frame that is not of pandas into an array, without its types.
-    """
-
-    def score_frame(model: BaseEstimator, row_numbers: np.ndarray, y: Any, **weights: Any) -> Any:
-        columns = [frame[:, c][row_numbers[:, c]] for c in range(frame.shape[1])]
-        shuffled = frame[row_numbers[:, 0]].with_columns(*columns)
-        return scorer(model, shuffled.to_native(), y, **weights)
-
-    n_rows, n_columns = frame.shape
-    return np.repeat(np.arange(n_rows)[:, None], n_columns, axis=1), score_frame

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import warnings
 from collections.abc import Callable
 from itertools import repeat
@@ -97,6 +98,10 @@ def shap_values(
     UserWarning
         If the rows of `background` do not differ.
 
+    See Also
+    --------
+    shap_interaction_values : Contributions of pairs of features.
+
     Notes
     -----
     In a cascade, "tree" and "path" explain each layer. The contribution of a class vector of the
@@ -125,13 +130,7 @@ def shap_values(
     >>> explanation.values.shape
     (5, 4, 3)
     """
-    try:
-        import shap
-    except ImportError as error:
-        raise ImportError(
-            'shap_values needs the package shap: pip install "mddf[explain]"'
-        ) from error
-
+    require_shap("shap_values")
     # 1. Check the parameters, and choose the method.
     check_choice("method", method, ("auto", "tree", "path", "permutation"))
     fitted_stages(model)
@@ -144,25 +143,40 @@ def shap_values(
         refuse_untraceable(model, "method='permutation'")
     # 2. Convert the rows and the background to numbers.
     rows = numbers_of(model, X)
-    background_rows = _background(model, background, rows, method)
+    background_rows = choose_background(model, background, rows, method)
     # 3. Compute contributions, and check that they add up to the predictions.
     if method == "permutation":
         values, base = _permutation_contributions(model, rows, background_rows, random_state)
         predictions = np.asarray(prediction_method(model)(X)).reshape(len(rows), -1)
     else:
-        if background is None and not _stores_weights(model):
+        if background is None and not stores_weights(model):
             background = X
         values, base = _stage_contributions(model, X, background, _TREE_METHODS[method])
         predictions = predict_numbers(model, rows, n_jobs=model.n_jobs, finished=False)
-    _check_sums(values, base, predictions)
-    # 4. Drop the last axis if it has one entry, unless that is the only class.
-    is_single = values.shape[2] == 1 and (is_regressor(model) or len(model.classes_) > 1)
-    if is_single:
-        values = values[..., 0]
-        base = base[..., 0]
+    check_sums(values, base, predictions)
+    return as_explanation(model, values, base, rows)
+
+
+def require_shap(function: str) -> None:
+    """Raise an ImportError that names the extra of the package shap, unless it is installed."""
+    if importlib.util.find_spec("shap") is None:
+        raise ImportError(f'{function} needs the package shap: pip install "mddf[explain]"')
+
+
+def as_explanation(
+    model: BaseEstimator, values: np.ndarray, base: np.ndarray, rows: np.ndarray
+) -> shap.Explanation:
+    """Wrap values whose last axis has the outputs, and base values of shape (..., n_outputs).
+
+    The last axis is dropped if it has one entry, unless that is the only class.
+    """
+    import shap
+
+    is_single = values.shape[-1] == 1 and (is_regressor(model) or len(model.classes_) > 1)
+    base = np.broadcast_to(base, (len(rows), values.shape[-1])).copy()
     return shap.Explanation(
-        values,
-        base_values=np.broadcast_to(base, (len(rows), *values.shape[2:])).copy(),
+        values[..., 0] if is_single else values,
+        base_values=base[..., 0] if is_single else base,
         data=rows,
         feature_names=feature_names(model),
         output_names=None if is_single else _output_names(model),
@@ -176,12 +190,12 @@ def _output_names(model: BaseEstimator) -> list[str]:
     return [str(label) for label in model.classes_]
 
 
-def _stores_weights(model: BaseEstimator) -> bool:
+def stores_weights(model: BaseEstimator) -> bool:
     """Whether all trees store the weight of their training samples in each leaf."""
     return all(member.has_leaf_weights for member in fitted_stages(model).members)
 
 
-def _background(
+def choose_background(
     model: BaseEstimator, background: npt.ArrayLike | None, rows: np.ndarray, method: str
 ) -> np.ndarray:
     """Choose background rows, as numbers; refuse or warn of rows that are all equal."""
@@ -190,7 +204,7 @@ def _background(
             background_rows = numbers_of(model, background)
     elif method == "permutation":
         background_rows = rows[:: -(-len(rows) // _PERMUTATION_ROWS)]
-    elif _stores_weights(model):
+    elif stores_weights(model):
         return rows
     else:
         background_rows = rows
@@ -216,9 +230,11 @@ def _background(
     return background_rows
 
 
-def _check_sums(values: np.ndarray, base: np.ndarray, predictions: np.ndarray) -> None:
-    error = np.abs(values.sum(axis=1) + base - predictions)
-    if not np.all(error <= _TOLERANCE * (np.abs(values).sum(axis=1) + np.abs(base))):
+def check_sums(values: np.ndarray, base: np.ndarray, predictions: np.ndarray) -> None:
+    """Raise a RuntimeError unless the values of each row and its base are the prediction."""
+    features = tuple(range(1, values.ndim - 1))
+    error = np.abs(values.sum(axis=features) + base - predictions)
+    if not np.all(error <= _TOLERANCE * (np.abs(values).sum(axis=features) + np.abs(base))):
         raise RuntimeError(
             "contributions and base values must add up to the predictions, but miss them by "
             f"{error.max()}"

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
+from mddf._base.parallel import in_threads
+from mddf._core import Cancel, add_shapley_values
 from mddf._gradient.trees import BoostedTrees
 from mddf._trees.arrays import TreeBlock
 from mddf._trees.nodes import LEAF, Nodes
@@ -15,8 +16,22 @@ from mddf._trees.nodes import LEAF, Nodes
 from ._decoding import decode
 from ._paths import node_values, rows_at_leaves, zero_contributions
 
-# Numbers in the largest array of a block of rows: 4 MB of doubles. The value was not tuned.
-_BLOCK_SIZE = 2**19
+# Nodes times rows of a piece of work: 16 MB for the paths of the rows. The value was not tuned.
+_BLOCK_SIZE = 2**24
+
+
+@dataclass(frozen=True)
+class TreeShares:
+    """Division of the mean class distributions of rows among the columns.
+
+    Contributions and bias add up to the mean class distributions.
+    """
+
+    contributions: np.ndarray  # (n_rows, n_columns, n_classes)
+    bias: np.ndarray  # (n_classes,)
+    # (n_rows, n_columns, n_columns, n_classes): symmetric, with the contributions as sums over a
+    # column; None if they were not computed.
+    interactions: np.ndarray | None = None
 
 
 def tree_contributions(
@@ -46,24 +61,81 @@ def tree_contributions(
        AI for trees", Nature Machine Intelligence 2, 2020.
     .. [2] G. Owen, "Multilinear extensions of games", Management Science 18, 1972.
     """
+    shares = tree_shares(blocks, codes, background, shap_groups, n_jobs=n_jobs)
+    return shares.contributions, shares.bias
+
+
+def tree_shares(
+    blocks: Sequence[TreeBlock | BoostedTrees],
+    codes: np.ndarray,
+    background: np.ndarray | None,
+    shap_groups: np.ndarray | None = None,
+    *,
+    with_interactions: bool = False,
+    n_jobs: int | None = None,
+) -> TreeShares:
+    """Compute Shapley values as `tree_contributions`, and their interaction values on request.
+
+    The interaction value of two columns is half of their Shapley interaction index: the integral
+    over t of ``(o - z)`` of both columns times the product of the other columns' factors. The
+    value of a column with itself is the rest of its Shapley value.
+    """
     contributions, bias = zero_contributions(blocks, codes)
     n_columns = codes.shape[1]
+    indices = None
+    if with_interactions:
+        indices = np.zeros((len(codes), n_columns, n_columns, len(bias)))
     for block in (block for block in blocks if block.n_trees):
         nodes = decode(block)
         reached = rows_at_leaves(nodes, block, background, n_jobs)
         bias += node_values(nodes, reached)[nodes.start[:-1]].sum(axis=0)
-        group = nodes.column if shap_groups is None else shap_groups[nodes.column]
-        factors = _Factors.from_nodes(nodes, reached, group)
-        sum_edges = _edges_to_groups(nodes, group, n_columns)
-        size_per_row = nodes.value.size * len(factors.weights)
-        n_rows = max(1, _BLOCK_SIZE // size_per_row)
-        for first in range(0, len(codes), n_rows):
-            rows = slice(first, first + n_rows)
-            of_edges = _edge_contributions(nodes, factors, nodes.leads(codes[rows]))
-            sums = sum_edges @ of_edges.reshape(len(of_edges), -1)
-            contributions[rows] += sums.reshape(n_columns, *of_edges.shape[1:]).swapaxes(0, 1)
+        column_group = nodes.column if shap_groups is None else shap_groups[nodes.column]
+        factors = _Factors.from_nodes(nodes, reached, column_group)
+        _add_block(nodes, factors, codes, contributions, indices, n_jobs=n_jobs)
     n_trees = max(1, sum(block.n_trees for block in blocks))
-    return contributions / n_trees, bias / n_trees
+    contributions /= n_trees
+    interactions = None
+    if indices is not None:
+        # Each index is divided over both orders of its columns.
+        interactions = (indices + indices.swapaxes(1, 2)) / (2 * n_trees)
+        diagonal = np.arange(n_columns)
+        interactions[:, diagonal, diagonal] = contributions - interactions.sum(axis=2)
+    return TreeShares(contributions, bias / n_trees, interactions)
+
+
+def _add_block(
+    nodes: Nodes,
+    factors: _Factors,
+    codes: np.ndarray,
+    contributions: np.ndarray,
+    indices: np.ndarray | None,
+    *,
+    n_jobs: int | None,
+) -> None:
+    """Add the values of the trees of a block to the arrays, in threads."""
+    game = {
+        "start": np.ascontiguousarray(nodes.start, np.int64),
+        "left": np.ascontiguousarray(nodes.left, np.int64),
+        "value": np.ascontiguousarray(nodes.value, float),
+        "before": np.ascontiguousarray(factors.before, np.int64),
+        "group": np.ascontiguousarray(factors.group, np.int64),
+        "weights": factors.weights,
+        "ratio": factors.ratio,
+        "slope": factors.slope,
+    }
+
+    def add_rows(*, first: int, last: int, cancel: Cancel | None) -> None:
+        leads = np.ascontiguousarray(nodes.leads(codes[first:last]).T).view(np.uint8)
+        add_shapley_values(
+            **game, leads=leads, contributions=contributions[first:last],
+            interactions=None if indices is None else indices[first:last], cancel=cancel,
+        )  # fmt: skip
+
+    n_rows = max(1, _BLOCK_SIZE // len(nodes.left))
+    starts = range(0, len(codes), n_rows)
+    ranges = [(first, min(first + n_rows, len(codes))) for first in starts]
+    if ranges:
+        in_threads(add_rows, ranges, n_jobs)
 
 
 @dataclass(frozen=True)
@@ -77,14 +149,17 @@ class _Factors:
     """
 
     weights: np.ndarray  # of the quadrature
+    group: np.ndarray  # of the edge into each node; of roots, any
     before: np.ndarray  # the nearest edge above that splits by the same group, LEAF if none
     ratio: np.ndarray  # f divided by the factor of the edge before
     slope: np.ndarray  # (o - z) / f minus the same term of the edge before
 
     @classmethod
-    def from_nodes(cls, nodes: Nodes, reached: np.ndarray, group: np.ndarray) -> _Factors:
+    def from_nodes(cls, nodes: Nodes, reached: np.ndarray, column_group: np.ndarray) -> _Factors:
+        """Compute the factors; `column_group` has the group of the column of each split."""
         share = _shares(nodes, reached)
-        before = _edges_before(nodes, group)
+        before = _edges_before(nodes, column_group)
+        group = column_group[nodes.parent]
         joint_share = np.ones(len(share))  # z: the product over the edges of the same group
         n_groups = np.zeros(len(share), int)  # on the path to each node
         for level in nodes.levels:
@@ -111,7 +186,7 @@ class _Factors:
             np.where(z > 0, -1 / (1 - t), 0) - slope_before,
             np.zeros_like(known),
         ]
-        return cls(weights / 2, before, np.stack(ratio), np.stack(slope))
+        return cls(weights / 2, group, before, np.stack(ratio), np.stack(slope))
 
 
 def _shares(nodes: Nodes, reached: np.ndarray) -> np.ndarray:
@@ -137,50 +212,3 @@ def _edges_before(nodes: Nodes, group: np.ndarray) -> np.ndarray:
         searching = searching[split_group[before[searching]] != split_group[searching]]
         before[searching] = parent[before[searching]]
     return before
-
-
-def _edge_contributions(nodes: Nodes, factors: _Factors, leads: np.ndarray) -> np.ndarray:
-    """Contribution of each edge to each row, shape (n_nodes, n_rows, n_classes).
-
-    `leads` says whether a row's value leads along an edge, and is overwritten.
-    """
-    # 1. Find the case of each edge and row: see `_Factors`.
-    leads_before = np.ones_like(leads)
-    for level in nodes.levels:
-        for child in (nodes.left[level], nodes.left[level] + 1):
-            before = factors.before[child]
-            again = (before != LEAF)[:, None]
-            leads_before[child] = np.where(again, leads[before], True)
-            leads[child] &= leads_before[child]
-    case = 2 - leads.astype(np.int8) - leads_before
-    # 2. Go down the trees, and keep the products of factors at the leaves.
-    n_roots = int(np.sum(nodes.left[nodes.start[:-1]] != LEAF))
-    product = np.broadcast_to(factors.weights, (n_roots, leads.shape[1], len(factors.weights)))
-    products = []
-    for level in nodes.levels:
-        child = np.concatenate([nodes.left[level], nodes.left[level] + 1])
-        product = np.concatenate([product, product])
-        product *= factors.ratio[case[child], child[:, None]]
-        leaf = nodes.left[child] == LEAF
-        products.append((child, leaf, product[leaf]))
-        product = product[~leaf]
-    # 3. Go up again. An edge contributes its slope times the sum over the leaves below it.
-    contributions = np.zeros((*leads.shape, nodes.value.shape[1]))
-    below = np.empty(0)
-    for child, leaf, product in reversed(products):
-        # Sums over the leaves below each node of the products times the values.
-        sums = np.empty((nodes.value.shape[1], len(child), *product.shape[1:]))
-        sums[:, leaf] = nodes.value[child[leaf]].T[:, :, None, None] * product
-        if not leaf.all():
-            sums[:, ~leaf] = below
-        slope = factors.slope[case[child], child[:, None]]
-        contributions[child] = np.einsum("cnrt,nrt->nrc", sums, slope)
-        below = sums[:, : len(child) // 2] + sums[:, len(child) // 2 :]
-    return contributions
-
-
-def _edges_to_groups(nodes: Nodes, group: np.ndarray, n_columns: int) -> sparse.csr_array:
-    """Matrix that adds up edges by the group that they split by."""
-    edges = np.flatnonzero(nodes.parent != LEAF)
-    places = (group[nodes.parent[edges]], edges)
-    return sparse.csr_array((np.ones(len(edges)), places), shape=(n_columns, len(nodes.left)))

@@ -164,7 +164,8 @@ def test_what_the_leaderboard_says_of_a_member():
     features = model.fit_transform(X, y)
     table = pd.DataFrame(model.leaderboard_)
     assert list(table) == [
-        *("layer", "member", "log_loss", "accuracy", "weight", "seconds", "bytes"),
+        *("layer", "member", "log_loss", "accuracy", "weight", "gain", "error_correlation"),
+        *("seconds", "bytes", "reason"),
     ]
     assert table["layer"].eq(1).all()
     assert table["member"].tolist() == ["random", "LogisticRegression"]

@@ -43,3 +43,27 @@ def interventional(model, known, background):
         return predictions.reshape(len(known), len(background), -1).mean(axis=1)
 
     return shapley(game, known.shape[1]).transpose(1, 0, 2)
+
+
+def interaction_values(game, n):
+    """Interaction values of a function from sets of players, shape (n, n, ...).
+
+    Those of two players are half of their Shapley interaction index. Those of a player with itself
+    are the rest of its Shapley value.
+    """
+    known = {S: game(S) for r in range(n + 1) for S in itertools.combinations(range(n), r)}
+
+    def of_set(S, *players):
+        return known[tuple(sorted((*S, *players)))]
+
+    values = np.zeros((n, n, *np.shape(known[()])))
+    for i, j in itertools.combinations(range(n), 2):
+        for S in known:
+            if i not in S and j not in S:
+                weight = math.factorial(len(S)) * math.factorial(n - len(S) - 2)
+                change = of_set(S, i, j) - of_set(S, i) - of_set(S, j) + known[S]
+                values[i, j] += weight / math.factorial(n - 1) * change / 2
+        values[j, i] = values[i, j]
+    diagonal = np.arange(n)
+    values[diagonal, diagonal] = shapley(game, n) - values.sum(axis=1)
+    return values

@@ -128,7 +128,8 @@ def test_pictures_are_there_and_small():
 
 NEEDED = (
     *("furo", "myst_nb", "numpydoc", "sphinx_codeautolink", "sphinx_copybutton"),
-    *("sphinx_gallery", "ziamath", "fastapi", "httpx2", "onnxruntime", "shap", "skops", "xgboost"),
+    *("sphinx_gallery", "ziamath", "fastapi", "httpx2", "onnxruntime", "shap", "skops"),
+    *("statsmodels", "xgboost"),
 )
 
 

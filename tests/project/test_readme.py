@@ -31,9 +31,10 @@ WHOLE = (
     "docs/explaining.md",
     "docs/explaining-pictures.md",
     "docs/explaining-rows.md",
-    "docs/few-rows-groups.md",
+    "docs/explaining-stability.md",
     "docs/groups-and-time.md",
     "docs/guide.md",
+    "docs/regression.md",
     "docs/representations.md",
     "docs/rules.md",
     "docs/target-leakage.md",
@@ -42,6 +43,7 @@ WHOLE = (
 # Pages that go on from one another.
 SERIES = (
     ("docs/few-rows.md", "docs/few-rows-sets.md"),
+    ("docs/few-rows-groups.md", "docs/few-rows-subjects.md"),
     ("docs/tutorial.md", "docs/tutorial-scores.md", "docs/tutorial-explaining.md"),
 )
 BLOCKS = {
@@ -60,7 +62,10 @@ EXTRAS = {
     "docs/explaining.md": ("matplotlib",),
     "docs/explaining-pictures.md": ("matplotlib",),
     "docs/explaining-rows.md": ("shap",),
+    "docs/explaining-stability.md": ("matplotlib",),
+    "docs/few-rows-groups.md": ("statsmodels",),
     "docs/onnx.md": ("onnxruntime",),
+    "docs/other-formats.md": ("onnxruntime", "treelite"),
     "docs/probabilities.md": ("matplotlib",),
     "docs/saving.md": ("skops",),
     "docs/tutorial.md": ("shap",),

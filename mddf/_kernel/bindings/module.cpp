@@ -15,6 +15,7 @@ void bind_elementary(nb::module_& m);
 void bind_descent(nb::module_& m);
 void bind_gradient(nb::module_& m);
 void bind_network(nb::module_& m);
+void bind_shapley(nb::module_& m);
 
 void bind_calls(nb::module_& m) {
   using mddf::Cancel;
@@ -73,6 +74,7 @@ released while a function works.)";
   bind_growing(m);
   bind_gradient(m);
   bind_network(m);
+  bind_shapley(m);
   mddf::boosting::bind_boosting(m);
   mddf::boosting::bind_paths(m);
   m.def("build_options", &build_options, "Return what the module was built by and for.");

@@ -1,0 +1,156 @@
+"""Groups of columns are shuffled together: a slow twin, all types of tables, and refusals."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy import sparse
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics import r2_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from mddf import GradientBoostingRegressor, RandomForestClassifier, RandomForestRegressor
+from mddf.explain import ImportancesDisplay, importances
+
+N_ROWS = 240
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(N_ROWS, 5))
+X[:, 1] = X[:, 0] + 0.05 * RNG.normal(size=N_ROWS)  # has the information of column 0
+Y = X[:, 0] + 0.7 * X[:, 2] + 0.1 * RNG.normal(size=N_ROWS)
+GROUPS = {"twins": [0, 1], "signal": [2], "noise": [3, 4], "overlap": [4, 2, 0]}
+OPTIONS = {"kind": "permutation", "random_state": 7, "n_repeats": 3}
+
+
+@pytest.fixture(scope="module")
+def forest():
+    return RandomForestRegressor(20, random_state=0).fit(X[::2], Y[::2])
+
+
+def slow_twin(model, X, y, groups, *, n_repeats, random_state):
+    """Shuffle the rows of each group by scikit-learn's order of random numbers."""
+    seed = np.random.RandomState(random_state).randint(np.iinfo(np.int32).max + 1)
+    baseline = r2_score(y, model.predict(X))
+    falls = np.empty((len(groups), n_repeats))
+    for number, columns in enumerate(groups.values()):
+        order = np.arange(len(X))
+        rows = np.arange(len(X))
+        shuffling = np.random.RandomState(seed)
+        for repeat in range(n_repeats):
+            shuffling.shuffle(order)
+            rows = rows[order]
+            shuffled = X.copy()
+            for row in range(len(X)):
+                for column in columns:
+                    shuffled[row, column] = X[rows[row], column]
+            falls[number, repeat] = baseline - r2_score(y, model.predict(shuffled))
+    return falls
+
+
+def test_a_slow_twin(forest):
+    expected = slow_twin(forest, X, Y, GROUPS, n_repeats=3, random_state=7)
+    result = importances(forest, X, Y, column_groups=GROUPS, **OPTIONS)
+    np.testing.assert_allclose(result.importances_mean, expected.mean(axis=1), atol=1e-12)
+    np.testing.assert_allclose(result.importances_std, expected.std(axis=1), atol=1e-12)
+    assert result.feature_names.tolist() == list(GROUPS)
+
+
+def test_groups_of_one_column_are_the_columns(forest):
+    expected = importances(forest, X, Y, max_samples=100, **OPTIONS)
+    groups = {f"column {number}": [number] for number in range(5)}
+    result = importances(forest, X, Y, max_samples=100, column_groups=groups, **OPTIONS)
+    np.testing.assert_array_equal(result.importances_mean, expected.importances_mean)
+    np.testing.assert_array_equal(result.importances_std, expected.importances_std)
+
+
+def test_columns_with_the_same_information_are_needed_together(forest):
+    alone = importances(forest, X, Y, **OPTIONS).importances_mean
+    together = importances(forest, X, Y, column_groups=GROUPS, **OPTIONS).importances_mean
+    assert together[0] > 1.2 * (alone[0] + alone[1])
+    assert abs(together[2]) < 0.05
+
+
+def test_the_kind_auto_becomes_permutation(forest):
+    result = importances(forest, X, Y, column_groups=GROUPS, random_state=0)
+    assert result.kind == "permutation"
+    assert len(ImportancesDisplay(found=result).plot().ax_.patches) == len(GROUPS)
+
+
+def mixed_frame():
+    return pd.DataFrame(
+        {
+            "size": X[:, 0],
+            "colour": pd.Categorical(np.where(X[:, 2] > 0, "red", "blue")),
+            "noise": X[:, 3],
+        }
+    )
+
+
+FRAMES = {
+    "pandas": lambda frame: frame,
+    "other index": lambda frame: frame.set_index(np.arange(len(frame))[::-1] * 7),
+    "repeated index": lambda frame: frame.set_index(np.zeros(len(frame), int)),
+    "polars": pl.from_pandas,
+    "pyarrow": lambda frame: pa.Table.from_pandas(frame, preserve_index=False),
+}
+
+
+def test_all_frames_have_the_same_importances():
+    y = (X[:, 0] + 2 * (X[:, 2] > 0) > 0.5).astype(int)
+    results = []
+    for make in FRAMES.values():
+        frame = make(mixed_frame())
+        model = RandomForestClassifier(5, min_samples_leaf=5, random_state=0).fit(frame, y)
+        for groups in ({"signal": ["size", "colour"], "noise": ["noise"]},
+                       {"signal": [0, 1], "noise": [np.int64(2)]}):  # fmt: skip
+            result = importances(model, frame, y, column_groups=groups, max_samples=120, **OPTIONS)
+            results.append(result.importances_mean)
+    for result in results[1:]:
+        np.testing.assert_array_equal(result, results[0])
+    assert results[0][0] > 5 * abs(results[0][1])
+
+
+def test_lists_sparse_matrices_and_pipelines():
+    model = make_pipeline(StandardScaler(with_mean=False), LinearRegression()).fit(X, Y)
+    expected = importances(model, X, Y, column_groups=GROUPS, **OPTIONS).importances_mean
+    for made in (X.tolist(), sparse.csr_matrix(X)):
+        result = importances(model, made, Y, column_groups=GROUPS, **OPTIONS)
+        np.testing.assert_allclose(result.importances_mean, expected, atol=1e-12)
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    named = GradientBoostingRegressor(max_iter=5, random_state=0).fit(frame, Y)
+    result = importances(named, frame, Y, column_groups={"twins": ["a", "b"]}, **OPTIONS)
+    assert result.importances_mean[0] > 0.1
+
+
+def test_several_scorers(forest):
+    scoring = ["r2", "neg_mean_absolute_error"]
+    result = importances(forest, X, Y, column_groups=GROUPS, scoring=scoring, **OPTIONS)
+    assert [list(part.feature_names) for part in result.values()] == [list(GROUPS)] * 2
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ({}, r"column_groups must be a dict .*, with at least one, got {}"),
+        ([[0, 1]], r"column_groups must be a dict .* got \[\[0, 1\]\]"),
+        ({"a": []}, r"column_groups\['a'\] must be a list of columns, .* got \[\]"),
+        ({"a": "x0"}, r"column_groups\['a'\] must be a list of columns, .* got 'x0'"),
+        ({"a": 3}, r"column_groups\['a'\] must be a list of columns, .* got 3"),
+        ({"a": [0, 5]}, r"positions from 0 to 4, got 5"),
+        ({"a": [-1]}, r"positions from 0 to 4, got -1"),
+        ({"a": [True]}, r"positions from 0 to 4, got True"),
+        ({"a": [1.0]}, r"positions from 0 to 4, got 1.0"),
+        ({"a": ["y3"]}, r"names of columns or positions from 0 to 4, got 'y3'"),
+        ({"a": [0, "x0"]}, r"column_groups\['a'\] must name each column once, got \[0, 'x0'\]"),
+    ],
+)
+def test_refusals(forest, groups, message):
+    with pytest.raises(ValueError, match=message):
+        importances(forest, X, Y, column_groups=groups, **OPTIONS)
+
+
+@pytest.mark.parametrize("kind", ["held-out", "impurity"])
+def test_other_kinds_have_no_groups(forest, kind):
+    with pytest.raises(ValueError, match=r"^column_groups needs kind='permutation', .* got '"):
+        importances(forest, X, Y, kind=kind, column_groups=GROUPS)

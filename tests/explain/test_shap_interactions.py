@@ -1,0 +1,253 @@
+"""Interaction values: against enumeration, against the package shap, and refusals."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from boosted_cases import TABLES as BOOSTED_TABLES
+from boosted_cases import frame_of_few_levels
+from made_models import TABLES, labels_of, number_table
+from mddf.baselines import AdaBoostClassifier, GCForestClassifier
+from shapley import interaction_values
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from mddf import (
+    CompletelyRandomForestClassifier,
+    CompletelyRandomForestRegressor,
+    DeepForestClassifier,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    MDDFClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    by_columns,
+)
+from mddf.explain import shap_interaction_values, shap_values, tree_arrays
+
+shap = pytest.importorskip("shap", reason='needs "mddf[explain]"')
+
+FOREST = {"n_estimators": 4, "min_samples_leaf": 4, "random_state": 0}
+BOOSTING = {"max_iter": 4, "min_samples_leaf": 9, "learning_rate": 0.3, "random_state": 0}
+
+
+def goes_left(tree, node, value):
+    if np.isnan(value):
+        return tree.missing_go_to_left[node]
+    if node in tree.categories:
+        return value in tree.categories[node]
+    return value <= tree.threshold[node]
+
+
+def path_dependent(tree, node_weight, row, known, node=0):
+    """Prediction of a tree for a row of which some features are known."""
+    left, right = tree.children_left[node], tree.children_right[node]
+    if left == -1:
+        return tree.value[node]
+    if tree.feature[node] in known:
+        side = left if goes_left(tree, node, row[tree.feature[node]]) else right
+        return path_dependent(tree, node_weight, row, known, side)
+    weights = node_weight[[left, right]]
+    sides = [path_dependent(tree, node_weight, row, known, child) for child in (left, right)]
+    return np.average(sides, axis=0, weights=weights if weights.sum() else None)
+
+
+def enumerated(trees, node_weights, row):
+    """Interaction values of all trees, shape (n_trees, n_features, n_features, n_outputs)."""
+    values = []
+    for tree, node_weight in zip(trees, node_weights, strict=True):
+
+        def game(S, tree=tree, node_weight=node_weight):
+            return path_dependent(tree, node_weight, row, S)
+
+        values.append(interaction_values(game, len(row)))
+    return np.array(values)
+
+
+@pytest.mark.parametrize("kind", TABLES)
+@pytest.mark.parametrize(
+    "model",
+    [
+        RandomForestClassifier(**FOREST),
+        CompletelyRandomForestClassifier(**FOREST),
+        RandomForestRegressor(**FOREST),
+        CompletelyRandomForestRegressor(**FOREST),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_forests_by_enumeration(kind, model):
+    X = TABLES[kind]()
+    model.fit(X, labels_of(X))
+    explanation = shap_interaction_values(model, X[:3], background=X[:60])
+    trees = tree_arrays(model, X=X[:60])
+    for row, values in zip(explanation.data, explanation.values, strict=True):
+        exact = enumerated(trees, [tree.n_node_samples for tree in trees], row).mean(axis=0)
+        np.testing.assert_allclose(values, exact.reshape(values.shape), atol=1e-8)
+
+
+@pytest.mark.parametrize("kind", BOOSTED_TABLES)
+@pytest.mark.parametrize("grow_policy", ["symmetric", "leaf-wise"])
+@pytest.mark.parametrize("n_classes", [None, 3])
+def test_boosted_trees_by_enumeration(kind, grow_policy, n_classes):
+    X = BOOSTED_TABLES[kind]()
+    options = BOOSTING | {"grow_policy": grow_policy, "max_depth": 4}
+    model = (GradientBoostingClassifier if n_classes else GradientBoostingRegressor)(**options)
+    model.fit(X, labels_of(X))
+    explanation = shap_interaction_values(model, X[:3])
+    trees = tree_arrays(model)
+    for row, values in zip(explanation.data, explanation.values, strict=True):
+        weights = [tree.weighted_n_node_samples for tree in trees]
+        exact = enumerated(trees, weights, row).sum(axis=0)
+        np.testing.assert_allclose(values, exact.reshape(values.shape), atol=1e-12)
+
+
+def as_shap_model(model, X):
+    """The trees of a model in the form that the package shap reads, weighted by the rows of X."""
+    trees = [
+        {
+            "children_left": tree.children_left,
+            "children_right": tree.children_right,
+            "children_default": tree.children_right,
+            "features": tree.feature,
+            "thresholds": np.nan_to_num(tree.threshold),
+            "values": tree.value,
+            "node_sample_weight": tree.n_node_samples.astype(float),
+        }
+        for tree in tree_arrays(model, X=X)
+    ]
+    return {"trees": trees}
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RandomForestClassifier(5, bootstrap=False, random_state=0),
+        RandomForestRegressor(5, bootstrap=False, random_state=0),
+        GradientBoostingRegressor(max_iter=5, random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_the_package_shap_agrees(model):
+    X = number_table(200)
+    model.fit(X, labels_of(X))
+    explainer = shap.TreeExplainer(
+        as_shap_model(model, X), feature_perturbation="tree_path_dependent"
+    )
+    expected = np.asarray(explainer.shap_interaction_values(X[:20]))
+    if not isinstance(model, GradientBoostingRegressor):
+        expected = expected / model.n_estimators
+    result = shap_interaction_values(model, X[:20], background=X)
+    np.testing.assert_allclose(result.values.reshape(expected.shape), expected, atol=1e-6)
+
+
+MODELS = {
+    "forest": RandomForestClassifier(**FOREST),
+    "two classes": RandomForestClassifier(**FOREST),
+    "regressor": RandomForestRegressor(**FOREST),
+    "two targets": RandomForestRegressor(**FOREST),
+    "boosting": GradientBoostingClassifier(**BOOSTING),
+    "levels": GradientBoostingRegressor(**BOOSTING),
+    "cascade": MDDFClassifier(1, n_estimators=3, cv=2, random_state=0),
+    "gcforest": GCForestClassifier(1, n_estimators=3, cv=2, refit=True, random_state=0),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_values_are_symmetric_and_add_up_to_contributions(name):
+    X = frame_of_few_levels() if name == "levels" else number_table()
+    y = labels_of(X) > 0 if name == "two classes" else labels_of(X)
+    y = np.column_stack([y, y**2]) if name == "two targets" else y
+    model = MODELS[name].fit(X, y)
+    for background in (X, X[:30]):
+        explanation = shap_interaction_values(model, X[:6], background=background)
+        contributions = shap_values(model, X[:6], background=background, method="tree")
+        values = explanation.values
+        np.testing.assert_array_equal(values, values.swapaxes(1, 2))
+        np.testing.assert_allclose(values.sum(axis=1), contributions.values, atol=1e-12)
+        np.testing.assert_array_equal(explanation.base_values, contributions.base_values)
+        np.testing.assert_array_equal(explanation.data, contributions.data)
+        assert explanation.feature_names == contributions.feature_names
+        assert explanation.output_names == contributions.output_names
+
+
+def test_target_statistics_of_pairs_are_shared_by_both_columns():
+    rng = np.random.default_rng(3)
+    first, second = rng.integers(0, 35, 300), rng.integers(0, 3, 300)
+    X = pd.DataFrame({"a": rng.normal(size=300), "c": first, "d": (2 * first + second) % 35})
+    y = X["a"] + np.sin(first) + rng.normal(size=(35, 3))[first, second]
+    X[["c", "d"]] = X[["c", "d"]].astype("category")
+    model = GradientBoostingRegressor(max_iter=10, random_state=0).fit(X, y)
+    assert any(len(group) == 2 for group in model._statistics.groups)
+    explanation = shap_interaction_values(model, X[:6])
+    np.testing.assert_allclose(explanation.values, explanation.values.swapaxes(1, 2), atol=1e-15)
+    contributions = shap_values(model, X[:6])
+    np.testing.assert_allclose(explanation.values.sum(axis=1), contributions.values, atol=1e-12)
+
+
+def test_a_sum_has_no_interactions_and_a_product_has():
+    X = np.random.default_rng(0).uniform(-1, 1, size=(600, 3))
+    options = {"max_iter": 60, "random_state": 0}
+    added = GradientBoostingRegressor(max_depth=1, **options).fit(X, X[:, 0] + X[:, 1])
+    values = shap_interaction_values(added, X[:50]).values
+    off_diagonal = values * (1 - np.eye(3))
+    np.testing.assert_allclose(off_diagonal, 0, atol=1e-12)
+    multiplied = GradientBoostingRegressor(**options).fit(X, X[:, 0] * X[:, 1])
+    mean_size = np.abs(shap_interaction_values(multiplied, X[:50]).values).mean(axis=0)
+    assert mean_size[0, 1] > 5 * max(mean_size[0, 2], mean_size[1, 2], mean_size[0, 0])
+
+
+def test_threads_change_nothing(two_threads):
+    X = number_table(300)
+    forest = RandomForestClassifier(3, random_state=0, n_jobs=1).fit(X, labels_of(X))
+    expected = shap_interaction_values(forest, X)
+    result = shap_interaction_values(forest.set_params(n_jobs=2), X)
+    np.testing.assert_array_equal(result.values, expected.values)
+
+
+def test_long_paths_and_no_splits():
+    X = np.repeat(np.vstack([np.eye(40), np.zeros(40)]), 2, axis=0)
+    y = np.repeat(np.arange(41) % 2, 2)
+    forest = RandomForestClassifier(1, bootstrap=False, max_features=0.5, random_state=0)
+    forest.fit(X, y)
+    values = shap_interaction_values(forest, X[:2], background=X).values
+    contributions = shap_values(forest, X[:2], background=X).values
+    np.testing.assert_allclose(values.sum(axis=1), contributions, atol=1e-14)
+    constant = RandomForestRegressor(2, random_state=0).fit(X, np.ones(len(X)))
+    assert not shap_interaction_values(constant, X[:2], background=X).values.any()
+
+
+def test_refusals():
+    X = number_table()
+    y = labels_of(X)
+    forest = RandomForestClassifier(2, random_state=0).fit(X, y)
+    fitted = {
+        "cascade": MDDFClassifier(2, n_estimators=2, cv=2, early_stopping=False).fit(X, y),
+        "deep": DeepForestClassifier(1, n_estimators=2, members=["random"], cv=2).fit(X, y),
+        "outputs": RandomForestClassifier(2).fit(X, np.column_stack([y, y])),
+        "other": AdaBoostClassifier(2).fit(X, y),
+        "pipeline": make_pipeline(RandomForestClassifier(2)).fit(X, y),
+        "sklearn": LogisticRegression().fit(X, y),
+    }
+    for model, message in {
+        "cascade": r"model must have a single layer .*, got 2 layers of MDDFClassifier",
+        "deep": r"DeepForestClassifier is not a sum over trees.* use shap_values\(model, X",
+        "outputs": r"model must have classes of one output .* got 2 outputs",
+        "other": r"model must be a forest of mddf",
+        "pipeline": r"got a pipeline: pass model\[-1\]",
+        "sklearn": r"model must be a forest of mddf",
+    }.items():
+        with pytest.raises((TypeError, ValueError), match=message):
+            shap_interaction_values(fitted[model], X)
+    with pytest.raises(ValueError, match=r"background must hold rows to compare with"):
+        shap_interaction_values(forest, X[:1])
+    with pytest.raises(ValueError, match=r"background cannot be used: X has 2 features"):
+        shap_interaction_values(forest, X, background=X[:, :2])
+    with pytest.warns(UserWarning, match="background has no two rows"):
+        shap_interaction_values(forest, X[:2], background=X[:1])
+
+
+def test_tables_by_columns_work():
+    X = number_table()
+    forest = RandomForestClassifier(2, random_state=0).fit(X, labels_of(X))
+    expected = shap_interaction_values(forest, X[:4], background=X)
+    result = shap_interaction_values(forest, by_columns(X[:4]), background=by_columns(X))
+    np.testing.assert_array_equal(result.values, expected.values)
