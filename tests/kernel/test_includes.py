@@ -21,7 +21,8 @@ MAY_INCLUDE = {
     "baselines": ["common"],
     "gradient_boosting": ["common", "forest/data"],
     "network": ["common"],
-    "bindings": ["common", "forest", "baselines", "gradient_boosting", "network"],
+    "logistic": ["common", "network"],
+    "bindings": ["common", "forest", "baselines", "gradient_boosting", "network", "logistic"],
 }
 FILES = sorted(file for kind in ("hpp", "cpp") for file in KERNEL.rglob(f"*.{kind}"))
 
