@@ -198,8 +198,8 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
     fewer epochs, and then fewer rows. In wide tables, as above, networks see the columns that
     split best.
 
-    **Kernel logistic regression.** At most 10 000 rows are drawn, the first 300 of which are
-    landmarks. The width of the kernel and the penalty are chosen once, by three-fold
+    **Kernel logistic regression.** At most 10 000 rows are drawn, fewer for more than five
+    classes; the first 300 are landmarks. The width of the kernel and the penalty are chosen once, by three-fold
     cross-validation on up to 1000 training rows of the first fold. It has the same bits on every
     machine.
 

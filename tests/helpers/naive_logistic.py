@@ -91,7 +91,7 @@ class Problem:
         residual = -gradient
         conjugate = -gradient
         square = np.sqrt(dot(gradient, gradient)) ** 2
-        enough = 0.1 * 0.1 * square
+        enough = 0.5 * 0.5 * square
         for _ in range(60):
             if not square > enough:
                 break

@@ -152,7 +152,7 @@ def _deep_forests():
     boosted = DeepForestRegressor(**DEEP, members=["boosted"])
     yield "deep regressor, boosted", boosted, NUMBERS, TARGETS, {}
     members = [Ridge(), HistGradientBoostingRegressor(max_iter=3), RandomForestRegressor(2)]
-    model = DeepForestRegressor(**DEEP, members=member_names)
+    model = DeepForestRegressor(**DEEP, members=regressors)
     yield "deep regressor, own members", model, NUMBERS, TARGETS, {}
     tree = HistGradientBoostingRegressor(max_iter=3)
     frame = DeepForestRegressor(**DEEP, members=["random", tree])
