@@ -55,8 +55,9 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         For "quantile", the quantile to predict; None is an error. For "huber", the quantile of the
         absolute residuals above which the loss is linear, updated before each tree; None stands
         for 0.9. Other losses ignore it.
-    learning_rate : float, default=0.05
-        Factor by which the leaf values are multiplied.
+    learning_rate : float or "auto", default="auto"
+        Factor by which the leaf values are multiplied. "auto" stands for 0.05, and for 0.15 above
+        100 000 samples, for which `max_iter` trees are too few at the lower rate.
     max_iter : int, default=1000
         Largest number of trees.
     grow_policy : {"symmetric", "leaf-wise"}, default="symmetric"
@@ -207,7 +208,7 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         loss: str = "squared_error",
         *,
         quantile: float | None = None,
-        learning_rate: float = 0.05,
+        learning_rate: float | str = "auto",
         max_iter: int = 1000,
         grow_policy: str = SYMMETRIC,
         max_leaf_nodes: int | None = 31,

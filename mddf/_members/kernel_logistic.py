@@ -31,7 +31,7 @@ _MOST_SCORES = 50_000
 # Candidates for gamma: the kernel is exp(-gamma * squared distance / n_features). Not tuned.
 _GAMMAS = (0.0625, 0.25, 1.0)
 # Candidates for the penalty, from strong to weak. Not tuned.
-_PENALTIES = (10.0, 1.0, 0.1, 0.01, 0.001)
+_PENALTIES = (10.0, 1.0, 0.1, 0.01, 0.001, 0.0001)
 # Rows on which the candidates are compared, and the number of folds. For many classes, there are
 # as many fewer rows as the fits take longer for each. Not tuned.
 _COMPARED_ROWS = 1000
