@@ -772,6 +772,21 @@ class GradientBooster:
     @property
     def n_rounds(self) -> int: ...
 
+def kernel_features(
+    kernel: ReadFloat64TableInOrder, jitter: float
+) -> tuple[Float64Table, Float64Table]: ...
+def solve_transposed(
+    root: ReadFloat64TableInOrder, rows: ReadFloat64TableInOrder
+) -> Float64Table: ...
+def fit_logistic(
+    features: ReadFloat64TableInOrder,
+    labels: ReadInt32sInOrder,
+    weights: ReadFloat64sInOrder,
+    offsets: ReadFloat64sInOrder,
+    start: ReadFloat64TableInOrder,
+    penalty: float,
+    tolerance: float,
+) -> Float64Table: ...
 def train_network(
     inputs: ReadFloat32TableInOrder,
     targets: ReadFloat32TableInOrder,

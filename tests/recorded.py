@@ -449,6 +449,11 @@ def _deep_forests() -> dict[str, Case]:
         "deep forest, network": _case(
             partial(DeepForestClassifier, 1, **networks), mixed, sample_weight=weights("real")
         ),
+        "deep forest, kernel logistic": _case(
+            partial(DeepForestClassifier, 1, members=["kernel-logistic"], cv=3, random_state=2),
+            mixed,
+            sample_weight=weights("real"),
+        ),
         "deep regressor, network": _case(
             partial(DeepForestRegressor, 1, refit=False, **networks),
             partial(curve, 2, missing=0.1),

@@ -65,7 +65,9 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
           a depth that is chosen by comparison, and with trees of 8 leaves;
         - "kernel": ridge regression on features of a Laplace or Gaussian kernel [4]_;
         - "linear": logistic regression on scaled and one-hot encoded features;
-        - "network": the mean of four networks of dense layers [5]_.
+        - "network": the mean of four networks of dense layers [5]_;
+        - "kernel-logistic": logistic regression on features of a Gaussian kernel of standardised
+          numbers [4]_.
 
         Later layers have the two forests of least log-loss. Models of other packages get a data
         frame of pandas if X is a data frame, else an array with categories as codes. See Notes.
@@ -199,6 +201,11 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
     Training takes at most 2^24 cells of the encoded table and 1.2e10 products; larger tables get
     fewer epochs, and then fewer rows. In wide tables, as above, networks see the columns that
     split best.
+
+    **Kernel logistic regression.** At most 10 000 rows are drawn, fewer for more than five
+    classes; the first 300 are landmarks. The width of the kernel and the penalty are chosen once, by three-fold
+    cross-validation on up to 1000 training rows of the first fold. It has the same bits on every
+    machine.
 
     References
     ----------

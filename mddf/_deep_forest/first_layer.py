@@ -15,6 +15,7 @@ from mddf._deep_forest.stack import OutOfFoldLayer
 from mddf._deep_forest.tuning import BoostingChoice
 from mddf._members.external_training import n_fits
 from mddf._members.kernel import MOST_ROWS, KernelRidge
+from mddf._members.kernel_logistic import KernelLogisticClassifier
 from mddf._members.spec import MemberSpec
 from mddf._training.layer_trainer import (
     EstimatorFit,
@@ -302,7 +303,7 @@ class _FirstLayerTraining:
             entropy = self.trainer.seeds.entropy_for(Purpose.ESTIMATORS, i)
             fits = self.trainer.fit_member(self.members[i], splits[:1], entropy)
             model, _ = fits[0]
-            if isinstance(model, KernelRidge):
+            if isinstance(model, KernelRidge | KernelLogisticClassifier):
                 self.members[i] = self.members[i].with_chosen(model.chosen())
             self._add_fits(i, fits, splits[:1])
             splits = splits[1:]

@@ -21,6 +21,7 @@ from mddf._deep_forest.tuning import (
     BoostingChoice,
     choose_boosting_options,
     choose_forest_options,
+    leaf_wise_choice,
     reweighting_factors,
 )
 from mddf._members.spec import MemberSpec
@@ -141,6 +142,11 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
                 )
                 member.model.set_params(**choice.options)
                 self._boosting_choices[number] = choice
+            elif member.kind == "boosted-leaf-wise":
+                entropy = self.trainer.seeds.entropy_for(Purpose.BOOSTING_OPTIONS, number)
+                leaf_wise = leaf_wise_choice(member, self.trainer, entropy)
+                if leaf_wise is not None:
+                    self._boosting_choices[number] = leaf_wise
 
     def _time_for_weights(self) -> AbstractContextManager[None]:
         """Context that keeps back the time in which members are weighted."""

@@ -35,7 +35,14 @@ PRESETS = {
     "fast": Preset(
         n_layers=1,
         n_estimators=50,
-        without=("random-half", "completely-random", "boosted-leaf-wise", "kernel", "network"),
+        without=(
+            "random-half",
+            "completely-random",
+            "boosted-leaf-wise",
+            "kernel",
+            "kernel-logistic",
+            "network",
+        ),
         boosting={"learning_rate": 0.15, "max_iter": 400},
         number_depths=(6, 4, 2),
         repeats=0,

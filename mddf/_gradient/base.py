@@ -39,6 +39,7 @@ from mddf._gradient.options import (
     PLAIN,
     SYMMETRIC,
     kernel_options,
+    learning_rate_of,
     value_of,
     warn_of_ignored,
 )
@@ -101,7 +102,7 @@ class GradientBoosting(BoostedPredictions):
     train_score_: np.ndarray
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "learning_rate": [finite(closed="right")],
+        "learning_rate": [finite(closed="right"), StrOptions({AUTO})],
         "max_iter": [COUNT],
         "grow_policy": [StrOptions({SYMMETRIC, LEAF_WISE})],
         "max_leaf_nodes": [Within(Integral, 2, MOST_LEAVES, closed="both"), None],
@@ -362,6 +363,7 @@ class GradientBoosting(BoostedPredictions):
         )
         model = plan.model
         options = kernel_options(model, rows.table, target, binner.categorical_, plan.encoding)
+        n_rows = rows.table.n_rows
         statistics = None
         if plan.encoding is not None:
             statistics_before = self._statistics if before else None
@@ -380,7 +382,7 @@ class GradientBoosting(BoostedPredictions):
                 start=before.raw(rows.table.codes, self.n_jobs) if before else None,
                 large_residual=self._large_residual if before else np.inf,
                 watch_training=True,
-                keys=rows.keys if value_of(model, "subsample") < 1 else None,
+                keys=rows.keys if value_of(model, "subsample", n_rows) < 1 else None,
                 objective=target.objective,
                 progress_label=type(self).__name__ if self.verbose else None,
                 n_jobs=self.n_jobs,
@@ -403,7 +405,7 @@ class GradientBoosting(BoostedPredictions):
             "n_iter_": trees.n_trees,
             "n_trees_per_iteration_": 1,
             "do_early_stopping_": stops_early or plan.scores is not None,
-            "_chosen": {name: value_of(model, name) for name in PLAIN},
+            "_chosen": {name: value_of(model, name, n_rows) for name in PLAIN},
             "is_categorical_": binner.categorical_ if binner.categorical_.any() else None,
         }
 
@@ -474,11 +476,13 @@ def warn_of_divergence(
     before = -boosted.train_scores[0] - least
     after = -boosted.train_scores[n_trees] - least
     if not after <= _DIVERGENCE * max(before, 0):
+        n_rows = rows.table.n_rows
+        rate = learning_rate_of(model, n_rows)
+        subsample = value_of(model, "subsample", n_rows)
         warn(
             f"boosting diverged: the training loss rose from {before:.3g} to {after:.3g}, counted "
-            "from the least possible loss. Pass a smaller learning_rate, got "
-            f"{model.learning_rate!r}, or a larger subsample, got "
-            f"{value_of(model, 'subsample')!r}",
+            f"from the least possible loss. Pass a smaller learning_rate, got {rate!r}, or a "
+            f"larger subsample, got {subsample!r}",
             kind="boosting diverged",
         )
 

@@ -34,8 +34,9 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
     ----------
     loss : {"log_loss", "exponential"}, default="log_loss"
         Loss to minimise. "exponential" is for two classes only.
-    learning_rate : float, default=0.05
-        Factor by which the leaf values are multiplied.
+    learning_rate : float or "auto", default="auto"
+        Factor by which the leaf values are multiplied. "auto" stands for 0.05, and for 0.15 above
+        100 000 samples, for which `max_iter` trees are too few at the lower rate.
     max_iter : int, default=1000
         Largest number of trees.
     grow_policy : {"symmetric", "leaf-wise"}, default="symmetric"
@@ -57,7 +58,7 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
     max_features : {"auto", "sqrt", "log2"}, int, float or None, default="auto"
         Number of features drawn for each level of a symmetric tree or each node of a leaf-wise
         tree. A float is a share of the features, None means all. "auto" stands for 0.5, or the
-        value chosen by `early_stopping`.
+        value chosen by `early_stopping`, and for 1.0 above 100 000 samples.
     subsample : float or "auto", default="auto"
         Share of the samples drawn for each tree. "auto" stands for 0.8, or the value chosen by
         `early_stopping`.
@@ -200,7 +201,7 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         self,
         loss: str | GradientHessian | CustomLoss = "log_loss",
         *,
-        learning_rate: float = 0.05,
+        learning_rate: float | str = "auto",
         max_iter: int = 1000,
         grow_policy: str = SYMMETRIC,
         max_leaf_nodes: int | None = 31,

@@ -37,13 +37,19 @@ AUTO = "auto"
 # Values of "auto" if no race chooses others. The race starts from them, and on most tables keeps
 # them: weaker regularisation lowers the loss only if classes follow from the features.
 PLAIN = {"max_features": 0.5, "l2_regularization": 3.0, "subsample": 0.8}
+_LEARNING_RATE = 0.05
+# Values of "auto" for tables with more rows. At the lower rate, 1000 trees of 200 000 rows with
+# interactions are too few: the log-loss was 0.4005 instead of 0.3741, and 0.3714 with all features.
+_MAX_ROWS_OF_SMALL_TABLES = 100_000
+_LEARNING_RATE_OF_LARGE_TABLES = 0.15
+_MAX_FEATURES_OF_LARGE_TABLES = 1.0
 
 
 class BoostingParameters:
     """Declares the parameters that the constructors of gradient boosting store."""
 
     loss: str | GradientHessian | CustomLoss
-    learning_rate: float
+    learning_rate: float | str
     max_iter: int
     grow_policy: str
     max_leaf_nodes: int | None
@@ -93,9 +99,21 @@ def is_auto(model: BoostingParameters, parameter: str) -> bool:
     return isinstance(value, str) and value == AUTO
 
 
-def value_of(model: BoostingParameters, parameter: str) -> Any:
-    """Value of a parameter of `PLAIN`, with "auto" replaced."""
-    return PLAIN[parameter] if is_auto(model, parameter) else getattr(model, parameter)
+def value_of(model: BoostingParameters, parameter: str, n_rows: int) -> Any:
+    """Value of a parameter of `PLAIN` for a table of `n_rows` rows, with "auto" replaced."""
+    if not is_auto(model, parameter):
+        return getattr(model, parameter)
+    if parameter == "max_features" and n_rows > _MAX_ROWS_OF_SMALL_TABLES:
+        return _MAX_FEATURES_OF_LARGE_TABLES
+    return PLAIN[parameter]
+
+
+def learning_rate_of(model: BoostingParameters, n_rows: int) -> float:
+    """Learning rate for a table with this number of rows."""
+    if not is_auto(model, "learning_rate"):
+        return float(model.learning_rate)
+    is_large = n_rows > _MAX_ROWS_OF_SMALL_TABLES
+    return _LEARNING_RATE_OF_LARGE_TABLES if is_large else _LEARNING_RATE
 
 
 def kernel_options(
@@ -109,6 +127,7 @@ def kernel_options(
 ) -> _core.BoostOptions:
     """Check the parameters against a table and a target, and convert them for the kernel."""
     n_features = table.bins.n_columns + (0 if encoding is None else encoding.n_columns)
+    n_rows = table.n_rows
     symmetric = model.grow_policy == SYMMETRIC
     depth = model.max_depth or (_DEFAULT_DEPTH if symmetric else 0)
     if symmetric and depth > _MAX_DEPTH:
@@ -124,15 +143,15 @@ def kernel_options(
         target.kernel_loss,
         n_classes=max(2, target.n_classes),
         symmetric=symmetric,
-        learning_rate=float(model.learning_rate),
+        learning_rate=learning_rate_of(model, n_rows),
         max_depth=min(int(depth), MOST),
         max_leaf_nodes=int(model.max_leaf_nodes or MOST_LEAVES),
         min_samples_leaf=min(int(model.min_samples_leaf), MOST),
-        l2=float(value_of(model, "l2_regularization")),
+        l2=float(value_of(model, "l2_regularization", n_rows)),
         max_features=min(
-            resolve_max_features(value_of(model, "max_features"), n_features), most_features
+            resolve_max_features(value_of(model, "max_features", n_rows), n_features), most_features
         ),
-        subsample=float(value_of(model, "subsample")),
+        subsample=float(value_of(model, "subsample", n_rows)),
         quantile=model._loss_quantile(),
         tweedie_power=model._variance_power(),
         n_outputs=1 if target.kernel_loss == "softmax" else target.n_scores,

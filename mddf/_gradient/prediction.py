@@ -116,7 +116,7 @@ class BoostedPredictions(BoostingParameters):
     def chosen_(self) -> dict[str, Any]:
         """Values of `max_features`, `l2_regularization` and `subsample` that fit used."""
         check_is_fitted(self, "_trees")
-        return dict(self._chosen or {name: value_of(self, name) for name in PLAIN})
+        return dict(self._chosen or {name: value_of(self, name, 0) for name in PLAIN})
 
     @property
     def feature_importances_(self) -> np.ndarray:

@@ -62,8 +62,9 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
     tweedie_power : float, default=1.5
         For "tweedie", the power of the mean to which the variance is proportional: above 1
         (Poisson) and below 2 (gamma). Other losses ignore it.
-    learning_rate : float, default=0.05
-        Factor by which the leaf values are multiplied.
+    learning_rate : float or "auto", default="auto"
+        Factor by which the leaf values are multiplied. "auto" stands for 0.05, and for 0.15 above
+        100 000 samples, for which `max_iter` trees are too few at the lower rate.
     max_iter : int, default=1000
         Largest number of trees.
     grow_policy : {"symmetric", "leaf-wise"}, default="symmetric"
@@ -229,7 +230,7 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         *,
         quantile: float | None = None,
         tweedie_power: float = 1.5,
-        learning_rate: float = 0.05,
+        learning_rate: float | str = "auto",
         max_iter: int = 1000,
         grow_policy: str = SYMMETRIC,
         max_leaf_nodes: int | None = 31,

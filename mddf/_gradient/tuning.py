@@ -12,7 +12,14 @@ import numpy as np
 from mddf._base.elementary import log
 from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.losses import ClassificationTarget, Target
-from mddf._gradient.options import SYMMETRIC, BoostingParameters, is_auto, kernel_options, value_of
+from mddf._gradient.options import (
+    SYMMETRIC,
+    BoostingParameters,
+    is_auto,
+    kernel_options,
+    learning_rate_of,
+    value_of,
+)
 from mddf._gradient.target_encoding import Encoding
 from mddf._gradient.training import Fold, Stopping, boost, boost_folds
 from mddf._trees.grower import draw_seeds
@@ -144,12 +151,14 @@ class Trials:
                 best_loss = loss
         return best
 
+    def learning_rate(self, model: BoostingParameters) -> float:
+        return learning_rate_of(model, self.rows.table.n_rows)
+
     def _race_loss(self, model: BoostingParameters) -> float:
         """Least held-out loss of a model with a larger learning rate and fewer trees."""
-        rate = min(
-            _RACE_RATE_FACTOR * model.learning_rate, max(model.learning_rate, _MAX_RACE_RATE)
-        )
-        factor = rate / model.learning_rate
+        slow_rate = self.learning_rate(model)
+        rate = min(_RACE_RATE_FACTOR * slow_rate, max(slow_rate, _MAX_RACE_RATE))
+        factor = rate / slow_rate
         fast_model = _with_parameters(
             model,
             learning_rate=rate,
@@ -169,7 +178,7 @@ class Trials:
             return scores
         # No tree counts as half a tree, because the logarithm of 0 is not finite.
         n_trees = np.maximum(np.arange(len(scores)), 0.5)
-        log_ratios = log(n_trees * model.learning_rate / _PRIOR_MEDIAN)
+        log_ratios = log(n_trees * self.learning_rate(model) / _PRIOR_MEDIAN)
         return scores - log_ratios**2 / 2 / self.n_different
 
     @cached_property
@@ -194,7 +203,7 @@ class Trials:
         options = kernel_options(model, rows.table, self.target, self.categorical, self.encoding)
         seeds = draw_seeds(self.entropy, model.max_iter)
         patience = int(model.n_iter_no_change)
-        draws_rows = value_of(model, "subsample") < 1
+        draws_rows = value_of(model, "subsample", rows.table.n_rows) < 1
         if len(self.folds) == 1:  # a single model may have all threads
             train, held_out = self.folds[0]
             rows = replace(rows, train=train, held_out=held_out)

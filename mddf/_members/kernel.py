@@ -300,8 +300,8 @@ class KernelRidge(BaseEstimator):
 
         @cache
         def gaussian() -> ComparedRows:
-            encoded = _round_to_grain(encoding.dense(compared_rows))
-            return ComparedRows(encoding, encoded, _squared_distances(encoded, encoded))
+            encoded = round_to_grain(encoding.dense(compared_rows))
+            return ComparedRows(encoding, encoded, squared_distances(encoded, encoded))
 
         def set_kernel(kernel: dict[str, float]) -> ComparedRows:
             self.kernel_ = kernel
@@ -338,7 +338,7 @@ class KernelRidge(BaseEstimator):
             if isinstance(self.encoding_, NormalScores):
                 distances = self.encoding_.distances(rows, self.landmarks_)
             else:
-                distances = _squared_distances(self._encoded(rows), self.landmarks_)
+                distances = squared_distances(self._encoded(rows), self.landmarks_)
             yield self._kernel(distances)
 
     def _kernel(self, distances: np.ndarray) -> np.ndarray:
@@ -352,7 +352,7 @@ class KernelRidge(BaseEstimator):
         other, and exported graphs would round scores halfway between two knots differently.
         """
         encoded = self.encoding_.dense(X)
-        return encoded if isinstance(self.encoding_, NormalScores) else _round_to_grain(encoded)
+        return encoded if isinstance(self.encoding_, NormalScores) else round_to_grain(encoded)
 
     def _values(self, X: np.ndarray) -> np.ndarray:
         """Fitted function at rows, shape (n_rows, n_outputs)."""
@@ -375,12 +375,12 @@ class ComparedRows:
         return (float(np.median(pairs)) if len(pairs) else 0.0) or 1.0
 
 
-def _round_to_grain(encoded: np.ndarray) -> np.ndarray:
+def round_to_grain(encoded: np.ndarray) -> np.ndarray:
     """Round encoded rows so that squared distances are exact."""
     return np.rint(np.clip(encoded, -FARTHEST, FARTHEST) / GRAIN) * GRAIN
 
 
-def _squared_distances(rows: np.ndarray, landmarks: np.ndarray) -> np.ndarray:
+def squared_distances(rows: np.ndarray, landmarks: np.ndarray) -> np.ndarray:
     distances = np.square(rows).sum(axis=1)[:, None] + np.square(landmarks).sum(axis=1)
     distances -= 2 * rows @ landmarks.T
     return distances

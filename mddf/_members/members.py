@@ -24,6 +24,7 @@ from mddf._gradient.regressor import GradientBoostingRegressor
 from mddf._members.composition import split_names
 from mddf._members.external import blaming, check_external
 from mddf._members.kernel import KernelClassifier, KernelRegressor
+from mddf._members.kernel_logistic import KernelLogisticClassifier
 from mddf._members.linear import LinearClassifier, LinearRegressor
 from mddf._members.network import NetworkClassifier, NetworkRegressor
 from mddf._members.spec import MemberSpec
@@ -40,6 +41,7 @@ AUTO = (
     "kernel",
     "linear",
     "network",
+    "kernel-logistic",
 )
 # Leaf-wise trees in addition to symmetric trees lower the loss of classification (to 0.993 times
 # on 21 sets), but not of regression (0.9997 to 1.001 times on 9 sets).
@@ -102,6 +104,7 @@ def named_classifiers(
         "kernel": lambda: KernelClassifier(categorical, n_classes=n_classes),
         "linear": lambda: LinearClassifier(categorical),
         "network": lambda: NetworkClassifier(categorical),
+        "kernel-logistic": lambda: KernelLogisticClassifier(categorical),
     }
 
 

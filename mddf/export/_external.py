@@ -18,6 +18,7 @@ from sklearn.multioutput import MultiOutputRegressor
 
 from mddf._base.messages import short
 from mddf._members.kernel import KernelClassifier, KernelRegressor
+from mddf._members.kernel_logistic import KernelLogisticClassifier
 from mddf._members.linear import LinearClassifier, LinearRegressor
 from mddf._members.network import NetworkClassifier, NetworkRegressor
 from mddf._members.one_per_output import OnePerOutput, SomeClassesClassifier
@@ -26,7 +27,7 @@ from ._boosting import add_softmax
 from ._graph import Graph
 from ._hist_gradient import CategoryCodes, add_hist_gradient_boosting
 from ._named_members import (
-    add_kernel_ridge,
+    add_kernel,
     add_linear,
     add_network_probabilities,
     add_network_regression,
@@ -41,6 +42,8 @@ _TAKE_CATEGORIES = (
     DummyClassifier,
     DummyRegressor,
 )
+# Classifiers that give the only class probability 1 if they were trained on one.
+_CLASSIFIERS_OF_ONE_CLASS = (LinearClassifier, KernelLogisticClassifier, DummyClassifier)
 
 
 def add_external_classifier(
@@ -77,12 +80,15 @@ def add_external_classifier(
         probabilities = add_softmax(graph, scores, model.n_trees_per_iteration_)
     elif isinstance(model, LinearClassifier) and len(model.classes_) > 1:
         probabilities = add_softmax(graph, add_linear(graph, X, model), len(model.intercept_))
+    elif isinstance(model, KernelLogisticClassifier) and len(model.classes_) > 1:
+        scores = add_kernel(graph, X, model)
+        probabilities = add_softmax(graph, scores, len(model.intercept_))
     elif isinstance(model, KernelClassifier):
-        scores = graph.add("Mul", add_kernel_ridge(graph, X, model), model.scale_)
+        scores = graph.add("Mul", add_kernel(graph, X, model), model.scale_)
         probabilities = graph.add("Softmax", scores, axis=1)
     elif isinstance(model, NetworkClassifier):
         probabilities = add_network_probabilities(graph, X, model)
-    elif isinstance(model, LinearClassifier | DummyClassifier) and len(model.classes_) == 1:
+    elif isinstance(model, _CLASSIFIERS_OF_ONE_CLASS) and len(model.classes_) == 1:
         probabilities = graph.repeat(np.ones(1), X)
     else:
         raise _refusal(classifier)
@@ -123,7 +129,7 @@ def add_external_regressor(
         # "poisson" and "gamma", the losses with a logarithmic link, refuse as they are negative.
         return add_hist_gradient_boosting(graph, X, model, category_codes)
     if isinstance(model, KernelRegressor):
-        return add_kernel_ridge(graph, X, model)
+        return add_kernel(graph, X, model)
     if isinstance(model, NetworkRegressor):
         return add_network_regression(graph, X, model)
     if isinstance(model, LinearRegressor):

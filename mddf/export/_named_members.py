@@ -1,4 +1,4 @@
-"""The members "linear", "kernel" and "network" of deep forests as operators."""
+"""The members "linear", "kernel", "kernel-logistic" and "network" as operators."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from mddf._members.kernel import (
     KernelRegressor,
     NormalScores,
 )
+from mddf._members.kernel_logistic import KernelLogisticClassifier
 from mddf._members.linear import FeatureEncoding, LinearClassifier, LinearRegressor
 from mddf._members.network import Network, NetworkClassifier, NetworkRegressor
 
@@ -28,19 +29,18 @@ def add_linear(graph: Graph, X: str, model: LinearClassifier | LinearRegressor) 
     return graph.add("Add", product, model.intercept_[None])
 
 
-def add_kernel_ridge(graph: Graph, X: str, model: KernelClassifier | KernelRegressor) -> str:
-    """Append the values of a kernel ridge regression, shape (n_rows, n_outputs)."""
+def add_kernel(
+    graph: Graph,
+    X: str,
+    model: KernelClassifier | KernelRegressor | KernelLogisticClassifier,
+) -> str:
+    """Append the values of a kernel model, or its scores, shape (n_rows, n_outputs)."""
     if isinstance(model.encoding_, NormalScores):
         encoded = _add_normal_scores(graph, X, model.encoding_, indicator=INDICATOR)
         distances = _add_city_block_distances(graph, encoded, model.landmarks_)
     else:
-        encoding = model.encoding_
-        encoded = graph.concat(
-            _add_scaled_numbers(graph, X, encoding) + _add_indicators(graph, X, encoding)
-        )
-        encoded = graph.clip(encoded, -FARTHEST, FARTHEST)
-        grains = graph.add("Round", graph.add("Div", encoded, GRAIN))
-        encoded = graph.add("Mul", grains, GRAIN)
+        numbers = _add_scaled_numbers(graph, X, model.encoding_)
+        encoded = graph.concat(numbers + _add_indicators(graph, X, model.encoding_))
         distances = _add_squared_distances(graph, encoded, model.landmarks_)
     similarities = graph.add("Exp", graph.add("Mul", distances, -model.rate_))
     values = graph.add("MatMul", similarities, model.bumps_)
@@ -94,8 +94,11 @@ def _add_city_block_distances(graph: Graph, encoded: str, landmarks: np.ndarray)
 def _add_squared_distances(graph: Graph, encoded: str, landmarks: np.ndarray) -> str:
     """Append the squared distances of rows and landmarks, shape (n_rows, n_landmarks).
 
-    Encoded numbers are multiples of a power of two, so that the expanded square is exact.
+    Encoded numbers are rounded to multiples of a power of two, so that the expanded square is
+    exact.
     """
+    encoded = graph.clip(encoded, -FARTHEST, FARTHEST)
+    encoded = graph.add("Mul", graph.add("Round", graph.add("Div", encoded, GRAIN)), GRAIN)
     ones = np.ones((landmarks.shape[1], 1))
     squares = graph.add("MatMul", graph.add("Mul", encoded, encoded), ones)
     product = graph.add("MatMul", encoded, -2 * landmarks.T)

@@ -28,6 +28,7 @@ LEFT_OUT = {
     "no-symmetric": ("boosted",),
     "no-leaf-wise": ("boosted-leaf-wise",),
     "no-kernel": ("kernel",),
+    "no-kernel-logistic": ("kernel-logistic",),
     "no-linear": ("linear",),
     "no-network": ("network",),
     "no-forests": ("random", "random-half", "completely-random", "completely-random-sqrt"),

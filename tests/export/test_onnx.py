@@ -225,7 +225,7 @@ def test_linear_members():
 def test_deep_forests(kind, options):
     X = TABLES[kind](300)
     y = labels_of(X)
-    members = ["random", "completely-random", "kernel", "linear", "network"]
+    members = ["random", "completely-random", "kernel", "kernel-logistic", "linear", "network"]
     model = DeepForestClassifier(n_estimators=6, members=members, random_state=0, **options)
     model.fit(X[:150], y[:150])
     label, probabilities = runtime_outputs(model, X)
@@ -244,7 +244,7 @@ def test_calibrated_cascades():
 
 @pytest.mark.parametrize("kind", TABLES)
 @pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("member", ["kernel", "linear", "network"])
+@pytest.mark.parametrize("member", ["kernel", "kernel-logistic", "linear", "network"])
 def test_members_alone(kind, member, n_classes):
     X = TABLES[kind](300)
     y = np.minimum(labels_of(X), n_classes - 1)

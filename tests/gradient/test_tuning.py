@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from boosted_cases import answers, both, problem
+from sklearn.datasets import load_breast_cancer
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor
-from mddf._gradient import base
+from mddf._gradient import base, options
 from mddf._gradient import tuning as choosing
 from mddf._gradient.options import PLAIN
 
@@ -184,3 +185,20 @@ def test_copies_of_few_rows_have_more_than_a_few_trees():
     y = rng.random(600) < rng.random(len(cells))[(X @ [1, 3, 9]).astype(int)]
     model = GradientBoostingClassifier(random_state=0).fit(X, y)
     assert model.n_iter_ > 30
+
+
+def test_large_tables_have_a_higher_rate_and_all_features(monkeypatch):
+    monkeypatch.setattr(options, "_MAX_ROWS_OF_SMALL_TABLES", 150)
+    X, y = load_breast_cancer(return_X_y=True)
+    common = {"max_iter": 20, "early_stopping": False, "random_state": 0}
+    large = GradientBoostingClassifier(**common).fit(X[:151], y[:151])
+    twin = GradientBoostingClassifier(learning_rate=0.15, max_features=1.0, **common)
+    twin.fit(X[:151], y[:151])
+    np.testing.assert_array_equal(large.predict_proba(X), twin.predict_proba(X))
+    assert large.chosen_["max_features"] == 1.0
+    small = GradientBoostingClassifier(**common).fit(X[:150], y[:150])
+    twin.set_params(learning_rate=0.05, max_features=0.5).fit(X[:150], y[:150])
+    np.testing.assert_array_equal(small.predict_proba(X), twin.predict_proba(X))
+    regressor = GradientBoostingRegressor(**common).fit(X[:151, 1:], X[:151, 0])
+    twin = GradientBoostingRegressor(learning_rate=0.15, **common).fit(X[:151, 1:], X[:151, 0])
+    np.testing.assert_array_equal(regressor.predict(X[:, 1:]), twin.predict(X[:, 1:]))

@@ -114,7 +114,8 @@ def _cascades():
 
 
 def _deep_forests():
-    member_names = ["random", "completely-random", "boosted", "linear", "kernel"]
+    regressors = ["random", "completely-random", "boosted", "linear", "kernel"]
+    member_names = [*regressors, "kernel-logistic"]
     own = [
         "random",
         RandomForestClassifier(2),
@@ -123,7 +124,7 @@ def _deep_forests():
     for refit in (True, False):
         model = DeepForestClassifier(**DEEP, members=member_names, refit=refit)
         yield f"deep forest, refit={refit}", model, table("frame"), WORDS, {}
-        regressor = DeepForestRegressor(**DEEP, members=member_names, refit=refit)
+        regressor = DeepForestRegressor(**DEEP, members=regressors, refit=refit)
         yield f"deep regressor, refit={refit}", regressor, table("frame"), TARGETS, {}
     model = DeepForestClassifier(**DEEP, members=own, scoring="accuracy")
     yield "deep forest, own members", model, NUMBERS, WORDS, {}
@@ -151,7 +152,7 @@ def _deep_forests():
     boosted = DeepForestRegressor(**DEEP, members=["boosted"])
     yield "deep regressor, boosted", boosted, NUMBERS, TARGETS, {}
     members = [Ridge(), HistGradientBoostingRegressor(max_iter=3), RandomForestRegressor(2)]
-    model = DeepForestRegressor(**DEEP, members=member_names)
+    model = DeepForestRegressor(**DEEP, members=regressors)
     yield "deep regressor, own members", model, NUMBERS, TARGETS, {}
     tree = HistGradientBoostingRegressor(max_iter=3)
     frame = DeepForestRegressor(**DEEP, members=["random", tree])

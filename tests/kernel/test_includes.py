@@ -22,7 +22,10 @@ MAY_INCLUDE = {
     "gradient_boosting": ["common", "forest/data"],
     "network": ["common"],
     "explain": ["common"],
-    "bindings": ["common", "forest", "baselines", "gradient_boosting", "network", "explain"],
+    "logistic": ["common", "network"],
+    "bindings": [
+        "common", "forest", "baselines", "gradient_boosting", "network", "explain", "logistic",
+    ],
 }
 FILES = sorted(file for kind in ("hpp", "cpp") for file in KERNEL.rglob(f"*.{kind}"))
 

@@ -49,7 +49,7 @@ def test_another_fit_is_refused_by_what_differs(tmp_path):
     model.set_params(n_jobs=2, verbose=0, transform_layers="all").fit(X, y)
 
 
-@pytest.mark.parametrize("member", ["linear", "kernel", "network", "random"])
+@pytest.mark.parametrize("member", ["linear", "kernel", "kernel-logistic", "network", "random"])
 def test_numbers_that_share_a_bin_are_another_x_for_those_who_see_them(member, tmp_path):
     X, y = np.arange(40.0)[:, None], np.arange(40) // 5 % 2
     model = deep(tmp_path, members=[member], max_bins=4)

@@ -75,7 +75,11 @@ def without_times(model):
         (DeepForestClassifier, {"members": ["random", GaussianNB()], "n_layers": 3}),
         (
             DeepForestClassifier,
-            {"members": ["random", "kernel", "network"], "n_layers": 3, "cv": 3},
+            {
+                "members": ["random", "kernel", "kernel-logistic", "network"],
+                "n_layers": 3,
+                "cv": 3,
+            },
         ),
         (DeepForestClassifier, {"members": ["completely-random", "boosted"], "n_layers": 4}),
         (DeepForestRegressor, {"members": ["random", "completely-random", "linear"]}),

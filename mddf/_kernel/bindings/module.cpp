@@ -14,6 +14,7 @@ void bind_trees(nb::module_& m);
 void bind_elementary(nb::module_& m);
 void bind_descent(nb::module_& m);
 void bind_gradient(nb::module_& m);
+void bind_logistic(nb::module_& m);
 void bind_network(nb::module_& m);
 void bind_shapley(nb::module_& m);
 
@@ -73,6 +74,7 @@ released while a function works.)";
   bind_descent(m);
   bind_growing(m);
   bind_gradient(m);
+  bind_logistic(m);
   bind_network(m);
   bind_shapley(m);
   mddf::boosting::bind_boosting(m);
