@@ -1,4 +1,4 @@
-// Codes of 64 samples in vectors.
+// Vector operations on the codes of 64 samples.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Small subtrees of class labels, completely random or with the best splits by Gini.
+// Grows classification subtrees of at most 64 samples. The trees are completely random, or use the
+// best splits by Gini impurity.
 #pragma once
 
 #include <algorithm>
@@ -42,15 +43,16 @@ class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
                TreeWriter& writer)
       : Base(data, options, pool, writer), number_(data.target.n_classes) {}
 
-  // Whether subtrees can be grown this way. Sums of Gini's terms are whole numbers, so that the way
-  // they are added up does not matter; other criteria's are not.
+  // Whether subtrees can be grown this way. With whole-number weights, the sums of the Gini terms
+  // are whole numbers and do not depend on the order of addition. The terms of other criteria are
+  // not whole numbers.
   static bool suits(const GrowOptions& options) {
     if (!options.wide() || options.limits_leaves() || options.weighs_splits()) return false;
     if (options.random_thresholds) return options.max_features == 1;
     return std::is_same_v<Criterion, Gini>;
   }
 
-  // Grows the subtree below a node that is not pure.
+  // Grows the subtree below a node with more than one class.
   MDDF_TARGET_AVX2 void grow(Node node, const CountedSample* samples,
                              const NodeClasses<uint32_t>& classes, const BinMatrix& matrix,
                              Random& random) {
@@ -96,7 +98,7 @@ class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
     return 0;
   }
 
-  // Makes a leaf of a pure node; true if it is not one.
+  // Writes a leaf if the node is pure. Returns true if it is not pure and must be visited.
   MDDF_TARGET_AVX2 bool place(const Node& node) {
     const int c = class_of_[lowest_bit(node.mask)];
     if (node.mask & ~class_mask_[c]) return true;
@@ -119,7 +121,8 @@ class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
     writer_.leaf(node.index, labels, weights, n);
   }
 
-  // The best threshold or set of categories of the columns that are drawn; returns who goes right.
+  // Finds the best threshold or category set of randomly drawn columns. Returns the samples that go
+  // to the right.
   MDDF_TARGET_AVX2 uint64_t find_best_split(const Node& node, Random& random, Split& best) {
     uint64_t right = 0;
     std::array<int32_t, kSmall> drawn;
@@ -134,7 +137,7 @@ class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
       if (at_once)
         try_at_once(drawn.data(), n, node.mask, best, right, constant.data());
       else
-        for (int64_t j = 0; j < n; ++j)  // the pool wants the latest first
+        for (int64_t j = 0; j < n; ++j)  // the pool expects the latest column first
           constant[n - 1 - j] = !try_one(drawn[j], gathered(j, drawn[j]), node.mask, best, right);
       pool_.mark_constant(constant.data(), n);
     }
@@ -143,7 +146,7 @@ class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
     return right;
   }
 
-  // Takes note of the node's classes.
+  // Stores the members and the weight of each class of the node.
   MDDF_TARGET_AVX2 void begin_search(uint64_t mask) {
     n_here_ = 0;
     whole_ = weight_ = 0;
@@ -169,15 +172,17 @@ class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
     return weight;
   }
 
-  // Whether all thresholds of a column at once are the quicker way, for which a node is prepared:
-  // not for few columns, and not for few samples, of which there are few thresholds.
+  // Whether scoring all thresholds of a column at once (SmallSweep) is faster. The preparation of a
+  // node does not pay off for few columns or few samples. Measured: from five columns on
+  // (docs/forest-engine.md).
   MDDF_TARGET_AVX2 bool pays_at_once(uint64_t mask) const {
     return options_.max_features >= 5 && _mm_popcnt_u64(mask) >= 6 &&
            weight_ <= SmallSweep::kMostWeight;
   }
 
-  // Improves `best` by these columns, and says which ones are constant here, the latest first. All
-  // are scored, but only those with the highest score are looked at further.
+  // Replaces `best` if one of the columns has a better split. Marks constant columns, the latest
+  // column first. All columns are scored in single precision. Only the columns with the highest
+  // score are then evaluated exactly.
   MDDF_TARGET_AVX2 void try_at_once(const int32_t* drawn, int64_t n, uint64_t mask, Split& best,
                                     uint64_t& right, uint8_t* constant) {
     float most = static_cast<float>(best.score);
@@ -211,7 +216,8 @@ class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
     }
   }
 
-  // Improves `best` by a threshold after this code, which no sample lacks.
+  // Replaces `best` if the threshold after `code` is better. No sample of the node has a missing
+  // value.
   MDDF_TARGET_AVX2 void try_threshold(int32_t column, const Codes64& codes, int code, uint64_t mask,
                                       Split& best, uint64_t& right) const {
     const uint64_t left = codes.up_to(_mm_cvtsi32_si128(code)).bits() & mask;
@@ -225,7 +231,8 @@ class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
     best.first_right = as_int(codes.only(right).lowest());
   }
 
-  // Improves `best` by this column; false if it is constant here.
+  // Replaces `best` if this column has a better split. Returns false if the column is constant in
+  // the node.
   MDDF_TARGET_AVX2 bool try_one(int32_t column, const uint8_t* from, uint64_t mask, Split& best,
                                 uint64_t& right) const {
     const Codes64 codes(from);
@@ -233,7 +240,8 @@ class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
                                           : try_column(column, codes, mask, best, right);
   }
 
-  // Improves `best` by this column; false if it is constant here.
+  // Replaces `best` if this numeric column has a better threshold. Returns false if the column is
+  // constant in the node.
   MDDF_TARGET_AVX2 bool try_column(int32_t column, const Codes64& codes, uint64_t mask, Split& best,
                                    uint64_t& right) const {
     const Codes64 rest = codes.only(mask);
@@ -256,7 +264,8 @@ class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
     return true;
   }
 
-  // The same for categories, as CategorySearch does it.
+  // Replaces `best` if this categorical column has a better set of categories. Returns false if the
+  // column is constant in the node. CategorySearch describes the method.
   MDDF_TARGET_AVX2 bool try_categories(int32_t column, const Codes64& codes, uint64_t mask,
                                        Split& best, uint64_t& right) const {
     Codes64 rest = codes.only(mask);
@@ -303,7 +312,8 @@ class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
     return true;
   }
 
-  // The numbers below n by a strict order, equals as they come.
+  // Sorts the numbers 0 to n - 1 by a strict order. Equal numbers keep their order. Insertion sort
+  // is enough for at most 64.
   template <class Before>
   static void sort_few(int n, std::array<int, kSmall>& order, Before before) {
     for (int i = 0; i < n; ++i) {
@@ -313,8 +323,9 @@ class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
     }
   }
 
-  // Improves `best` by a threshold between two codes of `rest`, with the samples in `first` on the
-  // left from the start. Returns who goes left then; 0 if no threshold is better.
+  // Replaces the score and the threshold of `best` if a threshold between two codes of `rest` is
+  // better. The samples in `first` are on the left of every threshold. Returns the samples on the
+  // left of the best threshold, or 0 if none is better.
   MDDF_TARGET_AVX2 uint64_t sweep(const Codes64& codes, Codes64 rest, uint64_t mask, uint64_t first,
                                   Split& best) const {
     uint64_t best_left = 0;
@@ -337,7 +348,7 @@ class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
     }
   }
 
-  // The score of a split if it is above `best`, else `best`.
+  // Returns the score of a split if it is above `best`, else `best`.
   MDDF_TARGET_AVX2 double score_of(uint64_t left, double best) const {
     int64_t moved = 0, terms = 0, crossed = 0;
     for (int c = 0; c < n_here_; ++c) {
@@ -351,25 +362,27 @@ class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
                               static_cast<double>(weight_ - moved));
   }
 
-  double here_ = 0;  // the node's score
+  double here_ = 0;  // score of the node
   const NodeClasses<uint32_t>* classes_ = nullptr;
   std::vector<uint64_t> class_mask_;
-  // Of the node whose best split is searched: its classes' weights, and who has which digit.
+  // The node that is searched.
   int n_here_ = 0;
-  int64_t weight_ = 0, whole_ = 0;  // their sum, and that of their squares
-  std::array<int64_t, kSmall> total_;
+  int64_t weight_ = 0;  // sum of the class weights
+  int64_t whole_ = 0;   // sum of their squares
+  std::array<int64_t, kSmall> total_;  // weight of each class
+  // By class and binary digit: members of the class whose weight has the digit.
   std::array<std::array<uint64_t, 16>, kSmall> digits_;
   std::array<uint64_t, kSmall> members_;
   SmallSweep sweep_;
   std::array<SmallSweep::Column, kSmall> columns_;
   std::array<uint16_t, kSmall> class_of_{};
   std::array<uint8_t, kSmall + 1> sample_weight_{};
-  std::vector<uint16_t> number_;  // of a class among those present
+  std::vector<uint16_t> number_;  // index of a class among the present classes
 };
 
 #else
 
-// Stands in where there are no wide vectors, and is never used.
+// Placeholder for builds without AVX2. It is never used.
 template <class Criterion>
 class SmallClasses {};
 

@@ -1,7 +1,11 @@
-// forest/small: subtrees of at most 64 samples. In: the samples of a node. Out: the nodes below it,
-// to a writer. A node is a 64-bit mask of samples, so that its work hardly depends on how many they
-// are. Most nodes of a tree are of this kind. Draws the same numbers in the same order as the
-// general way and grows the same tree. This header has what classes and numbers share.
+// forest/small: grows subtrees of at most 64 samples.
+//
+// Input: the samples of a node. Output: the nodes below it, given to a tree writer. A node is a
+// 64-bit mask of samples, so its cost hardly depends on the number of its samples. Most nodes of a
+// tree are in such subtrees. The same random numbers are drawn in the same order as in the general
+// code (forest/grow), so the trees are the same.
+//
+// This header has the code that classification and regression share.
 #pragma once
 
 #include <algorithm>
@@ -26,12 +30,12 @@ constexpr int64_t kSmall = 64;
 
 #ifdef MDDF_AVX2
 
-// `Rules` derives from this and says what the targets mean:
+// `Rules` derives from this class and handles the targets. It defines:
 //   kSearches                  whether it has find_best_split(node, random, split)
-//   on_node(node)              called with every node that is not pure,
-//   on_split(node, split, right mask)  ... and when it is split
-//   place(node)                makes a leaf of a pure node; true if it is not one
-//   mixed_leaf(node)           makes a leaf of one that is not
+//   on_node(node)              called with every node that is not pure
+//   on_split(node, split, right mask)  called when the node is split; returns the right sum
+//   place(node)                writes a leaf if the node is pure; returns true if it is not
+//   mixed_leaf(node)           writes a leaf for a node that is not pure
 template <class Rules, class Writer>
 class SmallNodes {
  public:
@@ -39,7 +43,7 @@ class SmallNodes {
     uint32_t index, depth, n_constant;
     int32_t from_column;  // the column that the parent was split on
     uint64_t mask;
-    int64_t sum = 0;  // of what the Rules add up
+    int64_t sum = 0;  // a sum that the Rules keep for the node
   };
 
   SmallNodes(const SmallNodes&) = delete;
@@ -92,7 +96,7 @@ class SmallNodes {
       find_planes(samples, n);
   }
 
-  // Grows the subtree below a node that is not pure, whose samples were entered.
+  // Grows the subtree below a node that is not pure. enter() must have received its samples.
   MDDF_TARGET_AVX2 void grow_from(Node node, Random& random) {
     node.mask = ~uint64_t{0} >> (kSmall - n_samples_);
     waiting_.clear();
@@ -109,8 +113,8 @@ class SmallNodes {
     return static_cast<double>(weight);
   }
 
-  // A column: the codes of all samples, of a wide table only of those in a mask, and the lowest and
-  // the highest code of these.
+  // The codes of a column, and the lowest and highest code in a mask. In wide tables, only the
+  // codes of samples in the mask are set.
   struct Column {
     const uint8_t* codes;
     int low, high;
@@ -125,8 +129,9 @@ class SmallNodes {
     return read_cells(column, mask);
   }
 
-  // Readies the codes of up to kSmall columns. Those of a wide table are all read before one of
-  // them is used: cells may be far, and vectors that were just written in bytes are waited for.
+  // Reads the codes of up to kSmall columns. In wide tables, all columns are read before the first
+  // is used: the cells may be far apart in memory, and loading a vector right after writing its
+  // single bytes stalls the processor.
   MDDF_TARGET_AVX2 void gather(const int32_t* columns, int64_t n, uint64_t mask) {
     if (turns_) {
       for (int64_t j = 0; j < n; ++j) turn_with(columns[j]);
@@ -145,12 +150,12 @@ class SmallNodes {
       for (int k = 0; k < n_here; ++k) to[place[k]] = row[k][at];
     }
   }
-  // Those of the j-th of them.
+  // Codes of the j-th gathered column.
   const uint8_t* gathered(int64_t j, int32_t column) const {
     return codes_.data() + (turns_ ? column : j) * kSmall;
   }
 
-  // Lets categories that the node has not seen go to the side of more weight.
+  // Sends categories that the node does not contain to the side with more weight.
   MDDF_TARGET_AVX2 void send_unseen(const uint8_t* codes, uint64_t mask, uint64_t right,
                                     Split& split) const {
     if (weight_of(mask & ~right) <= weight_of(right)) return;
@@ -163,13 +168,16 @@ class SmallNodes {
   const GrowOptions& options_;
   ColumnPool& pool_;
   Writer& writer_;
-  static constexpr int kUsualPlanes = 3;  // a bootstrap seldom draws a row eight times
+  // Weights below 8 need three binary digits. A bootstrap sample rarely draws a row eight times.
+  static constexpr int kUsualPlanes = 3;
   int n_samples_ = 0, n_planes_ = 0;
   int64_t column_step_ = 1;            // bytes between the cells of a row
-  std::array<uint64_t, 16> planes_{};  // the samples whose weight has this binary digit
+  std::array<uint64_t, 16> planes_{};  // by binary digit: samples whose weight has it
 
  private:
+  // Widest table whose columns are transposed in groups.
   static constexpr int64_t kMostTurned = 64;
+  // Smallest subtree whose rows are prefetched.
   static constexpr int kFewestFetched = 8;
 
   MDDF_TARGET_AVX2 void turn_with(int32_t column) {
@@ -177,7 +185,7 @@ class SmallNodes {
     if (!(turned_ >> group & 1)) turn(group);
   }
 
-  // The range is not found by a vector, which would have to wait for the bytes it is made of.
+  // Finds the range while reading. A vector would have to wait until its single bytes are stored.
   MDDF_TARGET_AVX2 Column read_cells(int32_t column, uint64_t mask) {
     Column of{codes_.data(), 255, 0};
     if (nonzero_) {
@@ -197,7 +205,7 @@ class SmallNodes {
     return of;
   }
 
-  // The binary digits of the samples' weights.
+  // Finds the samples that have each binary digit in their weights.
   template <class Sample>
   MDDF_TARGET_AVX2 void find_planes(const Sample* samples, int n) {
     std::array<uint8_t, kSmall> low{}, high{};
@@ -209,12 +217,12 @@ class SmallNodes {
       planes_[p] = Codes64(p < 8 ? low.data() : high.data()).digit(p % 8);
   }
 
-  // A row of which kTurned codes can be read, whatever the table's width.
+  // Returns a row from which kTurned codes can be read, however narrow the table is.
   const uint8_t* find_row(int64_t row) const {
     return row < first_copied_ ? data_.matrix.row(row)
                                : copied_.data() + (row - first_copied_) * data_.matrix.n_columns;
   }
-  // Turns a group of columns, the last of them together with the columns before.
+  // Transposes a group of columns. The last group is moved to the left so that it is complete.
   MDDF_TARGET_AVX2 void turn(int group) {
     turned_ |= uint64_t{1} << group;
     const int64_t first = std::clamp<int64_t>(data_.matrix.n_columns - kTurned, 0, group * kTurned);
@@ -222,9 +230,9 @@ class SmallNodes {
       turn_codes(row_.data() + i, first, codes_.data() + first * kSmall + i, kSmall);
   }
 
-  // Which samples have another code than 0, for rows without zeros.
+  // Returns the samples with a code other than 0. Used for rows that store only nonzero codes.
   MDDF_TARGET_AVX2 uint64_t others_than_0(int32_t column) {
-    // Words of two groups of columns are turned at once.
+    // The bit words of two groups of columns are transposed at once.
     const int64_t word = column / NonzeroRows::kColumns, bit = column % NonzeroRows::kColumns;
     const int64_t pair = word / 2;
     uint8_t* turned = words_.data() + pair * kTurned * kSmall;
@@ -238,7 +246,7 @@ class SmallNodes {
 
   Rules& rules() { return static_cast<Rules&>(*this); }
 
-  // Splits a node or makes it a leaf; false if no node is left to visit, else `node` is the next.
+  // Splits a node or writes a leaf. Sets `node` to the next node; returns false if none is left.
   MDDF_TARGET_AVX2 bool visit(Node& node, Random& random) {
     rules().on_node(node);
     const int64_t n = static_cast<int64_t>(_mm_popcnt_u64(node.mask));
@@ -279,7 +287,8 @@ class SmallNodes {
     return true;
   }
 
-  // Draws columns until one is not constant and splits it; returns who goes right.
+  // Draws columns until one is not constant, and splits the node by it at random. Returns the
+  // samples that go to the right.
   MDDF_TARGET_AVX2 uint64_t draw_split(const Node& node, Random& random, Split& split) {
     pool_.begin(node.n_constant);
     while (pool_.any_unknown() && pool_.only_constant()) {
@@ -297,7 +306,7 @@ class SmallNodes {
     return 0;
   }
 
-  // The lowest and the highest code in the mask, which must not be empty.
+  // Finds the lowest and the highest code in the mask, which must not be empty.
   MDDF_TARGET_AVX2 static void range_of(const Codes64& codes, uint64_t mask, int& low, int& high) {
     const __m256i ones = _mm256_set1_epi8(-1);
     const Codes64 in(mask);
@@ -309,7 +318,7 @@ class SmallNodes {
                             .lowest());
   }
 
-  // Of a column that is not constant.
+  // Draws a threshold of a column that is not constant. Returns the samples that go to the right.
   MDDF_TARGET_AVX2 uint64_t draw_threshold(int32_t column, Column of, uint64_t mask, Random& random,
                                            Split& split) const {
     split.column = column;
@@ -319,7 +328,7 @@ class SmallNodes {
       missing = codes.missing() & mask;
       split.saw_missing = true;
       range_of(codes, mask & ~missing, of.low, of.high);
-      if (of.low == of.high) {  // one value, and rows without it
+      if (of.low == of.high) {  // one value and missing values
         split.threshold = kMissing - 1;
         return missing;
       }
@@ -345,14 +354,14 @@ class SmallNodes {
     return right;
   }
 
-  const bool turns_;    // groups of columns at once: not if there are too many
-  const bool fetches_;  // whole rows ahead: drawn splits look into most of their lines
-  const NonzeroRows* nonzero_ = nullptr;  // where the samples' rows are, if zeros are left out
-  uint64_t turned_ = 0;                   // which groups
-  std::vector<uint8_t> words_;            // of rows without zeros, turned
-  std::vector<uint8_t> codes_;            // 64 for each column
-  std::vector<uint8_t>
-      copied_;  // the table's last rows, if they are that short, and some bytes to spare
+  const bool turns_;    // transposes groups of columns; wide tables are read cell by cell
+  const bool fetches_;  // prefetches whole rows; random splits read most of their cache lines
+  const NonzeroRows* nonzero_ = nullptr;  // rows that store only nonzero codes
+  uint64_t turned_ = 0;                   // mask of the transposed groups
+  std::vector<uint8_t> words_;            // transposed bit words of nonzero rows
+  std::vector<uint8_t> codes_;            // 64 codes per column
+  // Copies of the last rows of narrow tables with padding, so that reading kTurned codes is safe.
+  std::vector<uint8_t> copied_;
   int64_t first_copied_ = INT64_MAX;
   std::array<const uint8_t*, kSmall> row_;
   std::vector<Node> waiting_;

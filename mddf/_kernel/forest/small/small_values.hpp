@@ -1,4 +1,4 @@
-// Small completely random subtrees of one numeric target.
+// Grows completely random regression subtrees of at most 64 samples, with one target.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
            options.loss == Loss::kSquaredError && data.target.n_outputs == 1;
   }
 
-  // Grows the subtree below a node whose targets are not all the same.
+  // Grows the subtree below a node with different targets.
   MDDF_TARGET_AVX2 void grow(Node node, const RowSample* samples, int n, Random& random) {
     samples_ = samples;
     node_.look(samples, n);
@@ -54,8 +54,8 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
   MDDF_TARGET_AVX2 int64_t on_split(const Node& node, const Split& split, uint64_t right) {
     if (!writer_.wants_importances()) return 0;
     const uint64_t left = node.mask & ~right;
-    // Found for the smaller side and subtracted for the larger, without a branch: which one that is
-    // no processor could foresee.
+    // The sum is computed for the smaller side and subtracted for the larger side. The choice has
+    // no branch, because the processor could not predict it.
     const uint64_t is_left = _mm_popcnt_u64(left) < _mm_popcnt_u64(right);
     const int64_t counted = add_up(right ^ ((left ^ right) & -is_left));
     const int64_t on_right = is_left * node.sum + (1 - 2 * static_cast<int64_t>(is_left)) * counted;
@@ -64,7 +64,8 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
     return on_right;
   }
 
-  // Most often, there are few: none of these is a branch.
+  // The mask usually has few samples. The first three are added without branches; place kSmall
+  // holds 0.
   MDDF_TARGET_AVX2 int64_t add_up(uint64_t mask) const {
     int64_t sum = 0;
     for (int few = 0; few < 3; ++few, mask &= mask - 1)
@@ -92,7 +93,7 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
 
   const RowSample* samples_ = nullptr;
   NodeValues<true> node_, leaf_;
-  std::array<int64_t, kSmall + 1> part_{};  // what samples add to sums; the last one is 0
+  std::array<int64_t, kSmall + 1> part_{};  // weighted distances of the samples; the last is 0
 };
 
 #endif
