@@ -14,7 +14,7 @@ nb::tuple as_tuple(AllBins bins) {
 }
 
 void check_max_bins(int max_bins) {
-  check(2 <= max_bins && max_bins <= kMostBins,
+  check(2 <= max_bins && max_bins <= kMaxBins,
         "max_bins: expected 2 to 255, got " + std::to_string(max_bins));
 }
 
@@ -24,7 +24,7 @@ void check_columns(const AnyTable& table, int64_t first, int64_t last) {
         "first, last: expected a range of columns");
 }
 
-// Where the codes of a table go, in which its columns begin with first_column.
+// Destination of the codes of a table whose first column is first_column of `out`.
 template <class AnyTable>
 Codes as_codes(const AnyTable& table, const InOut<uint8_t, 2>& out, int64_t first_column,
                const std::optional<InOut<uint8_t, 2>>& by_column) {
@@ -118,7 +118,7 @@ nb::tuple bin_by_rank_of(AnyTable<T> x, int64_t first, int64_t last, InOut<uint8
                          int64_t first_column, std::optional<InOut<uint8_t, 2>> by_column,
                          Cancel* cancel) {
   const CellsView<T> table = as_cells<T>(x);
-  check(table.n_rows <= kMostBins, "x: expected at most 255 rows");
+  check(table.n_rows <= kMaxBins, "x: expected at most 255 rows");
   check_columns(table, first, last);
   const Codes codes = as_codes(table, out, first_column, by_column);
   return as_tuple(without_gil(cancel, [&](Interrupt& interrupt) {

@@ -1,4 +1,4 @@
-// Gradient descent to the coefficients of layers.
+// Python bindings of gradient descent for the coefficients of layers.
 #include "bindings/arrays.hpp"
 #include "bindings/call.hpp"
 
@@ -12,10 +12,11 @@ namespace {
 
 using nb::arg;
 
-// The nearest point whose entries are not negative and sum to 1, as `project_to_simplex` has it.
+// Projects to the probability simplex: the nearest point with non-negative entries that sum to 1.
+// The method is the same as in `project_to_simplex`.
 void project(std::vector<double>& x, std::vector<double>& falling) {
   falling.clear();
-  for (const double value : x)  // by insertion, which NaN does not harm
+  for (const double value : x)  // insertion sort is safe with NaN
     falling.insert(std::upper_bound(falling.begin(), falling.end(), value, std::greater<>()),
                    value);
   double sum = 0, most = -std::numeric_limits<double>::infinity();

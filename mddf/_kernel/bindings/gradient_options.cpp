@@ -51,7 +51,7 @@ Options checked_options(Options options) {
     check_range("max_depth", options.max_depth, 1, kDeepestSymmetric);
   else
     check_range("max_depth", options.max_depth, 0, INT32_MAX);
-  check_range("max_leaf_nodes", options.max_leaf_nodes, 1, kMostLeafNodes);
+  check_range("max_leaf_nodes", options.max_leaf_nodes, 1, kMaxLeafNodes);
   check_at_least("min_samples_leaf", options.min_samples_leaf, 1);
   check_at_least("max_features", options.max_features, 1);
   check_at_least("n_copies", options.n_copies, 1);

@@ -1,4 +1,4 @@
-// Growing trees: its objects and its call, bound.
+// Python bindings of growing trees.
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/variant.h>
@@ -14,7 +14,7 @@
 namespace mddf {
 namespace {
 
-// Every tree's own: the rows that it did not draw.
+// Predict for each tree the rows that it did not draw.
 enum class HeldOutRows { kOutOfBag };
 
 template <class Target>
@@ -91,7 +91,7 @@ Grown<Target> grow(BinnedTable& table, const Target& target, const RowSampling& 
   return result;
 }
 
-// How often a tree of this seed has each row in its sample.
+// Returns how often each row is in the sample of a tree with this seed.
 Out<uint32_t, 1> sample_counts(const RowSampling& sampling, int64_t n_rows, uint64_t seed,
                                Cancel* cancel) {
   check(n_rows >= 0, "n_rows: expected at least 0");
@@ -106,7 +106,7 @@ Out<uint32_t, 1> sample_counts(const RowSampling& sampling, int64_t n_rows, uint
   return to_numpy(std::move(found));
 }
 
-// A __reduce__: the type, and the arguments of its constructor that make the same object.
+// A __reduce__ method: the type, and the arguments of its constructor.
 template <class T>
 auto reducing(nb::tuple (*arguments)(const T&)) {
   return [arguments](nb::handle self) {
@@ -118,7 +118,7 @@ using OptionalCodes = std::optional<In<uint8_t, 2>>;
 
 void bind_table(nb::module_& m) {
   using nb::arg;
-  // Arrays that can be written are taken as such; if that fails, as they are.
+  // Writable arrays are tried first; read-only arrays are also accepted.
   const auto as_in = [](const std::optional<InOut<uint8_t, 2>>& codes) {
     return codes ? OptionalCodes(In<uint8_t, 2>(*codes)) : std::nullopt;
   };

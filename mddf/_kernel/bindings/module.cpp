@@ -63,7 +63,7 @@ NB_MODULE(_core, m) {
 Arrays must have exactly the dtype named and be C-contiguous unless noted otherwise; everything is
 checked before memory is read, and what does not fit raises ValueError or TypeError. The GIL is
 released while a function works.)";
-  // Models that something still holds when Python ends, such as a traceback, are no leaks.
+  // Models that are still referenced when Python ends, for example by a traceback, are no leaks.
   nb::set_leak_warnings(false);
   bind_calls(m);
   bind_binning(m);

@@ -17,8 +17,8 @@ namespace {
 
 using nb::arg;
 
-// So that steps can be counted.
-constexpr int64_t kMostEpochs = int64_t{1} << 20;
+// Keeps the number of steps countable.
+constexpr int64_t kMaxEpochs = int64_t{1} << 20;
 
 void check_between(const char* name, double got, double least, double most) {
   if (!(got >= least && got <= most))
@@ -33,7 +33,7 @@ void check_finite(const char* name, const float* values, size_t n, float least) 
              ", got " + std::to_string(values[i]) + " at position " + std::to_string(i));
 }
 
-// Shapes and options first: values are read by the shapes.
+// Checks shapes and options first, because the values are read by the shapes.
 void check_training(const In<float, 2>& inputs, const In<float, 2>& targets,
                     const std::optional<In<float, 1>>& weights, const network::Options& options) {
   check_at_least("rows of inputs", static_cast<int64_t>(inputs.shape(0)), 1);
@@ -43,7 +43,7 @@ void check_training(const In<float, 2>& inputs, const In<float, 2>& targets,
   if (weights) check_length("weights", weights->shape(0), inputs.shape(0));
   check_range("width", options.width, 1, 4096);
   check_range("n_hidden", options.n_hidden, 1, 16);
-  check_range("n_epochs", options.n_epochs, 1, kMostEpochs);
+  check_range("n_epochs", options.n_epochs, 1, kMaxEpochs);
   check_at_least("batch", options.batch, 1);
   check_between("rate", options.rate, 0, 100);
   check_between("dropout", options.dropout, 0, 0.9);

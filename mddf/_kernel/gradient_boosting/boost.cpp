@@ -12,7 +12,7 @@ namespace mddf::gradient {
 namespace {
 
 // Largest leaf value: sums over all rounds and their squares stay finite at any learning rate.
-constexpr double kMostValue = 1e90;
+constexpr double kMaxValue = 1e90;
 
 template <class T>
 std::vector<T> taken(const T* of, const std::vector<int32_t>& rows) {
@@ -35,7 +35,7 @@ std::vector<double> initial_raw(const std::vector<double>& constant, const doubl
 }
 
 // Number of rows whose gradients are computed together, so that they stay in the cache.
-int64_t rows_together(int width) { return std::max<int64_t>(1, LossFunction::kMostRows / width); }
+int64_t rows_together(int width) { return std::max<int64_t>(1, LossFunction::kMaxRows / width); }
 
 // Weighted mean, added up in the order of the rows for any number of threads.
 double mean_of(const std::vector<double>& losses, const std::vector<double>& weights, int64_t n) {
@@ -248,7 +248,7 @@ std::vector<double> Booster::leaf_values(const GrownTree& grown, const LeafSums&
     double value = values[at];
     if (!options_.monotonic.empty() && !options_.quantile_leaves())
       value = Limits{limits.least * grown.value_unit, limits.most * grown.value_unit}.clip(value);
-    values[at] = std::clamp(rate * value, -kMostValue, kMostValue);
+    values[at] = std::clamp(rate * value, -kMaxValue, kMaxValue);
   }
   return values;
 }

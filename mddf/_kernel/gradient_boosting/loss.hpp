@@ -64,7 +64,7 @@ class LossFunction {
       case Loss::kPoisson:
       case Loss::kGamma: {
         const double mean = exact_mean(y, weights, whole);
-        return {mean > 0 ? logarithm(mean) : -kMostExponent / 2};
+        return {mean > 0 ? logarithm(mean) : -kMaxExponent / 2};
       }
       case Loss::kLogistic:
       case Loss::kExponential: {
@@ -98,7 +98,7 @@ class LossFunction {
   void set_large(double large) { large_ = large; }
 
   // Largest number of rows of a call, so that their temporary arrays stay in the cache. Not tuned.
-  static constexpr int64_t kMostRows = 1024;
+  static constexpr int64_t kMaxRows = 1024;
 
   // Computes the negative gradients and the hessians of n rows, `width` of each for a row, and the
   // losses unless `losses` is null. Losses omit terms that do not depend on the prediction.
@@ -255,13 +255,13 @@ class LossFunction {
   MDDF_INLINE void of_classes(const double* raw, const double* y, int64_t n, double* gradient,
                               double* hessian, double* losses) const {
     const int width = width_;
-    double most[kMostRows], sums[kMostRows];
+    double most[kMaxRows], sums[kMaxRows];
     for (int64_t i = 0; i < n; ++i) {
       const double* of_row = raw + i * width;
       most[i] = largest_number(of_row, width);
       for (int k = 0; k < width; ++k) {
         const double exponent = of_row[k] - most[i];  // never above 0
-        gradient[i * width + k] = exponent > -kMostExponent ? exponent : -kMostExponent;
+        gradient[i * width + k] = exponent > -kMaxExponent ? exponent : -kMaxExponent;
       }
     }
     exponentials(gradient, n * width);

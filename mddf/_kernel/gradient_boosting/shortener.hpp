@@ -39,7 +39,7 @@ class Shortener {
   void shorten(std::vector<double>& values, double first_factor, Team& team) {
     find_rows();
     for (int halving = 0; !chosen_.empty(); ++halving) {
-      const bool gives_up = halving == kMostHalvings;
+      const bool gives_up = halving == kMaxHalvings;
       const double factor = gives_up ? 0 : halving == 0 ? first_factor : 0.5;
       std::vector<double> change = changes(values, team);
       if (together_) {
@@ -59,7 +59,7 @@ class Shortener {
 
  private:
   // Steps are bounded (`steps.hpp`), so that about 20 halvings suffice. After 60 the value is 0.
-  static constexpr int kMostHalvings = 60;
+  static constexpr int kMaxHalvings = 60;
 
   void find_rows() {
     const auto n = static_cast<int64_t>(tree_.leaf_of.size());
@@ -93,7 +93,7 @@ class Shortener {
 
   void of_rows(const std::vector<double>& values, int64_t first, int64_t last, double* out) const {
     const int width = rows_.width;
-    const int64_t together = std::max<int64_t>(1, LossFunction::kMostRows / width);
+    const int64_t together = std::max<int64_t>(1, LossFunction::kMaxRows / width);
     std::vector<double> y(together), raw(together * width), moved(together * width);
     std::vector<double> before(together), after(together);
     for (int64_t begin = first; begin < last; begin += together) {

@@ -60,7 +60,7 @@ class SymmetricGrower {
   // counting 14 rows, or as comparing seven bins of a leaf. These are rough figures.
   bool walks() const {
     const int64_t n = columns_.n_rows();
-    if (n > kMostWalked || options_.counting == Counting::kHistograms) return false;
+    if (n > kMaxWalked || options_.counting == Counting::kHistograms) return false;
     if (!options_.monotonic.empty()) return false;
     if (options_.counting == Counting::kWalk) return true;
     const int64_t leaves = std::min<int64_t>(int64_t{1} << options_.max_depth, n);

@@ -50,19 +50,20 @@ Value edge_below(double edge) {
   return near > edge ? std::nextafter(near, -std::numeric_limits<Value>::infinity()) : near;
 }
 
-// Returns the length of a table of small integers that reaches beyond the last edge, or 0 if an
-// edge is neither an integer nor halfway between two integers, or is too large.
-inline int most_wholes(const double* edges, int n_edges) {
+// Returns the length of a table of small integers that reaches beyond the last edge. Returns 0 if
+// an edge lies outside (-1, kMost - 1), or is neither an integer nor halfway between two.
+inline int integer_table_size(const double* edges, int n_edges) {
   const auto suits = [](double edge) {
-    return edge > -1 && edge < Wholes<double>::kMost - 1 && edge + edge == std::floor(edge + edge);
+    return edge > -1 && edge < SmallIntegers<double>::kCount - 1 &&
+           edge + edge == std::floor(edge + edge);
   };
   if (!std::all_of(edges, edges + n_edges, suits)) return 0;
   return n_edges == 0 ? 1 : static_cast<int>(std::max(edges[n_edges - 1], 0.0)) + 2;
 }
 
 // Fills a table with the codes of the integers [0, n) and, at the end, the code of missing values.
-// n is at least most_wholes().
-inline void fill_wholes(const double* edges, int n_edges, uint8_t* codes, int n) {
+// n is at least integer_table_size().
+inline void fill_integer_codes(const double* edges, int n_edges, uint8_t* codes, int n) {
   int whole = 0;
   for (int bin = 0; bin < n_edges; ++bin) {
     const int last = static_cast<int>(std::floor(edges[bin]));
@@ -82,8 +83,8 @@ class ColumnLookup {
     for (int e = 0; e < n_edges; ++e) edges_[e] = edge_below<Value>(edges[e]);
     std::fill(edges_.begin() + n_edges, edges_.end(), std::numeric_limits<Value>::infinity());
     while (n_edges >= 2 * half_) half_ *= 2;
-    if ((has_wholes_ = most_wholes(edges, n_edges) > 0))
-      fill_wholes(edges, n_edges, cells_.data(), kCells);
+    if ((has_integers_ = integer_table_size(edges, n_edges) > 0))
+      fill_integer_codes(edges, n_edges, cells_.data(), kCells);
     else if (n_edges > 4)
       fill_intervals(n_edges);
   }
@@ -103,10 +104,10 @@ class ColumnLookup {
   }
 #endif
   MDDF_INLINE void apply_body(const Value* values, int64_t n, uint8_t* out) const {
-    if (has_wholes_ && look_up_whole(values, n, out)) return;
+    if (has_integers_ && look_up_integers(values, n, out)) return;
     int32_t bins[kBlockRows];
     if (intervals_)
-      look_up(values, n, bins);
+      look_up_intervals(values, n, bins);
     else
       search(values, n, bins);
     for (int64_t i = 0; i < n; ++i) out[i] = static_cast<uint8_t>(bins[i]);
@@ -114,11 +115,11 @@ class ColumnLookup {
       if (std::isnan(values[i])) out[i] = kMissing;
   }
 
-  static constexpr int kCells = Wholes<Value>::kMost, kMostSteps = 4;
+  static constexpr int kCells = SmallIntegers<Value>::kCount, kMaxSteps = 4;
 
   void fill_intervals(int n_edges) {
     const Intervals<Value> intervals(edges_.data(), n_edges, kCells);
-    std::array<int32_t, kMostBins> at;
+    std::array<int32_t, kMaxBins> at;
     for (int first = 0; first < n_edges; first += kBlockRows)
       intervals.find(&edges_[first], std::min<int64_t>(kBlockRows, n_edges - first), &at[first],
                      false);
@@ -129,16 +130,16 @@ class ColumnLookup {
       while (edge < n_edges && at[edge] == cell) ++edge;
       steps_ = std::max(steps_, edge - first);
     }
-    if (steps_ <= kMostSteps) intervals_ = intervals;
+    if (steps_ <= kMaxSteps) intervals_ = intervals;
   }
   // Returns false if a value is neither a small integer nor missing.
-  MDDF_INLINE bool look_up_whole(const Value* values, int64_t n, uint8_t* out) const {
-    typename Wholes<Value>::Bits at[kBlockRows];
-    if (!Wholes<Value>::places(values, n, kCells, kCells, at)) return false;
+  MDDF_INLINE bool look_up_integers(const Value* values, int64_t n, uint8_t* out) const {
+    typename SmallIntegers<Value>::Bits at[kBlockRows];
+    if (!SmallIntegers<Value>::find_indices(values, n, kCells, kCells, at)) return false;
     for (int64_t i = 0; i < n; ++i) out[i] = cells_[at[i]];
     return true;
   }
-  MDDF_INLINE void look_up(const Value* values, int64_t n, int32_t* bins) const {
+  MDDF_INLINE void look_up_intervals(const Value* values, int64_t n, int32_t* bins) const {
     int32_t at[kBlockRows];
     intervals_->find_body(values, n, at);
     for (int64_t i = 0; i < n; ++i) bins[i] = cells_[at[i]];
@@ -152,11 +153,11 @@ class ColumnLookup {
       for (int64_t i = 0; i < n; ++i) bins[i] += half & -(values[i] > edges_[bins[i] + half - 1]);
   }
 
-  bool has_wholes_ = false;
+  bool has_integers_ = false;
   std::optional<Intervals<Value>> intervals_;
   int steps_ = 0, half_ = 1;
   std::array<uint8_t, kCells + 1> cells_;  // codes of small integers, or first bins of intervals
-  std::array<Value, 256 + kMostSteps> edges_;
+  std::array<Value, 256 + kMaxSteps> edges_;
 };
 
 // Codes a category. The values of a categorical column are its codes.
@@ -180,8 +181,8 @@ class BlockCoder {
         lookups_(table.n_columns),
         values_(kBlockColumns<T> * kBlockRows),
         codes_(values_.size()) {
-    for (int64_t column = 0; column < table.n_columns; column += kAcross)
-      groups_.push_back(group_of(column, std::min(column + kAcross, table.n_columns)));
+    for (int64_t column = 0; column < table.n_columns; column += kGroupColumns)
+      groups_.push_back(group_of(column, std::min(column + kGroupColumns, table.n_columns)));
   }
 
   // Codes n <= kBlockRows rows from `row` on. Groups of columns with integer tables are coded row
@@ -193,15 +194,15 @@ class BlockCoder {
       const T* cells = table_.data + i * table_.row_stride;
       const T* next = i + 1 < table_.n_rows ? cells + table_.row_stride : cells;
       for (Group& group : groups_)
-        group.suits = group.suits && code_across(group, cells, next, out + i * out_stride);
+        group.suits = group.suits && code_by_row(group, cells, next, out + i * out_stride);
     }
     for (const Group& group : groups_)
       for (int64_t c = group.column; !group.suits && c < group.end; c += kBlockColumns<T>)
-        down(row, n, c, std::min(c + kBlockColumns<T>, group.end), out, out_stride);
+        code_by_column(row, n, c, std::min(c + kBlockColumns<T>, group.end), out, out_stride);
   }
 
  private:
-  static constexpr int64_t kAcross = 128, kFewAcross = 8;
+  static constexpr int64_t kGroupColumns = 128, kMinGroupColumns = 8;
   // Fewest rows for which lookup tables of small integers and of intervals are prepared.
   static constexpr int64_t kRowsOfTables = 256, kRowsOfIntervals = 1024;
 
@@ -216,11 +217,11 @@ class BlockCoder {
 
   Group group_of(int64_t column, int64_t end) const {
     Group group{column, end};
-    if (n_rows_ < kRowsOfTables || table_.column_stride != 1 || end - column < kFewAcross)
+    if (n_rows_ < kRowsOfTables || table_.column_stride != 1 || end - column < kMinGroupColumns)
       return group;
     int most = std::is_same_v<T, uint8_t> ? 256 : 0;  // every byte
     for (int64_t c = column; c < end; ++c) {
-      const int here = bins_.categorical[c] ? 0 : most_wholes(edges(c), n_edges(c));
+      const int here = bins_.categorical[c] ? 0 : integer_table_size(edges(c), n_edges(c));
       if (here == 0) return group;
       most = std::max(most, here);
     }
@@ -229,7 +230,7 @@ class BlockCoder {
     group.codes.resize((most + 1) * n);
     std::vector<uint8_t> of_column(most + 1);
     for (int64_t c = column; c < end; ++c) {
-      fill_wholes(edges(c), n_edges(c), of_column.data(), most);
+      fill_integer_codes(edges(c), n_edges(c), of_column.data(), most);
       for (int whole = 0; whole <= most; ++whole)
         group.codes[whole * n + c - column] = of_column[whole];
     }
@@ -240,19 +241,19 @@ class BlockCoder {
 
   // Codes the cells of a group in one row, and prefetches the cells of `next`. Returns false if a
   // cell is not in the tables.
-  bool code_across(const Group& group, const T* cells, const T* next, uint8_t* out) const {
+  bool code_by_row(const Group& group, const T* cells, const T* next, uint8_t* out) const {
 #ifdef MDDF_AVX2
-    if (wide_) return code_across_avx2(group, cells, next, out);
+    if (wide_) return code_by_row_avx2(group, cells, next, out);
 #endif
-    return code_across_body(group, cells, next, out);
+    return code_by_row_body(group, cells, next, out);
   }
 #ifdef MDDF_AVX2
-  MDDF_TARGET_AVX2 static bool code_across_avx2(const Group& group, const T* cells, const T* next,
+  MDDF_TARGET_AVX2 static bool code_by_row_avx2(const Group& group, const T* cells, const T* next,
                                                 uint8_t* out) {
-    return code_across_body(group, cells, next, out);
+    return code_by_row_body(group, cells, next, out);
   }
 #endif
-  static MDDF_INLINE bool code_across_body(const Group& group, const T* cells, const T* next,
+  static MDDF_INLINE bool code_by_row_body(const Group& group, const T* cells, const T* next,
                                            uint8_t* out) {
     constexpr int64_t kInLine = 64 / sizeof(T);
     const int64_t n = group.end - group.column;
@@ -265,10 +266,10 @@ class BlockCoder {
       for (int64_t j = 0; j < n; ++j) out[j] = codes[cells[j] * n + j];
       return true;
     }
-    Value values[kAcross];
-    typename Wholes<Value>::Bits at[kAcross];
+    Value values[kGroupColumns];
+    typename SmallIntegers<Value>::Bits at[kGroupColumns];
     read_cells(cells, n, values);
-    if (!Wholes<Value>::places(values, n, most, most, at)) return false;
+    if (!SmallIntegers<Value>::find_indices(values, n, most, most, at)) return false;
     for (int64_t j = 0; j < n; ++j) out[j] = codes[at[j] * n + j];
     return true;
   }
@@ -276,7 +277,8 @@ class BlockCoder {
   bool is_wanted(int64_t column) const { return !wanted_ || wanted_[column]; }
 
   // Codes columns [column, end) of n rows, column by column.
-  void down(int64_t row, int64_t n, int64_t column, int64_t end, uint8_t* out, int64_t out_stride) {
+  void code_by_column(int64_t row, int64_t n, int64_t column, int64_t end, uint8_t* out,
+                      int64_t out_stride) {
     std::array<int64_t, kBlockColumns<T>> columns;
     int64_t width = 0;
     for (int64_t c = column; c < end; ++c)
@@ -303,7 +305,7 @@ class BlockCoder {
   // Intervals take longer to prepare than tables of small integers.
   bool is_looked_up(int64_t c) const {
     if (n_rows_ < kRowsOfTables) return false;
-    return n_rows_ >= kRowsOfIntervals || most_wholes(edges(c), n_edges(c)) > 0;
+    return n_rows_ >= kRowsOfIntervals || integer_table_size(edges(c), n_edges(c)) > 0;
   }
 
   using Lookup = ColumnLookup<Value>;
@@ -321,21 +323,21 @@ class BlockCoder {
 // Transposes n <= kBlockRows rows of codes. Columns begin `stride` bytes apart in `to`.
 inline void copy_by_columns(const uint8_t* codes, int64_t row_stride, int64_t n, int64_t n_columns,
                             uint8_t* to, int64_t stride) {
-  int64_t turned = 0;
+  int64_t n_transposed = 0;
 #ifdef MDDF_AVX2
-  if (n_columns >= kTurned && simd::supported()) {
-    turned = n - n % kTurnedRows;
+  if (n_columns >= kTransposedColumns && simd::supported()) {
+    n_transposed = n - n % kTransposedRows;
     std::array<const uint8_t*, kBlockRows> rows;
-    for (int64_t i = 0; i < turned; ++i) rows[i] = codes + i * row_stride;
-    for (int64_t c = 0; c < n_columns; c += kTurned) {  // the last group overlaps
-      const int64_t column = std::min(c, n_columns - kTurned);
-      for (int64_t i = 0; i < turned; i += kTurnedRows)
-        turn_codes(rows.data() + i, column, to + column * stride + i, stride);
+    for (int64_t i = 0; i < n_transposed; ++i) rows[i] = codes + i * row_stride;
+    for (int64_t c = 0; c < n_columns; c += kTransposedColumns) {  // the last group overlaps
+      const int64_t column = std::min(c, n_columns - kTransposedColumns);
+      for (int64_t i = 0; i < n_transposed; i += kTransposedRows)
+        transpose_codes(rows.data() + i, column, to + column * stride + i, stride);
     }
   }
 #endif
   for (int64_t c = 0; c < n_columns; ++c)
-    for (int64_t i = turned; i < n; ++i) to[c * stride + i] = codes[i * row_stride + c];
+    for (int64_t i = n_transposed; i < n; ++i) to[c * stride + i] = codes[i * row_stride + c];
 }
 
 // Codes rows [first, last) of the table. Columns that are not wanted may keep their old codes; null

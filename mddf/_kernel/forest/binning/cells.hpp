@@ -43,7 +43,7 @@ template <class T>
 constexpr int kSquare = 32 / static_cast<int>(sizeof(T));
 
 // Transposes a square: row j of `out` gets cell j of all rows. Each cell is read once.
-MDDF_TARGET_AVX2 inline void turn_square(const float* cells, int64_t row_stride, float* out) {
+MDDF_TARGET_AVX2 inline void transpose_square(const float* cells, int64_t row_stride, float* out) {
   __m256 rows[8], pairs[8], fours[8];
   for (int i = 0; i < 8; ++i) {
     rows[i] = _mm256_loadu_ps(cells + i * row_stride);
@@ -64,7 +64,8 @@ MDDF_TARGET_AVX2 inline void turn_square(const float* cells, int64_t row_stride,
                      _mm256_permute2f128_ps(fours[j], fours[j + 4], 0x31));
   }
 }
-MDDF_TARGET_AVX2 inline void turn_square(const double* cells, int64_t row_stride, double* out) {
+MDDF_TARGET_AVX2 inline void transpose_square(const double* cells, int64_t row_stride,
+                                              double* out) {
   __m256d rows[4];
   for (int i = 0; i < 4; ++i) {
     rows[i] = _mm256_loadu_pd(cells + i * row_stride);
@@ -82,12 +83,12 @@ MDDF_TARGET_AVX2 inline void turn_square(const double* cells, int64_t row_stride
 
 // Transposes n rows of `width` adjacent columns. Both are multiples of kSquare.
 template <class T>
-MDDF_TARGET_AVX2 void turn_squares(const T* cells, int64_t row_stride, int64_t n, int64_t width,
-                                   int64_t ahead, T* values) {
+MDDF_TARGET_AVX2 void transpose_squares(const T* cells, int64_t row_stride, int64_t n,
+                                        int64_t width, int64_t ahead, T* values) {
   for (int64_t i = 0; width && i < n; i += kSquare<T>, cells += kSquare<T> * row_stride) {
     for (int k = 0; k < kSquare<T>; ++k) prefetch(cells + k * row_stride + ahead);
     for (int64_t j = 0; j < width; j += kSquare<T>)
-      turn_square(cells + j, row_stride, values + j * kBlockRows + i);
+      transpose_square(cells + j, row_stride, values + j * kBlockRows + i);
   }
 }
 
@@ -105,17 +106,17 @@ void read_block(const CellsView<T>& table, int64_t row, int64_t n, int64_t colum
     return;
   }
   const int64_t ahead = std::min(kBlockColumns<T>, table.n_columns - 1 - column);
-  int64_t n_turned = 0, width_turned = 0;
+  int64_t n_transposed = 0, width_transposed = 0;
 #ifdef MDDF_AVX2
   if constexpr (std::is_floating_point_v<T>)
     if (table.column_stride == 1 && simd::supported()) {
-      n_turned = n - n % kSquare<T>;
-      width_turned = width - width % kSquare<T>;
-      turn_squares(cells, table.row_stride, n_turned, width_turned, ahead, values);
+      n_transposed = n - n % kSquare<T>;
+      width_transposed = width - width % kSquare<T>;
+      transpose_squares(cells, table.row_stride, n_transposed, width_transposed, ahead, values);
     }
 #endif
   for (int64_t i = 0; i < n; ++i, cells += table.row_stride) {
-    int64_t j = i < n_turned ? width_turned : 0;
+    int64_t j = i < n_transposed ? width_transposed : 0;
     if (j == 0) prefetch(cells + ahead * table.column_stride);
     for (; j < width; ++j)
       values[j * kBlockRows + i] = read_cell<CellValue<T>>(cells + j * table.column_stride);
@@ -124,15 +125,16 @@ void read_block(const CellsView<T>& table, int64_t row, int64_t n, int64_t colum
 
 // Small integers, the most common values in tables.
 template <class Value>
-struct Wholes {
+struct SmallIntegers {
   using Bits = std::conditional_t<sizeof(Value) == 4, uint32_t, uint64_t>;
-  static constexpr int kMost = 1024;
+  static constexpr int kCount = 1024;
 
   // Finds the index of n <= kBlockRows values in a table of the integers [0, most), 0 < most <=
-  // kMost. NaN gets the index `missing`. Returns false if a value is neither NaN nor an integer
+  // kCount. NaN gets the index `missing`. Returns false if a value is neither NaN nor an integer
   // below `most`. The conversion adds a number so large that the last bits of the sum count units.
   // Unlike a cast, this compiles to vector code for both types.
-  static MDDF_INLINE bool places(const Value* values, int64_t n, int most, Bits missing, Bits* to) {
+  static MDDF_INLINE bool find_indices(const Value* values, int64_t n, int most, Bits missing,
+                                       Bits* to) {
     const Value last = static_cast<Value>(most - 1);
     constexpr Value kUnits = sizeof(Value) == 4 ? 0x1p23 : 0x1p52;
     Bits n_others = 0;
@@ -141,7 +143,7 @@ struct Wholes {
       const Value near = (value < last ? value : last) + kUnits;
       Bits bits;
       std::memcpy(&bits, &near, sizeof bits);
-      to[i] = values[i] == values[i] ? bits & (kMost - 1) : missing;
+      to[i] = values[i] == values[i] ? bits & (kCount - 1) : missing;
       n_others += Bits{near - kUnits != values[i]} & Bits{values[i] == values[i]};
     }
     return n_others == 0;
@@ -153,17 +155,17 @@ template <class T>
 MDDF_INLINE bool as_bytes_body(const T* cells, int64_t n, uint8_t* to) {
   constexpr int kBytes = 256;  // also the index of missing values
   CellValue<T> values[kBlockRows];
-  typename Wholes<CellValue<T>>::Bits at[kBlockRows], places = 0;
+  typename SmallIntegers<CellValue<T>>::Bits at[kBlockRows], find_indices = 0;
   for (int64_t start = 0; start < n; start += kBlockRows) {
     const int64_t here = std::min(kBlockRows, n - start);
     read_cells(cells + start, here, values);
-    if (!Wholes<CellValue<T>>::places(values, here, kBytes, kBytes, at)) return false;
+    if (!SmallIntegers<CellValue<T>>::find_indices(values, here, kBytes, kBytes, at)) return false;
     for (int64_t i = 0; i < here; ++i) {
-      places |= at[i];
+      find_indices |= at[i];
       to[start + i] = static_cast<uint8_t>(at[i]);
     }
   }
-  return places < kBytes;
+  return find_indices < kBytes;
 }
 #ifdef MDDF_AVX2
 template <class T>

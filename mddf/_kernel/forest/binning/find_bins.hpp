@@ -51,17 +51,17 @@ class DistinctValues {
     for (auto& copy : counts_) copy.fill(0);
     slots_.fill(-1);
     keys_.clear();
-    most_ = most;
+    max_values_ = most;
     last_ = 0;  // no double has the key 0
-    few_ = only_whole_ = true;
+    few_ = only_integers_ = true;
   }
   template <class Value>
   void add(const Value* values, int64_t n, bool wide) {
-    only_whole_ = only_whole_ && count(values, n, wide);
-    if (only_whole_) return;
+    only_integers_ = only_integers_ && count(values, n, wide);
+    if (only_integers_) return;
     for (int64_t i = 0; i < n && few_; ++i) {
       if (std::isnan(values[i])) continue;
-      const bool small = values[i] >= 0 && values[i] < kWholes;
+      const bool small = values[i] >= 0 && values[i] < kIntegers;
       if (const int whole = small ? static_cast<int>(values[i]) : -1; small && whole == values[i])
         ++counts_[0][whole];
       else
@@ -73,18 +73,18 @@ class DistinctValues {
     for (int whole = 0; whole < n; ++whole) counts_[0][whole] += counts[whole];
   }
   // Whether further values can change the result.
-  bool worth_going_on() const { return few_ || only_whole_; }
+  bool needs_more_values() const { return few_ || only_integers_; }
   // Whether all values are small integers or missing.
-  bool only_whole() const { return only_whole_; }
+  bool only_integers() const { return only_integers_; }
   // Whether the values seen so far have at most `most` distinct values.
   bool few() {
-    size_t n_whole = 0;
-    for (int whole = 0; whole < kWholes; ++whole) n_whole += count(whole) > 0;
-    return few_ = few_ && keys_.size() + n_whole <= most_;
+    size_t n_integers = 0;
+    for (int whole = 0; whole < kIntegers; ++whole) n_integers += count(whole) > 0;
+    return few_ = few_ && keys_.size() + n_integers <= max_values_;
   }
   // Returns one bin per distinct value. To be called once, after the last value.
   ColumnBins bins() {
-    for (int whole = 0; whole < kWholes; ++whole)
+    for (int whole = 0; whole < kIntegers; ++whole)
       if (count(whole) > 0) keys_.push_back(order_key(whole));
     std::sort(keys_.begin(), keys_.end());
     ColumnBins bins;
@@ -93,22 +93,23 @@ class DistinctValues {
       if (!bins.values.empty()) bins.edges.push_back(midpoint(bins.values.back(), value));
       bins.values.push_back(value);
     }
-    if (bins.values.empty()) bins.values.push_back(0);  // no value present: one bin that no cell uses
+    if (bins.values.empty())
+      bins.values.push_back(0);  // no value present: one bin that no cell uses
     return bins;
   }
 
   // Returns bins of about equal weight. All values must be small integers.
   ColumnBins counted_bins() const {
     double total = 0;
-    for (int whole = 0; whole < kWholes; ++whole) total += count(whole);
-    QuantileBins<double> bins(total, static_cast<int>(most_));
-    for (int whole = 0; whole < kWholes; ++whole)
+    for (int whole = 0; whole < kIntegers; ++whole) total += count(whole);
+    QuantileBins<double> bins(total, static_cast<int>(max_values_));
+    for (int whole = 0; whole < kIntegers; ++whole)
       if (count(whole) > 0) bins.add(whole, count(whole));
     return bins.finish();
   }
 
  private:
-  static constexpr int kWholes = Wholes<double>::kMost;
+  static constexpr int kIntegers = SmallIntegers<double>::kCount;
   static constexpr size_t kSlots = 1024;
 
   // Returns false if a value is not a small integer.
@@ -121,8 +122,8 @@ class DistinctValues {
   }
   template <class Value>
   MDDF_INLINE bool count_body(const Value* values, int64_t n) {
-    typename Wholes<Value>::Bits at[kBlockRows];
-    if (!Wholes<Value>::places(values, n, kWholes, kWholes, at)) return false;
+    typename SmallIntegers<Value>::Bits at[kBlockRows];
+    if (!SmallIntegers<Value>::find_indices(values, n, kIntegers, kIntegers, at)) return false;
     for (int64_t i = 0; i < n; ++i) ++counts_[i % kCopies][at[i]];
     return true;
   }
@@ -144,7 +145,7 @@ class DistinctValues {
     size_t slot = (key * 0x9e3779b97f4a7c15u) >> 54;
     while (slots_[slot] >= 0 && keys_[slots_[slot]] != key) slot = (slot + 1) & (kSlots - 1);
     if (slots_[slot] >= 0) return;
-    few_ = keys_.size() < most_;
+    few_ = keys_.size() < max_values_;
     if (!few_) return;
     slots_[slot] = static_cast<int16_t>(keys_.size());
     keys_.push_back(key);
@@ -153,12 +154,12 @@ class DistinctValues {
   // Counts of each small integer, and of missing values. With several copies, equal values in a row
   // do not wait for the previous store.
   static constexpr int kCopies = 2;
-  std::array<std::array<uint32_t, kWholes + 1>, kCopies> counts_;
+  std::array<std::array<uint32_t, kIntegers + 1>, kCopies> counts_;
   std::array<int16_t, kSlots> slots_;
   std::vector<uint64_t> keys_;
-  size_t most_ = 0;
+  size_t max_values_ = 0;
   uint64_t last_ = 0;
-  bool few_ = true, only_whole_ = true;
+  bool few_ = true, only_integers_ = true;
 };
 
 }  // namespace detail
@@ -265,7 +266,7 @@ AllBins find_bins_of_many(const CellsView<T>& table, const double* weights, int6
       for (int64_t c = start; c < end; c += kWidth) {
         const int64_t width = std::min(kWidth, end - c);
         if (std::none_of(&of(c), &of(c) + width,
-                         [](auto& values) { return values.worth_going_on(); }))
+                         [](auto& values) { return values.needs_more_values(); }))
           continue;
         any = true;
         reader.read(row, n, c, width, [&](int64_t column, const auto* values, int64_t n_values) {
@@ -279,7 +280,7 @@ AllBins find_bins_of_many(const CellsView<T>& table, const double* weights, int6
     for (int64_t c = start; c < end; ++c) {
       if (of(c).few())
         result[c - first] = of(c).bins();
-      else if (std::is_arithmetic_v<Value> && of(c).only_whole())
+      else if (std::is_arithmetic_v<Value> && of(c).only_integers())
         result[c - first] = of(c).counted_bins();
       else
         many.push_back(c);
@@ -298,7 +299,6 @@ inline AllBins find_bins_of_bytes(const CellsView<uint8_t>& table, int64_t first
                                   int max_bins, Interrupt& interrupt) {
   constexpr int64_t kTogether = 64;  // columns at a time: one cache line of a row
   constexpr int64_t kAhead = 16;     // rows that are prefetched
- 
   constexpr int kBytes = 256;
   // The padding spreads the counts of zeros over the sets of the cache.
   constexpr int kApart = kBytes + 16;

@@ -126,7 +126,7 @@ class PartialSort {
       bins_.add(values[0], static_cast<double>(n));
       return;
     }
-    const auto n_intervals = static_cast<int>(std::min<int64_t>(n / 8, kMostIntervals));
+    const auto n_intervals = static_cast<int>(std::min<int64_t>(n / 8, kMaxIntervals));
     const Intervals<Value> intervals = of_sample(values, n, n_intervals);
     int32_t at[kBlockRows];
     const auto for_each = [&](auto visit) {
@@ -146,12 +146,12 @@ class PartialSort {
 
  private:
   // Up to kFew values, or after kDeepest divisions, values are sorted completely.
-  static constexpr int64_t kFew = 64, kMostIntervals = 4096, kMostSampled = 256;
+  static constexpr int64_t kFew = 64, kMaxIntervals = 4096, kMaxSampled = 256;
   static constexpr int kDeepest = 6;
 
   static Intervals<Value> of_sample(const Value* values, int64_t n, int n_intervals) {
-    std::array<Value, kMostSampled> sample;
-    const int64_t n_sampled = std::min(n / 8, kMostSampled);
+    std::array<Value, kMaxSampled> sample;
+    const int64_t n_sampled = std::min(n / 8, kMaxSampled);
     for (int64_t i = 0; i < n_sampled; ++i) sample[i] = values[i * n / n_sampled];
     std::sort(sample.begin(), sample.begin() + n_sampled);
     return {sample.data(), n_sampled, n_intervals};

@@ -132,7 +132,7 @@ class TreeGrower {
     if constexpr (kHasSmall) {
       if (small_ && node_.n_samples <= kSmall) {
         interrupt_.poll(node_.n_samples *
-                        std::min<int64_t>(options_.max_features, splitter_.kMostDrawn));
+                        std::min<int64_t>(options_.max_features, splitter_.kMaxDrawn));
         small_->grow({frame.index, frame.depth, frame.n_constant, frame.from_column, 0}, samples,
                      node_, splitter_.matrix, *random_);
         return false;

@@ -75,7 +75,7 @@ class ValueGrower {
     search_.set_least_weight(options_.min_weight_leaf * weight_);
     if (options_.is_monotonic()) bounds_.assign(1, {});
     light_ = true;
-    for (const RowSample& sample : samples_[0]) light_ &= sample.weight <= kMostLight;
+    for (const RowSample& sample : samples_[0]) light_ &= sample.weight <= kMaxLight;
     const Frame root{0, 0, n, 0, 0, -1, 0, sums};
     if (options_.max_leaf_nodes > 0) {
       grow_best_first(root);
@@ -232,13 +232,13 @@ class ValueGrower {
 
   // Draws columns until there are enough and at least one of them is not constant.
   void find_split(const RowSample* samples, int64_t n, const Frame& frame, Split& best) {
-    std::array<int32_t, kMostDrawn> drawn;
-    std::array<uint8_t, kMostDrawn> constant;
+    std::array<int32_t, kMaxDrawn> drawn;
+    std::array<uint8_t, kMaxDrawn> constant;
     pool_.begin(frame.n_constant);
     while (pool_.any_unknown() &&
            (pool_.drawn() < options_.max_features || pool_.only_constant())) {
       const int64_t width =
-          pool_.draw_some(*random_, options_.max_features, kMostDrawn, drawn.data());
+          pool_.draw_some(*random_, options_.max_features, kMaxDrawn, drawn.data());
       interrupt_.poll(4 * width * n);
       if (options_.random_thresholds)
         for (int64_t j = 0; j < width; ++j) constant[j] = !try_random(samples, n, drawn[j], best);
@@ -326,8 +326,8 @@ class ValueGrower {
     std::tie(bounds_[left], bounds_[left + 1]) = here.divided(options_.monotonic[column], middle);
   }
 
-  static constexpr int64_t kMostDrawn = 64, kFirstCacheBytes = int64_t{1} << 16;
-  static constexpr uint32_t kMostLight = 65535;  // largest weight that SmallNodes can store
+  static constexpr int64_t kMaxDrawn = 64, kFirstCacheBytes = int64_t{1} << 16;
+  static constexpr uint32_t kMaxLight = 65535;  // largest weight that SmallNodes can store
 
   Interrupt& interrupt_;
   const ValueTraining& data_;

@@ -54,17 +54,21 @@ class SmallNodes {
         options_(options),
         pool_(pool),
         writer_(writer),
-        turns_(data.matrix.n_columns <= kMostTurned),
-        fetches_(!turns_ && options.random_thresholds && data.matrix.n_columns <= kMostFetched),
-        words_(data.nonzero_rows
-                   ? (data.matrix.n_columns / NonzeroRows::kColumns / 2 + 1) * kTurned * kSmall
-                   : 0),
-        codes_((turns_ ? std::max<int64_t>(data.matrix.n_columns, kTurned) : kSmall) * kSmall) {
+        transposes_(data.matrix.n_columns <= kMaxTransposed),
+        prefetches_(!transposes_ && options.random_thresholds &&
+                    data.matrix.n_columns <= kMaxFetched),
+        transposed_words_(data.nonzero_rows
+                              ? (data.matrix.n_columns / NonzeroRows::kColumns / 2 + 1) *
+                                    kTransposedColumns * kSmall
+                              : 0),
+        codes_(
+            (transposes_ ? std::max<int64_t>(data.matrix.n_columns, kTransposedColumns) : kSmall) *
+            kSmall) {
     const BinMatrix& matrix = data.matrix;
-    if (!turns_ || matrix.n_columns >= kTurned) return;
-    first_copied_ = std::max<int64_t>(matrix.n_rows - kTurned, 0);
+    if (!transposes_ || matrix.n_columns >= kTransposedColumns) return;
+    first_copied_ = std::max<int64_t>(matrix.n_rows - kTransposedColumns, 0);
     copied_.assign(matrix.row(first_copied_), matrix.row(matrix.n_rows));
-    copied_.resize(copied_.size() + kTurned);
+    copied_.resize(copied_.size() + kTransposedColumns);
   }
 
   template <class Sample>
@@ -72,7 +76,7 @@ class SmallNodes {
     n_samples_ = n;
     column_step_ = matrix.data ? 1 : matrix.n_rows;
     nonzero_ = matrix.nonzero_rows;
-    turned_ = 0;
+    transposed_groups_ = 0;
     uint32_t digits = 0;
     for (int i = 0; i < n; ++i) {
       const uint32_t row = samples[i].row;
@@ -81,11 +85,11 @@ class SmallNodes {
                               : matrix.by_column + row;
       digits |= samples[i].weight;
     }
-    for (int i = n; i % kTurnedRows; ++i) row_[i] = row_[0];
-    for (int i = 0; n >= kFewestFetched && i < n; ++i) {
+    for (int i = n; i % kTransposedRows; ++i) row_[i] = row_[0];
+    for (int i = 0; n >= kMinPrefetched && i < n; ++i) {
       if (nonzero_)
         nonzero_->fetch_codes(row_[i]);
-      else if (fetches_)
+      else if (prefetches_)
         prefetch_row(row_[i], data_.matrix.n_columns);
     }
     planes_.fill(0);
@@ -120,8 +124,8 @@ class SmallNodes {
     int low, high;
   };
   MDDF_TARGET_AVX2 MDDF_INLINE Column read(int32_t column, uint64_t mask) {
-    if (turns_) {
-      turn_with(column);
+    if (transposes_) {
+      transpose_group_of(column);
       Column of{codes_.data() + column * kSmall, 0, 0};
       range_of(Codes64(of.codes), mask, of.low, of.high);
       return of;
@@ -133,26 +137,26 @@ class SmallNodes {
   // is used: the cells may be far apart in memory, and loading a vector right after writing its
   // single bytes stalls the processor.
   MDDF_TARGET_AVX2 void gather(const int32_t* columns, int64_t n, uint64_t mask) {
-    if (turns_) {
-      for (int64_t j = 0; j < n; ++j) turn_with(columns[j]);
+    if (transposes_) {
+      for (int64_t j = 0; j < n; ++j) transpose_group_of(columns[j]);
       return;
     }
     std::array<const uint8_t*, kSmall> row;
     std::array<uint8_t, kSmall> place;
-    int n_here = 0;
+    int n_members = 0;
     for (; mask; mask &= mask - 1) {
-      place[n_here] = static_cast<uint8_t>(lowest_bit(mask));
-      row[n_here++] = row_[lowest_bit(mask)];
+      place[n_members] = static_cast<uint8_t>(lowest_bit(mask));
+      row[n_members++] = row_[lowest_bit(mask)];
     }
     for (int64_t j = 0; j < n; ++j) {
       const int64_t at = columns[j] * column_step_;
       uint8_t* to = codes_.data() + j * kSmall;
-      for (int k = 0; k < n_here; ++k) to[place[k]] = row[k][at];
+      for (int k = 0; k < n_members; ++k) to[place[k]] = row[k][at];
     }
   }
   // Codes of the j-th gathered column.
   const uint8_t* gathered(int64_t j, int32_t column) const {
-    return codes_.data() + (turns_ ? column : j) * kSmall;
+    return codes_.data() + (transposes_ ? column : j) * kSmall;
   }
 
   // Sends categories that the node does not contain to the side with more weight.
@@ -176,13 +180,13 @@ class SmallNodes {
 
  private:
   // Widest table whose columns are transposed in groups.
-  static constexpr int64_t kMostTurned = 64;
+  static constexpr int64_t kMaxTransposed = 64;
   // Smallest subtree whose rows are prefetched.
-  static constexpr int kFewestFetched = 8;
+  static constexpr int kMinPrefetched = 8;
 
-  MDDF_TARGET_AVX2 void turn_with(int32_t column) {
-    const int group = column / kTurned;
-    if (!(turned_ >> group & 1)) turn(group);
+  MDDF_TARGET_AVX2 void transpose_group_of(int32_t column) {
+    const int group = column / kTransposedColumns;
+    if (!(transposed_groups_ >> group & 1)) transpose(group);
   }
 
   // Finds the range while reading. A vector would have to wait until its single bytes are stored.
@@ -190,7 +194,7 @@ class SmallNodes {
     Column of{codes_.data(), 255, 0};
     if (nonzero_) {
       std::fill_n(codes_.data(), kSmall, uint8_t{0});
-      const uint64_t others = mask & others_than_0(column);
+      const uint64_t others = mask & nonzero_samples(column);
       if (others != mask) of.low = 0;
       mask = others;
     }
@@ -217,31 +221,32 @@ class SmallNodes {
       planes_[p] = Codes64(p < 8 ? low.data() : high.data()).digit(p % 8);
   }
 
-  // Returns a row from which kTurned codes can be read, however narrow the table is.
+  // Returns a row from which kTransposedColumns codes can be read, however narrow the table is.
   const uint8_t* find_row(int64_t row) const {
     return row < first_copied_ ? data_.matrix.row(row)
                                : copied_.data() + (row - first_copied_) * data_.matrix.n_columns;
   }
   // Transposes a group of columns. The last group is moved to the left so that it is complete.
-  MDDF_TARGET_AVX2 void turn(int group) {
-    turned_ |= uint64_t{1} << group;
-    const int64_t first = std::clamp<int64_t>(data_.matrix.n_columns - kTurned, 0, group * kTurned);
-    for (int i = 0; i < n_samples_; i += kTurnedRows)
-      turn_codes(row_.data() + i, first, codes_.data() + first * kSmall + i, kSmall);
+  MDDF_TARGET_AVX2 void transpose(int group) {
+    transposed_groups_ |= uint64_t{1} << group;
+    const int64_t first = std::clamp<int64_t>(data_.matrix.n_columns - kTransposedColumns, 0,
+                                              group * kTransposedColumns);
+    for (int i = 0; i < n_samples_; i += kTransposedRows)
+      transpose_codes(row_.data() + i, first, codes_.data() + first * kSmall + i, kSmall);
   }
 
   // Returns the samples with a code other than 0. Used for rows that store only nonzero codes.
-  MDDF_TARGET_AVX2 uint64_t others_than_0(int32_t column) {
+  MDDF_TARGET_AVX2 uint64_t nonzero_samples(int32_t column) {
     // The bit words of two groups of columns are transposed at once.
     const int64_t word = column / NonzeroRows::kColumns, bit = column % NonzeroRows::kColumns;
     const int64_t pair = word / 2;
-    uint8_t* turned = words_.data() + pair * kTurned * kSmall;
-    if (!(turned_ >> pair & 1)) {
-      turned_ |= uint64_t{1} << pair;
-      for (int i = 0; i < n_samples_; i += kTurnedRows)
-        turn_codes(row_.data() + i, pair * kTurned, turned + i, kSmall);
+    uint8_t* transposed = transposed_words_.data() + pair * kTransposedColumns * kSmall;
+    if (!(transposed_groups_ >> pair & 1)) {
+      transposed_groups_ |= uint64_t{1} << pair;
+      for (int i = 0; i < n_samples_; i += kTransposedRows)
+        transpose_codes(row_.data() + i, pair * kTransposedColumns, transposed + i, kSmall);
     }
-    return Codes64(turned + (word % 2 * 8 + bit / 8) * kSmall).digit(bit % 8);
+    return Codes64(transposed + (word % 2 * 8 + bit / 8) * kSmall).digit(bit % 8);
   }
 
   Rules& rules() { return static_cast<Rules&>(*this); }
@@ -354,13 +359,14 @@ class SmallNodes {
     return right;
   }
 
-  const bool turns_;    // transposes groups of columns; wide tables are read cell by cell
-  const bool fetches_;  // prefetches whole rows; random splits read most of their cache lines
-  const NonzeroRows* nonzero_ = nullptr;  // rows that store only nonzero codes
-  uint64_t turned_ = 0;                   // mask of the transposed groups
-  std::vector<uint8_t> words_;            // transposed bit words of nonzero rows
-  std::vector<uint8_t> codes_;            // 64 codes per column
-  // Copies of the last rows of narrow tables with padding, so that reading kTurned codes is safe.
+  const bool transposes_;  // transposes groups of columns; wide tables are read cell by cell
+  const bool prefetches_;  // prefetches whole rows; random splits read most of their cache lines
+  const NonzeroRows* nonzero_ = nullptr;   // rows that store only nonzero codes
+  uint64_t transposed_groups_ = 0;         // mask of the transposed groups
+  std::vector<uint8_t> transposed_words_;  // transposed bit words of nonzero rows
+  std::vector<uint8_t> codes_;             // 64 codes per column
+  // Copies of the last rows of narrow tables with padding, so that reading kTransposedColumns codes
+  // is safe.
   std::vector<uint8_t> copied_;
   int64_t first_copied_ = INT64_MAX;
   std::array<const uint8_t*, kSmall> row_;

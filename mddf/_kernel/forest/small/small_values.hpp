@@ -57,7 +57,7 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
     // The sum is computed for the smaller side and subtracted for the larger side. The choice has
     // no branch, because the processor could not predict it.
     const uint64_t is_left = _mm_popcnt_u64(left) < _mm_popcnt_u64(right);
-    const int64_t counted = add_up(right ^ ((left ^ right) & -is_left));
+    const int64_t counted = sum_parts(right ^ ((left ^ right) & -is_left));
     const int64_t on_right = is_left * node.sum + (1 - 2 * static_cast<int64_t>(is_left)) * counted;
     writer_.gain(split.column,
                  node_.gain(weight_of(left), node.sum - on_right, weight_of(right), on_right));
@@ -66,7 +66,7 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
 
   // The mask usually has few samples. The first three are added without branches; place kSmall
   // holds 0.
-  MDDF_TARGET_AVX2 int64_t add_up(uint64_t mask) const {
+  MDDF_TARGET_AVX2 int64_t sum_parts(uint64_t mask) const {
     int64_t sum = 0;
     for (int few = 0; few < 3; ++few, mask &= mask - 1)
       sum += part_[mask ? lowest_bit(mask) : kSmall];
