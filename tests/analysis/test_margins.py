@@ -19,15 +19,15 @@ from mddf.analysis import classifier_margins, margin_report
 @settings(deadline=None)
 def test_weights_count_as_copies(pairs):
     margins, weights = np.array(pairs).T
-    one = margin_report(margins, weights)
+    weighted = margin_report(margins, weights)
     other = margin_report(margins.repeat(weights.astype(int)))
-    for key, value in one.summary().items():
+    for key, value in weighted.summary().items():
         if key != "ratio":  # 0 / 0 up to rounding when the mean vanishes
             assert value == pytest.approx(other.summary()[key], abs=1e-9)
     grid = np.linspace(-1.1, 1.1, 45)
-    np.testing.assert_allclose(one.cumulative(grid), other.cumulative(grid), atol=1e-12)
+    np.testing.assert_allclose(weighted.cumulative(grid), other.cumulative(grid), atol=1e-12)
     expected = [np.mean(margins.repeat(weights.astype(int)) <= g) for g in grid]
-    np.testing.assert_allclose(one.cumulative(grid), expected, atol=1e-12)
+    np.testing.assert_allclose(weighted.cumulative(grid), expected, atol=1e-12)
 
 
 def test_report():

@@ -18,9 +18,9 @@ from mddf._base.elementary import exp, expit, log, log1p, softmax, softplus
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 5e-324, 1.7976931348623157e308, np.inf, -np.inf, np.nan]
 
 
-def last_places(found: float, exact: Decimal) -> Decimal:
+def last_places(result: float, exact: Decimal) -> Decimal:
     """How far a number is from what it should be, in units of its last place."""
-    return abs((Decimal(found) - exact) / Decimal(float(np.spacing(abs(float(exact))))))
+    return abs((Decimal(result) - exact) / Decimal(float(np.spacing(abs(float(exact))))))
 
 
 @given(st.floats(-745, 709))

@@ -24,8 +24,8 @@ def test_files_change_nothing(Cascade, cv, monkeypatch):
         features = model.fit_transform(X, y)
         assert model.oof_probabilities_.flags.writeable
         results.append([features, model.oof_probabilities_, model.margins_, model.weights_])
-    for one, other in zip(*results, strict=True):
-        np.testing.assert_array_equal(one, other)
+    for mapped, other in zip(*results, strict=True):
+        np.testing.assert_array_equal(mapped, other)
 
 
 def test_files_go_with_their_arrays(monkeypatch, tmp_path):

@@ -312,19 +312,19 @@ def test_results_that_nobody_wants_are_not_computed():
 def test_a_flag_is_set_at_a_time(seconds, stops):
     with stopped_on_error() as cancel, stopped_at(time.monotonic() + seconds, cancel):
         if stops:
-            for one in _timers():
-                one.join(5)
+            for timer in _timers():
+                timer.join(5)
             with pytest.raises(_core.Cancelled):
                 _core.find_bins(np.zeros((9, 1)), None, 0, 1, 255, cancel)
         else:
             _core.find_bins(np.zeros((9, 1)), None, 0, 1, 255, cancel)
-    for one in _timers():
-        one.join(5)
-        assert not one.is_alive()
+    for timer in _timers():
+        timer.join(5)
+        assert not timer.is_alive()
 
 
 def _timers():
-    return [one for one in threading.enumerate() if isinstance(one, threading.Timer)]
+    return [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)]
 
 
 # Backends

@@ -91,13 +91,13 @@ class Meeting(LogisticRegression):
     """Is fitted once another one is, and looks at the limits then."""
 
     met = Barrier(2, timeout=60)
-    seen: list = []
+    thread_counts: list = []
 
     def fit(self, X, y, sample_weight=None):
         self.met.wait()
         super().fit(X, y, sample_weight)
         self.met.wait()
-        self.seen.append(inside())
+        self.thread_counts.append(inside())
         return self
 
 
@@ -109,5 +109,5 @@ def test_two_fits_at_once():
         GCForestClassifier(1, forests=[Meeting()], cv=2, n_jobs=1).fit(X, y)
 
     in_threads(fit, fit)
-    assert Meeting.seen == [{1}] * len(Meeting.seen)
-    assert len(Meeting.seen) >= 4
+    assert Meeting.thread_counts == [{1}] * len(Meeting.thread_counts)
+    assert len(Meeting.thread_counts) >= 4

@@ -65,15 +65,15 @@ def test_a_stump_of_scikit_learn_and_the_exhaustive_search_agree(cancer):
 )
 def test_learning_rate_multiplies_steps(options, cancer):
     X, y = cancer
-    one = AdaBoostClassifier(6, **options).fit(X, y)
+    full = AdaBoostClassifier(6, **options).fit(X, y)
     half = AdaBoostClassifier(6, learning_rate=0.5, **options).fit(X, y)
-    np.testing.assert_allclose(half.history_["step"][0], one.history_["step"][0] / 2)
-    for model in (one, half):  # the mean of exp(-y f) is the product of the normalisers
+    np.testing.assert_allclose(half.history_["step"][0], full.history_["step"][0] / 2)
+    for model in (full, half):  # the mean of exp(-y f) is the product of the normalisers
         products = np.cumprod(model.history_["normalizer"])
         np.testing.assert_allclose(products, model.history_["objective"], rtol=1e-9)
     f = half.decision_function(X)
     np.testing.assert_allclose(np.exp(-(2 * y - 1) * f).mean(), half.history_["objective"][-1])
-    assert adaboost_training_bounds(one.history_["weighted_error"]) is not None
+    assert adaboost_training_bounds(full.history_["weighted_error"]) is not None
 
 
 def test_finite_sets_are_searched_as_the_compiled_path_does(cancer):
@@ -92,7 +92,9 @@ def test_classes_words_and_copies(learning_rate):
     model = AdaBoostClassifier(9, estimator=estimator, learning_rate=learning_rate)
     model.fit(X, words)
     assert model.score(X, words) > 0.95
-    assert [len(one) for one in model.estimators_] == [len(e) for e in model.estimator_weights_]
+    assert [len(learners) for learners in model.estimators_] == [
+        len(e) for e in model.estimator_weights_
+    ]
     assert model.feature_importances_.sum() == pytest.approx(1)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))

@@ -137,14 +137,14 @@ def test_weighted_medians():
 
 def test_columns_of_categories_are_indicators():
     numbers = np.array([[0.5, 1.0], [np.nan, np.nan], [2.0, 0.0]])
-    seen = LearnerColumns.learn(numbers, np.ones(3), {1: 2})
+    columns = LearnerColumns.learn(numbers, np.ones(3), {1: 2})
     expected = [
         [0.5, 0.5, 0, 1, 0, 0],
         [-EXTREME, EXTREME, 0, 0, 1, 1],
         [2.0, 2.0, 1, 0, 0, 0],
     ]
-    np.testing.assert_array_equal(seen.transform(numbers), expected)
-    np.testing.assert_array_equal(seen.source_shares(np.full(6, 1 / 6), 2), [0.5, 0.5])
+    np.testing.assert_array_equal(columns.transform(numbers), expected)
+    np.testing.assert_array_equal(columns.source_shares(np.full(6, 1 / 6), 2), [0.5, 0.5])
 
 
 @pytest.mark.parametrize("model", ALL, ids=str)
@@ -153,11 +153,11 @@ def test_categories_by_number_and_by_type_are_the_same(model):
     frame = X[["number", "colour"]]
     array = frame.assign(colour=frame["colour"].cat.codes.astype(float)).to_numpy()
     by_type = clone(model).fit(frame, y).decision_function(frame)
-    named = clone(model).set_params(categorical_features=[1]).fit(array, y)
+    by_number = clone(model).set_params(categorical_features=[1]).fit(array, y)
     # Codes are in the order of the categories, and so are columns.
     order = frame["colour"].cat.categories.tolist()
     assert order == sorted(order)
-    np.testing.assert_array_equal(named.decision_function(array), by_type)
+    np.testing.assert_array_equal(by_number.decision_function(array), by_type)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -180,14 +180,14 @@ def test_a_column_without_a_value():
 
 def test_given_learners_see_codes_and_gaps():
     X, y = mixed()
-    seen = []
+    calls = []
 
     def learner(cells):
-        seen.append(cells)
+        calls.append(cells)
         return np.where(cells[:, 1] == 1, 1.0, -1.0)
 
     model = AdaBoostClassifier(2, weak_learners=[learner]).fit(X, y)
-    assert np.isnan(seen[0]).any()
+    assert np.isnan(calls[0]).any()
     np.testing.assert_array_equal(model.predict(X), (X["colour"] == "green").astype(int))
 
 

@@ -128,9 +128,9 @@ def test_jobs_change_nothing(model, iris):
     X, y = iris
     weight = np.random.default_rng(0).random(len(y))
     model = clone(model).set_params(early_stopping=True, random_state=3)
-    one = clone(model).fit(X, y, weight)
+    sequential = clone(model).fit(X, y, weight)
     two = clone(model).set_params(n_jobs=2).fit(X, y, weight)
-    np.testing.assert_array_equal(one.decision_function(X), two.decision_function(X))
+    np.testing.assert_array_equal(sequential.decision_function(X), two.decision_function(X))
 
 
 @pytest.mark.parametrize("model", SMALL, ids=named)

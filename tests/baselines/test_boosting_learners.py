@@ -31,8 +31,8 @@ def arrays(learners):
     return {field.name: getattr(learners, field.name) for field in fields(learners)}
 
 
-def same(one, other):
-    for name, array in arrays(one).items():
+def same(learners, other):
+    for name, array in arrays(learners).items():
         np.testing.assert_array_equal(array, arrays(other)[name], strict=True)
 
 
@@ -91,11 +91,11 @@ def test_given_learners(X, rules):
     learners = GivenLearners(rules)
     np.testing.assert_array_equal(learners.values(X), X.T)
     parts = [learners.take(np.array([k])) for k in (2, 0)]
-    some = GivenLearners.concatenate(parts)
-    assert len(some) == 2
-    np.testing.assert_array_equal(some.values(X), X.T[[2, 0]])
-    np.testing.assert_array_equal(some.take(np.array([1])).values(X), X.T[[0]])
-    np.testing.assert_allclose(some.votes(X, np.array([1.0, -2.0])), X[:, 2] - 2 * X[:, 0])
+    joined = GivenLearners.concatenate(parts)
+    assert len(joined) == 2
+    np.testing.assert_array_equal(joined.values(X), X.T[[2, 0]])
+    np.testing.assert_array_equal(joined.take(np.array([1])).values(X), X.T[[0]])
+    np.testing.assert_allclose(joined.votes(X, np.array([1.0, -2.0])), X[:, 2] - 2 * X[:, 0])
 
 
 @pytest.mark.parametrize("Model", [AdaBoostClassifier, LPBoostClassifier, QuadBoostClassifier])
@@ -103,10 +103,10 @@ def test_weak_learners_may_be_given_by_the_former_name(Model):
     X, y = load_iris(return_X_y=True)
     X, y = X[:100], y[:100]
     rules = [lambda X: np.where(X[:, 0] > 5.5, 1, -1), lambda X: np.where(X[:, 1] > 3, 1, -1)]
-    for given in ("stumps", rules):
-        expected = Model(n_estimators=9, weak_learners=given).fit(X, y).decision_function(X)
+    for learners in ("stumps", rules):
+        expected = Model(n_estimators=9, weak_learners=learners).fit(X, y).decision_function(X)
         with pytest.warns(FutureWarning, match=r"voters is deprecated .* use weak_learners"):
-            result = Model(n_estimators=9, voters=given).fit(X, y)
+            result = Model(n_estimators=9, voters=learners).fit(X, y)
         assert np.array_equal(result.decision_function(X), expected)
 
 

@@ -246,9 +246,11 @@ def test_label_flip_negates(params):
 def test_weights_count_as_copies(params):
     X, y = sample(2, n=50)
     weight = np.random.default_rng(0).integers(0, 4, len(y))
-    one = DeepBoostClassifier(30, **params).fit(X, y, weight)
+    weighted = DeepBoostClassifier(30, **params).fit(X, y, weight)
     other = DeepBoostClassifier(30, **params).fit(X.repeat(weight, axis=0), y.repeat(weight))
-    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=1e-7)
+    np.testing.assert_allclose(
+        weighted.decision_function(X), other.decision_function(X), rtol=1e-7
+    )
 
 
 def test_perfect_trees_do_not_break_the_logarithms():

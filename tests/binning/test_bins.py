@@ -82,11 +82,11 @@ def test_codes_of_any_number_of_rows(n_rows, dtype):
         assert np.array_equal(codes[:, c], naive.apply_bins(x[:, c], bins.columns(c, c + 1).edges))
     for view in (x, np.asfortranarray(x)):
         for share in (0, 0.1, 0.5):
-            wanted = rng.random(8) < share
-            result = apply_bins(view, bins, wanted=wanted, out=np.full(x.shape, 99, np.uint8))
-            assert np.array_equal(result[:, wanted], codes[:, wanted])
-            others = result[:, ~wanted]
-            assert ((others == 99) | (others == codes[:, ~wanted])).all()
+            is_wanted = rng.random(8) < share
+            result = apply_bins(view, bins, wanted=is_wanted, out=np.full(x.shape, 99, np.uint8))
+            assert np.array_equal(result[:, is_wanted], codes[:, is_wanted])
+            unwanted_codes = result[:, ~is_wanted]
+            assert ((unwanted_codes == 99) | (unwanted_codes == codes[:, ~is_wanted])).all()
 
 
 def test_many_columns_and_rows():

@@ -86,14 +86,14 @@ def test_stages_probabilities_and_decisions_agree(options, data):
 def test_results_do_not_depend_on_n_jobs_and_survive_a_pickle(options, data):
     X, y, new, _ = data
     forest = MDDFClassifier(**SMALL | options)
-    one = clone(forest).fit(X, y)
+    sequential = clone(forest).fit(X, y)
     two = clone(forest).set_params(n_jobs=2).fit(X, y)
-    again = pickle.loads(pickle.dumps(one))
+    again = pickle.loads(pickle.dumps(sequential))
     for other in (two, again):
-        np.testing.assert_array_equal(one.predict_proba(new), other.predict_proba(new))
-        np.testing.assert_array_equal(one.alphas_, other.alphas_)
-        np.testing.assert_array_equal(one.weights_, other.weights_)
-        np.testing.assert_array_equal(one.transform(new), other.transform(new))
+        np.testing.assert_array_equal(sequential.predict_proba(new), other.predict_proba(new))
+        np.testing.assert_array_equal(sequential.alphas_, other.alphas_)
+        np.testing.assert_array_equal(sequential.weights_, other.weights_)
+        np.testing.assert_array_equal(sequential.transform(new), other.transform(new))
 
 
 @pytest.mark.parametrize("alpha", ["simplex", "stagewise", "mean-margin"])
@@ -141,9 +141,9 @@ def test_gcforest_is_the_last_layer_of_a_cascade_without_weights(data):
 
 def test_named_forests_are_the_forests_of_this_package(data):
     X, y, new, _ = data
-    named = MDDFClassifier(**SMALL, forests=["random"]).fit(X, y)
-    given = MDDFClassifier(**SMALL, forests=[RandomForestClassifier(8)]).fit(X, y)
-    np.testing.assert_array_equal(named.predict_proba(new), given.predict_proba(new))
+    by_name = MDDFClassifier(**SMALL, forests=["random"]).fit(X, y)
+    by_estimator = MDDFClassifier(**SMALL, forests=[RandomForestClassifier(8)]).fit(X, y)
+    np.testing.assert_array_equal(by_name.predict_proba(new), by_estimator.predict_proba(new))
 
 
 def test_first_layers_do_not_depend_on_how_many_follow(data):
@@ -160,9 +160,9 @@ def test_grains_are_taken_in_turn(data):
     forest = MDDFClassifier(**SMALL, grains=grains).fit(X, y)
     importances = [layer.importances[:8] for layer in forest._cascade.layers]
     for number, of_layer in enumerate(importances):
-        seen = np.arange(4) + 4 * (number % 2)
-        assert np.all(np.delete(of_layer, seen) == 0)
-        assert np.all(of_layer[seen] > 0)
+        grain_columns = np.arange(4) + 4 * (number % 2)
+        assert np.all(np.delete(of_layer, grain_columns) == 0)
+        assert np.all(of_layer[grain_columns] > 0)
     shuffled = new.copy()
     shuffled[:, 4:] = 0
     first = next(forest.staged_predict_proba(new))
@@ -293,9 +293,9 @@ def test_one_class_two_samples_and_few_samples():
 def test_splitters(data):
     X, y, new, _ = data
     splitter = StratifiedKFold(3, shuffle=True, random_state=1)
-    one = MDDFClassifier(**SMALL | {"cv": splitter}).fit(X, y)
+    by_splitter = MDDFClassifier(**SMALL | {"cv": splitter}).fit(X, y)
     two = MDDFClassifier(**SMALL | {"cv": list(splitter.split(X, y))}).fit(X, y)
-    np.testing.assert_array_equal(one.predict_proba(new), two.predict_proba(new))
+    np.testing.assert_array_equal(by_splitter.predict_proba(new), two.predict_proba(new))
 
 
 def test_weights_tilt_the_balance():
@@ -383,11 +383,11 @@ def test_vectors_of_all_forests_are_handed_on_where_there_is_room(data):
     X, y, *_ = data  # 3 classes, 4 forests
     for n_columns, like in ((11, "mean"), (12, "per-forest")):
         wide = np.hstack([X] * 12)[:, :n_columns]
-        chosen, named = (
+        chosen, explicit = (
             MDDFClassifier(**SMALL, augmentation=augmentation).fit(wide, y).predict_proba(wide)
             for augmentation in ("auto", like)
         )
-        np.testing.assert_array_equal(chosen, named)
+        np.testing.assert_array_equal(chosen, explicit)
 
 
 @pytest.mark.parametrize(

@@ -22,12 +22,12 @@ def data():
     return small_data()
 
 
-def same_fit(one, other, but=()):
+def same_fit(model, other, but=()):
     """All that two fits learnt of their own samples is the same."""
     for name in ("alphas_", "margins_", "weights_", "member_scores_", "oof_probabilities_"):
         if name not in but:
-            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-    for name, of_layers in one.history_.items():
+            np.testing.assert_array_equal(getattr(model, name), getattr(other, name))
+    for name, of_layers in model.history_.items():
         if name != "time":
             np.testing.assert_array_equal(of_layers, other.history_[name])
 
@@ -147,8 +147,8 @@ def test_fewest_layers_are_the_first_of_the_best(Cascade, scoring, data):
     n = few.n_layers_
     assert n <= best.n_layers_
     if n < best.n_layers_:
-        told = f"within the error of the best score (layer {best.n_layers_})"
-        assert few.stop_reason_.endswith(f"kept {n} of {len(few.margins_)} layers, {told}")
+        reason = f"within the error of the best score (layer {best.n_layers_})"
+        assert few.stop_reason_.endswith(f"kept {n} of {len(few.margins_)} layers, {reason}")
     # They are the same layers as if there had never been more.
     options = STOPPING | {"n_layers": n, "early_stopping": False}
     alone = Cascade(**options, scoring=scoring).fit(X, y)

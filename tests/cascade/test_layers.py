@@ -140,11 +140,11 @@ def test_trees_of_a_fold_do_not_depend_on_what_it_holds_out():
     other = samples.labels.copy()
     other[held_out] = (other[held_out] + 1) % 3
     again, _ = grow_layer(FORESTS, replace(samples, labels=other), layer, (1,))
-    for members, others in zip(fitted.members, again.members, strict=True):
+    for members, other_members in zip(fitted.members, again.members, strict=True):
         a = predicted_by(members[2], layer.table.codes)
-        np.testing.assert_array_equal(a, predicted_by(others[2], layer.table.codes))
+        np.testing.assert_array_equal(a, predicted_by(other_members[2], layer.table.codes))
         a = predicted_by(members[1], layer.table.codes)
-        assert not np.array_equal(a, predicted_by(others[1], layer.table.codes))
+        assert not np.array_equal(a, predicted_by(other_members[1], layer.table.codes))
 
 
 @pytest.mark.parametrize("out_of_bag", [False, True])
@@ -289,7 +289,7 @@ def test_folds_of_one_class_are_said_to_be_of_that_class(classifier):
 
 
 def test_classifiers_see_the_columns_weights_and_seeds_of_the_layer():
-    seen = []
+    fits = []
 
     class Spy(GaussianNB):
         def __init__(self, random_state=None):
@@ -297,7 +297,7 @@ def test_classifiers_see_the_columns_weights_and_seeds_of_the_layer():
             self.random_state = random_state
 
         def fit(self, X, y, sample_weight=None):
-            seen.append((X, y, sample_weight, self.random_state))
+            fits.append((X, y, sample_weight, self.random_state))
             return super().fit(X, y, sample_weight)
 
     weights = np.random.default_rng(0).integers(0, 3, 120).astype(float)
@@ -307,12 +307,12 @@ def test_classifiers_see_the_columns_weights_and_seeds_of_the_layer():
     columns = np.arange(N_FEATURES, N_FEATURES + 3, dtype=np.int32)
     layer = replace(layer, reweighting=reweighting, augmented=augmented, columns=columns)
     grow_layer([Spy()], samples, layer, (1,))
-    for (X, y, given, _), (train, _) in zip(seen, layer.folds, strict=True):
+    for (X, y, fold_weights, _), (train, _) in zip(fits, layer.folds, strict=True):
         train = train[weights[train] > 0]
         np.testing.assert_array_equal(X, augmented[train])
         np.testing.assert_array_equal(y, samples.labels[train])
-        np.testing.assert_allclose(given, (weights * reweighting)[train])
-    assert len({state for *_, state in seen}) == len(layer.folds)
+        np.testing.assert_allclose(fold_weights, (weights * reweighting)[train])
+    assert len({state for *_, state in fits}) == len(layer.folds)
 
 
 def test_weights_and_draws_by_factors_are_both_followed():
@@ -329,17 +329,17 @@ def test_weights_and_draws_by_factors_are_both_followed():
 def test_classifiers_without_weights_get_drawn_samples():
     samples, layer = problem()
     reweighting = np.where(samples.labels == 1, 1.0, 0.25)
-    seen = []
+    targets = []
 
     class Spy(KNeighborsClassifier):
         def fit(self, X, y):
-            seen.append(y)
+            targets.append(y)
             return super().fit(X, y)
 
     for _ in range(2):
         grow_layer([Spy()], samples, replace(layer, reweighting=reweighting), (1,))
-    assert all(np.array_equal(a, b) for a, b in zip(seen[:4], seen[4:], strict=True))
-    for (train, _), drawn in zip(layer.folds, seen, strict=False):
+    assert all(np.array_equal(a, b) for a, b in zip(targets[:4], targets[4:], strict=True))
+    for (train, _), drawn in zip(layer.folds, targets, strict=False):
         assert len(drawn) == len(train)
         before, after = (np.mean(y == 1) for y in (samples.labels[train], drawn))
         odds = 4 * before / (1 - before)
@@ -360,8 +360,8 @@ def test_a_fold_without_weight_is_refused():
 def test_results_do_not_depend_on_n_jobs():
     samples, layer = problem()
     forests = [*FORESTS, GaussianNB()]
-    one, two = (grow_layer(forests, samples, layer, (1,), n_jobs=n)[1] for n in (1, 2))
-    np.testing.assert_array_equal(one, two)
+    sequential, two = (grow_layer(forests, samples, layer, (1,), n_jobs=n)[1] for n in (1, 2))
+    np.testing.assert_array_equal(sequential, two)
 
 
 def test_importances_are_shares_and_only_there_for_forests_of_this_package():

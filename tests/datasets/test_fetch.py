@@ -198,24 +198,24 @@ class TestMissing:
 
 class TestDownload:
     def test_compressed_files(self, tmp_path, use):
-        with serve(protein_pages()) as (url, asked):
+        with serve(protein_pages()) as (url, requests):
             use(small_svmlight("protein", url))
             data = load("protein", data_home=tmp_path, progress=False)
             again = load("protein", data_home=tmp_path, progress=False)
         assert data.X_train.shape == (4, 4)
         assert data.X_test.shape == (3, 4)
         np.testing.assert_array_equal(data.X, again.X)
-        assert asked == ["/protein.bz2", "/protein.t.bz2"]
+        assert requests == ["/protein.bz2", "/protein.t.bz2"]
         files = ["protein", "protein/protein.bz2", "protein/protein.t.bz2"]
         assert everything(tmp_path) == files
         assert bz2.decompress((tmp_path / files[1]).read_bytes()) == PROTEIN_TRAIN
 
     def test_an_archive_is_fetched_once(self, tmp_path, use):
-        with serve({"/har.zip": zip_file(har_members())}) as (url, asked):
+        with serve({"/har.zip": zip_file(har_members())}) as (url, requests):
             use(small_har(url))
             data = load("har", data_home=tmp_path, progress=False)
         assert data.X_train.shape == (12, 4)
-        assert asked == ["/har.zip"]
+        assert requests == ["/har.zip"]
         assert everything(tmp_path) == ["har", "har/UCI HAR Dataset.zip"]
 
     def test_a_member_of_an_archive(self, tmp_path, use):
@@ -277,15 +277,15 @@ class TestDownload:
 
     def test_connection_lost_half_way(self, tmp_path, use):
         pages = protein_pages()
-        with serve(pages, cut=["/protein.t.bz2"]) as (url, asked):
+        with serve(pages, cut=["/protein.t.bz2"]) as (url, requests):
             use(small_svmlight("protein", url))
             with pytest.raises(DataFileNotFoundError, match=r"file 'protein\.t' is missing"):
                 load("protein", data_home=tmp_path, progress=False)
         assert everything(tmp_path) == ["protein", "protein/protein.bz2"]
-        with serve(pages) as (url, asked):
+        with serve(pages) as (url, requests):
             use(small_svmlight("protein", url))
             assert load("protein", data_home=tmp_path, progress=False).X.shape == (7, 4)
-        assert asked == ["/protein.t.bz2"]
+        assert requests == ["/protein.t.bz2"]
 
     def test_server_that_has_half_a_file(self, tmp_path, use):
         # No sum is known for this set, and the length the server announces is that of the half.

@@ -220,5 +220,5 @@ def test_documented_options_are_the_registry():
                 for line in text.splitlines()
                 if re.search(rf"\|.*`{spec.name}`.*\| `{option}=", line)
             )
-            default, *others = (v if isinstance(v, bool) else f'"{v}"' for v in values)
-            assert f"`{option}={default}`, " + ", ".join(f"`{v}`" for v in others) in row
+            default, *alternatives = (v if isinstance(v, bool) else f'"{v}"' for v in values)
+            assert f"`{option}={default}`, " + ", ".join(f"`{v}`" for v in alternatives) in row

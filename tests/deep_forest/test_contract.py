@@ -19,7 +19,7 @@ SMALL = {"n_estimators": 5, "members": ["random", "completely-random"], "random_
 class Spy(GaussianNB):
     """Notes what it is fitted on, what it is asked, and how many threads it may start."""
 
-    seen: list = []
+    calls: list = []
 
     def fit(self, X, y, sample_weight=None):
         self.trained_ = X[:, 0]
@@ -27,14 +27,14 @@ class Spy(GaussianNB):
 
     def predict_proba(self, X):
         pools = [pool["num_threads"] for pool in threadpool_info()]
-        self.seen.append((self.trained_, X[:, 0], pools))
+        self.calls.append((self.trained_, X[:, 0], pools))
         return super().predict_proba(X)
 
 
 @pytest.fixture
-def seen():
-    Spy.seen.clear()
-    return Spy.seen
+def calls():
+    Spy.calls.clear()
+    return Spy.calls
 
 
 def rows_of(n, n_columns=4, seed=0):
@@ -44,29 +44,29 @@ def rows_of(n, n_columns=4, seed=0):
 
 
 @pytest.mark.parametrize("cv", ["auto", 3, GroupKFold(4)], ids=["auto", "number", "splitter"])
-def test_groups_keep_together_in_every_fold(cv, seen):
+def test_groups_keep_together_in_every_fold(cv, calls):
     X, y = rows_of(120)
     groups = np.random.default_rng(1).integers(0, 15, 120)
     X[:, 0] = groups
     model = DeepForestClassifier(1, members=["random", Spy()], cv=cv, n_estimators=2)
     model.fit(X, y, groups=[f"patient {g}" for g in groups])
     n_folds = {"auto": 10, 3: 3}.get(cv, 4) if isinstance(cv, str | int) else 4
-    folds = seen[1 : n_folds + 1]  # few rows come first, to try whether they can be fitted
-    held_out = [set(asked) for _, asked, _ in folds]
-    for trained, asked, _ in folds:
-        assert set(trained) | set(asked) == set(groups)
-        assert not set(trained) & set(asked)
+    folds = calls[1 : n_folds + 1]  # few rows come first, to try whether they can be fitted
+    held_out = [set(predicted) for _, predicted, _ in folds]
+    for trained, predicted, _ in folds:
+        assert set(trained) | set(predicted) == set(groups)
+        assert not set(trained) & set(predicted)
     assert sum(map(len, held_out)) == len(set(groups))
 
 
 @pytest.mark.usefixtures("two_threads")
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_members_do_not_start_threads_of_their_own(n_jobs, seen):
+def test_members_do_not_start_threads_of_their_own(n_jobs, calls):
     X, y = rows_of(120)
     model = DeepForestClassifier(1, members=["random", Spy()], n_estimators=2, n_jobs=n_jobs)
     model.fit(X, y)
-    assert len(seen) >= 5
-    assert all(pools and max(pools) == 1 for *_, pools in seen[:5])
+    assert len(calls) >= 5
+    assert all(pools and max(pools) == 1 for *_, pools in calls[:5])
 
 
 # Tables
@@ -151,8 +151,8 @@ def test_balanced_weights_are_those_of_the_classes():
     y[:100] = 0
     weights = len(y) / (2 * np.bincount(y))
     balanced, by_hand = (
-        DeepForestClassifier(1, **SMALL, class_weight=given).fit(X, y).predict_proba(X)
-        for given in ("balanced", dict(enumerate(weights)))
+        DeepForestClassifier(1, **SMALL, class_weight=class_weight).fit(X, y).predict_proba(X)
+        for class_weight in ("balanced", dict(enumerate(weights)))
     )
     np.testing.assert_array_equal(balanced, by_hand)
 
@@ -192,8 +192,8 @@ def test_numbers_of_any_size(Deep):
         far[:, :2] = 1e308
         Z = X.copy()
         Z[::9, 2], Z[::7, 3] = np.finfo(float).max, 1e200
-        asked = "predict_proba" if Deep is DeepForestClassifier else "predict"
-        assert np.isfinite(getattr(model.fit(X, y), asked)(far)).all()
-        assert np.isfinite(getattr(model.fit(Z, y), asked)(Z)).all()
+        method = "predict_proba" if Deep is DeepForestClassifier else "predict"
+        assert np.isfinite(getattr(model.fit(X, y), method)(far)).all()
+        assert np.isfinite(getattr(model.fit(Z, y), method)(Z)).all()
         single = np.clip(Z, -3e38, 3e38).astype(np.float32)
-        assert np.isfinite(getattr(model.fit(single, y), asked)(single)).all()
+        assert np.isfinite(getattr(model.fit(single, y), method)(single)).all()

@@ -87,8 +87,8 @@ def test_forests_of_all_samples_have_three_times_the_trees_with_several_classes(
         model = DeepForestClassifier(n_estimators=5, members=members, refit=refit, **options)
         members = model.fit(X, labels)._layers[0].members
         result = {member.name: sum(part.n_trees for part in member.models) for member in members}
-        given = 7 if refit else 21
-        assert set(result.items()) <= {("random", expected), ("RandomForestClassifier", given)}
+        n_trees = 7 if refit else 21
+        assert set(result.items()) <= {("random", expected), ("RandomForestClassifier", n_trees)}
         assert result
 
 
@@ -121,8 +121,8 @@ def test_predictions_follow_from_the_members(data):
         for i, member in enumerate(members)
     )
     total /= sum(member.weight for member in members)
-    said = smoothed(sharpened(total, model.exponent_), model.label_smoothing_)
-    np.testing.assert_allclose(said, model.predict_proba(new))
+    probabilities = smoothed(sharpened(total, model.exponent_), model.label_smoothing_)
+    np.testing.assert_allclose(probabilities, model.predict_proba(new))
     *_, last = model.staged_predict_proba(new)
     np.testing.assert_array_equal(last, model.predict_proba(new))
     expected = model.classes_[last.argmax(axis=1)]
@@ -145,12 +145,12 @@ def test_one_layer_of_one_classifier_is_that_classifier(data):
 def test_results_do_not_depend_on_n_jobs_and_survive_a_pickle(data):
     X, y, new, _ = data
     model = DeepForestClassifier(**SMALL | {"members": [*ALL, ExtraTreesClassifier(5)]})
-    one = clone(model).fit(X, y)
+    sequential = clone(model).fit(X, y)
     two = clone(model).set_params(n_jobs=2).fit(X, y)
-    again = pickle.loads(pickle.dumps(one))
+    again = pickle.loads(pickle.dumps(sequential))
     for other in (two, again):
-        np.testing.assert_array_equal(one.predict_proba(new), other.predict_proba(new))
-        np.testing.assert_array_equal(one.oof_probabilities_, other.oof_probabilities_)
+        np.testing.assert_array_equal(sequential.predict_proba(new), other.predict_proba(new))
+        np.testing.assert_array_equal(sequential.oof_probabilities_, other.oof_probabilities_)
 
 
 def test_members_that_do_not_help_are_dropped():
@@ -360,13 +360,13 @@ def test_layer_features_of_training_samples_are_out_of_fold():
     X, y = rng.normal(size=(300, 5)), rng.integers(0, 2, 300)
     forest = DeepForestClassifier(1, n_estimators=10, members=["random"], random_state=0)
     held_out = forest.fit_transform(X, y)
-    with pytest.warns(UserWarning, match="not out-of-fold.*use fit_transform") as told:
-        seen = forest.transform(X)
-    assert told[0].filename == __file__
+    with pytest.warns(UserWarning, match="not out-of-fold.*use fit_transform") as warned:
+        in_sample = forest.transform(X)
+    assert warned[0].filename == __file__
     names = forest.get_feature_names_out()
-    assert held_out.shape == seen.shape == (300, len(names))
+    assert held_out.shape == in_sample.shape == (300, len(names))
     # Labels are noise: the trees know those that they saw, and nothing of the others.
-    assert np.mean(held_out.argmax(axis=1) == y) < 0.6 < np.mean(seen.argmax(axis=1) == y)
+    assert np.mean(held_out.argmax(axis=1) == y) < 0.6 < np.mean(in_sample.argmax(axis=1) == y)
     votes = sharpened(sharpened(held_out, forest._layers[0].members[0].exponent), forest.exponent_)
     expected = smoothed(votes, forest.label_smoothing_)
     np.testing.assert_allclose(expected, forest.oof_probabilities_, rtol=1e-12)

@@ -79,12 +79,12 @@ def test_labels_of_an_outer_fold_change_nothing_that_its_layer_is_trained_on(
         output.append(spy)
     np.testing.assert_array_equal(output[0].folds[0][1], held_out)
     rows = output[0].folds[0][0]
-    vectors = [one.shown[0, 2][rows] for one in output]
+    vectors = [layer.shown[0, 2][rows] for layer in output]
     assert vectors[0].shape == vectors[1].shape
     # Bins are those of all rows' vectors, so that codes may be off by where their edges lie.
     ranks = [[np.unique(column, return_inverse=True)[1] for column in v.T] for v in vectors]
-    for one, two in zip(*ranks, strict=True):
-        assert np.corrcoef(one, two)[0, 1] > 0.99
+    for layer, two in zip(*ranks, strict=True):
+        assert np.corrcoef(layer, two)[0, 1] > 0.99
 
 
 def test_outer_folds_hold_each_row_out_once():
@@ -130,10 +130,10 @@ def test_later_layers_are_judged_by_groups(monkeypatch):
     groups = np.repeat(np.arange(40), 5)
     X = rng.normal(size=(40, 4))[groups] + 0.01 * rng.normal(size=(200, 4))
     y = (np.arange(40) % 2)[groups]
-    seen, whole = [], policy.mean_error
+    calls, whole = [], policy.mean_error
 
     def error(values, weights, n, units=None):
-        seen.append((n, units))
+        calls.append((n, units))
         return whole(values, weights, n, units)
 
     monkeypatch.setattr(policy, "mean_error", error)
@@ -143,7 +143,7 @@ def test_later_layers_are_judged_by_groups(monkeypatch):
     assert model.n_layers_ == 1
     assert "layer 2 gained" in model.stop_reason_
     everyone = set(np.unique(groups, return_inverse=True)[1])
-    for n, units in seen:
+    for n, units in calls:
         assert len(units) == n
         assert set(units) <= everyone
     # Nobody is in two of the outer folds.

@@ -70,9 +70,9 @@ def test_predictions_follow_from_the_members(options, data, every_layer_helps):
     features, names = model.transform(new), model.get_feature_names_out()
     assert features.shape == (200, len(names))
     assert names[0] == f"layer1_{members[0].name}_output0"
-    given = np.array([member.weight for member in members])
+    member_weights = np.array([member.weight for member in members])
     np.testing.assert_allclose(
-        y.mean() + y.std() * features @ given / given.sum(), model.predict(new)
+        y.mean() + y.std() * features @ member_weights / member_weights.sum(), model.predict(new)
     )
     *_, last = model.staged_predict(new)
     np.testing.assert_array_equal(last, model.predict(new))
@@ -119,13 +119,15 @@ def test_one_layer_of_one_regressor_is_that_regressor(data):
 
 def test_results_do_not_depend_on_n_jobs_and_survive_a_pickle(data):
     X, y, new, _ = data
-    one = DeepForestRegressor(**SMALL | {"members": [*FORESTS, SVR()]}).fit(X, y)
-    two = clone(one).set_params(n_jobs=2).fit(X, y)
-    again = pickle.loads(pickle.dumps(one))
+    sequential = DeepForestRegressor(**SMALL | {"members": [*FORESTS, SVR()]}).fit(X, y)
+    two = clone(sequential).set_params(n_jobs=2).fit(X, y)
+    again = pickle.loads(pickle.dumps(sequential))
     for other in (two, again):
-        np.testing.assert_array_equal(one.predict(new), other.predict(new))
-        np.testing.assert_array_equal(one.oof_prediction_, other.oof_prediction_)
-        np.testing.assert_array_equal(one.predict_interval(new), other.predict_interval(new))
+        np.testing.assert_array_equal(sequential.predict(new), other.predict(new))
+        np.testing.assert_array_equal(sequential.oof_prediction_, other.oof_prediction_)
+        np.testing.assert_array_equal(
+            sequential.predict_interval(new), other.predict_interval(new)
+        )
 
 
 def test_members_that_do_not_help_are_dropped(data):

@@ -53,11 +53,13 @@ def test_a_limit_that_is_too_short_gives_a_small_forest_with_a_warning(Model, lo
 def test_a_limit_that_is_long_enough_changes_little(Model, load):
     X, y = load(return_X_y=True)
     members = ["random", "boosted", "linear"]
-    given = {"members": members, "n_estimators": 10, "random_state": 0}
-    limited = Model(time_limit=1000.0, **given).fit(X, y)
+    parameters = {"members": members, "n_estimators": 10, "random_state": 0}
+    limited = Model(time_limit=1000.0, **parameters).fit(X, y)
     assert set(weights_of(limited)) == set(members)
     assert {row["step"] for row in limited.fit_report_} >= {"options", "layer 1", "kept"}
-    assert limited.score(X, y) == pytest.approx(Model(**given).fit(X, y).score(X, y), abs=0.05)
+    assert limited.score(X, y) == pytest.approx(
+        Model(**parameters).fit(X, y).score(X, y), abs=0.05
+    )
 
 
 @pytest.mark.parametrize("name", ["_SECONDS_PER_ROW", "_SECONDS_PER_CELL"])
@@ -180,7 +182,7 @@ def test_boosting_alone_is_there_whatever_the_limit(Model, load):
 def test_what_is_given_up_is_in_the_report(Model, load, monkeypatch):
     """Where time is up: depths and options as if nothing was tried, no refit, no later layer."""
 
-    def is_up(*given, **options):
+    def is_up(*parameters, **options):
         raise TimeIsUp
 
     monkeypatch.setattr("mddf._deep_forest.tuning._try_boosting", is_up)
@@ -188,14 +190,14 @@ def test_what_is_given_up_is_in_the_report(Model, load, monkeypatch):
     monkeypatch.setattr(LaterLayers, "optimistic_layer", is_up)
     monkeypatch.setattr("mddf._deep_forest.refit._refitted", is_up)
     X, y = load(return_X_y=True)
-    given = {"n_estimators": 10, "random_state": 0}
-    boosted = Model(members=["boosted"], time_limit=1000.0, **given).fit(X, y)
+    parameters = {"n_estimators": 10, "random_state": 0}
+    boosted = Model(members=["boosted"], time_limit=1000.0, **parameters).fit(X, y)
     assert cuts_of(boosted) == {
         ("depths", "not all tried"),
         ("layer 1", "not fitted again on all samples"),
     }
-    given["members"] = ["random"]
-    model = Model(time_limit=1000.0, **given).fit(X, y)
+    parameters["members"] = ["random"]
+    model = Model(time_limit=1000.0, **parameters).fit(X, y)
     assert cuts_of(model) == {
         ("options", "not all tried"),
         ("layer 2", "not kept"),
@@ -203,5 +205,5 @@ def test_what_is_given_up_is_in_the_report(Model, load, monkeypatch):
     }
     assert model.stop_reason_ == "time_limit ended the trial of layer 2"
     assert model.n_layers_ == 1
-    plain = Model(1, refit=False, **given).fit(X, y)
+    plain = Model(1, refit=False, **parameters).fit(X, y)
     assert model.score(X, y) == pytest.approx(plain.score(X, y), abs=0.05)

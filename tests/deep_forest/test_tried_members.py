@@ -66,19 +66,19 @@ def test_members_that_few_rows_are_too_few_for_are_fitted(data):
 class NotesLabels(GaussianNB):
     """Notes the first column and the labels that it is fitted on."""
 
-    seen: list = []
+    labels: list = []
 
     def fit(self, X, y, sample_weight=None):
-        self.seen.append((X[:, 0], y))
+        self.labels.append((X[:, 0], y))
         return super().fit(X, y, sample_weight)
 
 
 def test_members_are_tried_on_rows_of_all_classes():
     y = np.repeat([2, 0, 1], [240, 3, 60])
     X = np.column_stack([np.arange(303.0), np.random.default_rng(0).normal(size=303)])
-    NotesLabels.seen.clear()
+    NotesLabels.labels.clear()
     DeepForestClassifier(members=[NotesLabels()], **DEEP).fit(X, y)
-    numbers, labels = NotesLabels.seen[0]
+    numbers, labels = NotesLabels.labels[0]
     assert np.bincount(labels.astype(int)).tolist() == [2, 13, 13]  # two of three rows in a fold
     assert np.ptp(numbers[labels == 2]) > 200
 

@@ -137,10 +137,10 @@ def test_the_literal_stages_stall_after_the_first():
     second = np.clip(first + rng.normal(0.02, 0.05, 3000), -1, 1)
     batches = rng.integers(0, 3000, (ml.N_STEPS, ml.BATCH_SIZE))
     options = {"target_margin": 0.9, "mu": 0.1}
-    one = ml.stagewise_alpha(first, np.zeros(3000), batches, **options)
-    two = ml.stagewise_alpha(second, one * first, batches, **options)
-    assert one > 1
-    assert two < 0.05 * one
+    first_alpha = ml.stagewise_alpha(first, np.zeros(3000), batches, **options)
+    second_alpha = ml.stagewise_alpha(second, first_alpha * first, batches, **options)
+    assert first_alpha > 1
+    assert second_alpha < 0.05 * first_alpha
 
 
 def test_one_layer_and_equal_layers():

@@ -59,8 +59,10 @@ def test_accuracy_is_that_of_scikit_learn(scoring, weighted):
     classes, labels = np.array(["a", "b", "c"]), rng.integers(0, 3, 101)
     weight = rng.random(101) * 1e3 if weighted else None
     probabilities = rng.dirichlet(np.ones(3), 101).round(1)  # some are equal
-    given = (classes, labels, weight)
-    result, expected = (out_of_fold_score(of, *given) for of in (scoring, get_scorer("accuracy")))
+    arguments = (classes, labels, weight)
+    result, expected = (
+        out_of_fold_score(of, *arguments) for of in (scoring, get_scorer("accuracy"))
+    )
     for rows in (slice(None), rng.integers(0, 101, 57)):
         score = result(probabilities[rows], rows)
         assert score == expected(probabilities[rows], rows)

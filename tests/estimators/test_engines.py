@@ -96,8 +96,8 @@ def assert_same_bits(bits, engine, n_jobs):
     expected = bits()
     with parallel_config(engine, n_jobs=n_jobs):
         result = bits()
-    for one, other in zip(result, expected, strict=True):
-        np.testing.assert_array_equal(one, other)
+    for array, other in zip(result, expected, strict=True):
+        np.testing.assert_array_equal(array, other)
 
 
 @pytest.mark.parametrize("bits", BITS)
@@ -177,11 +177,11 @@ def test_only_new_columns_are_sent_again(dask, copies_kept):
             assert again is sent
             assert new.value.codes.shape == (50, 2)
             assert binned_table.shared_table(table) == (sent, new)
-            there = dask.submit(
+            received = dask.submit(
                 binned_table.received_table, sent.available_future(), new.available_future()
             ).result()
-            np.testing.assert_array_equal(there.codes, table.codes)
-            np.testing.assert_array_equal(there.bins.edges, table.bins.edges)
+            np.testing.assert_array_equal(received.codes, table.codes)
+            np.testing.assert_array_equal(received.bins.edges, table.bins.edges)
     # Every worker has both, and nobody keeps them when the table is gone.
     futures = [sent.available_future(), new.available_future()]
     assert [len(holders) for holders in dask.who_has(futures).values()] == [2, 2]
@@ -206,10 +206,10 @@ def test_a_table_arrives_in_any_version():
         new = binned_table._NewColumns(
             version, table.bins.columns(3, 5), table.codes[:, 3:].copy()
         )
-        there = sent.table(new)
-        assert sent.table(new) is there
-        np.testing.assert_array_equal(there.codes, table.codes)
-        np.testing.assert_array_equal(there.by_column, table.codes.T)
+        received = sent.table(new)
+        assert sent.table(new) is received
+        np.testing.assert_array_equal(received.codes, table.codes)
+        np.testing.assert_array_equal(received.by_column, table.codes.T)
     assert not sent.table(None).codes.any()
 
 
@@ -247,7 +247,7 @@ def test_tables_are_sent_again_to_another_cluster(dask, monkeypatch):
 def test_a_cluster_of_one_thread_and_one_that_grows(n_workers):
     distributed = pytest.importorskip("distributed")
     bits = (forest_bits, cascade_bits, deep_bits)[: 3 if n_workers else 1]
-    expected = [one for make in bits for one in make()]
+    expected = [array for make in bits for array in make()]
     options = {"threads_per_worker": 1, "dashboard_address": ":0"}
     with (
         distributed.LocalCluster(n_workers=n_workers, **options) as cluster,
@@ -257,7 +257,7 @@ def test_a_cluster_of_one_thread_and_one_that_grows(n_workers):
         if n_workers == 0:
             # So long it keeps a worker that has no task yet, which may start slowly.
             cluster.adapt(minimum=0, maximum=1, wait_count=60)
-        result = [one for make in bits for one in make()]
+        result = [array for make in bits for array in make()]
     for a, b in zip(result, expected, strict=True):
         np.testing.assert_array_equal(a, b)
 
@@ -334,11 +334,11 @@ def test_a_cascade_outlives_its_workers(dask, n_killed):
 def test_a_task_that_kills_its_workers_is_an_error(dask):
     distributed = pytest.importorskip("distributed")
     X, y = three_classes()
-    here = os.getpid()
+    own_pid = os.getpid()
 
     class Dies(LogisticRegression):
         def fit(self, X, y):
-            if os.getpid() != here:
+            if os.getpid() != own_pid:
                 os.kill(os.getpid(), signal.SIGKILL)
             return super().fit(X, y)
 

@@ -46,9 +46,9 @@ def test_groups_are_those_of_the_splits(kind, patients):
     X, y, groups = patients
     splits = list(GroupKFold(4).split(X, y, groups))
     options = {"n_layers": 1} if kind is DeepForestClassifier else {}  # groups limit its layers
-    given = cascade(kind, splits).set_params(**options).fit(X, y).predict_proba(X)
+    expected = cascade(kind, splits).set_params(**options).fit(X, y).predict_proba(X)
     routed = cascade(kind, GroupKFold(4)).set_params(**options).fit(X, y, groups=groups)
-    np.testing.assert_array_equal(routed.predict_proba(X), given)
+    np.testing.assert_array_equal(routed.predict_proba(X), expected)
 
 
 def test_leaves_are_judged_by_other_groups():
@@ -59,8 +59,8 @@ def test_leaves_are_judged_by_other_groups():
     folds = list(GroupKFold(5).split(X, y, groups))
     options = {"n_estimators": 20, "members": ["random"], "random_state": 0}
     leaves = [
-        DeepForestClassifier(1, cv=cv, **options).fit(X, y, groups=given).min_samples_leaf_
-        for cv, given in ((5, groups), (GroupKFold(5), groups), (folds, None), (5, None))
+        DeepForestClassifier(1, cv=cv, **options).fit(X, y, groups=fit_groups).min_samples_leaf_
+        for cv, fit_groups in ((5, groups), (GroupKFold(5), groups), (folds, None), (5, None))
     ]
     # Rows of one's own group favour leaves of single rows.
     assert leaves == [{"random": 5}] * 3 + [{"random": 1}]
@@ -106,10 +106,10 @@ def test_numbers_of_folds_ask_for_groups_if_they_are_told_to(patients):
     with config_context(enable_metadata_routing=True):
         with pytest.raises(ValueError, match="groups"):
             make_pipeline(StandardScaler(), cascade(MDDFClassifier, 4)).fit(X, y, groups=groups)
-        for asked, honest in ((True, True), (False, False)):
-            model = cascade(MDDFClassifier, 4).set_fit_request(groups=asked)
+        for requests_groups, honest in ((True, True), (False, False)):
+            model = cascade(MDDFClassifier, 4).set_fit_request(groups=requests_groups)
             piped = make_pipeline(StandardScaler(), model)
-            if asked:
+            if requests_groups:
                 piped.fit(X, y, groups=groups)
             else:
                 with pytest.raises(TypeError, match="groups"):

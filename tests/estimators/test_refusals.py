@@ -120,21 +120,21 @@ def test_any_groups_work_or_are_named(model):
 @pytest.fixture
 def started(monkeypatch):
     """How many threads are asked for, of this package's and of joblib's."""
-    asked = []
+    job_counts = []
     plain, from_threads = joblib.Parallel.__init__, parallel.from_threads
 
     def init(self, n_jobs=None, **options):
-        asked.append(n_jobs or 1)
+        job_counts.append(n_jobs or 1)
         plain(self, n_jobs, **options)
 
     def ours(tasks, n_jobs, cancel):
-        asked.append(n_jobs)
+        job_counts.append(n_jobs)
         return from_threads(tasks, n_jobs, cancel)
 
     monkeypatch.setattr(joblib.Parallel, "__init__", init)
     for module in (parallel, grower):
         monkeypatch.setattr(module, "from_threads", ours)
-    return asked
+    return job_counts
 
 
 MANY = [

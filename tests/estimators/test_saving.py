@@ -130,9 +130,9 @@ def test_skops_and_a_splitter():
 @pytest.mark.filterwarnings("ignore", category=InconsistentVersionWarning)
 def test_models_of_earlier_releases_load_and_predict_the_same(release, name):
     X = table(MODELS[name][1])
-    said = np.load(STORED / release / "predictions.npz")[name]
+    stored = np.load(STORED / release / "predictions.npz")[name]
     again = joblib.load(STORED / release / f"{name}.joblib")
-    assert np.allclose(says(again, X)[::5], said, rtol=0, atol=1e-12)
+    assert np.allclose(says(again, X)[::5], stored, rtol=0, atol=1e-12)
 
 
 def documented(kind):
@@ -150,7 +150,7 @@ def test_models_of_earlier_releases_are_whole(release, name):
     assert repr(old) == repr(clone(old))
     assert type(old).__name__ in old._repr_html_()
     new = clone(model).fit(X, targets(model))
-    attributes = [named for named in documented(type(old)) if hasattr(new, named)]
+    attributes = [key for key in documented(type(old)) if hasattr(new, key)]
     assert attributes
     for attribute in attributes:
         assert type(getattr(old, attribute)) is type(getattr(new, attribute)), attribute
@@ -162,9 +162,9 @@ def test_models_of_earlier_releases_are_whole(release, name):
 def test_skops_files_of_earlier_releases_load_and_predict_the_same(path):
     io = pytest.importorskip("skops.io", reason='needs "mddf[skops]"')
     X = table(MODELS[path.stem][1])
-    said = np.load(path.parent / "predictions.npz")[path.stem]
+    stored = np.load(path.parent / "predictions.npz")[path.stem]
     again = io.load(path, trusted=skops_types())
-    assert np.allclose(says(again, X)[::5], said, rtol=0, atol=1e-12)
+    assert np.allclose(says(again, X)[::5], stored, rtol=0, atol=1e-12)
 
 
 def test_stored_models_are_there_and_small():

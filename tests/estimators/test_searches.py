@@ -91,8 +91,8 @@ def assert_same_results(model, engine, n_jobs):
     expected = results(model)
     with parallel_config(engine, n_jobs=n_jobs):
         result = results(model)
-    for one, other in zip(result, expected, strict=True):
-        np.testing.assert_array_equal(one, other)
+    for array, other in zip(result, expected, strict=True):
+        np.testing.assert_array_equal(array, other)
 
 
 @pytest.fixture(params=[1, 2], scope="module")

@@ -112,8 +112,10 @@ def loaded(data: bytes):
 @pytest.mark.parametrize("protocol", [2, pickle.HIGHEST_PROTOCOL])
 def test_pickles_name_public_packages_alone(fitted, protocol):
     model, X, answer = fitted
-    one, other = (dumps(model, protocol=protocol) for dumps in (pickle.dumps, cloudpickle.dumps))
-    for data in {one, other}:
+    pickled, cloudpickled = (
+        dumps(model, protocol=protocol) for dumps in (pickle.dumps, cloudpickle.dumps)
+    )
+    for data in {pickled, cloudpickled}:
         assert names_of_a_pickle(data) <= set(PACKAGES)
         assert not private_names(data)
         np.testing.assert_array_equal(says(loaded(data), X), answer)

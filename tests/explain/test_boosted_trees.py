@@ -256,8 +256,8 @@ def test_trees_in_parts(monkeypatch):
         parts = shap_values(model, X[:5]).values, [tree.value for tree in tree_arrays(model)]
         monkeypatch.undo()
         assert np.allclose(whole[0], parts[0], rtol=1e-12)
-        for one, other in zip(whole[1], parts[1], strict=True):
-            assert np.array_equal(one, other)
+        for array, other in zip(whole[1], parts[1], strict=True):
+            assert np.array_equal(array, other)
 
 
 @pytest.mark.parametrize("kind", ["held-out", "permutation", "impurity"])

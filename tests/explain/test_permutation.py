@@ -55,13 +55,13 @@ def plain_accuracy(model, X, y):
     return accuracy_score(y, model.predict(X))
 
 
-def assert_noise_has_mean_zero(found, n_repeats):
-    noise, spread = found.importances_mean[NOISE], found.importances_std[NOISE]
+def assert_noise_has_mean_zero(result, n_repeats):
+    noise, spread = result.importances_mean[NOISE], result.importances_std[NOISE]
     # The score of the columns as they are is one more draw, as each of the repeats is.
     error = spread * np.sqrt(1 + 1 / n_repeats)
     assert np.all(np.abs(noise) <= 5 * error + 1e-12)
     assert abs(noise.mean()) <= 3.5 * np.sqrt(np.square(error).sum()) / len(noise) + 1e-12
-    assert found.importances_mean[:N_SIGNAL].min() > 3 * np.abs(noise).max()
+    assert result.importances_mean[:N_SIGNAL].min() > 3 * np.abs(noise).max()
 
 
 CASES = [

@@ -343,8 +343,8 @@ def test_trees_without_a_split_and_one_class():
     assert len(np.unique(forest.predict_proba(X), axis=0)) == 1
     _, probabilities = runtime_outputs(forest, X)
     assert np.array_equal(probabilities, forest.predict_proba(X))
-    one = RandomForestClassifier(2, random_state=0).fit(X, np.full(12, 2.0))
-    label, probabilities = runtime_outputs(one, X)
+    one_class = RandomForestClassifier(2, random_state=0).fit(X, np.full(12, 2.0))
+    label, probabilities = runtime_outputs(one_class, X)
     assert np.array_equal(probabilities, np.ones((12, 1)))
     assert label.tolist() == [2.0] * 12
 

@@ -72,9 +72,9 @@ def assert_same(model, X, sizes=(7,)):
     for size in sizes:
         with blocks_of(size):
             result = answers(model, X)
-        for one, other in zip(result, expected, strict=True):
-            assert one.dtype == other.dtype
-            np.testing.assert_array_equal(one, other)
+        for array, other in zip(result, expected, strict=True):
+            assert array.dtype == other.dtype
+            np.testing.assert_array_equal(array, other)
 
 
 def tables(new):

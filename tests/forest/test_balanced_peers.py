@@ -48,11 +48,11 @@ class BalancedRandomForestClassifier(mddf.RandomForestClassifier):
         self.replacement = replacement
 
     def fit(self, X, y, sample_weight=None):
-        given, self.bootstrap = self.bootstrap, "balanced"
+        bootstrap, self.bootstrap = self.bootstrap, "balanced"
         try:
             return super().fit(X, y, sample_weight)
         finally:
-            self.bootstrap = given
+            self.bootstrap = bootstrap
 
 
 PARTS = "samplers_ and pipelines_ are imbalanced-learn's: see estimators_samples_"

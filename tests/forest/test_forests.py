@@ -51,15 +51,15 @@ def test_sklearn_checks(estimator, check):
 def test_n_jobs(Forest, oob, data):
     X, y = data
     options = {"bootstrap": True, "oob_score": True} if oob else {}
-    one = Forest(40, random_state=1, **options).fit(X, y)
+    sequential = Forest(40, random_state=1, **options).fit(X, y)
     for n_jobs in (2, 3, -1):
         many = Forest(40, random_state=1, n_jobs=n_jobs, **options).fit(X, y)
-        assert same_predictions(one, many, np.tile(X, (4, 1)))
-        assert np.array_equal(one.apply(X), many.apply(X))
-        assert np.array_equal(one.feature_importances_, many.feature_importances_)
+        assert same_predictions(sequential, many, np.tile(X, (4, 1)))
+        assert np.array_equal(sequential.apply(X), many.apply(X))
+        assert np.array_equal(sequential.feature_importances_, many.feature_importances_)
         if oob:
             result = many.oob_decision_function_
-            assert np.array_equal(one.oob_decision_function_, result, equal_nan=True)
+            assert np.array_equal(sequential.oob_decision_function_, result, equal_nan=True)
 
 
 @both
@@ -286,8 +286,8 @@ def test_oob_score(data):
     votes = other.oob_decision_function_.argmax(axis=1)
     assert other.oob_score_ == balanced_accuracy_score(y, votes)
     names = np.array(["u", "v", "w"])
-    named = RandomForestClassifier(100, **options).fit(X, names[y])
-    assert named.oob_score_ == other.oob_score_
+    by_name = RandomForestClassifier(100, **options).fit(X, names[y])
+    assert by_name.oob_score_ == other.oob_score_
 
 
 def test_out_of_bag_is_at_chance_for_random_labels():

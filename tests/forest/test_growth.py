@@ -72,11 +72,11 @@ def test_the_same_trees_as_scikit_learns(criterion, options, weighted):
     )
     n_leaves = [len(np.unique(forest.apply(X))) for forest in (ours, theirs)]
     if is_regressor(ours):
-        said = [forest.predict(X) for forest in (ours, theirs)]
+        predictions = [forest.predict(X) for forest in (ours, theirs)]
     else:
-        said = [forest.predict_proba(X)[:, 1] for forest in (ours, theirs)]
-    # Of splits that are worth the same, as those by medians often are, either may take another.
-    same = np.isclose(*said, rtol=1e-6, atol=1e-6)
+        predictions = [forest.predict_proba(X)[:, 1] for forest in (ours, theirs)]
+    # If two splits have the same gain, as is common with medians, the libraries may differ.
+    same = np.isclose(*predictions, rtol=1e-6, atol=1e-6)
     assert same.mean() > (0.7 if criterion == "absolute_error" else 0.9)
     assert abs(n_leaves[0] - n_leaves[1]) <= 1
 
@@ -122,10 +122,10 @@ def test_forests_are_monotonic(Forest, missing):
             flat = rows.reshape(-1, 4)
             if isinstance(signs, dict):
                 flat = pd.DataFrame(flat, columns=names)
-            said = (
+            predictions = (
                 forest.predict(flat) if is_regressor(forest) else forest.predict_proba(flat)[:, 1]
             )
-            steps = np.diff(said.reshape(50, 30), axis=1)
+            steps = np.diff(predictions.reshape(50, 30), axis=1)
             assert np.all(sign * steps >= -1e-12)
             assert np.any(sign * steps > 0)
 
@@ -200,7 +200,7 @@ def test_the_unit_of_targets_does_not_matter(scale):
     X, y = made("squared_error")
     for criterion, power in (("squared_error", 2), ("absolute_error", 1)):
         options = {"criterion": criterion, "random_state": 0}
-        one, other = (
+        plain, other = (
             RandomForestRegressor(
                 2,
                 min_impurity_decrease=0.01 * unit**power,
@@ -209,7 +209,7 @@ def test_the_unit_of_targets_does_not_matter(scale):
             ).fit(X, unit * y)
             for unit in (1.0, scale)
         )
-        assert np.array_equal(one.apply(X), other.apply(X))
+        assert np.array_equal(plain.apply(X), other.apply(X))
 
 
 def test_extremes_grow_no_split():

@@ -240,8 +240,8 @@ def test_class_weights_by_label(data):
     names = np.array(["u", "v", "w"])[y]
     weights = {"u": 1, "v": 2, "w": 0}
     a = CompletelyRandomForestClassifier(5, class_weight=weights, random_state=0).fit(X, names)
-    given = np.array([1.0, 2.0, 0.0])[y]
-    b = CompletelyRandomForestClassifier(5, random_state=0).fit(X, names, given)
+    sample_weight = np.array([1.0, 2.0, 0.0])[y]
+    b = CompletelyRandomForestClassifier(5, random_state=0).fit(X, names, sample_weight)
     assert (a.predict_proba(X)[:, 2] == 0).all()
     # Bins count rows, whatever the class weights; all values have their own here anyway.
     assert (a.predict(X) == b.predict(X)).mean() > 0.8

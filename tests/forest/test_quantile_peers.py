@@ -83,7 +83,7 @@ def test_both_forests_are_as_good():
     levels = [0.1, 0.5, 0.9]
     result, expected = (forest.predict(X[300:], quantiles=levels) for forest in (ours, theirs))
     for level, a, b in zip(levels, result.T, expected.T, strict=True):
-        losses = [mean_pinball_loss(y[300:], one, alpha=level) for one in (a, b)]
+        losses = [mean_pinball_loss(y[300:], predicted, alpha=level) for predicted in (a, b)]
         assert losses[0] == pytest.approx(losses[1], rel=0.05)
     assert np.mean((y[300:] >= result[:, 0]) & (y[300:] <= result[:, 2])) == pytest.approx(
         np.mean((y[300:] >= expected[:, 0]) & (y[300:] <= expected[:, 2])), abs=0.06

@@ -90,8 +90,8 @@ def test_trees_that_do_not_differ():
     X, y = table()
     forest = RandomForestRegressor(3, bootstrap=False, random_state=0).fit(X, y)
     assert forest.predict(X, return_std=True)[1].max() < 1e-9
-    one = RandomForestRegressor(1, random_state=0).fit(X, y)
-    assert not one.predict(X, return_std="jackknife")[1].any()
+    single_tree = RandomForestRegressor(1, random_state=0).fit(X, y)
+    assert not single_tree.predict(X, return_std="jackknife")[1].any()
 
 
 def test_quantiles_in_place_of_the_mean():

@@ -343,8 +343,8 @@ def test_partial_dependence_of_categories():
     np.testing.assert_allclose(result["average"][0], means, atol=0.1)
     frame = pd.DataFrame({"a": np.array(list("abcde"))[X[:, 0].astype(int)], "b": X[:, 1]})
     forest.set_params(categorical_features="from_dtype").fit(frame, y)
-    named = partial_dependence(forest, frame, ["a"], categorical_features=["a"])
-    np.testing.assert_allclose(named["average"], result["average"])
+    by_name = partial_dependence(forest, frame, ["a"], categorical_features=["a"])
+    np.testing.assert_allclose(by_name["average"], result["average"])
 
 
 # Contributions

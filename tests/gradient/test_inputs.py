@@ -64,9 +64,9 @@ def test_constraints_hold():
 )
 def test_refusals(options, data, message):
     X, y = numbers()
-    given = {"X": np.round(np.nan_to_num(X)), "y": y} | data
+    fit_arguments = {"X": np.round(np.nan_to_num(X)), "y": y} | data
     with pytest.raises((ValueError, TypeError), match=message):
-        GradientBoostingRegressor(max_iter=3, **options).fit(**given)
+        GradientBoostingRegressor(max_iter=3, **options).fit(**fit_arguments)
 
 
 def test_refusals_of_the_classifier():
@@ -105,8 +105,8 @@ def test_values_that_no_parameter_was_made_for(Model, name):
         for value in values:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                given = clone(model).set_params(**{name: value})
-                text = bad_value(given, name, X, y)
+                candidate = clone(model).set_params(**{name: value})
+                text = bad_value(candidate, name, X, y)
             # At high learning rates predictions run away; test_any_learning_rate looks at them.
             if text and not (name == "learning_rate" and text.startswith("fits, but the prob")):
                 result[repr(value)] = text

@@ -77,8 +77,8 @@ def test_statistics_are_those_of_the_twin(weights):
     different, means = outcomes.all_means(keys)
     assert np.array_equal(different, np.unique(keys))
     for key, mean in zip(different, means[:, 0], strict=False):
-        here = keys == key
-        expected = (w[here] @ y[here] + prior) / (w[here].sum() + 1)
+        has_key = keys == key
+        expected = (w[has_key] @ y[has_key] + prior) / (w[has_key].sum() + 1)
         assert mean == pytest.approx(expected, rel=1e-9)
     assert means[-1, 0] == outcomes.prior[0]
 
@@ -121,9 +121,9 @@ def test_orders_depend_on_what_rows_hold_alone():
     result = list(Repeats.from_rows(codes, levels(of), y, None).row_orders(seeds))
     of_moved = Repeats.from_rows(codes[moved], levels(of[moved]), y[moved], None)
     again = list(of_moved.row_orders(seeds))
-    for one, other in zip(result, again, strict=True):
-        assert np.array_equal(np.sort(one), np.arange(200))
-        assert np.array_equal(content(np.arange(200), one), content(moved, other))
+    for row_order, other in zip(result, again, strict=True):
+        assert np.array_equal(np.sort(row_order), np.arange(200))
+        assert np.array_equal(content(np.arange(200), row_order), content(moved, other))
     assert not np.array_equal(result[0], result[1])
     # Equal rows are not side by side, and places tell nothing of the target.
     places = np.argsort(result[0])
@@ -264,13 +264,13 @@ def test_folds_see_their_training_rows_alone(n_classes):
     seeds = np.arange(20, dtype=np.uint64)
 
     def models(targets, n_jobs):
-        given = {"encoding": Encoding.from_targets(of, targets, n_classes, [1, 2], 255)}
+        encoding_options = {"encoding": Encoding.from_targets(of, targets, n_classes, [1, 2], 255)}
         return boost_folds(
             BoostingRows.from_table(table, targets, None),
             folds,
             options,
             seeds,
-            **given,
+            **encoding_options,
             n_jobs=n_jobs,
         )
 
@@ -301,13 +301,13 @@ def test_statistics_that_take_too_long_are_not_begun(monkeypatch):
     options = _core.BoostOptions("squared_error", n_copies=encoding.n_copies)
     folds = [(np.arange(400), np.arange(400, 600)), (np.arange(200, 600), np.arange(200))]
     seeds = np.arange(20, dtype=np.uint64)
-    named = {"encoding": encoding, "start_by": monotonic() + 1e3}
+    encoding_options = {"encoding": encoding, "start_by": monotonic() + 1e3}
     rows = BoostingRows.from_table(table, y, None)
-    assert len(boost_folds(rows, folds, options, seeds, **named)) == 2
+    assert len(boost_folds(rows, folds, options, seeds, **encoding_options)) == 2
     monkeypatch.setattr("mddf._gradient.training._SECONDS_PER_STATISTIC", 1e3)
     monkeypatch.setattr("mddf._gradient.training._booster", None)
     with pytest.raises(TimeIsUp):
-        boost_folds(rows, folds, options, seeds, **named)
+        boost_folds(rows, folds, options, seeds, **encoding_options)
 
 
 def test_many_classes_and_columns():
@@ -333,14 +333,14 @@ def test_levels_are_looked_up_once(as_objects, monkeypatch):
     with pytest.warns(UserWarning, match="'trade': 20% of the rows, such as 'new'"):
         codes = binner.encode(table).codes
     assert np.array_equal(binner.encode(table, levels=levels).codes, codes)
-    asked = []
+    coded_columns = []
     look_up_all = binner_module.look_up_all
 
     def counted(*arguments):
         coded = look_up_all(*arguments)
-        asked.extend(coded.columns)
+        coded_columns.extend(coded.columns)
         return coded
 
     monkeypatch.setattr(binner_module, "look_up_all", counted)
     model.predict(new)
-    assert len(asked) == 1  # the colour, which has few levels
+    assert len(coded_columns) == 1  # the colour, which has few levels

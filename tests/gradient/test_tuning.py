@@ -59,17 +59,19 @@ def test_trees_of_many_samples_are_grown_again_on_all(Model, n_jobs, monkeypatch
 def test_steps_of_the_race(Model, monkeypatch):
     """They are four times as large, if that is not above .4, and reach as far."""
     X, y = problem(Model, 200)
-    seen, scores = [], choosing.Trials.scores
+    steps, scores = [], choosing.Trials.scores
 
     def watch(self, model):
-        seen.append((model.max_depth, model.learning_rate, model.max_iter, model.n_iter_no_change))
+        steps.append(
+            (model.max_depth, model.learning_rate, model.max_iter, model.n_iter_no_change)
+        )
         return scores(self, model)
 
     monkeypatch.setattr(choosing.Trials, "scores", watch)
     for rate, faster in ((0.05, 4), (0.2, 2), (0.8, 1)):
-        seen.clear()
+        steps.clear()
         Model(learning_rate=rate, max_iter=17, n_iter_no_change=6, random_state=0).fit(X, y)
-        *race, last = seen
+        *race, last = steps
         assert [depth for depth, *_ in race[:3]] == [4, 6, 8]
         assert len(race) == (8 if Model is GradientBoostingClassifier else 3)
         assert {step for _, step, *_ in race} == {rate * faster}
@@ -93,8 +95,8 @@ def test_little_is_regularised_where_classes_follow_from_features():
     unsure = GradientBoostingClassifier(**OPTIONS).fit(X, noisy)
     assert unsure.chosen_["l2_regularization"] == 3
     assert unsure.chosen_["subsample"] == 0.8
-    given = {"l2_regularization": 2.0, "max_features": "sqrt", "subsample": 0.9}
-    assert GradientBoostingClassifier(**OPTIONS, **given).fit(X, y).chosen_ == given
+    parameters = {"l2_regularization": 2.0, "max_features": "sqrt", "subsample": 0.9}
+    assert GradientBoostingClassifier(**OPTIONS, **parameters).fit(X, y).chosen_ == parameters
 
 
 @both

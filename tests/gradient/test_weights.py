@@ -47,8 +47,8 @@ def test_giants_do_not_hide_other_rows(n_giants, scale):
     weights = np.ones(1000)
     weights[:n_giants] = 1e12
     result = boosting_weights(weights * scale, weights * scale)
-    others = result[n_giants:].sum()
-    assert result[:n_giants].sum() <= max(17 * others, 2.0**16)
+    small_sum = result[n_giants:].sum()
+    assert result[:n_giants].sum() <= max(17 * small_sum, 2.0**16)
     assert result[n_giants] > 0.2
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 3))

@@ -56,7 +56,7 @@ def test_dates_of_another_frame(model):
     assert model.feature_importances_[2] > 0.3
     expected = model.predict(X)
     naive = X["day"].dt.tz_convert("UTC").dt.tz_localize(None)
-    others = {
+    other_frames = {
         "another zone": X.assign(day=X["day"].dt.tz_convert("Asia/Tokyo")),
         "without a zone": X.assign(day=naive),
         "objects": X.assign(day=X["day"].astype(object)),
@@ -65,7 +65,7 @@ def test_dates_of_another_frame(model):
         "arrow": pl.from_pandas(X).to_arrow(),
         "pandas with arrow": X.convert_dtypes(dtype_backend="pyarrow"),
     }
-    for name, other in others.items():
+    for name, other in other_frames.items():
         np.testing.assert_array_equal(model.predict(other), expected, err_msg=name)
     stored = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(stored.predict(X), expected)

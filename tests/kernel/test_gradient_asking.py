@@ -93,9 +93,9 @@ def test_boosters_of_replaced_columns():
     seeds = np.arange(5, dtype=np.uint64)
 
     def booster_on(table):
-        others = held_out(problem)
+        held_out_rows = held_out(problem)
         return _core.GradientBooster(
-            table, problem.y, None, problem.train, others, options_of(problem)
+            table, problem.y, None, problem.train, held_out_rows, options_of(problem)
         )
 
     before = booster_on(table)

@@ -47,9 +47,9 @@ def test_the_order_of_rows_changes_nothing(seed, shape, loss, weights, least):
     options = {**shape, "loss": loss, "min_samples_leaf": least, "l2": 1.0}
     problem = make_problem(seed, 60, weights, **options)
     order = np.random.default_rng(seed).permutation(problem.train).astype(np.int32)
-    first, one = grown(problem, ROUNDS)
+    first, grown_trees = grown(problem, ROUNDS)
     second, other = grown(replace(problem, train=order), ROUNDS)
-    assert np.array_equal(one.start, other.start)
+    assert np.array_equal(grown_trees.start, other.start)
     assert same(first, second)
 
 
@@ -59,9 +59,9 @@ def test_whole_weights_are_copies(seed, shape, loss):
     problem = make_problem(seed, 50, "whole", loss=loss, l2=0.5, **shape)
     times = problem.weights[problem.train].astype(int)
     copies = replace(problem, weights=None, train=np.repeat(problem.train, times))
-    first, one = grown(problem, ROUNDS)
+    first, weighted = grown(problem, ROUNDS)
     second, other = grown(copies, ROUNDS)
-    assert np.array_equal(one.start, other.start)
+    assert np.array_equal(weighted.start, other.start)
     assert same(first, second)
 
 

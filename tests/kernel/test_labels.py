@@ -17,10 +17,10 @@ def make_labels(rng, n_rows, n_outputs, **options):
     """A case of labels, some of which are there or missing in all rows."""
     case = make_values(rng, n_rows, n_outputs=n_outputs, kind="plain", **options)
     share = rng.choice([0, 0.2, 0.5, 1], n_outputs)
-    there = rng.random((n_rows, n_outputs)) < share
+    is_set = rng.random((n_rows, n_outputs)) < share
     leaning = (case.codes[:, :1] + np.arange(n_outputs)) % 2 == 1
-    there = np.where(rng.random(there.shape) < 0.5, there, leaning)
-    return replace(case, fixed=there * np.int64(ONE), scale=rng.choice([0.5, 1], n_outputs))
+    is_set = np.where(rng.random(is_set.shape) < 0.5, is_set, leaning)
+    return replace(case, fixed=is_set * np.int64(ONE), scale=rng.choice([0.5, 1], n_outputs))
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -67,15 +67,15 @@ def test_trees_are_those_of_other_numbers(options, weights):
         fixed[-1] = 3
         rows = np.arange(n_rows - 1, dtype=np.int32)
         for drawn in ({}, {"n_draws": n_rows - 1}):
-            given = {
+            arguments = {
                 "rows": rows,
                 "held_out": rows[::3].copy(),
                 "importances": True,
                 **options,
                 **drawn,
             }
-            trees, *figures = case.grow_all((1, 2), **given)
-            others, *same = replace(case, fixed=fixed).grow_all((1, 2), **given)
-            assert same_trees(trees, others)
-            for one, other in zip(figures, same, strict=True):
-                np.testing.assert_array_equal(one, other)
+            trees, *figures = case.grow_all((1, 2), **arguments)
+            other_trees, *same = replace(case, fixed=fixed).grow_all((1, 2), **arguments)
+            assert same_trees(trees, other_trees)
+            for figure, other in zip(figures, same, strict=True):
+                np.testing.assert_array_equal(figure, other)

@@ -39,8 +39,8 @@ def flat(layers):
     return [array for layer in layers for array in layer]
 
 
-def same(some, others):
-    return all(np.array_equal(a, b) for a, b in zip(flat(some), flat(others), strict=True))
+def same(first, second):
+    return all(np.array_equal(a, b) for a, b in zip(flat(first), flat(second), strict=True))
 
 
 CASES = {
@@ -74,8 +74,8 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_networks_are_those_of_the_twin(case):
-    given, options = CASES[case]
-    data, options = problem(**given), OPTIONS | options
+    shape, options = CASES[case]
+    data, options = problem(**shape), OPTIONS | options
     result = _core.train_network(*data, **options)
     assert len(result) == options["n_hidden"] + 1
     assert all(array.dtype == np.float32 for array in flat(result))
@@ -144,8 +144,8 @@ print(test_network.hashed())
 def hashed():
     """A hash of networks and layers of many sizes."""
     result = hashlib.sha256()
-    for given, options in CASES.values():
-        data, options = problem(**given), OPTIONS | options
+    for shape, options in CASES.values():
+        data, options = problem(**shape), OPTIONS | options
         layers = _core.train_network(*data, **options)
         for array in flat(layers):
             result.update(array.tobytes())
@@ -159,8 +159,8 @@ def hashed():
     not _core.wide_vectors_supported(), reason="no wide vectors here: both ways are the same"
 )
 def test_wide_vectors_change_no_bit():
-    here = os.path.dirname(__file__)
-    paths = [here, os.path.join(here, "../helpers")]
+    folder = os.path.dirname(__file__)
+    paths = [folder, os.path.join(folder, "../helpers")]
     done = subprocess.run(
         [sys.executable, "-P", "-c", HASHED.format(paths=paths)],
         env={**os.environ, "MDDF_WIDE_VECTORS": "0"},
@@ -194,8 +194,8 @@ def test_rows_do_not_depend_on_those_beside_them():
     weights, biases = (rng.normal(size=s).astype(np.float32) for s in ((9, 21), 21))
     all_at_once = _core.dense_layer(rows, weights, biases, True)
     for first, last in [(0, 1), (1, 4), (3, 7), (60, 130), (63, 65), (149, 150), (40, 40)]:
-        some = _core.dense_layer(rows[first:last], weights, biases, True)
-        assert np.array_equal(some, all_at_once[first:last])
+        part = _core.dense_layer(rows[first:last], weights, biases, True)
+        assert np.array_equal(part, all_at_once[first:last])
     order = rng.permutation(150)
     again = _core.dense_layer(rows[order], weights, biases, True)
     assert np.array_equal(again, all_at_once[order])
@@ -343,5 +343,5 @@ def test_seeds_are_from_0_to_the_largest_of_64_bits():
 def test_numbers_that_overflow_end_as_no_numbers(kind):
     """And nothing else happens to them."""
     for are_classes in (False, True):
-        given = changed(kind, 3e38) | {"are_classes": are_classes, "rate": 100.0}
-        assert not all(np.isfinite(array).all() for array in flat(call("train", **given)))
+        arguments = changed(kind, 3e38) | {"are_classes": are_classes, "rate": 100.0}
+        assert not all(np.isfinite(array).all() for array in flat(call("train", **arguments)))

@@ -57,11 +57,11 @@ def test_leaves_are_never_too_small(limits, max_features):
         weights = case.given_weights()
         rows = np.flatnonzero(weights)
         n_split += len(nodes) > 1
-        for _, here, depth in naive.visit(nodes, case.codes, rows):
+        for _, node_rows, depth in naive.visit(nodes, case.codes, rows):
             if depth == 0:
                 continue
-            assert len(here) >= limits.get("min_samples_leaf", 1)
-            share = weights[here].sum() / weights.sum()
+            assert len(node_rows) >= limits.get("min_samples_leaf", 1)
+            share = weights[node_rows].sum() / weights.sum()
             assert share >= limits.get("min_weight_leaf", 0)
     assert n_split > 20
 
@@ -88,10 +88,10 @@ def test_all_columns_that_vary_are_split_equally_often(n_rows):
     ranks = {}  # of the chosen column among those that vary, by how many these are
     first = np.zeros(12, int)
     for nodes in naive.decode(trees):
-        for node, here, depth in naive.visit(nodes, case.codes, case.rows):
+        for node, node_rows, depth in naive.visit(nodes, case.codes, case.rows):
             if node.is_leaf:
                 continue
-            vary = np.flatnonzero((case.codes[here] != case.codes[here[0]]).any(axis=0))
+            vary = np.flatnonzero((case.codes[node_rows] != case.codes[node_rows[0]]).any(axis=0))
             ranks.setdefault(len(vary), []).append(list(vary).index(node.column))
             first[node.column] += depth == 0
     assert first[[3, 7]].sum() == 0
@@ -164,13 +164,13 @@ def test_categories_go_left_or_right_by_a_coin(n_rows):
     case = make_numeric(codes, np.arange(6.0), np.arange(n_rows) % 2)
     case.categorical[:] = 1
     trees = case.grow(range(4000), random_thresholds=True, max_features=1, max_depth=1)
-    seen = np.zeros(16, int)
+    set_counts = np.zeros(16, int)
     for root in roots(trees):
-        seen[sum(1 << code for code in range(4) if root.goes_left(code))] += 1
-    assert seen[0] == seen[15] == 0
+        set_counts[sum(1 << code for code in range(4) if root.goes_left(code))] += 1
+    assert set_counts[0] == set_counts[15] == 0
     # All on one side: one category is drawn to go left.
     chance = np.array([1 / 16 + (1 / 32 if i.bit_count() == 1 else 0) for i in range(1, 15)])
-    assert chisquare(seen[1:15], chance * 4000).pvalue > 1e-3
+    assert chisquare(set_counts[1:15], chance * 4000).pvalue > 1e-3
 
 
 def test_max_features_many_draws():

@@ -314,6 +314,6 @@ def test_parts_that_do_not_do():
         ([0, 4], {"cumulative": sums + 1, "whole_parts": True}, "cumulative|whole_parts"),
         (None, {"whole_parts": True}, "whole_parts: only with parts"),
     ]:
-        given = None if parts is None else np.array(parts, np.int64)
+        part_starts = None if parts is None else np.array(parts, np.int64)
         with pytest.raises(ValueError, match=message):
-            _core.Sampling(rows, n_draws=2, parts=given, **options)
+            _core.Sampling(rows, n_draws=2, parts=part_starts, **options)

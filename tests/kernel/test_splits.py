@@ -166,8 +166,8 @@ def test_real_weights():
         case.weights = rng.exponential(size=60) * (rng.random(60) < 0.8)
         nodes = naive.decode(case.grow([seed]))[0]
         rows = np.flatnonzero(case.weights)
-        for node, here, _ in naive.visit(nodes, case.codes, rows):
-            expected = np.bincount(case.labels[here], case.weights[here], case.n_classes)
+        for node, node_rows, _ in naive.visit(nodes, case.codes, rows):
+            expected = np.bincount(case.labels[node_rows], case.weights[node_rows], case.n_classes)
             if node.is_leaf:
                 expected /= expected.sum()
                 result = [node.distribution.get(c, 0) for c in range(case.n_classes)]

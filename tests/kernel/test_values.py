@@ -71,11 +71,11 @@ def test_limits(limits, random_thresholds, weighted):
             continue
         weights = case.given_weights()
         rows = np.flatnonzero(weights)
-        for node, here, depth in naive.visit(nodes, case.codes, rows):
+        for node, node_rows, depth in naive.visit(nodes, case.codes, rows):
             assert depth <= limits.get("max_depth", NO_LIMIT)
-            assert len(here) >= limits.get("min_samples_leaf", 1)
-            assert weights[here].sum() >= limits.get("min_weight_leaf", 0) * weights.sum()
-            assert node.is_leaf or len(here) >= limits.get("min_samples_split", 2)
+            assert len(node_rows) >= limits.get("min_samples_leaf", 1)
+            assert weights[node_rows].sum() >= limits.get("min_weight_leaf", 0) * weights.sum()
+            assert node.is_leaf or len(node_rows) >= limits.get("min_samples_split", 2)
 
 
 @some_options
@@ -136,9 +136,9 @@ def test_real_weights(exponent):
         weights = rng.exponential(size=60) * (rng.random(60) < 0.8)
         case.weights = np.ldexp(weights, exponent)
         (nodes,) = naive.decode(case.grow([seed], max_depth=3))
-        for node, here, _ in naive.visit(nodes, case.codes, np.flatnonzero(weights)):
+        for node, node_rows, _ in naive.visit(nodes, case.codes, np.flatnonzero(weights)):
             if node.is_leaf:
-                expected = float(mean(case.fixed[here], weights[here])[0]) * 2.0**-61
+                expected = float(mean(case.fixed[node_rows], weights[node_rows])[0]) * 2.0**-61
                 assert abs(node.value[0] - expected) < 1e-7
 
 

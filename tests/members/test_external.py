@@ -96,13 +96,13 @@ def test_metadata_routing_changes_no_fit(member, data):
 def test_metadata_routing_changes_no_fit_of_named_members(n_jobs, data):
     X, y, weight = data
     options = DEEP | {"n_jobs": n_jobs}
-    named = ["random", "kernel", "linear", "network"]
+    members = ["random", "kernel", "linear", "network"]
     check_routing_changes_nothing(
-        DeepForestClassifier(members=named, class_weight="balanced", **options), X, y
+        DeepForestClassifier(members=members, class_weight="balanced", **options), X, y
     )
     check_routing_changes_nothing(DeepForestClassifier(**options), X, y, weight)
     check_routing_changes_nothing(
-        DeepForestRegressor(members=named, **options), X, X[:, 0], weight
+        DeepForestRegressor(members=members, **options), X, X[:, 0], weight
     )
 
 
@@ -391,7 +391,7 @@ def test_only_members_that_gain_by_threads_are_fitted_in_some(data, monkeypatch)
         return whole(*arguments, **options)
 
     monkeypatch.setattr(external_training, "_fit_part", fit)
-    here, result = {threading.current_thread()}, []
+    calling_thread, result = {threading.current_thread()}, []
     for members, few_cells, alone in (
         (["boosted", "linear"], X.size * 3 + 1, True),
         (["boosted", "linear"], X.size * 3, False),
@@ -401,5 +401,5 @@ def test_only_members_that_gain_by_threads_are_fitted_in_some(data, monkeypatch)
         monkeypatch.setattr(external_training, "_FEW_CELLS", few_cells)
         model = DeepForestClassifier(1, members=members, n_jobs=2, random_state=0, refit=False)
         result.append(model.fit(X, y).predict_proba(X))
-        assert (threads == here) == alone
+        assert (threads == calling_thread) == alone
     np.testing.assert_array_equal(result[0], result[1])

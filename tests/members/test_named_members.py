@@ -95,7 +95,7 @@ def test_parameters_that_are_not_there_are_refused(Model, name, parameter, messa
     ],
 )
 def test_names_that_are_not_clear_are_refused(Model, name, names, message, data):
-    model = Model(**SMALL | {name: [(given, LogisticRegression()) for given in names]})
+    model = Model(**SMALL | {name: [(member_name, LogisticRegression()) for member_name in names]})
     clone(model)
     with pytest.raises(ValueError, match=f"^{name} must have .*{message}"):
         model.fit(*data)
@@ -105,12 +105,12 @@ def test_names_that_are_not_clear_are_refused(Model, name, names, message, data)
 def test_names_change_no_fit(Model, name, data):
     X, y = data
     unnamed = ["random", LogisticRegression(), LogisticRegression(C=2)]
-    named = [("lr", unnamed[1]), ("other", unnamed[2])]
+    named_members = [("lr", unnamed[1]), ("other", unnamed[2])]
     plain = Model(**SMALL | {name: unnamed}).fit(X, y)
     for members in (
-        ["random", *named],
-        [("few", "random"), *named],
-        ["random", unnamed[1], named[1]],
+        ["random", *named_members],
+        [("few", "random"), *named_members],
+        ["random", unnamed[1], named_members[1]],
     ):
         model = Model(**SMALL | {name: members}).fit(X, y)
         np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))

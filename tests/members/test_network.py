@@ -203,9 +203,9 @@ def test_of_wide_tables_columns_that_split_best_are_seen(kind):
     model = fitted(kind, X, y)
     assert len(model.columns_) == 100
     assert 700 in model.columns_
-    others = X.copy()
-    others[:, np.setdiff1d(np.arange(1000), model.columns_)] = np.nan
-    assert np.array_equal(answers(model, others), answers(model, X))
+    without_others = X.copy()
+    without_others[:, np.setdiff1d(np.arange(1000), model.columns_)] = np.nan
+    assert np.array_equal(answers(model, without_others), answers(model, X))
     assert np.corrcoef(answers(model, X)[:, -1], y)[0, 1] > 0.9
 
 
@@ -223,14 +223,14 @@ def test_they_are_means_of_networks_on_normal_scores(kind):
     indicators = np.column_stack([np.isnan(new[:, 2]), new[:, 2:] == np.arange(4)]).astype(float)
     assert np.array_equal(scores[:, 2:], INDICATOR * indicators)
     encoded = np.column_stack([scores[:, :2], indicators, np.isnan(new[:, 0])])
-    each = []
+    outputs = []
     for i in range(4):
         layers = [(w[i], b[i]) for w, b in zip(model.weights_, model.biases_, strict=True)]
-        each.append(naive_network.ask(layers, encoded))
+        outputs.append(naive_network.ask(layers, encoded))
     if kind is NetworkClassifier:
-        expected = np.mean([naive_network.softmax(sums) for sums in each], axis=0)
+        expected = np.mean([naive_network.softmax(sums) for sums in outputs], axis=0)
     else:
-        scaled = np.array(each) * y.std(axis=0) + y.mean(axis=0)
+        scaled = np.array(outputs) * y.std(axis=0) + y.mean(axis=0)
         expected = scaled.clip(y.min(axis=0), y.max(axis=0)).mean(axis=0)
     np.testing.assert_allclose(answers(model, new), expected, rtol=1e-11, atol=1e-11)
 
@@ -336,9 +336,9 @@ def test_classes_of_any_table(problem, n_classes):
     X, categorical, signal, weight = problem
     y = np.argsort(np.argsort(signal[:, 0])) % n_classes - 5
     options = {"categorical": categorical, "n_networks": 2}
-    asked = with_far_rows(X)
-    result = fitted(NetworkClassifier, X, y, weight, **options).predict_proba(asked)
-    assert result.shape == (len(asked), len(set(y)))
+    new_rows = with_far_rows(X)
+    result = fitted(NetworkClassifier, X, y, weight, **options).predict_proba(new_rows)
+    assert result.shape == (len(new_rows), len(set(y)))
     assert (result >= 0).all()
     np.testing.assert_allclose(result.sum(axis=1), 1, rtol=1e-12)
 
@@ -348,9 +348,9 @@ def test_classes_of_any_table(problem, n_classes):
 def test_numbers_of_any_table(problem):
     X, categorical, signal, weight = problem
     options = {"categorical": categorical, "n_networks": 2}
-    asked = with_far_rows(X)
-    result = fitted(NetworkRegressor, X, signal, weight, **options).predict(asked)
-    assert result.shape == (len(asked), signal.shape[1])
+    new_rows = with_far_rows(X)
+    result = fitted(NetworkRegressor, X, signal, weight, **options).predict(new_rows)
+    assert result.shape == (len(new_rows), signal.shape[1])
     # Means of numbers within the range may be off by their last digit.
     room = 1e-15 * np.abs(signal).max(axis=0)
     assert (result >= signal.min(axis=0) - room).all()

@@ -56,14 +56,20 @@ def test_several_outputs_are_judged_by_the_means_of_theirs(widths, weighted):
     joint = np.concatenate(vectors, axis=-1)
     weight = rng.uniform(0.5, 2, 500) if weighted else None
     task = outputs_task(labels, weight)
-    each = [classification_task(own, weight) for own in labels.T]
+    tasks = [classification_task(own, weight) for own in labels.T]
 
     def mean(losses):
         return np.average(losses, weights=weight)
 
     def losses(of_one, exponent=1.0):
-        parts = zip(each, np.split(of_one, np.cumsum(widths)[:-1], axis=1), strict=True)
-        return np.mean([one.losses(one.sharpened(part, exponent)) for one, part in parts], axis=0)
+        parts = zip(tasks, np.split(of_one, np.cumsum(widths)[:-1], axis=1), strict=True)
+        return np.mean(
+            [
+                output_task.losses(output_task.sharpened(part, exponent))
+                for output_task, part in parts
+            ],
+            axis=0,
+        )
 
     for of_one in joint:
         np.testing.assert_allclose(task.losses(of_one), losses(of_one))
@@ -75,8 +81,8 @@ def test_several_outputs_are_judged_by_the_means_of_theirs(widths, weighted):
         for part in np.split(calibrated, ends, axis=1):
             np.testing.assert_allclose(part.sum(axis=1), 1)
             assert part.min() > 0
-    said = [of_output.argmax(axis=-1)[0] for of_output in vectors]
-    right = np.all(np.stack(said, axis=1) == labels, axis=1)
+    predicted = [of_output.argmax(axis=-1)[0] for of_output in vectors]
+    right = np.all(np.stack(predicted, axis=1) == labels, axis=1)
     assert np.isclose(task.metrics(joint[0])["accuracy"], mean(right))
     weights = task.member_weights(joint)
     assert weights[2] == 0

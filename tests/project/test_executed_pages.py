@@ -58,8 +58,8 @@ def test_pages_go_on_from_hidden_blocks(extension):
     cells = re.findall(
         r"^```\{code-cell\} ipython3\n(.*?)^```$", notebook, re.MULTILINE | re.DOTALL
     )
-    *hidden, shown = cells
-    assert shown == "print(a)\n"
+    *hidden, visible = cells
+    assert visible == "print(a)\n"
     assert len(hidden) == 4
     assert all(cell.startswith(":tags: [remove-cell]\n\n") for cell in hidden)
     assert [cell.rpartition("\n\n")[2] for cell in hidden[1:]] == [

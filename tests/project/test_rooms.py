@@ -16,12 +16,12 @@ MAP = "".join((ROOT / f"docs/{page}.md").read_text() for page in PAGES)
 
 def test_files_that_the_map_names_are_there():
     folders = ("mddf", "tests", "scripts", "docs", "baselines", "datasets")
-    there = {path for name in folders for path in (ROOT / name).rglob("*") if path.is_file()}
-    there |= {path for path in ROOT.iterdir() if path.is_file()}
-    paths = ["/" + path.relative_to(ROOT).as_posix() for path in there]
-    named = set(re.findall(r"`([\w/-]+\.(?:py|hpp|cpp|md|toml|json|sh|txt))`", MAP))
-    assert len(named) > 50
-    assert {name for name in named if not any(p.endswith(f"/{name}") for p in paths)} == set()
+    existing = {path for name in folders for path in (ROOT / name).rglob("*") if path.is_file()}
+    existing |= {path for path in ROOT.iterdir() if path.is_file()}
+    paths = ["/" + path.relative_to(ROOT).as_posix() for path in existing]
+    mentioned = set(re.findall(r"`([\w/-]+\.(?:py|hpp|cpp|md|toml|json|sh|txt))`", MAP))
+    assert len(mentioned) > 50
+    assert {name for name in mentioned if not any(p.endswith(f"/{name}") for p in paths)} == set()
 
 
 ROWS = re.findall(r"^\| `(_\w+)` \| (.*) \|$", MAP, re.MULTILINE)

@@ -75,9 +75,9 @@ def test_columns_that_give_a_number_away(values, kind):
     X, _ = clean_table(2000)
     y = np.random.default_rng(1).normal(size=2000).round(6) + 20
     X["column"] = values(y)
-    found = [finding for finding in check(X, y) if finding.is_leak]
-    assert [finding.column for finding in found] == ["column"]
-    assert found[0].finding.startswith(kind)
+    leaks = [finding for finding in check(X, y) if finding.is_leak]
+    assert [finding.column for finding in leaks] == ["column"]
+    assert leaks[0].finding.startswith(kind)
 
 
 def test_a_column_for_a_rare_class():
@@ -170,13 +170,13 @@ def test_words_of_texts():
 def test_quality_of_columns():
     X, y = clean_table()
     rng = np.random.default_rng(0)
-    some = rng.random(N) < 0.3
+    is_changed = rng.random(N) < 0.3
     X["same"] = 1.5
     X["same text"] = "x"
-    X["same or missing"] = np.where(some, 3, np.nan)
+    X["same or missing"] = np.where(is_changed, 3, np.nan)
     X["nothing"] = np.nan
     X["nothing at all"] = None
-    X["few"] = np.where(some, rng.normal(size=N), np.nan)
+    X["few"] = np.where(is_changed, rng.normal(size=N), np.nan)
     X["number"] = np.arange(N)[::-1]
     X["key"] = [f"A-{i}" for i in rng.permutation(N)]
     X["shuffled"] = rng.permutation(N) + 1000
@@ -284,12 +284,12 @@ def test_bad_arguments(arguments, message):
 
 
 def test_findings_are_a_sequence():
-    one = Finding("a", "constant", "one value", "leave the column out")
+    first = Finding("a", "constant", "one value", "leave the column out")
     two = Finding("b", "empty", "no value", "leave the column out")
-    findings = Findings([one, two])
+    findings = Findings([first, two])
     assert len(findings) == 2
     assert list(findings[1:]) == [two]
-    assert findings[0] == one
+    assert findings[0] == first
     assert findings.to_frame()["column"].tolist() == ["a", "b"]
     assert str(findings).splitlines()[1].split("  ")[0] == "a"
 

@@ -59,10 +59,10 @@ def test_sklearn_checks(estimator, check):
     check(estimator)
 
 
-def slow_proximities(leaves, others):
-    near = np.zeros((len(leaves), len(others)))
+def slow_proximities(leaves, other_leaves):
+    near = np.zeros((len(leaves), len(other_leaves)))
     for i, row in enumerate(leaves):
-        for j, other in enumerate(others):
+        for j, other in enumerate(other_leaves):
             near[i, j] = np.mean(row == other)
     return near
 
@@ -111,11 +111,11 @@ def test_embedding_of_frames_with_categories_and_of_layers():
 
 @pytest.mark.parametrize("weighting", ["all", "leaf-size"])
 def test_proximities_pair_by_pair(forest, weighting):
-    leaves, others = forest.apply(NEW[:9]), forest.apply(X)
+    leaves, training_leaves = forest.apply(NEW[:9]), forest.apply(X)
     expected = np.zeros((9, len(X)))
     for tree in range(12):
         for i in range(9):
-            together = others[:, tree] == leaves[i, tree]
+            together = training_leaves[:, tree] == leaves[i, tree]
             expected[i] += together / (together.sum() if weighting == "leaf-size" else 1) / 12
     near = proximities(forest, NEW[:9], X, weighting=weighting)
     np.testing.assert_allclose(near, expected, atol=1e-12)

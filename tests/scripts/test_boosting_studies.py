@@ -127,12 +127,12 @@ def test_tables_of_quadboost(script):
     assert both + result["prob_row_better"]["LPBoost", "AdaBoost"] == pytest.approx(1)
     assert result["prob_row_better"]["AdaBoost", "AdaBoost"] == 0.5
     frame = pd.DataFrame(rows).assign(seconds=1.0, fit_seconds=1.0, risk=0.25)
-    one, gaps, two = run.report(frame, None)
-    assert one.display.loc["wine", "AdaBoost"] == "0.250 (0.045)"  # the published risk on wine
+    table, gaps, two = run.report(frame, None)
+    assert table.display.loc["wine", "AdaBoost"] == "0.250 (0.045)"  # the published risk on wine
     assert two.display.loc["LPBoost", "AdaBoost"].endswith("(0.42)")
     deviation = np.sqrt(2 * 0.1475 * 0.8525 / 4)
     assert gaps.data.loc[0, "AdaBoost"] == pytest.approx((0.25 - 0.045) / deviation)
     assert gaps.display.loc["wine", "test rows"] == "4"
     assert gaps.display.loc["x", "AdaBoost"] == ""  # a set that the paper does not have
-    one, _ = run.report(frame.iloc[[0, 3]], None)  # no set has both
-    assert one.display.loc["wine", "LPBoost"] == ""
+    table, _ = run.report(frame.iloc[[0, 3]], None)  # no set has both
+    assert table.display.loc["wine", "LPBoost"] == ""

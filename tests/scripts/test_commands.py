@@ -132,7 +132,7 @@ def shown_command(name):
 
 
 def test_every_command_is_here():
-    others = {
+    remaining = {
         "export_features",
         "maintain.compile_elsewhere",
         "maintain.manifest",
@@ -141,7 +141,7 @@ def test_every_command_is_here():
         "report.summarize",
         "reproduce.losses",
     }
-    assert set(COMMANDS) == set(STUDIES) | others
+    assert set(COMMANDS) == set(STUDIES) | remaining
 
 
 def parser_of(script, name, monkeypatch):
@@ -233,10 +233,10 @@ def test_quick_form(script, name, results, capsys, monkeypatch):
         assert f"{n_cells} of {n_cells} results were there" in capsys.readouterr().out
     if name in PICTURES:
         command.main(["--quick", "--plot"])
-        (one, *_) = (folder / "cells").iterdir()
+        (cell_file, *_) = (folder / "cells").iterdir()
         command.main(["--plot", str(folder), "--out", "pictures", "--format", "svg"])
         if name == "reproduce.tsne":
-            command.main(["--plot", str(one), "--out", "one", "--format", "png"])
+            command.main(["--plot", str(cell_file), "--out", "one", "--format", "png"])
         for picture in PICTURES[name]:
             assert (folder / f"{picture}.png").read_bytes().startswith(b"\x89PNG")
             assert (folder / f"{picture}.pdf").read_bytes().startswith(b"%PDF")
@@ -246,8 +246,8 @@ def test_quick_form(script, name, results, capsys, monkeypatch):
 @pytest.mark.parametrize("name", [n for n in STUDIES if n not in WITHOUT_SETS])
 def test_names_with_blanks_and_commas(script, name):
     parse, sets = script(name).parse, ["digits", "letter"]
-    for given in (sets, [",".join(sets)], [f"{sets[0]},", *sets]):
-        assert parse(["--datasets", *given]).datasets == sets
+    for words in (sets, [",".join(sets)], [f"{sets[0]},", *sets]):
+        assert parse(["--datasets", *words]).datasets == sets
 
 
 @pytest.mark.parametrize("name", [*STUDIES, "reproduce.losses"])
@@ -383,9 +383,9 @@ def test_without_matplotlib(script, monkeypatch):
 
 
 def test_tables_are_drawn_too(script, tmp_path):
-    there = Path(__file__).parents[2] / "docs/results"
+    results_folder = Path(__file__).parents[2] / "docs/results"
     for name, table in (("reproduce.layers", "layers-layers"), ("run_uci", "small-sample")):
-        arguments = ["--plot", str(there / f"{table}.csv"), "--format", "svg"]
+        arguments = ["--plot", str(results_folder / f"{table}.csv"), "--format", "svg"]
         script(name).main([*arguments, "--out", str(tmp_path)])
     assert {path.name for path in tmp_path.iterdir()} == {
         "layers.svg",

@@ -50,10 +50,10 @@ def test_a_league_has_the_libraries_defaults(models):
         model = models.build(method, 3, n_jobs=1)
         model = getattr(model, "steps", [(None, model)])[-1][1]
         model = getattr(model, "model", model)
-        given = {*method.fixed, "random_state", method.threads}
+        allowed = {*method.fixed, "random_state", method.threads}
         plain = type(model)().get_params()
         changed = {k for k, v in model.get_params().items() if repr(plain.get(k)) != repr(v)}
-        assert changed <= given, name
+        assert changed <= allowed, name
         assert model.get_params()["random_state"] == 3
 
 

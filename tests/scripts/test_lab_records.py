@@ -138,16 +138,16 @@ def test_tables_are_made_again_if_others_added_results_meanwhile(script, records
     study = script("_lab.study")
     store = records.Store(tmp_path, {})
     store.save(KEY, {"x": 1})
-    seen = []
+    row_counts = []
 
     def report(frame):
-        seen.append(len(frame))
-        if len(seen) == 1:
+        row_counts.append(len(frame))
+        if len(row_counts) == 1:
             store.save({**KEY, "seed": 1}, {"x": 2})
         return []
 
     assert study.publish(store, [], report) == []
-    assert seen == [1, 2]
+    assert row_counts == [1, 2]
     assert len(pd.read_csv(tmp_path / "cells.csv")) == 2
 
 
@@ -156,8 +156,8 @@ def test_versions_that_differ_are_told(script, records, tmp_path):
     store.save(KEY, {"x": 1})
     cell = json.loads(store.path(KEY).read_text())
     cell["provenance"]["versions"]["numpy"] = "0.1"
-    told = script("_lab.study").about_versions([*store.cells(), cell])
-    assert told == [f"results of numpy 0.1 and {records.versions()['numpy']}"]
+    remarks = script("_lab.study").about_versions([*store.cells(), cell])
+    assert remarks == [f"results of numpy 0.1 and {records.versions()['numpy']}"]
 
 
 def test_tables_say_how_they_were_measured(script):

@@ -61,16 +61,16 @@ def test_what_a_fit_cannot_import_is_its_failure(script, running, store, tmp_pat
 
 
 def test_a_set_that_cannot_be_had_is_asked_for_once(running, store):
-    asked = []
+    requests = []
 
     def compute(name, seed):
-        asked.append(name)
+        requests.append(name)
         if name == "b":
             raise DataFileNotFoundError("b: no file\nget it from ...")
         return {}
 
     outcome = run(running, store, compute)
-    assert asked.count("b") == 1
+    assert requests.count("b") == 1
     assert outcome.left_out == {"b": "b: no file\nget it from ..."}
     assert len(store.cells()) == 4
 

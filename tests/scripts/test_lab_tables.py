@@ -30,8 +30,8 @@ def frame():
 
 
 def test_score_table(tables, frame):
-    there = {("letter", "rf"): 96.58, ("letter", "mddf"): 97.5}
-    table = tables.score_table("accuracy", frame, "accuracy", published=there)
+    published = {("letter", "rf"): 96.58, ("letter", "mddf"): 97.5}
+    table = tables.score_table("accuracy", frame, "accuracy", published=published)
     markdown = table.markdown(["a note"])
     assert "| letter | 97.00 ± 1.41 | 98.00 ± 0.00 | 3 to 5 |" in markdown
     assert "|   published | 96.58 | 97.50 |  |" in markdown

@@ -49,10 +49,10 @@ def test_export_of_numbers(script, tmp_path):
     frame = pd.DataFrame(rng.normal(size=(80, 3)), columns=list("abc"))
     frame.assign(price=frame["a"] - frame["b"] + 0.5).to_csv(tmp_path / "t.csv", index=False)
     frame[:9].assign(price=np.nan).to_csv(tmp_path / "new.csv", index=False)
-    given = f"--csv {tmp_path}/t.csv --target price --quick --save-model --out {tmp_path}/out"
+    arguments = f"--csv {tmp_path}/t.csv --target price --quick --save-model --out {tmp_path}/out"
     with pytest.raises(SystemExit, match="must hold classes"):
-        export(given.split())
-    export([*given.split(), "--task", "regression", "--test-csv", f"{tmp_path}/new.csv"])
+        export(arguments.split())
+    export([*arguments.split(), "--task", "regression", "--test-csv", f"{tmp_path}/new.csv"])
     manifest = json.loads((tmp_path / "out/manifest.json").read_text())
     assert manifest["model"] == "DeepForestRegressor"
     assert manifest["out_of_fold_r2"] > 0.5
@@ -66,12 +66,12 @@ def test_export_of_numbers(script, tmp_path):
     with np.load(tmp_path / "new.npz") as new, np.load(tmp_path / "out/test.npz") as test:
         assert np.array_equal(new["X"], test["X"])
     (frame[:9] * 1.01).assign(price=frame["a"]).to_csv(tmp_path / "new.csv", index=False)
-    export([*given.split(), "--task", "regression", "--overwrite",
+    export([*arguments.split(), "--task", "regression", "--overwrite",
             "--test-csv", f"{tmp_path}/new.csv"])  # fmt: skip
     assert "test_r2" in json.loads((tmp_path / "out/manifest.json").read_text())
     frame[:0].to_csv(tmp_path / "new.csv", index=False)
     with pytest.raises(SystemExit, match="must have rows, got none"):
-        export([*given.split(), "--task", "regression", "--overwrite",
+        export([*arguments.split(), "--task", "regression", "--overwrite",
                 "--test-csv", f"{tmp_path}/new.csv"])  # fmt: skip
 
 

@@ -37,8 +37,8 @@ def test_a_cascade_of_the_users_own(run, own_table, tmp_path):
     result = pd.read_csv(tmp_path / "out/layers.csv").set_index(["method", "layer"])
     assert result.index.tolist() == [("mddf", 1), ("mddf", 2), ("mine", 1), ("mine", 2)]
     assert result.loc["mine", "alpha"].tolist() == [1, 1]
-    given = ["--methods", "less", "--method", "less=own_cascade:Mine", "n_layers=1"]
-    assert run.main([*rows, *given]) == 0
+    arguments = ["--methods", "less", "--method", "less=own_cascade:Mine", "n_layers=1"]
+    assert run.main([*rows, *arguments]) == 0
     result = pd.read_csv(tmp_path / "out/layers.csv")
     assert result.query("method == 'less'")["layer"].tolist() == [1]
 

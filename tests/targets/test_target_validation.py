@@ -104,9 +104,9 @@ def test_labels_come_back_as_they_were(model):
 def test_a_column_of_nullable_labels():
     X, _ = table()
     y = pd.DataFrame({"y": pd.array([LARGE, LARGE + 1] * 20, "Int64")})
-    with pytest.warns(DataConversionWarning, match="column-vector y") as told:
+    with pytest.warns(DataConversionWarning, match="column-vector y") as warned:
         model = RandomForestClassifier(2).fit(X, y)
-    assert told[0].filename == __file__
+    assert warned[0].filename == __file__
     assert model.classes_.tolist() == [LARGE, LARGE + 1]
 
 

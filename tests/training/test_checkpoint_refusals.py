@@ -24,11 +24,14 @@ def test_another_fit_is_refused_by_what_differs(tmp_path):
     X, y = three_classes()
     model = cascade(tmp_path, n_layers=1, forests=["random", RandomForestClassifier(3)])
     model.fit(X, y)
-    others = [RandomForestClassifier(3, max_depth=2)]
+    other_forests = [RandomForestClassifier(3, max_depth=2)]
     for parameters, message in (
         ({"n_estimators": 5}, "n_estimators=4, not n_estimators=5"),
         ({"random_state": 1}, "random_state=0, not random_state=1"),
-        ({"forests": ["random", *others]}, "forests=.*max_depth=None.* not forests=.*max_depth=2"),
+        (
+            {"forests": ["random", *other_forests]},
+            "forests=.*max_depth=None.* not forests=.*max_depth=2",
+        ),
         ({"mu": 0.2}, "mu=0.1, not mu=0.2"),
     ):
         other = cascade(tmp_path, n_layers=1, forests=model.forests).set_params(**parameters)

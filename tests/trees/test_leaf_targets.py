@@ -24,8 +24,8 @@ def slow_quantiles(forest, X, y, weights, new, levels):
     for row in forest.apply(new):
         share = np.zeros(len(y))
         for t, leaf in enumerate(row):
-            here = np.where(leaves[:, t] == leaf, weights, 0)
-            share += here / here.sum() / leaves.shape[1]
+            leaf_weights = np.where(leaves[:, t] == leaf, weights, 0)
+            share += leaf_weights / leaf_weights.sum() / leaves.shape[1]
         order = np.argsort(y)
         order = order[share[order] > 0]
         reached = np.cumsum(share[order])
