@@ -113,7 +113,7 @@ def test_margin_distribution_bound_falls_with_the_spread():
     assert np.isfinite(margin_distribution_bound([1.0], 0.0)[0])
 
 
-def test_bounds_hold_and_grow_with_what_they_should():
+def test_bounds_hold_and_grow_with_their_arguments():
     rng = np.random.default_rng(0)
     X = rng.random((4000, 3))
     y = (X[:, 0] + 0.3 * rng.normal(size=4000) > 0.5).astype(int)

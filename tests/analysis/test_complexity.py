@@ -131,7 +131,7 @@ def test_leaves_of_a_forest(seed):
     assert partition_complexity(leaves).max() <= estimate.value + 1e-12
 
 
-def test_forests_that_know_every_row():
+def test_forests_that_memorise_every_row():
     X = np.arange(30.0)[:, None]
     y = np.arange(30) % 2
     forest = RandomForestClassifier(3, bootstrap=False, random_state=0).fit(X, y)

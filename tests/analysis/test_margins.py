@@ -104,7 +104,7 @@ def test_scores_of_pairs_are_refused(n_classes):
     assert (classifier_margins(pair, X[two], y[two]) > 0).all()
 
 
-def test_scores_that_are_not_one_for_each_class():
+def test_scores_of_the_wrong_number_of_classes():
     X, y = load_iris(return_X_y=True)
     stub = StubClassifier()
     stub.decision_function = lambda X: np.zeros((len(X), 2))

@@ -54,7 +54,7 @@ SMALL = {
 KINDS = ["binary", "multiclass", "regression"]
 
 
-def test_what_is_missing_is_named():
+def test_missing_requirements_are_named():
     try:
         import autogluon.core.models  # noqa: F401
     except ImportError:
@@ -64,7 +64,7 @@ def test_what_is_missing_is_named():
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", SMALL)
-def test_predictions_are_those_of_the_estimator(name, kind, models, tmp_path):
+def test_predictions_equal_the_estimators(name, kind, models, tmp_path):
     hyperparameters = SMALL[name]
     model, X, y = fitted(
         getattr(models, name), kind, hyperparameters, path=str(tmp_path), name="m"
@@ -118,7 +118,7 @@ def test_boosting_stops_by_the_rows_that_are_held_out(models, tmp_path):
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_classes_that_a_fold_does_not_see(name, models, tmp_path):
+def test_classes_missing_from_a_fold(name, models, tmp_path):
     X, y = table("multiclass")
     y = y.astype("category").cat.codes.astype(int)
     rows = np.flatnonzero(y != 1)

@@ -44,7 +44,7 @@ def test_logarithms_near_1(x):
 
 
 @given(st.floats(-700, 700) | st.floats(-1, 1))
-def test_logarithms_of_one_more(x):
+def test_logarithms_of_1_plus_x(x):
     with localcontext(prec=400):
         exact = (1 + Decimal(x).exp()).ln()
         assert last_places(float(softplus(x)), exact) < 6
@@ -72,7 +72,7 @@ def test_probabilities():
     np.testing.assert_array_equal(expit([-800.0, 0.0, 800.0]), [0, 0.5, 1])
 
 
-def test_ends_of_the_range_of_logarithms_of_one_more():
+def test_ends_of_the_range_of_logarithms_of_1_plus_x():
     x = np.array([-np.inf, -800.0, -745.0, 0.0, 745.0, 800.0, np.inf])
     np.testing.assert_allclose(softplus(x), np.logaddexp(0, x), rtol=1e-15)
     assert np.isnan(softplus(np.nan))
@@ -103,7 +103,7 @@ HARMLESS = {
 }
 
 
-def test_nothing_else_takes_exponentials_or_logarithms():
+def test_no_other_module_computes_exponentials_or_logarithms():
     root = Path(__file__).parents[2]
     result = []
     for folder in ("mddf", "baselines"):
@@ -119,7 +119,7 @@ def test_nothing_else_takes_exponentials_or_logarithms():
 
 
 @pytest.mark.slow
-def test_what_numpy_can_do_does_not_matter(capsys):
+def test_simd_features_of_numpy_do_not_matter(capsys):
     script = """
         import hashlib, sys
         import numpy as np

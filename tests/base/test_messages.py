@@ -64,7 +64,7 @@ def test_warnings_of_features_point_at_the_call(model):
     assert "transform was given the table" in told(model.fit(FEW, Y).transform, FEW)
 
 
-def test_warnings_point_at_the_call_through_others():
+def test_warnings_point_at_the_callers_line_through_wrappers():
     model = make_pipeline("passthrough", CLASSIFIERS[0])
     assert "120 categories in 120 rows" in told(model.fit, MANY, Y)
     assert "categories in" in told(cross_val_score, model, pd.concat([MANY] * 2), [*Y, *Y], cv=2)
@@ -82,7 +82,7 @@ def test_warnings_of_forests_point_at_the_call():
 
 
 @pytest.mark.parametrize("name", ["bounds", "margins", "significance"])
-def test_names_that_go_are_told_where_they_are_imported(name):
+def test_deprecated_modules_warn_where_they_are_imported(name):
     sys.modules.pop(f"mddf.baselines.{name}", None)
     assert "mddf.analysis" in told(importlib.import_module, f"mddf.baselines.{name}")
     sys.modules.pop(f"mddf.baselines.{name}", None)
@@ -92,7 +92,7 @@ def test_names_that_go_are_told_where_they_are_imported(name):
 
 
 @pytest.mark.parametrize("model", REGRESSORS, ids=named)
-def test_targets_that_are_too_small_are_told(model):
+def test_too_small_targets_warn(model):
     y = np.where(Y, 1e300, 1e-300)
     message = (
         "60 of 120 targets are rounded to 0, since they are too small compared with the largest "
@@ -103,7 +103,7 @@ def test_targets_that_are_too_small_are_told(model):
     model.fit(FEW, np.where(Y, 1.0, 1e-9))
 
 
-def test_warnings_are_told_once_a_line():
+def test_warnings_are_shown_once_per_line():
     def twice():
         for _ in range(2):
             warn("again")

@@ -263,7 +263,7 @@ def test_in_threads_raises_what_a_worker_raised():
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 5])
-def test_results_come_in_their_order_from_as_many_threads(n_jobs):
+def test_results_are_in_order_for_any_number_of_threads(n_jobs):
     at_once, most, lock = 0, 0, threading.Lock()
 
     def work(number):
@@ -284,7 +284,7 @@ def test_results_come_in_their_order_from_as_many_threads(n_jobs):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
-def test_what_has_not_begun_is_dropped_after_an_error(n_jobs):
+def test_pending_work_is_dropped_after_an_error(n_jobs):
     begun = []
 
     def work(number):

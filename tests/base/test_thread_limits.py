@@ -80,7 +80,7 @@ def test_contexts_in_contexts_and_after_errors():
     assert limits("openmp") == openmp
 
 
-def test_limits_of_the_caller_come_back():
+def test_limits_of_the_caller_are_restored():
     with threadpool_limits(3):
         with one_thread():
             assert inside() == {1}

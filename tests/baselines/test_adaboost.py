@@ -108,7 +108,7 @@ def test_no_learner_better_than_chance():
         np.testing.assert_array_equal(model.predict_proba(X), np.full((4, 2), 0.5))
 
 
-def test_given_learners():
+def test_learners_of_the_user():
     X, y = sample(3, n=60)
     rules = [lambda X: np.where(X[:, 0] > 4, 1, -1), lambda X: np.where(X[:, 1] > 3, 1, -1)]
     model = AdaBoostClassifier(10, weak_learners=rules).fit(X, y)

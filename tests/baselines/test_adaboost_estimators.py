@@ -76,7 +76,7 @@ def test_learning_rate_multiplies_steps(options, cancer):
     assert adaboost_training_bounds(full.history_["weighted_error"]) is not None
 
 
-def test_finite_sets_are_searched_as_the_compiled_path_does(cancer):
+def test_finite_learner_sets_are_searched_like_the_compiled_path(cancer):
     X, y = cancer
     fast = AdaBoostClassifier(30, weak_learners="stumps").fit(X, y)
     slow = AdaBoostClassifier(30, weak_learners="stumps", learning_rate=1 - 1e-15).fit(X, y)

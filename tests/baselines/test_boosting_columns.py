@@ -80,7 +80,7 @@ def test_frames_with_gaps_and_categories(model, n_classes):
 
 
 @pytest.mark.parametrize("model", ALL, ids=str)
-def test_gaps_are_as_columns_made_by_hand(model):
+def test_missing_values_match_indicator_columns_made_by_hand(model):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 3))
     y = (X[:, 0] + X[:, 1] > 0).astype(int)
@@ -92,7 +92,7 @@ def test_gaps_are_as_columns_made_by_hand(model):
     )
 
 
-def test_a_gap_goes_to_the_better_side_of_a_threshold():
+def test_missing_values_go_to_the_better_side_of_a_threshold():
     X = np.array([[1.0], [2.0], [3.0], [4.0], [np.nan], [np.nan]])
     for side in (0, 1):
         y = np.array([0, 0, 1, 1, side, side])
@@ -102,14 +102,14 @@ def test_a_gap_goes_to_the_better_side_of_a_threshold():
 
 
 @pytest.mark.parametrize("model", ALL, ids=str)
-def test_missing_alone_can_tell_classes(model):
+def test_missingness_alone_can_separate_classes(model):
     X = np.array([[1.0], [2.0], [np.nan]] * 10)
     y = np.isnan(X[:, 0]).astype(int)
     assert clone(model).fit(X, y).score(X, y) == 1
 
 
 @pytest.mark.parametrize("model", ALL, ids=str)
-def test_new_gaps_count_as_the_median(model):
+def test_new_missing_values_count_as_the_median(model):
     X, y = np.random.default_rng(1).normal(size=(91, 3)), np.arange(91) % 2
     y[X[:, 0] > 0] = 1
     fitted = clone(model).fit(X, y)
@@ -178,7 +178,7 @@ def test_a_column_without_a_value():
         model.predict(X.assign(colour=1.5))
 
 
-def test_given_learners_see_codes_and_gaps():
+def test_learners_of_the_user_get_codes_and_missing_values():
     X, y = mixed()
     calls = []
 

@@ -170,7 +170,7 @@ def test_importances(model):
 @pytest.mark.parametrize(
     "model", [AdaBoostClassifier(1), DeepBoostClassifier(1, lambda_=0.05)], ids=named
 )
-def test_importances_where_a_class_asks_for_no_feature(model):
+def test_importances_if_a_class_uses_no_feature(model):
     rng = np.random.default_rng(0)
     X = rng.random((90, 3))
     y = (X[:, 1] > 0.5) + 0
@@ -203,7 +203,7 @@ def test_early_stopping(model, cancer):
     np.testing.assert_array_equal(model.decision_function(X), again.decision_function(X))
 
 
-def test_fewer_rounds_keep_the_learners_of_these(cancer):
+def test_fewer_rounds_keep_their_learners(cancer):
     X, y = cancer
     learners = [lambda X, j=j: np.sign(X[:, j] - X[:, j].mean()) for j in (3, 3, 7, 22)]
     ensemble = AdaBoostClassifier(9, weak_learners=learners).fit(X, y).ensembles_[0]

@@ -53,7 +53,7 @@ def test_deeper_trees_match_enumeration(mode, seed, max_depth, slope):
 
 @given(seeds)
 @settings(max_examples=100, deadline=None)
-def test_second_level_of_stumps_asks_the_best_shared_question(seed):
+def test_second_level_of_stumps_has_the_best_common_split(seed):
     X, g = problem(seed)
     tree, prediction, edge = TreeSearch(X, 2, "stumps").best(g)
     np.testing.assert_array_equal(prediction, naive.predict_tree(tree, X))

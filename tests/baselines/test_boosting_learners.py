@@ -87,7 +87,7 @@ def test_stumps(X):
     [lambda X: X, [lambda X: X[:, 0], lambda X: X[:, 1], lambda X: X[:, 2]]],
     ids=["one callable", "several"],
 )
-def test_given_learners(X, rules):
+def test_learners_of_the_user(X, rules):
     learners = GivenLearners(rules)
     np.testing.assert_array_equal(learners.values(X), X.T)
     parts = [learners.take(np.array([k])) for k in (2, 0)]
@@ -99,7 +99,7 @@ def test_given_learners(X, rules):
 
 
 @pytest.mark.parametrize("Model", [AdaBoostClassifier, LPBoostClassifier, QuadBoostClassifier])
-def test_weak_learners_may_be_given_by_the_former_name(Model):
+def test_weak_learners_accept_the_former_parameter_name(Model):
     X, y = load_iris(return_X_y=True)
     X, y = X[:100], y[:100]
     rules = [lambda X: np.where(X[:, 0] > 5.5, 1, -1), lambda X: np.where(X[:, 1] > 3, 1, -1)]

@@ -51,7 +51,7 @@ def test_adaboost_loss_is_the_product_of_normalizers(real, params):
 @pytest.mark.parametrize(
     "params", [{"max_depth": 3}, {"search": "greedy"}, {"hypotheses": "stumps"}]
 )
-def test_deepboost_objective_is_what_it_says_and_never_rises(real, loss, params):
+def test_deepboost_objective_matches_its_definition_and_never_rises(real, loss, params):
     X, y = real
     model = DeepBoostClassifier(
         40, loss=loss, beta=0.01, lambda_=0.001, complexity=lambda n, m, d: n, **params

@@ -75,7 +75,7 @@ def test_any_sample_weight_works_or_is_named(model, n_classes):
     assert bad_values.weight_problems(model, *small(n_classes)) == {}
 
 
-def test_a_cost_that_the_solver_takes_for_infinity_is_named(cancer):
+def test_costs_that_the_solver_treats_as_infinite_are_named(cancer):
     X, y = cancer
     with pytest.raises(ValueError, match=r"C times .* less than 1e\+20.*; got C=1e\+20"):
         LPBoostClassifier(C=1e20).fit(X, y)

@@ -105,7 +105,7 @@ def test_fact_empty_vote():
     st.sampled_from(["majorizer", "exact"]),
 )
 @settings(max_examples=120, deadline=None)
-def test_objective_never_rises_and_is_what_it_says(seed, loss, beta, lambda_, params, step):
+def test_objective_never_rises_and_matches_its_definition(seed, loss, beta, lambda_, params, step):
     X, y = sample(seed)
     model = DeepBoostClassifier(15, loss=loss, beta=beta, lambda_=lambda_, step=step, **params)
     model.fit(X, y)

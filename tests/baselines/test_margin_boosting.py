@@ -71,7 +71,7 @@ def random_set(seed, n_samples=12, n_learners=6):
 
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 0.05, 0.2]))
 @settings(max_examples=30, deadline=None)
-def test_rounds_are_those_of_a_plain_twin(seed, rho):
+def test_rounds_match_a_plain_twin(seed, rho):
     H, y = random_set(seed)
     cases = {
         ArcGVClassifier(15, weak_learners=columns): lambda minimum: max(minimum, 0.0),

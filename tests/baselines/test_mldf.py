@@ -204,7 +204,7 @@ def test_refit_groups_frames_and_missing_values():
         assert model.transform(frame).shape == (120, 12)
 
 
-def test_classes_that_exclude_each_other():
+def test_mutually_exclusive_classes():
     X, y = load_iris(return_X_y=True)
     names = load_iris().target_names[y]
     for measure in ("hamming-loss", "one-error"):

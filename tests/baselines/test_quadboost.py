@@ -148,7 +148,7 @@ def test_dictionary():
     assert distinct_learners(negated).tolist() == [0]
 
 
-def test_given_real_valued_learners():
+def test_real_valued_learners_of_the_user():
     X, y = load_breast_cancer(return_X_y=True)
     X = ((X - X.mean(axis=0)) / X.std(axis=0))[:, [0, 1, 4, 6]]
     model = QuadBoostClassifier(weak_learners=np.tanh, n_estimators=20_000).fit(X, y)

@@ -85,7 +85,7 @@ def test_grains_and_attributes(digits):
     np.testing.assert_allclose(by_forest.sum(axis=2), 1, rtol=1e-5)
 
 
-def test_names_are_those_that_other_libraries_take(digits):
+def test_names_are_accepted_by_other_libraries(digits):
     X, y = digits
     model = scanner([8])
     names = model.fit(X, np.where(y < 4, "<=3", ">3")).get_feature_names_out()
@@ -239,7 +239,7 @@ def test_fewer_windows(digits):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_leaves_hold_enough(digits, weighted):
+def test_leaves_have_enough_samples(digits, weighted):
     X, y = digits
     weights = np.full(300, 5.0) if weighted else None
     few, many = (scanner([6], min_samples_leaf=n).fit(X, y, weights) for n in (1, 40))
@@ -403,7 +403,7 @@ def test_pipelines(digits):
     assert np.array_equal(alone.predict(model[0].transform(X[200:])), model.predict(X[200:]))
 
 
-def test_real_digits_as_they_are_written(data_home):
+def test_real_digits_in_their_original_shape(data_home):
     from mddf.datasets import load
 
     data = load("mnist")

@@ -40,7 +40,7 @@ def test_windows_and_pooling(case, pooling):
     assert len(spec.names("random", ["a", "b"])) == pooled.shape[1]
 
 
-def test_windows_are_those_of_scikit_image():
+def test_windows_match_scikit_image():
     view_as_windows = pytest.importorskip("skimage.util").view_as_windows
     codes = np.random.default_rng(0).integers(0, 256, (3, 9, 8, 2)).astype(np.uint8)
     spec = WindowSpec((4, 3), (3, 3), (2, 2), 1)

@@ -64,7 +64,7 @@ def test_categories_become_codes(frame):
 
 @pytest.mark.parametrize("n_spare", [0, 3])
 @pytest.mark.parametrize("shape", [(40, 5), (3000, 200)])
-def test_numbers_are_binned_as_they_are_alone(shape, n_spare):
+def test_numeric_columns_are_binned_the_same_in_any_table(shape, n_spare):
     X = np.random.default_rng(0).normal(size=shape)
     X[3, 1] = np.nan
     expected = bin_table(X, find_bins(X), n_spare=n_spare)
@@ -276,7 +276,7 @@ def test_a_column_without_a_value_is_missing_whatever_its_type(model, before):
 
 @pytest.mark.parametrize("n_rows", [2, 202])
 @pytest.mark.parametrize("before", ["objects", "float", "times", "category"])
-def test_what_was_never_there_may_come_as_anything(before, n_rows):
+def test_columns_empty_in_fit_accept_any_type(before, n_rows):
     age, empty = np.linspace(-1, 1, 120), pd.Series([None] * 120, dtype=WITHOUT[before].dtype)
     model = RandomForestClassifier(3, random_state=0)
     model.fit(pd.DataFrame({"age": age, "city": empty}), age > 0)
@@ -309,7 +309,7 @@ def test_a_column_with_one_value_has_a_kind():
         model.predict(pd.DataFrame({"city": [np.nan] * 200 + [1.0]}))
 
 
-def test_categories_that_fit_did_not_see_are_reported(frame, models):
+def test_categories_unseen_in_fit_are_reported(frame, models):
     new = frame.assign(word=frame["word"].str.upper())
     with pytest.warns(UserWarning, match=r"column 2, 'word': 75% of the rows, such as 'A', 'B'"):
         models[0].predict_proba(new)
@@ -341,7 +341,7 @@ def test_text_that_is_mostly_numbers_is_reported():
     RandomForestClassifier(2, categorical_features=["n"]).fit(pd.DataFrame({"n": text}), y)
 
 
-def test_nearly_as_many_categories_as_rows_are_told():
+def test_nearly_unique_categories_warn():
     frame = pd.DataFrame({"name": [f"customer {i}" for i in range(120)]})
     with pytest.warns(UserWarning, match="'name' has 120 categories in 120 rows"):
         RandomForestClassifier(2).fit(frame, np.arange(120) % 2)

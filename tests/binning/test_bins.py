@@ -47,7 +47,7 @@ def compare_by_rank(x, bins, codes):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("max_bins", [2, 7, 255])
-def test_bins_and_codes_are_those_of_the_twin(max_bins, weighted):
+def test_bins_and_codes_match_a_slow_twin(max_bins, weighted):
     rng = np.random.default_rng([max_bins, weighted])
     for _ in range(25):
         n, p = int(rng.choice([1, 2, 30, 400])), int(rng.integers(1, 5))
@@ -237,7 +237,7 @@ def test_tables_of_whole_numbers_are_narrowed(dtype, monkeypatch):
 
 
 @pytest.mark.parametrize("n_columns", [3, 140])
-def test_bytes_are_coded_where_they_lie(n_columns):
+def test_bytes_are_coded_without_a_copy(n_columns):
     x = np.random.default_rng(0).integers(0, 256, (600, n_columns), dtype=np.uint8)
     bins = find_bins(x, max_bins=20)
     room = np.zeros((600, n_columns + 2), np.uint8)

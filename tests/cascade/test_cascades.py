@@ -172,7 +172,7 @@ def test_grains_are_taken_in_turn(data):
 # When to stop
 
 
-def test_all_grains_have_a_turn_before_it_stops(data):
+def test_all_grains_are_used_before_early_stopping(data):
     X, y, *_ = data
     options = SMALL | {"early_stopping": True, "n_iter_no_change": 1, "tol": 10.0, "n_layers": 9}
     assert len(MDDFClassifier(**options).fit(X, y).history_["score"]) == 2
@@ -379,7 +379,7 @@ def test_a_fit_that_fails_leaves_no_trace(data):
     np.testing.assert_array_equal(forest.predict_proba(new), before)
 
 
-def test_vectors_of_all_forests_are_handed_on_where_there_is_room(data):
+def test_auto_augmentation_passes_on_vectors_of_all_forests_in_wide_tables(data):
     X, y, *_ = data  # 3 classes, 4 forests
     for n_columns, like in ((11, "mean"), (12, "per-forest")):
         wide = np.hstack([X] * 12)[:, :n_columns]

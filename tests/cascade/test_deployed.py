@@ -50,7 +50,7 @@ def test_a_refit_learns_the_same_and_is_smaller(Cascade, data):
     assert refit.feature_importances_.sum() == pytest.approx(1)
 
 
-def test_the_first_refitted_layer_is_that_of_its_forests_on_all_rows(data):
+def test_the_first_refitted_layer_has_forests_of_all_rows(data):
     X, y, new, _ = data
     near = KNeighborsClassifier()
     model = MDDFClassifier(1, forests=[near], cv=3, refit=True).fit(X, y)
@@ -197,7 +197,7 @@ def test_layers_that_are_chosen_by_held_out_rows(Cascade, data):
         Cascade(**(options | {"cv": splits})).fit(X, y)
 
 
-def test_labels_that_nothing_tells_get_one_layer():
+def test_unpredictable_labels_get_one_layer():
     """Near copies with labels of their own, which out-of-fold vectors tell and new rows do not."""
     rng = np.random.default_rng(0)
     X = np.repeat(rng.normal(size=(200, 3)), 2, axis=0) + 1e-3 * rng.normal(size=(400, 3))

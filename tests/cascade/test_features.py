@@ -71,7 +71,7 @@ def test_layers_that_early_stopping_dropped(data):
 
 
 @pytest.mark.parametrize("layers", [3, -4, [0, 5], [], [[0]], [0.5], ["first"]])
-def test_layers_that_are_not_there(layers, data):
+def test_missing_layers(layers, data):
     X, y, new, _ = data
     forest = MDDFClassifier(**SMALL).fit(X, y).set_params(transform_layers=layers)
     with pytest.raises(ValueError, match="transform_layers"):
@@ -97,7 +97,7 @@ def test_set_output_and_pipelines(data):
         ([1, 2], ["1", "2"]),
     ],
 )
-def test_names_that_other_libraries_take(classes, expected, data):
+def test_names_are_accepted_by_other_libraries(classes, expected, data):
     X, y, *_ = data
     cascade = MDDFClassifier(2, n_estimators=2, cv=2, random_state=0).set_output(
         transform="pandas"

@@ -122,7 +122,7 @@ def predicted_by(members, codes, n_classes=3):
     return sums / sums.sum(axis=1, keepdims=True)
 
 
-def test_out_of_fold_vectors_are_those_of_the_fold_that_held_the_sample_out():
+def test_out_of_fold_vectors_come_from_the_fold_that_held_out_the_sample():
     samples, layer = problem()
     fitted, vectors = grow_layer(FORESTS, samples, layer, (1, 2, 3))
     assert vectors.shape == (2, 120, 3)
@@ -133,7 +133,7 @@ def test_out_of_fold_vectors_are_those_of_the_fold_that_held_the_sample_out():
             np.testing.assert_allclose(of_forest[held_out], expected, atol=1e-10)
 
 
-def test_trees_of_a_fold_do_not_depend_on_what_it_holds_out():
+def test_trees_of_a_fold_do_not_depend_on_its_held_out_rows():
     samples, layer = problem()
     fitted, _ = grow_layer(FORESTS, samples, layer, (1,))
     _, held_out = layer.folds[2]
@@ -180,7 +180,7 @@ def test_out_of_bag_vectors_come_from_trees_that_did_not_draw_the_sample():
     np.testing.assert_allclose(vectors, sums / sums.sum(axis=1, keepdims=True), atol=1e-10)
 
 
-def test_samples_that_every_tree_drew_get_the_classes_shares():
+def test_samples_drawn_by_every_tree_get_the_class_shares():
     samples, layer = problem(out_of_bag=True)
     _, (vectors,) = grow_layer([RandomForestClassifier(1)], samples, layer, (0,))
     shares = np.bincount(samples.labels) / 120
@@ -189,7 +189,7 @@ def test_samples_that_every_tree_drew_get_the_classes_shares():
     np.testing.assert_allclose(vectors.sum(axis=1), 1)
 
 
-def test_a_refit_grows_forests_of_all_samples_beside_those_of_the_folds():
+def test_a_refit_adds_forests_of_all_samples_to_those_of_the_folds():
     samples, layer = problem(weights=np.arange(120) % 3 + 1.0)
     layer = replace(layer, reweighting=np.linspace(0.5, 1.5, 120), redraw=True)
     plain, expected = grow_layer(FORESTS, samples, layer, (1, 2))
@@ -279,7 +279,7 @@ def test_a_class_that_a_training_fold_lacks():
     [LogisticRegression(), make_pipeline(StandardScaler(), LogisticRegression())],
     ids=["alone", "in a pipeline"],
 )
-def test_folds_of_one_class_are_said_to_be_of_that_class(classifier):
+def test_folds_with_one_class_predict_that_class(classifier):
     samples, layer = problem(n_samples=60)
     samples = replace(samples, labels=(np.arange(60) == 7).astype(np.uint16), n_classes=2)
     fitted, vectors = grow_layer([classifier], samples, layer, (1,))
@@ -288,7 +288,7 @@ def test_folds_of_one_class_are_said_to_be_of_that_class(classifier):
     assert 0 < new[0, 7, 1] < 1
 
 
-def test_classifiers_see_the_columns_weights_and_seeds_of_the_layer():
+def test_classifiers_get_the_columns_weights_and_seeds_of_the_layer():
     fits = []
 
     class Spy(GaussianNB):
@@ -374,7 +374,7 @@ def test_importances_are_shares_and_only_there_for_forests_of_this_package():
     assert fitted.importances is None
 
 
-def test_depth_limits_are_for_random_forests_without_their_own():
+def test_layer_depth_limits_apply_to_random_forests_without_a_limit():
     def depth(forest, limit):
         return MemberSpec("", forest, None).limited(limit).model.max_depth
 
@@ -409,7 +409,7 @@ class Odd(GaussianNB):
     ids=["NaN", "infinity", "negative", "columns"],
 )
 @pytest.mark.parametrize("kind", ["mddf", "gcforest", "deep forest"])
-def test_members_that_say_nonsense_are_named(kind, wrong, message):
+def test_members_with_invalid_predictions_are_named(kind, wrong, message):
     X, y = load_iris(return_X_y=True)
     odd = Odd(wrong)
     model = {
@@ -423,7 +423,7 @@ def test_members_that_say_nonsense_are_named(kind, wrong, message):
         model.fit(X, y)
 
 
-def test_an_error_between_forests_ends_what_still_grows(monkeypatch):
+def test_an_error_stops_the_other_forests(monkeypatch):
     def fails(*arguments):
         raise ZeroDivisionError
 

@@ -45,7 +45,7 @@ def test_the_papers_rules_as_functions(how, weights):
     np.testing.assert_allclose(mixed.weights_, by_name.weights_, rtol=1e-4, atol=1e-9)
 
 
-def test_what_functions_get():
+def test_arguments_of_rule_functions():
     calls = []
 
     def rule(margins, alphas, sample_weight):
@@ -91,13 +91,13 @@ def test_checkpoints_go_on_with_functions(tmp_path):
     [None, "a", 1.0, [1.0, 2.0], [[1.0]], [-1.0], [np.nan], [np.inf], [0.0], [10**400], [1j]],
     ids=str,
 )
-def test_coefficients_that_do_not_do(coefficient):
+def test_invalid_coefficients(coefficient):
     with pytest.raises(ValueError, match=r"^alpha must give .*coefficients, one of each layer"):
         fit(alpha=lambda *_: coefficient)
 
 
 @pytest.mark.parametrize("value", [-1.0, np.nan, np.inf, 0.0, 1e308, None, "a"])
-def test_factors_that_do_not_do(value):
+def test_invalid_factors(value):
     with pytest.raises(ValueError, match=r"^reweighting must give .*factors, one of each sample"):
         fit(reweighting=lambda margins, *_: [value] * len(margins))
     with pytest.raises(ValueError, match=r"^reweighting must give 300 factors.*got"):
@@ -124,6 +124,6 @@ def test_factors_of_samples_without_weight():
         ({"reweighting": dict}, "reweighting must not be a class"),
     ],
 )
-def test_what_is_no_rule(parameters, message):
+def test_unknown_rules(parameters, message):
     with pytest.raises((ValueError, TypeError), match=message):
         fit(**parameters)

@@ -124,7 +124,7 @@ def test_a_gate_by_hand():
         BinnedScreening(bin_size=0)(view)
 
 
-def test_own_class_weights_and_trees_by_rows():
+def test_class_weights_of_the_user_and_trees_by_rows():
     view = view_of([0.9, 0.6], [True, False])
     np.testing.assert_allclose(OwnClassReweighting()(view), [0.1, 0.6])
     np.testing.assert_allclose(OwnClassReweighting(0.3)(view), [0.3, 0.6])
@@ -195,7 +195,7 @@ def high_gate(view):
     return 0.9
 
 
-def test_checkpoints_know_functions_of_rules_by_name(tmp_path):
+def test_checkpoints_identify_rule_functions_by_name(tmp_path):
     # A function has another address in each process, which must not count.
     rules = description(GCForestClassifier(random_state=0, rules=LayerRules(screening=high_gate)))
     assert " at 0x" not in rules["rules"]

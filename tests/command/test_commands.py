@@ -226,7 +226,7 @@ def test_comparison(folder, capsys):
         (["explain", "bad.skops", "wine.csv", "--rows", 0], "--rows must be at least 1, got 0"),
     ],
 )
-def test_what_a_user_can_mend_takes_a_line(folder, arguments, message):
+def test_errors_of_the_user_take_one_line(folder, arguments, message):
     (folder / "bad.skops").write_text("x")
     before = sorted(folder.iterdir())
     with pytest.raises(SystemExit, match=message) as ended:
@@ -236,7 +236,7 @@ def test_what_a_user_can_mend_takes_a_line(folder, arguments, message):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_only_row_of_a_class_is_one_to_fit_to(seed):
+def test_the_only_row_of_a_class_is_a_training_row(seed):
     X, y = pd.DataFrame({"a": range(40)}), np.array(["red", "rosé"] * 20, object)
     y[3] = "orange"
     options = SimpleNamespace(test=None, holdout=0.2, seed=seed, table="t.csv", target="kind")
@@ -272,7 +272,7 @@ class Refusing(RandomForestRegressor):
         raise ValueError("too few\nrows")
 
 
-def test_models_that_fail_are_named_beside_the_others(folder, capsys, monkeypatch):
+def test_failing_models_are_listed_with_the_others(folder, capsys, monkeypatch):
     models = {"first": RandomForestRegressor(2), "second": Refusing(2)}
     monkeypatch.setattr("mddf._command.bench._models", lambda *_: dict(models))
     run("bench", "diabetes.csv", "--target", "target", "--folds", 2)

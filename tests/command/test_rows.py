@@ -156,7 +156,7 @@ def test_words_that_differ_by_blanks_are_shown_with_their_line(tmp_path):
     training(clean, warn=True)
 
 
-def test_text_that_may_be_meant_otherwise(tmp_path):
+def test_ambiguous_text(tmp_path):
     n = 30
     columns = {
         "id": [f"K{i}" for i in range(n)],

@@ -13,7 +13,7 @@ def probabilities(n, n_classes=3, seed=0):
     return draws.argmax(axis=1), predicted
 
 
-def test_intervals_of_many_rows_are_those_of_all_rows(monkeypatch):
+def test_intervals_from_many_rows_match_all_rows(monkeypatch):
     """Small draws, scaled, give the width that draws of all rows have."""
     y, predicted = probabilities(2000)
     classes = np.arange(3)

@@ -118,12 +118,12 @@ class TestLocalFiles:
         assert "check_hash=False" in message
         assert load("balance", data_home=tmp_path, check_hash=False).X[-2].tolist() == [5, 5, 5, 3]
 
-    def test_wrong_sum_of_a_copy_says_so(self, tmp_path):
+    def test_wrong_checksum_of_a_copy(self, tmp_path):
         put(tmp_path, "bupa/bupa.data", b"85,92,45,27,31,0.0,1\n")
         with pytest.raises(DataFileError, match="another good copy can differ"):
             load("bupa", data_home=tmp_path)
 
-    def test_counts_are_checked_without_the_sum(self, tmp_path):
+    def test_counts_are_checked_without_a_checksum(self, tmp_path):
         content = balance_file().replace(b"L,5,5,5,4", b"B,5,5,5,4")
         put(tmp_path, "balance/balance-scale.data", content)
         with pytest.raises(DataFileError, match=r"class counts .*'B': 49.* got .*'B': 50"):
@@ -148,7 +148,7 @@ class TestLocalFiles:
 
 
 class TestMissing:
-    def test_the_message_says_all(self, tmp_path):
+    def test_the_message_is_complete(self, tmp_path):
         with pytest.raises(DataFileNotFoundError) as error:
             load("har", data_home=tmp_path, download=False)
         message = str(error.value)
@@ -228,14 +228,14 @@ class TestDownload:
             with pytest.raises(DataFileError, match=r"bank-full\.csv, line 1: must have 17"):
                 load("bank", data_home=tmp_path, progress=False)
 
-    def test_known_sum_of_a_plain_file(self, tmp_path, use):
+    def test_known_checksum_of_a_plain_file(self, tmp_path, use):
         spec = SPECS["balance"]
         with serve({"/b": balance_file()}) as (url, _):
             use(replace(spec, files=(replace(spec.files[0], url=f"{url}b"),)))
             assert load("balance", data_home=tmp_path, progress=False).X.shape == (625, 4)
 
     @pytest.mark.parametrize("body", [balance_file()[:-2], b"<html>Moved</html>", b""])
-    def test_wrong_sum_leaves_nothing(self, tmp_path, use, body):
+    def test_wrong_checksum_leaves_no_file(self, tmp_path, use, body):
         spec = SPECS["balance"]
         with serve({"/b": body}) as (url, _):
             use(replace(spec, files=(replace(spec.files[0], url=f"{url}b"),)))
@@ -248,7 +248,7 @@ class TestDownload:
         assert "check_hash=False" in message
         assert everything(tmp_path) == ["balance"]
 
-    def test_sum_of_a_compressed_file_is_of_its_content(self, tmp_path, use):
+    def test_checksum_of_a_compressed_file_is_of_its_content(self, tmp_path, use):
         spec = SPECS["balance"]
         for content, good in ((balance_file(), True), (balance_file()[:-2], False)):
             home = tmp_path / str(good)
@@ -342,7 +342,7 @@ class TestDownload:
         assert not printed.out
 
     @pytest.mark.skipif(os.name == "nt", reason="modes are of Posix")
-    def test_others_may_read_as_with_any_new_file(self, tmp_path, use):
+    def test_fetched_files_have_default_permissions(self, tmp_path, use):
         with serve(protein_pages()) as (url, _):
             use(small_svmlight("protein", url))
             load("protein", data_home=tmp_path, progress=False)

@@ -55,7 +55,7 @@ def test_sklearn_checks_of_all_members(check):
     check("DeepForestClassifier", DeepForestClassifier(members=MEMBERS, **SMALL))
 
 
-def test_what_predictions_look_like(fitted):
+def test_shapes_and_types_of_predictions(fitted):
     X, y, model = fitted
     assert model.n_outputs_ == 3
     assert model.n_classes_ == [2, 1, 3]
@@ -92,7 +92,7 @@ def test_words_and_frames(fitted):
     assert numbers.predict(X).dtype == y.dtype
 
 
-def test_log_losses_are_those_of_the_outputs(fitted):
+def test_log_losses_are_per_output(fitted):
     """The figures of the first layer, from its held-out vectors, output by output."""
     X, y = mixed()
     model = DeepForestClassifier(1, members=["random"], calibrate=False, **SMALL)
@@ -105,7 +105,7 @@ def test_log_losses_are_those_of_the_outputs(fitted):
 
 
 @pytest.mark.parametrize("refit", [True, False])
-def test_what_must_not_change_the_result(refit, tmp_path):
+def test_n_jobs_pickles_and_checkpoints_do_not_change_the_result(refit, tmp_path):
     X, y = mixed()
     options = {**SMALL, "refit": refit, "members": MEMBERS}
     model = DeepForestClassifier(**options).fit(X, y)
@@ -121,7 +121,7 @@ def test_what_must_not_change_the_result(refit, tmp_path):
     np.testing.assert_allclose(np.vstack(single), proba[:5], atol=1e-12)
 
 
-def test_labels_help_one_another():
+def test_dependent_labels_improve_each_other():
     """The joint model is better than forests, and than a deep forest for each label."""
     X, y = six_labels(700)
     train, test = slice(300), slice(300, None)
@@ -172,7 +172,7 @@ def test_weights(weights):
         assert probabilities[:, 1].mean() > before[:, 1].mean()
 
 
-def test_class_weights_are_those_of_rows():
+def test_class_weights_equal_row_weights():
     """Factors of a row's classes are multiplied, as scikit-learn does."""
     X, y = mixed()
     class_weights = [{0: 1, 1: 4}, {7: 2}, {0: 2, 1: 1, 2: 1}]
@@ -212,7 +212,7 @@ def test_a_class_that_a_fold_does_not_have():
     assert [part.shape[1] for part in model.predict_proba(np.nan_to_num(X))] == [2, 2, 4]
 
 
-def test_outputs_of_one_class_each():
+def test_outputs_with_a_single_class():
     X, _ = mixed(50)
     model = DeepForestClassifier(members=MEMBERS, **SMALL).fit(X, np.ones((50, 2), int))
     assert [part.tolist() for part in model.predict_proba(X[:2])] == [[[1.0], [1.0]]] * 2
@@ -266,7 +266,7 @@ def test_one_column_is_one_output():
     assert model.predict(X).shape == (60,)
 
 
-def test_what_does_not_do(fitted):
+def test_unsupported_inputs_are_refused(fitted):
     X, y, model = fitted
     balanced = {"members": [RandomForestClassifier(2, bootstrap="balanced")]}
     for options, target, message in [

@@ -73,7 +73,7 @@ def test_members_do_not_start_threads_of_their_own(n_jobs, calls):
 
 
 @pytest.mark.parametrize("value", [3.0, np.nan])
-def test_columns_that_say_nothing(value):
+def test_columns_without_information(value):
     X, y = rows_of(60)
     nothing = np.full((60, 2), value)
     model = DeepForestClassifier(1, n_estimators=5, random_state=0).fit(np.hstack([nothing, X]), y)
@@ -85,7 +85,7 @@ def test_columns_that_say_nothing(value):
     assert shares[0] == pytest.approx(np.bincount(y) / 60, abs=0.1)
 
 
-def test_values_that_fit_did_not_see():
+def test_values_unseen_in_fit():
     X, y = rows_of(80)
     X[:, 1] = np.nan
     model = DeepForestClassifier(1, n_estimators=5, random_state=0).fit(X, y)
@@ -106,7 +106,7 @@ def test_a_hundred_classes_some_of_one_row():
     assert model.score(X, names) > 0.8
 
 
-def test_linear_members_see_many_columns():
+def test_linear_members_use_many_columns():
     X, y = rows_of(50, 5000)
     X[:, 0] *= 9
     model = DeepForestClassifier(1, members=["random", "linear"], n_estimators=2, random_state=0)
@@ -146,7 +146,7 @@ def test_scorers_that_do_not_do_are_named():
         DeepForestClassifier(**SMALL, scoring=lambda *_: None).fit(X, y)
 
 
-def test_balanced_weights_are_those_of_the_classes():
+def test_balanced_weights_equal_explicit_class_weights():
     X, y = rows_of(150)
     y[:100] = 0
     weights = len(y) / (2 * np.bincount(y))
@@ -157,7 +157,7 @@ def test_balanced_weights_are_those_of_the_classes():
     np.testing.assert_array_equal(balanced, by_hand)
 
 
-def test_what_the_leaderboard_says_of_a_member():
+def test_leaderboard_entries_of_members():
     X, y = rows_of(200)
     members = ["random", LogisticRegression()]
     model = DeepForestClassifier(1, members=members, n_estimators=5, random_state=0)

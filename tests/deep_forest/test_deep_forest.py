@@ -93,7 +93,7 @@ def test_forests_of_all_samples_have_three_times_the_trees_with_several_classes(
 
 
 @pytest.mark.parametrize("options", [{}, {"refit": False}, {"calibrate": False}, {"cv": 3}])
-def test_out_of_fold_probabilities_are_those_of_the_vote(options, data):
+def test_out_of_fold_probabilities_follow_from_the_vote(options, data):
     X, y, new, truth = data
     model = DeepForestClassifier(**SMALL | options).fit(X, y)
     weights = np.array([row["weight"] for row in model.leaderboard_])
@@ -166,7 +166,7 @@ def test_members_that_do_not_help_are_dropped():
     assert weights["random"] > 3 * weights["DummyClassifier"] > 0
 
 
-def test_copies_of_rows_do_not_tell_their_labels():
+def test_duplicated_rows_do_not_leak_labels():
     """Where rows repeat, class vectors are made of the labels of copies in other folds.
 
     A layer that sees them beside the features can take out the mean and read the label, which
@@ -199,7 +199,7 @@ def test_layers_have_to_help(data):
     assert model.stop_reason_ == "n_layers=2 were grown"
 
 
-def test_leaves_are_as_large_as_noise_wants():
+def test_noise_gives_large_leaves():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 5))
     noisy = (X[:, 0] + rng.normal(size=2000)) > 0

@@ -30,7 +30,7 @@ def test_weights_are_means_over_halves_of_the_rows():
 
 
 @pytest.mark.parametrize("regression", [False, True])
-def test_what_adds_nothing_is_left_out(regression):
+def test_useless_members_are_left_out(regression):
     if regression:
         rng = np.random.default_rng(0)
         y = rng.normal(size=(400, 1))

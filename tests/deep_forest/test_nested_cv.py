@@ -26,7 +26,7 @@ def near_copies(n_pairs: int, seed: int):
     return X + 1e-3 * rng.normal(size=X.shape), rng.random(2 * n_pairs) < 0.3
 
 
-def test_out_of_fold_losses_are_those_of_new_rows():
+def test_out_of_fold_losses_match_losses_of_new_rows():
     """Labels that nothing tells: a layer that reads them from its inputs would be too sure."""
     for seed in range(3):
         X, y = near_copies(300, seed)
@@ -87,7 +87,7 @@ def test_labels_of_an_outer_fold_change_nothing_that_its_layer_is_trained_on(
         assert np.corrcoef(layer, two)[0, 1] > 0.99
 
 
-def test_outer_folds_hold_each_row_out_once():
+def test_outer_folds_hold_out_each_row_once():
     X = np.zeros((60, 1))
     y = np.arange(60) % 2
     groups = np.arange(60) // 3

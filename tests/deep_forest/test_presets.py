@@ -61,7 +61,7 @@ def test_the_best_preset_has_more_of_all(Model, monkeypatch):
         assert result[-1] in result[:-1]
 
 
-def test_parameters_that_are_given_beat_the_preset():
+def test_explicit_parameters_override_the_preset():
     X, y = load_breast_cancer(return_X_y=True)
     parameters = {"n_estimators": 7, "members": ["random", "completely-random"], "cv": 3}
     model = DeepForestClassifier(2, preset="best", random_state=0, **parameters).fit(X, y)
@@ -83,7 +83,7 @@ def test_parameters_that_are_given_beat_the_preset():
         (["best"], r"got \['best'\]$"),
     ],
 )
-def test_a_preset_that_there_is_not(preset, hint):
+def test_unknown_preset(preset, hint):
     message = rf"^preset must be one of \('default', 'fast', 'best'\), {hint}"
     with pytest.raises(ValueError, match=message):
         DeepForestClassifier(preset=preset).fit([[0], [1]], [0, 1])
@@ -98,7 +98,7 @@ def n_models(Model, fit_options=None, **options):
     return len(model._layers[0].members[0].models)
 
 
-def test_boosted_trees_of_classes_have_ten_folds_of_their_own(monkeypatch):
+def test_boosted_classifiers_use_ten_folds(monkeypatch):
     Model = DeepForestClassifier
     assert n_models(Model) == 10
     assert n_models(Model, preset="fast") == 5
@@ -115,7 +115,7 @@ def test_boosted_trees_of_classes_have_ten_folds_of_their_own(monkeypatch):
 
 
 @pytest.mark.parametrize("repeats", [1, 2])
-def test_what_boosted_trees_say_out_of_fold_is_by_models_that_did_not_see_a_row(
+def test_out_of_fold_predictions_of_boosted_trees_come_from_models_without_the_row(
     repeats, monkeypatch
 ):
     calls = []

@@ -81,7 +81,7 @@ def test_predictions_follow_from_the_members(options, data, every_layer_helps):
     assert model.history_["r2"][-1] == pytest.approx(r2_score(y, model.oof_prediction_))
 
 
-def test_out_of_fold_features_are_those_of_the_vote(data):
+def test_out_of_fold_features_follow_from_the_vote(data):
     X, y, *_ = data
     model = DeepForestRegressor(**SMALL)
     features = model.fit_transform(X, y)
@@ -95,7 +95,7 @@ def test_out_of_fold_features_are_those_of_the_vote(data):
 
 @pytest.mark.usefixtures("few_rounds")
 @pytest.mark.parametrize("refit", [True, False])
-def test_features_of_boosting_are_what_it_predicts(refit, data):
+def test_boosting_features_are_its_predictions(refit, data):
     X, y, new, _ = data
     model = DeepForestRegressor(1, members=["boosted"], cv=2, refit=refit, random_state=0)
     features = model.fit(X, y).transform(new)
@@ -169,7 +169,7 @@ def test_members_that_learn_one_target_are_fitted_to_each(data):
 
 
 @pytest.mark.parametrize("wrong", [lambda p: np.full_like(p, np.nan), lambda p: p[:-1]])
-def test_members_that_say_nonsense_are_named(data, wrong):
+def test_members_with_invalid_predictions_are_named(data, wrong):
     class Odd(LinearRegression):
         def predict(self, X):
             return wrong(super().predict(X))
@@ -256,7 +256,7 @@ def test_several_outputs(data):
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, -7, 1e-300, 5e-324, -1.7e308])
-def test_constant_targets_are_given_back(value, data):
+def test_constant_targets_are_predicted(value, data):
     X, *_ = data
     model = DeepForestRegressor(**SMALL, cv=3).fit(X[:40], np.full(40, value))
     np.testing.assert_array_equal(model.predict(X[40:50]), value)
@@ -371,7 +371,7 @@ def test_a_failed_fit_changes_nothing(data):
 
 @pytest.mark.parametrize("adaptive", [True, False])
 @pytest.mark.parametrize("refit", [True, False])
-def test_intervals_hold_what_they_say(refit, adaptive):
+def test_intervals_have_the_stated_coverage(refit, adaptive):
     rng = np.random.default_rng(0)
     X, y = make_friedman1(2400, 6, noise=1.0, random_state=0)
     y = y + rng.exponential(2, len(y))
@@ -428,7 +428,7 @@ def test_coverages_that_do_not_do(coverage, data):
         model.predict_interval(X, coverage)
 
 
-def test_samples_of_no_weight_count_for_nothing_in_intervals():
+def test_samples_without_weight_do_not_change_intervals():
     X, y = load_diabetes(return_X_y=True)
     weight = (np.arange(442) < 20) * 1.0
     model = DeepForestRegressor(1, n_estimators=4, members=["random"], random_state=0)

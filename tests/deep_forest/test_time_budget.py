@@ -31,13 +31,13 @@ def cuts_of(model):
 
 
 @pytest.mark.parametrize("limit", [0, -1.0, np.nan, "1", [1]])
-def test_a_limit_that_is_none(limit):
+def test_unlimited_time(limit):
     with pytest.raises(ValueError, match="time_limit"):
         DeepForestRegressor(time_limit=limit).fit([[0], [1]], [0, 1])
 
 
 @BOTH
-def test_a_limit_that_is_too_short_gives_a_small_forest_with_a_warning(Model, load):
+def test_a_short_time_limit_gives_a_small_forest_with_a_warning(Model, load):
     X, y = load(return_X_y=True)
     with pytest.warns(UserWarning, match="time_limit=1e-06 is too short"):
         model = Model(time_limit=1e-6, random_state=0).fit(X, y)
@@ -50,7 +50,7 @@ def test_a_limit_that_is_too_short_gives_a_small_forest_with_a_warning(Model, lo
 
 
 @BOTH
-def test_a_limit_that_is_long_enough_changes_little(Model, load):
+def test_a_long_time_limit_changes_little(Model, load):
     X, y = load(return_X_y=True)
     members = ["random", "boosted", "linear"]
     parameters = {"members": members, "n_estimators": 10, "random_state": 0}
@@ -63,7 +63,7 @@ def test_a_limit_that_is_long_enough_changes_little(Model, load):
 
 
 @pytest.mark.parametrize("name", ["_SECONDS_PER_ROW", "_SECONDS_PER_CELL"])
-def test_what_is_left_out_for_time_is_in_the_report(name, monkeypatch):
+def test_the_report_lists_members_skipped_for_time(name, monkeypatch):
     X, y = load_breast_cancer(return_X_y=True)
     monkeypatch.setattr(first_layer, name, 1e6)
     model = DeepForestClassifier(
@@ -84,7 +84,7 @@ def test_what_is_left_out_for_time_is_in_the_report(name, monkeypatch):
         (1000, 20, 0, 7, 7 * 1000 * 3e-4),
     ],
 )
-def test_what_a_member_takes_is_more_of_many_columns_and_outputs(
+def test_estimated_times_of_members_grow_with_columns_and_outputs(
     n_rows, n_columns, n_codes, n_outputs, seconds
 ):
     """Of numbers, or of one of categories besides: these have a column for each category."""
@@ -170,7 +170,7 @@ def test_work_ends_in_the_middle(kind):
 
 
 @BOTH
-def test_boosting_alone_is_there_whatever_the_limit(Model, load):
+def test_a_single_boosted_member_is_fitted_with_any_limit(Model, load):
     X, y = load(return_X_y=True)
     model = Model(time_limit=1e-6, members=["boosted"], random_state=0).fit(X, y)
     assert weights_of(model) == {"boosted": 1.0}
@@ -179,7 +179,7 @@ def test_boosting_alone_is_there_whatever_the_limit(Model, load):
 
 
 @BOTH
-def test_what_is_given_up_is_in_the_report(Model, load, monkeypatch):
+def test_the_report_lists_abandoned_steps(Model, load, monkeypatch):
     """Where time is up: depths and options as if nothing was tried, no refit, no later layer."""
 
     def is_up(*parameters, **options):

@@ -39,9 +39,7 @@ def wrong_members():
     ("package", "member", "message"),
     [pytest.param(*case, id=case[0]) for case in wrong_members()],
 )
-def test_values_that_other_packages_refuse_are_found_before_any_work(
-    package, member, message, data
-):
+def test_unsupported_values_are_found_before_fitting(package, member, message, data):
     X, y = data
     if isinstance(member, tuple):
         name, options = member

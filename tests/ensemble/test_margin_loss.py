@@ -205,7 +205,7 @@ def test_weights_equal_the_formula():
     assert np.all(ml.reweight(np.zeros(4), 1.0) == 1)
 
 
-def test_weights_have_mean_one_under_sample_weights():
+def test_sample_weights_have_mean_one():
     rng = np.random.default_rng(1)
     losses, weights = rng.random(300), rng.integers(0, 4, 300).astype(float)
     factors = ml.reweight(losses, 0.7, weights)

@@ -27,7 +27,7 @@ def test_needed_gain(tol, scoring, best, gain):
     assert needed_gain(tol, scoring)(best) == pytest.approx(gain)
 
 
-def test_the_default_knows_the_scale_of_the_score():
+def test_default_tolerance_follows_the_scale_of_the_score():
     X, y = load_wine(return_X_y=True)
     options = {"n_estimators": 5, "n_layers": 4, "n_iter_no_change": 1, "random_state": 0}
     forest = MDDFClassifier(**options, scoring="accuracy").fit(X, y)
@@ -74,7 +74,7 @@ def own_probability(estimator, X, y):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_fewest_layers_are_those_of_the_twin(seed):
+def test_fewest_layers_match_a_slow_twin(seed):
     """Of a mean over samples, the error is that of the mean of the blocks' differences."""
     n_blocks, n_rows = 20, 400
     random = np.random.default_rng(seed)
@@ -116,7 +116,7 @@ def test_no_class_is_missed_by_a_scorer(scoring):
 
 
 @pytest.mark.parametrize("scoring", ["neg_log_loss", "neg_brier_score"])
-def test_scores_of_the_probabilities_of_one_output_refuse_several(scoring):
+def test_probability_scorers_refuse_several_outputs(scoring):
     classes = [np.arange(2), np.arange(3)]
     labels = np.zeros((4, 2), int)
     with pytest.raises(ValueError, match="is for classes of one output, got 2 outputs"):

@@ -244,7 +244,7 @@ def test_tables_are_sent_again_to_another_cluster(dask, monkeypatch):
 # A cluster that grows has one thread, too.
 @pytest.mark.slow
 @pytest.mark.parametrize("n_workers", [1, 0])
-def test_a_cluster_of_one_thread_and_one_that_grows(n_workers):
+def test_clusters_of_one_thread_and_growing_clusters(n_workers):
     distributed = pytest.importorskip("distributed")
     bits = (forest_bits, cascade_bits, deep_bits)[: 3 if n_workers else 1]
     expected = [array for make in bits for array in make()]
@@ -273,7 +273,7 @@ def until(condition, seconds=240):
         time.sleep(0.01)
 
 
-def test_a_worker_that_is_killed_costs_only_its_chunks(dask):
+def test_a_killed_worker_only_repeats_its_chunks(dask):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(4000, 10)), rng.integers(0, 2, 4000)
     forest = RandomForestClassifier(400, random_state=0, min_samples_leaf=5)
@@ -302,7 +302,7 @@ def test_a_worker_that_is_killed_costs_only_its_chunks(dask):
     assert set(dask.run(os.getpid).values()) != set(pids.values())
 
 
-# What one of them costs, a forest shows: test_a_worker_that_is_killed_costs_only_its_chunks.
+# What one of them costs, a forest shows: test_a_killed_worker_only_repeats_its_chunks.
 @pytest.mark.slow
 @pytest.mark.parametrize("n_killed", [1, 2])
 def test_a_cascade_outlives_its_workers(dask, n_killed):

@@ -42,7 +42,7 @@ def test_groups_keep_figures_honest(kind, cv, patients):
 
 
 @pytest.mark.parametrize("kind", CASCADES)
-def test_groups_are_those_of_the_splits(kind, patients):
+def test_groups_match_the_splits(kind, patients):
     X, y, groups = patients
     splits = list(GroupKFold(4).split(X, y, groups))
     options = {"n_layers": 1} if kind is DeepForestClassifier else {}  # groups limit its layers
@@ -101,7 +101,7 @@ def test_pipelines_and_searches_pass_groups_on(kind, patients):
         np.testing.assert_array_equal(best.oof_probabilities_, plain)
 
 
-def test_numbers_of_folds_ask_for_groups_if_they_are_told_to(patients):
+def test_integer_cv_requests_groups_through_metadata_routing(patients):
     X, y, groups = patients
     with config_context(enable_metadata_routing=True):
         with pytest.raises(ValueError, match="groups"):
@@ -118,7 +118,7 @@ def test_numbers_of_folds_ask_for_groups_if_they_are_told_to(patients):
             assert (oof_accuracy(piped[-1], y) < 0.7) == honest
 
 
-def test_what_users_said_of_groups_goes_before():
+def test_explicit_group_requests_take_precedence():
     with config_context(enable_metadata_routing=True):
         model = cascade(MDDFClassifier, GroupKFold(4)).set_fit_request(groups="patients")
         assert model.get_metadata_routing().fit.requests["groups"] == "patients"

@@ -146,7 +146,7 @@ MANY = [
 
 
 @pytest.mark.parametrize("model", MANY, ids=named)
-def test_no_more_jobs_than_there_are_pieces(model, started):
+def test_no_more_jobs_than_pieces_of_work(model, started):
     X, y = table()
     X = np.tile(X, (100, 1))
     model.fit(X, np.tile(y, 100))

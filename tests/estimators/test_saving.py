@@ -102,7 +102,7 @@ def test_skops_trusts_all_named_members():
         assert np.array_equal(again.predict_interval(X), forest.predict_interval(X))
 
 
-def test_skops_and_boosting_of_ones_own():
+def test_skops_with_boosting_of_scikit_learn():
     io = pytest.importorskip("skops.io", reason='needs "mddf[skops]"')
     X = table("frame")
     boosting = HistGradientBoostingRegressor(max_iter=5)
@@ -167,7 +167,7 @@ def test_skops_files_of_earlier_releases_load_and_predict_the_same(path):
     assert np.allclose(says(again, X)[::5], stored, rtol=0, atol=1e-12)
 
 
-def test_stored_models_are_there_and_small():
+def test_stored_models_exist_and_are_small():
     assert "0.1.0" in RELEASES
     assert sum(path.stat().st_size for path in STORED.rglob("*")) < 150_000 * len(RELEASES)
 
@@ -286,7 +286,7 @@ def test_trees_of_other_classes_are_refused(name, stored_states):
         type(MODELS[name][0])().__setstate__(state)
 
 
-def test_votes_of_learners_that_are_not_there_are_refused():
+def test_votes_of_missing_learners_are_refused():
     X = table("numbers")
     state = clone(MODELS["deepboost"][0]).fit(X, labels()).__getstate__()
     state["ensembles_"][0]["learner"][0] = 2**40

@@ -292,7 +292,7 @@ MADE = {
 
 
 @pytest.mark.parametrize("name", MADE)
-def test_what_functions_give(name):
+def test_pickles_of_function_results(name):
     made = MADE[name]()
     data = pickle.dumps(made)
     assert not private_names(data)
@@ -300,7 +300,7 @@ def test_what_functions_give(name):
     assert type(again) is type(made)
 
 
-def test_tables_on_disk_are_pickled_as_where_they_are(tmp_path):
+def test_tables_on_disk_are_pickled_as_paths(tmp_path):
     pytest.importorskip("pyarrow")
     table("frame").to_parquet(tmp_path / "rows.parquet")
     X = mddf.by_columns(tmp_path / "rows.parquet", bin_rows=50)

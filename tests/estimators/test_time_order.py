@@ -110,7 +110,7 @@ def test_a_splitter_of_scikit_learn_is_the_same(kind):
     np.testing.assert_array_equal(expected, result)
 
 
-def test_the_model_that_predicts_has_seen_all_rows():
+def test_the_predicting_model_is_fitted_on_all_rows():
     """Boosted trees, which keep the models of independent folds, are grown again."""
     X, y = drifting()
     model = DeepForestClassifier(

@@ -81,7 +81,7 @@ def test_counts_and_inner_values():
                 assert np.allclose(tree.value[node], np.mean(ends, axis=0))
 
 
-def test_inner_values_are_those_of_training_or_of_the_rows_given():
+def test_inner_values_come_from_training_or_from_the_passed_rows():
     X = number_table()
     forest = RandomForestClassifier(2, bootstrap=False, random_state=0).fit(X, labels_of(X))
     tree, of_rows = tree_arrays(forest)[0], tree_arrays(forest, X=X)[0]
@@ -104,7 +104,7 @@ def test_arrays_of_a_cascade_count_rows_at_later_layers():
         assert max(features) < X.shape[1] + (8 * 3 if layer else 0)
 
 
-def test_thresholds_are_those_of_scikit_learn():
+def test_thresholds_equal_scikit_learns():
     from sklearn.tree import DecisionTreeClassifier
 
     X = np.arange(12.0).reshape(-1, 1)

@@ -98,7 +98,7 @@ def test_trees_as_arrays_add_up(kind, grow_policy, n_classes):
     assert np.allclose(raw, raw_of(model, X), rtol=1e-12)
 
 
-def test_splits_of_levels_that_leave_a_leaf_as_it_is_are_no_nodes():
+def test_level_splits_without_effect_on_a_leaf_are_not_nodes():
     X = table_with_missing(200)
     model = made(X, "symmetric", max_depth=6)
     n_ways = np.diff(model._trees.arrays["first_leaf"])

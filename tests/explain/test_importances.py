@@ -76,7 +76,7 @@ def test_gains_add_up_to_that_of_the_right_class(kind, model):
 
 
 @pytest.mark.parametrize("model", [RandomForestClassifier(20), MDDFClassifier(2, **CASCADE)])
-def test_noise_gets_nothing_of_new_rows(model):
+def test_noise_has_no_importance_on_new_rows(model):
     result = []
     for seed in range(12):
         rng = np.random.default_rng(seed)

@@ -125,7 +125,7 @@ def test_a_slow_twin(max_samples, weight, models):
     np.testing.assert_allclose(result.importances_std, expected.std(axis=1), atol=1e-12)
 
 
-def test_rows_of_no_weight_do_not_count(models):
+def test_rows_without_weight_do_not_count(models):
     model, y, weight = models["classes"], LABELS[N_TRAIN:].copy(), WEIGHT.copy()
     weight[::2] = 0
     expected = permuted(model, X_TEST, y, sample_weight=weight, max_samples=100)

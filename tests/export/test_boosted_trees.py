@@ -72,14 +72,14 @@ def test_single_precision():
         to_onnx(model.fit(number_table(), labels_of(number_table())))
 
 
-def test_missing_values_that_fit_did_not_see():
+def test_missing_values_unseen_in_fit():
     X = frame_of_few_levels(240)
     train = X[:150].dropna()
     model = GradientBoostingClassifier(**OPTIONS).fit(train, labels_of(X)[train.index])
     assert_same(model, X)
 
 
-def test_trees_that_find_nothing():
+def test_trees_without_splits():
     X = np.ones((40, 2))
     assert_same(GradientBoostingRegressor(**OPTIONS).fit(X, np.arange(40) % 3), X)
     assert_same(GradientBoostingClassifier(**OPTIONS).fit(X, np.arange(40) % 2), X)
@@ -121,7 +121,7 @@ def levels(n, n_classes, seed=0):
 
 
 @pytest.mark.filterwarnings("ignore:.* looks like an identifier of subjects:UserWarning")
-def test_target_statistics_of_numbers_that_single_precision_does_not_tell_apart():
+def test_target_statistics_of_numbers_that_are_equal_in_single_precision():
     X = pd.DataFrame({"number": np.arange(80) % 40 / 40 * 1e-9 + 1}).astype("category")
     model = GradientBoostingRegressor(**OPTIONS).fit(X, np.arange(80) % 40)
     assert_same(model, X)

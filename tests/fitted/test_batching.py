@@ -104,7 +104,7 @@ def test_the_same_bits_of_all_tables_of_numbers(name):
 
 
 @pytest.mark.parametrize("Deep", [DeepForestClassifier, DeepForestRegressor])
-def test_the_same_bits_of_blocks_as_they_are(Deep):
+def test_blocks_give_the_same_bits_as_the_whole_table(Deep):
     """Members from elsewhere included, which multiply by BLAS."""
     X, y = three_classes()
     model = Deep(**LAYERS).fit(X, y)

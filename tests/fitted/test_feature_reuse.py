@@ -57,7 +57,7 @@ def test_twin(name, seed, weighted):
 
 
 @pytest.mark.parametrize("name", MEASURES)
-def test_nothing_is_reused_if_nothing_got_worse(name):
+def test_nothing_is_reused_if_no_prediction_got_worse(name):
     predictions = drawn(0)
     same = LabelledPredictions(
         predictions.labels, predictions.before, before=predictions.before, weight=None
@@ -67,7 +67,7 @@ def test_nothing_is_reused_if_nothing_got_worse(name):
     assert not rule.reused(predictions.probabilities).any()
 
 
-def test_one_label_that_got_worse_is_not_below_its_own_confidence():
+def test_a_single_worse_label_is_not_below_its_own_confidence():
     labels = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
     now = np.array([[0.9, 0.6], [0.9, 0.7], [0.6, 0.6]])
     rule = FeatureReuse.from_training(

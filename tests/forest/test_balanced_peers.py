@@ -79,7 +79,7 @@ def uneven(n):
     )
 
 
-def test_trees_draw_what_those_of_imbalanced_learn_draw():
+def test_trees_draw_like_imbalanced_learn():
     X, y = uneven(400)
     options = {"sampling_strategy": "all", "replacement": True, "bootstrap": False}
     peer = Peer(5, random_state=0, **options).fit(X, y)

@@ -153,7 +153,7 @@ def test_out_of_bag_scores_of_groups_are_honest():
     assert scores[1] < 0.65
 
 
-def test_what_does_not_go_together():
+def test_incompatible_options():
     X, y = uneven(60)
     for forest, groups, message in [
         (RandomForestClassifier(2, bootstrap=False), y, "groups need bootstrap=True"),

@@ -40,7 +40,7 @@ def gini(labels, weights, entropy):
 
 @criteria
 @pytest.mark.parametrize("weighted", [False, True])
-def test_splits_and_leaves_are_those_of_the_twin(criterion, weighted):
+def test_splits_and_leaves_match_a_slow_twin(criterion, weighted):
     """Every split has the largest decrease of the mean impurity; leaves hold shares."""
     X, y = mixed_outputs(70, missing=0.1)
     X = np.round(2 * X)
@@ -113,7 +113,7 @@ def test_the_same_trees_as_scikit_learns(criterion, options):
 
 
 @both
-def test_what_predictions_look_like(Forest):
+def test_shapes_and_types_of_predictions(Forest):
     X, y = mixed_outputs(missing=0.1)
     targets = np.empty(y.shape, object)
     targets[:, 0], targets[:, 1], targets[:, 2] = y[:, 0], WORDS[y[:, 1]], y[:, 2]
@@ -159,7 +159,7 @@ def test_as_good_as_scikit_learns(Forest, criterion):
 @few_trees
 @both
 @criteria
-def test_what_must_not_change_the_result(Forest, criterion):
+def test_n_jobs_row_order_and_warm_start_do_not_change_the_result(Forest, criterion):
     X, y = mixed_outputs(missing=0.1)
     options = {"criterion": criterion, "random_state": 1}
     forest = Forest(20, **options).fit(X, y)
@@ -243,7 +243,7 @@ def test_in_scikit_learns_tools():
     )
 
 
-def test_what_does_not_do():
+def test_unsupported_inputs_are_refused():
     X, y = mixed_outputs(60)
     forest = RandomForestClassifier(2, random_state=0)
     for options, target, message in [

@@ -99,7 +99,7 @@ def test_a_row_of_very_large_weight():
 
 
 @both
-def test_a_class_of_hardly_any_weight(Forest):
+def test_a_class_with_tiny_weight(Forest):
     X, y = np.arange(6.0)[:, None], np.repeat([0, 1], 3)
     options = {"bootstrap": False, "max_depth": 1, "min_samples_leaf": 2, "random_state": 0}
     forest = Forest(5, class_weight="balanced_subsample", **options)
@@ -132,7 +132,7 @@ def test_uniform_weights_change_nothing(Forest, weight, data):
     assert expected.oob_score_ == result.oob_score_ > 0.5
 
 
-def test_weights_like_those_of_a_census(data):
+def test_census_weights(data):
     """Whole numbers in the thousands: as many draws as rows, in proportion to the weights."""
     X, y = data
     weights = np.random.default_rng(3).integers(1000, 60000, len(y))
@@ -157,7 +157,7 @@ def test_the_scale_of_weights(Forest, bootstrap, data):
 
 @both
 @pytest.mark.parametrize("bootstrap", [False, True])
-def test_rows_without_weight_are_as_good_as_gone(Forest, bootstrap, data):
+def test_rows_without_weight_have_no_effect(Forest, bootstrap, data):
     X, y = data
     weights = np.random.default_rng(11).exponential(size=len(y))
     weights[::3] = 0

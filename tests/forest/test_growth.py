@@ -170,7 +170,7 @@ def test_parameters_that_do_not_do(Forest, name, value):
 
 
 @pytest.mark.parametrize("Forest", REGRESSORS)
-def test_what_has_no_poisson_deviance(Forest):
+def test_targets_without_a_poisson_deviance(Forest):
     X, y = made("poisson")
     forest = Forest(2, criterion="poisson", random_state=0)
     with pytest.raises(ValueError, match=r"y must not have negative values.*, got -\d[\d.]*$"):

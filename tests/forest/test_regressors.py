@@ -99,7 +99,7 @@ def test_the_order_of_equal_rows_with_weights(Forest):
 
 
 @both
-def test_a_row_alone_and_among_others(Forest, data):
+def test_a_row_is_predicted_the_same_alone_and_in_a_table(Forest, data):
     X, y = data
     forest = Forest(50, random_state=0).fit(X, y)
     expected = forest.predict(X)
@@ -157,7 +157,7 @@ def test_the_scale_of_targets(Forest, exponent, data):
 
 @both
 @pytest.mark.parametrize("value", [0.0, -0.0, 0.1, -7, 1e-300, 5e-324, -1.7e308, 3**33])
-def test_constant_targets_are_given_back(Forest, value, data):
+def test_constant_targets_are_predicted(Forest, value, data):
     X, _ = data
     forest = Forest(7, random_state=0).fit(X, np.full(len(X), value))
     np.testing.assert_allclose(forest.predict(X), value, rtol=1e-15)
@@ -226,7 +226,7 @@ def test_targets_that_do_not_do(Forest, y, message):
 
 
 @pytest.mark.parametrize("unit", ["timedelta64[D]", "datetime64[s]"])
-def test_times_are_no_targets(unit):
+def test_times_are_refused_as_targets(unit):
     y = np.arange(20).astype(unit)
     y[3] = "NaT"
     for targets in (y, pd.Series(y), list(y)):
@@ -345,7 +345,7 @@ def case_of(forest, X, y):
         ({"bootstrap": False, "max_bins": 9}, {}),
     ],
 )
-def test_every_option_is_seen_in_the_trees(options, limits, data):
+def test_every_option_changes_the_trees(options, limits, data):
     X, y = data[0][:120], data[1][:120]
     with watched_growth() as blocks:
         forest = RandomForestRegressor(1, random_state=0, **options).fit(X, y)

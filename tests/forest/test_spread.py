@@ -78,7 +78,7 @@ def test_jackknife_of_linear_predictions():
     np.testing.assert_allclose(result[0, 0], np.sqrt(np.var(slope) / n), rtol=0.03)
 
 
-def test_the_correction_takes_away_what_few_trees_add():
+def test_the_correction_removes_the_variance_of_few_trees():
     X, y = table(60)
     many = RandomForestRegressor(3000, min_samples_leaf=5, random_state=0).fit(X, y)
     few = RandomForestRegressor(150, min_samples_leaf=5, random_state=1).fit(X, y)
@@ -110,7 +110,7 @@ def test_other_kinds_are_refused(value):
         forest.predict(X, return_std=value)
 
 
-def test_what_cannot_be_had():
+def test_unavailable_estimates_are_refused():
     X, y = table()
     forest = RandomForestRegressor(2, keep_targets=3, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="quantiles and return_std"):

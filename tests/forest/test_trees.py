@@ -67,7 +67,7 @@ def walk(tree, row):
 
 @pytest.mark.parametrize("rows", ["numbers", "missing", "close", "frame"])
 @kinds
-def test_trees_predict_what_the_forest_does(kind, rows):
+def test_trees_predict_the_same_as_the_forest(kind, rows):
     X, y = table(rows)
     forest = kind(7, max_features=2, random_state=0).fit(X, y)
     trees = forest.estimators_
@@ -97,7 +97,7 @@ def test_leaves_and_paths(kind, rows):
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "squared_error"])
 @pytest.mark.parametrize("options", [{"max_depth": 3}, {"min_samples_leaf": 12}, {}])
-def test_arrays_are_those_of_a_tree_of_scikit_learn(criterion, options):
+def test_arrays_match_a_tree_of_scikit_learn(criterion, options):
     rng = np.random.default_rng(3)
     X = rng.permutation(200).reshape(-1, 1).astype(float)
     z = X[:, 0] + rng.normal(0, 30, 200)
@@ -352,7 +352,7 @@ def test_partial_dependence_of_categories():
 
 @pytest.mark.parametrize("rows", ["numbers", "missing"])
 @kinds
-def test_contributions_of_shap_are_our_own(kind, rows):
+def test_contributions_equal_shap(kind, rows):
     shap = pytest.importorskip("shap")
     from mddf.explain import shap_values
 

@@ -89,7 +89,7 @@ def big(value):
 
 @pytest.mark.parametrize("Model", MODELS)
 @pytest.mark.parametrize("name", sorted(GradientBoostingRegressor._parameter_constraints))
-def test_values_that_no_parameter_was_made_for(Model, name):
+def test_unsuitable_parameter_values(Model, name):
     if name not in Model().get_params():
         pytest.skip("a parameter of the other one")
     X, y = problem(Model, 40)

@@ -154,7 +154,7 @@ def test_boosting_goes_on_with_the_same_large_residuals():
     assert np.array_equal(model.predict(X), whole.predict(X))
 
 
-def test_losses_predict_what_they_are_for():
+def test_losses_estimate_their_statistics():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 1))
     mean = np.exp(0.5 * X[:, 0])

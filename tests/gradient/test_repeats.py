@@ -80,7 +80,7 @@ def test_copies_of_noise_are_not_learnt(n_copies, with_levels):
 
 
 @pytest.mark.parametrize("early_stopping", [False, True, "auto"])
-def test_a_table_of_one_column_is_learnt(early_stopping):
+def test_tables_with_one_column_are_learnt(early_stopping):
     rng = np.random.default_rng(0)
     towns = rng.integers(0, 50, 900)
     y = rng.integers(0, 2, 50)[towns]

@@ -64,7 +64,7 @@ def naive_before(keys, y, weights, order, prior):
 
 
 @pytest.mark.parametrize("weights", [None, "whole", "real"])
-def test_statistics_are_those_of_the_twin(weights):
+def test_statistics_match_a_slow_twin(weights):
     rng = np.random.default_rng(3)
     keys, y, order = rng.integers(0, 12, 80), rng.normal(size=80), rng.permutation(80)
     of_rows = {"whole": rng.integers(1, 4, 80).astype(float), "real": rng.uniform(0.5, 2, 80)}
@@ -92,7 +92,7 @@ def test_targets_of_any_size(size):
     assert result == pytest.approx(size * np.array([2.5, (1 + 2.5) / 2, 2.5, (3 + 2.5) / 3]))
 
 
-def test_a_row_does_not_see_its_own_target():
+def test_statistics_of_a_row_exclude_its_target():
     rng = np.random.default_rng(0)
     keys, y, order = rng.integers(0, 5, 50), rng.normal(size=50), rng.permutation(50)
     before = TargetSums.from_outputs(y[:, None], None).before(keys, order)
@@ -109,7 +109,7 @@ def levels(numbers):
     return CategoryLevels([0], numbers, numbers.max(axis=0) + 1)
 
 
-def test_orders_depend_on_what_rows_hold_alone():
+def test_orders_depend_only_on_the_content_of_rows():
     rng = np.random.default_rng(1)
     codes = rng.integers(0, 3, (200, 2)).astype(np.uint8)  # many rows are equal
     of, y = rng.integers(0, 4, (200, 1)), rng.integers(0, 2, 200).astype(float)
@@ -145,7 +145,7 @@ def test_levels_that_decide_are_learnt(Model):
     assert model.score(X[test], y[test]) > without.score(X[["age", "colour"]][test], y[test]) + 0.1
 
 
-def test_levels_that_say_nothing_are_not_believed():
+def test_uninformative_levels_are_shrunk():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({c: [f"{i}" for i in rng.integers(0, 700, 3000)] for c in "abc"}).astype(
         "category"
@@ -254,7 +254,7 @@ def coded(X, y):
 
 
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
-def test_folds_see_their_training_rows_alone(n_classes):
+def test_folds_use_only_their_training_rows(n_classes):
     X, y = people(n_classes=n_classes)
     table, of, y = coded(X, y)
     encoding = Encoding.from_targets(of, y, n_classes, [1, 2], 255)
@@ -294,7 +294,7 @@ def test_folds_see_their_training_rows_alone(n_classes):
     assert len({model.trees.n_trees for model in chosen}) == 1
 
 
-def test_statistics_that_take_too_long_are_not_begun(monkeypatch):
+def test_statistics_beyond_the_time_limit_are_not_started(monkeypatch):
     X, y = people()
     table, of, y = coded(X, y)
     encoding = Encoding.from_targets(of, y, 0, [1, 2], 255)

@@ -181,7 +181,7 @@ def test_rounds_are_chosen_on_folds_of_few_samples(Model):
     assert not Model(**options | {"max_iter": 3}).fit(X[:29], y[:29]).do_early_stopping_
 
 
-def test_folds_by_what_rows_hold():
+def test_folds_depend_only_on_the_content_of_rows():
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 4, (300, 3)).astype(np.uint8)
     y = rng.integers(0, 3, 300).astype(float)

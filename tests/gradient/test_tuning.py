@@ -103,7 +103,7 @@ def test_little_is_regularised_where_classes_follow_from_features():
 @pytest.mark.parametrize(
     "options", [{"early_stopping": False}, {"grow_policy": "leaf-wise"}, {"warm_start": True}]
 )
-def test_what_auto_stands_for_without_a_race(Model, options):
+def test_meaning_of_auto_without_a_race(Model, options):
     X, y = problem(Model, 100)
     options = {"max_iter": 10, "random_state": 0, **options}
     plain = Model(**options, **PLAIN).fit(X, y)
@@ -112,7 +112,7 @@ def test_what_auto_stands_for_without_a_race(Model, options):
     assert np.array_equal(answers(model, X), answers(plain, X))
 
 
-def test_regressors_race_where_they_are_asked_to():
+def test_regressors_race_on_request():
     X, y = certain(np.random.default_rng(0), 512)
     auto = dict.fromkeys(PLAIN, "auto")
     assert GradientBoostingRegressor(**OPTIONS).fit(X, y).chosen_ == PLAIN
@@ -151,7 +151,7 @@ def test_few_different_rows_have_fewer_folds(monkeypatch):
     assert result == [3]
 
 
-def test_weights_are_copies_to_what_is_chosen():
+def test_integer_weights_choose_the_same_as_copies():
     X, y = problem(GradientBoostingClassifier, 90)
     times = np.random.default_rng(1).integers(1, 4, len(y))
     options = OPTIONS | {"max_iter": 40}

@@ -43,7 +43,7 @@ def test_whole_weights_stay_and_class_weights_keep_their_number():
 
 @pytest.mark.parametrize("scale", [1.0, 0.5, 1e-12])
 @pytest.mark.parametrize("n_giants", [1, 3])
-def test_giants_do_not_hide_other_rows(n_giants, scale):
+def test_huge_gradients_do_not_hide_other_rows(n_giants, scale):
     weights = np.ones(1000)
     weights[:n_giants] = 1e12
     result = boosting_weights(weights * scale, weights * scale)

@@ -27,7 +27,7 @@ def mask(X, categorical_features):
     return [False] * np.shape(X)[1] if result is None else result.tolist()
 
 
-def test_mask_given(frame):
+def test_explicit_mask(frame):
     X = np.zeros((3, 5))
     assert mask(X, [True, False, True, False, False]) == [1, 0, 1, 0, 0]
     assert mask(X, [0, -1]) == [1, 0, 0, 0, 1]

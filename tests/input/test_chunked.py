@@ -149,7 +149,7 @@ def test_a_mapped_file_is_not_copied(order, tmp_path):
     assert peak < 2.2 * X.size + 40 * len(X) < X.nbytes
 
 
-def test_what_is_refused(tmp_path):
+def test_unsupported_chunked_inputs_are_refused(tmp_path):
     made, y = frame()
     parts = from_parquet(tmp_path, made)[1]
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
@@ -165,7 +165,7 @@ def test_what_is_refused(tmp_path):
             by_columns(np.zeros((3, 3)), bin_rows=number)
 
 
-def test_what_is_empty_is_refused(tmp_path):
+def test_empty_tables_are_refused(tmp_path):
     made, y = frame()
     forest = RandomForestClassifier(2).fit(by_columns(made[["a", "b"]].to_numpy()), y)
     (tmp_path / "none").mkdir()
@@ -267,7 +267,7 @@ def test_values_that_many_rows_share_are_not_lost():
         assert len({row[:2] for row in drawn[0]}) == 9
 
 
-def test_few_rows_or_none_asked_for_are_exact(tmp_path):
+def test_bins_of_few_rows_or_all_rows_are_exact(tmp_path):
     made, y = frame()
     _, parts = from_parquet(tmp_path, made)
     expected = bins_of(parts)

@@ -95,7 +95,7 @@ def test_new_rows_without_dates():
         np.testing.assert_array_equal(model.predict(X.head(2).assign(day=cells)), missing)
 
 
-def test_what_is_no_date_is_refused():
+def test_values_that_are_not_dates_are_refused():
     X, y = orders()
     model = RandomForestRegressor(5, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="hold dates in column 1, 'day', as in fit; got 'soon'"):
@@ -121,7 +121,7 @@ def test_dates_that_are_marked_as_categories(marked):
 
 
 @pytest.mark.parametrize("marked", [["kind"], [2], [False, False, True]])
-def test_numbers_of_columns_are_those_of_the_user(marked):
+def test_column_numbers_refer_to_the_users_table(marked):
     X, y = orders()
     X = X.assign(kind=np.arange(N) % 3)
     model = RandomForestRegressor(5, categorical_features=marked, random_state=0).fit(X, y)

@@ -67,7 +67,7 @@ def test_whole_weights_are_copies(seed, shape, loss):
 
 @given(seed=st.integers(0, 999), shape=SHAPES, loss=st.sampled_from(LOSSES))
 @settings(max_examples=20, deadline=None)
-def test_a_power_of_two_scales_real_weights_for_nothing(seed, shape, loss):
+def test_scaling_weights_by_a_power_of_two_changes_nothing(seed, shape, loss):
     problem = make_problem(seed, 50, "real", loss=loss, **shape)
     first, _ = grown(problem, ROUNDS)
     second, _ = grown(replace(problem, weights=problem.weights * 4), ROUNDS)
@@ -84,7 +84,7 @@ def test_a_power_of_two_scales_real_weights_for_nothing(seed, shape, loss):
     subsample=st.sampled_from([1.0, 0.6]),
 )
 @settings(max_examples=40, deadline=None)
-def test_raw_predictions_do_not_fall_where_they_must_rise(seed, shape, loss, sign, subsample):
+def test_raw_predictions_obey_monotonic_constraints(seed, shape, loss, sign, subsample):
     monotonic = np.array([sign, 0, 0, 0, 0])
     problem = make_problem(seed, 80, loss=loss, monotonic=monotonic, subsample=subsample, **shape)
     trees, booster = grown(problem, range(30))
@@ -173,7 +173,7 @@ def test_early_stopping_keeps_the_best_round():
 
 
 @pytest.mark.parametrize("symmetric", [True, False])
-def test_leaves_are_where_predictions_come_from(symmetric):
+def test_predictions_are_sums_of_leaf_values(symmetric):
     problem = make_problem(6, 500, symmetric=symmetric, loss="softmax", n_classes=4)
     arrays, booster = grown(problem, range(7))
     trees = trees_of(arrays, problem)

@@ -125,7 +125,7 @@ def test_least_decrease(loss, max_leaf_nodes):
 @every_criterion
 @pytest.mark.parametrize("max_leaf_nodes", [0, 7])
 @pytest.mark.parametrize("max_features", [1, 9])
-def test_pruning_takes_the_weakest_links_away(loss, max_leaf_nodes, max_features):
+def test_pruning_removes_the_weakest_links(loss, max_leaf_nodes, max_features):
     rng = np.random.default_rng([len(loss), max_leaf_nodes])
     sizes = set()
     for seed in range(12):
@@ -253,7 +253,7 @@ def check_bounds(nodes, case, weights, loss, directions, is_random):
 
 
 @every_criterion
-def test_random_trees_grow_alike_whatever_their_splits_are_worth(loss):
+def test_random_trees_do_not_depend_on_gains(loss):
     """Completely random: only what is weighed differs, until something is cut off."""
     rng = np.random.default_rng(len(loss))
     for seed in range(6):

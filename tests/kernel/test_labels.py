@@ -52,7 +52,7 @@ OPTIONS = [
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("weights", [None, "few", "most", "more", "real"])
-def test_trees_are_those_of_other_numbers(options, weights):
+def test_label_trees_equal_trees_of_general_numbers(options, weights):
     """A row that is in no tree has another number: all sums are then those of any numbers."""
     rng = np.random.default_rng(0)
     for n_rows, n_outputs in ((60, 2), (90, 3), (300, 4), (130, 11), (400, 17)):

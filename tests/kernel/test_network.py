@@ -73,7 +73,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_networks_are_those_of_the_twin(case):
+def test_networks_match_a_slow_twin(case):
     shape, options = CASES[case]
     data, options = problem(**shape), OPTIONS | options
     result = _core.train_network(*data, **options)
@@ -106,7 +106,7 @@ def test_gradients_of_the_twin_are_slopes_of_its_loss(are_classes, dropout):
             assert np.isclose((losses[0] - losses[1]) / 2e-6, gradient[place], atol=1e-7)
 
 
-def test_a_constant_weight_of_1_is_none():
+def test_constant_weights_of_1_equal_no_weights():
     inputs, targets, _ = problem(40)
     ones = np.ones(40, np.float32)
     without = _core.train_network(inputs, targets, None, **OPTIONS)
@@ -123,7 +123,7 @@ def test_networks_learn():
     assert np.mean(errors**2) < 0.1 * targets.var()
 
 
-def test_a_rate_of_0_leaves_networks_as_they_start():
+def test_a_learning_rate_of_0_keeps_initial_networks():
     inputs, _, _ = problem(40)
     targets = np.eye(2, dtype=np.float32)[np.arange(40) % 4 // 3]
     options = OPTIONS | {"rate": 0.0, "are_classes": True}
@@ -188,7 +188,7 @@ def test_layers_are_products(n_in, n_out, activate):
     assert np.array_equal(result, naive_network.activation(twin) if activate else twin)
 
 
-def test_rows_do_not_depend_on_those_beside_them():
+def test_rows_do_not_depend_on_other_rows_of_the_batch():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(150, 9))
     weights, biases = (rng.normal(size=s).astype(np.float32) for s in ((9, 21), 21))
@@ -327,7 +327,7 @@ def test_layers_refuse(changes, message):
 
 
 @pytest.mark.parametrize("value", [2**70, -(2**70), 1.5, "3", None, np.ones(2)])
-def test_numbers_that_are_none(value):
+def test_values_that_are_not_numbers(value):
     for name in ("width", "n_hidden", "n_epochs", "batch", "seed"):
         with pytest.raises(TypeError):
             call("train", **{name: value})
@@ -340,7 +340,7 @@ def test_seeds_are_from_0_to_the_largest_of_64_bits():
 
 
 @pytest.mark.parametrize("kind", ["inputs", "targets"])
-def test_numbers_that_overflow_end_as_no_numbers(kind):
+def test_overflow_gives_nan(kind):
     """And nothing else happens to them."""
     for are_classes in (False, True):
         arguments = changed(kind, 3e38) | {"are_classes": are_classes, "rate": 100.0}

@@ -130,7 +130,7 @@ SPREADS = {
 
 @pytest.mark.parametrize("n_rows", [60, 300])
 @pytest.mark.parametrize("values", SPREADS.values(), ids=SPREADS)
-def test_many_trees_at_once_are_those_one_by_one(values, n_rows):
+def test_many_trees_at_once_equal_single_trees(values, n_rows):
     # The bins of thresholds are guessed where many are drawn, and the guesses mended.
     rng = np.random.default_rng(n_rows)
     case = make_numeric(rng.integers(255, size=(n_rows, 2)), values, rng.integers(2, size=n_rows))
@@ -150,7 +150,7 @@ def test_missing_values_go_either_way_equally_often(n_rows):
     assert binomtest(n_left, 2000).pvalue > 1e-3
 
 
-def test_one_value_and_missing_ones_are_separated():
+def test_one_value_is_separated_from_missing_values():
     codes = np.repeat([1, naive.MISSING], 20)[:, None]
     case = make_numeric(codes, [0.0, 1.0, 2.0], np.arange(40) % 2)
     for random_thresholds in (False, True):
@@ -186,7 +186,7 @@ def test_max_features_many_draws():
         assert binomtest(wins, 2000, 0.3).pvalue > 1e-3
 
 
-def test_constant_columns_count_among_those_drawn():
+def test_constant_columns_count_as_drawn():
     # One of 5 varies, 2 are drawn: if both are constant, one that is not is looked for.
     rng = np.random.default_rng(5)
     codes = np.zeros((64, 5), np.uint8)

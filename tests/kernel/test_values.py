@@ -142,7 +142,7 @@ def test_real_weights(exponent):
                 assert abs(node.value[0] - expected) < 1e-7
 
 
-def test_a_weight_far_below_the_others_is_no_zero():
+def test_tiny_weights_are_not_rounded_to_zero():
     case = make_values(np.random.default_rng(1), 4, 1, n_bins=9, kind="plain")
     case.codes[:] = 0
     case.weights = np.array([1.0, 1e-30, 0.5, 0.25])

@@ -115,7 +115,7 @@ def test_one_class():
     np.testing.assert_array_equal(model.predict_proba(X), np.ones((60, 1)))
 
 
-def test_a_class_that_a_fold_does_not_see():
+def test_a_class_missing_from_a_fold():
     X, y = problem(80, 2)
     y[0] = 2
     model = DeepForestClassifier(1, members=["boosted"], **GIVEN).fit(X, y)
@@ -133,7 +133,7 @@ def test_wide_tables():
 
 
 @pytest.mark.parametrize("n_rounds", [0, 3])
-def test_as_many_rounds_as_are_asked_for(n_rounds):
+def test_the_requested_number_of_rounds(n_rounds):
     X, y = problem(60)
     table = Binner(None).fit_transform(ArrayTable(X))
     task = classification_task(y, calibrate=False)
@@ -207,7 +207,7 @@ OTHERWISE = {
 
 
 @pytest.mark.parametrize("given", OTHERWISE.values(), ids=OTHERWISE)
-def test_boosting_that_a_layer_cannot_grow_on_its_folds(given):
+def test_boosting_that_layers_cannot_grow_on_folds(given):
     assert not grows_on_codes(GradientBoostingClassifier(**given), 255)
     assert grows_on_codes(GradientBoostingClassifier(max_bins=32), 32)
     assert not grows_on_codes(GradientBoostingRegressor("quantile"), 255)

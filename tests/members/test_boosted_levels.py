@@ -65,7 +65,7 @@ def test_the_mean_of_the_folds_each_of_which_has_statistics(Model, n_outputs):
 
 
 @both
-def test_folds_know_the_targets_of_their_rows_alone(Model):
+def test_folds_use_only_the_targets_of_their_rows(Model):
     X, y = problem(Model)
     model = Model(1, members=["boosted"], cv=FOLDS, **GIVEN).fit(X, y)
     other = y.copy()
@@ -79,7 +79,7 @@ def test_folds_know_the_targets_of_their_rows_alone(Model):
         assert len(a) == len(b)
 
 
-def test_levels_of_noise_tell_nothing():
+def test_levels_of_noise_columns_do_not_help():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({f"c{i}": rng.integers(0, 100, 600).astype(str) for i in range(3)})
     X = X.astype("category")
@@ -100,7 +100,7 @@ def test_levels_that_matter_are_worth_statistics(Model):
 
 
 @both
-def test_other_members_see_codes(Model):
+def test_other_members_get_codes(Model):
     """Forests and linear members are the same whether trees are boosted beside them."""
     X, y = problem(Model)
     members = ["random", "linear"]
@@ -138,7 +138,7 @@ def test_graphs_explanations_and_costs(Model):
 
 
 @both
-def test_checkpoints_know_levels(Model, tmp_path):
+def test_checkpoints_depend_on_levels(Model, tmp_path):
     """Tables of the same codes may have other levels, where the rare ones share a code."""
     X, y = problem(Model)
     X = X.assign(trade=[f"p{i % 97 if i < 97 else 97 + i % 20:03}" for i in range(400)])

@@ -134,7 +134,7 @@ def test_mixed_tables_with_a_class_of_one_row(package, kind):
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_kinds_of_tables_are_the_same_to_them(package):
+def test_arrays_and_frames_give_the_same_boosters(package):
     member = booster(package)
     codes = pd.DataFrame(as_array(X), columns=list("abcdef"))
     whole = codes.columns[CATEGORIES]
@@ -229,7 +229,7 @@ def test_cascades_number_labels_within_folds(package):
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_columns_and_categories_that_fit_did_not_see(package):
+def test_columns_and_categories_unseen_in_fit(package):
     model = deep(booster(package)).fit(X, BINARY)
     new = X.astype({"colour": object, "count": float})
     new.loc[0, "colour"], new.loc[1, "count"], new.loc[2, "place"] = "violet", 2.5, "(missing)"

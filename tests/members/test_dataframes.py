@@ -73,7 +73,7 @@ def assert_rows_of(frame, X):
     assert all(tuple(row) in rows for row in frame_rows)
 
 
-def test_every_fold_sees_the_columns_as_they_are(calls):
+def test_every_fold_gets_the_original_columns(calls):
     X = table()
     model = DeepForestClassifier(members=[Spy(), "random"], **DEEP).fit(X, labels(X))
     assert len(calls) >= 7  # three folds are fitted and asked, and all rows
@@ -90,7 +90,7 @@ def test_every_fold_sees_the_columns_as_they_are(calls):
         )
 
 
-def test_what_fit_did_not_see_is_missing_and_numbers_may_become_real(calls):
+def test_unseen_categories_are_missing_and_integers_may_become_floats(calls):
     X = table()
     model = DeepForestClassifier(members=[Spy()], **DEEP).fit(X, labels(X))
     new = X[:4].astype({"colour": "object", "count": "float64"})
@@ -169,7 +169,7 @@ def test_members_that_take_numbers_alone_are_named_with_a_remedy():
         model.fit(X, labels(X))
 
 
-def test_explanations_ask_them_too():
+def test_explanations_call_dataframe_members():
     X = table()
     members = ["random", HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=5)]
     model = DeepForestClassifier(members=members, **DEEP).fit(X, labels(X))
@@ -177,7 +177,7 @@ def test_explanations_ask_them_too():
     assert result["importances_mean"][0] > 0.2 < result["importances_mean"][3]
 
 
-def test_graphs_of_what_saw_categories():
+def test_graphs_of_members_fitted_on_categories():
     X = table()
     trees = HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=5)
     model = DeepForestClassifier(members=[trees, "random"], **DEEP).fit(X, labels(X))

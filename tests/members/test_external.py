@@ -121,7 +121,7 @@ def test_metadata_routing_changes_no_regression(member, data):
     check_routing_changes_nothing(model, X, X[:, 0], weight)
 
 
-def test_weights_reach_what_is_inside(data):
+def test_weights_reach_inner_estimators(data):
     X, y, weight = data
     for member in TAKE_WEIGHTS.values():
         name = weight_parameter(member)
@@ -199,7 +199,7 @@ def test_kinds(model, kind):
     assert kind_of(model) == kind
 
 
-def test_members_are_what_they_are_and_not_what_they_have(data):
+def test_members_are_recognised_by_type_and_not_by_attributes(data):
     X, y, _ = data
     assert deep(ByDuck()).fit(X, y).score(X, y) > 0.8
     model = DeepForestRegressor(members=["random", Plain()], **DEEP).fit(X, X[:, 0] * 3)
@@ -287,7 +287,7 @@ HAVE_PROBABILITIES = {
 
 
 @pytest.mark.parametrize("member", HAVE_PROBABILITIES.values(), ids=HAVE_PROBABILITIES)
-def test_probabilities_that_fit_brings_count(member, data):
+def test_predict_proba_that_appears_in_fit_is_used(member, data):
     X, y, _ = data
     assert deep(member).fit(X, y).score(X, y) > 0.8
     for Cascade in (MDDFClassifier, GCForestClassifier):
@@ -311,7 +311,7 @@ WITHOUT = {
 
 @pytest.mark.filterwarnings("ignore:The `probability` parameter")
 @pytest.mark.parametrize(("member", "message"), WITHOUT.values(), ids=WITHOUT)
-def test_what_is_missing_is_named(member, message, data):
+def test_missing_requirements_are_named(member, message, data):
     X, y, _ = data
     with pytest.raises(ValueError, match=f"^members must hold .*{message}"):
         deep(member).fit(X, y)
@@ -319,7 +319,7 @@ def test_what_is_missing_is_named(member, message, data):
         GCForestClassifier(1, forests=[member]).fit(X, y)
 
 
-def test_methods_that_are_not_there_after_fit_are_named(data):
+def test_methods_missing_after_fit_are_named(data):
     X, y, _ = data
     unknown = Late(never=True, most_rows=39)  # the fit that would show it fails
     with pytest.raises(RuntimeError, match=r"^the member 'Late' cannot predict: .*predict_proba"):
@@ -356,7 +356,7 @@ def test_errors_begin_with_the_member(error, kind, at, failure, data):
         model.fit(X, X[:, 0])
 
 
-def test_warnings_that_are_errors_stay_what_they_are(data):
+def test_warnings_raised_as_errors_keep_their_type(data):
     X, *_ = data
     with pytest.raises(DeprecationWarning, match=r"^no such thing"):
         DeepForestRegressor(members=[Fails(DeprecationWarning)], **DEEP).fit(X, X[:, 0])

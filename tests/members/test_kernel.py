@@ -41,7 +41,9 @@ def twin_features(model, X):
 @pytest.mark.parametrize("landmarks", [1000, 40])
 @pytest.mark.parametrize("categorical", [NONE, CATEGORY], ids=["numbers", "a category"])
 @pytest.mark.parametrize("gamma", [0.5, None])
-def test_it_is_ridge_regression_on_features(monkeypatch, gamma, landmarks, categorical):
+def test_kernel_members_are_ridge_regression_on_features(
+    monkeypatch, gamma, landmarks, categorical
+):
     monkeypatch.setattr(kernel, "_LANDMARKS", landmarks)
     X, new = table(150, 0), table(50, 1)
     y, weight = smooth(X), np.random.default_rng(0).uniform(0.5, 2, 150)
@@ -57,7 +59,7 @@ def test_it_is_ridge_regression_on_features(monkeypatch, gamma, landmarks, categ
     )
 
 
-def test_many_rows_are_drawn_from_and_asked_in_blocks(monkeypatch):
+def test_many_rows_are_sampled_and_predicted_in_blocks(monkeypatch):
     X, new = table(400, 0), table(100, 1)
     y = np.column_stack([smooth(X), X[:, 1]])
     for name, value in {"MOST_ROWS": 300, "_LANDMARKS": 100, "_BLOCK": 48}.items():
@@ -113,7 +115,7 @@ def test_leave_one_out_predictions(n_outputs, weighted):
         )
 
 
-def test_rows_that_are_alike_and_columns_without_anything():
+def test_equal_rows_and_empty_columns():
     X = np.repeat(table(5, 0), 20, axis=0)
     X[:, 1] = np.nan
     y = np.arange(100) % 2
@@ -122,7 +124,7 @@ def test_rows_that_are_alike_and_columns_without_anything():
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
-def test_hardly_any_rows(n):
+def test_few_rows(n):
     X = table(n, 0)
     assert np.isfinite(KernelRegressor(NONE, 0.5).fit(X, np.arange(n)).predict(X)).all()
     if n > 1:
@@ -132,7 +134,7 @@ def test_hardly_any_rows(n):
 
 @pytest.mark.parametrize("least", [1e-300, 1e-18, 1e-13, 1e-12, 1e-11, 1e-9])
 @pytest.mark.parametrize("n_heavy", [1, 2, 5])
-def test_rows_of_hardly_any_weight_are_as_if_they_were_not_there(least, n_heavy):
+def test_rows_with_tiny_weights_have_no_effect(least, n_heavy):
     rng = np.random.default_rng(0)
     X, values = rng.normal(size=(10, 3)), rng.normal(size=10)
     heavy = np.arange(10) < n_heavy
@@ -172,14 +174,14 @@ def test_the_kernel_with_the_least_leave_one_out_error_is_taken():
 
 
 @pytest.mark.parametrize(("scale", "kind"), [(0.3, "gamma"), (6.0, "width")])
-def test_smooth_functions_get_a_gaussian_kernel_and_others_that_of_laplace(scale, kind):
+def test_smooth_functions_get_a_gaussian_kernel_and_others_a_laplace_kernel(scale, kind):
     X = np.random.default_rng(0).normal(size=(300, 3))
     y = X @ [1, 2, -1] + np.abs(np.sin(scale * X)).sum(axis=1) * (kind == "width")
     model = KernelRegressor(NONE, random_state=0).fit(X, y)
     assert list(model.kernel_) == [kind]
 
 
-def test_numbers_that_change_fast_get_narrow_bumps_and_classes_never_do():
+def test_fast_changing_regression_targets_get_narrow_kernels():
     X = np.random.default_rng(0).normal(size=(1300, 3))
     y = np.sin(2 * X[:, 0]) * np.cos(2 * X[:, 1])
     model = KernelRegressor(NONE, random_state=0).fit(X[:1000], y[:1000])
@@ -207,7 +209,7 @@ def test_normal_scores_of_any_column():
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_several_outputs_share_what_is_a_kernel(weighted):
+def test_several_outputs_share_a_kernel(weighted):
     """One output is as without; more have the functions of each, with the common parameters."""
     X = table(120, 0)
     y = np.stack([smooth(X) > 0, np.digitize(smooth(X), [-0.5, 0.7]), X[:, 1] > 0], axis=1) * 1
@@ -232,7 +234,7 @@ def test_several_outputs_share_what_is_a_kernel(weighted):
 
 @pytest.mark.parametrize("n_numbers", [0, 1, 4])
 @pytest.mark.parametrize("levels", [(100,), (250, 3), (90, 60, 200)])
-def test_distances_by_levels_are_those_by_indicators(n_numbers, levels):
+def test_distances_by_levels_equal_distances_by_indicators(n_numbers, levels):
     """To the last bit, for what was not seen and what is missing, too, and for any row alone."""
     rng = np.random.default_rng(len(levels))
     categories = [rng.integers(0, n, 300).astype(float) for n in levels]
@@ -252,7 +254,7 @@ def test_distances_by_levels_are_those_by_indicators(n_numbers, levels):
 
 
 @pytest.mark.parametrize("kind", ["width", "gamma"])
-def test_many_levels_predict_the_same_by_either_way(kind, monkeypatch):
+def test_both_methods_for_many_levels_predict_the_same(kind, monkeypatch):
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, 120, (500, 2)), rng.normal(size=500)])
     y = np.isin(X[:, 0] % 7, [1, 2]) + 0.2 * X[:, 2]

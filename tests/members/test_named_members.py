@@ -33,7 +33,7 @@ def data():
 
 
 @of_each
-def test_parameters_are_named_as_those_of_a_vote_are(Model, name):
+def test_parameters_are_named_as_in_a_voting_estimator(Model, name):
     pairs = [("lr", LogisticRegression()), ("pipe", make_pipeline(StandardScaler(), Ridge()))]
     ours = Model(**{name: pairs}).get_params()
     theirs = VotingClassifier(pairs).get_params()
@@ -75,7 +75,7 @@ def test_members_and_their_parameters_are_set(Model, name):
         ("{}__lr", "'{}__lr' is no parameter of {}="),
     ],
 )
-def test_parameters_that_are_not_there_are_refused(Model, name, parameter, message):
+def test_unknown_parameters_are_refused(Model, name, parameter, message):
     model = Model(**{name: [("lr", LogisticRegression()), "random"]})
     with pytest.raises(ValueError, match=message.format(name, name)):
         model.set_params(**{parameter.format(name): 1})

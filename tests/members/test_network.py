@@ -79,7 +79,7 @@ def test_classes_of_codes():
     assert not len(model.missing_)
 
 
-def test_what_is_missing_is_learned_from():
+def test_missingness_is_a_feature():
     X = np.random.default_rng(0).normal(size=(400, 3))
     X[::3, 1] = np.nan
     y = np.isnan(X[:, 1]).astype(int)
@@ -97,7 +97,7 @@ def test_several_numbers_each_have_a_scale():
 
 
 @KINDS
-def test_weights_decide_between_rows_that_are_alike(kind):
+def test_weights_decide_between_equal_rows(kind):
     X = np.repeat(np.random.default_rng(0).normal(size=(100, 3)), 2, axis=0)
     X[:, 0] = np.repeat(np.arange(100) % 2, 2)
     likely = np.arange(200) % 2 == X[:, 0]
@@ -130,7 +130,7 @@ def test_units_of_weights_do_not_matter(kind, unit):
 
 @KINDS
 @pytest.mark.parametrize("least", [1e-300, 1e-13, 0.0])
-def test_rows_of_hardly_any_weight_are_as_if_they_were_not_there(kind, least):
+def test_rows_with_tiny_weights_have_no_effect(kind, least):
     X, few = table(80), np.arange(80) < 60
     other = 1e30 if kind is NetworkRegressor else 1
     y = np.where(few, targets(kind, product(X)), other)
@@ -152,7 +152,7 @@ def test_a_class_without_weight_keeps_its_column():
 
 
 @KINDS
-def test_constant_columns_and_columns_of_nothing(kind):
+def test_constant_and_empty_columns(kind):
     X = np.column_stack([table(60), np.full(60, 3.0), np.full(60, np.nan), np.full(60, np.nan)])
     model = fitted(kind, X, targets(kind, X[:, 1]), categorical=np.arange(6) % 3 == 2)
     assert np.isfinite(answers(model, X)).all()
@@ -186,7 +186,7 @@ def test_one_number(weighted):
 
 
 @KINDS
-def test_codes_that_were_not_seen_are_no_category(kind):
+def test_unseen_codes_are_no_category(kind):
     X = table(100)
     model = fitted(kind, X, targets(kind, X[:, 2]), categorical=CATEGORY)
     new = np.repeat(X[:1], 4, axis=0)
@@ -197,7 +197,7 @@ def test_codes_that_were_not_seen_are_no_category(kind):
 
 
 @KINDS
-def test_of_wide_tables_columns_that_split_best_are_seen(kind):
+def test_networks_on_wide_tables_use_the_best_splitting_columns(kind):
     X = np.random.default_rng(0).normal(size=(100, 1000))
     y = (X[:, 700] > 0) * 1
     model = fitted(kind, X, y)
@@ -213,7 +213,7 @@ def test_of_wide_tables_columns_that_split_best_are_seen(kind):
 
 
 @KINDS
-def test_they_are_means_of_networks_on_normal_scores(kind):
+def test_predictions_are_means_of_networks_on_normal_scores(kind):
     X, new = table(90), table(40, 1)
     X[::9, 2] = new[::8, 2] = np.nan
     signal = product(X)
@@ -237,7 +237,7 @@ def test_they_are_means_of_networks_on_normal_scores(kind):
 
 @KINDS
 @pytest.mark.parametrize("n_networks", [1, 4, 11])
-def test_rows_stand_alone(kind, n_networks, monkeypatch):
+def test_rows_are_predicted_independently(kind, n_networks, monkeypatch):
     X, new = table(80), table(50, 1)
     y = targets(kind, product(X))
     model = fitted(kind, X, y, categorical=CATEGORY, n_networks=n_networks)

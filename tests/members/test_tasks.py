@@ -6,7 +6,7 @@ from made_tasks import classification_task, outputs_task, regression_task
 from naive_votes import forecasts, greedy_weights
 
 
-def test_members_of_hardly_any_weight_are_dropped():
+def test_members_with_tiny_weights_are_dropped():
     labels, vectors = forecasts(n=900)
     vectors = np.concatenate([vectors, [0.99 * vectors[0] + 0.01 * np.eye(3)[labels]]])
     task = classification_task(labels)
@@ -18,7 +18,7 @@ def test_members_of_hardly_any_weight_are_dropped():
     np.testing.assert_allclose(weights, kept / kept.sum())
 
 
-def test_weights_of_drawn_rows_are_those_of_these_rows_alone():
+def test_weights_of_drawn_rows_do_not_depend_on_other_rows():
     labels, vectors = forecasts(n=900)
     rows = np.random.default_rng(0).permutation(900)[:300]
     weight = np.random.default_rng(1).uniform(0.5, 2, 900)
@@ -35,7 +35,7 @@ def test_weights_of_drawn_rows_are_those_of_these_rows_alone():
     np.testing.assert_array_equal(task.trial_weights(numbers, rows, 10), expected)
 
 
-def test_what_a_round_of_boosting_costs():
+def test_estimated_cost_of_a_boosting_round():
     for n_classes, cost in ((2, 1), (3, 1.5), (10, 5)):
         task = classification_task(np.arange(20) % n_classes, calibrate=True)
         assert task.boosting_cost == cost

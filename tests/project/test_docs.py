@@ -65,13 +65,13 @@ def test_command_is_understood(place, command, monkeypatch, capsys, tmp_path):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
-def test_what_pages_link_to_is_there(page):
+def test_link_targets_exist(page):
     links = re.findall(r"\]\((?!https?:)([^)#\s]+)", page.read_text())
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_pages_say_nothing_twice(page):
+def test_pages_do_not_repeat_sentences(page):
     """A merge that keeps both sides leaves two sections, or two equal tables."""
     text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
     titles = re.findall(r"^#{1,3} .*", text, flags=re.MULTILINE)
@@ -118,7 +118,7 @@ def listed_objects(module_name):
     )
 
 
-def test_pictures_are_there_and_small():
+def test_pictures_exist_and_are_small():
     pages = "".join(path.read_text() for path in (ROOT / "docs").glob("*.md"))
     used = set(re.findall(r"!\[[^\]]*\]\((pictures/[^)]+)\)", pages))
     assert used == {f"pictures/{path.name}" for path in (ROOT / "docs/pictures").iterdir()}

@@ -14,7 +14,7 @@ PAGES = (
 MAP = "".join((ROOT / f"docs/{page}.md").read_text() for page in PAGES)
 
 
-def test_files_that_the_map_names_are_there():
+def test_files_named_in_the_map_exist():
     folders = ("mddf", "tests", "scripts", "docs", "baselines", "datasets")
     existing = {path for name in folders for path in (ROOT / name).rglob("*") if path.is_file()}
     existing |= {path for path in ROOT.iterdir() if path.is_file()}

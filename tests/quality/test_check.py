@@ -71,7 +71,7 @@ def test_columns_that_equal_the_target(name):
         (lambda y: [f"sold for {v} euros" for v in y], "contains the target as text"),
     ],
 )
-def test_columns_that_give_a_number_away(values, kind):
+def test_columns_that_reveal_a_numeric_target(values, kind):
     X, _ = clean_table(2000)
     y = np.random.default_rng(1).normal(size=2000).round(6) + 20
     X["column"] = values(y)
@@ -101,7 +101,7 @@ def test_a_column_that_dominates():
     assert kinds(check(X, y)) == set()
 
 
-def test_gaps_that_tell_the_class():
+def test_missing_values_that_reveal_the_class():
     X, _ = clean_table(2000)
     rng = np.random.default_rng(1)
     died = rng.random(2000) < 0.6
@@ -220,7 +220,7 @@ def test_copies_of_rows():
     st.integers(0, 2**32 - 1),
     st.lists(st.integers(0, 99), min_size=1, max_size=20, unique=True),
 )
-def test_copies_are_those_of_a_slow_search(n_columns, seed, copied):
+def test_duplicates_match_a_slow_search(n_columns, seed, copied):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(100, n_columns)).round(3)
     X_test = rng.normal(size=(60, n_columns)).round(3) + 10

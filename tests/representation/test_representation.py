@@ -345,7 +345,7 @@ def test_models_without_leaves_are_refused():
         nearest_rows(kernel, X, X)
 
 
-def test_columns_of_leaves_outside_the_known_ones():
+def test_leaves_without_a_column_of_the_embedding():
     known = np.array([[3, 10], [5, 12], [5, 10]])
     columns = LeafColumns.from_leaves(known)
     assert [leaves.tolist() for leaves in columns.leaves] == [[3, 5], [10, 12]]

@@ -132,7 +132,7 @@ class Shown(KFold):
     ],
     ids=lambda model: type(model).__name__,
 )
-def test_splitters_see_what_the_user_passed(model):
+def test_splitters_get_the_users_data(model):
     X = pd.DataFrame({"a": np.arange(40.0), "b": pd.Categorical(["x", "y"] * 20)})
     y = 1000 + np.arange(40) % 3
     words = [["low", "mid", "high"][label - 1000] for label in y]
@@ -148,7 +148,7 @@ def test_splitters_see_what_the_user_passed(model):
     model.set_params(cv=StratifiedKFold(3)).fit(X, y)
 
 
-def test_splitters_of_scanners_see_the_users_labels():
+def test_splitters_of_scanners_get_the_users_labels():
     splitter, y = Shown(3), np.array(["x", "y"] * 20)
     MultiGrainedScanner([1], n_estimators=2, cv=splitter).fit(np.ones((40, 3)), y)
     assert np.array_equal(splitter.seen[1], y)

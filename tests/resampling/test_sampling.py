@@ -138,7 +138,7 @@ def test_reweighting(table, bootstrap):
     assert plan(table, bootstrap=bootstrap, redraw=True).n_draws == (60 if bootstrap else 0)
 
 
-def test_nothing_left(table):
+def test_no_rows_left(table):
     with pytest.raises(ValueError, match=r"sample_weight and class_weight .* got none"):
         plan(table, class_factors=np.zeros(3))
     with pytest.raises(ValueError, match=r"class_weight times sample_weight must be finite"):

@@ -56,7 +56,7 @@ def test_tables_of_deepboost_leave_results_alone(script):
 
 
 @pytest.mark.usefixtures("data_home")
-def test_published_numbers_of_deepboost_stand_beside(script, tmp_path, capsys):
+def test_published_results_of_deepboost_are_shown_for_comparison(script, tmp_path, capsys):
     arguments = ["--tables", "3", "--datasets", "ionosphere", "--runs", "1", "--thin", "3"]
     arguments += ["--rounds", "2", "--n-jobs", "1", "--out", str(tmp_path)]
     run = script("reproduce.deepboost")

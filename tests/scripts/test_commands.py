@@ -162,7 +162,7 @@ def parser_of(script, name, monkeypatch):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_tells_all_options_and_methods(script, name, monkeypatch):
+def test_help_lists_all_options_and_methods(script, name, monkeypatch):
     pytest.importorskip(NEEDS.get(name, "pandas"))
     parser = parser_of(script, name, monkeypatch)
     for action in parser._actions:
@@ -182,7 +182,7 @@ def test_no_command_imports_another_one():
         assert not set(imported) & names, name
 
 
-def test_commands_of_rooms_find_what_they_share(tmp_path):
+def test_commands_find_modules_shared_in_their_folder(tmp_path):
     """`python scripts/ROOM/NAME.py` runs in any folder."""
     done = subprocess.run(
         [sys.executable, path_of("reproduce.losses"), "--help"],

@@ -124,7 +124,7 @@ def test_zero_half_of_the_time(models):
 
 
 @pytest.mark.parametrize("name", ["sklearn-rf", "histgb", "xgboost", "lightgbm", "catboost"])
-def test_spaces_name_parameters_that_there_are(models, name):
+def test_search_spaces_name_existing_parameters(models, name):
     method = models.METHODS[name]
     if method.missing():
         pytest.skip(method.missing())

@@ -86,7 +86,7 @@ def test_columns(tables):
     assert table.display["x"].tolist() == ["+0.5 ± 0.1"]
 
 
-def test_names_tell_shares_and_features(tables):
+def test_names_show_shares_and_features(tables):
     frame = pd.DataFrame({"set": ["a"] * 3, "fraction": [0.501, 0.504, None], "method": "rf"})
     frame["features"] = ["raw", None, "both"]
     result = tables.labelled(frame)

@@ -175,7 +175,7 @@ def test_tables_that_cannot_be_split_or_learnt(script, tmp_path):
         script("export_features").main(arguments)
 
 
-def test_nothing_is_replaced_unasked(script, tmp_path):
+def test_nothing_is_overwritten_without_the_option(script, tmp_path):
     arguments = ["iris", "--quick", "--out", str(tmp_path)]
     script("export_features").main(arguments)
     with pytest.raises(SystemExit, match="holds features already: give another --out, or --over"):

@@ -43,7 +43,7 @@ def test_a_cascade_of_the_users_own(run, own_table, tmp_path):
     assert result.query("method == 'less'")["layer"].tolist() == [1]
 
 
-def test_what_is_no_cascade(run, own_table, tmp_path, capsys):
+def test_objects_that_are_not_cascades(run, own_table, tmp_path, capsys):
     rows = ["--csv", str(own_table), "--target", "kind", "--quick", "--n-jobs", "1"]
     own = ["--methods", "nb", "--method", "nb=sklearn.naive_bayes:GaussianNB"]
     assert run.main([*rows, *own, "--out", str(tmp_path / "out")]) == 1

@@ -183,7 +183,7 @@ def test_one_method_alone_is_not_drawn(script, tmp_path):
         script("run_uci").main(["--plot", str(tmp_path / "a.csv")])
 
 
-def test_what_mddf_is_ahead_is_by_features_and_pairs(script):
+def test_advantages_of_mddf_by_features_and_pairs(script):
     def rows(method, accuracies, **more):
         common = {"set": "iris", "method": method, "fraction": 0.5, "n_train": 10, **more}
         accuracies = enumerate(accuracies)
@@ -250,7 +250,7 @@ def test_settings_that_do_not_do(script, text, capsys):
     assert "mddf-np or parameter=value, got" in capsys.readouterr().err
 
 
-def test_what_is_kept(script, tmp_path):
+def test_layers_kept_by_validation(script, tmp_path):
     run = script("reproduce.layers")
     arguments = "--quick --validate --datasets iris --methods mddf strength=1+cv=3"
     assert run.main([*arguments.split(), "--out", str(tmp_path)]) == 0

@@ -30,7 +30,7 @@ def write(frame, path):
     return str(path)
 
 
-def test_all_that_is_written(run, results, tmp_path, capsys):
+def test_all_written_files(run, results, tmp_path, capsys):
     pytest.importorskip("scikit_posthocs")
     parts = [write(results[:30], tmp_path / "a.csv"), write(results[20:], tmp_path / "b.csv")]
     assert run.main([*parts, "--bayes", "--out", str(tmp_path / "out")]) == 0
@@ -102,7 +102,7 @@ def test_folders_and_paired_intervals(run, script, tmp_path, capsys):
         run.main([*arguments, "--pair", "rf", "nothing", "--out", str(tmp_path / "sum")])
 
 
-def test_sources_that_do_not_do(run, results, tmp_path):
+def test_invalid_sources(run, results, tmp_path):
     first, other = results.copy(), results.copy()
     other["accuracy"] += 0.1
     parts = [write(first, tmp_path / "a.csv"), write(other, tmp_path / "b.csv")]

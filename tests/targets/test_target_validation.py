@@ -83,7 +83,7 @@ def test_integers_that_are_no_doubles_are_kept_apart(kind):
 
 
 @pytest.mark.parametrize("model", CLASSIFIERS, ids=named)
-def test_labels_come_back_as_they_were(model):
+def test_labels_keep_their_type_and_values(model):
     X, y = table()
     for dtype, labels in (
         ("Int64", [LARGE, LARGE + 1]),
@@ -278,7 +278,7 @@ def as_objects(values):
     ],
     ids=lambda values: type(values[0]).__name__,
 )
-def test_groups_are_what_is_equal(values):
+def test_equal_values_are_one_group(values):
     at = np.random.default_rng(0).permutation(np.arange(64) % 8)
     groups = as_objects([pickle.loads(pickle.dumps(values[k])) for k in at])
     numbers = encode_groups(groups)[0]

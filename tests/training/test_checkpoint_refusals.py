@@ -53,7 +53,7 @@ def test_another_fit_is_refused_by_what_differs(tmp_path):
 
 
 @pytest.mark.parametrize("member", ["linear", "kernel", "network", "random"])
-def test_numbers_that_share_a_bin_are_another_x_for_those_who_see_them(member, tmp_path):
+def test_changes_within_a_bin_are_another_x_for_members_on_raw_numbers(member, tmp_path):
     X, y = np.arange(40.0)[:, None], np.arange(40) // 5 % 2
     model = deep(tmp_path, members=[member], max_bins=4)
     model.fit(X, y)
@@ -90,7 +90,7 @@ class Halves:
     ],
     ids=["own", "splits", "long", "drawn"],
 )
-def test_folds_differ_by_what_they_hold_out(make, cv, same, other, tmp_path):
+def test_folds_differ_by_their_held_out_rows(make, cv, same, other, tmp_path):
     X, y = three_classes()
     assert len(X) == 300
     options = {"members": ["random"]} if make is deep else {}
@@ -138,7 +138,7 @@ def test_a_layer_of_another_estimator_is_refused(tmp_path):
         Named(checkpoint=tmp_path / "fit", **options).fit(X, y)
 
 
-def test_what_cannot_be_kept_is_refused(tmp_path):
+def test_values_that_checkpoints_cannot_store_are_refused(tmp_path):
     X, y = three_classes()
     external = cascade(tmp_path, forests=["random", LogisticRegression()])
     with pytest.raises(ValueError, match=r"checkpoint needs forests of this package.*Logistic"):

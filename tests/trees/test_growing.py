@@ -75,7 +75,7 @@ def test_n_jobs_changes_nothing(problem, n_jobs):
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
 @pytest.mark.parametrize("whole", [False, True])
-def test_time_that_suffices_changes_nothing(problem, n_jobs, whole):
+def test_a_sufficient_time_limit_changes_nothing(problem, n_jobs, whole):
     table, y, rows = problem
     blocks = blocks_of(rows)
     plain = grower.grow(table, y, blocks)
@@ -298,7 +298,7 @@ WIDE = {
 
 
 @pytest.mark.parametrize("kind", WIDE)
-def test_columns_that_no_tree_asks_for_need_no_codes(kind, monkeypatch):
+def test_unused_columns_are_not_coded(kind, monkeypatch):
     model, methods = WIDE[kind]
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 300))).rename(columns=str)
     y = (X["0"] + X["299"] > 0).astype(int)
@@ -354,7 +354,7 @@ def test_numbers_go_where_their_codes_do(kind, dtype, monkeypatch):
         assert np.array_equal(result[1], result[3])
 
 
-def test_when_trees_are_asked_about_numbers():
+def test_trees_predict_raw_numbers_if_they_use_few_cells():
     X = np.random.default_rng(0).normal(size=(150, 1000))
     y = X[:, 0] > 0
     few, many = (mddf.RandomForestClassifier(n, random_state=0).fit(X, y) for n in (20, 500))
@@ -386,7 +386,7 @@ def test_sums_are_exact_in_any_order(problem):
     assert np.array_equal(sums, predictor.leaf_sums(trees[::-1], table.codes))
 
 
-def test_longer_streams_of_seeds_begin_alike():
+def test_longer_seed_streams_start_with_the_shorter_ones():
     long = grower.draw_seeds([5, 6], 1000)
     assert long.dtype == np.uint64
     assert np.array_equal(long[:10], grower.draw_seeds([5, 6], 10))
@@ -401,7 +401,7 @@ def test_no_trees_and_no_blocks(problem):
     assert grown == GrowthResult()
 
 
-def test_progress_is_shown_if_asked(problem, capsys):
+def test_progress_is_shown_on_request(problem, capsys):
     table, y, rows = problem
     grower.grow(table, y, blocks_of(rows), description="growing here")
     assert capsys.readouterr().err == ""

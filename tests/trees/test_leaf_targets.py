@@ -46,7 +46,7 @@ def test_against_the_slow_way(Forest, weighted, data):
 
 
 @both
-def test_few_are_kept_and_nothing_depends_on_order_or_jobs(Forest, data):
+def test_kept_targets_are_few_and_independent_of_order_and_jobs(Forest, data):
     X, y = data
     options = {"min_samples_leaf": 5, "keep_targets": 2, "random_state": 0}
     forest = Forest(70, **options).fit(X, y)
@@ -91,7 +91,7 @@ def test_several_outputs(data):
     assert (result[:, 1, 0] <= result[:, 1, 1]).all()
 
 
-def test_all_of_a_leaf_may_be_asked_for(data):
+def test_all_targets_of_a_leaf_can_be_kept(data):
     X, y = data
     forest = RandomForestRegressor(5, keep_targets=2**31 - 1, random_state=0).fit(X, y)
     exact = RandomForestRegressor(5, keep_targets=len(y), random_state=0).fit(X, y)

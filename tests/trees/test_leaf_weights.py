@@ -95,7 +95,7 @@ def test_however_small_a_weight_is_above_zero():
 
 @pytest.mark.parametrize("n_rows", [1, 40])
 @pytest.mark.parametrize("kind", FORESTS)
-def test_no_way_of_asking_reads_them(kind, n_rows):
+def test_predictions_do_not_depend_on_leaf_weights(kind, n_rows):
     X, y = table(60_000)
     X = X[:, :1]  # one column, and leaves of large weights
     forest = kind(2, bootstrap=False, max_depth=2, random_state=0).fit(X, y)

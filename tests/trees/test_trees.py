@@ -117,7 +117,7 @@ def test_rows_alone_and_together_end_where_a_slow_walk_does(kinds, seed):
 
 
 @pytest.mark.parametrize("kinds", [(0, 1), (0, 1, 2), (2,)], ids=["numbers", "mixed", "sets"])
-def test_columns_that_trees_ask_for(kinds):
+def test_columns_used_by_trees(kinds):
     rng = np.random.default_rng(1)
     trees = [random_tree(rng, kinds, 30, n_columns=300) for _ in range(3)]
     expected, reached = np.zeros(300, bool), 0
