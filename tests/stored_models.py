@@ -33,7 +33,7 @@ _SEED = {"random_state": 0}
 
 
 def table(kind):
-    """The rows that a model of some kind learns and is asked about: numbers, images or a frame."""
+    """The training and test rows of a kind of model: numbers, images or a frame."""
     X, _ = load_iris(return_X_y=True)
     if kind == "images":
         return X.reshape(150, 2, 2)
@@ -46,17 +46,17 @@ def table(kind):
 
 
 def labels():
-    """Words."""
+    """Text labels."""
     return load_iris().target_names[load_iris().target]
 
 
 def targets(model):
-    """Words, or numbers for a regressor."""
+    """Text labels, or numbers for a regressor."""
     return load_iris().data[:, 3] if is_regressor(model) else labels()
 
 
 def models():
-    """Each estimator, by a name, and what its table is."""
+    """Each estimator with a name and the kind of its table."""
     external = LogisticRegression(C=0.1, max_iter=500)
     numbers: dict = {
         "completely_random": mddf.CompletelyRandomForestClassifier(3, max_depth=4, **_SEED),

@@ -1,4 +1,4 @@
-"""The names of mddf.analysis, and the old ones of its parts."""
+"""Names of mddf.analysis, and deprecated names of its parts."""
 
 import importlib
 import sys

@@ -72,7 +72,7 @@ def test_batches_change_nothing(monkeypatch):
 
 
 def stumps_by_hand(X):
-    """Labellings by all thresholds of all features, both ways round, and by constants."""
+    """Labellings by all thresholds of all features in both directions, and by constants."""
     labellings = [[1.0] * len(X)]
     for column in np.asarray(X).T:
         for threshold in sorted(set(column)):

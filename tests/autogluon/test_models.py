@@ -1,4 +1,4 @@
-"""Custom models of AutoGluon, which the extra `autogluon` brings."""
+"""Custom models of AutoGluon, from the extra `autogluon`."""
 
 import importlib
 import sys
@@ -31,7 +31,7 @@ def table(kind, n=200):
 
 
 def fitted(Model, kind, hyperparameters, **options):
-    """A model as AutoGluon makes it of a table, whose classes it has numbered."""
+    """A model fitted as AutoGluon does it, with encoded classes."""
     X, y = table(kind)
     if kind != "regression":
         y = y.astype("category").cat.codes.astype(int)

@@ -1,4 +1,4 @@
-"""Exponentials and logarithms that are the same everywhere."""
+"""Exponentials and logarithms with equal bits on every machine."""
 
 import os
 import re
@@ -19,7 +19,7 @@ SPECIAL = [0.0, -0.0, 1.0, -1.0, 5e-324, 1.7976931348623157e308, np.inf, -np.inf
 
 
 def last_places(result: float, exact: Decimal) -> Decimal:
-    """How far a number is from what it should be, in units of its last place."""
+    """Error of a result in units of the last place."""
     return abs((Decimal(result) - exact) / Decimal(float(np.spacing(abs(float(exact))))))
 
 

@@ -1,4 +1,4 @@
-"""Large class vectors, which are kept in files."""
+"""Large class vectors, which are stored in files."""
 
 import gc
 import io

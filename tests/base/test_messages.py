@@ -1,4 +1,4 @@
-"""Warnings point at the line of the user's that led to them; values in errors take one line."""
+"""Warnings point at the line of the user's code; values in errors take one line."""
 
 import importlib
 import sys
@@ -44,7 +44,7 @@ def named(model):
 
 
 def told(function, *args, **options):
-    """The one warning of a call, which is this file's."""
+    """The message of the only warning of a call, which must point at this file."""
     with warnings.catch_warnings(record=True) as result:
         warnings.simplefilter("always")
         function(*args, **options)
@@ -217,7 +217,7 @@ def test_warnings_of_a_kind_are_shown_once_a_line_and_errors_each_time():
 
 
 def test_a_cross_validation_warns_once_of_targets_that_are_too_small():
-    """Numbers in the message differ from fold to fold."""
+    """The numbers in the message differ between folds."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         y = np.where(Y, np.arange(len(Y)) * 1e297, 1e-300)

@@ -1,4 +1,4 @@
-"""Errors and interrupts end parallel work in good order; joblib's backends change no bit."""
+"""Errors and interrupts end parallel work cleanly; joblib's backends change no bit."""
 
 import signal
 import subprocess
@@ -107,7 +107,7 @@ def run(*parts):
 
 
 def interrupted(work, delay=0.7):
-    """Seconds from the signal to Python; checks that the process ended as Python's do."""
+    """Seconds until a process ends after a signal; it must end like Python does."""
     done = run(PREPARED, work, INTERRUPTED.format(delay=delay))
     assert done.returncode == -signal.SIGINT, done.stderr
     assert done.stderr.strip().endswith("KeyboardInterrupt")
@@ -376,7 +376,7 @@ def test_backends_give_the_same_bits(backend, bits):
 
 
 def test_a_large_table_is_sent_to_processes():
-    """Large arrays arrive there as read-only maps of a file."""
+    """Processes receive large arrays as read-only memory-mapped files."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60_000, 20)), rng.integers(0, 2, 60_000)
     forest = RandomForestClassifier(4, max_depth=5, random_state=0)

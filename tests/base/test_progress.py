@@ -15,7 +15,7 @@ from mddf._base.progress import has_listener, listening
 
 
 class Events:
-    """A listener that keeps all events."""
+    """A listener that stores all events."""
 
     def __init__(self):
         self.grown = []

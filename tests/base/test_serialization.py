@@ -1,4 +1,4 @@
-"""States with the number of their format: those of others are refused."""
+"""States contain the number of their format; other formats are refused."""
 
 import copyreg
 import re
@@ -18,7 +18,7 @@ def forest():
 
 
 def states_of(forest):
-    """States of an estimator and of a part of it, and what loads them."""
+    """States of an estimator and of a part of it, with the functions that load them."""
     _, (part,) = copyreg.dispatch_table[type(forest._trees[0])](forest._trees[0])
     yield forest.__getstate__(), RandomForestClassifier().__setstate__, "RandomForestClassifier"
     yield part, mddf.from_state, "part of a model"

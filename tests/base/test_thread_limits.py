@@ -1,4 +1,4 @@
-"""Limits on the threads of libraries, when several threads of Python set them at once."""
+"""Limits of library threads, set by several Python threads at once."""
 
 from threading import Barrier, Event, Thread
 
@@ -16,7 +16,7 @@ OPENMP = LIBRARIES.select(user_api="openmp")
 
 
 def limits(user_api="blas") -> set:
-    """Limits of BLAS, which has them for the process, or of OpenMP, for this thread."""
+    """Limits of BLAS (for the process) or of OpenMP (for this thread)."""
     result = LIBRARIES.select(user_api=user_api).lib_controllers
     assert result
     return {library.num_threads for library in result}
@@ -88,7 +88,7 @@ def test_limits_of_the_caller_are_restored():
 
 
 class Meeting(LogisticRegression):
-    """Is fitted once another one is, and looks at the limits then."""
+    """Waits for another fit, and records the limits at that time."""
 
     met = Barrier(2, timeout=60)
     thread_counts: list = []

@@ -1,4 +1,4 @@
-"""Counts of columns from parameters; a fit that fails leaves its estimator as it was."""
+"""Numbers of columns from parameters; a failed fit leaves its estimator unchanged."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""AdaBoost over fits of any classifier, beside scikit-learn's."""
+"""AdaBoost with any base classifier, compared with scikit-learn's."""
 
 import pickle
 

@@ -32,7 +32,7 @@ ALL = [
 
 
 def mixed(n=160, n_classes=2):
-    """A frame of numbers with gaps that matter, a category and text; its classes."""
+    """A frame with informative missing values, a category and text; its classes."""
     rng = np.random.default_rng(3)
     number = rng.normal(size=n)
     colour = rng.choice(["red", "green", "blue", "grey"], n)
@@ -48,7 +48,7 @@ def mixed(n=160, n_classes=2):
 
 
 def slow_columns(X, weight):
-    """What trees see of an array of numbers, cell by cell."""
+    """Features of the trees from a numeric array, cell by cell."""
     columns = []
     for column in X.T:
         missing = np.isnan(column)

@@ -1,4 +1,4 @@
-"""What holds for every boosting classifier."""
+"""Properties of every boosting classifier."""
 
 import pickle
 from dataclasses import replace
@@ -72,7 +72,7 @@ def test_stages(model, cancer, iris):
 @pytest.mark.parametrize("factor", [1e-15, 1.0, 30.0, 1e3])
 @pytest.mark.parametrize("model", SMALL, ids=named)
 def test_the_predicted_class_is_the_most_probable(model, factor, cancer, iris):
-    """Also where the votes are so large or small that the probabilities of classes are equal."""
+    """Also for extreme votes whose probabilities are equal after rounding."""
     for X, y in (cancer, iris):
         model = clone(model).fit(X, y)
         votes = [replace(vote, step=vote.step * factor) for vote in model.ensembles_]

@@ -1,4 +1,4 @@
-"""Fits that are interrupted, and fits of several classes on every kind of worker."""
+"""Interrupted fits, and fits of several classes on every kind of worker."""
 
 import os
 import signal

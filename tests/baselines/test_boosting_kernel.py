@@ -11,7 +11,7 @@ from mddf import _core
 
 
 def problem(seed, n_values=None):
-    """A small random problem; few values mean many ties and repeated rows."""
+    """A small random problem; few values give many ties and duplicated rows."""
     rng = np.random.default_rng(seed)
     n, d = rng.integers(1, 30), rng.integers(1, 5)
     n_values = n_values or rng.choice([2, 4, 1000])

@@ -1,4 +1,4 @@
-"""Learners are read-only arrays, wherever they come from."""
+"""Learners are read-only arrays, whatever their source."""
 
 import pickle
 from dataclasses import FrozenInstanceError, fields

@@ -1,4 +1,4 @@
-"""What the papers prove or state, on real sets."""
+"""Theorems and statements of the papers, on real data sets."""
 
 from functools import cache
 
@@ -70,7 +70,7 @@ def sizes_of(model):
 
 
 def tree_nodes(size, params):
-    """Nodes as complexities see them: stumps count as complete trees of one or two levels."""
+    """Nodes as complexities count them: stumps are complete trees of one or two levels."""
     return (7 if size > 3 else 3) if "hypotheses" in params else size
 
 

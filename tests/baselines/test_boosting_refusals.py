@@ -1,4 +1,4 @@
-"""Samples, weights and parameters that the boosting classifiers cannot take are named."""
+"""Invalid samples, weights and parameters of boosting classifiers are named."""
 
 import bad_values
 import numpy as np

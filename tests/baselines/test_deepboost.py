@@ -164,7 +164,7 @@ def test_depth_one_is_the_papers_pseudocode(seed, logistic, beta):
 
 @pytest.mark.parametrize("loss", ["exponential", "logistic"])
 def test_depth_one_converges_to_the_minimum_over_all_stumps(loss):
-    """At the end no stump can lower F: the subgradient conditions of equation 4 hold."""
+    """At the end no stump decreases F: the subgradient conditions of equation 4 hold."""
     X, y = sample(5, n=60)
     model = DeepBoostClassifier(
         3000, loss=loss, beta=0.02, lambda_=0.01, max_depth=1, step="exact"
@@ -219,7 +219,7 @@ def test_steps_at_the_edges():
 
 
 def test_logistic_majorizer_is_short():
-    """The closed form makes a fraction of the exact step, as the bound is loose."""
+    """The closed form makes only a fraction of the exact step, because its bound is loose."""
     X, y = load_breast_cancer(return_X_y=True)
     runs = {
         step: DeepBoostClassifier(50, loss="logistic", beta=0, lambda_=0, max_depth=1, step=step)

@@ -104,7 +104,7 @@ def largest_minimum_margin(H, y):
 
 
 def separable(seed):
-    """A small set that some vote separates, without a perfect learner."""
+    """A small set that some vote separates, but no single learner."""
     for offset in range(1000):
         H, y = random_set(seed * 1000 + offset, n_samples=9, n_learners=8)
         optimum = largest_minimum_margin(H, y)

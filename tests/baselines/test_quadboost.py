@@ -14,7 +14,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def run(H, y, weight, penalty=None, strength=0.1, n_rounds=200, tolerance=0.0):
-    """The kernel's path as (alpha, learner, step, objective, correlation, n_learners)."""
+    """The path of the kernel as (alpha, learner, step, objective, correlation, n_learners)."""
     learner, step, *rest = _core.quadboost_path(
         H, y, weight, penalty or "none", strength, strength, n_rounds, tolerance, abs
     )
@@ -114,7 +114,7 @@ def test_linf_limit_fulfils_its_optimality_conditions():
 
 
 def test_long_runs_stay_exact():
-    """Beyond the rounds after which correlations are computed afresh, on every code path."""
+    """More rounds than between two recomputations of the correlations, on every code path."""
     rng = np.random.default_rng(1)
     H = rng.choice([-1, 1], size=(40, 130)).astype(np.int8)
     y = rng.choice([-1.0, 1.0], 130)

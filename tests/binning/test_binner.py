@@ -1,4 +1,4 @@
-"""From tables of any kind to one byte per cell."""
+"""Coding of any kind of table as one byte per cell."""
 
 import pickle
 import warnings
@@ -140,7 +140,7 @@ def test_weight_k_is_k_copies_of_a_category(seed, max_bins):
 @settings(deadline=None, max_examples=30)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 12), st.booleans())
 def test_categories_of_a_frame_and_cell_by_cell(seed, max_bins, weighted):
-    """Each category is looked up once, or each cell: of polars' frames, and of few cells."""
+    """Categories are looked up once, or cell by cell for frames of polars and for few cells."""
     rng = np.random.default_rng(seed)
     words = rng.choice([*"abcdefgh", None], (150, 2), p=[0.3, 0.2, 0.1, *[0.08] * 4, 0.05, 0.03])
     weights = rng.integers(0, 3, 150) + 0.0 if weighted else None

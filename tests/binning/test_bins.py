@@ -1,4 +1,4 @@
-"""From numbers to bins and codes, as the slow twins have them."""
+"""Bins and codes of numbers, compared with slow twins."""
 
 import threading
 
@@ -17,7 +17,7 @@ DTYPES = ["f8", "f4", "i8", "i4", "u1"]
 
 
 def compare(x, weights, max_bins):
-    """Compare the bins of a table, and its codes, with the twin."""
+    """Compare the bins and codes of a table with the twin."""
     bins = find_bins(x, sample_weight=weights, max_bins=max_bins)
     codes = apply_bins(x, bins)
     for c in range(x.shape[1]):
@@ -32,7 +32,7 @@ def compare(x, weights, max_bins):
 
 
 def compare_by_rank(x, bins, codes):
-    """Compare what is found in one step with the bins and codes of a table."""
+    """Compare bins and codes that are found in one step with those of two steps."""
     n_rows, n_columns = x.shape
     out, by_column = (np.full(shape, 99, np.uint8) for shape in ((n_rows, n_columns + 3),) * 2)
     by_column = by_column.T.copy()
@@ -379,7 +379,7 @@ def test_n_jobs_changes_nothing(monkeypatch):
 
 
 def test_writing_into_the_table_meanwhile():
-    """Whatever another thread does to X while its bins are found, there is no crash."""
+    """Changes of X by another thread while bins are found must not crash."""
     rng = np.random.default_rng(0)
     X = rng.integers(0, 300, (3000, 40)).astype(float)
     stop = threading.Event()

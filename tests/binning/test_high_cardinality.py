@@ -1,4 +1,4 @@
-"""Categories as numbers of their own."""
+"""Categories with many levels as numbers."""
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ NAMES = np.array([f"town {i:04}" for i in range(400)])
 
 
 def table(numbers, make):
-    """A column of names and one of numbers, missing where a number is below 0."""
+    """A column of names and a column of numbers, missing where a number is below 0."""
     names = [None if i < 0 else NAMES[i] for i in numbers]
     return FrameTable(make({"town": names, "other": np.arange(len(numbers), dtype=float)}))
 

@@ -1,4 +1,4 @@
-"""The cascades as estimators: MDDFClassifier and GCForestClassifier."""
+"""The cascades MDDFClassifier and GCForestClassifier as estimators."""
 
 import pickle
 import re
@@ -42,7 +42,7 @@ WEIGHING = {"forests": [WHOLE_BOOTSTRAP, "completely-random"], "n_layers": 2, "n
 
 
 def draws_rows(cascade):
-    """Checks that a cascade fails whose forests draw as many rows as there are."""
+    """Checks that cascades fail if their forests draw as many rows as the table has."""
     if cascade.forests is not None:
         return {}
     return dict.fromkeys(WEIGHT_CHECKS, "bootstraps of as many rows as have weight")
@@ -99,7 +99,7 @@ def test_results_do_not_depend_on_n_jobs_and_survive_a_pickle(options, data):
 @pytest.mark.parametrize("alpha", ["simplex", "stagewise", "mean-margin"])
 @pytest.mark.parametrize("strength", [1.0, 0.3])
 def test_probabilities_margins_and_weights_follow_from_the_layers_vectors(alpha, strength, data):
-    """The cascade's formulas, once more from the out-of-fold class vectors alone."""
+    """The formulas of the cascade, recomputed from the out-of-fold class vectors."""
     X, y, *_ = data
     forest = MDDFClassifier(**SMALL, alpha=alpha, strength=strength, transform_layers="all")
     vectors = forest.fit_transform(X, y).reshape(200, 3, 3).transpose(1, 0, 2)
@@ -182,7 +182,7 @@ def test_all_grains_are_used_before_early_stopping(data):
 
 
 def test_out_of_fold_accuracy_of_noise():
-    """That of the first layer is chance; later ones look better, as the class's Notes say."""
+    """The accuracy of the first layer is chance. Later layers look better (see Notes)."""
     random = np.random.default_rng(0)
     result = []
     for seed in range(8):

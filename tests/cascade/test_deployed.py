@@ -1,4 +1,4 @@
-"""What cascades keep for new samples: models of all samples, sure probabilities, few layers."""
+"""Cascades for new samples: refitted models, calibration, number of layers."""
 
 import re
 
@@ -23,7 +23,7 @@ def data():
 
 
 def same_fit(model, other, but=()):
-    """All that two fits learnt of their own samples is the same."""
+    """Assert that the fitted attributes for training samples are equal."""
     for name in ("alphas_", "margins_", "weights_", "member_scores_", "oof_probabilities_"):
         if name not in but:
             np.testing.assert_array_equal(getattr(model, name), getattr(other, name))
@@ -198,7 +198,7 @@ def test_layers_that_are_chosen_by_held_out_rows(Cascade, data):
 
 
 def test_unpredictable_labels_get_one_layer():
-    """Near copies with labels of their own, which out-of-fold vectors tell and new rows do not."""
+    """Near-duplicates with random labels: out-of-fold vectors leak labels, new rows do not."""
     rng = np.random.default_rng(0)
     X = np.repeat(rng.normal(size=(200, 3)), 2, axis=0) + 1e-3 * rng.normal(size=(400, 3))
     y = rng.random(400) < 0.3

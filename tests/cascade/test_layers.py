@@ -42,7 +42,7 @@ N_FEATURES = 5
 
 @dataclass(frozen=True)
 class Samples:
-    """What a layer is to learn."""
+    """Training samples of a layer."""
 
     labels: np.ndarray
     n_classes: int
@@ -52,7 +52,7 @@ class Samples:
 
 @dataclass(frozen=True)
 class RecordedInput:
-    """What a layer sees of the samples, and on which folds it is trained."""
+    """Input of a layer and its folds."""
 
     table: BinnedTable
     numbers: np.ndarray
@@ -93,7 +93,7 @@ def layer_vectors(layer, codes, numbers, augmented, n_classes):
 
 
 def problem(*, n_samples=120, weights=None, out_of_bag=False, seed=0, random_labels=False):
-    """Samples and the input of a first layer, with room for three features more."""
+    """Samples and the input of a first layer, with space for three more features."""
     X, y = three_classes()
     X, labels = (
         np.nan_to_num(X)[:n_samples, :N_FEATURES],
@@ -116,7 +116,7 @@ FORESTS = [RandomForestClassifier(6), CompletelyRandomForestClassifier(4)]
 
 
 def predicted_by(members, codes, n_classes=3):
-    """Class vectors of rows from trees, which is what the prediction tests are about."""
+    """Class vectors of rows from trees; prediction itself is tested elsewhere."""
     sums = predictor.leaf_sums(members, codes)
     assert sums.shape[1] == n_classes
     return sums / sums.sum(axis=1, keepdims=True)
@@ -316,7 +316,7 @@ def test_classifiers_get_the_columns_weights_and_seeds_of_the_layer():
 
 
 def test_weights_and_draws_by_factors_are_both_followed():
-    """With all weight on one class, a fold says that class of everything."""
+    """With all weight on one class, a fold predicts only this class."""
     samples, layer = problem()
     reweighting = np.where(samples.labels == 1, 1.0, 0.0)
     for redraw in (False, True):
@@ -385,7 +385,7 @@ def test_layer_depth_limits_apply_to_random_forests_without_a_limit():
 
 
 class Odd(GaussianNB):
-    """A classifier whose probabilities are made to be wrong."""
+    """A classifier with invalid probabilities."""
 
     def __init__(self, wrong=None, priors=None, var_smoothing=1e-9):
         super().__init__(priors=priors, var_smoothing=var_smoothing)

@@ -1,4 +1,4 @@
-"""Coefficients and weights of samples by functions of the user's."""
+"""Coefficients and sample weights by functions of the user."""
 
 import pickle
 

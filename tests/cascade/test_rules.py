@@ -1,4 +1,4 @@
-"""Rules that are called after each layer: screening, weights, columns, trees and stopping."""
+"""Rules that run after each layer: screening, weights, columns, trees and stopping."""
 
 import pickle
 
@@ -31,7 +31,7 @@ def fit(rules, kind=GCForestClassifier, **parameters):
 
 
 def view_of(confidence, is_correct, n_folds=2, labels=None):
-    """A view of two classes in which a sample has this confidence and is right or wrong."""
+    """A layer of two classes with given confidences and correct or wrong samples."""
     confidence = np.asarray(confidence, float)
     is_correct = np.asarray(is_correct, bool)
     y = np.zeros(len(confidence), int) if labels is None else np.asarray(labels)
@@ -56,7 +56,7 @@ def view_of(confidence, is_correct, n_folds=2, labels=None):
 
 
 def first_rows(view, n_leaving):
-    """How many of the rows by confidence may leave if each class keeps `n_folds`: one by one."""
+    """Number of confident rows that may leave if each class keeps `n_folds`, one by one."""
     order = sorted(range(len(view.y)), key=lambda row: (-view.confidence[row], row))
     while n_leaving:
         staying = order[n_leaving:]

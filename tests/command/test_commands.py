@@ -1,4 +1,4 @@
-"""The commands, as a user runs them."""
+"""The commands as a user runs them."""
 
 import os
 import re
@@ -53,7 +53,7 @@ def write_tables():
 
 @pytest.fixture(scope="module")
 def once_fitted(tmp_path_factory):
-    """A folder where `mddf fit` ran on the table of classes."""
+    """A folder in which `mddf fit` ran on the classification table."""
     path = tmp_path_factory.mktemp("fitted")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(path)
@@ -64,7 +64,7 @@ def once_fitted(tmp_path_factory):
 
 @pytest.fixture
 def fitted_folder(once_fitted, tmp_path, monkeypatch):
-    """A copy of it."""
+    """A copy of the fitted folder."""
     monkeypatch.chdir(shutil.copytree(once_fitted, tmp_path, dirs_exist_ok=True))
     return tmp_path
 

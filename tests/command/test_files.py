@@ -1,4 +1,4 @@
-"""Files of commands: what they copy, how they end, and models of former versions."""
+"""Files of commands: copied cells, interrupted writes, and models of former versions."""
 
 import os
 import shutil
@@ -45,7 +45,7 @@ def write_table(path="t.csv", n=20, **columns):
 
 @pytest.fixture(scope="module")
 def once_fitted(tmp_path_factory):
-    """A folder with a table and a model of it."""
+    """A folder with a table and a model fitted on it."""
     path = tmp_path_factory.mktemp("fitted")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(path)
@@ -56,7 +56,7 @@ def once_fitted(tmp_path_factory):
 
 @pytest.fixture
 def fitted(folder, once_fitted):
-    """A copy of it."""
+    """A copy of the fitted folder."""
     shutil.copytree(once_fitted, folder, dirs_exist_ok=True)
     return folder
 

@@ -1,4 +1,4 @@
-"""The bar of `mddf fit`, and the lines in its place."""
+"""The progress bar of `mddf fit`, and the lines that replace it."""
 
 import io
 import sys
@@ -10,7 +10,7 @@ from mddf._command.progress import Progress
 
 
 class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
+    """A stream that reports to be a terminal."""
 
     def isatty(self):
         return True

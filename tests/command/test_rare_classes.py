@@ -1,4 +1,4 @@
-"""Thresholds of rare classes, and rows that keys name, from the fit to predictions."""
+"""Thresholds of rare classes and key columns, from the fit to predictions."""
 
 import re
 import shutil

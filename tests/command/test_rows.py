@@ -1,4 +1,4 @@
-"""Tables of files for fits and predictions."""
+"""Tables from files for fits and predictions."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Options that say how a table is written."""
+"""Options that describe the format of a table."""
 
 import argparse
 from types import SimpleNamespace

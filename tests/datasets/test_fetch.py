@@ -29,7 +29,7 @@ DEAD = "http://127.0.0.1:9/"  # the discard port: nobody answers there
 
 @pytest.fixture(autouse=True)
 def direct(monkeypatch):
-    """Local addresses are asked without a proxy, and no variable of the user's is in the way."""
+    """Local addresses use no proxy, and variables of the user are removed."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.delenv("MDDF_DATA_HOME", raising=False)
 

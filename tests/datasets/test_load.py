@@ -90,7 +90,7 @@ def test_as_frame_is_checked(value):
 
 @pytest.fixture
 def tictactoe(tmp_path, monkeypatch):
-    """Three boards; the third has no known label counts but the rest is as specified."""
+    """Three boards as Tic-Tac-Toe; only its label counts are not specified."""
     from dataclasses import replace
 
     from mddf.datasets._io.spec import File, Part

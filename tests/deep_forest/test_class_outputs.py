@@ -1,4 +1,4 @@
-"""Deep forests of several labels of a sample, and of several outputs of classes."""
+"""Deep forests for multi-label and multi-output classification."""
 
 import pickle
 
@@ -20,13 +20,13 @@ WORDS = np.array(["low", "middle", "high"])
 
 
 def mixed(n=200, missing=0.1):
-    """Outputs of two, one and three classes, and a table."""
+    """A table, and outputs with two, one and three classes."""
     X, y = mixed_outputs(n, missing)
     return X, y[:, [0, 2, 1]]
 
 
 def codes(y):
-    """The numbers of classes, by columns."""
+    """Class indices of each output."""
     return [np.unique(column, return_inverse=True)[1] for column in np.asarray(y).T]
 
 
@@ -51,7 +51,7 @@ def fitted():
     ],
 )
 def test_sklearn_checks_of_all_members(check):
-    """Those of several labels; all checks run on few members in `test_deep_forest.py`."""
+    """Checks for several labels; `test_deep_forest.py` runs all checks on few members."""
     check("DeepForestClassifier", DeepForestClassifier(members=MEMBERS, **SMALL))
 
 
@@ -93,7 +93,7 @@ def test_words_and_frames(fitted):
 
 
 def test_log_losses_are_per_output(fitted):
-    """The figures of the first layer, from its held-out vectors, output by output."""
+    """The figures of the first layer from its held-out vectors, output by output."""
     X, y = mixed()
     model = DeepForestClassifier(1, members=["random"], calibrate=False, **SMALL)
     vectors = model.fit_transform(X, y)
@@ -122,7 +122,7 @@ def test_n_jobs_pickles_and_checkpoints_do_not_change_the_result(refit, tmp_path
 
 
 def test_dependent_labels_improve_each_other():
-    """The joint model is better than forests, and than a deep forest for each label."""
+    """The joint model is better than forests and than one deep forest per label."""
     X, y = six_labels(700)
     train, test = slice(300), slice(300, None)
     options = {"n_estimators": 10, "random_state": 0}

@@ -25,7 +25,7 @@ def fitted():
 
 
 def slow_bound(values, coverage):
-    """The least score that this share of the scores and one more does not exceed."""
+    """The lowest score that is at least this share of the scores, counting one more."""
     for value in sorted(values):
         if sum(v <= value for v in values) >= coverage * (len(values) + 1) - 1e-9:
             return value

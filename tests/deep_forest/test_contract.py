@@ -17,7 +17,7 @@ SMALL = {"n_estimators": 5, "members": ["random", "completely-random"], "random_
 
 
 class Spy(GaussianNB):
-    """Notes what it is fitted on, what it is asked, and how many threads it may start."""
+    """Records its training rows, predicted rows and thread limits."""
 
     calls: list = []
 

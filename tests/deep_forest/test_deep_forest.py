@@ -1,4 +1,4 @@
-"""DeepForestClassifier: chooses, weighs, calibrates, refits."""
+"""DeepForestClassifier: selection, weights, calibration and refit."""
 
 import pickle
 
@@ -60,7 +60,7 @@ def test_sklearn_checks(estimator, check):
 
 @pytest.fixture(scope="module")
 def deep_and_mddf():
-    """Two models of forests on half of the digits, and the other half."""
+    """Two models fitted on half of the digits, and the other half."""
     X, y = load_digits(return_X_y=True)
     X, new, y, truth = train_test_split(X, y, test_size=0.5, random_state=0)
     deep = DeepForestClassifier(members=ALL[:4], n_estimators=30, random_state=0)
@@ -289,7 +289,7 @@ def test_many_classes_and_columns():
 
 @pytest.mark.parametrize("member", ["linear", KNeighborsClassifier()], ids=str)
 def test_folds_of_many_classes_are_not_taken_for_numbers(member):
-    """Two rows of each class are enough for y, but fewer are left in a fold."""
+    """y has two rows per class, but a fold has fewer."""
     X, y = np.random.default_rng(0).normal(size=(100, 2)), np.arange(100) // 2
     model = DeepForestClassifier(members=[member], cv=2, n_jobs=2, random_state=0).fit(X, y)
     assert model.predict_proba(X).shape == (100, 50)
@@ -432,7 +432,7 @@ def test_importances_are_those_of_forests_that_lost_the_race():
 
 
 def test_importances_do_not_depend_on_how_many_trees_a_member_has():
-    """They are sums over trees: of seven times the trees, seven times as large."""
+    """Importances are sums over trees: seven times the trees give seven times the sum."""
     X, y = load_iris(return_X_y=True)
     members = ["random", CompletelyRandomForestClassifier(10, random_state=0)]
     model = DeepForestClassifier(1, n_estimators=10, members=members, random_state=0).fit(X, y)

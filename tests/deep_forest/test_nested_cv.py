@@ -1,4 +1,4 @@
-"""Later layers of deep forests are judged on rows whose labels nothing in their input has seen."""
+"""Later layers are evaluated on rows whose labels did not influence their input."""
 
 import numpy as np
 import pytest
@@ -20,14 +20,14 @@ MEMBERS = ["random", "completely-random", "linear"]
 
 
 def near_copies(n_pairs: int, seed: int):
-    """Rows in near pairs; labels are drawn, alike only as often as chance has it."""
+    """Pairs of nearly equal rows; their labels are independent."""
     rng = np.random.default_rng(seed)
     X = np.repeat(rng.normal(size=(n_pairs, 3)), 2, axis=0)
     return X + 1e-3 * rng.normal(size=X.shape), rng.random(2 * n_pairs) < 0.3
 
 
 def test_out_of_fold_losses_match_losses_of_new_rows():
-    """Labels that nothing tells: a layer that reads them from its inputs would be too sure."""
+    """Random labels: a layer that reads labels from its input would be too confident."""
     for seed in range(3):
         X, y = near_copies(300, seed)
         model = DeepForestClassifier(n_estimators=20, members=MEMBERS, random_state=seed).fit(X, y)
@@ -41,7 +41,7 @@ def test_out_of_fold_losses_match_losses_of_new_rows():
 
 
 class Spy:
-    """Keeps what a later layer was shown in each outer fold."""
+    """Stores the input of later layers in each outer fold."""
 
     def __init__(self, monkeypatch):
         self.shown = {}
@@ -61,7 +61,7 @@ class Spy:
 def test_labels_of_an_outer_fold_change_nothing_that_its_layer_is_trained_on(
     Deep, n_layers, every_layer_helps, monkeypatch
 ):
-    """The inputs of rows to train on are the same whatever the labels of the rows held out."""
+    """The inputs of training rows do not depend on the labels of held-out rows."""
     X, y = make_classification(120, 5, random_state=0)
     splits = [*StratifiedKFold(4, shuffle=True, random_state=0).split(X, y)]
     held_out = splits[0][1]

@@ -1,4 +1,4 @@
-"""Presets."""
+"""Presets of deep forests."""
 
 import re
 from dataclasses import replace
@@ -90,7 +90,7 @@ def test_unknown_preset(preset, hint):
 
 
 def n_models(Model, fit_options=None, **options):
-    """How many models the boosted trees have, each on folds of its own."""
+    """Number of boosted models, each fitted on its own fold."""
     X, y = load_breast_cancer(return_X_y=True)
     rows = slice(options.pop("n_rows", 120))
     model = Model(1, n_estimators=3, members=["boosted"], random_state=0, **options)

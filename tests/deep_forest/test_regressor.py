@@ -1,4 +1,4 @@
-"""DeepForestRegressor: weighs, refits, says intervals; targets of any size."""
+"""DeepForestRegressor: weights, refit, intervals, and targets of any size."""
 
 import pickle
 
@@ -281,7 +281,7 @@ def test_huge_targets_stay_finite():
 
 
 def test_single_precision_is_double_precision_of_the_same_values(data):
-    """Also of values whose squares single precision does not hold."""
+    """Also for values whose squares overflow in single precision."""
     X, y, new, _ = data
     X, new = (np.where(rows > 0.99, 1e18, rows + 1000).astype(np.float32) for rows in (X, new))
     single = DeepForestRegressor(**SMALL).fit(X, y)
@@ -407,7 +407,7 @@ def test_widths_follow_the_noise():
 
 @pytest.mark.usefixtures("few_rounds")
 def test_scales_of_errors_are_out_of_fold(data):
-    """A row's own error does not change what its fold's forest says of it."""
+    """The error of a row does not change the prediction of its fold's forest for it."""
     X, y, *_ = data
     model = DeepForestRegressor(1, **SMALL).fit(X, y)
     shifted = y.copy()

@@ -1,4 +1,4 @@
-"""Limits of time."""
+"""Time limits."""
 
 import time
 import warnings
@@ -87,7 +87,7 @@ def test_the_report_lists_members_skipped_for_time(name, monkeypatch):
 def test_estimated_times_of_members_grow_with_columns_and_outputs(
     n_rows, n_columns, n_codes, n_outputs, seconds
 ):
-    """Of numbers, or of one of categories besides: these have a column for each category."""
+    """For numeric columns, and with a category in addition, which has a column per level."""
     sizes = np.array([3] * n_columns + [n_codes] * (n_codes > 0))
     bins = SimpleNamespace(start=np.r_[0, sizes.cumsum()], categorical=np.uint8(sizes == n_codes))
     table = SimpleNamespace(bins=SimpleNamespace(columns=lambda first, last: bins))
@@ -143,7 +143,7 @@ def test_the_clock():
 
 
 def large(kind):
-    """A table that takes far longer than a second or two."""
+    """A table that takes far longer than two seconds."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6000, 12))
     if kind == "levels":
@@ -180,7 +180,7 @@ def test_a_single_boosted_member_is_fitted_with_any_limit(Model, load):
 
 @BOTH
 def test_the_report_lists_abandoned_steps(Model, load, monkeypatch):
-    """Where time is up: depths and options as if nothing was tried, no refit, no later layer."""
+    """Without time, depths and options have their defaults; refit and later layers are skipped."""
 
     def is_up(*parameters, **options):
         raise TimeIsUp

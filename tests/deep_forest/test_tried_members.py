@@ -1,4 +1,4 @@
-"""Members of other packages are tried on few rows, before any work is done."""
+"""Members of other packages are first tried on few rows."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def scaled(model):
 
 
 def wrong_members():
-    """Members with a value that they themselves refuse, and what is in the error."""
+    """Members with a value that they refuse, and the error message."""
     yield "sklearn", LogisticRegression(C=-1), "The 'C' parameter of LogisticRegression"
     yield "nested", scaled(LogisticRegression(solver="none")), "The 'solver' parameter"
     yield "search", GridSearchCV(GaussianNB(), {"none": [1]}, cv=2), "Invalid parameter 'none'"
@@ -62,7 +62,7 @@ def test_members_that_few_rows_are_too_few_for_are_fitted(data):
 
 
 class NotesLabels(GaussianNB):
-    """Notes the first column and the labels that it is fitted on."""
+    """Records the first column and the labels of its fits."""
 
     labels: list = []
 

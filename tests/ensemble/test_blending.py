@@ -1,4 +1,4 @@
-"""Weights of forecasts, and how sharp their mean should be."""
+"""Weights of forecasts, and the sharpness of their mean."""
 
 import naive_votes
 import numpy as np

@@ -1,4 +1,4 @@
-"""How much better a score has to be."""
+"""Required improvements of scores."""
 
 from itertools import pairwise
 
@@ -54,7 +54,7 @@ def fewest_of(scoring, labels, layers, units, weight=None):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("scoring", [None, "accuracy"])
 def test_accuracy_is_that_of_scikit_learn(scoring, weighted):
-    """To the last bit."""
+    """The results are equal to the last bit."""
     rng = np.random.default_rng(0)
     classes, labels = np.array(["a", "b", "c"]), rng.integers(0, 3, 101)
     weight = rng.random(101) * 1e3 if weighted else None
@@ -75,7 +75,7 @@ def own_probability(estimator, X, y):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_fewest_layers_match_a_slow_twin(seed):
-    """Of a mean over samples, the error is that of the mean of the blocks' differences."""
+    """The error of a mean over samples is the error of the mean difference of blocks."""
     n_blocks, n_rows = 20, 400
     random = np.random.default_rng(seed)
     labels = random.integers(0, 2, n_rows)

@@ -1,4 +1,4 @@
-"""True and False are no numbers: parameters that are counts, shares or seconds refuse them."""
+"""Parameters that are counts, shares or seconds refuse True and False."""
 
 import importlib
 import inspect

@@ -36,7 +36,7 @@ pytestmark = [pytest.mark.usefixtures("time_limit"), few_trees]
 
 @pytest.fixture
 def many_rows(monkeypatch):
-    """Let few rows count as many, so that predictions are distributed."""
+    """Distribute predictions even for few rows."""
     monkeypatch.setattr(predictor, "_MIN_WALKS_FOR_PROCESSES", 2**6)
 
 
@@ -122,7 +122,7 @@ def test_the_same_bits_in_processes(bits, many_rows):
 
 @pytest.mark.parametrize("engine", SLOW_ON_RAY)
 def test_errors_arrive(engine, request):
-    """What fails on a worker fails here, and nothing is half fitted."""
+    """An error on a worker is raised here, and the estimator stays unfitted."""
     request.getfixturevalue(engine)
     assert_errors_arrive(engine)
 
@@ -266,7 +266,7 @@ def test_clusters_of_one_thread_and_growing_clusters(n_workers):
 
 
 def until(condition, seconds=240):
-    """Wait; beside other work on the machine half a minute is too short."""
+    """Wait for a condition; on a busy machine half a minute is too short."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end

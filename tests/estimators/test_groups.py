@@ -1,4 +1,4 @@
-"""Groups of samples that are held out together, and how they get to `fit`."""
+"""Groups of samples that are held out together, and their way to `fit`."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def cascade(kind, cv, **options):
 
 @pytest.fixture(scope="module")
 def patients():
-    """Several rows of each, of whose label nothing can be known but by another row."""
+    """Several rows per patient; labels can only be learnt from other rows of the patient."""
     rng = np.random.default_rng(0)
     groups = np.repeat(np.arange(40), 5)
     X = rng.normal(size=(40, 4))[groups] + 0.01 * rng.normal(size=(200, 4))
@@ -67,7 +67,7 @@ def test_leaves_are_judged_by_other_groups():
 
 
 def test_groups_of_small_classes():
-    """Where all classes have fewer samples than there are folds, as without groups."""
+    """All classes have fewer samples than folds, which gives the same as without groups."""
     X, y, groups = np.random.default_rng(0).normal(size=(12, 2)), np.arange(12) // 3, np.arange(12)
     for Cascade in CASCADES:
         model = Cascade(1, n_estimators=2, random_state=0).fit(X, y, groups=groups // 2)

@@ -1,4 +1,4 @@
-"""Forests, cascades and the scanner work with any value of any parameter, or refuse it by name."""
+"""Forests, cascades and the scanner accept any parameter value, or refuse it by name."""
 
 import bad_values
 import joblib
@@ -119,7 +119,7 @@ def test_any_groups_work_or_are_named(model):
 
 @pytest.fixture
 def started(monkeypatch):
-    """How many threads are asked for, of this package's and of joblib's."""
+    """Numbers of threads requested by this package and by joblib."""
     job_counts = []
     plain, from_threads = joblib.Parallel.__init__, parallel.from_threads
 
@@ -171,7 +171,7 @@ def test_jobs_of_a_context_are_counted_too(started):
     ids=str,
 )
 def test_small_numbers_of_numpy_are_numbers(model, options):
-    """Arithmetic with them overflows, or is done in as few bits."""
+    """Arithmetic with small NumPy types could overflow or lose precision."""
     options = {name: value for name, value in options.items() if name in model.get_params()}
     X, y = table()
     plain, small = (

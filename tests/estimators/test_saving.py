@@ -1,4 +1,4 @@
-"""Models on disk: plain states, formats, skops, mapped files, and what earlier releases wrote."""
+"""Models on disk: plain states, formats, skops, mapped files, and stored releases."""
 
 import pickle
 import re
@@ -32,7 +32,7 @@ def fitted(request):
 
 
 def foreign(value):
-    """All within a state that is not plain."""
+    """All objects within a state that are not plain."""
     if isinstance(value, dict):
         return [result for item in value.values() for result in foreign(item)]
     if isinstance(value, list | tuple):
@@ -136,7 +136,7 @@ def test_models_of_earlier_releases_load_and_predict_the_same(release, name):
 
 
 def documented(kind):
-    """Fitted attributes that a class's page names."""
+    """Fitted attributes that the documentation of a class names."""
     return re.findall(r"^    (\w+_) :", kind.__doc__, re.MULTILINE)
 
 

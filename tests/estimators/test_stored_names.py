@@ -85,19 +85,19 @@ def private_names(data: bytes) -> set[str]:
 
 
 def names_of_a_pickle(data: bytes) -> set[str]:
-    """All text of a pickle that could be a module's name."""
+    """All strings of a pickle that could be module names."""
     texts = [argument for _, argument, _ in pickletools.genops(data) if isinstance(argument, str)]
     return {module for text in texts if (module := text.split(" ")[0]).split(".")[0] == "mddf"}
 
 
 def archived(data: bytes) -> bytes:
-    """The files of a zip archive, one after another."""
+    """The files of a zip archive, one by one."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         return b"\n".join(archive.read(name) for name in archive.namelist())
 
 
 class PublicUnpickler(pickle.Unpickler):
-    """Knows of mddf only what users import."""
+    """Finds only public names of mddf."""
 
     def find_class(self, module, name):
         if module.startswith("mddf"):
@@ -147,7 +147,7 @@ def test_skops_names_public_packages_alone(fitted):
 
 
 def words(value) -> set[str]:
-    """The words of the parts within a plain state."""
+    """The strings within a plain state."""
     if isinstance(value, BaseEstimator):
         return words(value.__getstate__())
     if isinstance(value, list | tuple):

@@ -21,7 +21,7 @@ def numbers_of(X):
 
 
 def made(X, grow_policy, n_classes=None, **options):
-    """A classifier of so many classes, or a regressor, whose samples have weights."""
+    """A weighted classifier with this number of classes, or a regressor."""
     weights = np.random.default_rng(2).uniform(0, 2, len(X))
     options = OPTIONS | {"grow_policy": grow_policy, "max_depth": 4} | options
     if n_classes is None:
@@ -127,7 +127,7 @@ def test_shapley_values_by_enumeration(kind, grow_policy):
 
 
 def of_levels(grow_policy, n_classes, **options):
-    """Two columns of many levels, with some of them missing; and a model."""
+    """Two columns with many levels, some missing; and a model."""
     rng = np.random.default_rng(3)
     first, second = rng.integers(0, 35, 200), rng.integers(0, 3, 200)
     columns = {"c0": first.astype(object), "c1": (2 * first + second) % 35}
@@ -279,7 +279,7 @@ def test_importances_find_what_matters(kind, n_classes):
 
 
 def test_noise_is_not_important():
-    """Impurity overrates an irrelevant feature with many values."""
+    """Impurity overrates irrelevant features with many values."""
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, 2, 600), rng.normal(size=(600, 3))]).astype(float)
     y = X[:, 0] + rng.normal(size=600)

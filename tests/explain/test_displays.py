@@ -131,7 +131,7 @@ def test_plots_use_the_axes_of_the_caller():
 
 
 def legends_and_axes(display):
-    """Pairs of a legend and axes, with the boxes that they cover in the picture."""
+    """Pairs of a legend and axes, with the boxes that they occupy in the picture."""
     display.figure_.canvas.draw()
     legends = [axis.get_legend() for axis in display.axes_ if axis.get_legend()]
     assert legends

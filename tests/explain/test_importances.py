@@ -1,4 +1,4 @@
-"""Importances: what adds up, and what noise gets."""
+"""Importances: sums, and values for noise."""
 
 import numpy as np
 import polars as pl

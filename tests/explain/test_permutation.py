@@ -1,4 +1,4 @@
-"""Permutation importances: noise has mean 0, whatever is drawn and scored; and a slow twin."""
+"""Permutation importances: noise has mean 0 for all draws and scores; and a slow twin."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Explanations and costs of models that regress."""
+"""Explanations and costs of regressors."""
 
 import numpy as np
 import pytest

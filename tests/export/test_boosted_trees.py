@@ -1,4 +1,4 @@
-"""Graphs of gradient boosting against the models that they were made of."""
+"""ONNX graphs of gradient boosting, compared with their models."""
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,7 @@ def outputs_of(model, X, dtype=np.float64):
 
 
 def assert_same(model, X, dtype=np.float64, rtol=1e-12):
-    """Sums are added up in another order than in Python."""
+    """Compare with a tolerance, because sums have another order than in Python."""
     outputs = outputs_of(model, X, dtype)
     expected = model.predict_proba(X) if len(outputs) == 2 else model.predict(X)[:, None]
     assert outputs[-1].shape == expected.shape
@@ -89,7 +89,7 @@ def test_trees_without_splits():
 @pytest.mark.parametrize("n_classes", [0, 1, 2, 4])
 @pytest.mark.filterwarnings("ignore:rows hold categories that fit did not see:UserWarning")
 def test_target_statistics(grow_policy, n_classes):
-    """Categories that are known, missing and new, alone and in pairs."""
+    """Known, missing and new categories, alone and in pairs."""
     X, y = levels(200, n_classes)
     rows, _ = levels(400, 0, seed=1)
     Model = GradientBoostingClassifier if n_classes else GradientBoostingRegressor
@@ -102,7 +102,7 @@ def test_target_statistics(grow_policy, n_classes):
 
 
 def levels(n, n_classes, seed=0):
-    """Columns of many text and number levels, and a target that depends on them."""
+    """Columns with many text and numeric levels, and a target that depends on them."""
     rng = np.random.default_rng(seed)
     places = rng.integers(0, 70 + 20 * seed, (n, 4))
     texts = np.array(["", "?", "\ud800" if seed else "x", *(f"t{i}" for i in range(90))], object)

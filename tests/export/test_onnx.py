@@ -1,4 +1,4 @@
-"""Graphs of ONNX against the models that they were made of, bit for bit where trees alone vote."""
+"""ONNX graphs, compared with their models; equal bits if only trees vote."""
 
 import warnings
 
@@ -79,7 +79,7 @@ def test_sets_of_scikit_learn(load):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_decimals(seed):
-    """Rows as they are, many of which lie on the middle of two values that fit saw."""
+    """Raw rows, many of which lie midway between two training values."""
     X, y = load_iris(return_X_y=True)
     order = np.random.default_rng(seed).permutation(150)
     train, test = order[:75], order[75:]
@@ -382,7 +382,7 @@ def test_refusals():
 
 @pytest.mark.parametrize("seed", range(6))
 def test_sets_that_follow_each_other(seed):
-    """Runtimes fold such sets into one, and have been seen to do so where they must not."""
+    """Runtimes merge such sets into one, and some versions do so wrongly."""
     rng = np.random.default_rng(seed)
     X = pd.DataFrame({name: [f"w{i}" for i in rng.integers(0, 40, 400)] for name in "ab"})
     X.loc[rng.random(400) < 0.1, "a"] = None

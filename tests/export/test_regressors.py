@@ -1,4 +1,4 @@
-"""Graphs of regressors against the models that they were made of."""
+"""ONNX graphs of regressors, compared with their models."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Graphs that some versions of onnxruntime misread, and texts that NumPy or ONNX cannot hold."""
+"""Graphs that some versions of onnxruntime misread, and unsupported text."""
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ runtime = pytest.importorskip("onnxruntime", reason='needs "mddf[onnx]"')
 
 
 def ensembles(graph):
-    """The attributes of each operator of trees."""
+    """The attributes of each tree operator."""
     from onnx import helper
 
     return [
@@ -34,7 +34,7 @@ def ensembles(graph):
 
 
 def assert_roots_branch(graph):
-    """The two children of a root have different numbers, as leaves or as inner nodes."""
+    """The two children of a root have different ids, as leaves or as inner nodes."""
     for trees in ensembles(graph):
         roots = trees["tree_roots"]
         true, false = (

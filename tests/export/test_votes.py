@@ -1,4 +1,4 @@
-"""Graphs of the boosting baselines, and of pipelines, against Python."""
+"""ONNX graphs of the boosting baselines and of pipelines, compared with Python."""
 
 import warnings
 

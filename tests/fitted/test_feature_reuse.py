@@ -1,4 +1,4 @@
-"""The rule by which rows or labels reuse the vectors of the layer before."""
+"""The rule by which rows or labels reuse the vectors of the previous layer."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from mddf._fitted.feature_reuse import FeatureReuse, LabelledPredictions
 
 
 def drawn(seed, n_rows=30, n_labels=4, weighted=False):
-    """Labels, and predictions of two layers for them."""
+    """Random labels and predictions of two layers."""
     rng = np.random.default_rng(seed)
     labels = (rng.random((n_rows, n_labels)) < 0.4).astype(float)
     weight = rng.integers(0, 3, size=n_rows).astype(float) if weighted else None

@@ -1,4 +1,4 @@
-"""Estimators with layers keep their stages, which are no part of what is stored."""
+"""Estimators with layers cache their stages, which are not stored."""
 
 import pickle
 from copy import copy, deepcopy

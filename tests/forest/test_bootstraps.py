@@ -1,4 +1,4 @@
-"""Bootstraps that draw as many rows of each class, and whole groups."""
+"""Bootstraps that draw equally many rows of each class, and whole groups."""
 
 import numpy as np
 import pytest
@@ -139,7 +139,7 @@ def test_weights_count_in_groups_as_copies_do(Forest):
 
 
 def test_out_of_bag_scores_of_groups_are_honest():
-    """Copies of a row in its group: plain bootstraps know it, and score too well."""
+    """Groups contain duplicates, so plain bootstraps have too good scores."""
     X, y = uneven(100)
     y = np.random.default_rng(0).integers(0, 2, len(y))
     rows = np.repeat(np.arange(len(y)), 5)

@@ -1,4 +1,4 @@
-"""Several labels of a sample, and several outputs of classes."""
+"""Multi-label and multi-output classification forests."""
 
 import pickle
 
@@ -33,7 +33,7 @@ WORDS = np.array(["low", "middle", "high"])
 
 
 def gini(labels, weights, entropy):
-    """Mean over outputs of weighted impurities."""
+    """Mean of the weighted impurities of the outputs."""
     columns = [np.unique(column, return_inverse=True)[1] for column in labels.T]
     return np.mean([naive.impurity(np.bincount(c, weights), entropy) for c in columns])
 
@@ -41,7 +41,7 @@ def gini(labels, weights, entropy):
 @criteria
 @pytest.mark.parametrize("weighted", [False, True])
 def test_splits_and_leaves_match_a_slow_twin(criterion, weighted):
-    """Every split has the largest decrease of the mean impurity; leaves hold shares."""
+    """Every split has the largest decrease of the mean impurity; leaves have class shares."""
     X, y = mixed_outputs(70, missing=0.1)
     X = np.round(2 * X)
     weights = np.random.default_rng(1).integers(1, 4, len(y)) if weighted else np.ones(len(y))

@@ -77,7 +77,7 @@ def test_the_order_of_rows(Forest, bootstrap, data):
 @pytest.mark.parametrize("class_weight", [None, "balanced", "balanced_subsample"])
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
 def test_the_order_of_rows_with_weights(Forest, bootstrap, class_weight, criterion):
-    """Nothing is rounded in another way, and equal rows of other weights are told apart."""
+    """Rounding does not depend on the order, also for equal rows with different weights."""
     random = np.random.default_rng(3)
     options = {"bootstrap": bootstrap, "class_weight": class_weight, "criterion": criterion}
     for least in (1, 5):
@@ -133,7 +133,7 @@ def test_uniform_weights_change_nothing(Forest, weight, data):
 
 
 def test_census_weights(data):
-    """Whole numbers in the thousands: as many draws as rows, in proportion to the weights."""
+    """Whole weights in the thousands: as many draws as rows, in proportion to the weights."""
     X, y = data
     weights = np.random.default_rng(3).integers(1000, 60000, len(y))
     forest = RandomForestClassifier(30, oob_score=True, random_state=0).fit(X, y, weights)

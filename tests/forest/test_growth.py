@@ -1,4 +1,4 @@
-"""How trees grow: the parameters mean what scikit-learn's do, on the same trees."""
+"""Growth parameters have the same meaning and give the same trees as in scikit-learn."""
 
 import numpy as np
 import pandas as pd
@@ -48,7 +48,7 @@ def made(criterion, n=120, seed=0, n_outputs=1):
 
 
 def both_trees(criterion, **options):
-    """One tree on all rows and features of either library."""
+    """One tree of each library on all rows and features."""
     options = {"criterion": criterion, "max_features": None, "bootstrap": False, **options}
     of_classes = criterion in ("gini", "entropy")
     pair = (
@@ -84,7 +84,7 @@ def test_the_same_trees_as_scikit_learns(criterion, options, weighted):
 @pytest.mark.parametrize("options", [o for o in GROWTH if "monotonic_cst" not in o], ids=str)
 @pytest.mark.parametrize("criterion", ["squared_error", "absolute_error", "poisson"])
 def test_several_outputs(criterion, options):
-    """Of very different scales."""
+    """The outputs have very different scales."""
     X, y = made(criterion, n_outputs=3)
     ours, theirs = (forest.fit(X, y) for forest in both_trees(criterion, **options))
     same = np.isclose(ours.predict(X), theirs.predict(X), rtol=1e-6).all(axis=1)
@@ -221,7 +221,7 @@ def test_extremes_grow_no_split():
 
 
 def test_members_of_layers():
-    """Limits work there; what is for a forest alone is refused before any work."""
+    """Growth limits work in layers; options for single forests are refused before any work."""
     X, y = made("gini", 200)
     forests = [
         RandomForestClassifier(5, max_leaf_nodes=6, ccp_alpha=0.001),

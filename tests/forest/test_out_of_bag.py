@@ -1,4 +1,4 @@
-"""Out-of-bag predictions: samples without, and scores that a warm start switches on."""
+"""Out-of-bag predictions: samples in all trees, and scores after a warm start."""
 
 import numpy as np
 import pytest

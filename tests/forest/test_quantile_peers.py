@@ -1,4 +1,4 @@
-"""Quantile regression forests as quantile-forest has them, beside it where it is installed."""
+"""Quantile regression forests, compared with quantile-forest if it is installed."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ DECILES = np.arange(11) / 10
 
 
 def steps(n_of_each, n_steps=6, n_outputs=1):
-    """A column of few values, with targets of their own for each: all trees have these leaves."""
+    """A column of few values with separate targets: all trees have the same leaves."""
     rng = np.random.default_rng(n_of_each)
     X = np.repeat(np.arange(n_steps), n_of_each)[:, None] * 1.0
     y = 100 * X + rng.normal(size=(len(X), n_outputs))
@@ -26,7 +26,7 @@ def fitted(Forest, X, y, n_of_each):
 
 
 def peer(Forest, X, y, **options):
-    """quantile-forest's fit of the same kind."""
+    """The corresponding fit of quantile-forest."""
     package = pytest.importorskip("quantile_forest", reason='needs "mddf[peers]"')
     kind = "RandomForest" if Forest is RandomForestRegressor else "ExtraTrees"
     Model = getattr(package, f"{kind}QuantileRegressor")

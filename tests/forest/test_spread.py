@@ -31,7 +31,7 @@ def test_between_trees(kind, n_outputs):
 
 
 def slow_jackknife(values, counts):
-    """By loops over rows and training rows: the formula of Wager, Hastie and Efron."""
+    """The formula of Wager, Hastie and Efron by loops over rows and training rows."""
     counts, n_trees = np.array(counts, float), len(values)
     result = np.zeros(values.shape[1])
     for x in range(values.shape[1]):

@@ -1,4 +1,4 @@
-"""The trees of a forest one by one, against the forest and against scikit-learn's own."""
+"""Single trees of a forest, compared with the forest and with scikit-learn."""
 
 import pickle
 
@@ -55,7 +55,7 @@ def says(model, X):
 
 
 def walk(tree, row):
-    """The nodes that a row of doubles comes through, slowly."""
+    """The nodes that a row of doubles passes, slowly."""
     path = [0]
     while tree.children_left[path[-1]] != -1:
         node = path[-1]

@@ -1,4 +1,4 @@
-"""Gradient boosting as estimators: what must not change the result."""
+"""Gradient boosting estimators: changes that must not affect the result."""
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ FEW = {"max_iter": 30, "learning_rate": 0.3}
 
 
 def draws_rows(model):
-    """Checks that a model fails whose leaves count rows."""
+    """Checks that models fail if their leaves count rows."""
     if model.min_samples_leaf > 1:
         return dict.fromkeys(WEIGHT_CHECKS, "min_samples_leaf counts rows, whatever they weigh")
     return {}

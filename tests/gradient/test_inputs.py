@@ -1,4 +1,4 @@
-"""Constraints, and what is refused."""
+"""Constraints, and refused inputs."""
 
 import warnings
 from contextlib import nullcontext

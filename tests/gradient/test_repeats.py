@@ -1,4 +1,4 @@
-"""Rows of the same features: copies of a row, and observations."""
+"""Rows with equal features: duplicates and repeated observations."""
 
 import numpy as np
 import pandas as pd
@@ -29,7 +29,7 @@ def categories(numbers):
 
 
 def table(kind, n, rng):
-    """Columns of 40 levels, with numbers that tell rows apart or without."""
+    """Columns with 40 levels, with or without numbers that make rows unique."""
     X = pd.DataFrame({"town": categories(rng.integers(0, 40, n))})
     if kind in ("distinct", "pairs"):
         X["age"] = rng.normal(size=n)

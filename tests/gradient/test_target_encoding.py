@@ -1,4 +1,4 @@
-"""Target statistics of categories of many levels."""
+"""Target statistics of categories with many levels."""
 
 import pickle
 from dataclasses import replace
@@ -26,7 +26,7 @@ both = pytest.mark.parametrize("Model", MODELS)
 
 
 def people(n=600, seed=0, n_levels=60, n_classes=2):
-    """Numbers, few colours, many towns and trades, some missing; and what depends on them."""
+    """Numbers, few colours, many towns and trades, some missing; a target that depends on them."""
     rng = np.random.default_rng(seed)
     towns, trades = rng.integers(0, n_levels, n), rng.integers(0, 40, n)
     of_town, of_trade = rng.normal(size=n_levels), rng.normal(size=40)
@@ -54,7 +54,7 @@ def answers(model, X):
 
 
 def naive_before(keys, y, weights, order, prior):
-    """The statistic of each row, one after the other."""
+    """The statistic of each row from earlier rows, one by one."""
     result, sums = np.empty(len(y)), {}
     for row in order:
         total, weight = sums.get(keys[row], (0.0, 0.0))

@@ -1,4 +1,4 @@
-"""When boosting stops and goes on, and the models of folds."""
+"""When boosting stops and continues, and the models of folds."""
 
 import pickle
 from functools import partial

@@ -1,4 +1,4 @@
-"""Fitted boosted trees: what is stored, and what is known of training."""
+"""Fitted boosted trees: stored arrays and training metadata."""
 
 import pickle
 

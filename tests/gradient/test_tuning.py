@@ -1,4 +1,4 @@
-"""What gradient boosting chooses: how trees are grown, and how many."""
+"""Automatic choices of gradient boosting: growth parameters and number of trees."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ OPTIONS = {"max_iter": 200, "learning_rate": 0.2, "random_state": 0}
 
 
 def fixed(model):
-    """The parameters by which the same trees are grown without a choice."""
+    """Explicit parameters that grow the same trees as the automatic choice."""
     chosen = {"max_depth": model.max_depth_, "max_iter": model.n_iter_}
     return OPTIONS | chosen | model.chosen_ | {"early_stopping": False}
 
@@ -57,7 +57,7 @@ def test_trees_of_many_samples_are_grown_again_on_all(Model, n_jobs, monkeypatch
 
 @both
 def test_steps_of_the_race(Model, monkeypatch):
-    """They are four times as large, if that is not above .4, and reach as far."""
+    """Learning rates are four times as large, up to 0.4, with the same product of rounds."""
     X, y = problem(Model, 200)
     steps, scores = [], choosing.Trials.scores
 
@@ -81,7 +81,7 @@ def test_steps_of_the_race(Model, monkeypatch):
 
 
 def certain(rng, n_rows):
-    """All combinations of bits, in a random order, and a class that follows from some of them."""
+    """All combinations of bits in random order, and a class that follows from some of them."""
     X = (np.arange(n_rows)[:, None] >> np.arange(9) & 1)[rng.permutation(n_rows)]
     return X.astype(float), (X[:, 0] ^ X[:, 1]) | (X[:, 2] & X[:, 3])
 
@@ -120,7 +120,7 @@ def test_regressors_race_on_request():
 
 
 def watched_folds(monkeypatch):
-    """How many folds each choice had."""
+    """Number of folds of each choice."""
     result, scores = [], choosing.Trials.scores
 
     def watch(self, model):
@@ -144,7 +144,7 @@ def test_folds_are_more_where_different_rows_are_few(Model, n_rows, expected, mo
 
 
 def test_few_different_rows_have_fewer_folds(monkeypatch):
-    """Where one of ten folds would be empty, there are three."""
+    """If one of ten folds would be empty, there are three folds."""
     X = np.repeat(np.arange(6.0), 10)[:, None]
     result = watched_folds(monkeypatch)
     GradientBoostingClassifier(max_iter=2, max_depth=1, **PLAIN).fit(X, X[:, 0] > 2)
@@ -179,7 +179,7 @@ def test_number_of_trees_that_few_rows_are_to_have(rate, n_copies):
 
 
 def test_copies_of_few_rows_have_more_than_a_few_trees():
-    """A fold knows nothing of the rows held out, but new rows are mostly known."""
+    """Held-out rows are unknown to a fold, but most new rows are known."""
     rng = np.random.default_rng(0)
     cells = np.array(np.meshgrid(*[np.arange(3)] * 3)).reshape(3, -1).T
     X = cells[rng.integers(0, len(cells), 600)].astype(float)

@@ -1,4 +1,4 @@
-"""What sample weights mean to boosted trees."""
+"""Meaning of sample weights for boosted trees."""
 
 import numpy as np
 import pytest

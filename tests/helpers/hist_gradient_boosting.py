@@ -28,7 +28,7 @@ _DEFAULTS = {
 
 
 class _Tree:
-    """One tree, by what scikit-learn's tests ask of it."""
+    """A tree with the attributes that scikit-learn's tests read."""
 
     def __init__(self, trees, number):
         arrays = trees.arrays

@@ -33,7 +33,7 @@ def find_bins(column, weights=None, max_bins=255):
 
 
 def _quantile_bins(distinct, weight, max_bins):
-    """Fill bins from below; each takes its share of what is left, a heavy value has its own."""
+    """Fill bins from below. Each takes its share of the rest; heavy values get their own."""
     groups, group, bins_left, remaining = [], [], max_bins, weight.sum()
 
     def close():

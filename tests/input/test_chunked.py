@@ -1,4 +1,4 @@
-"""Tables on disk and on clusters give the bits of the same table in memory."""
+"""Tables on disk and on clusters give the same bits as tables in memory."""
 
 import tracemalloc
 
@@ -301,7 +301,7 @@ def test_a_mapped_array_gives_the_bits_of_one_in_memory(tmp_path):
 
 
 def test_drawn_rows_of_few():
-    """Fewer rows than bins, and all kinds of them, are drawn alike."""
+    """Samples of fewer rows than bins are the same for all kinds of tables."""
     X = np.random.default_rng(0).normal(size=(100, 3))
     y = np.arange(100) % 2
     for options, weights in (({}, None), ({"categorical_features": [2]}, None), ({}, y + 1.0)):

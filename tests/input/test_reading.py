@@ -1,4 +1,4 @@
-"""What is read of X, whatever it is, and what is refused."""
+"""Reading X of any kind, and refused input."""
 
 from datetime import date, datetime
 from decimal import Decimal

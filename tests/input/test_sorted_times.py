@@ -1,4 +1,4 @@
-"""Columns by which rows are sorted."""
+"""Columns by which the rows are sorted."""
 
 import warnings
 from itertools import pairwise

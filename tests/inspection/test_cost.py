@@ -1,4 +1,4 @@
-"""The price of a model."""
+"""Costs of a model."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""The kernel refuses what does not fit, and never touches memory that is not there."""
+"""The kernel refuses invalid arguments, and never accesses memory out of bounds."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""What holds of boosted trees whatever the table."""
+"""Invariants of boosted trees on any table."""
 
 from dataclasses import replace
 

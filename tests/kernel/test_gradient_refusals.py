@@ -1,4 +1,4 @@
-"""Boosted trees of the kernel refuse what does not fit."""
+"""Boosted trees of the kernel refuse invalid arguments."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""How trees grow beyond the default, against slow twins: losses, best first, pruning, bounds."""
+"""Growth options against slow twins: losses, best first, pruning, bounds."""
 
 import naive
 import naive_growth as twin
@@ -24,7 +24,7 @@ every_criterion = pytest.mark.parametrize("loss", CRITERIA)
 
 
 def any_case(rng, loss, n_rows=None, **options):
-    """A case of classes or numbers, and the options of its trees."""
+    """A classification or regression case, and the options of its trees."""
     n_rows = int(rng.integers(4, 30)) if n_rows is None else n_rows
     if loss not in LOSSES:
         options.pop("n_outputs", None)
@@ -80,7 +80,7 @@ def test_larger_nodes(loss, n_rows, n_bins, n_outputs):
 @every_criterion
 @pytest.mark.parametrize("weighted", [False, True])
 def test_best_first(loss, weighted):
-    """Replayed: of the nodes that wait, the one is split whose split is worth most."""
+    """Replays growth: the waiting node with the largest gain is split next."""
     rng = np.random.default_rng([len(loss), weighted])
     for seed in range(10):
         case, options = any_case(rng, loss, weighted=weighted, missing=0.1, categories=0.2)
@@ -188,7 +188,7 @@ def test_pruning_a_tree_of_many_trees_leaves_the_others():
 @pytest.mark.parametrize("max_leaf_nodes", [0, 6])
 @every_criterion
 def test_monotonic(loss, max_leaf_nodes, random_thresholds):
-    """Predictions rise and fall; every split is the best that may be."""
+    """Predictions are monotonic, and every split is the best allowed one."""
     rng = np.random.default_rng([len(loss), max_leaf_nodes])
     n_refused = 0
     for seed in range(10):
@@ -216,7 +216,7 @@ def value_of(leaf):
 
 
 def check_bounds(nodes, case, weights, loss, directions, is_random):
-    """How many nodes were split in another way than without constraints, or not at all."""
+    """Number of nodes whose split the constraints changed or prevented."""
     n_refused = 0
     waiting = [(0, np.flatnonzero(weights > 0), -np.inf, np.inf)]
     while waiting:
@@ -254,7 +254,7 @@ def check_bounds(nodes, case, weights, loss, directions, is_random):
 
 @every_criterion
 def test_random_trees_do_not_depend_on_gains(loss):
-    """Completely random: only what is weighed differs, until something is cut off."""
+    """Completely random trees are equal for all criteria, except for pruning."""
     rng = np.random.default_rng(len(loss))
     for seed in range(6):
         case, options = any_case(rng, loss, missing=0.2)

@@ -1,4 +1,4 @@
-"""Several outputs that are 0 or 1, whose sums the kernel counts in 32 bits."""
+"""Several binary outputs, whose sums the kernel counts in 32 bits."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ ONE, INT32_MAX = 2**61, 2**31 - 1
 
 
 def make_labels(rng, n_rows, n_outputs, **options):
-    """A case of labels, some of which are there or missing in all rows."""
+    """A case of labels, some of which are constant."""
     case = make_values(rng, n_rows, n_outputs=n_outputs, kind="plain", **options)
     share = rng.choice([0, 0.2, 0.5, 1], n_outputs)
     is_set = rng.random((n_rows, n_outputs)) < share
@@ -53,7 +53,7 @@ OPTIONS = [
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("weights", [None, "few", "most", "more", "real"])
 def test_label_trees_equal_trees_of_general_numbers(options, weights):
-    """A row that is in no tree has another number: all sums are then those of any numbers."""
+    """An unused row with another value makes the kernel use its general sums."""
     rng = np.random.default_rng(0)
     for n_rows, n_outputs in ((60, 2), (90, 3), (300, 4), (130, 11), (400, 17)):
         case = make_labels(rng, n_rows, n_outputs, missing=0.1, categories=0.3)

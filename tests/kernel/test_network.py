@@ -1,4 +1,4 @@
-"""Networks of the kernel against the slow twin, bit by bit, and what they refuse."""
+"""Networks of the kernel against the slow twin, bit by bit, and refused arguments."""
 
 import hashlib
 import os
@@ -341,7 +341,7 @@ def test_seeds_are_from_0_to_the_largest_of_64_bits():
 
 @pytest.mark.parametrize("kind", ["inputs", "targets"])
 def test_overflow_gives_nan(kind):
-    """And nothing else happens to them."""
+    """Networks that overflow return NaN without an error."""
     for are_classes in (False, True):
         arguments = changed(kind, 3e38) | {"are_classes": are_classes, "rate": 100.0}
         assert not all(np.isfinite(array).all() for array in flat(call("train", **arguments)))

@@ -1,4 +1,4 @@
-"""Completely random trees and extra trees: what is drawn, and how often."""
+"""Completely random trees and extra trees: distributions of their draws."""
 
 import naive
 import numpy as np

@@ -1,4 +1,4 @@
-"""Bootstrap, held-out rows, seeds, and what must not change a tree."""
+"""Bootstrap, held-out rows, seeds, and changes that must not affect a tree."""
 
 import naive
 import numpy as np
@@ -12,7 +12,7 @@ from mddf import _core
 
 
 def drawn(case, seeds, **options):
-    """How often each row was drawn, read from leaves when every row is a class of its own."""
+    """How often each row was drawn, from the leaves of trees in which every row is a class."""
     case.labels = np.arange(case.n_rows, dtype=np.uint16)
     case.n_classes = case.n_rows
     trees = case.grow(seeds, max_depth=0, **options)
@@ -218,7 +218,7 @@ def test_the_names_of_classes_do_not_matter(options):
 
 @pytest.mark.parametrize("entropy", [False, True])
 def test_rows_that_are_drawn_very_often(entropy):
-    """Counts of more than 16 bits, of trees some of which have no such row."""
+    """Counts above 16 bits, also in blocks where some trees have smaller counts."""
     case = make_case(np.random.default_rng(11), n_rows=9, n_classes=3)
     for n_draws in (500_000, 586_500, 600_000):
         options = {"n_draws": n_draws, "entropy": entropy, "min_samples_leaf": 2}

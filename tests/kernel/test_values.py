@@ -191,7 +191,7 @@ def test_held_out_rows_and_bootstrap():
 
 
 def test_a_heavy_tail_does_not_blunt_the_rest():
-    """One target a billion times the others: nodes without it split as if it were not there."""
+    """One target a billion times the others: nodes without it split as if it did not exist."""
     case = make_values(np.random.default_rng(13), 60, 4, n_bins=40, kind="plain")
     case.codes[:, 0] = 0
     case.codes[0, 0] = case.start[1] - 1 or 1

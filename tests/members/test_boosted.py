@@ -164,7 +164,7 @@ def kept_models(model):
 
 @pytest.mark.parametrize("n_classes", [1, 2, 3])
 def test_boosting_of_a_user_grows_on_the_folds_with_its_parameters(n_classes):
-    """As the named member, were its parameters those."""
+    """The same as the named member with these parameters."""
     X, y = problem(200, n_classes)
     Deep, Boosting = DeepForestClassifier, GradientBoostingClassifier
     if n_classes == 1:

@@ -1,4 +1,4 @@
-"""Target statistics of categories of many levels in the boosted trees of deep forests."""
+"""Target statistics of many-level categories in boosted members of deep forests."""
 
 import pickle
 
@@ -19,7 +19,7 @@ FOLDS = [(np.setdiff1d(ROWS, ROWS[i::3]), ROWS[i::3]) for i in range(3)]
 
 
 def problem(Model, n_outputs=1, n=400, seed=0):
-    """Numbers and columns of many levels, some missing, and a target that leans on these."""
+    """Numbers and many-level columns with missing values, and a target that depends on them."""
     rng = np.random.default_rng(seed)
     towns, trades = rng.integers(0, 60, n), rng.integers(0, 300, n)
     X = pd.DataFrame({"age": rng.integers(-5, 6, n) / 2, "town": [f"t{i}" for i in towns]})
@@ -101,7 +101,7 @@ def test_levels_that_matter_are_worth_statistics(Model):
 
 @both
 def test_other_members_get_codes(Model):
-    """Forests and linear members are the same whether trees are boosted beside them."""
+    """Forests and linear members do not change if boosted trees are added."""
     X, y = problem(Model)
     members = ["random", "linear"]
     with pytest.warns(UserWarning, match="has 113 categories, more than max_bins=100"):
@@ -139,7 +139,7 @@ def test_graphs_explanations_and_costs(Model):
 
 @both
 def test_checkpoints_depend_on_levels(Model, tmp_path):
-    """Tables of the same codes may have other levels, where the rare ones share a code."""
+    """Tables with equal codes may have different levels, because rare levels share a code."""
     X, y = problem(Model)
     X = X.assign(trade=[f"p{i % 97 if i < 97 else 97 + i % 20:03}" for i in range(400)])
     other = X.assign(trade=X["trade"].replace({"p000": "p001", "p001": "p000"}))

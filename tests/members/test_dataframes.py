@@ -1,4 +1,4 @@
-"""Members of other packages see the columns of a data frame as fit was given them."""
+"""Members of other packages get the columns of the data frame that was passed to fit."""
 
 import pickle
 
@@ -21,7 +21,7 @@ COLUMNS = ["size", "count", "old", "colour", "place"]
 
 
 class Spy(ClassifierMixin, BaseEstimator):
-    """Notes the tables that it sees."""
+    """Records the tables that it gets."""
 
     calls: list = []
 
@@ -63,7 +63,7 @@ def labels(X):
 
 
 def assert_rows_of(frame, X):
-    """A table of some rows of X in their order, with its columns."""
+    """Assert that a table has rows of X in their order, with its columns."""
     assert isinstance(frame, pd.DataFrame)
     assert list(frame.columns) == COLUMNS
     assert list(map(str, frame.dtypes)) == ["float64", "int64", "bool", "category", "category"]

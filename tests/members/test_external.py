@@ -1,4 +1,4 @@
-"""External estimators as members: what they are asked, weights, names of what fails."""
+"""External estimators as members: calls, weights, and names in errors."""
 
 import threading
 
@@ -157,7 +157,7 @@ def test_members_that_weights_do_not_reach_are_refused_first(member, message, ro
 
 
 class ByDuck:
-    """A classifier without scikit-learn's classes."""
+    """A classifier without the base classes of scikit-learn."""
 
     def get_params(self, deep=True):
         return {}
@@ -171,7 +171,7 @@ class ByDuck:
 
 
 class Plain(BaseEstimator):
-    """A regressor that does not say so, and has what classifiers have."""
+    """A regressor without a declared type that has attributes of classifiers."""
 
     classes_ = ()
 
@@ -253,7 +253,7 @@ def test_boosting_of_other_packages(package, name, options, data):
 
 
 class Late(ClassifierMixin, BaseEstimator):
-    """A classifier whose probabilities are there after fit, or never."""
+    """A classifier whose predict_proba appears in fit, or never."""
 
     def __init__(self, never=False, most_rows=1000):
         self.never = never
@@ -330,7 +330,7 @@ def test_methods_missing_after_fit_are_named(data):
 
 
 class Fails(BaseEstimator):
-    """A regressor that fails in a way of its own."""
+    """A regressor that raises its own error."""
 
     def __init__(self, error=KeyError, at="fit"):
         self.error = error
@@ -381,7 +381,7 @@ def test_members_that_refuse_missing_values_are_named_with_a_remedy(data):
 
 
 def test_only_members_that_gain_by_threads_are_fitted_in_some(data, monkeypatch):
-    """The bits are the same."""
+    """The bits do not depend on threads."""
     X, *_ = data
     y = np.digitize(X[:, 0], [-0.5, 0.5])
     whole, threads = external_training._fit_part, set()

@@ -1,4 +1,4 @@
-"""Ridge regression on features of a kernel."""
+"""Kernel members: ridge regression on features of a kernel."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def smooth(X):
 
 
 def twin_features(model, X):
-    """Features whose inner products are the kernel's values, by its eigenvectors."""
+    """Features whose inner products are the kernel values, from its eigenvectors."""
     similar, rate = laplacian_kernel, model.rate_
     if "gamma" in model.kernel_:
         similar, rate = rbf_kernel, model.rate_
@@ -210,7 +210,7 @@ def test_normal_scores_of_any_column():
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_several_outputs_share_a_kernel(weighted):
-    """One output is as without; more have the functions of each, with the common parameters."""
+    """A single output is unchanged; several have separate functions and common parameters."""
     X = table(120, 0)
     y = np.stack([smooth(X) > 0, np.digitize(smooth(X), [-0.5, 0.7]), X[:, 1] > 0], axis=1) * 1
     weight = np.random.default_rng(1).uniform(1, 2, 120) if weighted else None
@@ -235,7 +235,7 @@ def test_several_outputs_share_a_kernel(weighted):
 @pytest.mark.parametrize("n_numbers", [0, 1, 4])
 @pytest.mark.parametrize("levels", [(100,), (250, 3), (90, 60, 200)])
 def test_distances_by_levels_equal_distances_by_indicators(n_numbers, levels):
-    """To the last bit, for what was not seen and what is missing, too, and for any row alone."""
+    """Equal to the last bit, also for unseen and missing values and for single rows."""
     rng = np.random.default_rng(len(levels))
     categories = [rng.integers(0, n, 300).astype(float) for n in levels]
     numbers = list(rng.normal(size=(n_numbers, 300)) ** 3)
@@ -266,7 +266,7 @@ def test_both_methods_for_many_levels_predict_the_same(kind, monkeypatch):
 
 @pytest.mark.parametrize("n_rows", [30, 300])
 def test_normal_scores_of_columns_with_and_without_ties(n_rows):
-    """All-different columns share their scores, and get what each would alone."""
+    """Columns without ties share their scores, and get the same scores as alone."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_rows, 4))
     X[:, 1] = np.round(X[:, 1])

@@ -1,4 +1,4 @@
-"""Small networks of layers: what they learn, from which tables, and that rows stand alone."""
+"""Small networks as members: fits, supported tables, and independent rows."""
 
 import naive_network
 import numpy as np
@@ -265,7 +265,7 @@ def test_seeds(kind):
 
 @pytest.fixture
 def trained(monkeypatch):
-    """How networks are trained: rows and epochs of each."""
+    """Numbers of rows and epochs of each training."""
     calls, train = [], network._core.train_network
 
     def counted(inputs, targets, weights, **options):
@@ -311,7 +311,7 @@ def test_large_tables_have_fewer_rows_or_epochs(trained, monkeypatch, limits, ex
 
 @st.composite
 def problems(draw):
-    """A table, which of its columns are categories, a signal and weights."""
+    """A table, its categorical columns, a signal and weights."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     n, n_columns = draw(st.integers(1, 60)), draw(st.integers(1, 4))
     X = rng.normal(size=(n, n_columns)) * 10.0 ** draw(st.sampled_from([-300, 0, 100]))
@@ -326,7 +326,7 @@ def problems(draw):
 
 
 def with_far_rows(X):
-    """And a row of numbers that are far away, one of nothing."""
+    """The table with a row of extreme numbers and an empty row."""
     return np.vstack([X, np.full(X.shape[1], 1e150), np.full(X.shape[1], np.nan)])
 
 

@@ -1,4 +1,4 @@
-"""Classes and numbers: what a layer's members are weighed by."""
+"""Classification and regression tasks: the figures that weigh the members of a layer."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def test_estimated_cost_of_a_boosting_round():
 @pytest.mark.parametrize("widths", [(2, 2, 2), (3, 1, 2)], ids=str)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_several_outputs_are_judged_by_the_means_of_theirs(widths, weighted):
-    """Losses, exponents, calibration and weights, against a task for each output."""
+    """Losses, exponents, calibration and weights, compared with a task per output."""
     rng = np.random.default_rng(0)
     labels = np.stack([np.arange(500) % n for n in widths], axis=1)
     rng.shuffle(labels)
@@ -97,7 +97,7 @@ def test_several_outputs_are_judged_by_the_means_of_theirs(widths, weighted):
 
 
 def test_one_of_several_outputs_alone():
-    """A task of a single output, whose twin is that of plain classes: the same to the last bit."""
+    """A task with a single output equals a plain classification task to the last bit."""
     labels, vectors = forecasts(n=600)
     single = classification_task(labels, calibrate=True)
     joint = outputs_task(labels[:, None])

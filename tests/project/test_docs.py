@@ -26,7 +26,7 @@ SCRIPTS = sorted(
 
 
 def commands(path):
-    """What follows "python" on a page or in a script's docstring, up to two spaces."""
+    """The command after "python" on a page or in a docstring of a script, up to two spaces."""
     text = path.read_text()
     if path.suffix == ".py":
         text = ast.get_docstring(ast.parse(text))
@@ -72,7 +72,7 @@ def test_link_targets_exist(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_pages_do_not_repeat_sentences(page):
-    """A merge that keeps both sides leaves two sections, or two equal tables."""
+    """Merges that keep both sides leave duplicated sections or tables."""
     text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
     titles = re.findall(r"^#{1,3} .*", text, flags=re.MULTILINE)
     assert len(set(titles)) == len(titles)

@@ -1,4 +1,4 @@
-"""The extensions of the pages: blocks that run, and inventories for builds without a network."""
+"""The page extensions: executed blocks, and inventories for builds without a network."""
 
 import importlib
 import io

@@ -1,4 +1,4 @@
-"""What is installed, and what is left alone."""
+"""Installed files, and files that must not be changed."""
 
 import importlib.metadata
 import os

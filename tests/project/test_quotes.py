@@ -1,4 +1,4 @@
-"""Figures on README and the pages are those of the measured tables that they come from."""
+"""Figures on README and the pages match the measured tables."""
 
 import pytest
 import quoted_comparisons
@@ -64,7 +64,7 @@ def test_figures_are_compared_to_their_written_precision(figure, exact, right):
 
 
 def test_a_changed_table_is_noticed(monkeypatch):
-    """The rank of a page is refused once the table has another one."""
+    """A quoted rank is refused after the table has changed."""
     page, league = "docs/index.md", "docs/results/league.md"
     rank = league_ranks().at("DeepForest", "log-loss")
     read = quotes.read

@@ -1,4 +1,4 @@
-"""The pages for developers name files that are there, and all modules of the rooms."""
+"""The developer pages name existing files and all modules of the rooms."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Findings about tables whose faults are known."""
+"""Findings about tables with known faults."""
 
 import datetime
 import time

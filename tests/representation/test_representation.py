@@ -1,4 +1,4 @@
-"""Leaf embeddings, proximities, forest kernels and eForest, beside slow twins."""
+"""Leaf embeddings, proximities, forest kernels and eForest, compared with slow twins."""
 
 import pickle
 
@@ -193,7 +193,7 @@ def test_kernel_embedding_separates_blobs():
 
 
 def slow_box(forest, rows, codes):
-    """Boxes of rows: all trees' splits on the way down."""
+    """Boxes of rows, from the splits of all trees on their paths."""
     lower = np.tile(rows.min(axis=0), (len(codes), 1))
     upper = np.tile(rows.max(axis=0), (len(codes), 1))
     for tree in forest.estimators_:
@@ -284,7 +284,7 @@ def test_layers_that_do_not_exist():
 
 
 def test_leaves_of_boosted_trees_are_nodes():
-    """Rows with equal leaves have equal raw predictions, and nearest rows are themselves."""
+    """Rows with equal leaves have equal raw predictions; each row is nearest to itself."""
     labels = np.array(["u", "v", "w"])[Y]
     for grow_policy in ("symmetric", "leaf-wise"):
         model = GradientBoostingClassifier(
@@ -321,7 +321,7 @@ MODELS = [
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 def test_nearest_training_rows_of_every_model(model):
-    """Leaves of frames with categories: the nearest rows are of the same kind of target."""
+    """Frames with categories: the nearest rows have similar targets."""
     target = Y.astype(float) if is_regressor(model) else np.array(["u", "v", "w"])[Y]
     model = clone(model).fit(FRAME, target)
     rows, shares = nearest_rows(model, FRAME[::10], FRAME, n_neighbors=3)

@@ -1,4 +1,4 @@
-"""Folds of a layer."""
+"""Folds of layers."""
 
 import warnings
 
@@ -116,7 +116,7 @@ def test_groups_by_splits():
 
 
 class Shown(KFold):
-    """A splitter that keeps what it is shown."""
+    """A splitter that stores its arguments."""
 
     def split(self, X, y=None, groups=None):
         self.seen = X, y
@@ -158,7 +158,7 @@ FITTED_ON: list = []
 
 
 class Counting:
-    """Notes how many rows it is fitted on."""
+    """Records the number of its training rows."""
 
     def fit(self, X, y, sample_weight=None):
         FITTED_ON.append(len(X))
@@ -192,7 +192,7 @@ def test_few_samples_have_more_folds(make, n_samples, expected):
 
 
 def test_groups_of_small_classes():
-    """Where all classes have fewer samples than there are folds, as without groups."""
+    """All classes have fewer samples than folds, which gives the same as without groups."""
     X, y, groups = np.random.default_rng(0).normal(size=(12, 2)), np.arange(12) // 3, np.arange(12)
     for train, test in make_folds(5, X, y, y, 0, groups=groups):
         assert 2 <= len(test) <= 3

@@ -122,7 +122,7 @@ def test_training_rows(table):
 
 @pytest.mark.parametrize("bootstrap", [False, True])
 def test_reweighting(table, bootstrap):
-    """Either in the trees or in what is drawn, never both."""
+    """Factors are applied in the trees or in the draws, never in both."""
     weights = np.arange(60) % 3.0
     reweighting = np.linspace(0.5, 1.5, 60)
     drawn = plan(table, weights, bootstrap=bootstrap, reweighting=reweighting, redraw=True)

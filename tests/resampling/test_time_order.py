@@ -20,7 +20,7 @@ DAYS = pd.date_range("2024-03-25", periods=24, freq="D", tz="Europe/Berlin")
 
 
 def naive_splits(times, n_splits, gap):
-    """Each block from its start on, and what is more than a gap before its start."""
+    """Each block, and the training rows more than a gap before its start."""
     starts = [*block_starts(np.asarray(times, float), n_splits), np.inf]
     for number in range(n_splits):
         start, end = starts[number], starts[number + 1]

@@ -1,4 +1,4 @@
-"""Tables that are read in blocks of rows."""
+"""Tables in blocks of rows."""
 
 import gzip
 

@@ -1,4 +1,4 @@
-"""Dates of cells, and the numbers that are made of them."""
+"""Dates in cells, and the numbers derived from them."""
 
 from datetime import date, datetime
 

@@ -1,4 +1,4 @@
-"""The description of columns: the same for every kind of file, at fit and later."""
+"""Column descriptions: the same for every kind of file, in fit and later."""
 
 from dataclasses import asdict, replace
 from datetime import date, datetime, time

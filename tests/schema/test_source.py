@@ -1,4 +1,4 @@
-"""Files of tables: delimiters, encodings, compression, lines, ragged rows."""
+"""Table files: delimiters, encodings, compression, line ends, ragged rows."""
 
 import gzip
 

@@ -1,4 +1,4 @@
-"""What the studies of DeepBoost's and QuadBoost's papers compute."""
+"""Results of the DeepBoost and QuadBoost studies."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""All commands of scripts: what they print and write, options that mean the same, pictures."""
+"""All commands of scripts: output, files, common options, pictures."""
 
 import re
 import shutil
@@ -127,7 +127,7 @@ def path_of(name):
 
 
 def shown_command(name):
-    """A command as messages have it, as a regular expression."""
+    """A regular expression for a command in messages."""
     return rf"python scripts/{name.replace('.', '/')}\.py"
 
 
@@ -145,7 +145,7 @@ def test_every_command_is_here():
 
 
 def parser_of(script, name, monkeypatch):
-    """The parser of a command, which is caught when it is about to read its arguments."""
+    """The parser of a command, caught before it reads arguments."""
     import argparse
 
     class Caught(Exception):

@@ -1,4 +1,4 @@
-"""Options that mean the same in every command."""
+"""Options that all commands share."""
 
 import argparse
 import re

@@ -14,7 +14,7 @@ def models(script):
 
 @pytest.fixture
 def table():
-    """A table of all kinds of columns, with words as labels and gaps."""
+    """A table with all kinds of columns, text labels and missing values."""
     rng = np.random.default_rng(0)
     y = rng.choice(["lo", "mid", "hi"], 90)
     X = pd.DataFrame({"a [cm]": (y == "hi") + rng.normal(0, 0.1, 90), "b,c": rng.random(90)})

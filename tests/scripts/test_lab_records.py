@@ -1,4 +1,4 @@
-"""Results of the commands: one file per cell, which is there in full or not at all."""
+"""Result files: one complete file per cell, or none."""
 
 import json
 import subprocess

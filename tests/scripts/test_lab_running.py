@@ -1,4 +1,4 @@
-"""Going through cells: failures, sets that cannot be had, and Ctrl-C."""
+"""Running cells: failures, unavailable sets, and Ctrl-C."""
 
 import os
 import signal
@@ -101,7 +101,7 @@ def test_a_result_that_swallowed_ctrl_c_is_discarded(running, store):
 
 
 def start(arguments, folder):
-    """A command in a process of its own whose SIGINT is not ignored, when it is in a cell."""
+    """Start a command in a separate process that handles SIGINT, and wait until it runs a cell."""
     process = subprocess.Popen(
         [sys.executable, *map(str, arguments)],
         stdout=subprocess.PIPE,

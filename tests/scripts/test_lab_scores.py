@@ -1,4 +1,4 @@
-"""Metrics for classes and numbers."""
+"""Metrics for classification and regression."""
 
 import numpy as np
 import pytest

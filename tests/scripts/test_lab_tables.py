@@ -1,4 +1,4 @@
-"""Tables for people."""
+"""Printed tables."""
 
 import pandas as pd
 import pytest

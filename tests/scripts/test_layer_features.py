@@ -264,7 +264,7 @@ def test_export_of_leaves(script, tmp_path, table, estimator):
 
 
 def test_tables_of_the_user_are_kept(script, tmp_path, table):
-    """Files of features with the name of a table that is read do not replace it, nor remove it."""
+    """Feature files with the name of an input table neither replace nor remove it."""
     path, frame = table
     export = script("export_features").main
     learn = ["--csv", str(path), "--target", "kind", "--quick"]

@@ -1,4 +1,4 @@
-"""reproduce/layers.py: cascades of the user's own beside those that are there."""
+"""reproduce/layers.py: cascades of the user, compared with built-in cascades."""
 
 import re
 

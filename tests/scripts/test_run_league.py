@@ -1,4 +1,4 @@
-"""run_league.py: methods at their defaults, or tuned, over many sets."""
+"""run_league.py: methods with defaults or tuned, on many data sets."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What single studies of scripts compute, beyond what test_commands.py asks of all."""
+"""Results of single studies, in addition to the checks in test_commands.py."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""report/summarize.py: tables and tests of results of any kind."""
+"""report/summarize.py: tables and tests of any results."""
 
 import re
 
@@ -14,7 +14,7 @@ def run(script):
 
 @pytest.fixture
 def results():
-    """A CSV table's rows: "good" is ahead of "bad" on all sets, "even" is like "good"."""
+    """Rows of a CSV table: "good" beats "bad" on all sets, "even" equals "good"."""
     rng = np.random.default_rng(0)
     rows = [
         (f"set{s}", method, seed, 0.8 + 0.01 * s + gain + 0.001 * rng.normal())

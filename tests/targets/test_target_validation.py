@@ -1,4 +1,4 @@
-"""Labels, targets, weights and groups: what users pass, with its values and types."""
+"""Validation of labels, targets, weights and groups keeps values and types."""
 
 import pickle
 from collections import namedtuple

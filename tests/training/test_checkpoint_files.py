@@ -1,4 +1,4 @@
-"""Files of layers that are damaged, forged, missing or misplaced."""
+"""Damaged, forged, missing and misplaced layer files."""
 
 import errno
 import json
@@ -31,7 +31,7 @@ def test_a_damaged_file_is_named(tmp_path):
 
 @pytest.mark.parametrize("make", [cascade, deep])
 def test_a_layer_under_the_name_of_another_is_refused(make, tmp_path, every_layer_helps):
-    """Also where both layers have the same shape, and where they change places."""
+    """Also if both layers have the same shape, and if they are swapped."""
     X, y = three_classes()
     make(tmp_path).set_params(n_layers=2).fit(X, y)
     first, second = (tmp_path / f"layer-00{number}.npz" for number in (1, 2))
@@ -98,7 +98,7 @@ def test_files_that_end_early_or_late_are_refused(tmp_path):
 
 
 def forge(path, outline=None, changed=()):
-    """Write other arrays into a file, with the right checksum."""
+    """Write other arrays into a file with a valid checksum."""
     with np.load(path) as stored:
         arrays = dict(stored) | dict(changed)
     if outline is not None:

@@ -1,4 +1,4 @@
-"""Fits that are not the one that was stopped, and what cannot be kept."""
+"""Checkpoints of other fits, and values that cannot be stored."""
 
 import numpy as np
 import pytest
@@ -66,7 +66,7 @@ def test_changes_within_a_bin_are_another_x_for_members_on_raw_numbers(member, t
 
 
 class Halves:
-    """A splitter of a user's own, whose text is another one in each process."""
+    """A user's splitter whose representation differs between processes."""
 
     def __init__(self, shift):
         self.shift = shift

@@ -1,4 +1,4 @@
-"""Fits that go on where another one was stopped, whenever that was."""
+"""Fits that resume an interrupted fit, at any layer."""
 
 import itertools
 import multiprocessing
@@ -63,7 +63,7 @@ def test_features_do_not_depend_on_checkpoints(options, tmp_path):
 
 
 def without_times(model):
-    """The leaderboard but for times."""
+    """The leaderboard without times."""
     return [{k: v for k, v in row.items() if k != "seconds"} for row in model.leaderboard_]
 
 
@@ -118,7 +118,7 @@ def fit_and_report(make, folder, output):
 
 
 def killed_fit(make, folder, seconds):
-    """How many layers a fit reported before it was killed."""
+    """Number of layers that a fit reported before it was killed."""
     read, write = os.pipe()
     fit = multiprocessing.get_context("fork").Process(
         target=fit_and_report, args=(make, folder, write)

@@ -21,7 +21,7 @@ from mddf._trees.grower import ClassTarget, GrowthResult, Sampling, TreeJob, Tre
 
 @pytest.fixture(scope="module")
 def problem():
-    """Three classes, missing values, 30 rows put aside."""
+    """Three classes with missing values, and 30 held-out rows."""
     rng = np.random.default_rng(0)
     X = np.round(rng.normal(size=(150, 6)), 1)
     y = ((X[:, 0] > 0) + (X[:, 1] + X[:, 2] > 0.5)).astype(np.uint16)

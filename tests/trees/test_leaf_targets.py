@@ -19,7 +19,7 @@ def data():
 
 
 def slow_quantiles(forest, X, y, weights, new, levels):
-    """Quantiles of the weighted targets in the leaves, all of which are kept."""
+    """Quantiles of the weighted targets in the leaves, with all targets kept."""
     leaves, result = forest.apply(X), []
     for row in forest.apply(new):
         share = np.zeros(len(y))
@@ -99,7 +99,7 @@ def test_all_targets_of_a_leaf_can_be_kept(data):
 
 
 def test_coverage():
-    """Noise that grows with a feature: intervals that hold nine of ten new targets, and grow."""
+    """Noise that grows with a feature: intervals contain 90 % of new targets and widen."""
     rng = np.random.default_rng(0)
     X = rng.random((3000, 3))
     y = 5 * X[:, 0] + X[:, 1] * rng.normal(size=3000)
@@ -118,7 +118,7 @@ def test_quantiles_that_do_not_do(quantiles, data):
 
 
 def replaced(name, place, value):
-    """Change an entry of a part."""
+    """A part with a changed entry."""
 
     def change(state):
         part = state[name].copy()
@@ -129,7 +129,7 @@ def replaced(name, place, value):
 
 
 def cut(name):
-    """Leave out the last entry of a part."""
+    """A part without its last entry."""
     return lambda state: state.update({name: state[name][:-1]})
 
 

@@ -1,4 +1,4 @@
-"""What training samples weigh in the leaves, which leaves keep beside their values."""
+"""Weights of training samples in leaves, which are stored with the leaf values."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def table(n=700, seed=0):
 
 
 def weights(forest):
-    """Of all nodes, by tree."""
+    """Weights of all nodes, by tree."""
     for block in forest._trees:
         for tree in block.single_trees():
             yield leaf_weights(tree.nodes)

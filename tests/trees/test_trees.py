@@ -1,4 +1,4 @@
-"""Trees made from foreign parts or pickles are checked before they are used."""
+"""Trees from external arrays or pickles are checked before use."""
 
 import pickle
 
@@ -67,7 +67,7 @@ def test_a_category_set_by_hand():
 
 
 def random_tree(rng, kinds, n_splits=200, n_columns=5):
-    """Nodes of some kinds, with sets of any length."""
+    """A random tree with nodes of some kinds and category sets of any length."""
     nodes, leaves = [LEAF | PURE], [0]
     for _ in range(n_splits):
         at, left = leaves.pop(rng.integers(len(leaves))), len(nodes)
@@ -83,7 +83,7 @@ def random_tree(rng, kinds, n_splits=200, n_columns=5):
 
 
 def leaf_of(nodes, bins):
-    """Where a row ends, by the words of `trees.hpp` alone."""
+    """The leaf of a row, computed only from the words described in `trees.hpp`."""
     at = 0
     while (kind := nodes[at] >> 62) < 3:
         left, threshold = nodes[at] & (2**32 - 1), nodes[at] >> 54 & 255
