@@ -385,8 +385,8 @@ def test_a_large_table_is_sent_to_processes():
         assert np.array_equal(forest.fit(X, y).predict_proba(X[:100]), expected)
 
 
-@pytest.mark.parametrize("shown", [False, True])
-def test_a_lock_that_a_killed_process_held_stops_no_work_without_a_bar(shown):
+@pytest.mark.parametrize("has_bar", [False, True])
+def test_a_lock_that_a_killed_process_held_stops_no_work_without_a_bar(has_bar):
     X, y = three_classes()
     held, fitted = threading.Event(), threading.Event()
 
@@ -396,15 +396,15 @@ def test_a_lock_that_a_killed_process_held_stops_no_work_without_a_bar(shown):
             fitted.wait(20)
 
     def fit():
-        MDDFClassifier(1, n_estimators=2, verbose=2 * shown).fit(X, y)
-        AdaBoostClassifier(n_estimators=2, verbose=shown).fit(np.nan_to_num(X), y)
+        MDDFClassifier(1, n_estimators=2, verbose=2 * has_bar).fit(X, y)
+        AdaBoostClassifier(n_estimators=2, verbose=has_bar).fit(np.nan_to_num(X), y)
         fitted.set()
 
     threads = [threading.Thread(target=work, daemon=True) for work in (hold, fit)]
     threads[0].start()
     held.wait()
     threads[1].start()
-    assert fitted.wait(1 if shown else 15) != shown
+    assert fitted.wait(1 if has_bar else 15) != has_bar
     fitted.set()
     for thread in threads:
         thread.join()

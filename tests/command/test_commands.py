@@ -88,7 +88,7 @@ def test_versions(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "shown"),
+    ("arguments", "code", "expected"),
     [
         (["--help"], 0, "predict the rows of a table"),
         (["--version"], 0, __version__),
@@ -99,11 +99,11 @@ def test_versions(tmp_path):
         (["fit", "a.csv", "--target", "y", "--set", "n"], 2, "must be parameter=value, got 'n'"),
     ],
 )
-def test_help_and_usage(arguments, code, shown, capsys):
+def test_help_and_usage(arguments, code, expected, capsys):
     with pytest.raises(SystemExit) as ended:
         run(*arguments)
     assert ended.value.code == code
-    assert shown in "".join(capsys.readouterr())
+    assert expected in "".join(capsys.readouterr())
 
 
 def test_classes_from_the_fit_to_an_explanation(folder, capsys):

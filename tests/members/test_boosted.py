@@ -206,9 +206,9 @@ OTHERWISE = {
 }
 
 
-@pytest.mark.parametrize("given", OTHERWISE.values(), ids=OTHERWISE)
-def test_boosting_that_layers_cannot_grow_on_folds(given):
-    assert not grows_on_codes(GradientBoostingClassifier(**given), 255)
+@pytest.mark.parametrize("parameters", OTHERWISE.values(), ids=OTHERWISE)
+def test_boosting_that_layers_cannot_grow_on_folds(parameters):
+    assert not grows_on_codes(GradientBoostingClassifier(**parameters), 255)
     assert grows_on_codes(GradientBoostingClassifier(max_bins=32), 32)
     assert not grows_on_codes(GradientBoostingRegressor("quantile"), 255)
     assert not grows_on_codes(DeepForestClassifier(), 255)
@@ -224,7 +224,7 @@ def test_boosting_with_other_bins_is_fitted_by_itself():
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("parameters", "message"),
     [
         ({"learning_rate": -1}, "The 'learning_rate' parameter of GradientBoostingClassifier"),
         ({"max_depth": 17}, "max_depth must be at most 16"),
@@ -232,10 +232,10 @@ def test_boosting_with_other_bins_is_fitted_by_itself():
         ({"interaction_cst": [[0, 9]]}, "interaction_cst must have feature numbers"),
     ],
 )
-def test_wrong_parameters_of_boosting_are_found_before_any_work(given, message):
+def test_wrong_parameters_of_boosting_are_found_before_any_work(parameters, message):
     X, y = problem(120)
     CountsRows.n_rows.clear()
-    members = [CountsRows(), ("mine", GradientBoostingClassifier(**given))]
+    members = [CountsRows(), ("mine", GradientBoostingClassifier(**parameters))]
     with pytest.raises(ValueError, match=f"^the member 'mine' cannot be fitted: {message}"):
         DeepForestClassifier(members=members, **GIVEN).fit(np.nan_to_num(X), y)
     assert max(CountsRows.n_rows, default=0) <= 40  # of 96 in a fold

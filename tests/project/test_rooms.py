@@ -32,7 +32,7 @@ def test_the_table_names_all_rooms():
     assert {room for room, _ in ROWS} == rooms - {"_kernel"}
 
 
-@pytest.mark.parametrize(("room", "what"), ROWS, ids=[room for room, _ in ROWS])
-def test_the_table_of_rooms_names_their_modules(room, what):
+@pytest.mark.parametrize(("room", "description"), ROWS, ids=[room for room, _ in ROWS])
+def test_the_table_of_rooms_names_their_modules(room, description):
     modules = {path.stem for path in (ROOT / "mddf" / room).glob("*.py")} - {"__init__"}
-    assert set(re.findall(r"`(\w+)`", what)) == modules
+    assert set(re.findall(r"`(\w+)`", description)) == modules

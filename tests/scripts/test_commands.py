@@ -329,7 +329,7 @@ def test_a_folder_that_is_named_twice_is_drawn_once(script, tmp_path, monkeypatc
     run.main([*arguments, str(tmp_path)])
     copy = shutil.copytree(tmp_path, tmp_path / "copy")
     captions = []
-    monkeypatch.setattr(run.pictures, "save", lambda *given: captions.append(given[-1]))
+    monkeypatch.setattr(run.pictures, "save", lambda *arguments: captions.append(arguments[-1]))
     for sources in ([tmp_path], [tmp_path, tmp_path], [tmp_path, copy], [tmp_path / "layers.csv"]):
         run.main(["--plot", *map(str, sources)])
         assert "one seed" in captions[-1]

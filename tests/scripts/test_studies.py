@@ -26,11 +26,11 @@ def test_layers(script, method):
 
 
 @pytest.mark.parametrize(
-    ("lowest", "shown"),
+    ("lowest", "caption"),
     [(100.0, "is 100.0 % thr"), (99.96, "is 100.0 % thr"), (99.2, "99.2 % or")],
 )
-def test_captions_of_training_accuracy(script, lowest, shown):
-    assert shown in script("reproduce.layers").training_accuracy(lowest)
+def test_captions_of_training_accuracy(script, lowest, caption):
+    assert caption in script("reproduce.layers").training_accuracy(lowest)
 
 
 def test_planes(script):

@@ -41,7 +41,7 @@ REGRESSORS = [
 SCANNER = MultiGrainedScanner([2], n_estimators=2, min_samples_leaf=1, cv=2, random_state=0)
 
 
-def named(model):
+def model_id(model):
     return type(model).__name__
 
 
@@ -82,7 +82,7 @@ def test_integers_that_are_no_doubles_are_kept_apart(kind):
     assert known_labels(OF_INTEGERS[kind](y), classes, 40).tolist() == [0, 1] * 20
 
 
-@pytest.mark.parametrize("model", CLASSIFIERS, ids=named)
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=model_id)
 def test_labels_keep_their_type_and_values(model):
     X, y = table()
     for dtype, labels in (
@@ -297,7 +297,7 @@ def test_groups_of_nullable_integers_are_kept_apart():
         assert len(set(train % 2)) == len(set(test % 2)) == 1
 
 
-@pytest.mark.parametrize("model", CLASSIFIERS[2:], ids=named)
+@pytest.mark.parametrize("model", CLASSIFIERS[2:], ids=model_id)
 def test_models_of_groups_of_any_objects(model, tmp_path):
     X, y = table()
     at = np.arange(40) // 2 % 10

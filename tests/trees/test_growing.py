@@ -306,9 +306,9 @@ def test_unused_columns_are_not_coded(kind, monkeypatch):
     model.fit(X, y)
     column_masks = []
 
-    def apply_bins(*arguments, wanted, **options):
-        column_masks.append(wanted)
-        return binning.apply_bins(*arguments, wanted=wanted, **options)
+    def apply_bins(*arguments, **options):
+        column_masks.append(options["wanted"])
+        return binning.apply_bins(*arguments, **options)
 
     monkeypatch.setattr(binner, "apply_bins", apply_bins)
     few = [getattr(model, method)(X[::-1]) for method in methods]
