@@ -77,18 +77,18 @@ void bind_descent(nanobind::module_& m) {
         arg("below"), arg("above"),
         R"(Return the mean of the second half of a gradient descent's path.
 
-The loss of a row's ``z = offset + columns @ x`` is ``(z - target)^2`` times a factor. All points are
-projected to the simplex, the mean too.
+The loss of a row with ``z = offset + columns @ x`` is ``(z - target)^2`` times a factor. All points
+and the mean are projected to the simplex.
 
 Parameters
 ----------
 columns : float64 array of shape (n_rows, n)
 offset : float64 array of shape (n_rows,)
 batches : int32 array of shape (n_steps, size)
-    Rows whose slopes each step takes the mean of.
+    Rows of each step, whose gradients are averaged.
 start : float64 array of shape (n,)
 step : float
 target : float
 below, above : float
-    The factors up to the target and above it.)");
+    Factors of the loss for z up to the target and above it.)");
 }

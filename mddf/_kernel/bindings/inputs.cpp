@@ -121,38 +121,38 @@ void BinnedTable::replace_columns(int64_t first, const In<uint8_t, 2>& codes,
                                   const In<double, 1>& values, const In<int64_t, 1>& bin_start,
                                   const In<uint8_t, 1>& categorical) {
   const BinMatrix all = matrix();
-  const BinMatrix given{codes.data(), static_cast<int64_t>(codes.shape(0)),
-                        static_cast<int64_t>(codes.shape(1))};
+  const BinMatrix replacement{codes.data(), static_cast<int64_t>(codes.shape(0)),
+                              static_cast<int64_t>(codes.shape(1))};
   check(is_writable_, "table: made of arrays that cannot be written");
   check(n_users_ == 0, "table: trees are being grown on it");
-  check(given.n_rows == all.n_rows, "codes: expected one row per row of the table");
-  check(0 <= first && first <= all.n_columns - given.n_columns,
+  check(replacement.n_rows == all.n_rows, "codes: expected one row per row of the table");
+  check(0 <= first && first <= all.n_columns - replacement.n_columns,
         "first: expected a place for these columns in the table");
-  check_bins(given.n_columns, values, bin_start, categorical);
+  check_bins(replacement.n_columns, values, bin_start, categorical);
   const std::vector<int64_t> start = copied(bin_start);
   n_users_ = -1;
   struct Done {
     int& n_users;
     ~Done() { n_users = 0; }
   } done{n_users_};
-  without_gil(nullptr, [&](Interrupt& interrupt) { check_codes(given, start, interrupt); });
+  without_gil(nullptr, [&](Interrupt& interrupt) { check_codes(replacement, start, interrupt); });
   nb::gil_scoped_release release;
-  const int64_t last = first + given.n_columns;
+  const int64_t last = first + replacement.n_columns;
   const int64_t begin = bin_start_[first], end = bin_start_[last];
   splice(values_, begin, end, copied(values));
-  std::copy_n(categorical.data(), given.n_columns, categorical_.begin() + first);
+  std::copy_n(categorical.data(), replacement.n_columns, categorical_.begin() + first);
   for (size_t c = last; c < bin_start_.size(); ++c) bin_start_[c] += start.back() - (end - begin);
-  for (int64_t c = 0; c < given.n_columns; ++c) bin_start_[first + c] = begin + start[c];
+  for (int64_t c = 0; c < replacement.n_columns; ++c) bin_start_[first + c] = begin + start[c];
   nonzero_rows_.reset();
   boosting_codes_.reset();
-  // The arrays were writable when they were given.
+  // The arrays were writable when they were passed.
   uint8_t* to = const_cast<uint8_t*>(all.data);
   uint8_t* to_columns = const_cast<uint8_t*>(all.by_column);
   for (int64_t r = 0; r < all.n_rows; ++r)
-    std::copy_n(given.row(r), given.n_columns, to + r * all.n_columns + first);
-  for (int64_t c = 0; to_columns && c < given.n_columns; ++c)
+    std::copy_n(replacement.row(r), replacement.n_columns, to + r * all.n_columns + first);
+  for (int64_t c = 0; to_columns && c < replacement.n_columns; ++c)
     for (int64_t r = 0; r < all.n_rows; ++r)
-      to_columns[(first + c) * all.n_rows + r] = given.row(r)[c];
+      to_columns[(first + c) * all.n_rows + r] = replacement.row(r)[c];
 }
 
 ClassLabels::ClassLabels(In<uint16_t, 1> labels, int n_classes)

@@ -25,8 +25,8 @@ class GatheredRows {
 
   // Whether to copy the rows of a node with this number of samples, for the node and its subtree.
   static bool pays(const BinMatrix& matrix, int64_t n_samples) {
-    return n_samples >= kFewest && n_samples * matrix.n_columns <= kBytes &&
-           n_samples * kLine <= matrix.n_rows * kMaxInLine;
+    return n_samples >= kMinSamples && n_samples * matrix.n_columns <= kBytes &&
+           n_samples * kLine <= matrix.n_rows * kMaxRowsPerLine;
   }
 
   // Copies the rows of the samples, and replaces the rows in the samples by the copies. Blocks of
@@ -51,7 +51,7 @@ class GatheredRows {
  private:
   // All constants except kLine are the fastest values on images of 784 columns. kLevels: a path
   // from the root has about kLevels nodes, which together read kLevels * max_features columns.
-  static constexpr int64_t kLine = 64, kMaxInLine = 4, kLevels = 32, kFewest = 128;
+  static constexpr int64_t kLine = 64, kMaxRowsPerLine = 4, kLevels = 32, kMinSamples = 128;
   static constexpr int64_t kBytes = int64_t{1} << 20;
   using Rows = std::array<const uint8_t*, kLine>;
 

@@ -45,24 +45,25 @@ class NonzeroRows {
       interrupt.poll(n_columns_);
     }
     start_.push_back(static_cast<uint32_t>(lines_.size()));
-    const int64_t usual = static_cast<int64_t>(lines_.size()) / std::max<int64_t>(matrix.n_rows, 1);
-    n_fetched_ = usual + 1 - codes_at_ / kLine;
+    const int64_t average_lines =
+        static_cast<int64_t>(lines_.size()) / std::max<int64_t>(matrix.n_rows, 1);
+    n_fetched_ = average_lines + 1 - codes_at_ / kLine;
     lines_.resize(lines_.size() + 1 + n_fetched_);  // padding: reads and prefetches go beyond a row
   }
 
   // Whether these rows make growing trees faster.
   static bool suits(const BinMatrix& matrix, const GrowOptions& options) {
     return options.wide() && options.random_thresholds && options.max_features == 1 &&
-           matrix.by_column && matrix.n_columns > kFewest && matrix.n_columns <= kMaxFetched &&
+           matrix.by_column && matrix.n_columns > kMinColumns && matrix.n_columns <= kMaxFetched &&
            matrix.n_rows <= kMaxRows && has_few_codes(matrix);
   }
 
   // Whether a node with this number of samples, and the nodes below it, should read these rows.
-  static bool pays(int64_t n_samples) { return n_samples <= kMaxNear; }
+  static bool pays(int64_t n_samples) { return n_samples <= kMaxSamples; }
 
   // Prefetches the rows of the samples, and replaces the rows in the samples by their first lines.
   template <class Sample>
-  void approach(Sample* samples, int64_t n) const {
+  void prefetch_rows(Sample* samples, int64_t n) const {
     for (int64_t i = 0; i < n; ++i) {
       const uint32_t row = samples[i].row;
       for (uint32_t line = start_[row]; line < start_[row + 1]; ++line) prefetch(at_line(line));
@@ -76,22 +77,22 @@ class NonzeroRows {
     for (int64_t i = 0; i < n_fetched_; ++i) prefetch(codes + i * kLine);
   }
 
-  // Reads the codes of a column for at most kMaxNear samples, after approach().
+  // Reads the codes of a column for at most kMaxSamples samples, after prefetch_rows().
   template <class Sample>
   MDDF_TARGET_AVX2 void gather(int64_t column, const Sample* samples, int64_t n,
                                uint8_t* to) const {
     const Place place(column, codes_at_);
     const uint8_t* words = lines_.data()->data() + place.word_at;
-    std::array<uint16_t, kMaxNear> others;  // samples whose code is not 0
-    int64_t n_others = 0;
+    std::array<uint16_t, kMaxSamples> nonzero_samples;  // samples whose code is not 0
+    int64_t n_nonzero = 0;
     for (int64_t i = 0; i < n; ++i) {
-      others[n_others] = static_cast<uint16_t>(i);
-      n_others += word_of(words + samples[i].row * sizeof(Line)) >> place.bit & 1;
+      nonzero_samples[n_nonzero] = static_cast<uint16_t>(i);
+      n_nonzero += word_of(words + samples[i].row * sizeof(Line)) >> place.bit & 1;
     }
     std::fill_n(to, n, uint8_t{0});
-    for (int64_t k = 0; k < n_others; ++k) {
-      const uint8_t* row = words + samples[others[k]].row * sizeof(Line);
-      to[others[k]] = row[place.of(word_of(row))];
+    for (int64_t k = 0; k < n_nonzero; ++k) {
+      const uint8_t* row = words + samples[nonzero_samples[k]].row * sizeof(Line);
+      to[nonzero_samples[k]] = row[place.of(word_of(row))];
     }
   }
 
@@ -105,14 +106,14 @@ class NonzeroRows {
   static constexpr int64_t kLine = 64;
   struct alignas(kLine) Line : std::array<uint8_t, kLine> {};  // a cache line; rows begin at lines
 
-  static constexpr int64_t kFewest = 64;                 // most columns that SmallNodes transposes
+  static constexpr int64_t kMinColumns = 64;             // most columns that SmallNodes transposes
   static constexpr int64_t kMaxRows = int64_t{1} << 27;  // line numbers have 32 bits
-  static constexpr int64_t kFewCodes = 3;    // at most one of kFewCodes codes may be nonzero
-  static constexpr int64_t kLooks = 256;     // rows that are examined
-  static constexpr int64_t kMaxNear = 1200;  // the fastest on images of 784 columns
+  static constexpr int64_t kFewCodes = 3;        // at most one of kFewCodes codes may be nonzero
+  static constexpr int64_t kExaminedRows = 256;  // rows that are examined
+  static constexpr int64_t kMaxSamples = 1200;   // the fastest on images of 784 columns
 
   static bool has_few_codes(const BinMatrix& matrix) {
-    const int64_t step = std::max<int64_t>(matrix.n_rows / kLooks, 1);
+    const int64_t step = std::max<int64_t>(matrix.n_rows / kExaminedRows, 1);
     int64_t n_zeros = 0, n_cells = 0;
     for (int64_t r = 0; r < matrix.n_rows; r += step, n_cells += matrix.n_columns)
       n_zeros += std::count(matrix.row(r), matrix.row(r) + matrix.n_columns, 0);
@@ -122,7 +123,7 @@ class NonzeroRows {
   // Number of lines of a row with n nonzero codes.
   int64_t lines_of(int64_t n) const { return (codes_at_ + n + kLine - 1) / kLine; }
 
-  // Byte position of the word of a column in a row, and distance from there to its code.
+  // Byte position of the word of a column in a row, and distance from nonzero_mask to its code.
   struct Place {
     int64_t word_at, bit, to_codes;
 
@@ -141,13 +142,14 @@ class NonzeroRows {
 
   // Writes a row and returns the number of its nonzero codes.
   MDDF_TARGET_AVX2 int64_t pack(const uint8_t* codes, uint8_t* to) const {
-    uint8_t* places = to + codes_at_;
+    uint8_t* stored_codes = to + codes_at_;
     uint64_t n = 0;
     for (int64_t c = 0; c < n_columns_; c += kColumns, to += 8) {
-      uint64_t there = find_codes(codes + c, std::min(kColumns, n_columns_ - c));
-      const uint64_t word = there | n << kColumns;
+      uint64_t nonzero_mask = find_codes(codes + c, std::min(kColumns, n_columns_ - c));
+      const uint64_t word = nonzero_mask | n << kColumns;
       std::memcpy(to, &word, sizeof word);
-      for (; there; there &= there - 1) places[n++] = codes[c + lowest_bit(there)];
+      for (; nonzero_mask; nonzero_mask &= nonzero_mask - 1)
+        stored_codes[n++] = codes[c + lowest_bit(nonzero_mask)];
     }
     return static_cast<int64_t>(n);
   }

@@ -72,7 +72,7 @@ class ValueGrower {
     if (from_root_) measure_from(root_, samples_[0].data(), n);
     const Sums sums = add_up(samples_[0].data(), n);
     weight_ = static_cast<double>(sums.weight);
-    search_.set_least_weight(options_.min_weight_leaf * weight_);
+    search_.set_min_leaf_weight(options_.min_weight_leaf * weight_);
     if (options_.is_monotonic()) bounds_.assign(1, {});
     light_ = true;
     for (const RowSample& sample : samples_[0]) light_ &= sample.weight <= kMaxLight;
@@ -118,7 +118,7 @@ class ValueGrower {
 
   // Begins to measure sums of targets from the least target of these samples.
   void measure_from(Node& least, const RowSample* samples, int64_t n) {
-    least.look(samples, n);
+    least.load_targets(samples, n);
     least.fill();
     from_ = &least;
   }
@@ -159,7 +159,7 @@ class ValueGrower {
       place(right);
       return place(left);
     }
-    if (from_root_) node_.look(samples, n);
+    if (from_root_) node_.load_targets(samples, n);
     leaf(frame);
   }
 
@@ -176,7 +176,7 @@ class ValueGrower {
       consider(right);
     }
     for (const Candidate& rest : frontier_.all()) {
-      node_.look(samples_of(rest.frame), rest.frame.end - rest.frame.start);
+      node_.load_targets(samples_of(rest.frame), rest.frame.end - rest.frame.start);
       leaf(rest.frame);
     }
   }
@@ -198,7 +198,7 @@ class ValueGrower {
   void look_for_split(const Frame& frame, Split& split) {
     const RowSample* samples = samples_of(frame);
     const int64_t n = frame.end - frame.start;
-    if (!from_root_) node_.look(samples, n);
+    if (!from_root_) node_.load_targets(samples, n);
     if (frame.depth >= options_.max_depth || n < options_.min_samples_split ||
         n / 2 < options_.min_samples_leaf)
       return;
@@ -312,7 +312,7 @@ class ValueGrower {
 
   // Prediction of a leaf with these samples, for one output.
   double predict(const RowSample* samples, int64_t n) {
-    side_.look(samples, n);
+    side_.load_targets(samples, n);
     predicted_.clear();
     if constexpr (Search::kMedians)
       side_.append_medians(predicted_);

@@ -347,9 +347,9 @@ class SmallNodes {
 
   MDDF_TARGET_AVX2 uint64_t draw_categories(int32_t column, const uint8_t* codes, uint64_t mask,
                                             Random& random, Split& split) const {
-    CodeSet seen;
-    for (uint64_t rest = mask; rest; rest &= rest - 1) seen.insert(codes[lowest_bit(rest)]);
-    if (!draw_category_set(column, seen, random, split)) return 0;
+    CodeSet present;
+    for (uint64_t rest = mask; rest; rest &= rest - 1) present.insert(codes[lowest_bit(rest)]);
+    if (!draw_category_set(column, present, random, split)) return 0;
     uint64_t right = 0;
     for (uint64_t rest = mask; rest; rest &= rest - 1) {
       const int i = lowest_bit(rest);

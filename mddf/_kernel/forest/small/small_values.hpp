@@ -38,7 +38,7 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
   // Grows the subtree below a node with different targets.
   MDDF_TARGET_AVX2 void grow(Node node, const RowSample* samples, int n, Random& random) {
     samples_ = samples;
-    node_.look(samples, n);
+    node_.load_targets(samples, n);
     node_.fill();
     for (int i = 0; i < n; ++i) part_[i] = node_.cell(i)[1];
     Base::enter(samples, n, data_.matrix);
@@ -87,7 +87,7 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
     int n = 0;
     for (uint64_t rest = node.mask; rest; rest &= rest - 1)
       members[n++] = samples_[lowest_bit(rest)];
-    leaf_.look(members.data(), n);
+    leaf_.load_targets(members.data(), n);
     writer_.mean_leaf(node.index, leaf_, static_cast<double>(weight_of(node.mask)));
   }
 

@@ -36,7 +36,7 @@ class AbsoluteSearch {
         sorted_place_(node.n_outputs()) {}
   static constexpr int kAtOnce = 1;
 
-  void set_least_weight(double weight) { least_weight_ = weight; }
+  void set_min_leaf_weight(double weight) { min_leaf_weight_ = weight; }
   void set_bounds(const Bounds& bounds) { bounds_ = bounds; }
 
   // Begins with a node whose cells are ready.
@@ -255,8 +255,8 @@ class AbsoluteSearch {
     if (!options_.limits_leaves()) return true;
     const double right = static_cast<double>(node_.total()[0]) - left;
     const bool enough = rows_left >= options_.min_samples_leaf &&
-                        n_ - rows_left >= options_.min_samples_leaf && left >= least_weight_ &&
-                        right >= least_weight_;
+                        n_ - rows_left >= options_.min_samples_leaf && left >= min_leaf_weight_ &&
+                        right >= min_leaf_weight_;
     if (!enough || !options_.is_monotonic()) return enough;
     return bounds_.allow(options_.monotonic[column], node_.at_distance(0, median_left),
                          node_.at_distance(0, median_right));
@@ -265,7 +265,7 @@ class AbsoluteSearch {
   const TrainingData& data_;
   const GrowOptions options_;
   const NodeValues<kOne>& node_;
-  double least_weight_ = 0, node_deviation_ = 0;
+  double min_leaf_weight_ = 0, node_deviation_ = 0;
   Bounds bounds_;
   const RowSample* samples_ = nullptr;
   int64_t n_ = 0;

@@ -99,11 +99,11 @@ class ClassSplitter {
                                               : sizeof(Weight) * padded(node.n_present));
     const int64_t at_once = std::clamp<int64_t>(kTileBytes / bytes, 4, kMaxDrawn);
     for (int64_t j = 0; j < width; j += at_once) {
-      const int64_t here = std::min(at_once, width - j);
+      const int64_t n_columns = std::min(at_once, width - j);
       if (node.few())
-        search_histograms(samples, j, here, packed_histogram_, 1, best);
+        search_histograms(samples, j, n_columns, packed_histogram_, 1, best);
       else
-        search_histograms(samples, j, here, histogram_, padded(node.n_present), best);
+        search_histograms(samples, j, n_columns, histogram_, padded(node.n_present), best);
     }
     return true;
   }

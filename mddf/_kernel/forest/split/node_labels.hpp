@@ -61,7 +61,7 @@ class NodeLabels {
     return true;
   }
 
-  void look(const RowSample* samples, int64_t n) {
+  void load_targets(const RowSample* samples, int64_t n) {
     if (static_cast<int64_t>(cell_.size()) < n * stride_) cell_.resize(n * stride_);
     std::fill(total_.begin(), total_.end(), 0);
     for (int64_t i = 0; i < n; ++i) {
@@ -75,7 +75,7 @@ class NodeLabels {
         }
     }
   }
-  void fill() {}  // look() has filled the cells
+  void fill() {}  // load_targets() has filled the cells
 
   double in_units(int, double part, double) const { return part; }
   double unit(int j) const { return std::sqrt(target_.scale[j]); }

@@ -41,8 +41,8 @@ class NodeValues {
       : target_(target),
         total_(n_outputs() + 1),
         factor_(n_outputs()),
-        least_(n_outputs()),
-        most_(n_outputs()),
+        min_target_(n_outputs()),
+        max_target_(n_outputs()),
         shift_(n_outputs()),
         power_(n_outputs()) {}
 
@@ -66,7 +66,7 @@ class NodeValues {
   }
 
   // Reads the targets of the samples of a node, and finds their range.
-  void look(const RowSample* samples, int64_t n) {
+  void load_targets(const RowSample* samples, int64_t n) {
     const int k = n_outputs();
     if (static_cast<int64_t>(value_.size()) < n * k) {
       value_.resize(n * k);
@@ -74,19 +74,19 @@ class NodeValues {
     }
     samples_ = samples;
     n_ = n;
-    for (int j = 0; j < k; ++j) least_[j] = most_[j] = fixed(samples[0].row)[j];
+    for (int j = 0; j < k; ++j) min_target_[j] = max_target_[j] = fixed(samples[0].row)[j];
     for (int64_t first = 0; first < n; first += kAtOnce) {
       const int64_t last = std::min(first + kAtOnce, n);
       for (int64_t i = first; i < last; ++i)
         std::copy_n(fixed(samples[i].row), k, value_.begin() + i * k);
       for (int j = 0; j < k; ++j) {
-        int64_t least = least_[j], most = most_[j];  // copies in registers
+        int64_t least = min_target_[j], most = max_target_[j];  // copies in registers
         for (int64_t i = first; i < last; ++i) {
           least = std::min(least, value_[i * k + j]);
           most = std::max(most, value_[i * k + j]);
         }
-        least_[j] = least;
-        most_[j] = most;
+        min_target_[j] = least;
+        max_target_[j] = most;
       }
     }
   }
@@ -101,7 +101,7 @@ class NodeValues {
     total_[0] = static_cast<int64_t>(weight);
     for (int64_t i = 0; i < n_; ++i) cell_[i * (k + 1)] = samples_[i].weight;
     for (int j = 0; j < k; ++j) {
-      const int range_bits = bit_width(static_cast<uint64_t>(most_[j] - least_[j]));
+      const int range_bits = bit_width(static_cast<uint64_t>(max_target_[j] - min_target_[j]));
       shift_[j] = std::max(0, range_bits + weight_bits - 62);
       factor_[j] = target_.scale[j] * power_of_four(shift_[j] - ValueTarget::kBits);
       power_[j] = static_cast<double>(uint64_t{1} << shift_[j]);
@@ -114,16 +114,16 @@ class NodeValues {
   // Converts sums of parts and weights of an output to a sum of targets, as a share of the bound on
   // all targets.
   double in_units(int j, double part, double weight) const {
-    return (part * power_[j] + static_cast<double>(least_[j]) * weight) * kUnit;
+    return (part * power_[j] + static_cast<double>(min_target_[j]) * weight) * kUnit;
   }
   // Unit of an output, as a share of the largest unit.
   double unit(int j) const { return std::sqrt(target_.scale[j]); }
   int64_t fixed_value(uint32_t row, int j) const { return fixed(row)[j]; }
   int shift(int j) const { return shift_[j]; }
   // Distance of a target from the lowest target, and the target at a distance.
-  int64_t distance(int64_t i, int j) const { return value_[i * n_outputs() + j] - least_[j]; }
+  int64_t distance(int64_t i, int j) const { return value_[i * n_outputs() + j] - min_target_[j]; }
   double at_distance(int j, double distance) const {
-    return (distance + static_cast<double>(least_[j])) * kUnit;
+    return (distance + static_cast<double>(min_target_[j])) * kUnit;
   }
 
   int64_t value(int64_t i) const { return value_[i]; }  // for a single output
@@ -139,7 +139,7 @@ class NodeValues {
     const int shift = shift_[0];
     int64_t sum = 0;
     for (int64_t i = 0; i < n; ++i) {
-      const uint64_t distance = static_cast<uint64_t>(*fixed(samples[i].row) - least_[0]);
+      const uint64_t distance = static_cast<uint64_t>(*fixed(samples[i].row) - min_target_[0]);
       sum += weighted(distance, samples[i].weight, shift, all_ones);
     }
     return sum;
@@ -156,9 +156,10 @@ class NodeValues {
   void append_means(std::vector<double>& to) const {
     const int k = n_outputs();
     for (int j = 0; j < k; ++j) {
-      double mean = static_cast<double>(least_[j]);
-      if (least_[j] < most_[j]) mean += distance_of_mean(j);
-      mean = std::clamp(mean, static_cast<double>(least_[j]), static_cast<double>(most_[j]));
+      double mean = static_cast<double>(min_target_[j]);
+      if (min_target_[j] < max_target_[j]) mean += distance_of_mean(j);
+      mean = std::clamp(mean, static_cast<double>(min_target_[j]),
+                        static_cast<double>(max_target_[j]));
       to.push_back(mean * kUnit);
     }
   }
@@ -206,7 +207,7 @@ class NodeValues {
   // Fills the cells of an output for the samples from `first` on, up to kAtOnce. Returns their sum.
   int64_t fill_output(int j, int64_t first, bool all_ones) {
     const int k = n_outputs(), shift = shift_[j];
-    const int64_t last = std::min(first + kAtOnce, n_), least = least_[j];
+    const int64_t last = std::min(first + kAtOnce, n_), least = min_target_[j];
     int64_t sum = 0;
     for (int64_t i = first; i < last; ++i) {
       const uint64_t distance = static_cast<uint64_t>(value_[i * k + j] - least);
@@ -234,7 +235,7 @@ class NodeValues {
     uint64_t weight = 0;
     uint64_t low = 0, high = 0;  // halves of a 128-bit sum
     for (int64_t i = 0; i < n_; ++i) {
-      const uint64_t distance = static_cast<uint64_t>(value_[i * k + j] - least_[j]);
+      const uint64_t distance = static_cast<uint64_t>(value_[i * k + j] - min_target_[j]);
       const uint64_t part = distance * samples_[i].weight;
       weight += samples_[i].weight;
       low += part;
@@ -250,7 +251,7 @@ class NodeValues {
   std::vector<int64_t> value_, cell_;
   std::vector<int64_t> total_;  // sum of all cells
   std::vector<double> factor_;
-  std::vector<int64_t> least_, most_;
+  std::vector<int64_t> min_target_, max_target_;
   std::vector<int> shift_;
   std::vector<double> power_;  // 2^shift
   std::vector<std::pair<int64_t, uint32_t>> in_order_;

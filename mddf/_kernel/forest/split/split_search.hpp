@@ -35,7 +35,7 @@ class SplitSearch {
   void begin_node() { bin_sweep_.begin_node(); }
 
   // Sets the least weight of a leaf for the next tree.
-  void set_least_weight(double weight) { least_weight_ = weight; }
+  void set_min_leaf_weight(double weight) { min_leaf_weight_ = weight; }
 
   // Sets the limits of the share of the second class for the next node.
   void set_bounds(const Bounds& bounds) { bounds_ = bounds; }
@@ -48,7 +48,7 @@ class SplitSearch {
     const double weight_right = node.weight - weight_left;
     const bool enough = rows_left >= options_.min_samples_leaf &&
                         node.n_samples - rows_left >= options_.min_samples_leaf &&
-                        weight_left >= least_weight_ && weight_right >= least_weight_;
+                        weight_left >= min_leaf_weight_ && weight_right >= min_leaf_weight_;
     if (!enough || !options_.is_monotonic()) return enough;
     const double second = second_left();
     return bounds_.allow(options_.monotonic[column], second / weight_left,
@@ -146,7 +146,7 @@ class SplitSearch {
   }
 
   const GrowOptions options_;
-  double least_weight_ = 0;
+  double min_leaf_weight_ = 0;
   Bounds bounds_;
   CategorySearch<Criterion, Weight> category_search_;
   FewClassesSearch<Criterion, Weight> few_classes_;

@@ -45,7 +45,7 @@ class ValueSearch {
   static constexpr int kAtOnce = 4;
 
   // Sets the least weight of a leaf for the next tree.
-  void set_least_weight(double weight) { least_weight_ = weight; }
+  void set_min_leaf_weight(double weight) { min_leaf_weight_ = weight; }
 
   // Begins with a node whose cells are ready.
   void begin(const RowSample* samples, int64_t n) {
@@ -163,8 +163,8 @@ class ValueSearch {
     if (!options_.limits_leaves()) return true;
     const double left = static_cast<double>(left_[0]), right = weight_ - left;
     const bool enough = rows_left >= options_.min_samples_leaf &&
-                        n_ - rows_left >= options_.min_samples_leaf && left >= least_weight_ &&
-                        right >= least_weight_;
+                        n_ - rows_left >= options_.min_samples_leaf && left >= min_leaf_weight_ &&
+                        right >= min_leaf_weight_;
     if (!kOne || !enough || !options_.is_monotonic()) return enough;
     const auto part = static_cast<double>(left_[1]);
     const auto part_right = static_cast<double>(node_.total()[1] - left_[1]);
@@ -264,7 +264,7 @@ class ValueSearch {
   const TrainingData& data_;
   const GrowOptions options_;
   const Node& node_;
-  double least_weight_ = 0, weight_ = 0, node_score_ = 0;
+  double min_leaf_weight_ = 0, weight_ = 0, node_score_ = 0;
   Bounds bounds_;
   const RowSample* samples_ = nullptr;
   int64_t n_ = 0;

@@ -261,7 +261,7 @@ TreeFacts check_nodes(const NodesView& trees, IsValue is_value, Interrupt& inter
 }
 
 // Marks the columns that nodes split, one byte for each column.
-inline std::vector<uint8_t> columns_asked(const NodesView& trees, Interrupt& interrupt) {
+inline std::vector<uint8_t> columns_used(const NodesView& trees, Interrupt& interrupt) {
   // Leaves mark an additional column, since a branch on leaves could not be predicted.
   std::vector<uint8_t> asked(trees.n_columns + 1);
   std::vector<bool> is_set;
