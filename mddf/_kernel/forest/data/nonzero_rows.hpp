@@ -123,7 +123,7 @@ class NonzeroRows {
   // Number of lines of a row with n nonzero codes.
   int64_t lines_of(int64_t n) const { return (codes_at_ + n + kLine - 1) / kLine; }
 
-  // Byte position of the word of a column in a row, and distance from nonzero_mask to its code.
+  // Byte position of the word of a column in a row, and distance from the word to its code.
   struct Place {
     int64_t word_at, bit, to_codes;
 

@@ -62,8 +62,8 @@ class SmallSweep {
     whole_ = _mm256_set1_epi16(static_cast<int16_t>(whole));
     for (int i = 0; i < n_; i += kLanes)
       for (int chunk = 0; chunk < kChunks; ++chunk) {
-        // A place in this chunk becomes its index chunk_places. Other places get the highest bit,
-        // for which a shuffle returns 0.
+        // A place in this chunk becomes its index within the chunk. Other places get the highest
+        // bit, for which a shuffle returns 0.
         const __m256i chunk_places = _mm256_sub_epi8(
             load(place.data() + i), _mm256_set1_epi8(static_cast<char>(16 * chunk)));
         from_chunk_[i / kLanes][chunk] = _mm256_adds_epu8(chunk_places, _mm256_set1_epi8(0x70));
