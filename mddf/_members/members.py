@@ -57,8 +57,8 @@ _BOOSTING: dict[str, Any] = {
 }
 # Parameters of leaf-wise trees. The errors of small trees with few features at each node and a low
 # rate differ from those of symmetric trees. Both together had 0.993 times the loss of symmetric
-# trees alone. It was 1.002 with 31 leaves and half of the features, 0.998 with 16 leaves, and 0.990
-# with 4 leaves.
+# trees alone. It was 1.002 with 31 leaves and half of the features, 0.998 with 16 leaves, and
+# 0.990 with 4 leaves.
 _LEAF_WISE: dict[str, Any] = {
     "grow_policy": "leaf-wise",
     "learning_rate": 0.05,

@@ -42,7 +42,7 @@ struct Penalty {
 //   layerwise: a constant, the best stump, then one more layer of leaves at a time.
 //   greedy:    one tree, breadth first; a node is split only if that increases the criterion.
 //   stumps:    a constant or a stump (size 1 in the penalty), and the best stump with the same
-// split on both sides (size 2).
+//              split on both sides (size 2).
 FoundTree search_tree(const RankedFeatures& features, const double* signed_weight,
                       const Penalty& penalty, int max_depth, SearchMode mode, Interrupt& interrupt);
 

@@ -51,7 +51,7 @@ Value edge_below(double edge) {
 }
 
 // Returns the length of a table of small integers that reaches beyond the last edge. Returns 0 if
-// an edge lies outside (-1, kMost - 1), or is neither an integer nor halfway between two.
+// an edge lies outside (-1, kCount - 1), or is neither an integer nor halfway between two.
 inline int integer_table_size(const double* edges, int n_edges) {
   const auto suits = [](double edge) {
     return edge > -1 && edge < SmallIntegers<double>::kCount - 1 &&

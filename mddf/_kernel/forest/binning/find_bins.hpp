@@ -76,7 +76,7 @@ class DistinctValues {
   bool needs_more_values() const { return few_ || only_integers_; }
   // Whether all values are small integers or missing.
   bool only_integers() const { return only_integers_; }
-  // Whether the values seen so far have at most `most` distinct values.
+  // Whether the values so far have at most max_values_ distinct values.
   bool few() {
     size_t n_integers = 0;
     for (int whole = 0; whole < kIntegers; ++whole) n_integers += count(whole) > 0;

@@ -31,11 +31,11 @@ constexpr int64_t kSmall = 64;
 #ifdef MDDF_AVX2
 
 // `Rules` derives from this class and handles the targets. It defines:
-//   kSearches                  whether it has find_best_split(node, random, split)
-//   on_node(node)              called with every node that is not pure
-//   on_split(node, split, right mask)  called when the node is split; returns the right sum
-//   place(node)                writes a leaf if the node is pure; returns true if it is not
-//   mixed_leaf(node)           writes a leaf for a node that is not pure
+//   kSearches: whether it has find_best_split(node, random, split)
+//   on_node(node): called with every node that is not pure
+//   on_split(node, split, right mask): called when the node is split; returns the right sum
+//   place(node): writes a leaf if the node is pure; returns true if it is not
+//   mixed_leaf(node): writes a leaf for a node that is not pure
 template <class Rules, class Writer>
 class SmallNodes {
  public:
