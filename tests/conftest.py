@@ -17,7 +17,7 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    # A shell's background jobs ignore Ctrl-C, and so would what the tests start and interrupt.
+    # Background jobs of a shell ignore Ctrl-C; processes started by the tests would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     # shap's few loops take less time than to compile them.
     os.environ.setdefault("NUMBA_DISABLE_JIT", "1")

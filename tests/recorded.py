@@ -1,7 +1,7 @@
 """Small fits whose results are on record, bit for bit, and the command that writes the record.
 
 ``python tests/recorded.py --reason "why they differ" NAME...`` replaces the entries of these
-cases; names may end in ``*``. The reason is kept beside the record.
+cases; names may end in ``*``. The reason is stored with the record.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ def _forests() -> dict[str, Case]:
             numbers,
         )
     # Where sums are rounded and columns are equally good, the order of the sums decides: with
-    # these seeds, those of histograms and of sorted samples grow different trees.
+    # these seeds, histograms and sorted samples grow different trees.
     for seed, name, chosen in (
         (3, "entropy", {"criterion": "entropy"}),
         (1, "balanced", {"class_weight": "balanced", "bootstrap": False}),
@@ -458,7 +458,7 @@ def hashes(case: Case) -> dict[str, str]:
 
     def hashed(values):
         values = np.ascontiguousarray(values)
-        # Little-endian everywhere; -0.0 and 0.0 are told apart, NaNs are one.
+        # Little-endian everywhere; -0.0 and 0.0 differ, all NaNs are equal.
         values = values.astype(values.dtype.newbyteorder("<"))
         if values.dtype.kind == "f":
             values[np.isnan(values)] = np.nan

@@ -1,9 +1,8 @@
-"""Small fitted models, kept for good: every later release must load them and predict the same.
+"""Small fitted models that every later release must load, with the same predictions.
 
-``python tests/stored_models.py`` writes those of the installed release to a folder of its own
-under ``tests/stored``, as pickles (joblib), some for skops too, and beside them what they predict.
-It is run before a release. Until then they may be written anew, after the folder is deleted; what
-a release has left is never written again.
+``python tests/stored_models.py`` writes the models of the installed release to a folder under
+``tests/stored``: as pickles (joblib), some also for skops, with their predictions. It is run before
+a release. Until the release, the folder may be deleted and written again; later it never changes.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ def test_training_bounds():
 
 
 def test_training_bounds_of_one_class_at_a_time():
-    # The first class is told apart by one stump, and stops.
+    # One stump separates the first class, which then stops.
     y = np.array([0, 0, 0, 1, 1, 2, 1, 2, 2])
     errors = AdaBoostClassifier(5).fit(np.arange(9.0)[:, None], y).history_["weighted_error"]
     with pytest.raises(ValueError, match=r"1-d: with more than two classes, .* got shape \(3, "):

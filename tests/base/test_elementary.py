@@ -78,7 +78,7 @@ def test_ends_of_the_range_of_logarithms_of_1_plus_x():
     assert np.isnan(softplus(np.nan))
 
 
-# Where results say what models are like, and nothing is fitted or predicted.
+# Modules whose results describe models, and do not fit or predict.
 NOT_FITTED = (
     "mddf/_command/calibration.py",  # a chart
     "mddf/analysis/",

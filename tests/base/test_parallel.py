@@ -24,7 +24,7 @@ PREPARED = """
     from mddf import RandomForestClassifier, CompletelyRandomForestClassifier
     from mddf import GradientBoostingClassifier, GradientBoostingRegressor
     from mddf.baselines import AdaBoostClassifier, DeepBoostClassifier
-    # What runs in the background may have been told to ignore it.
+    # Background processes may ignore the signal.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40000, 20)), rng.integers(0, 2, 40000)
@@ -137,7 +137,7 @@ def test_interrupt_anything_several_times(work):
     assert np.median([interrupted(WORK[work], delay) for delay in (0.8, 1.1, 1.5)]) < 0.3
 
 
-# Predictions that take seconds are interrupted; the models say afterwards what they said before.
+# Predictions that take seconds are interrupted; later predictions are unchanged.
 USABLE = """
     import joblib, tempfile
     from mddf import MDDFClassifier
@@ -250,7 +250,7 @@ def test_calls_are_awaited_and_later_ones_refused():
     assert outcome == ["cancelled"]
 
 
-def test_in_threads_raises_what_a_worker_raised():
+def test_in_threads_raises_the_error_of_a_worker():
     def work(first, last, cancel):
         if first:
             raise ZeroDivisionError

@@ -54,7 +54,7 @@ def test_as_scikit_learn_with_two_classes(estimator, learning_rate, cancer):
 
 def test_a_stump_of_scikit_learn_and_the_exhaustive_search_agree(cancer):
     X, y = cancer
-    # Of one feature with many thresholds, the least error is what a tree of depth 1 finds, too.
+    # With one feature and many thresholds, a tree of depth 1 also finds the lowest error.
     X = X[:, :1]
     tree = AdaBoostClassifier(1, estimator=DecisionTreeClassifier(max_depth=1)).fit(X, y)
     assert tree.score(X, y) <= AdaBoostClassifier(1).fit(X, y).score(X, y)

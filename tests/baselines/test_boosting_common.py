@@ -113,7 +113,7 @@ def test_history(model, cancer, iris):
 
 
 @pytest.mark.parametrize("model", SMALL, ids=model_id)
-def test_more_classes_are_one_against_the_rest(model, iris):
+def test_several_classes_are_fitted_one_against_the_rest(model, iris):
     X, y = iris
     names = np.array(["setosa", "versicolor", "virginica"])[y]
     ours = clone(model).fit(X, names)
@@ -276,7 +276,7 @@ def test_frames_and_categories(model, iris):
     np.testing.assert_array_equal(numbers, clone(model).fit(X, y).predict(X))
 
 
-def test_progress_bar_only_when_asked(cancer, capsys):
+def test_progress_bar_only_on_request(cancer, capsys):
     for model in (*ALL, AdaBoostClassifier(weak_learners="stumps")):
         model = clone(model).set_params(n_estimators=3)
         model.fit(*cancer)

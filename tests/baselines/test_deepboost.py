@@ -144,7 +144,7 @@ def test_without_penalties_it_is_adaboost(max_depth):
 
 @given(seeds, st.booleans(), st.sampled_from([1e-3, 0.02, 0.08]))
 @settings(max_examples=40, deadline=None)
-def test_depth_one_is_the_papers_pseudocode(seed, logistic, beta):
+def test_depth_one_follows_the_pseudocode_of_the_paper(seed, logistic, beta):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(20, 2)), rng.choice([-1, 1], 20)
     y[:2] = [-1, 1]

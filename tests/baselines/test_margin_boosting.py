@@ -123,7 +123,7 @@ def test_arc_gv_reaches_the_largest_minimum_margin(seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_adaboost_rho_reaches_margins_that_exist_and_stops_at_others(seed):
+def test_adaboost_rho_reaches_feasible_margins_and_stops_at_infeasible_ones(seed):
     H, y, optimum = separable(seed)
     rho = 0.9 * optimum
     model = AdaBoostRhoClassifier(5000, rho=rho, weak_learners=columns).fit(H.T, y)

@@ -303,7 +303,7 @@ def test_columns_of_arrays_without_a_value_are_missing():
         forest.predict(np.array([[3.0, 2.5]]))
 
 
-def test_a_column_with_one_value_has_a_kind():
+def test_columns_with_one_category_keep_their_type():
     model = RandomForestClassifier(3).fit(pd.DataFrame({"city": ["oslo", None] * 30}), [0, 1] * 30)
     with pytest.raises(TypeError, match="must hold texts as in fit, got number"):
         model.predict(pd.DataFrame({"city": [np.nan] * 200 + [1.0]}))

@@ -90,7 +90,7 @@ def test_codes_of_any_number_of_rows(n_rows, dtype):
 
 
 def test_many_columns_and_rows():
-    # Wider than what is looked at together; enough rows to divide them and for the look-up grid.
+    # Wider than a block of columns; enough rows for several threads and for lookup tables.
     rng = np.random.default_rng(1)
     x = np.column_stack([make_column(rng, 5000) for _ in range(40)])
     bins = find_bins(x)

@@ -235,7 +235,7 @@ def test_any_scorer(scoring, expected, data):
     assert forest.history_["score"][-1] == pytest.approx(score)
 
 
-def test_scorers_see_sample_weights_if_they_can(data):
+def test_scorers_get_sample_weights_if_they_accept_them(data):
     X, y, *_ = data
     weights = np.arange(200) % 3
     forest = MDDFClassifier(**SMALL, scoring=None).fit(X, y, sample_weight=weights)

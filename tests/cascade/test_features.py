@@ -31,7 +31,7 @@ def test_features_of_training_samples_are_out_of_fold(Cascade):
         refitted = forest.transform(X)
     assert warned[0].filename == __file__
     assert held_out.shape == refitted.shape == (300, 2)
-    # Labels are noise: the trees know those that they saw, and nothing of the others.
+    # Labels are noise: trees memorise their training labels and cannot predict the others.
     known = np.mean(refitted.argmax(axis=1) == y)
     guessed = np.mean(held_out.argmax(axis=1) == y)
     assert 0.4 < guessed < 0.58

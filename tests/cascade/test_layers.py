@@ -364,7 +364,7 @@ def test_results_do_not_depend_on_n_jobs():
     np.testing.assert_array_equal(sequential, two)
 
 
-def test_importances_are_shares_and_only_there_for_forests_of_this_package():
+def test_importances_are_shares_and_only_exist_for_forests_of_this_package():
     samples, layer = problem()
     fitted, _ = grow_layer(FORESTS, samples, layer, (1,))
     assert fitted.importances.sum() == pytest.approx(1)

@@ -298,7 +298,7 @@ def test_later_tables_written_otherwise(folder):
     assert len(pd.read_csv("why.csv")) == 1
 
 
-def test_files_are_replaced_only_if_asked(fitted_folder, monkeypatch):
+def test_files_are_replaced_only_on_request(fitted_folder, monkeypatch):
     folder = fitted_folder
     before = (folder / "wine.skops").read_bytes()
     with pytest.raises(SystemExit, match=r"--out: wine\.skops exists: --overwrite"):

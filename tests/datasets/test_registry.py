@@ -169,7 +169,7 @@ def test_names_must_fit_the_task(capsys):
         assert message in capsys.readouterr().err
 
 
-def test_listing_says_where_files_lie(capsys, tmp_path, data_home):
+def test_listing_shows_the_paths_of_files(capsys, tmp_path, data_home):
     assert main(["iris", "Car", "har", "--data-home", str(data_home)]) == 0
     _, _, iris, car, har = capsys.readouterr().out.splitlines()
     assert iris.split() == ["iris", "150", "4", "3", "classes", "scikit-learn"]

@@ -94,7 +94,7 @@ def test_values_unseen_in_fit():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_a_hundred_classes_some_of_one_row():
+def test_a_hundred_classes_some_with_a_single_row():
     rng = np.random.default_rng(0)
     y = np.concatenate([np.repeat(np.arange(90), 3), np.arange(90, 100)])
     X = rng.normal(size=(100, 4))[y] * 5 + rng.normal(size=(len(y), 4))

@@ -167,10 +167,10 @@ def test_members_that_do_not_help_are_dropped():
 
 
 def test_duplicated_rows_do_not_leak_labels():
-    """Where rows repeat, class vectors are made of the labels of copies in other folds.
+    """With duplicated rows, class vectors contain the labels of copies in other folds.
 
-    A layer that sees them beside the features can take out the mean and read the label, which
-    nothing tells at prediction time.
+    A layer that also gets the features can subtract the mean and recover the label, which is not
+    possible for new rows.
     """
     X = np.random.default_rng(0).integers(0, 3, (600, 3)).astype(float)
     y = np.random.default_rng(1).random(600) < X[:, 0] / 3
@@ -365,7 +365,7 @@ def test_layer_features_of_training_samples_are_out_of_fold():
     assert warned[0].filename == __file__
     names = forest.get_feature_names_out()
     assert held_out.shape == in_sample.shape == (300, len(names))
-    # Labels are noise: the trees know those that they saw, and nothing of the others.
+    # Labels are noise: trees memorise their training labels and cannot predict the others.
     assert np.mean(held_out.argmax(axis=1) == y) < 0.6 < np.mean(in_sample.argmax(axis=1) == y)
     votes = sharpened(sharpened(held_out, forest._layers[0].members[0].exponent), forest.exponent_)
     expected = smoothed(votes, forest.label_smoothing_)
@@ -422,7 +422,7 @@ def test_the_report_of_a_fit_has_decisions_with_evidence_and_cost(data):
     )
 
 
-def test_importances_are_those_of_forests_that_lost_the_race():
+def test_importances_may_come_from_forests_outside_the_vote():
     X = np.random.default_rng(0).normal(size=(600, 4))
     y = (X[:, 2] > 0).astype(int)
     members = [("perfect", DecisionTreeClassifier(max_depth=1)), "completely-random-sqrt"]

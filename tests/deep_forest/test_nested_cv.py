@@ -81,7 +81,7 @@ def test_labels_of_an_outer_fold_change_nothing_that_its_layer_is_trained_on(
     rows = output[0].folds[0][0]
     vectors = [layer.shown[0, 2][rows] for layer in output]
     assert vectors[0].shape == vectors[1].shape
-    # Bins are those of all rows' vectors, so that codes may be off by where their edges lie.
+    # Bins are found on the vectors of all rows, so codes may differ slightly.
     ranks = [[np.unique(column, return_inverse=True)[1] for column in v.T] for v in vectors]
     for layer, two in zip(*ranks, strict=True):
         assert np.corrcoef(layer, two)[0, 1] > 0.99

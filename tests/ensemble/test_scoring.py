@@ -95,7 +95,7 @@ def test_groups_are_blocks_and_equal_scores_need_no_more_layers():
     alone = np.arange(400)
     labels = np.random.default_rng(0).integers(0, 2, 400)
     right = np.eye(2)[labels]
-    # Nothing is sure where what one gains is in a single group of ten, another loses a little.
+    # No difference is significant if one of ten groups gains and another loses a little.
     first = np.where(alone < 40, 1 - labels, labels)
     second = np.where((alone >= 40) & (alone < 44), 1 - labels, labels)
     layers = [np.eye(2)[first], np.eye(2)[second]]

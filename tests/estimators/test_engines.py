@@ -1,4 +1,4 @@
-"""Dask and Ray: the same bits as threads, little sent, and what happens when something dies.
+"""Dask and Ray: the same bits as threads, little data sent, and recovery from failures.
 
 On real clusters of two processes. Nothing may hang, so that every test has a time limit.
 """
@@ -221,7 +221,7 @@ def test_values_that_are_lost_are_sent_again(dask, monkeypatch):
         dask.cancel(lost)
         assert sent.available_future() is not lost
         assert sent.available_future().result().codes.shape == table.codes.shape
-        # Lost while it was sent, which the client is not told.
+        # Data lost while it was sent; the client is not notified.
         lost = sent.available_future()
         dask.cancel(lost)
         with monkeypatch.context() as patch:

@@ -266,7 +266,7 @@ def stored_states():
 
 
 @pytest.mark.parametrize("place", COUNTS, ids=".".join)
-def test_numbers_that_ask_for_much_memory_are_refused(place, stored_states):
+def test_sizes_that_would_need_much_memory_are_refused(place, stored_states):
     name, *keys, last = place
     state = within = pickle.loads(stored_states[name])
     for key in keys:

@@ -174,7 +174,7 @@ def test_all_parts_and_estimators_are_among_the_fits():
     assert set().union(*(words(fit(name)[0]) for name in FITS)) == set(serialization._types)
 
 
-# Parts by themselves, as what public attributes hold.
+# Single parts, such as values of public attributes.
 
 
 @pytest.fixture(scope="module")

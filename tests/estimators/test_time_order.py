@@ -72,7 +72,7 @@ def test_the_future_does_not_change_the_past(kind):
 
 
 @pytest.mark.parametrize("kind", CASCADES)
-def test_out_of_fold_vectors_are_those_of_models_of_the_past(kind):
+def test_out_of_fold_vectors_come_from_models_of_the_past(kind):
     X, y = drifting()
     features = cascade(kind, n_layers=1).fit_transform(X, y)
     assert np.isnan(features[:BLOCK]).all()

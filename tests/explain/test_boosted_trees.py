@@ -262,7 +262,7 @@ def test_trees_in_parts(monkeypatch):
 
 @pytest.mark.parametrize("kind", ["held-out", "permutation", "impurity"])
 @pytest.mark.parametrize("n_classes", [None, 2, 3])
-def test_importances_find_what_matters(kind, n_classes):
+def test_importances_find_informative_features(kind, n_classes):
     X = number_table(400)
     y = numbers_of(X) if n_classes is None else np.minimum(labels_of(X), n_classes - 1)
     Model = GradientBoostingRegressor if n_classes is None else GradientBoostingClassifier

@@ -75,7 +75,7 @@ def test_shapley_values_equal_those_for_scikit_learns_forest():
 
 
 @pytest.mark.parametrize("kind", ["held-out", "permutation", "impurity"])
-def test_importances_find_what_matters(kind, data):
+def test_importances_find_informative_features(kind, data):
     X, y = data
     forest = RandomForestRegressor(30, random_state=0).fit(X[:200], y[:200])
     result = importances(forest, X[200:], y[200:], kind=kind, random_state=0)

@@ -34,7 +34,7 @@ CASCADE = {"n_estimators": 2, "cv": 2, "early_stopping": False, "random_state": 
 
 
 def path_dependent(tree, row, S, node=0):
-    """Prediction of a tree for a row of which the features in S are known."""
+    """Prediction of a tree for a row if only the features in S are known."""
     left, right = tree.children_left[node], tree.children_right[node]
     if left == -1:
         return tree.value[node]

@@ -57,7 +57,7 @@ def assert_same(model, X, atol=0.0):
         assert outputs[0].tolist() == model.predict(X).tolist()
 
 
-def test_a_root_with_a_leaf_and_a_branch_of_one_number():
+def test_a_root_whose_leaf_and_branch_have_equal_ids():
     X, y = load_iris(return_X_y=True)
     assert_same(RandomForestClassifier(10, random_state=1).fit(X, y), X)
 

@@ -49,7 +49,7 @@ def test_a_second_fit_has_stages_of_its_own(fitted):
 
 
 @pytest.mark.parametrize("copied", [copy, deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
-def test_copies_build_their_stages_from_what_is_stored(fitted, copied):
+def test_copies_rebuild_their_stages_from_stored_attributes(fitted, copied):
     model, X, _ = fitted
     assert "_stages" not in model.__getstate__()
     again = copied(model)

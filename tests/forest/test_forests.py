@@ -306,7 +306,7 @@ def test_oob_of_weighted_rows(data):
     forest = RandomForestClassifier(20, oob_score=True, random_state=0, max_samples=200)
     decision = forest.fit(X, y, weights).oob_decision_function_
     assert np.isnan(decision[20]).all()
-    # Rows without weight are in no tree, but nobody asked what the trees say of them.
+    # Rows without weight are in no tree, and no out-of-bag prediction of them is requested.
     assert np.isnan(decision[:20]).all()
 
 

@@ -41,7 +41,7 @@ def data():
 @few_trees
 @both
 @pytest.mark.parametrize("oob", [False, True])
-def test_warm_start_is_one_longer_fit(Forest, oob, data):
+def test_warm_start_equals_a_longer_fit(Forest, oob, data):
     X, y = data
     options = {"bootstrap": oob, "oob_score": oob, "random_state": 5}
     whole = Forest(23, **options).fit(X, y)
@@ -243,7 +243,7 @@ def test_class_weights_by_label(data):
     sample_weight = np.array([1.0, 2.0, 0.0])[y]
     b = CompletelyRandomForestClassifier(5, random_state=0).fit(X, names, sample_weight)
     assert (a.predict_proba(X)[:, 2] == 0).all()
-    # Bins count rows, whatever the class weights; all values have their own here anyway.
+    # Bins ignore class weights; here, each value has its own bin anyway.
     assert (a.predict(X) == b.predict(X)).mean() > 0.8
 
 

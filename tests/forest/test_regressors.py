@@ -134,7 +134,7 @@ def test_weights(Forest, bootstrap, data):
     expected = clone(forest).fit(X, y, weights)
     for exponent in (-1000, -9, 3, 1000):
         assert same(expected, clone(forest).fit(X, y, np.ldexp(weights, exponent)), X)
-    # Rows without weight are as good as gone, whatever their targets are.
+    # Rows without weight have no effect, whatever their targets are.
     kept = weights > 0
     wild = np.where(kept, y, 1e200)
     assert same(expected, clone(forest).fit(X[kept], y[kept], weights[kept]), X)
@@ -373,7 +373,7 @@ def test_parameters_that_do_not_do(Forest, name, value, data):
 @few_trees
 @both
 @pytest.mark.parametrize("oob", [False, True])
-def test_warm_start_is_one_longer_fit(Forest, oob, data):
+def test_warm_start_equals_a_longer_fit(Forest, oob, data):
     X, y = data
     options = {"bootstrap": oob, "oob_score": oob, "random_state": 5}
     whole = Forest(23, **options).fit(X, y)

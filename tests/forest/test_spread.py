@@ -68,7 +68,7 @@ def test_jackknife_of_means():
 
 
 def test_jackknife_of_linear_predictions():
-    # What trees predict is linear in what they drew: the covariances are its coefficients.
+    # Predictions are linear in the draws, so the covariances are the coefficients.
     rng = np.random.default_rng(0)
     n, n_trees = 30, 20_000
     counts = rng.multinomial(n, np.full(n, 1 / n), n_trees)

@@ -161,7 +161,7 @@ def test_impurities_of_absolute_errors_are_not_made_up():
 
 @pytest.mark.parametrize("bootstrap", [True, False])
 @kinds
-def test_samples_are_those_that_reached_the_leaves(kind, bootstrap):
+def test_sample_counts_match_the_leaves(kind, bootstrap):
     X, y = table()
     forest = kind(5, bootstrap=bootstrap, random_state=0, warm_start=True).fit(X, y)
     forest.set_params(n_estimators=8).fit(X, y)
@@ -183,7 +183,7 @@ def test_samples_drawn_by_weight():
     assert not counts[weights == 0].any()
 
 
-def test_out_of_bag_rows_are_those_not_among_the_samples():
+def test_out_of_bag_rows_are_not_among_the_samples():
     X, y = table()
     forest = RandomForestRegressor(40, oob_score=True, random_state=0).fit(X, y)
     sums, n = np.zeros(len(X)), np.zeros(len(X))
@@ -227,7 +227,7 @@ def test_an_ensemble_of_scikit_learn(kind):
 
 
 @kinds
-def test_a_tree_is_cloned_as_one_of_scikit_learn(kind):
+def test_clones_of_trees_are_scikit_learn_trees(kind):
     X, y = table()
     tree = kind(3, max_depth=2, random_state=0).fit(X, y)[1]
     plain = clone(tree)

@@ -205,7 +205,7 @@ def test_weights_enter(Model):
 
 @both
 @pytest.mark.parametrize("grow_policy", ["symmetric", "leaf-wise"])
-def test_warm_start_is_one_fit(Model, grow_policy):
+def test_warm_start_equals_a_single_fit(Model, grow_policy):
     X, y = problem(Model, n_classes=3)
     options = {**FEW, "grow_policy": grow_policy}
     whole = Model(**options).fit(X, y)

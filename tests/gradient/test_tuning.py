@@ -49,7 +49,7 @@ def test_trees_of_many_samples_are_grown_again_on_all(Model, n_jobs, monkeypatch
     assert first.n_iter_ == model.n_iter_
     assert np.array_equal(first.validation_score_, model.validation_score_)
     assert not np.array_equal(answers(first, X), answers(model, X))
-    # Of very many samples, those held out are not missed.
+    # With very many samples, held-out rows hardly matter for training.
     monkeypatch.setattr(choosing, "_MAX_ROWS_TO_REGROW", 600)
     kept = Model(**OPTIONS | model.chosen_ | {"max_depth": model.max_depth_}).fit(X, y)
     assert np.array_equal(answers(kept, X), answers(first, X))

@@ -107,7 +107,7 @@ def problems(estimator, name, X, y):
 
 
 def fit_problems(estimator, name, values, *data):
-    """Problems of an estimator with what `fit` gets under the name `name`."""
+    """Problems of an estimator with values of the argument `name` of `fit`."""
     results = {
         repr(value): problem(clone(estimator), name, *data, **{name: value}) for value in values
     }

@@ -1,6 +1,6 @@
 """mddf's gradient boosting under the names, defaults and private parts of scikit-learn's.
 
-scikit-learn's own tests can so be run on it, as far as they look at what estimators do.
+This allows running scikit-learn's own tests of the behaviour of estimators.
 """
 
 from __future__ import annotations

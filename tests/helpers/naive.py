@@ -239,7 +239,7 @@ def histogram(codes, labels, weights, n_classes):
 def best_decrease(codes, labels, weights, n_classes, categorical, entropy=False, allow=None):
     """The largest decrease of impurity that a split on one column reaches; -inf without one.
 
-    `allow` says of (rows left, rows right, weight left, weight right) whether a split may be.
+    `allow(rows left, rows right, weight left, weight right)` returns whether a split is allowed.
     """
     limited = allow is not None
     present, sets = candidate_sets(codes, labels, weights, n_classes, categorical, limited)

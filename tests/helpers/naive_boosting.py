@@ -12,7 +12,7 @@ def cuts(column):
 
 
 def all_stumps(X):
-    """(feature, threshold, votes) of every stump that says +1 on the left; no constants."""
+    """(feature, threshold, votes) of every stump with +1 on the left, without constants."""
     return [
         (f, t, np.where(X[:, f] <= t, 1, -1)) for f in range(X.shape[1]) for t in cuts(X[:, f])
     ]

@@ -1,4 +1,4 @@
-"""Networks of dense layers in NumPy: term by term, in the precision of what is passed."""
+"""Networks of dense layers in NumPy, term by term, in the precision of the arguments."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def gradients(layers, inputs, targets, weights, factors, are_classes):
         layer_gradients.weights.insert(0, product(activations[number].T, by_sums, zero))
         if number:
             by_sums = slopes[number - 1] * product(by_sums, own.T, zero)
-    # The first layer's are those of scaled weights.
+    # The gradients of the first layer belong to its scaled weights.
     terms = layer_gradients.weights[0] * layers.weights[0]
     layer_gradients.scales = terms.cumsum(axis=1, dtype=kind)[:, -1]
     layer_gradients.weights[0] = layer_gradients.weights[0] * layers.scales[:, None]

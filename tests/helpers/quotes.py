@@ -42,7 +42,7 @@ def read(page: str) -> str:
 
 
 def pattern(text: str) -> str:
-    """A regular expression for a sentence, whatever its line breaks."""
+    """A regular expression for a sentence with any line breaks."""
     parts = [r"\s+".join(map(re.escape, re.split(r"\s+", part))) for part in text.split("{}")]
     return FIGURE.join(parts)
 

@@ -164,7 +164,7 @@ def check_value_tree(nodes, case, *, rows=None, columns=None, best_split=True, *
         assert allow(left.sum(), (~left).sum(), weight[left].sum(), weight[~left].sum())
         if best_split:
             reached = decrease(fixed, weight, left, case.scale)
-            # Scores are doubles, which of targets far apart do not tell what is next to 0.
+            # Scores are doubles: with targets far apart, tiny differences near 0 are lost.
             spread = (np.ptp(fixed.astype(float), axis=0) / 2**61) ** 2 @ case.scale * weight.sum()
             assert reached >= best * (1 - 1e-9) - 1e-15 * spread, (reached, best)
 

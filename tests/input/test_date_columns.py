@@ -37,7 +37,7 @@ def orders():
 
 @settings(deadline=None)
 @given(st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2250, 1, 1)))
-def test_parts_are_those_of_the_calendar(moment):
+def test_date_parts_match_the_calendar(moment):
     microseconds = (moment - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1)
     parts = calendar_parts(np.array([float(microseconds), np.nan]))
     assert parts["month"][0] == moment.month

@@ -223,7 +223,7 @@ def test_columns_without_use():
 @pytest.mark.parametrize("rate", [0.3, 30.0])
 @pytest.mark.parametrize("wide_vectors", [True, False])
 @pytest.mark.parametrize(("loss", "n_classes"), [*((name, 3) for name in LOSSES), ("softmax", 41)])
-def test_losses_are_those_of_each_row(loss, n_classes, wide_vectors, rate, weights):
+def test_losses_are_computed_for_each_row(loss, n_classes, wide_vectors, rate, weights):
     problem = make_problem(
         5, 150, weights, loss=loss, n_classes=n_classes, symmetric=False, learning_rate=rate,
         quantile=0.6, max_depth=3,

@@ -43,7 +43,7 @@ def close(a, b):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("loss", ["poisson", "absolute"])
-def test_every_split_is_the_best_there_is(loss, kind, weighted, n_outputs):
+def test_every_split_is_the_best(loss, kind, weighted, n_outputs):
     rng = np.random.default_rng([len(kind), weighted, n_outputs])
     for seed in range(10):
         case, options = any_case(rng, loss, weighted=weighted, n_outputs=n_outputs, **KINDS[kind])

@@ -14,7 +14,7 @@ ONE, INT32_MAX = 2**61, 2**31 - 1
 
 
 def make_labels(rng, n_rows, n_outputs, **options):
-    """A case of labels, some of which are constant."""
+    """A case of labels, some of them constant."""
     case = make_values(rng, n_rows, n_outputs=n_outputs, kind="plain", **options)
     share = rng.choice([0, 0.2, 0.5, 1], n_outputs)
     is_set = rng.random((n_rows, n_outputs)) < share
@@ -25,7 +25,7 @@ def make_labels(rng, n_rows, n_outputs, **options):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("categories", [0.0, 0.5])
-def test_every_split_is_the_best_there_is(categories, weighted):
+def test_every_split_is_the_best(categories, weighted):
     rng = np.random.default_rng([int(2 * categories), weighted])
     for seed in range(12):
         n_rows, n_outputs = int(rng.integers(2, 25)), int(rng.integers(2, 10))

@@ -66,7 +66,7 @@ def test_leaves_are_never_too_small(limits, max_features):
     assert n_split > 20
 
 
-def test_extra_trees_take_the_best_of_what_they_draw():
+def test_extra_trees_use_the_best_drawn_split():
     # Two codes a column leave one threshold to draw, so that all columns make the best split.
     rng = np.random.default_rng(2)
     for seed in range(80):

@@ -109,7 +109,7 @@ def test_held_out_predictions_use_exactly_these_trees():
 
 
 @pytest.mark.parametrize("weighted_draws", [False, True])
-def test_out_of_bag_rows_are_those_not_drawn(weighted_draws):
+def test_out_of_bag_rows_are_not_drawn(weighted_draws):
     rng = np.random.default_rng([6, weighted_draws])
     for _ in range(15):
         case = make_case(rng, missing=0.1, categories=0.3)

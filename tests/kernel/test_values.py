@@ -33,7 +33,7 @@ some_options = pytest.mark.parametrize("options", OPTIONS)
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_split_is_the_best_there_is(kind, weighted):
+def test_every_split_is_the_best(kind, weighted):
     rng = np.random.default_rng([len(kind), weighted])
     for seed in range(12):
         case = make_values(rng, int(rng.integers(2, 25)), weighted=weighted, **KINDS[kind])

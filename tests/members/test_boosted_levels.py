@@ -90,7 +90,7 @@ def test_levels_of_noise_columns_do_not_help():
 
 
 @both
-def test_levels_that_matter_are_worth_statistics(Model):
+def test_informative_levels_get_statistics(Model):
     X, y = problem(Model)
     model = Model(1, members=["boosted"], **GIVEN).fit(X, y)
     numbers = X[["age"]].assign(**{c: X[c].astype("category").cat.codes for c in X.columns[1:]})

@@ -458,7 +458,7 @@ def test_the_hint_for_categories_works(member):
     assert model.score(X, BINARY) > 0.7
 
 
-def test_the_hint_for_categories_works_for_errors_of_others():
+def test_errors_of_other_packages_get_the_hint_about_categories():
     with pytest.raises(TypeError, match=r"^the member .* DataFrame.dtypes .*with_encoder"):
         deep(TakesNumbersAlone()).fit(X, BINARY)
     assert deep(with_encoder(TakesNumbersAlone())).fit(X, BINARY).score(X, BINARY) > 0.6

@@ -61,7 +61,7 @@ def test_one_class(kind):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("kind", KINDS)
-def test_rows_are_predicted_alike_alone_and_together(kind, n_classes):
+def test_probabilities_of_rows_are_equal_alone_and_together(kind, n_classes):
     X, new = table(300, 0), table(211, 1)
     model = kind(CATEGORICAL).fit(X, labels(X, n_classes))
     together = model.predict_proba(new)
@@ -76,7 +76,7 @@ def test_rows_are_predicted_alike_alone_and_together(kind, n_classes):
     "kind",
     [partial(KernelRegressor, gamma=0.5), KernelRegressor, LinearRegressor, NetworkRegressor],
 )
-def test_numbers_of_rows_are_predicted_alike_alone_and_together(kind, n_outputs):
+def test_regression_of_rows_is_equal_alone_and_together(kind, n_outputs):
     X, new = table(300, 0), table(211, 1)
     model = kind(CATEGORICAL).fit(X, numbers(X, n_outputs))
     together = model.predict(new)

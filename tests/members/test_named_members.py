@@ -116,7 +116,7 @@ def test_names_change_no_fit(Model, name, data):
         np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
 
 
-def test_names_are_those_of_features_and_tables(data):
+def test_member_names_are_used_in_features_and_tables(data):
     X, y = data
     lr = LogisticRegression()
     members = [("LogisticRegression", LogisticRegression(C=2)), "random", ("few", "random"), lr]

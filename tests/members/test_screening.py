@@ -82,7 +82,7 @@ def test_wide_tables_take_seconds(Model, shape, n_classes, seconds):
     assert time.process_time() - start < 3 * seconds  # a busy machine counts more
 
 
-def test_named_forests_that_regress_see_the_columns_of_their_rows():
+def test_regression_forests_use_columns_chosen_on_their_rows():
     """The columns of a fold do not depend on its held-out rows."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 400))
@@ -98,7 +98,7 @@ def test_named_forests_that_regress_see_the_columns_of_their_rows():
     assert noise.history_["r2"][0] < 0.2
 
 
-def test_codes_of_one_byte_gain_what_numbers_gain():
+def test_codes_of_one_byte_have_the_same_gains_as_numbers():
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 50, (40, 200)).astype(np.uint8)
     targets = rng.normal(size=(40, 2))

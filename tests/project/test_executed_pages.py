@@ -35,7 +35,7 @@ def test_executed_pages_have_code():
 
 
 @pytest.mark.parametrize("page", PAGES_WITH_CODE)
-def test_pages_say_first_what_to_install(page):
+def test_pages_begin_with_the_packages_to_install(page):
     before_code = (DOCS / f"{page}.md").read_text().partition("```python")[0]
     assert "pip install " in before_code
 

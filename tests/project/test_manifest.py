@@ -35,7 +35,7 @@ def test_the_file_is_as_the_tool_writes_it(tool, manifest):
     assert tool.MANIFEST.read_text() == tool.dumps(manifest)
 
 
-def test_pages_say_how_they_were_measured(tool, manifest):
+def test_pages_state_how_they_were_measured(tool, manifest):
     """`python scripts/maintain/manifest.py write` writes these lines."""
     for path, entries in tool.pages(manifest).items():
         text = path.read_text()

@@ -59,7 +59,7 @@ def test_one_build_of_xgboost_for_each_platform(platform, expected, extra):
     assert {name for name in names(extra) if "xgboost" in name} == {expected}
 
 
-def test_the_source_folder_says_what_to_do(tmp_path):
+def test_imports_from_the_source_folder_name_the_remedy(tmp_path):
     (tmp_path / "mddf").mkdir()
     shutil.copy(ROOT / "mddf/__init__.py", tmp_path / "mddf")
     command = [sys.executable, "-S", "-c", "import mddf"]

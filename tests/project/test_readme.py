@@ -92,7 +92,7 @@ def test_there_are_examples():
 
 
 def parameters(examples, slow):
-    """Examples as parameters of a test; `slow` says which are slow."""
+    """Examples as parameters of a test; `slow` has the slow ones."""
     return [
         pytest.param(
             page, blocks, marks=pytest.mark.slow if slow(page) else (), id=f"{page}-{number}"

@@ -86,7 +86,7 @@ def test_leaf_embedding_one_by_one(forest):
     np.testing.assert_array_equal(dense, embedding.transform(X).toarray())
 
 
-def test_unsupervised_embedding_sees_no_target_and_has_the_same_bits_for_threads():
+def test_unsupervised_embedding_ignores_targets_and_threads():
     first = LeafEmbedding(random_state=0, n_estimators=20).fit_transform(X)
     second = LeafEmbedding(random_state=0, n_estimators=20, n_jobs=2).fit_transform(X, Y[::-1])
     assert (first != second).nnz == 0

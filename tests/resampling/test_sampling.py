@@ -16,7 +16,7 @@ def plan(table, sample_weight=None, class_factors=None, **options):
     return plan_sampling(canonical_order(*table), weights, **{"bootstrap": True, **options})
 
 
-def test_canonical_order_depends_on_what_rows_hold(table):
+def test_canonical_order_depends_on_the_content_of_rows(table):
     codes, labels = table
     order = canonical_order(codes, labels)
     assert order.dtype == np.int32

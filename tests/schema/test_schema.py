@@ -188,7 +188,7 @@ def test_decimal_and_thousands_separators_of_other_countries(tmp_path):
 
 @pytest.mark.parametrize("ends", ["", ";"])
 def test_misplaced_thousands_separators_are_not_accepted(tmp_path, ends):
-    """3042024 is no number of a date, and 35 none of 3.5."""
+    """The date 03.04.2024 is not the number 3042024, and 3.5 is not 35."""
     lines = [
         "day;size;dot;india;y",
         "03.04.2024;1.234;3.5;1.00.000;a",

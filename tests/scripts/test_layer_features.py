@@ -36,7 +36,7 @@ def test_export_of_a_named_set(script, tmp_path):
         assert np.array_equal(train["X_raw"], X[train["rows"]])
         assert np.array_equal(test["y"], y[test["rows"]])
         np.testing.assert_allclose(train["X"].sum(axis=1), 1)
-        # Out-of-fold: those of rows that the trees know would be right throughout.
+        # Out-of-fold: features from trees with the row itself would always be right.
         assert np.mean(train["X"].argmax(axis=1) == train["y"]) < 1
     assert manifest["test_accuracy"] > 0.8
     assert manifest["train"]["features"] == "out-of-fold"

@@ -43,7 +43,7 @@ def test_planes(script):
     assert set(train["labels"]) == set(test["labels"])
 
 
-def test_planes_are_computed_in_one_thread(script, monkeypatch):
+def test_embeddings_are_computed_in_one_thread(script, monkeypatch):
     run = script("reproduce.tsne")
     n_threads = []
 
@@ -67,7 +67,7 @@ def test_variance_ratio(script):
     assert ratio(X, y[[0, 2, 2, 0]]) == np.inf
 
 
-def test_classes_are_told_apart(script):
+def test_classes_have_distinct_styles(script):
     styles = script("_lab.pictures").class_styles(26)
     assert len({(style["color"], style["marker"]) for style in styles}) == 26
 
@@ -119,7 +119,7 @@ def test_captions_stand_beside_pictures(script, tmp_path):
 
 
 @pytest.mark.parametrize("n_classes", [8, 26])
-def test_many_classes_are_told_apart(script, n_classes):
+def test_many_classes_have_distinct_styles(script, n_classes):
     pictures = script("_lab.pictures")
     styles = pictures.class_styles(n_classes)
     assert len({(style["color"], style["marker"]) for style in styles}) == n_classes

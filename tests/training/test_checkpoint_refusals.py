@@ -20,7 +20,7 @@ def test_models_that_are_not_plain_are_refused_before_the_fit(tmp_path):
     assert not (tmp_path / "new").exists()
 
 
-def test_another_fit_is_refused_by_what_differs(tmp_path):
+def test_checkpoints_of_another_fit_are_refused_with_the_difference(tmp_path):
     X, y = three_classes()
     model = cascade(tmp_path, n_layers=1, forests=["random", RandomForestClassifier(3)])
     model.fit(X, y)

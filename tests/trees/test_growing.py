@@ -205,8 +205,8 @@ def test_out_of_bag_rows_are_predicted_by_the_trees_that_left_them_out(problem):
     assert not np.isnan(grown.held_out_probabilities()[~never]).any()
 
 
-def test_folds_on_one_table_learn_nothing_of_the_rows_they_do_not_see():
-    # Random labels: whatever looked at its own row would be right too often.
+def test_folds_on_one_table_learn_nothing_from_held_out_rows():
+    # Random labels: a prediction from trees with the row itself would be right too often.
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(600, 8)), rng.integers(0, 2, 600).astype(np.uint16)
     table = bin_table(X, find_bins(X))
