@@ -1,7 +1,7 @@
 """Small fitted models that every later release must load, with the same predictions.
 
 ``python tests/stored_models.py`` writes the models of the installed release to a folder under
-``tests/stored``: as pickles (joblib), some also for skops, with their predictions. It is run before
+``tests/stored``: as pickles (joblib), some also for skops, with their predictions. Run it before
 a release. Until the release, the folder may be deleted and written again; later it never changes.
 """
 
