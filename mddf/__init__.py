@@ -64,6 +64,7 @@ def __getattr__(name: str) -> ModuleType:
     if name in (
         "analysis",
         "baselines",
+        "batch",
         "datasets",
         "explain",
         "export",

@@ -17,7 +17,7 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    # A shell's background jobs ignore Ctrl-C, and so would what the tests start and interrupt.
+    # Background jobs of a shell ignore Ctrl-C; processes started by the tests would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     # shap's few loops take less time than to compile them.
     os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
@@ -27,7 +27,7 @@ def pytest_configure(config):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Give each process tests that follow one another, which share fixtures and imports."""
+    """Give each process consecutive tests, which share fixtures and imports."""
     if config.option.dist != "load":
         return None
     from xdist.scheduler import WorkStealingScheduling
@@ -46,7 +46,7 @@ def pytest_collection_modifyitems(config, items):
 
 @pytest.fixture(scope="session")
 def data_home():
-    """Folder with the real data sets, from MDDF_DATA_HOME; skips the test without it."""
+    """Folder with the real data sets from MDDF_DATA_HOME; skips the test without it."""
     if not HOME or not Path(HOME).is_dir():
         pytest.skip("real data: set MDDF_DATA_HOME to a folder with the data sets")
     return Path(HOME)
@@ -54,7 +54,7 @@ def data_home():
 
 @pytest.fixture(autouse=True)
 def figures_are_closed():
-    """Or matplotlib warns of many in whichever test opens the twentieth."""
+    """Close figures: matplotlib warns when more than twenty are open."""
     yield
     if pyplot := sys.modules.get("matplotlib.pyplot"):
         pyplot.close("all")
@@ -62,7 +62,7 @@ def figures_are_closed():
 
 @pytest.fixture(autouse=True)
 def only_data_that_is_asked_for(request, monkeypatch, tmp_path_factory):
-    """A test that forgets to ask for `data_home` fails wherever it runs."""
+    """Tests that use real data without the fixture `data_home` fail everywhere."""
     if "data_home" not in request.fixturenames:
         monkeypatch.setenv("MDDF_DATA_HOME", str(tmp_path_factory.getbasetemp() / "no data"))
 
@@ -76,7 +76,7 @@ def script(monkeypatch):
 
 @pytest.fixture
 def every_layer_helps(monkeypatch):
-    """Let deep forests keep all layers that they grow, whatever these score."""
+    """Let deep forests keep all grown layers, whatever their scores."""
     from mddf._deep_forest.policy import Gain
 
     monkeypatch.setattr(Gain, "is_significant", True)
@@ -84,7 +84,7 @@ def every_layer_helps(monkeypatch):
 
 @pytest.fixture
 def every_layer_is_grown(every_layer_helps, monkeypatch):
-    """Let deep forests grow and keep all layers, whether forests are in the vote or not."""
+    """Let deep forests grow and keep all layers, even without forests in the vote."""
     from mddf._deep_forest.stack import Stack
 
     monkeypatch.setattr(Stack, "has_weighted_forest", lambda _: True)
@@ -92,7 +92,7 @@ def every_layer_is_grown(every_layer_helps, monkeypatch):
 
 @pytest.fixture
 def most_columns(monkeypatch):
-    """A function that sets how many columns a deep forest's vectors may have."""
+    """A function that sets the largest number of class-vector columns of deep forests."""
     from mddf._deep_forest import stack
 
     return lambda number: monkeypatch.setattr(stack, "MOST_COLUMNS", number)
@@ -100,7 +100,7 @@ def most_columns(monkeypatch):
 
 @pytest.fixture
 def few_rounds(monkeypatch):
-    """Let the boosting of deep forests end after 40 rounds instead of thousands."""
+    """Let the boosting of deep forests end after 40 rounds."""
     from mddf._members import members
 
     for options in (members._BOOSTING, members._LEAF_WISE):
@@ -109,7 +109,7 @@ def few_rounds(monkeypatch):
 
 @pytest.fixture
 def two_threads():
-    """Let BLAS, and OpenMP in this thread, have two threads, whatever the environment says."""
+    """Let BLAS, and OpenMP in this thread, use two threads, whatever the environment says."""
     # The thread that limits BLAS owns this limit, and others cannot change it while it lives.
     libraries = ThreadpoolController()
     blas, openmp = (libraries.select(user_api=api) for api in ("blas", "openmp"))
@@ -123,7 +123,7 @@ def two_threads():
 
 @pytest.fixture
 def time_limit():
-    """Let nothing hang."""
+    """Stop tests that hang."""
 
     def stop(*_):
         raise TimeoutError("the test took more than a quarter of an hour")
@@ -173,7 +173,7 @@ def ray(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def spark():
-    """A session of two cores of this machine."""
+    """A Spark session on two local cores."""
     joblibspark = pytest.importorskip("joblibspark", reason='needs "mddf[spark]"')
     pyspark = pytest.importorskip("pyspark.sql")
     if shutil.which("java") is None:

@@ -1,7 +1,7 @@
 """Small fits whose results are on record, bit for bit, and the command that writes the record.
 
 ``python tests/recorded.py --reason "why they differ" NAME...`` replaces the entries of these
-cases; names may end in ``*``. The reason is kept beside the record.
+cases; names may end in ``*``. The reason is stored with the record.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ RECORD = Path(__file__).with_name("record.json")
 
 
 def numbers(n_rows=180, n_columns=6, n_classes=3, missing=0.0, seed=0):
-    """A table of numbers, some of them rounded, and labels that lean on the first columns."""
+    """A table of numbers, some rounded, and labels that depend on the first columns."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_rows, n_columns))
     X[:, 1] = np.round(X[:, 1], 1)
@@ -59,7 +59,7 @@ def numbers(n_rows=180, n_columns=6, n_classes=3, missing=0.0, seed=0):
 
 
 def ties(n_rows=600, n_columns=40, n_classes=6, seed=0):
-    """Small whole numbers, many of which split equally well, and labels of many classes."""
+    """Small integers with many ties between splits, and many classes."""
     rng = np.random.default_rng(seed)
     X = np.floor(rng.random((n_rows, n_columns)) * rng.integers(2, 16, n_columns))
     leaning = (3 * X[:, 0] + X[:, -1]) % n_classes
@@ -76,7 +76,7 @@ def weights(kind, n_rows=180, seed=1):
 
 
 def mixed():
-    """A data frame with categories, numbers and missing values, and labels that are words."""
+    """A data frame with categories, numbers and missing values, and text labels."""
     import pandas as pd
 
     rng = np.random.default_rng(2)
@@ -90,20 +90,20 @@ def mixed():
 
 
 def several_labels():
-    """Rows that have or lack each of four labels."""
+    """Rows with four binary labels."""
     X, y = numbers()
     return X, np.column_stack([y == 0, y == 1, X[:, 0] > X[:, 1], (y == 2) & (X[:, 2] > 0)]) * 1
 
 
 def several():
-    """The same table, and for each row three labels: words, of two, one and three kinds."""
+    """The same table, with three text labels per row: of two, one and three classes."""
     X, y = mixed()
     rest = np.where(np.nan_to_num(X["a"]) > 0, "yes", "no"), np.full(len(y), "same")
     return X, np.column_stack([*rest, y])
 
 
 def images():
-    """Little pictures with a bright spot where the class says."""
+    """Small pictures with a bright spot whose position gives the class."""
     rng = np.random.default_rng(4)
     y = rng.integers(0, 3, 60)
     X = rng.normal(size=(60, 8, 8))
@@ -203,7 +203,7 @@ def _forests() -> dict[str, Case]:
             numbers,
         )
     # Where sums are rounded and columns are equally good, the order of the sums decides: with
-    # these seeds, those of histograms and of sorted samples grow different trees.
+    # these seeds, histograms and sorted samples grow different trees.
     for seed, name, chosen in (
         (3, "entropy", {"criterion": "entropy"}),
         (1, "balanced", {"class_weight": "balanced", "bootstrap": False}),
@@ -214,7 +214,7 @@ def _forests() -> dict[str, Case]:
 
 
 def curve(n_outputs=1, **options):
-    """Numbers as targets; further outputs are of another scale."""
+    """Regression targets; further outputs have another scale."""
     X, y = numbers(n_classes=9, **options)
     rng = np.random.default_rng(5)
     noise = rng.integers(0, 99, (len(y), n_outputs)) * 10.0 ** np.arange(n_outputs)
@@ -223,13 +223,13 @@ def curve(n_outputs=1, **options):
 
 
 def mixed_curve():
-    """A data frame with categories, and numbers as targets."""
+    """A data frame with categories, and regression targets."""
     frame, words = mixed()
     return frame, np.char.str_len(words) / 7
 
 
 def levels():
-    """A table of categories of many levels, and labels that depend on them."""
+    """A table of many-level categories, and labels that depend on them."""
     rng = np.random.default_rng(6)
     codes = rng.integers(0, 40, (180, 3))
     y = (np.sin(codes[:, 0]) + np.cos(codes[:, 1]) + rng.normal(size=180) > 0).astype(int)
@@ -237,7 +237,7 @@ def levels():
 
 
 def level_curve():
-    """The same table, and numbers as targets."""
+    """The same table, with regression targets."""
     X, _ = levels()
     return X, np.sin(X[:, 0].astype(float)) + np.cos(X[:, 1].astype(float))
 
@@ -487,11 +487,11 @@ def cases() -> dict[str, Case]:
 
 
 def hashes(case: Case) -> dict[str, str]:
-    """A short hash of each of a case's results: dtype, shape and bytes."""
+    """A short hash of each result of a case: dtype, shape and bytes."""
 
     def hashed(values):
         values = np.ascontiguousarray(values)
-        # Little-endian everywhere; -0.0 and 0.0 are told apart, NaNs are one.
+        # Little-endian everywhere; -0.0 and 0.0 differ, all NaNs are equal.
         values = values.astype(values.dtype.newbyteorder("<"))
         if values.dtype.kind == "f":
             values[np.isnan(values)] = np.nan
@@ -502,7 +502,7 @@ def hashes(case: Case) -> dict[str, str]:
 
 
 def read() -> dict:
-    """The record: hashes by case, and the changes so far with their reasons."""
+    """The record: hashes by case, and past changes with their reasons."""
     return json.loads(RECORD.read_text()) if RECORD.exists() else {"hashes": {}, "changes": []}
 
 

@@ -1,9 +1,8 @@
-"""Small fitted models, kept for good: every later release must load them and predict the same.
+"""Small fitted models that every later release must load, with the same predictions.
 
-``python tests/stored_models.py`` writes those of the installed release to a folder of its own
-under ``tests/stored``, as pickles (joblib), some for skops too, and beside them what they predict.
-It is run before a release. Until then they may be written anew, after the folder is deleted; what
-a release has left is never written again.
+``python tests/stored_models.py`` writes the models of the installed release to a folder under
+``tests/stored``: as pickles (joblib), some also for skops, with their predictions. Run it before
+a release. Until the release, the folder may be deleted and written again; later it never changes.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _SEED = {"random_state": 0}
 
 
 def table(kind):
-    """The rows that a model of some kind learns and is asked about: numbers, images or a frame."""
+    """The training and test rows of a kind of model: numbers, images or a frame."""
     X, _ = load_iris(return_X_y=True)
     if kind == "images":
         return X.reshape(150, 2, 2)
@@ -46,17 +45,17 @@ def table(kind):
 
 
 def labels():
-    """Words."""
+    """Text labels."""
     return load_iris().target_names[load_iris().target]
 
 
 def targets(model):
-    """Words, or numbers for a regressor."""
+    """Text labels, or numbers for a regressor."""
     return load_iris().data[:, 3] if is_regressor(model) else labels()
 
 
 def models():
-    """Each estimator, by a name, and what its table is."""
+    """Each estimator with a name and the kind of its table."""
     external = LogisticRegression(C=0.1, max_iter=500)
     numbers: dict = {
         "completely_random": mddf.CompletelyRandomForestClassifier(3, max_depth=4, **_SEED),

@@ -1,4 +1,4 @@
-"""Predictions are a promise: small fits of every estimator give the bits on record."""
+"""Small fits of every estimator have the recorded bits."""
 
 import pytest
 import recorded

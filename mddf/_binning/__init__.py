@@ -1,1 +1,1 @@
-"""From tables to codes of one byte a cell: bins, categories, binned tables."""
+"""Codes of one byte per cell for tables: bins, categories, binned tables."""

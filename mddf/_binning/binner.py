@@ -1,4 +1,4 @@
-"""Learn how the columns of a table are coded in one byte per cell, and code tables alike."""
+"""Learn codes of one byte per cell for the columns of a table, and code other tables with them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class UnknownCounts:
 
 @register_serializable("binner")
 class Binner:
-    """Code of the columns of a table in one byte per cell: learned at fit, applied to new tables.
+    """Codes the columns of a table in one byte per cell, as learned in fit.
 
     A numeric column with at most `max_bins` distinct values gets one bin for each value. Other
     numeric columns get bins of about equal weight. A categorical column gets one bin for each
@@ -302,7 +302,7 @@ class Binner:
         kind = column.kind
         if kind == kind_at_fit:
             return False
-        if kind_at_fit is None:  # numbers are read nonetheless, since infinities are refused
+        if kind_at_fit is None:  # numbers are still read, because infinities are refused
             return bool(self.categorical_[c]) or kind != NUMBER
         if kind is None or column.is_empty:
             return True
@@ -313,7 +313,7 @@ class Binner:
     def learn_kinds(
         self, table: Table, weights: np.ndarray | None, *, warns_of_subjects: bool = False
     ) -> None:
-        """Learn the kinds of the columns and the categories, but no bins: enough for `numbers`."""
+        """Learn kinds and categories of the columns, which `numbers` needs, but no bins."""
         self.categorical_ = category_mask(table, self.categorical_features)
         self.encoders_: dict[int, CategoryEncoder] = {}
         self.unknown_limits_: dict[int, float] = {}
@@ -466,7 +466,7 @@ class Binner:
         return [i for i in places if columns[i] not in done]
 
     def _surely_numeric(self, table: Table, columns: range) -> np.ndarray:
-        """Mark columns of numeric type, as at fit; in arrays, all that are not categorical."""
+        """Mark columns of numeric type now and in fit; in arrays, all non-categorical columns."""
         part = slice(columns.start, columns.stop)
         if table.names is None:
             return ~self.categorical_[part]

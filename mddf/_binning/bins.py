@@ -16,8 +16,8 @@ from mddf._base.parallel import chunks, in_threads, useful_jobs
 from mddf._base.serialization import register_serializable
 
 MISSING = 255  # the code of a missing or unseen value
-# Tables of fewer cells are binned so fast that narrowing them to bytes first is not worth it.
-_WORTH_BYTES = 2**16
+# Tables with fewer cells are binned so fast that converting them to bytes first does not pay.
+_MIN_CELLS_TO_NARROW = 2**16
 # Fewest rows or columns that a thread gets, so that starting it costs less than its work. Round
 # figures that were not tuned; they do not change the result.
 _ROWS_PER_THREAD = 4096
@@ -173,13 +173,13 @@ def narrowed(
     returned. `apply_bins` may then overwrite it by codes. If `X` is small, holds other values, or
     its rows are not contiguous, `X` itself is returned; some of `out` may have been overwritten.
     """
-    if sparse.issparse(X) or X.dtype == np.uint8 or X.size < _WORTH_BYTES:
+    if sparse.issparse(X) or X.dtype == np.uint8 or X.size < _MIN_CELLS_TO_NARROW:
         return X
     X = np.require(X, requirements="A")
     if X.strides[1] != X.itemsize:
         return X
     write = partial(_core.to_bytes, x=X, out=out, first_column=first_column)
-    # The first row of most tables holds another value already.
+    # In most tables, the first row already has a value that does not fit a byte.
     if not write(first=0, last=1):
         return X
     ranges = chunks(len(X), useful_jobs(X.size, n_jobs), _ROWS_PER_THREAD)

@@ -148,7 +148,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
                 binner = Binner(self.categorical_features, self.max_bins, self.n_jobs)
                 binned = binner.fit_transform(table, weights, has_groups=groups is not None)
             rows = TrainingRows(binned, target, weights, group_numbers)
-            # 3. Begin with the trees of the fit before, or without any.
+            # 3. Begin with the trees of the earlier fit, or without trees.
             if continues:
                 self._check_continuation(rows)
                 if not self._grows_more():
@@ -156,7 +156,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
                 state = ForestState.from_attributes(self)
             else:
                 state = self._new_state(binner)
-            # 4. Plan all trees, and check that the earlier ones fit in.
+            # 4. Plan all trees, and check that they continue the earlier ones.
             job = self._plan_trees(rows, state)
             self._record_draws(rows, state, job)
             # 5. Grow the trees that are missing, and predict the rows that they did not draw.
@@ -244,7 +244,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
     # Steps of a warm start.
 
     def _check_continuation(self, rows: TrainingRows[TargetT]) -> None:
-        """Refuse rows and parameters that the trees of the fit before do not fit."""
+        """Refuse rows and parameters that do not match the trees of the earlier fit."""
         self._check_target_continues(rows.target)
         n_before = len(self)
         if self.n_estimators < n_before:
@@ -327,8 +327,8 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
         codes = rows.table.codes
         key = rows.target.key
         # Draws of rows and rounded sums (of weights and entropies) depend on the order of rows.
-        # For equal results on a permuted table, they use an order by the content of the rows. If
-        # there are none of them, the time to find this order is saved.
+        # For equal results on a permuted table, they use an order by the content of the rows.
+        # Without such draws and sums, finding this order would be a waste of time.
         if self.bootstrap or self._balances_trees or weights.row is not None or entropy:
             order = canonical_order(codes, key, weights.row)
         else:
@@ -426,7 +426,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
         return one_stage(self._binner, member)
 
     def _predict_in_blocks(self, X: TableLike, convert: Conversion | None = None) -> np.ndarray:
-        """Mean over the trees of the leaves' values for all rows, each block converted."""
+        """Average the leaf values over the trees for all rows, and convert each block."""
         check_is_fitted(self, "_trees")
         table = self._read_rows(X)
         n_rows, n_columns = table.shape
@@ -447,7 +447,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
         return results.array
 
     def _numbers_to_compare(self, table: Table, used: np.ndarray | None) -> np.ndarray | None:
-        """Numbers of the table if the trees evaluate these faster than codes; None if not."""
+        """Numbers of the table if comparing them is faster than coding them; otherwise None."""
         if used is None:
             return None
         numbers = self._binner.plain_numbers(table)

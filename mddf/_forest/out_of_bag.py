@@ -92,7 +92,7 @@ def predict_out_of_bag(
     has_parts = not isinstance(trees[0], Trees)
     sums = np.zeros((len(rows), (2 if has_parts else 1) * trees[0].width))
     n_trees = np.zeros(len(rows), np.int32)
-    # Rows are drawn before a tree grows: a tree of a single leaf draws the same ones.
+    # Rows are drawn before a tree grows, so a tree with a single leaf draws the same rows.
     one_leaf = TreeOptions(max_depth=0)
     with stopped_on_error() as cancel:
         single_trees = (tree for block in trees for tree in block.single_trees())

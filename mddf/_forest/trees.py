@@ -58,10 +58,10 @@ class _ForestData:
 class ForestTree:
     """Base class of the trees for classification and for regression.
 
-    Subclasses name this class before the class of scikit-learn that they stand for. Rows go down
-    the forest's own tree by the bins of its table, so that categories, missing values and numbers
-    in double precision end where they do in the forest. The arrays in `tree_`, which functions of
-    scikit-learn read, are only made when they are accessed.
+    Subclasses list this class before the corresponding class of scikit-learn. Predictions use the
+    bins of the forest, so that categories, missing values and numbers in double precision end in
+    the same leaves as in the forest. The arrays in `tree_`, which functions of scikit-learn read,
+    are created at the first access.
     """
 
     _block: TreeBlock

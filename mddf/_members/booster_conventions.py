@@ -23,7 +23,7 @@ LIGHTGBM = "lightgbm"
 XGBOOST = "xgboost"
 _PACKAGES = (CATBOOST, LIGHTGBM, XGBOOST)
 _HIST_GRADIENT_BOOSTING = HistGradientBoostingClassifier | HistGradientBoostingRegressor
-# Parameters of composite estimators that hold the estimator to which they pass X on as it is.
+# Parameters of composite estimators with the inner estimator to which they pass X unchanged.
 _INNER_PARAMETERS = ("estimator", "regressor", "classifier")
 # Defaults inside a layer: a parameter, its value, and the names by which users set the same thing.
 # CatBoost prints every iteration and writes a folder, and LightGBM prints what it does. Parts of a
@@ -47,13 +47,13 @@ _REFUSED_IN_NAMES = str.maketrans(dict.fromkeys('[]<>{}",: \t\n\r', "_"))
 
 
 def package_of(model: BaseEstimator) -> str | None:
-    """The package that a boosting estimator or its base class is of; None for all others."""
+    """Package of a boosting estimator or of its base class; None for other estimators."""
     packages = {kind.__module__.partition(".")[0] for kind in type(model).__mro__}
     return next((package for package in _PACKAGES if package in packages), None)
 
 
 def category_learners(model: BaseEstimator) -> list[BaseEstimator]:
-    """Estimators inside a model that get its columns as they are and can learn categories.
+    """Estimators inside a model that can learn categories and get its columns unchanged.
 
     Estimators behind other steps of a pipeline get the results of these steps, and are left out.
     """
@@ -63,7 +63,7 @@ def category_learners(model: BaseEstimator) -> list[BaseEstimator]:
 
 
 def learns_categories(model: BaseEstimator) -> bool:
-    """Whether all estimators inside a model that get its columns as they are learn categories."""
+    """Whether all estimators inside a model that get its columns unchanged learn categories."""
     if _is_category_learner(model):
         return True
     inner = _inner_estimators(model)
@@ -77,7 +77,7 @@ def _is_category_learner(model: BaseEstimator) -> bool:
 
 
 def _inner_estimators(model: BaseEstimator) -> list[BaseEstimator]:
-    """Estimators to which a composite estimator passes X on as it is."""
+    """Estimators to which a composite estimator passes X unchanged."""
     if isinstance(model, Pipeline):
         *steps, (_, last) = model.steps
         inner = [last] if all(step in (None, "passthrough") for _, step in steps) else []
@@ -136,7 +136,7 @@ def _set_cat_features(
 
 
 def _column_numbers(parameter: str, columns: Any, names: list[Hashable]) -> set[int]:
-    """The numbers of columns that users have listed by names or numbers."""
+    """Numbers of columns that users list by name or number."""
     if columns is None:
         return set()
     if isinstance(columns, str | int | np.integer):
@@ -156,7 +156,7 @@ def _column_numbers(parameter: str, columns: Any, names: list[Hashable]) -> set[
 
 @dataclass(frozen=True)
 class FrameLayout:
-    """Data frames as the estimators inside a model take them."""
+    """Layout of data frames that the estimators inside a model accept."""
 
     # Columns of categories that are text and never missing, as CatBoost needs them.
     text_categories: frozenset[int]

@@ -38,7 +38,7 @@ class FrameColumns:
 
 @dataclass(frozen=True)
 class FrameMaker:
-    """Makes pandas data frames of numeric rows, with the columns of the table passed to fit."""
+    """Converts numeric rows to pandas data frames with the columns of the table passed to fit."""
 
     columns: FrameColumns
     encoders: dict[int, CategoryEncoder]  # by the columns that hold categories
@@ -120,7 +120,7 @@ def _as_text(value: Hashable) -> str:
 
 
 def _name_of_missing(names: Sequence[str]) -> str:
-    """A name for missing values that no category has."""
+    """A name for missing values that differs from all categories."""
     name = "(missing)"
     while name in names:
         name = f"({name})"
@@ -129,7 +129,7 @@ def _name_of_missing(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class ModelInputs:
-    """Rows as each of several models takes them: an array, or a data frame for some models."""
+    """Rows in the form that each of several models accepts: an array or a data frame."""
 
     numbers: np.ndarray
     frames: FrameMaker | None = None

@@ -106,7 +106,7 @@ def _appears_with_fit(model: BaseEstimator, method: str, n_features: int) -> boo
 
 
 def _why_missing(model: BaseEstimator, method: str) -> str:
-    """The model's own reason for not having a method."""
+    """Message of the model's error about a missing method."""
     try:
         getattr(model, method)
     except AttributeError as error:
@@ -199,7 +199,7 @@ def blaming(
 
 
 def _remedy(message: str, model: BaseEstimator, X: TableLike) -> str:
-    """Advice about categories or missing values, where an error seems to be about them."""
+    """Advice about categories or missing values if an error seems to be about them."""
     words = message.lower()
     has_categories = any(str(dtype) == "category" for dtype in getattr(X, "dtypes", ()))
     if has_categories and any(word in words for word in _WORDS_OF_CATEGORIES):

@@ -28,8 +28,8 @@ _LANDMARKS = 1000
 MOST_ROWS = 10_000
 # Candidates for the penalty of the ridge regression, two for each power of ten. Not tuned.
 _PENALTIES = np.logspace(-4, 2, 13)
-# Rows with at most this share of the largest weight are left out, so that leave-one-out errors of
-# the other rows keep their digits.
+# Rows with at most this share of the largest weight are left out. They would make the
+# leave-one-out errors of the other rows inaccurate.
 LEAST_WEIGHT = 1e-12
 # Added to the diagonal of the landmarks' kernel matrix, so that it is positive definite in
 # floating point.
@@ -491,8 +491,8 @@ class KernelClassifier(ClassifierMixin, KernelRidge):
 class KernelRegressor(RegressorMixin, KernelRidge):
     """Kernel ridge regressor, which fits one function for each output."""
 
-    # A narrow Gaussian kernel is a candidate for regression only: for classes, its leave-one-out
-    # errors on a few rows promise more than it holds on other rows.
+    # A narrow Gaussian kernel is a candidate for regression only. For classification, its
+    # leave-one-out errors on a few rows are too optimistic.
     _kernels = (*_KERNELS, {"gamma": 1.0})
 
     def fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None = None) -> Self:

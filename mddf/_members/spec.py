@@ -23,7 +23,7 @@ class MemberSpec:
     # Whether it is gradient boosting that grows on the binned table. The models of all folds are
     # kept, as their mean is better than one model fitted on all rows.
     is_boosted: bool = False
-    # Whether it is a user's estimator, which gets the columns of a data frame as they are.
+    # Whether it is an estimator of the user, which gets the original columns of a data frame.
     is_external: bool = False
     # Parameters that the fit on the first fold has chosen for the other folds.
     chosen: Mapping[str, object] | None = None
@@ -60,7 +60,7 @@ class MemberSpec:
         return replace(self, model=model.set_params(n_estimators=n_estimators))
 
     def limited(self, max_depth: int | None) -> MemberSpec:
-        """Copy with a depth limit, if it is a random forest without a limit of its own."""
+        """Copy with a depth limit, if it is a random forest without a limit."""
         forest = self.model
         if (
             max_depth is None

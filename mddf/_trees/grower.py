@@ -281,7 +281,7 @@ def _grow_until(
                 if monotonic() > end and number < len(pieces):
                     raise Cancelled
 
-    # Part of the trees is only of use if every job has a tree: the first ones have no deadline.
+    # Partial results are only useful if every job has a tree, so the first trees have no deadline.
     n_without_deadline = 0 if whole else len(jobs)
     grow_pieces(pieces[:n_without_deadline], np.inf)
     try:

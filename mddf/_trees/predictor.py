@@ -26,8 +26,8 @@ _MIN_WALKS_FOR_PROCESSES = 2**22
 # Narrower tables are coded as a whole: nearly all of their columns are split by some tree.
 _MIN_COLUMNS_TO_SELECT = 256
 # Time to compare one raw cell on the way down a tree, in units of the time to code one cell.
-# Codes of numbers are found by halving, or by a table look-up if a column holds small whole
-# numbers, which is several times as fast. Rough figures, which were not tuned.
+# Codes are found by binary search or, for small integers, by a table look-up, which is several
+# times as fast. Rough figures that were not tuned.
 _COMPARE_SLOWER_THAN_CODING = 1.25
 _COMPARE_SLOWER_THAN_LOOKUP = 7
 
@@ -166,7 +166,7 @@ def prefers_raw_numbers(trees: Sequence[TreeBlock], numbers: np.ndarray, used: n
     if n_visited * _COMPARE_SLOWER_THAN_CODING >= n_used:
         return False
     first_row = np.nan_to_num(numbers[0])
-    # Columns of whole numbers below 1024 are coded by look-up.
+    # Columns of integers below 1024 are coded by look-up.
     is_small = (first_row >= 0) & (first_row < 1024)
     return not np.all(is_small & (first_row == np.floor(first_row)))
 

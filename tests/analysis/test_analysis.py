@@ -1,4 +1,4 @@
-"""The names of mddf.analysis, and the old ones of its parts."""
+"""Names of mddf.analysis, and deprecated names of its parts."""
 
 import importlib
 import sys
@@ -26,6 +26,6 @@ def test_old_names_work_with_a_warning(name, monkeypatch):
         assert getattr(old, member) is getattr(analysis, member)
 
 
-def test_what_there_is():
+def test_public_functions():
     assert set(analysis.__all__) >= {"log_n_trees"}.union(*OLD.values())
     assert all(getattr(analysis, name).__doc__ for name in analysis.__all__)

@@ -25,7 +25,7 @@ def test_training_bounds():
 
 
 def test_training_bounds_of_one_class_at_a_time():
-    # The first class is told apart by one stump, and stops.
+    # One stump separates the first class, which then stops.
     y = np.array([0, 0, 0, 1, 1, 2, 1, 2, 2])
     errors = AdaBoostClassifier(5).fit(np.arange(9.0)[:, None], y).history_["weighted_error"]
     with pytest.raises(ValueError, match=r"1-d: with more than two classes, .* got shape \(3, "):
@@ -90,8 +90,10 @@ def test_margin_distribution_bound():
     margins = np.random.default_rng(0).uniform(-0.2, 1, 3000)
     bound, r = margin_distribution_bound(margins, 3.0, delta=0.1)
     assert bound == pytest.approx(slow_margin_distribution_bound(margins, 3.0, 0.1, r))
-    others = [slow_margin_distribution_bound(margins, 3.0, 0.1, x) for x in (0.1, 0.3, 0.7, 1)]
-    assert bound <= min(others)
+    grid_bounds = [
+        slow_margin_distribution_bound(margins, 3.0, 0.1, x) for x in (0.1, 0.3, 0.7, 1)
+    ]
+    assert bound <= min(grid_bounds)
     assert margin_distribution_bound(margins, 4.0, delta=0.1)[0] > bound
     assert margin_distribution_bound(margins, 3.0, delta=0.01)[0] > bound
 
@@ -111,7 +113,7 @@ def test_margin_distribution_bound_falls_with_the_spread():
     assert np.isfinite(margin_distribution_bound([1.0], 0.0)[0])
 
 
-def test_bounds_hold_and_grow_with_what_they_should():
+def test_bounds_hold_and_grow_with_their_arguments():
     rng = np.random.default_rng(0)
     X = rng.random((4000, 3))
     y = (X[:, 0] + 0.3 * rng.normal(size=4000) > 0.5).astype(int)

@@ -38,7 +38,7 @@ def test_rademacher_margin_bound():
 
 
 def labellings_of_intervals(m):
-    """Subsets of m points in a row that an interval cuts out: VC dimension 2."""
+    """Subsets of m points on a line that an interval contains: VC dimension 2."""
     return {
         tuple(first <= i < end for i in range(m))
         for first in range(m)
@@ -61,7 +61,7 @@ def test_vc_bound():
 
 
 def test_vc_bound_holds_on_drawn_samples():
-    """Thresholds on [0, 1], with 10 % of the labels flipped: the sup of the gap is below it."""
+    """Thresholds on [0, 1] with 10 % flipped labels: the largest gap is below the bound."""
     random = np.random.default_rng(0)
     m, delta = 200, 0.2
     thresholds = np.linspace(0, 1, 201)

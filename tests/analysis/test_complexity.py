@@ -72,7 +72,7 @@ def test_batches_change_nothing(monkeypatch):
 
 
 def stumps_by_hand(X):
-    """Labellings by all thresholds of all features, both ways round, and by constants."""
+    """Labellings by all thresholds of all features in both directions, and by constants."""
     labellings = [[1.0] * len(X)]
     for column in np.asarray(X).T:
         for threshold in sorted(set(column)):
@@ -131,7 +131,7 @@ def test_leaves_of_a_forest(seed):
     assert partition_complexity(leaves).max() <= estimate.value + 1e-12
 
 
-def test_forests_that_know_every_row():
+def test_forests_that_memorise_every_row():
     X = np.arange(30.0)[:, None]
     y = np.arange(30) % 2
     forest = RandomForestClassifier(3, bootstrap=False, random_state=0).fit(X, y)

@@ -140,7 +140,7 @@ def test_layers_of_a_cascade(Model, n_forests, iris):
     assert len(layers) == 3
     codes = np.searchsorted(model.classes_, y[1::2])
     truth = np.eye(3)[codes]
-    # The first layer's mean over its forests is what the cascade predicts after one layer.
+    # After one layer, the cascade predicts the mean over the forests of the first layer.
     first = next(model.staged_predict_proba(X[1::2]))
     error = np.mean(((first - truth) ** 2).sum(axis=1))
     assert layers[0].decomposition.error == pytest.approx(error, abs=1e-9)

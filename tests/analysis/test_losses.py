@@ -35,7 +35,7 @@ def test_values_and_gradients(margins, theta, mu):
     assert (loss.value(z) >= (z <= 0) - 1e-12).all()
 
 
-def test_it_meets_equation_48_below_the_target():
+def test_loss_meets_equation_48_below_the_target():
     z = np.linspace(-1, 0.8, 50)
     loss = BandMarginLoss(theta=0.2)
     np.testing.assert_allclose(loss.value(z), margin_loss(z, 0.8, 0.1))
@@ -71,7 +71,7 @@ def test_coefficients_minimise_the_mean_loss(weighted):
     np.testing.assert_array_equal(loss.coefficients(np.zeros((4, 2))), [0.5, 0.5])
 
 
-def test_a_cascade_boosts_by_it():
+def test_a_cascade_boosts_by_the_loss():
     X, y = load_iris(return_X_y=True)
     loss = BandMarginLoss(0.2)
     model = MDDFClassifier(
@@ -115,7 +115,7 @@ def test_gradient_of_the_odm_objective(seed, theta, mu):
     assert odm_objective(w, X, y, **options).value == pytest.approx(total)
 
 
-def test_with_equal_denominators_it_is_the_mean_of_equation_51():
+def test_with_equal_denominators_the_loss_is_the_mean_of_equation_51():
     """Equation 52 divides by (1 - theta)^2 above the band, equation 51 by (1 + theta)^2."""
     X = np.random.default_rng(0).normal(size=(20, 2))
     y = np.where(X[:, 0] > 0, 1, -1)

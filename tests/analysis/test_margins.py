@@ -19,15 +19,15 @@ from mddf.analysis import classifier_margins, margin_report
 @settings(deadline=None)
 def test_weights_count_as_copies(pairs):
     margins, weights = np.array(pairs).T
-    one = margin_report(margins, weights)
+    weighted = margin_report(margins, weights)
     other = margin_report(margins.repeat(weights.astype(int)))
-    for key, value in one.summary().items():
+    for key, value in weighted.summary().items():
         if key != "ratio":  # 0 / 0 up to rounding when the mean vanishes
             assert value == pytest.approx(other.summary()[key], abs=1e-9)
     grid = np.linspace(-1.1, 1.1, 45)
-    np.testing.assert_allclose(one.cumulative(grid), other.cumulative(grid), atol=1e-12)
+    np.testing.assert_allclose(weighted.cumulative(grid), other.cumulative(grid), atol=1e-12)
     expected = [np.mean(margins.repeat(weights.astype(int)) <= g) for g in grid]
-    np.testing.assert_allclose(one.cumulative(grid), expected, atol=1e-12)
+    np.testing.assert_allclose(weighted.cumulative(grid), expected, atol=1e-12)
 
 
 def test_report():
@@ -104,7 +104,7 @@ def test_scores_of_pairs_are_refused(n_classes):
     assert (classifier_margins(pair, X[two], y[two]) > 0).all()
 
 
-def test_scores_that_are_not_one_for_each_class():
+def test_scores_of_the_wrong_number_of_classes():
     X, y = load_iris(return_X_y=True)
     stub = StubClassifier()
     stub.decision_function = lambda X: np.zeros((len(X), 2))

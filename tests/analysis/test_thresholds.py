@@ -1,4 +1,4 @@
-"""Thresholds, next to a search over all of them."""
+"""Decision thresholds, compared with a search over all of them."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from mddf.analysis import Threshold, choose_threshold
 
 
 def all_thresholds(labels, scores):
-    """Precision, recall and F1 of each threshold that flags other rows."""
+    """Precision, recall and F1 of each threshold that flags different rows."""
     for value in np.unique(scores):
         flagged = scores >= value
         yield (

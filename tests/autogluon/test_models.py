@@ -1,4 +1,4 @@
-"""Custom models of AutoGluon, which the extra `autogluon` brings."""
+"""Custom models of AutoGluon, from the extra `autogluon`."""
 
 import importlib
 import sys
@@ -31,7 +31,7 @@ def table(kind, n=200):
 
 
 def fitted(Model, kind, hyperparameters, **options):
-    """A model as AutoGluon makes it of a table, whose classes it has numbered."""
+    """A model fitted as AutoGluon does it, with encoded classes."""
     X, y = table(kind)
     if kind != "regression":
         y = y.astype("category").cat.codes.astype(int)
@@ -54,7 +54,7 @@ SMALL = {
 KINDS = ["binary", "multiclass", "regression"]
 
 
-def test_what_is_missing_is_named():
+def test_missing_requirements_are_named():
     try:
         import autogluon.core.models  # noqa: F401
     except ImportError:
@@ -64,11 +64,13 @@ def test_what_is_missing_is_named():
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", SMALL)
-def test_predictions_are_those_of_the_estimator(name, kind, models, tmp_path):
-    given = SMALL[name]
-    model, X, y = fitted(getattr(models, name), kind, given, path=str(tmp_path), name="m")
+def test_predictions_equal_the_estimators(name, kind, models, tmp_path):
+    hyperparameters = SMALL[name]
+    model, X, y = fitted(
+        getattr(models, name), kind, hyperparameters, path=str(tmp_path), name="m"
+    )
     estimator = model.model
-    assert {key: estimator.get_params()[key] for key in given} == given
+    assert {key: estimator.get_params()[key] for key in hyperparameters} == hyperparameters
     assert estimator.n_jobs == 1
     result = model.predict_proba(X)
     if kind == "regression":
@@ -78,14 +80,16 @@ def test_predictions_are_those_of_the_estimator(name, kind, models, tmp_path):
         np.testing.assert_allclose(result, estimator.predict_proba(X)[:, 1], rtol=1e-6)
     else:
         np.testing.assert_allclose(result, estimator.predict_proba(X), rtol=1e-5, atol=1e-7)
-    again, *_ = fitted(getattr(models, name), kind, given, path=str(tmp_path), name="m")
+    again, *_ = fitted(getattr(models, name), kind, hyperparameters, path=str(tmp_path), name="m")
     np.testing.assert_array_equal(again.predict_proba(X), result)  # AutoGluon's seed
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_deep_forests_have_out_of_fold_predictions(kind, models, tmp_path):
-    given = SMALL["DeepForestModel"]
-    model, X, _ = fitted(models.DeepForestModel, kind, given, path=str(tmp_path), name="m")
+    hyperparameters = SMALL["DeepForestModel"]
+    model, X, _ = fitted(
+        models.DeepForestModel, kind, hyperparameters, path=str(tmp_path), name="m"
+    )
     result = model.predict_proba_oof(X)
     forest = model.model
     if kind == "regression":
@@ -101,9 +105,9 @@ def test_boosting_stops_by_the_rows_that_are_held_out(models, tmp_path):
     y = (y == "high").astype(int)
     rounds = []
     for stops in ("auto", False):
-        given = {"max_iter": 500, "n_iter_no_change": 5, "early_stopping": stops}
+        hyperparameters = {"max_iter": 500, "n_iter_no_change": 5, "early_stopping": stops}
         model = models.GradientBoostingModel(
-            problem_type="binary", path=str(tmp_path), name="m", hyperparameters=given
+            problem_type="binary", path=str(tmp_path), name="m", hyperparameters=hyperparameters
         )
         model.fit(X=X[:150], y=y[:150], X_val=X[150:], y_val=y[150:], num_cpus=1, num_gpus=0)
         rounds.append(model.model.n_iter_)
@@ -114,7 +118,7 @@ def test_boosting_stops_by_the_rows_that_are_held_out(models, tmp_path):
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_classes_that_a_fold_does_not_see(name, models, tmp_path):
+def test_classes_missing_from_a_fold(name, models, tmp_path):
     X, y = table("multiclass")
     y = y.astype("category").cat.codes.astype(int)
     rows = np.flatnonzero(y != 1)
@@ -145,7 +149,7 @@ def test_a_stack_with_bags(models, tmp_path):
     train = X.assign(target=y)
     predictor = TabularPredictor("target", path=str(tmp_path), verbosity=0).fit(
         train[:180],
-        hyperparameters={getattr(models, name): given for name, given in SMALL.items()},
+        hyperparameters={getattr(models, name): parameters for name, parameters in SMALL.items()},
         num_bag_folds=2,
         num_stack_levels=1,
         dynamic_stacking=False,

@@ -1,4 +1,4 @@
-"""Exponentials and logarithms that are the same everywhere."""
+"""Exponentials and logarithms with equal bits on every machine."""
 
 import os
 import re
@@ -18,9 +18,9 @@ from mddf._base.elementary import exp, expit, log, log1p, softmax, softplus
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 5e-324, 1.7976931348623157e308, np.inf, -np.inf, np.nan]
 
 
-def last_places(found: float, exact: Decimal) -> Decimal:
-    """How far a number is from what it should be, in units of its last place."""
-    return abs((Decimal(found) - exact) / Decimal(float(np.spacing(abs(float(exact))))))
+def last_places(result: float, exact: Decimal) -> Decimal:
+    """Error of a result in units of the last place."""
+    return abs((Decimal(result) - exact) / Decimal(float(np.spacing(abs(float(exact))))))
 
 
 @given(st.floats(-745, 709))
@@ -44,7 +44,7 @@ def test_logarithms_near_1(x):
 
 
 @given(st.floats(-700, 700) | st.floats(-1, 1))
-def test_logarithms_of_one_more(x):
+def test_logarithms_of_1_plus_x(x):
     with localcontext(prec=400):
         exact = (1 + Decimal(x).exp()).ln()
         assert last_places(float(softplus(x)), exact) < 6
@@ -72,13 +72,13 @@ def test_probabilities():
     np.testing.assert_array_equal(expit([-800.0, 0.0, 800.0]), [0, 0.5, 1])
 
 
-def test_ends_of_the_range_of_logarithms_of_one_more():
+def test_ends_of_the_range_of_logarithms_of_1_plus_x():
     x = np.array([-np.inf, -800.0, -745.0, 0.0, 745.0, 800.0, np.inf])
     np.testing.assert_allclose(softplus(x), np.logaddexp(0, x), rtol=1e-15)
     assert np.isnan(softplus(np.nan))
 
 
-# Where results say what models are like, and nothing is fitted or predicted.
+# Modules whose results describe models, and do not fit or predict.
 NOT_FITTED = (
     "mddf/_command/calibration.py",  # a chart
     "mddf/analysis/",
@@ -103,7 +103,7 @@ HARMLESS = {
 }
 
 
-def test_nothing_else_takes_exponentials_or_logarithms():
+def test_no_other_module_computes_exponentials_or_logarithms():
     root = Path(__file__).parents[2]
     result = []
     for folder in ("mddf", "baselines"):
@@ -119,7 +119,7 @@ def test_nothing_else_takes_exponentials_or_logarithms():
 
 
 @pytest.mark.slow
-def test_what_numpy_can_do_does_not_matter(capsys):
+def test_simd_features_of_numpy_do_not_matter(capsys):
     script = """
         import hashlib, sys
         import numpy as np

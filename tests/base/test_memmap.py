@@ -1,4 +1,4 @@
-"""Large class vectors, which are kept in files."""
+"""Large class vectors, which are stored in files."""
 
 import gc
 import io
@@ -15,7 +15,7 @@ from mddf._base import memmap as data_vectors
 
 @pytest.mark.parametrize("Cascade", [MDDFClassifier, GCForestClassifier])
 @pytest.mark.parametrize("cv", ["oob", 2])
-def test_files_change_nothing(Cascade, cv, monkeypatch):
+def test_memory_mapped_files_change_nothing(Cascade, cv, monkeypatch):
     X, y = three_classes()
     results = []
     for least in (data_vectors._MIN_FILE_BYTES, 0):
@@ -24,8 +24,8 @@ def test_files_change_nothing(Cascade, cv, monkeypatch):
         features = model.fit_transform(X, y)
         assert model.oof_probabilities_.flags.writeable
         results.append([features, model.oof_probabilities_, model.margins_, model.weights_])
-    for one, other in zip(*results, strict=True):
-        np.testing.assert_array_equal(one, other)
+    for mapped, other in zip(*results, strict=True):
+        np.testing.assert_array_equal(mapped, other)
 
 
 def test_files_go_with_their_arrays(monkeypatch, tmp_path):
@@ -40,7 +40,7 @@ def test_files_go_with_their_arrays(monkeypatch, tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-def test_without_room_they_stay_in_memory(monkeypatch):
+def test_arrays_stay_in_memory_without_disk_space(monkeypatch):
     class Full(io.BytesIO):
         def write(self, _):
             raise OSError("no space left on device")
@@ -51,7 +51,7 @@ def test_without_room_they_stay_in_memory(monkeypatch):
     assert data_vectors.put_aside(array) is array
 
 
-def test_means_are_those_of_a_stack():
+def test_means_match_a_stacked_array():
     vectors = np.random.default_rng(0).random((4, 50, 3))
     np.testing.assert_array_equal(data_vectors.mean_of(iter(vectors)), vectors.mean(axis=0))
     assert vectors[0, 0, 0] != data_vectors.mean_of(vectors)[0, 0]

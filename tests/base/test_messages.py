@@ -1,4 +1,4 @@
-"""Warnings point at the line of the user's that led to them; values in errors take one line."""
+"""Warnings point at the line of the user's code; values in errors take one line."""
 
 import importlib
 import sys
@@ -39,12 +39,12 @@ FEW = pd.DataFrame({"n": np.arange(120.0), "name": ["a", "b"] * 60})
 NUMBERS = np.column_stack([np.arange(120.0), np.arange(120.0) + 1])
 
 
-def named(model):
+def model_id(model):
     return type(model).__name__
 
 
-def told(function, *args, **options):
-    """The one warning of a call, which is this file's."""
+def warning_of(function, *args, **options):
+    """The message of the only warning of a call, which must point at this file."""
     with warnings.catch_warnings(record=True) as result:
         warnings.simplefilter("always")
         function(*args, **options)
@@ -52,58 +52,60 @@ def told(function, *args, **options):
     return str(result[0].message)
 
 
-@pytest.mark.parametrize("model", [*CLASSIFIERS, *REGRESSORS], ids=named)
+@pytest.mark.parametrize("model", [*CLASSIFIERS, *REGRESSORS], ids=model_id)
 def test_warnings_of_tables_point_at_the_call(model):
-    assert "120 categories in 120 rows" in told(model.fit, MANY, Y)
-    assert "categories that fit did not see" in told(model.fit(FEW, Y).predict, MANY)
-    assert "column-vector y" in told(model.fit, FEW, Y[:, None])
+    assert "120 categories in 120 rows" in warning_of(model.fit, MANY, Y)
+    assert "categories that fit did not see" in warning_of(model.fit(FEW, Y).predict, MANY)
+    assert "column-vector y" in warning_of(model.fit, FEW, Y[:, None])
 
 
-@pytest.mark.parametrize("model", [*CLASSIFIERS[1:], REGRESSORS[1]], ids=named)
+@pytest.mark.parametrize("model", [*CLASSIFIERS[1:], REGRESSORS[1]], ids=model_id)
 def test_warnings_of_features_point_at_the_call(model):
-    assert "transform was given the table" in told(model.fit(FEW, Y).transform, FEW)
+    assert "transform was given the table" in warning_of(model.fit(FEW, Y).transform, FEW)
 
 
-def test_warnings_point_at_the_call_through_others():
+def test_warnings_point_at_the_callers_line_through_wrappers():
     model = make_pipeline("passthrough", CLASSIFIERS[0])
-    assert "120 categories in 120 rows" in told(model.fit, MANY, Y)
-    assert "categories in" in told(cross_val_score, model, pd.concat([MANY] * 2), [*Y, *Y], cv=2)
+    assert "120 categories in 120 rows" in warning_of(model.fit, MANY, Y)
+    assert "categories in" in warning_of(
+        cross_val_score, model, pd.concat([MANY] * 2), [*Y, *Y], cv=2
+    )
     model = AdaBoostClassifier(2)
-    assert "column-vector y" in told(model.fit, NUMBERS, Y[:, None])
+    assert "column-vector y" in warning_of(model.fit, NUMBERS, Y[:, None])
     scanner = MultiGrainedScanner([2], n_estimators=2, cv=2)
-    assert "column-vector y" in told(scanner.fit, NUMBERS, Y[:, None])
-    assert "transform was given" in told(scanner.fit(NUMBERS, Y).transform, NUMBERS)
+    assert "column-vector y" in warning_of(scanner.fit, NUMBERS, Y[:, None])
+    assert "transform was given" in warning_of(scanner.fit(NUMBERS, Y).transform, NUMBERS)
 
 
 def test_warnings_of_forests_point_at_the_call():
     for model in (CLASSIFIERS[0], REGRESSORS[0]):
         warm = clone(model).set_params(warm_start=True).fit(FEW, Y)
-        assert "no tree is grown" in told(warm.fit, FEW, Y)
+        assert "no tree is grown" in warning_of(warm.fit, FEW, Y)
 
 
 @pytest.mark.parametrize("name", ["bounds", "margins", "significance"])
-def test_names_that_go_are_told_where_they_are_imported(name):
+def test_deprecated_modules_warn_where_they_are_imported(name):
     sys.modules.pop(f"mddf.baselines.{name}", None)
-    assert "mddf.analysis" in told(importlib.import_module, f"mddf.baselines.{name}")
+    assert "mddf.analysis" in warning_of(importlib.import_module, f"mddf.baselines.{name}")
     sys.modules.pop(f"mddf.baselines.{name}", None)
     with pytest.warns(DeprecationWarning, match="analysis") as result:
         exec(f"import mddf.baselines.{name}", {"__name__": "user"})
     assert result[0].filename == "<string>"
 
 
-@pytest.mark.parametrize("model", REGRESSORS, ids=named)
-def test_targets_that_are_too_small_are_told(model):
+@pytest.mark.parametrize("model", REGRESSORS, ids=model_id)
+def test_too_small_targets_warn(model):
     y = np.where(Y, 1e300, 1e-300)
     message = (
         "60 of 120 targets are rounded to 0, since they are too small compared with the largest "
         "one, 1e+300"
     )
-    assert message in told(model.fit, FEW, y)
+    assert message in warning_of(model.fit, FEW, y)
     model.fit(FEW, y, sample_weight=Y)  # what has no weight does not count
     model.fit(FEW, np.where(Y, 1.0, 1e-9))
 
 
-def test_warnings_are_told_once_a_line():
+def test_warnings_are_shown_once_per_line():
     def twice():
         for _ in range(2):
             warn("again")
@@ -191,7 +193,7 @@ def folds(model, X):
     return [str(warning.message) for warning in result]
 
 
-@pytest.mark.parametrize("model", [CLASSIFIERS[0], REGRESSORS[0]], ids=named)
+@pytest.mark.parametrize("model", [CLASSIFIERS[0], REGRESSORS[0]], ids=model_id)
 def test_a_cross_validation_warns_once(model):
     X = MANY.assign(subject=np.repeat(np.arange(30), 4))
     for _ in range(2):  # who records warnings gets them again
@@ -217,7 +219,7 @@ def test_warnings_of_a_kind_are_shown_once_a_line_and_errors_each_time():
 
 
 def test_a_cross_validation_warns_once_of_targets_that_are_too_small():
-    """Numbers in the message differ from fold to fold."""
+    """The numbers in the message differ between folds."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         y = np.where(Y, np.arange(len(Y)) * 1e297, 1e-300)

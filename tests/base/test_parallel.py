@@ -1,4 +1,4 @@
-"""Errors and interrupts end parallel work in good order; joblib's backends change no bit."""
+"""Errors and interrupts end parallel work cleanly; joblib's backends change no bit."""
 
 import signal
 import subprocess
@@ -24,7 +24,7 @@ PREPARED = """
     from mddf import RandomForestClassifier, CompletelyRandomForestClassifier
     from mddf import GradientBoostingClassifier, GradientBoostingRegressor
     from mddf.baselines import AdaBoostClassifier, DeepBoostClassifier
-    # What runs in the background may have been told to ignore it.
+    # Background processes may ignore the signal.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40000, 20)), rng.integers(0, 2, 40000)
@@ -107,7 +107,7 @@ def run(*parts):
 
 
 def interrupted(work, delay=0.7):
-    """Seconds from the signal to Python; checks that the process ended as Python's do."""
+    """Seconds until a process ends after a signal; it must end like Python does."""
     done = run(PREPARED, work, INTERRUPTED.format(delay=delay))
     assert done.returncode == -signal.SIGINT, done.stderr
     assert done.stderr.strip().endswith("KeyboardInterrupt")
@@ -137,7 +137,7 @@ def test_interrupt_anything_several_times(work):
     assert np.median([interrupted(WORK[work], delay) for delay in (0.8, 1.1, 1.5)]) < 0.3
 
 
-# Predictions that take seconds are interrupted; the models say afterwards what they said before.
+# Predictions that take seconds are interrupted; later predictions are unchanged.
 USABLE = """
     import joblib, tempfile
     from mddf import MDDFClassifier
@@ -250,7 +250,7 @@ def test_calls_are_awaited_and_later_ones_refused():
     assert outcome == ["cancelled"]
 
 
-def test_in_threads_raises_what_a_worker_raised():
+def test_in_threads_raises_the_error_of_a_worker():
     def work(first, last, cancel):
         if first:
             raise ZeroDivisionError
@@ -263,7 +263,7 @@ def test_in_threads_raises_what_a_worker_raised():
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 5])
-def test_results_come_in_their_order_from_as_many_threads(n_jobs):
+def test_results_are_in_order_for_any_number_of_threads(n_jobs):
     at_once, most, lock = 0, 0, threading.Lock()
 
     def work(number):
@@ -284,7 +284,7 @@ def test_results_come_in_their_order_from_as_many_threads(n_jobs):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
-def test_what_has_not_begun_is_dropped_after_an_error(n_jobs):
+def test_pending_work_is_dropped_after_an_error(n_jobs):
     begun = []
 
     def work(number):
@@ -312,19 +312,19 @@ def test_results_that_nobody_wants_are_not_computed():
 def test_a_flag_is_set_at_a_time(seconds, stops):
     with stopped_on_error() as cancel, stopped_at(time.monotonic() + seconds, cancel):
         if stops:
-            for one in _timers():
-                one.join(5)
+            for timer in _timers():
+                timer.join(5)
             with pytest.raises(_core.Cancelled):
                 _core.find_bins(np.zeros((9, 1)), None, 0, 1, 255, cancel)
         else:
             _core.find_bins(np.zeros((9, 1)), None, 0, 1, 255, cancel)
-    for one in _timers():
-        one.join(5)
-        assert not one.is_alive()
+    for timer in _timers():
+        timer.join(5)
+        assert not timer.is_alive()
 
 
 def _timers():
-    return [one for one in threading.enumerate() if isinstance(one, threading.Timer)]
+    return [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)]
 
 
 # Backends
@@ -376,7 +376,7 @@ def test_backends_give_the_same_bits(backend, bits):
 
 
 def test_a_large_table_is_sent_to_processes():
-    """Large arrays arrive there as read-only maps of a file."""
+    """Processes receive large arrays as read-only memory-mapped files."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60_000, 20)), rng.integers(0, 2, 60_000)
     forest = RandomForestClassifier(4, max_depth=5, random_state=0)
@@ -385,8 +385,8 @@ def test_a_large_table_is_sent_to_processes():
         assert np.array_equal(forest.fit(X, y).predict_proba(X[:100]), expected)
 
 
-@pytest.mark.parametrize("shown", [False, True])
-def test_a_lock_that_a_killed_process_held_stops_no_work_without_a_bar(shown):
+@pytest.mark.parametrize("has_bar", [False, True])
+def test_a_lock_that_a_killed_process_held_stops_no_work_without_a_bar(has_bar):
     X, y = three_classes()
     held, fitted = threading.Event(), threading.Event()
 
@@ -396,15 +396,15 @@ def test_a_lock_that_a_killed_process_held_stops_no_work_without_a_bar(shown):
             fitted.wait(20)
 
     def fit():
-        MDDFClassifier(1, n_estimators=2, verbose=2 * shown).fit(X, y)
-        AdaBoostClassifier(n_estimators=2, verbose=shown).fit(np.nan_to_num(X), y)
+        MDDFClassifier(1, n_estimators=2, verbose=2 * has_bar).fit(X, y)
+        AdaBoostClassifier(n_estimators=2, verbose=has_bar).fit(np.nan_to_num(X), y)
         fitted.set()
 
     threads = [threading.Thread(target=work, daemon=True) for work in (hold, fit)]
     threads[0].start()
     held.wait()
     threads[1].start()
-    assert fitted.wait(1 if shown else 15) != shown
+    assert fitted.wait(1 if has_bar else 15) != has_bar
     fitted.set()
     for thread in threads:
         thread.join()

@@ -15,7 +15,7 @@ from mddf._base.progress import has_listener, listening
 
 
 class Events:
-    """A listener that keeps all events."""
+    """A listener that stores all events."""
 
     def __init__(self):
         self.grown = []
@@ -39,7 +39,7 @@ def data():
     "model", [RandomForestClassifier(n_estimators=12), GradientBoostingRegressor(max_iter=25)]
 )
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_trees_are_told(data, model, n_jobs):
+def test_number_of_trees_is_reported(data, model, n_jobs):
     model.set_params(random_state=0, n_jobs=n_jobs)
     silent = model.fit(*data).predict(data[0])
     events = Events()
@@ -52,7 +52,7 @@ def test_trees_are_told(data, model, n_jobs):
     assert grown[-1] == events.grown[-1][2] >= 12
 
 
-def test_the_work_of_a_deep_forest_is_told(data):
+def test_work_of_a_deep_forest_is_reported(data):
     model = DeepForestClassifier(
         n_estimators=5, members=["random", "completely-random", "linear"], random_state=0, n_jobs=1
     )

@@ -1,4 +1,4 @@
-"""States with the number of their format: those of others are refused."""
+"""States contain the number of their format; other formats are refused."""
 
 import copyreg
 import re
@@ -18,7 +18,7 @@ def forest():
 
 
 def states_of(forest):
-    """States of an estimator and of a part of it, and what loads them."""
+    """States of an estimator and of a part of it, with the functions that load them."""
     _, (part,) = copyreg.dispatch_table[type(forest._trees[0])](forest._trees[0])
     yield forest.__getstate__(), RandomForestClassifier().__setstate__, "RandomForestClassifier"
     yield part, mddf.from_state, "part of a model"
@@ -26,32 +26,32 @@ def states_of(forest):
 
 @pytest.mark.parametrize("number", [FORMAT + 1, 2**70])
 def test_a_newer_format_is_refused(forest, number):
-    for state, load, what in states_of(forest):
-        asked = {**state, "mddf_format": number, "mddf_version": "9.1"}
+    for state, load, kind in states_of(forest):
+        newer_state = {**state, "mddf_format": number, "mddf_version": "9.1"}
         expected = (
-            f"this {what} was saved by mddf 9.1 in format {number}; mddf {mddf.__version__} reads "
+            f"this {kind} was saved by mddf 9.1 in format {number}; mddf {mddf.__version__} reads "
             f"format {FORMAT}: install mddf 9.1 or later"
         )
         with pytest.raises(ValueError, match=f"^{re.escape(expected)}$"):
-            load(asked)
+            load(newer_state)
 
 
 @pytest.mark.parametrize("number", [FORMAT - 1, 0, -1, "3", 3.0, True, [3], None])
 def test_formats_of_before_the_first_release_are_refused(forest, number):
-    for state, load, what in states_of(forest):
-        asked = {**state, "mddf_format": number, "mddf_version": "0.1.0"}
+    for state, load, kind in states_of(forest):
+        old_state = {**state, "mddf_format": number, "mddf_version": "0.1.0"}
         expected = (
-            f"this {what} was saved by mddf 0.1.0 in format {number!r}; mddf {mddf.__version__} "
+            f"this {kind} was saved by mddf 0.1.0 in format {number!r}; mddf {mddf.__version__} "
             f"reads format {FORMAT}: "
             "fit the model again and save it with this version"
         )
         with pytest.raises(ValueError, match=f"^{re.escape(expected)}$"):
-            load(asked)
+            load(old_state)
 
 
 def test_states_without_a_number_are_refused(forest):
-    for state, load, what in states_of(forest):
+    for state, load, kind in states_of(forest):
         del state["mddf_format"], state["mddf_version"]
-        saved = f"this {what} was saved by an unknown version of mddf in format None"
+        saved = f"this {kind} was saved by an unknown version of mddf in format None"
         with pytest.raises(ValueError, match=saved):
             load(state)

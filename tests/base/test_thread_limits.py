@@ -1,4 +1,4 @@
-"""Limits on the threads of libraries, when several threads of Python set them at once."""
+"""Limits of library threads, set by several Python threads at once."""
 
 from threading import Barrier, Event, Thread
 
@@ -16,7 +16,7 @@ OPENMP = LIBRARIES.select(user_api="openmp")
 
 
 def limits(user_api="blas") -> set:
-    """Limits of BLAS, which has them for the process, or of OpenMP, for this thread."""
+    """Limits of BLAS (for the process) or of OpenMP (for this thread)."""
     result = LIBRARIES.select(user_api=user_api).lib_controllers
     assert result
     return {library.num_threads for library in result}
@@ -80,7 +80,7 @@ def test_contexts_in_contexts_and_after_errors():
     assert limits("openmp") == openmp
 
 
-def test_limits_of_the_caller_come_back():
+def test_limits_of_the_caller_are_restored():
     with threadpool_limits(3):
         with one_thread():
             assert inside() == {1}
@@ -88,16 +88,16 @@ def test_limits_of_the_caller_come_back():
 
 
 class Meeting(LogisticRegression):
-    """Is fitted once another one is, and looks at the limits then."""
+    """Waits for another fit, and records the limits at that time."""
 
     met = Barrier(2, timeout=60)
-    seen: list = []
+    thread_counts: list = []
 
     def fit(self, X, y, sample_weight=None):
         self.met.wait()
         super().fit(X, y, sample_weight)
         self.met.wait()
-        self.seen.append(inside())
+        self.thread_counts.append(inside())
         return self
 
 
@@ -109,5 +109,5 @@ def test_two_fits_at_once():
         GCForestClassifier(1, forests=[Meeting()], cv=2, n_jobs=1).fit(X, y)
 
     in_threads(fit, fit)
-    assert Meeting.seen == [{1}] * len(Meeting.seen)
-    assert len(Meeting.seen) >= 4
+    assert Meeting.thread_counts == [{1}] * len(Meeting.thread_counts)
+    assert len(Meeting.thread_counts) >= 4

@@ -1,4 +1,4 @@
-"""Counts of columns from parameters; a fit that fails leaves its estimator as it was."""
+"""Numbers of columns from parameters; a failed fit leaves its estimator unchanged."""
 
 import numpy as np
 import pytest
@@ -116,6 +116,6 @@ def test_max_features(value, expected):
     assert np.array_equal(result, same)
 
 
-def test_what_holds_no_booleans_passes():
+def test_values_without_booleans_pass():
     for value in (None, "pairwise", [[0, 1]], [{0}], {"a": 1}, np.array([1, 0]), [[]]):
         refuse_booleans("interaction_cst", value)

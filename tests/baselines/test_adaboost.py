@@ -70,11 +70,13 @@ def test_first_error_is_at_most_that_of_a_gini_stump():
 def test_weights_count_as_copies(max_depth):
     X, y = sample(1, n=40)
     weight = np.random.default_rng(0).integers(0, 4, len(y))
-    one = AdaBoostClassifier(30, max_depth=max_depth).fit(X, y, weight)
+    weighted = AdaBoostClassifier(30, max_depth=max_depth).fit(X, y, weight)
     other = AdaBoostClassifier(30, max_depth=max_depth).fit(
         X.repeat(weight, axis=0), y.repeat(weight)
     )
-    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=1e-7)
+    np.testing.assert_allclose(
+        weighted.decision_function(X), other.decision_function(X), rtol=1e-7
+    )
 
 
 @pytest.mark.parametrize("params", [{}, {"max_depth": 3}, {"weak_learners": "stumps"}])
@@ -106,18 +108,18 @@ def test_no_learner_better_than_chance():
         np.testing.assert_array_equal(model.predict_proba(X), np.full((4, 2), 0.5))
 
 
-def test_given_learners():
+def test_learners_of_the_user():
     X, y = sample(3, n=60)
     rules = [lambda X: np.where(X[:, 0] > 4, 1, -1), lambda X: np.where(X[:, 1] > 3, 1, -1)]
-    one = AdaBoostClassifier(10, weak_learners=rules).fit(X, y)
+    model = AdaBoostClassifier(10, weak_learners=rules).fit(X, y)
     other = AdaBoostClassifier(
         10, weak_learners=lambda X: np.column_stack([rule(X) for rule in rules])
     ).fit(X, y)
-    np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))
-    assert set(np.round(one.decision_function(X), 9)) <= set(
-        np.round(np.add.outer(*[[a, -a] for a in one.estimator_weights_]).ravel(), 9)
+    np.testing.assert_array_equal(model.decision_function(X), other.decision_function(X))
+    assert set(np.round(model.decision_function(X), 9)) <= set(
+        np.round(np.add.outer(*[[a, -a] for a in model.estimator_weights_]).ravel(), 9)
     )
-    assert not hasattr(one, "feature_importances_")
+    assert not hasattr(model, "feature_importances_")
     with pytest.raises(ValueError, match=r"weak_learners must have values in \{-1, \+1\}; got \d"):
         AdaBoostClassifier(weak_learners=[lambda X: X[:, 0]]).fit(X, y)
     with pytest.raises(ValueError, match="one value per row"):

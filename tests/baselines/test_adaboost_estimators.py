@@ -1,4 +1,4 @@
-"""AdaBoost over fits of any classifier, beside scikit-learn's."""
+"""AdaBoost with any base classifier, compared with scikit-learn's."""
 
 import pickle
 
@@ -54,7 +54,7 @@ def test_as_scikit_learn_with_two_classes(estimator, learning_rate, cancer):
 
 def test_a_stump_of_scikit_learn_and_the_exhaustive_search_agree(cancer):
     X, y = cancer
-    # Of one feature with many thresholds, the least error is what a tree of depth 1 finds, too.
+    # With one feature and many thresholds, a tree of depth 1 also finds the lowest error.
     X = X[:, :1]
     tree = AdaBoostClassifier(1, estimator=DecisionTreeClassifier(max_depth=1)).fit(X, y)
     assert tree.score(X, y) <= AdaBoostClassifier(1).fit(X, y).score(X, y)
@@ -65,18 +65,18 @@ def test_a_stump_of_scikit_learn_and_the_exhaustive_search_agree(cancer):
 )
 def test_learning_rate_multiplies_steps(options, cancer):
     X, y = cancer
-    one = AdaBoostClassifier(6, **options).fit(X, y)
+    full = AdaBoostClassifier(6, **options).fit(X, y)
     half = AdaBoostClassifier(6, learning_rate=0.5, **options).fit(X, y)
-    np.testing.assert_allclose(half.history_["step"][0], one.history_["step"][0] / 2)
-    for model in (one, half):  # the mean of exp(-y f) is the product of the normalisers
+    np.testing.assert_allclose(half.history_["step"][0], full.history_["step"][0] / 2)
+    for model in (full, half):  # the mean of exp(-y f) is the product of the normalisers
         products = np.cumprod(model.history_["normalizer"])
         np.testing.assert_allclose(products, model.history_["objective"], rtol=1e-9)
     f = half.decision_function(X)
     np.testing.assert_allclose(np.exp(-(2 * y - 1) * f).mean(), half.history_["objective"][-1])
-    assert adaboost_training_bounds(one.history_["weighted_error"]) is not None
+    assert adaboost_training_bounds(full.history_["weighted_error"]) is not None
 
 
-def test_finite_sets_are_searched_as_the_compiled_path_does(cancer):
+def test_finite_learner_sets_are_searched_like_the_compiled_path(cancer):
     X, y = cancer
     fast = AdaBoostClassifier(30, weak_learners="stumps").fit(X, y)
     slow = AdaBoostClassifier(30, weak_learners="stumps", learning_rate=1 - 1e-15).fit(X, y)
@@ -92,7 +92,9 @@ def test_classes_words_and_copies(learning_rate):
     model = AdaBoostClassifier(9, estimator=estimator, learning_rate=learning_rate)
     model.fit(X, words)
     assert model.score(X, words) > 0.95
-    assert [len(one) for one in model.estimators_] == [len(e) for e in model.estimator_weights_]
+    assert [len(learners) for learners in model.estimators_] == [
+        len(e) for e in model.estimator_weights_
+    ]
     assert model.feature_importances_.sum() == pytest.approx(1)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))

@@ -32,7 +32,7 @@ ALL = [
 
 
 def mixed(n=160, n_classes=2):
-    """A frame of numbers with gaps that matter, a category and text; its classes."""
+    """A frame with informative missing values, a category and text; its classes."""
     rng = np.random.default_rng(3)
     number = rng.normal(size=n)
     colour = rng.choice(["red", "green", "blue", "grey"], n)
@@ -48,7 +48,7 @@ def mixed(n=160, n_classes=2):
 
 
 def slow_columns(X, weight):
-    """What trees see of an array of numbers, cell by cell."""
+    """Features of the trees from a numeric array, cell by cell."""
     columns = []
     for column in X.T:
         missing = np.isnan(column)
@@ -80,7 +80,7 @@ def test_frames_with_gaps_and_categories(model, n_classes):
 
 
 @pytest.mark.parametrize("model", ALL, ids=str)
-def test_gaps_are_as_columns_made_by_hand(model):
+def test_missing_values_match_indicator_columns_made_by_hand(model):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 3))
     y = (X[:, 0] + X[:, 1] > 0).astype(int)
@@ -92,7 +92,7 @@ def test_gaps_are_as_columns_made_by_hand(model):
     )
 
 
-def test_a_gap_goes_to_the_better_side_of_a_threshold():
+def test_missing_values_go_to_the_better_side_of_a_threshold():
     X = np.array([[1.0], [2.0], [3.0], [4.0], [np.nan], [np.nan]])
     for side in (0, 1):
         y = np.array([0, 0, 1, 1, side, side])
@@ -102,14 +102,14 @@ def test_a_gap_goes_to_the_better_side_of_a_threshold():
 
 
 @pytest.mark.parametrize("model", ALL, ids=str)
-def test_missing_alone_can_tell_classes(model):
+def test_missingness_alone_can_separate_classes(model):
     X = np.array([[1.0], [2.0], [np.nan]] * 10)
     y = np.isnan(X[:, 0]).astype(int)
     assert clone(model).fit(X, y).score(X, y) == 1
 
 
 @pytest.mark.parametrize("model", ALL, ids=str)
-def test_new_gaps_count_as_the_median(model):
+def test_new_missing_values_count_as_the_median(model):
     X, y = np.random.default_rng(1).normal(size=(91, 3)), np.arange(91) % 2
     y[X[:, 0] > 0] = 1
     fitted = clone(model).fit(X, y)
@@ -137,14 +137,14 @@ def test_weighted_medians():
 
 def test_columns_of_categories_are_indicators():
     numbers = np.array([[0.5, 1.0], [np.nan, np.nan], [2.0, 0.0]])
-    seen = LearnerColumns.learn(numbers, np.ones(3), {1: 2})
+    columns = LearnerColumns.learn(numbers, np.ones(3), {1: 2})
     expected = [
         [0.5, 0.5, 0, 1, 0, 0],
         [-EXTREME, EXTREME, 0, 0, 1, 1],
         [2.0, 2.0, 1, 0, 0, 0],
     ]
-    np.testing.assert_array_equal(seen.transform(numbers), expected)
-    np.testing.assert_array_equal(seen.source_shares(np.full(6, 1 / 6), 2), [0.5, 0.5])
+    np.testing.assert_array_equal(columns.transform(numbers), expected)
+    np.testing.assert_array_equal(columns.source_shares(np.full(6, 1 / 6), 2), [0.5, 0.5])
 
 
 @pytest.mark.parametrize("model", ALL, ids=str)
@@ -153,11 +153,11 @@ def test_categories_by_number_and_by_type_are_the_same(model):
     frame = X[["number", "colour"]]
     array = frame.assign(colour=frame["colour"].cat.codes.astype(float)).to_numpy()
     by_type = clone(model).fit(frame, y).decision_function(frame)
-    named = clone(model).set_params(categorical_features=[1]).fit(array, y)
+    by_number = clone(model).set_params(categorical_features=[1]).fit(array, y)
     # Codes are in the order of the categories, and so are columns.
     order = frame["colour"].cat.categories.tolist()
     assert order == sorted(order)
-    np.testing.assert_array_equal(named.decision_function(array), by_type)
+    np.testing.assert_array_equal(by_number.decision_function(array), by_type)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -178,16 +178,16 @@ def test_a_column_without_a_value():
         model.predict(X.assign(colour=1.5))
 
 
-def test_given_learners_see_codes_and_gaps():
+def test_learners_of_the_user_get_codes_and_missing_values():
     X, y = mixed()
-    seen = []
+    calls = []
 
     def learner(cells):
-        seen.append(cells)
+        calls.append(cells)
         return np.where(cells[:, 1] == 1, 1.0, -1.0)
 
     model = AdaBoostClassifier(2, weak_learners=[learner]).fit(X, y)
-    assert np.isnan(seen[0]).any()
+    assert np.isnan(calls[0]).any()
     np.testing.assert_array_equal(model.predict(X), (X["colour"] == "green").astype(int))
 
 

@@ -1,4 +1,4 @@
-"""What holds for every boosting classifier."""
+"""Properties of every boosting classifier."""
 
 import pickle
 from dataclasses import replace
@@ -33,7 +33,7 @@ VARIANTS = [
 SMALL = [clone(model).set_params(n_estimators=8) for model in ALL + VARIANTS]
 
 
-def named(model):
+def model_id(model):
     return str(model).replace("Classifier", "")
 
 
@@ -54,7 +54,7 @@ def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("model", SMALL, ids=named)
+@pytest.mark.parametrize("model", SMALL, ids=model_id)
 def test_stages(model, cancer, iris):
     for X, y in (cancer, iris):
         model = clone(model).fit(X, y)
@@ -70,9 +70,9 @@ def test_stages(model, cancer, iris):
 
 
 @pytest.mark.parametrize("factor", [1e-15, 1.0, 30.0, 1e3])
-@pytest.mark.parametrize("model", SMALL, ids=named)
+@pytest.mark.parametrize("model", SMALL, ids=model_id)
 def test_the_predicted_class_is_the_most_probable(model, factor, cancer, iris):
-    """Also where the votes are so large or small that the probabilities of classes are equal."""
+    """Also for extreme votes whose probabilities are equal after rounding."""
     for X, y in (cancer, iris):
         model = clone(model).fit(X, y)
         votes = [replace(vote, step=vote.step * factor) for vote in model.ensembles_]
@@ -87,7 +87,7 @@ def test_the_predicted_class_is_the_most_probable(model, factor, cancer, iris):
             np.testing.assert_array_equal(model.classes_[share.argmax(axis=1)], label)
 
 
-@pytest.mark.parametrize("model", SMALL, ids=named)
+@pytest.mark.parametrize("model", SMALL, ids=model_id)
 def test_fewer_rounds_are_the_start_of_more(model, cancer):
     X, y = cancer
     stages = list(clone(model).fit(X, y).staged_decision_function(X))
@@ -95,7 +95,7 @@ def test_fewer_rounds_are_the_start_of_more(model, cancer):
     np.testing.assert_allclose(short.decision_function(X), stages[2], atol=1e-12)
 
 
-@pytest.mark.parametrize("model", SMALL, ids=named)
+@pytest.mark.parametrize("model", SMALL, ids=model_id)
 def test_history(model, cancer, iris):
     two, three = clone(model).fit(*cancer), clone(model).fit(*iris)
     assert {"objective", "step", "n_learners"} <= set(two.history_)
@@ -112,8 +112,8 @@ def test_history(model, cancer, iris):
     assert [len(w) for w in three.estimator_weights_] == lengths
 
 
-@pytest.mark.parametrize("model", SMALL, ids=named)
-def test_more_classes_are_one_against_the_rest(model, iris):
+@pytest.mark.parametrize("model", SMALL, ids=model_id)
+def test_several_classes_are_fitted_one_against_the_rest(model, iris):
     X, y = iris
     names = np.array(["setosa", "versicolor", "virginica"])[y]
     ours = clone(model).fit(X, names)
@@ -123,17 +123,17 @@ def test_more_classes_are_one_against_the_rest(model, iris):
     assert ours.predict(X).dtype == names.dtype
 
 
-@pytest.mark.parametrize("model", SMALL[:4], ids=named)
+@pytest.mark.parametrize("model", SMALL[:4], ids=model_id)
 def test_jobs_change_nothing(model, iris):
     X, y = iris
     weight = np.random.default_rng(0).random(len(y))
     model = clone(model).set_params(early_stopping=True, random_state=3)
-    one = clone(model).fit(X, y, weight)
+    sequential = clone(model).fit(X, y, weight)
     two = clone(model).set_params(n_jobs=2).fit(X, y, weight)
-    np.testing.assert_array_equal(one.decision_function(X), two.decision_function(X))
+    np.testing.assert_array_equal(sequential.decision_function(X), two.decision_function(X))
 
 
-@pytest.mark.parametrize("model", SMALL, ids=named)
+@pytest.mark.parametrize("model", SMALL, ids=model_id)
 def test_margins(model, cancer, iris):
     X, y = cancer
     model = clone(model).fit(X, y)
@@ -153,7 +153,7 @@ def test_margins(model, cancer, iris):
     np.testing.assert_array_equal(margins[model.predict(X) == y] >= 0, True)
 
 
-@pytest.mark.parametrize("model", SMALL, ids=named)
+@pytest.mark.parametrize("model", SMALL, ids=model_id)
 def test_importances(model):
     rng = np.random.default_rng(0)
     X = rng.random((80, 4))
@@ -168,9 +168,9 @@ def test_importances(model):
 
 
 @pytest.mark.parametrize(
-    "model", [AdaBoostClassifier(1), DeepBoostClassifier(1, lambda_=0.05)], ids=named
+    "model", [AdaBoostClassifier(1), DeepBoostClassifier(1, lambda_=0.05)], ids=model_id
 )
-def test_importances_where_a_class_asks_for_no_feature(model):
+def test_importances_if_a_class_uses_no_feature(model):
     rng = np.random.default_rng(0)
     X = rng.random((90, 3))
     y = (X[:, 1] > 0.5) + 0
@@ -182,7 +182,7 @@ def test_importances_where_a_class_asks_for_no_feature(model):
     np.testing.assert_array_equal(stopped.feature_importances_, np.zeros(3))
 
 
-@pytest.mark.parametrize("model", ALL + VARIANTS, ids=named)
+@pytest.mark.parametrize("model", ALL + VARIANTS, ids=model_id)
 def test_early_stopping(model, cancer):
     X, y = cancer
     model = clone(model).set_params(
@@ -203,7 +203,7 @@ def test_early_stopping(model, cancer):
     np.testing.assert_array_equal(model.decision_function(X), again.decision_function(X))
 
 
-def test_fewer_rounds_keep_the_learners_of_these(cancer):
+def test_fewer_rounds_keep_their_learners(cancer):
     X, y = cancer
     learners = [lambda X, j=j: np.sign(X[:, j] - X[:, j].mean()) for j in (3, 3, 7, 22)]
     ensemble = AdaBoostClassifier(9, weak_learners=learners).fit(X, y).ensembles_[0]
@@ -214,7 +214,7 @@ def test_fewer_rounds_keep_the_learners_of_these(cancer):
     assert len(ensemble.first_rounds(0).learners) == 0
 
 
-@pytest.mark.parametrize("model", SMALL[:4], ids=named)
+@pytest.mark.parametrize("model", SMALL[:4], ids=model_id)
 def test_early_stopping_needs_both_classes_on_both_sides(model, cancer):
     X, y = cancer
     rows = np.r_[np.flatnonzero(y == 0)[:1], np.flatnonzero(y == 1)[:8]]
@@ -223,7 +223,7 @@ def test_early_stopping_needs_both_classes_on_both_sides(model, cancer):
         clone(model).set_params(early_stopping=True).fit(X[rows], y[rows])
 
 
-@pytest.mark.parametrize("model", SMALL, ids=named)
+@pytest.mark.parametrize("model", SMALL, ids=model_id)
 def test_pickle_clone_and_refit(model, cancer):
     X, y = cancer
     model = clone(model)
@@ -244,7 +244,7 @@ def test_pipelines_and_searches(iris):
 
 
 @pytest.mark.parametrize("dtype", [str, object])
-@pytest.mark.parametrize("model", SMALL[:4], ids=named)
+@pytest.mark.parametrize("model", SMALL[:4], ids=model_id)
 def test_arrays_of_words_are_refused_with_a_remedy(model, dtype, iris):
     X, y = iris
     words = np.where(X > 3, "high", "low").astype(dtype)
@@ -257,7 +257,7 @@ def test_arrays_of_words_are_refused_with_a_remedy(model, dtype, iris):
         clone(model).fit(X, y).predict(words)
 
 
-@pytest.mark.parametrize("model", SMALL[:4], ids=named)
+@pytest.mark.parametrize("model", SMALL[:4], ids=model_id)
 def test_frames_and_categories(model, iris):
     pd = pytest.importorskip("pandas")
     X, y = iris
@@ -276,7 +276,7 @@ def test_frames_and_categories(model, iris):
     np.testing.assert_array_equal(numbers, clone(model).fit(X, y).predict(X))
 
 
-def test_progress_bar_only_when_asked(cancer, capsys):
+def test_progress_bar_only_on_request(cancer, capsys):
     for model in (*ALL, AdaBoostClassifier(weak_learners="stumps")):
         model = clone(model).set_params(n_estimators=3)
         model.fit(*cancer)

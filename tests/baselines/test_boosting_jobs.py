@@ -1,4 +1,4 @@
-"""Fits that are interrupted, and fits of several classes on every kind of worker."""
+"""Interrupted fits, and fits of several classes on every kind of worker."""
 
 import os
 import signal
@@ -78,12 +78,12 @@ def test_an_interrupt_leaves_the_estimator_as_it_was(name, n_classes, noise):
 def test_workers_of_any_kind_give_the_same_bits(model, backend):
     X, y = load_iris(return_X_y=True)
     weight = np.random.default_rng(0).random(len(y))
-    one = clone(model).set_params(random_state=3).fit(X, y, weight)
+    sequential = clone(model).set_params(random_state=3).fit(X, y, weight)
     two = clone(model).set_params(random_state=3, n_jobs=2)
     with parallel_config(backend=backend):
         two.fit(X, y, weight)
-        np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
-    for key, values in one.history_.items():
+        np.testing.assert_array_equal(sequential.predict_proba(X), two.predict_proba(X))
+    for key, values in sequential.history_.items():
         np.testing.assert_array_equal(values, two.history_[key])
-    for ours, theirs in zip(one.estimator_weights_, two.estimator_weights_, strict=True):
+    for ours, theirs in zip(sequential.estimator_weights_, two.estimator_weights_, strict=True):
         np.testing.assert_array_equal(ours, theirs)

@@ -11,7 +11,7 @@ from mddf import _core
 
 
 def problem(seed, n_values=None):
-    """A small random problem; few values mean many ties and repeated rows."""
+    """A small random problem; few values give many ties and duplicated rows."""
     rng = np.random.default_rng(seed)
     n, d = rng.integers(1, 30), rng.integers(1, 5)
     n_values = n_values or rng.choice([2, 4, 1000])
@@ -53,7 +53,7 @@ def test_deeper_trees_match_enumeration(mode, seed, max_depth, slope):
 
 @given(seeds)
 @settings(max_examples=100, deadline=None)
-def test_second_level_of_stumps_asks_the_best_shared_question(seed):
+def test_second_level_of_stumps_has_the_best_common_split(seed):
     X, g = problem(seed)
     tree, prediction, edge = TreeSearch(X, 2, "stumps").best(g)
     np.testing.assert_array_equal(prediction, naive.predict_tree(tree, X))
@@ -70,10 +70,10 @@ def test_second_level_of_stumps_asks_the_best_shared_question(seed):
 def test_flipped_labels_flip_the_tree(seed, mode):
     X, g = problem(seed)
     search = TreeSearch(X, 3, mode)
-    (one, votes, edge), (other, flipped, same_edge) = search.best(g), search.best(-g)
+    (tree, votes, edge), (other, flipped, same_edge) = search.best(g), search.best(-g)
     if edge > 1e-10:  # at an edge of 0 nothing is asked and the label is +1 by convention
         np.testing.assert_array_equal(votes, -flipped)
-        np.testing.assert_array_equal(one.threshold, other.threshold)
+        np.testing.assert_array_equal(tree.threshold, other.threshold)
     assert edge == pytest.approx(same_edge, abs=1e-15)
 
 
@@ -167,8 +167,12 @@ def test_stumps_and_deeper_trees_are_mixed():
     # Three nodes, but no stump: node 1 has no leaves of its own.
     i4 = np.int32
     odd = WeakTrees.from_tree(
-        *(np.array([0, 1, -1], i4), np.array([2.0, 2.0, 0.0]), np.array([1, 2, -1], i4)),
-        *(np.array([2, 2, -1], i4), np.array([1, 1, -1], np.int8), np.zeros(3)),
+        np.array([0, 1, -1], i4),
+        np.array([2.0, 2.0, 0.0]),
+        np.array([1, 2, -1], i4),
+        np.array([2, 2, -1], i4),
+        np.array([1, 1, -1], np.int8),
+        np.zeros(3),
     )
     learners = WeakTrees.concatenate([*trees, odd])
     expected = np.array([naive.predict_tree(tree, X) for tree in [*trees, odd]])

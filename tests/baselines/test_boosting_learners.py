@@ -1,4 +1,4 @@
-"""Learners are read-only arrays, wherever they come from."""
+"""Learners are read-only arrays, whatever their source."""
 
 import pickle
 from dataclasses import FrozenInstanceError, fields
@@ -31,8 +31,8 @@ def arrays(learners):
     return {field.name: getattr(learners, field.name) for field in fields(learners)}
 
 
-def same(one, other):
-    for name, array in arrays(one).items():
+def same(learners, other):
+    for name, array in arrays(learners).items():
         np.testing.assert_array_equal(array, arrays(other)[name], strict=True)
 
 
@@ -87,26 +87,26 @@ def test_stumps(X):
     [lambda X: X, [lambda X: X[:, 0], lambda X: X[:, 1], lambda X: X[:, 2]]],
     ids=["one callable", "several"],
 )
-def test_given_learners(X, rules):
+def test_learners_of_the_user(X, rules):
     learners = GivenLearners(rules)
     np.testing.assert_array_equal(learners.values(X), X.T)
     parts = [learners.take(np.array([k])) for k in (2, 0)]
-    some = GivenLearners.concatenate(parts)
-    assert len(some) == 2
-    np.testing.assert_array_equal(some.values(X), X.T[[2, 0]])
-    np.testing.assert_array_equal(some.take(np.array([1])).values(X), X.T[[0]])
-    np.testing.assert_allclose(some.votes(X, np.array([1.0, -2.0])), X[:, 2] - 2 * X[:, 0])
+    joined = GivenLearners.concatenate(parts)
+    assert len(joined) == 2
+    np.testing.assert_array_equal(joined.values(X), X.T[[2, 0]])
+    np.testing.assert_array_equal(joined.take(np.array([1])).values(X), X.T[[0]])
+    np.testing.assert_allclose(joined.votes(X, np.array([1.0, -2.0])), X[:, 2] - 2 * X[:, 0])
 
 
 @pytest.mark.parametrize("Model", [AdaBoostClassifier, LPBoostClassifier, QuadBoostClassifier])
-def test_weak_learners_may_be_given_by_the_former_name(Model):
+def test_weak_learners_accept_the_former_parameter_name(Model):
     X, y = load_iris(return_X_y=True)
     X, y = X[:100], y[:100]
     rules = [lambda X: np.where(X[:, 0] > 5.5, 1, -1), lambda X: np.where(X[:, 1] > 3, 1, -1)]
-    for given in ("stumps", rules):
-        expected = Model(n_estimators=9, weak_learners=given).fit(X, y).decision_function(X)
+    for learners in ("stumps", rules):
+        expected = Model(n_estimators=9, weak_learners=learners).fit(X, y).decision_function(X)
         with pytest.warns(FutureWarning, match=r"voters is deprecated .* use weak_learners"):
-            result = Model(n_estimators=9, voters=given).fit(X, y)
+            result = Model(n_estimators=9, voters=learners).fit(X, y)
         assert np.array_equal(result.decision_function(X), expected)
 
 

@@ -1,4 +1,4 @@
-"""What the papers prove or state, on real sets."""
+"""Theorems and statements of the papers, on real data sets."""
 
 from functools import cache
 
@@ -51,7 +51,7 @@ def test_adaboost_loss_is_the_product_of_normalizers(real, params):
 @pytest.mark.parametrize(
     "params", [{"max_depth": 3}, {"search": "greedy"}, {"hypotheses": "stumps"}]
 )
-def test_deepboost_objective_is_what_it_says_and_never_rises(real, loss, params):
+def test_deepboost_objective_matches_its_definition_and_never_rises(real, loss, params):
     X, y = real
     model = DeepBoostClassifier(
         40, loss=loss, beta=0.01, lambda_=0.001, complexity=lambda n, m, d: n, **params
@@ -70,7 +70,7 @@ def sizes_of(model):
 
 
 def tree_nodes(size, params):
-    """Nodes as complexities see them: stumps count as complete trees of one or two levels."""
+    """Nodes as complexities count them: stumps are complete trees of one or two levels."""
     return (7 if size > 3 else 3) if "hypotheses" in params else size
 
 

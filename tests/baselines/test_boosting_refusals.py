@@ -1,4 +1,4 @@
-"""Samples, weights and parameters that the boosting classifiers cannot take are named."""
+"""Invalid samples, weights and parameters of boosting classifiers are named."""
 
 import bad_values
 import numpy as np
@@ -38,7 +38,7 @@ PARAMETERS = [
 ]
 
 
-def named(model):
+def model_id(model):
     return type(model).__name__ if hasattr(model, "fit") else None
 
 
@@ -54,7 +54,7 @@ def small(n_classes):
 
 
 @pytest.mark.parametrize("n_classes", [2, pytest.param(3, marks=pytest.mark.slow)])
-@pytest.mark.parametrize(("model", "name"), PARAMETERS, ids=named)
+@pytest.mark.parametrize(("model", "name"), PARAMETERS, ids=model_id)
 def test_any_value_of_a_parameter_works_or_is_named(model, name, n_classes):
     options = {k: v for k, v in RELEVANT.get(name, {}).items() if k in model.get_params()}
     with parallel_config(backend="threading"):
@@ -62,20 +62,22 @@ def test_any_value_of_a_parameter_works_or_is_named(model, name, n_classes):
         assert bad_values.problems(model, name, *small(n_classes)) == {}
 
 
-@pytest.mark.parametrize("model", ALL, ids=named)
+@pytest.mark.parametrize("model", ALL, ids=model_id)
 def test_targets_of_another_length_are_named(model):
     assert bad_values.fit_problems(model, "y", bad_values.VALUES, small(2)[0]) == {}
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize(
-    "model", [*ALL, LPBoostClassifier(C=1.0), DeepBoostClassifier(4, beta=0, lambda_=0)], ids=named
+    "model",
+    [*ALL, LPBoostClassifier(C=1.0), DeepBoostClassifier(4, beta=0, lambda_=0)],
+    ids=model_id,
 )
 def test_any_sample_weight_works_or_is_named(model, n_classes):
     assert bad_values.weight_problems(model, *small(n_classes)) == {}
 
 
-def test_a_cost_that_the_solver_takes_for_infinity_is_named(cancer):
+def test_costs_that_the_solver_treats_as_infinite_are_named(cancer):
     X, y = cancer
     with pytest.raises(ValueError, match=r"C times .* less than 1e\+20.*; got C=1e\+20"):
         LPBoostClassifier(C=1e20).fit(X, y)
@@ -92,7 +94,7 @@ def test_a_cost_that_the_solver_fails_with_is_named(cancer, monkeypatch):
         LPBoostClassifier().fit(*cancer)
 
 
-@pytest.mark.parametrize("model", ALL, ids=named)
+@pytest.mark.parametrize("model", ALL, ids=model_id)
 def test_refused_samples(model, cancer):
     X, y = cancer
     with pytest.raises(ValueError, match="at least 2 classes with positive weight; got 1 class"):
@@ -105,7 +107,7 @@ def test_refused_samples(model, cancer):
         clone(model).fit(X, y, sample_weight=y - 0.5)
 
 
-@pytest.mark.parametrize("model", ALL, ids=named)
+@pytest.mark.parametrize("model", ALL, ids=model_id)
 def test_extreme_weights(model, cancer):
     X, y = cancer
     plain = clone(model).fit(X, y).decision_function(X)

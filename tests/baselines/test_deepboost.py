@@ -105,7 +105,7 @@ def test_fact_empty_vote():
     st.sampled_from(["majorizer", "exact"]),
 )
 @settings(max_examples=120, deadline=None)
-def test_objective_never_rises_and_is_what_it_says(seed, loss, beta, lambda_, params, step):
+def test_objective_never_rises_and_matches_its_definition(seed, loss, beta, lambda_, params, step):
     X, y = sample(seed)
     model = DeepBoostClassifier(15, loss=loss, beta=beta, lambda_=lambda_, step=step, **params)
     model.fit(X, y)
@@ -144,7 +144,7 @@ def test_without_penalties_it_is_adaboost(max_depth):
 
 @given(seeds, st.booleans(), st.sampled_from([1e-3, 0.02, 0.08]))
 @settings(max_examples=40, deadline=None)
-def test_depth_one_is_the_papers_pseudocode(seed, logistic, beta):
+def test_depth_one_follows_the_pseudocode_of_the_paper(seed, logistic, beta):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(20, 2)), rng.choice([-1, 1], 20)
     y[:2] = [-1, 1]
@@ -164,7 +164,7 @@ def test_depth_one_is_the_papers_pseudocode(seed, logistic, beta):
 
 @pytest.mark.parametrize("loss", ["exponential", "logistic"])
 def test_depth_one_converges_to_the_minimum_over_all_stumps(loss):
-    """At the end no stump can lower F: the subgradient conditions of equation 4 hold."""
+    """At the end no stump decreases F: the subgradient conditions of equation 4 hold."""
     X, y = sample(5, n=60)
     model = DeepBoostClassifier(
         3000, loss=loss, beta=0.02, lambda_=0.01, max_depth=1, step="exact"
@@ -219,7 +219,7 @@ def test_steps_at_the_edges():
 
 
 def test_logistic_majorizer_is_short():
-    """The closed form makes a fraction of the exact step, as the bound is loose."""
+    """The closed form makes only a fraction of the exact step, because its bound is loose."""
     X, y = load_breast_cancer(return_X_y=True)
     runs = {
         step: DeepBoostClassifier(50, loss="logistic", beta=0, lambda_=0, max_depth=1, step=step)
@@ -246,9 +246,11 @@ def test_label_flip_negates(params):
 def test_weights_count_as_copies(params):
     X, y = sample(2, n=50)
     weight = np.random.default_rng(0).integers(0, 4, len(y))
-    one = DeepBoostClassifier(30, **params).fit(X, y, weight)
+    weighted = DeepBoostClassifier(30, **params).fit(X, y, weight)
     other = DeepBoostClassifier(30, **params).fit(X.repeat(weight, axis=0), y.repeat(weight))
-    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=1e-7)
+    np.testing.assert_allclose(
+        weighted.decision_function(X), other.decision_function(X), rtol=1e-7
+    )
 
 
 def test_perfect_trees_do_not_break_the_logarithms():

@@ -77,8 +77,8 @@ def test_weights_count_as_copies_and_order_does_not_matter(cancer):
 def test_label_flip_keeps_the_optimum(cancer):
     X, y = cancer
     model = LPBoostClassifier(0.2, n_estimators=300)
-    one = model.fit(X, y).history_["objective"][-1]
-    assert model.fit(X, 1 - y).history_["objective"][-1] == pytest.approx(one, abs=1e-7)
+    optimum = model.fit(X, y).history_["objective"][-1]
+    assert model.fit(X, 1 - y).history_["objective"][-1] == pytest.approx(optimum, abs=1e-7)
 
 
 def test_separable_data_and_a_single_stump():

@@ -71,7 +71,7 @@ def random_set(seed, n_samples=12, n_learners=6):
 
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 0.05, 0.2]))
 @settings(max_examples=30, deadline=None)
-def test_rounds_are_those_of_a_plain_twin(seed, rho):
+def test_rounds_match_a_plain_twin(seed, rho):
     H, y = random_set(seed)
     cases = {
         ArcGVClassifier(15, weak_learners=columns): lambda minimum: max(minimum, 0.0),
@@ -104,7 +104,7 @@ def largest_minimum_margin(H, y):
 
 
 def separable(seed):
-    """A small set that some vote separates, without a perfect learner."""
+    """A small set that some vote separates, but no single learner."""
     for offset in range(1000):
         H, y = random_set(seed * 1000 + offset, n_samples=9, n_learners=8)
         optimum = largest_minimum_margin(H, y)
@@ -123,7 +123,7 @@ def test_arc_gv_reaches_the_largest_minimum_margin(seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_adaboost_rho_reaches_margins_that_exist_and_stops_at_others(seed):
+def test_adaboost_rho_reaches_feasible_margins_and_stops_at_infeasible_ones(seed):
     H, y, optimum = separable(seed)
     rho = 0.9 * optimum
     model = AdaBoostRhoClassifier(5000, rho=rho, weak_learners=columns).fit(H.T, y)

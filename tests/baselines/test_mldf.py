@@ -27,7 +27,7 @@ TRANSFORMER_CHECKS = ["check_transformer_general", "check_transformer_data_not_a
 
 
 def failing(model):
-    """Checks that a model fails by design, with the reason."""
+    """Checks that a model fails by design, with the reasons."""
     checks = dict.fromkeys(TRANSFORMER_CHECKS, "fit_transform is out of fold")
     if model.forests is None:
         checks |= dict.fromkeys(WEIGHT_CHECKS, "bootstraps of as many rows as have weight")
@@ -112,7 +112,7 @@ def test_predictions_follow_the_rule(measure):
 
 
 def mask_of_rows(measure, probabilities, threshold):
-    """Rows below a threshold, by a sum over all places where the ranking can be cut."""
+    """Rows below a threshold, by a sum over all positions at which the ranking can be cut."""
     if measure == "one-error":
         return probabilities.max(axis=1) < threshold
     ranked = -np.sort(-probabilities, axis=1)
@@ -204,7 +204,7 @@ def test_refit_groups_frames_and_missing_values():
         assert model.transform(frame).shape == (120, 12)
 
 
-def test_classes_that_exclude_each_other():
+def test_mutually_exclusive_classes():
     X, y = load_iris(return_X_y=True)
     names = load_iris().target_names[y]
     for measure in ("hamming-loss", "one-error"):

@@ -14,7 +14,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def run(H, y, weight, penalty=None, strength=0.1, n_rounds=200, tolerance=0.0):
-    """The kernel's path as (alpha, learner, step, objective, correlation, n_learners)."""
+    """The path of the kernel as (alpha, learner, step, objective, correlation, n_learners)."""
     learner, step, *rest = _core.quadboost_path(
         H, y, weight, penalty or "none", strength, strength, n_rounds, tolerance, abs
     )
@@ -114,7 +114,7 @@ def test_linf_limit_fulfils_its_optimality_conditions():
 
 
 def test_long_runs_stay_exact():
-    """Beyond the rounds after which correlations are computed afresh, on every code path."""
+    """More rounds than between two recomputations of the correlations, on every code path."""
     rng = np.random.default_rng(1)
     H = rng.choice([-1, 1], size=(40, 130)).astype(np.int8)
     y = rng.choice([-1.0, 1.0], 130)
@@ -148,7 +148,7 @@ def test_dictionary():
     assert distinct_learners(negated).tolist() == [0]
 
 
-def test_given_real_valued_learners():
+def test_real_valued_learners_of_the_user():
     X, y = load_breast_cancer(return_X_y=True)
     X = ((X - X.mean(axis=0)) / X.std(axis=0))[:, [0, 1, 4, 6]]
     model = QuadBoostClassifier(weak_learners=np.tanh, n_estimators=20_000).fit(X, y)

@@ -37,10 +37,10 @@ def test_both_outputs_window_by_window(digits, pooling):
     half = np.arange(60) < 30
     cv = [(np.flatnonzero(half), np.flatnonzero(~half)), (np.flatnonzero(~half), np.arange(30))]
     model = scanner([(3, 4), 5], strides=[2, (1, 3)], cv=cv, pooling=pooling)
-    held_out, seen = model.fit_transform(X, y), model.transform(X)
+    held_out, averaged = model.fit_transform(X, y), model.transform(X)
     names = model.get_feature_names_out().tolist()
-    assert held_out.dtype == seen.dtype == np.float32
-    assert held_out.shape == seen.shape == (60, len(names))
+    assert held_out.dtype == averaged.dtype == np.float32
+    assert held_out.shape == averaged.shape == (60, len(names))
     codes = (X[..., None] * 1).astype(np.uint8)  # whole numbers from 0 to 16 are their own bins
     for size, stride, forests in zip(
         [(3, 4), (5, 5)], [(2, 2), (1, 3)], model._trees, strict=True
@@ -49,9 +49,11 @@ def test_both_outputs_window_by_window(digits, pooling):
             assert [t.n_trees for t in trees] == [4, 4]
             for i in (0, 29, 30, 59):
                 windows = naive_windows(codes[i], size, stride)
-                for matrix, asked in ((held_out, [trees[int(i < 30)]]), (seen, trees)):
+                for matrix, asked_forests in ((held_out, [trees[int(i < 30)]]), (averaged, trees)):
                     sums = {
-                        place: sum(naive.probabilities(block, window[None], 10) for block in asked)
+                        place: sum(
+                            naive.probabilities(block, window[None], 10) for block in asked_forests
+                        )
                         for place, window in windows.items()
                     }
                     vectors = {place: (of / of.sum())[0] for place, of in sums.items()}
@@ -83,7 +85,7 @@ def test_grains_and_attributes(digits):
     np.testing.assert_allclose(by_forest.sum(axis=2), 1, rtol=1e-5)
 
 
-def test_names_are_those_that_other_libraries_take(digits):
+def test_names_are_accepted_by_other_libraries(digits):
     X, y = digits
     model = scanner([8])
     names = model.fit(X, np.where(y < 4, "<=3", ">3")).get_feature_names_out()
@@ -157,10 +159,10 @@ def test_transform_warns_of_the_samples_of_fit(digits):
         fit(X, y)
         for again in (X, X.astype(np.uint8), X.reshape(300, 64).tolist()):
             with pytest.warns(UserWarning, match="not out-of-fold.*use fit_transform"):
-                seen = model.transform(again)
+                vectors = model.transform(again)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert np.array_equal(model.transform(X[1:]), seen[1:])
+        assert np.array_equal(model.transform(X[1:]), vectors[1:])
         model.transform(X[::-1])
 
 
@@ -184,8 +186,8 @@ def test_folds(digits):
     twice = scanner([8], cv=[*splits, (splits[0][0], splits[0][1])])
     vectors = twice.fit_transform(X, y)
     once = scanner([8], cv=splits).fit_transform(X, y)
-    others = np.concatenate([test for _, test in splits[1:]])
-    assert np.array_equal(vectors[others], once[others])
+    later_rows = np.concatenate([test for _, test in splits[1:]])
+    assert np.array_equal(vectors[later_rows], once[later_rows])
     assert not np.array_equal(vectors[splits[0][1]], once[splits[0][1]])
     rare = y.copy()
     rare[:3] = 77  # fewer than folds
@@ -237,7 +239,7 @@ def test_fewer_windows(digits):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_leaves_hold_enough(digits, weighted):
+def test_leaves_have_enough_samples(digits, weighted):
     X, y = digits
     weights = np.full(300, 5.0) if weighted else None
     few, many = (scanner([6], min_samples_leaf=n).fit(X, y, weights) for n in (1, 40))
@@ -267,8 +269,8 @@ def test_weights(digits):
     other = y.copy()
     other[left_out] = (other[left_out] + 3) % 10
     cv = list(KFold(2).split(X))
-    one, two = (scanner([6], cv=cv).fit(X, labels, weights) for labels in (y, other))
-    assert np.array_equal(one.transform(X), two.transform(X))
+    first, two = (scanner([6], cv=cv).fit(X, labels, weights) for labels in (y, other))
+    assert np.array_equal(first.transform(X), two.transform(X))
     assert not np.array_equal(reference.transform(X), scanner([6]).fit(X, y).transform(X))
 
 
@@ -340,9 +342,9 @@ def test_refused_samples(digits):
     words = np.full((300, 8, 8), "dark", object)
     model = scanner([8]).fit(X, y)
     for ask in (lambda X: scanner().fit(X, y), model.transform):
-        for given in (words, words.tolist(), words.reshape(300, 64)):
+        for samples in (words, words.tolist(), words.reshape(300, 64)):
             with pytest.raises(ValueError, match=r"X must hold numbers, .* got 'dark' in row 0"):
-                ask(given)
+                ask(samples)
     with pytest.raises(ValueError, match=r"begins with \(8, 8\).* got samples of shape \(4, 16\)"):
         model.transform(X.reshape(300, 4, 16))
     with pytest.raises(ValueError, match="64 features"):
@@ -401,7 +403,7 @@ def test_pipelines(digits):
     assert np.array_equal(alone.predict(model[0].transform(X[200:])), model.predict(X[200:]))
 
 
-def test_real_digits_as_they_are_written(data_home):
+def test_real_digits_in_their_original_shape(data_home):
     from mddf.datasets import load
 
     data = load("mnist")

@@ -33,14 +33,14 @@ def test_windows_and_pooling(case, pooling):
     vectors = rng.random((3 * spec.n_windows, 2))
     pooled = spec.pool_positions(vectors, pooling)
     for i, part in enumerate(vectors.reshape(3, *positions, 2)):
-        wanted = part.reshape(-1)
+        pooled_cells = part.reshape(-1)
         if pooling is not None:
-            wanted = np.concatenate(list(naive_pool(part, positions, pooling).values()))
-        np.testing.assert_allclose(pooled[i], wanted)
+            pooled_cells = np.concatenate(list(naive_pool(part, positions, pooling).values()))
+        np.testing.assert_allclose(pooled[i], pooled_cells)
     assert len(spec.names("random", ["a", "b"])) == pooled.shape[1]
 
 
-def test_windows_are_those_of_scikit_image():
+def test_windows_match_scikit_image():
     view_as_windows = pytest.importorskip("skimage.util").view_as_windows
     codes = np.random.default_rng(0).integers(0, 256, (3, 9, 8, 2)).astype(np.uint8)
     spec = WindowSpec((4, 3), (3, 3), (2, 2), 1)

@@ -1,4 +1,4 @@
-"""From tables of any kind to one byte per cell."""
+"""Coding of any kind of table as one byte per cell."""
 
 import pickle
 import warnings
@@ -64,7 +64,7 @@ def test_categories_become_codes(frame):
 
 @pytest.mark.parametrize("n_spare", [0, 3])
 @pytest.mark.parametrize("shape", [(40, 5), (3000, 200)])
-def test_numbers_are_binned_as_they_are_alone(shape, n_spare):
+def test_numeric_columns_are_binned_the_same_in_any_table(shape, n_spare):
     X = np.random.default_rng(0).normal(size=shape)
     X[3, 1] = np.nan
     expected = bin_table(X, find_bins(X), n_spare=n_spare)
@@ -140,7 +140,7 @@ def test_weight_k_is_k_copies_of_a_category(seed, max_bins):
 @settings(deadline=None, max_examples=30)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 12), st.booleans())
 def test_categories_of_a_frame_and_cell_by_cell(seed, max_bins, weighted):
-    """Each category is looked up once, or each cell: of polars' frames, and of few cells."""
+    """Categories are looked up once, or cell by cell for frames of polars and for few cells."""
     rng = np.random.default_rng(seed)
     words = rng.choice([*"abcdefgh", None], (150, 2), p=[0.3, 0.2, 0.1, *[0.08] * 4, 0.05, 0.03])
     weights = rng.integers(0, 3, 150) + 0.0 if weighted else None
@@ -276,7 +276,7 @@ def test_a_column_without_a_value_is_missing_whatever_its_type(model, before):
 
 @pytest.mark.parametrize("n_rows", [2, 202])
 @pytest.mark.parametrize("before", ["objects", "float", "times", "category"])
-def test_what_was_never_there_may_come_as_anything(before, n_rows):
+def test_columns_empty_in_fit_accept_any_type(before, n_rows):
     age, empty = np.linspace(-1, 1, 120), pd.Series([None] * 120, dtype=WITHOUT[before].dtype)
     model = RandomForestClassifier(3, random_state=0)
     model.fit(pd.DataFrame({"age": age, "city": empty}), age > 0)
@@ -303,13 +303,13 @@ def test_columns_of_arrays_without_a_value_are_missing():
         forest.predict(np.array([[3.0, 2.5]]))
 
 
-def test_a_column_with_one_value_has_a_kind():
+def test_columns_with_one_category_keep_their_type():
     model = RandomForestClassifier(3).fit(pd.DataFrame({"city": ["oslo", None] * 30}), [0, 1] * 30)
     with pytest.raises(TypeError, match="must hold texts as in fit, got number"):
         model.predict(pd.DataFrame({"city": [np.nan] * 200 + [1.0]}))
 
 
-def test_categories_that_fit_did_not_see_are_reported(frame, models):
+def test_categories_unseen_in_fit_are_reported(frame, models):
     new = frame.assign(word=frame["word"].str.upper())
     with pytest.warns(UserWarning, match=r"column 2, 'word': 75% of the rows, such as 'A', 'B'"):
         models[0].predict_proba(new)
@@ -341,7 +341,7 @@ def test_text_that_is_mostly_numbers_is_reported():
     RandomForestClassifier(2, categorical_features=["n"]).fit(pd.DataFrame({"n": text}), y)
 
 
-def test_nearly_as_many_categories_as_rows_are_told():
+def test_nearly_unique_categories_warn():
     frame = pd.DataFrame({"name": [f"customer {i}" for i in range(120)]})
     with pytest.warns(UserWarning, match="'name' has 120 categories in 120 rows"):
         RandomForestClassifier(2).fit(frame, np.arange(120) % 2)

@@ -1,4 +1,4 @@
-"""From numbers to bins and codes, as the slow twins have them."""
+"""Bins and codes of numbers, compared with slow twins."""
 
 import threading
 
@@ -17,7 +17,7 @@ DTYPES = ["f8", "f4", "i8", "i4", "u1"]
 
 
 def compare(x, weights, max_bins):
-    """Compare the bins of a table, and its codes, with the twin."""
+    """Compare the bins and codes of a table with the twin."""
     bins = find_bins(x, sample_weight=weights, max_bins=max_bins)
     codes = apply_bins(x, bins)
     for c in range(x.shape[1]):
@@ -32,7 +32,7 @@ def compare(x, weights, max_bins):
 
 
 def compare_by_rank(x, bins, codes):
-    """Compare what is found in one step with the bins and codes of a table."""
+    """Compare bins and codes that are found in one step with those of two steps."""
     n_rows, n_columns = x.shape
     out, by_column = (np.full(shape, 99, np.uint8) for shape in ((n_rows, n_columns + 3),) * 2)
     by_column = by_column.T.copy()
@@ -47,7 +47,7 @@ def compare_by_rank(x, bins, codes):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("max_bins", [2, 7, 255])
-def test_bins_and_codes_are_those_of_the_twin(max_bins, weighted):
+def test_bins_and_codes_match_a_slow_twin(max_bins, weighted):
     rng = np.random.default_rng([max_bins, weighted])
     for _ in range(25):
         n, p = int(rng.choice([1, 2, 30, 400])), int(rng.integers(1, 5))
@@ -82,15 +82,15 @@ def test_codes_of_any_number_of_rows(n_rows, dtype):
         assert np.array_equal(codes[:, c], naive.apply_bins(x[:, c], bins.columns(c, c + 1).edges))
     for view in (x, np.asfortranarray(x)):
         for share in (0, 0.1, 0.5):
-            wanted = rng.random(8) < share
-            result = apply_bins(view, bins, wanted=wanted, out=np.full(x.shape, 99, np.uint8))
-            assert np.array_equal(result[:, wanted], codes[:, wanted])
-            others = result[:, ~wanted]
-            assert ((others == 99) | (others == codes[:, ~wanted])).all()
+            is_wanted = rng.random(8) < share
+            result = apply_bins(view, bins, wanted=is_wanted, out=np.full(x.shape, 99, np.uint8))
+            assert np.array_equal(result[:, is_wanted], codes[:, is_wanted])
+            unwanted_codes = result[:, ~is_wanted]
+            assert ((unwanted_codes == 99) | (unwanted_codes == codes[:, ~is_wanted])).all()
 
 
 def test_many_columns_and_rows():
-    # Wider than what is looked at together; enough rows to divide them and for the look-up grid.
+    # Wider than a block of columns; enough rows for several threads and for lookup tables.
     rng = np.random.default_rng(1)
     x = np.column_stack([make_column(rng, 5000) for _ in range(40)])
     bins = find_bins(x)
@@ -237,7 +237,7 @@ def test_tables_of_whole_numbers_are_narrowed(dtype, monkeypatch):
 
 
 @pytest.mark.parametrize("n_columns", [3, 140])
-def test_bytes_are_coded_where_they_lie(n_columns):
+def test_bytes_are_coded_without_a_copy(n_columns):
     x = np.random.default_rng(0).integers(0, 256, (600, n_columns), dtype=np.uint8)
     bins = find_bins(x, max_bins=20)
     room = np.zeros((600, n_columns + 2), np.uint8)
@@ -379,7 +379,7 @@ def test_n_jobs_changes_nothing(monkeypatch):
 
 
 def test_writing_into_the_table_meanwhile():
-    """Whatever another thread does to X while its bins are found, there is no crash."""
+    """Changes of X by another thread while bins are found must not crash."""
     rng = np.random.default_rng(0)
     X = rng.integers(0, 300, (3000, 40)).astype(float)
     stop = threading.Event()

@@ -1,4 +1,4 @@
-"""Categories as numbers of their own."""
+"""Categories with many levels as numbers."""
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ NAMES = np.array([f"town {i:04}" for i in range(400)])
 
 
 def table(numbers, make):
-    """A column of names and one of numbers, missing where a number is below 0."""
+    """A column of names and a column of numbers, missing where a number is below 0."""
     names = [None if i < 0 else NAMES[i] for i in numbers]
     return FrameTable(make({"town": names, "other": np.arange(len(numbers), dtype=float)}))
 
@@ -50,7 +50,7 @@ def test_arrays(dtype):
     assert result.numbers.tolist() == [[0, 59], [61, 0]]
 
 
-def test_keys_tell_pairs_apart():
+def test_different_pairs_have_different_keys():
     binner = Binner([0, 1], many_levels=2)
     X = np.array([[i, j] for i in range(7) for j in range(5)], float)
     binner.fit_transform(ArrayTable(X))
@@ -61,7 +61,7 @@ def test_keys_tell_pairs_apart():
 
 
 @pytest.mark.filterwarnings("ignore:.*identifier of subjects")
-def test_columns_of_fewer_levels_than_asked_for_are_none_of_many():
+def test_columns_with_few_levels_are_not_high_cardinality():
     binner = Binner("from_dtype", many_levels=41)
     binner.fit_transform(table(np.arange(80) % 40, pd.DataFrame))
     assert binner.columns_of_many_levels() == []

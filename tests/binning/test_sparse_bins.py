@@ -1,4 +1,4 @@
-"""Sparse tables are coded as dense ones."""
+"""Sparse tables have the same codes as dense tables."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from mddf._binning.bins import apply_bins, find_bins
 
 
 def sparse_table(rng, n_rows, n_columns, dtype="f8"):
-    """One of scipy's, some cells of which are missing, 0 but stored, or both signs of zero."""
+    """A scipy matrix with missing cells, stored zeros and zeros of both signs."""
     x = np.column_stack([make_column(rng, n_rows) for _ in range(n_columns)])
     with np.errstate(over="ignore"):
         x = x.astype(dtype)

@@ -1,4 +1,4 @@
-"""Unknown categories: counts, and a warning where there are more than expected."""
+"""Unknown categories: counts, and a warning if there are more than expected."""
 
 import pickle
 import warnings
@@ -43,7 +43,7 @@ def table(n=200, seed=0, n_towns=40):
 
 
 def with_share(X, share, column="color"):
-    """The first rows get a color that is new."""
+    """A frame whose first rows have a new color."""
     new = X.copy()
     new.loc[: int(share * len(X)) - 1, column] = "violet"
     return new

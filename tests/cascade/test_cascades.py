@@ -1,4 +1,4 @@
-"""The cascades as estimators: MDDFClassifier and GCForestClassifier."""
+"""The cascades MDDFClassifier and GCForestClassifier as estimators."""
 
 import pickle
 import re
@@ -42,7 +42,7 @@ WEIGHING = {"forests": [WHOLE_BOOTSTRAP, "completely-random"], "n_layers": 2, "n
 
 
 def draws_rows(cascade):
-    """Checks that a cascade fails whose forests draw as many rows as there are."""
+    """Checks that cascades fail if their forests draw as many rows as the table has."""
     if cascade.forests is not None:
         return {}
     return dict.fromkeys(WEIGHT_CHECKS, "bootstraps of as many rows as have weight")
@@ -86,20 +86,20 @@ def test_stages_probabilities_and_decisions_agree(options, data):
 def test_results_do_not_depend_on_n_jobs_and_survive_a_pickle(options, data):
     X, y, new, _ = data
     forest = MDDFClassifier(**SMALL | options)
-    one = clone(forest).fit(X, y)
+    sequential = clone(forest).fit(X, y)
     two = clone(forest).set_params(n_jobs=2).fit(X, y)
-    again = pickle.loads(pickle.dumps(one))
+    again = pickle.loads(pickle.dumps(sequential))
     for other in (two, again):
-        np.testing.assert_array_equal(one.predict_proba(new), other.predict_proba(new))
-        np.testing.assert_array_equal(one.alphas_, other.alphas_)
-        np.testing.assert_array_equal(one.weights_, other.weights_)
-        np.testing.assert_array_equal(one.transform(new), other.transform(new))
+        np.testing.assert_array_equal(sequential.predict_proba(new), other.predict_proba(new))
+        np.testing.assert_array_equal(sequential.alphas_, other.alphas_)
+        np.testing.assert_array_equal(sequential.weights_, other.weights_)
+        np.testing.assert_array_equal(sequential.transform(new), other.transform(new))
 
 
 @pytest.mark.parametrize("alpha", ["simplex", "stagewise", "mean-margin"])
 @pytest.mark.parametrize("strength", [1.0, 0.3])
 def test_probabilities_margins_and_weights_follow_from_the_layers_vectors(alpha, strength, data):
-    """The cascade's formulas, once more from the out-of-fold class vectors alone."""
+    """The formulas of the cascade, recomputed from the out-of-fold class vectors."""
     X, y, *_ = data
     forest = MDDFClassifier(**SMALL, alpha=alpha, strength=strength, transform_layers="all")
     vectors = forest.fit_transform(X, y).reshape(200, 3, 3).transpose(1, 0, 2)
@@ -141,9 +141,9 @@ def test_gcforest_is_the_last_layer_of_a_cascade_without_weights(data):
 
 def test_named_forests_are_the_forests_of_this_package(data):
     X, y, new, _ = data
-    named = MDDFClassifier(**SMALL, forests=["random"]).fit(X, y)
-    given = MDDFClassifier(**SMALL, forests=[RandomForestClassifier(8)]).fit(X, y)
-    np.testing.assert_array_equal(named.predict_proba(new), given.predict_proba(new))
+    by_name = MDDFClassifier(**SMALL, forests=["random"]).fit(X, y)
+    by_estimator = MDDFClassifier(**SMALL, forests=[RandomForestClassifier(8)]).fit(X, y)
+    np.testing.assert_array_equal(by_name.predict_proba(new), by_estimator.predict_proba(new))
 
 
 def test_first_layers_do_not_depend_on_how_many_follow(data):
@@ -160,9 +160,9 @@ def test_grains_are_taken_in_turn(data):
     forest = MDDFClassifier(**SMALL, grains=grains).fit(X, y)
     importances = [layer.importances[:8] for layer in forest._cascade.layers]
     for number, of_layer in enumerate(importances):
-        seen = np.arange(4) + 4 * (number % 2)
-        assert np.all(np.delete(of_layer, seen) == 0)
-        assert np.all(of_layer[seen] > 0)
+        grain_columns = np.arange(4) + 4 * (number % 2)
+        assert np.all(np.delete(of_layer, grain_columns) == 0)
+        assert np.all(of_layer[grain_columns] > 0)
     shuffled = new.copy()
     shuffled[:, 4:] = 0
     first = next(forest.staged_predict_proba(new))
@@ -172,7 +172,7 @@ def test_grains_are_taken_in_turn(data):
 # When to stop
 
 
-def test_all_grains_have_a_turn_before_it_stops(data):
+def test_all_grains_are_used_before_early_stopping(data):
     X, y, *_ = data
     options = SMALL | {"early_stopping": True, "n_iter_no_change": 1, "tol": 10.0, "n_layers": 9}
     assert len(MDDFClassifier(**options).fit(X, y).history_["score"]) == 2
@@ -182,7 +182,7 @@ def test_all_grains_have_a_turn_before_it_stops(data):
 
 
 def test_out_of_fold_accuracy_of_noise():
-    """That of the first layer is chance; later ones look better, as the class's Notes say."""
+    """The accuracy of the first layer is chance. Later layers look better (see Notes)."""
     random = np.random.default_rng(0)
     result = []
     for seed in range(8):
@@ -235,7 +235,7 @@ def test_any_scorer(scoring, expected, data):
     assert forest.history_["score"][-1] == pytest.approx(score)
 
 
-def test_scorers_see_sample_weights_if_they_can(data):
+def test_scorers_get_sample_weights_if_they_accept_them(data):
     X, y, *_ = data
     weights = np.arange(200) % 3
     forest = MDDFClassifier(**SMALL, scoring=None).fit(X, y, sample_weight=weights)
@@ -293,9 +293,9 @@ def test_one_class_two_samples_and_few_samples():
 def test_splitters(data):
     X, y, new, _ = data
     splitter = StratifiedKFold(3, shuffle=True, random_state=1)
-    one = MDDFClassifier(**SMALL | {"cv": splitter}).fit(X, y)
+    by_splitter = MDDFClassifier(**SMALL | {"cv": splitter}).fit(X, y)
     two = MDDFClassifier(**SMALL | {"cv": list(splitter.split(X, y))}).fit(X, y)
-    np.testing.assert_array_equal(one.predict_proba(new), two.predict_proba(new))
+    np.testing.assert_array_equal(by_splitter.predict_proba(new), two.predict_proba(new))
 
 
 def test_weights_tilt_the_balance():
@@ -379,15 +379,15 @@ def test_a_fit_that_fails_leaves_no_trace(data):
     np.testing.assert_array_equal(forest.predict_proba(new), before)
 
 
-def test_vectors_of_all_forests_are_handed_on_where_there_is_room(data):
+def test_auto_augmentation_passes_on_vectors_of_all_forests_in_wide_tables(data):
     X, y, *_ = data  # 3 classes, 4 forests
     for n_columns, like in ((11, "mean"), (12, "per-forest")):
         wide = np.hstack([X] * 12)[:, :n_columns]
-        chosen, named = (
+        chosen, explicit = (
             MDDFClassifier(**SMALL, augmentation=augmentation).fit(wide, y).predict_proba(wide)
             for augmentation in ("auto", like)
         )
-        np.testing.assert_array_equal(chosen, named)
+        np.testing.assert_array_equal(chosen, explicit)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What cascades keep for new samples: models of all samples, sure probabilities, few layers."""
+"""Cascades for new samples: refitted models, calibration, number of layers."""
 
 import re
 
@@ -22,12 +22,12 @@ def data():
     return small_data()
 
 
-def same_fit(one, other, but=()):
-    """All that two fits learnt of their own samples is the same."""
+def same_fit(model, other, but=()):
+    """Assert that the fitted attributes for training samples are equal."""
     for name in ("alphas_", "margins_", "weights_", "member_scores_", "oof_probabilities_"):
         if name not in but:
-            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-    for name, of_layers in one.history_.items():
+            np.testing.assert_array_equal(getattr(model, name), getattr(other, name))
+    for name, of_layers in model.history_.items():
         if name != "time":
             np.testing.assert_array_equal(of_layers, other.history_[name])
 
@@ -50,7 +50,7 @@ def test_a_refit_learns_the_same_and_is_smaller(Cascade, data):
     assert refit.feature_importances_.sum() == pytest.approx(1)
 
 
-def test_the_first_refitted_layer_is_that_of_its_forests_on_all_rows(data):
+def test_the_first_refitted_layer_has_forests_of_all_rows(data):
     X, y, new, _ = data
     near = KNeighborsClassifier()
     model = MDDFClassifier(1, forests=[near], cv=3, refit=True).fit(X, y)
@@ -147,8 +147,8 @@ def test_fewest_layers_are_the_first_of_the_best(Cascade, scoring, data):
     n = few.n_layers_
     assert n <= best.n_layers_
     if n < best.n_layers_:
-        told = f"within the error of the best score (layer {best.n_layers_})"
-        assert few.stop_reason_.endswith(f"kept {n} of {len(few.margins_)} layers, {told}")
+        reason = f"within the error of the best score (layer {best.n_layers_})"
+        assert few.stop_reason_.endswith(f"kept {n} of {len(few.margins_)} layers, {reason}")
     # They are the same layers as if there had never been more.
     options = STOPPING | {"n_layers": n, "early_stopping": False}
     alone = Cascade(**options, scoring=scoring).fit(X, y)
@@ -197,8 +197,8 @@ def test_layers_that_are_chosen_by_held_out_rows(Cascade, data):
         Cascade(**(options | {"cv": splits})).fit(X, y)
 
 
-def test_labels_that_nothing_tells_get_one_layer():
-    """Near copies with labels of their own, which out-of-fold vectors tell and new rows do not."""
+def test_unpredictable_labels_get_one_layer():
+    """Near-duplicates with random labels: out-of-fold vectors leak labels, new rows do not."""
     rng = np.random.default_rng(0)
     X = np.repeat(rng.normal(size=(200, 3)), 2, axis=0) + 1e-3 * rng.normal(size=(400, 3))
     y = rng.random(400) < 0.3

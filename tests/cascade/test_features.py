@@ -27,18 +27,18 @@ def test_features_of_training_samples_are_out_of_fold(Cascade):
     X, y = rng.normal(size=(300, 5)), rng.integers(0, 2, 300)
     forest = Cascade(**SMALL, transform_layers=0)
     held_out = forest.fit_transform(X, y)
-    with pytest.warns(UserWarning, match="not out-of-fold.*use fit_transform") as told:
-        seen = forest.transform(X)
-    assert told[0].filename == __file__
-    assert held_out.shape == seen.shape == (300, 2)
-    # Labels are noise: the trees know those that they saw, and nothing of the others.
-    known = np.mean(seen.argmax(axis=1) == y)
+    with pytest.warns(UserWarning, match="not out-of-fold.*use fit_transform") as warned:
+        refitted = forest.transform(X)
+    assert warned[0].filename == __file__
+    assert held_out.shape == refitted.shape == (300, 2)
+    # Labels are noise: trees memorise their training labels and cannot predict the others.
+    known = np.mean(refitted.argmax(axis=1) == y)
     guessed = np.mean(held_out.argmax(axis=1) == y)
     assert 0.4 < guessed < 0.58
     assert known > guessed + 0.3
     with pytest.warns(UserWarning, match="not out-of-fold"):
-        np.testing.assert_array_equal(forest.fit(X, y).transform(X), seen)
-    np.testing.assert_array_equal(forest.transform(X[1:]), seen[1:])  # another table
+        np.testing.assert_array_equal(forest.fit(X, y).transform(X), refitted)
+    np.testing.assert_array_equal(forest.transform(X[1:]), refitted[1:])  # another table
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_layers_that_early_stopping_dropped(data):
 
 
 @pytest.mark.parametrize("layers", [3, -4, [0, 5], [], [[0]], [0.5], ["first"]])
-def test_layers_that_are_not_there(layers, data):
+def test_missing_layers(layers, data):
     X, y, new, _ = data
     forest = MDDFClassifier(**SMALL).fit(X, y).set_params(transform_layers=layers)
     with pytest.raises(ValueError, match="transform_layers"):
@@ -97,7 +97,7 @@ def test_set_output_and_pipelines(data):
         ([1, 2], ["1", "2"]),
     ],
 )
-def test_names_that_other_libraries_take(classes, expected, data):
+def test_names_are_accepted_by_other_libraries(classes, expected, data):
     X, y, *_ = data
     cascade = MDDFClassifier(2, n_estimators=2, cv=2, random_state=0).set_output(
         transform="pandas"

@@ -1,4 +1,4 @@
-"""Growth of a multi-label deep forest against its plain twin, with layers that are drawn."""
+"""Growth of a multi-label deep forest with random layers, against a plain twin."""
 
 import naive_labels
 import numpy as np

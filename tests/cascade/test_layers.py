@@ -42,7 +42,7 @@ N_FEATURES = 5
 
 @dataclass(frozen=True)
 class Samples:
-    """What a layer is to learn."""
+    """Training samples of a layer."""
 
     labels: np.ndarray
     n_classes: int
@@ -52,7 +52,7 @@ class Samples:
 
 @dataclass(frozen=True)
 class RecordedInput:
-    """What a layer sees of the samples, and on which folds it is trained."""
+    """Input of a layer and its folds."""
 
     table: BinnedTable
     numbers: np.ndarray
@@ -93,7 +93,7 @@ def layer_vectors(layer, codes, numbers, augmented, n_classes):
 
 
 def problem(*, n_samples=120, weights=None, out_of_bag=False, seed=0, random_labels=False):
-    """Samples and the input of a first layer, with room for three features more."""
+    """Samples and the input of a first layer, with space for three more features."""
     X, y = three_classes()
     X, labels = (
         np.nan_to_num(X)[:n_samples, :N_FEATURES],
@@ -116,13 +116,13 @@ FORESTS = [RandomForestClassifier(6), CompletelyRandomForestClassifier(4)]
 
 
 def predicted_by(members, codes, n_classes=3):
-    """Class vectors of rows from trees, which is what the prediction tests are about."""
+    """Class vectors of rows from trees; prediction itself is tested elsewhere."""
     sums = predictor.leaf_sums(members, codes)
     assert sums.shape[1] == n_classes
     return sums / sums.sum(axis=1, keepdims=True)
 
 
-def test_out_of_fold_vectors_are_those_of_the_fold_that_held_the_sample_out():
+def test_out_of_fold_vectors_come_from_the_fold_that_held_out_the_sample():
     samples, layer = problem()
     fitted, vectors = grow_layer(FORESTS, samples, layer, (1, 2, 3))
     assert vectors.shape == (2, 120, 3)
@@ -133,18 +133,18 @@ def test_out_of_fold_vectors_are_those_of_the_fold_that_held_the_sample_out():
             np.testing.assert_allclose(of_forest[held_out], expected, atol=1e-10)
 
 
-def test_trees_of_a_fold_do_not_depend_on_what_it_holds_out():
+def test_trees_of_a_fold_do_not_depend_on_its_held_out_rows():
     samples, layer = problem()
     fitted, _ = grow_layer(FORESTS, samples, layer, (1,))
     _, held_out = layer.folds[2]
     other = samples.labels.copy()
     other[held_out] = (other[held_out] + 1) % 3
     again, _ = grow_layer(FORESTS, replace(samples, labels=other), layer, (1,))
-    for members, others in zip(fitted.members, again.members, strict=True):
+    for members, other_members in zip(fitted.members, again.members, strict=True):
         a = predicted_by(members[2], layer.table.codes)
-        np.testing.assert_array_equal(a, predicted_by(others[2], layer.table.codes))
+        np.testing.assert_array_equal(a, predicted_by(other_members[2], layer.table.codes))
         a = predicted_by(members[1], layer.table.codes)
-        assert not np.array_equal(a, predicted_by(others[1], layer.table.codes))
+        assert not np.array_equal(a, predicted_by(other_members[1], layer.table.codes))
 
 
 @pytest.mark.parametrize("out_of_bag", [False, True])
@@ -180,7 +180,7 @@ def test_out_of_bag_vectors_come_from_trees_that_did_not_draw_the_sample():
     np.testing.assert_allclose(vectors, sums / sums.sum(axis=1, keepdims=True), atol=1e-10)
 
 
-def test_samples_that_every_tree_drew_get_the_classes_shares():
+def test_samples_drawn_by_every_tree_get_the_class_shares():
     samples, layer = problem(out_of_bag=True)
     _, (vectors,) = grow_layer([RandomForestClassifier(1)], samples, layer, (0,))
     shares = np.bincount(samples.labels) / 120
@@ -189,7 +189,7 @@ def test_samples_that_every_tree_drew_get_the_classes_shares():
     np.testing.assert_allclose(vectors.sum(axis=1), 1)
 
 
-def test_a_refit_grows_forests_of_all_samples_beside_those_of_the_folds():
+def test_a_refit_adds_forests_of_all_samples_to_those_of_the_folds():
     samples, layer = problem(weights=np.arange(120) % 3 + 1.0)
     layer = replace(layer, reweighting=np.linspace(0.5, 1.5, 120), redraw=True)
     plain, expected = grow_layer(FORESTS, samples, layer, (1, 2))
@@ -279,7 +279,7 @@ def test_a_class_that_a_training_fold_lacks():
     [LogisticRegression(), make_pipeline(StandardScaler(), LogisticRegression())],
     ids=["alone", "in a pipeline"],
 )
-def test_folds_of_one_class_are_said_to_be_of_that_class(classifier):
+def test_folds_with_one_class_predict_that_class(classifier):
     samples, layer = problem(n_samples=60)
     samples = replace(samples, labels=(np.arange(60) == 7).astype(np.uint16), n_classes=2)
     fitted, vectors = grow_layer([classifier], samples, layer, (1,))
@@ -288,8 +288,8 @@ def test_folds_of_one_class_are_said_to_be_of_that_class(classifier):
     assert 0 < new[0, 7, 1] < 1
 
 
-def test_classifiers_see_the_columns_weights_and_seeds_of_the_layer():
-    seen = []
+def test_classifiers_get_the_columns_weights_and_seeds_of_the_layer():
+    fits = []
 
     class Spy(GaussianNB):
         def __init__(self, random_state=None):
@@ -297,7 +297,7 @@ def test_classifiers_see_the_columns_weights_and_seeds_of_the_layer():
             self.random_state = random_state
 
         def fit(self, X, y, sample_weight=None):
-            seen.append((X, y, sample_weight, self.random_state))
+            fits.append((X, y, sample_weight, self.random_state))
             return super().fit(X, y, sample_weight)
 
     weights = np.random.default_rng(0).integers(0, 3, 120).astype(float)
@@ -307,16 +307,16 @@ def test_classifiers_see_the_columns_weights_and_seeds_of_the_layer():
     columns = np.arange(N_FEATURES, N_FEATURES + 3, dtype=np.int32)
     layer = replace(layer, reweighting=reweighting, augmented=augmented, columns=columns)
     grow_layer([Spy()], samples, layer, (1,))
-    for (X, y, given, _), (train, _) in zip(seen, layer.folds, strict=True):
+    for (X, y, fold_weights, _), (train, _) in zip(fits, layer.folds, strict=True):
         train = train[weights[train] > 0]
         np.testing.assert_array_equal(X, augmented[train])
         np.testing.assert_array_equal(y, samples.labels[train])
-        np.testing.assert_allclose(given, (weights * reweighting)[train])
-    assert len({state for *_, state in seen}) == len(layer.folds)
+        np.testing.assert_allclose(fold_weights, (weights * reweighting)[train])
+    assert len({state for *_, state in fits}) == len(layer.folds)
 
 
 def test_weights_and_draws_by_factors_are_both_followed():
-    """With all weight on one class, a fold says that class of everything."""
+    """With all weight on one class, a fold predicts only this class."""
     samples, layer = problem()
     reweighting = np.where(samples.labels == 1, 1.0, 0.0)
     for redraw in (False, True):
@@ -329,17 +329,17 @@ def test_weights_and_draws_by_factors_are_both_followed():
 def test_classifiers_without_weights_get_drawn_samples():
     samples, layer = problem()
     reweighting = np.where(samples.labels == 1, 1.0, 0.25)
-    seen = []
+    targets = []
 
     class Spy(KNeighborsClassifier):
         def fit(self, X, y):
-            seen.append(y)
+            targets.append(y)
             return super().fit(X, y)
 
     for _ in range(2):
         grow_layer([Spy()], samples, replace(layer, reweighting=reweighting), (1,))
-    assert all(np.array_equal(a, b) for a, b in zip(seen[:4], seen[4:], strict=True))
-    for (train, _), drawn in zip(layer.folds, seen, strict=False):
+    assert all(np.array_equal(a, b) for a, b in zip(targets[:4], targets[4:], strict=True))
+    for (train, _), drawn in zip(layer.folds, targets, strict=False):
         assert len(drawn) == len(train)
         before, after = (np.mean(y == 1) for y in (samples.labels[train], drawn))
         odds = 4 * before / (1 - before)
@@ -360,11 +360,11 @@ def test_a_fold_without_weight_is_refused():
 def test_results_do_not_depend_on_n_jobs():
     samples, layer = problem()
     forests = [*FORESTS, GaussianNB()]
-    one, two = (grow_layer(forests, samples, layer, (1,), n_jobs=n)[1] for n in (1, 2))
-    np.testing.assert_array_equal(one, two)
+    sequential, two = (grow_layer(forests, samples, layer, (1,), n_jobs=n)[1] for n in (1, 2))
+    np.testing.assert_array_equal(sequential, two)
 
 
-def test_importances_are_shares_and_only_there_for_forests_of_this_package():
+def test_importances_are_shares_and_only_exist_for_forests_of_this_package():
     samples, layer = problem()
     fitted, _ = grow_layer(FORESTS, samples, layer, (1,))
     assert fitted.importances.sum() == pytest.approx(1)
@@ -374,7 +374,7 @@ def test_importances_are_shares_and_only_there_for_forests_of_this_package():
     assert fitted.importances is None
 
 
-def test_depth_limits_are_for_random_forests_without_their_own():
+def test_layer_depth_limits_apply_to_random_forests_without_a_limit():
     def depth(forest, limit):
         return MemberSpec("", forest, None).limited(limit).model.max_depth
 
@@ -385,7 +385,7 @@ def test_depth_limits_are_for_random_forests_without_their_own():
 
 
 class Odd(GaussianNB):
-    """A classifier whose probabilities are made to be wrong."""
+    """A classifier with invalid probabilities."""
 
     def __init__(self, wrong=None, priors=None, var_smoothing=1e-9):
         super().__init__(priors=priors, var_smoothing=var_smoothing)
@@ -409,7 +409,7 @@ class Odd(GaussianNB):
     ids=["NaN", "infinity", "negative", "columns"],
 )
 @pytest.mark.parametrize("kind", ["mddf", "gcforest", "deep forest"])
-def test_members_that_say_nonsense_are_named(kind, wrong, message):
+def test_members_with_invalid_predictions_are_named(kind, wrong, message):
     X, y = load_iris(return_X_y=True)
     odd = Odd(wrong)
     model = {
@@ -423,7 +423,7 @@ def test_members_that_say_nonsense_are_named(kind, wrong, message):
         model.fit(X, y)
 
 
-def test_an_error_between_forests_ends_what_still_grows(monkeypatch):
+def test_an_error_stops_the_other_forests(monkeypatch):
     def fails(*arguments):
         raise ZeroDivisionError
 

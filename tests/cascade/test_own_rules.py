@@ -1,4 +1,4 @@
-"""Coefficients and weights of samples by functions of the user's."""
+"""Coefficients and sample weights by functions of the user."""
 
 import pickle
 
@@ -36,25 +36,25 @@ def fit(weights=None, **parameters):
 @pytest.mark.parametrize("weights", [None, np.random.default_rng(0).integers(0, 3, 300)])
 def test_the_papers_rules_as_functions(how, weights):
     X, _ = three_classes()
-    named = fit(weights, alpha="mean-margin", reweighting=how, strength=1)
+    by_name = fit(weights, alpha="mean-margin", reweighting=how, strength=1)
     own = fit(weights, alpha=mean_margin, reweighting=(how, losses))
-    np.testing.assert_allclose(own.alphas_, named.alphas_, rtol=1e-12)
-    np.testing.assert_allclose(own.weights_, named.weights_, rtol=1e-4, atol=1e-9)
-    np.testing.assert_allclose(own.predict_proba(X), named.predict_proba(X), atol=1e-9)
+    np.testing.assert_allclose(own.alphas_, by_name.alphas_, rtol=1e-12)
+    np.testing.assert_allclose(own.weights_, by_name.weights_, rtol=1e-4, atol=1e-9)
+    np.testing.assert_allclose(own.predict_proba(X), by_name.predict_proba(X), atol=1e-9)
     mixed = fit(weights, alpha=mean_margin, reweighting=how, strength=1)
-    np.testing.assert_allclose(mixed.weights_, named.weights_, rtol=1e-4, atol=1e-9)
+    np.testing.assert_allclose(mixed.weights_, by_name.weights_, rtol=1e-4, atol=1e-9)
 
 
-def test_what_functions_get():
-    seen = []
+def test_arguments_of_rule_functions():
+    calls = []
 
     def rule(margins, alphas, sample_weight):
         assert not any(of.flags.writeable for of in (margins, alphas, sample_weight))
-        seen.append((margins.shape, len(alphas), len(sample_weight)))
+        calls.append((margins.shape, len(alphas), len(sample_weight)))
         return np.ones(margins.shape[1])
 
     model = fit(alpha=rule, reweighting=lambda margins, alphas, _: alphas.sum() + margins[:, 0])
-    assert seen == [((300, n), n - 1, 300) for n in (1, 2, 3)]
+    assert calls == [((300, n), n - 1, 300) for n in (1, 2, 3)]
     assert model.alphas_.tolist() == [1, 1, 1]
     np.testing.assert_array_equal(model.weights_.sum(axis=1).round(12), 1)
 
@@ -65,7 +65,7 @@ def test_scales_make_no_difference():
     drawn = fit(reweighting=("weights", alike)).predict_proba(X)
     np.testing.assert_array_equal(plain, drawn)
     models = [
-        fit(reweighting=lambda *given, unit=unit: unit * losses(*given)) for unit in (1, 2.0**900)
+        fit(reweighting=lambda *state, unit=unit: unit * losses(*state)) for unit in (1, 2.0**900)
     ]
     np.testing.assert_array_equal(models[0].weights_, models[1].weights_)
 
@@ -91,13 +91,13 @@ def test_checkpoints_go_on_with_functions(tmp_path):
     [None, "a", 1.0, [1.0, 2.0], [[1.0]], [-1.0], [np.nan], [np.inf], [0.0], [10**400], [1j]],
     ids=str,
 )
-def test_coefficients_that_do_not_do(found):
+def test_invalid_coefficients(coefficient):
     with pytest.raises(ValueError, match=r"^alpha must give .*coefficients, one of each layer"):
-        fit(alpha=lambda *_: found)
+        fit(alpha=lambda *_: coefficient)
 
 
 @pytest.mark.parametrize("value", [-1.0, np.nan, np.inf, 0.0, 1e308, None, "a"])
-def test_factors_that_do_not_do(value):
+def test_invalid_factors(value):
     with pytest.raises(ValueError, match=r"^reweighting must give .*factors, one of each sample"):
         fit(reweighting=lambda margins, *_: [value] * len(margins))
     with pytest.raises(ValueError, match=r"^reweighting must give 300 factors.*got"):
@@ -124,6 +124,6 @@ def test_factors_of_samples_without_weight():
         ({"reweighting": dict}, "reweighting must not be a class"),
     ],
 )
-def test_what_is_no_rule(parameters, message):
+def test_unknown_rules(parameters, message):
     with pytest.raises((ValueError, TypeError), match=message):
         fit(**parameters)

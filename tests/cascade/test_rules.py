@@ -1,4 +1,4 @@
-"""Rules that are called after each layer: screening, weights, columns, trees and stopping."""
+"""Rules that run after each layer: screening, weights, columns, trees and stopping."""
 
 import pickle
 
@@ -31,7 +31,7 @@ def fit(rules, kind=GCForestClassifier, **parameters):
 
 
 def view_of(confidence, is_correct, n_folds=2, labels=None):
-    """A view of two classes in which a sample has this confidence and is right or wrong."""
+    """A layer of two classes with given confidences and correct or wrong samples."""
     confidence = np.asarray(confidence, float)
     is_correct = np.asarray(is_correct, bool)
     y = np.zeros(len(confidence), int) if labels is None else np.asarray(labels)
@@ -56,7 +56,7 @@ def view_of(confidence, is_correct, n_folds=2, labels=None):
 
 
 def first_rows(view, n_leaving):
-    """How many of the rows by confidence may leave if each class keeps `n_folds`: one by one."""
+    """Number of confident rows that may leave if each class keeps `n_folds`, one by one."""
     order = sorted(range(len(view.y)), key=lambda row: (-view.confidence[row], row))
     while n_leaving:
         staying = order[n_leaving:]
@@ -124,7 +124,7 @@ def test_a_gate_by_hand():
         BinnedScreening(bin_size=0)(view)
 
 
-def test_own_class_weights_and_trees_by_rows():
+def test_class_weights_of_the_user_and_trees_by_rows():
     view = view_of([0.9, 0.6], [True, False])
     np.testing.assert_allclose(OwnClassReweighting()(view), [0.1, 0.6])
     np.testing.assert_allclose(OwnClassReweighting(0.3)(view), [0.3, 0.6])
@@ -195,7 +195,7 @@ def high_gate(view):
     return 0.9
 
 
-def test_checkpoints_know_functions_of_rules_by_name(tmp_path):
+def test_checkpoints_identify_rule_functions_by_name(tmp_path):
     # A function has another address in each process, which must not count.
     rules = description(GCForestClassifier(random_state=0, rules=LayerRules(screening=high_gate)))
     assert " at 0x" not in rules["rules"]

@@ -1,4 +1,4 @@
-"""Prediction of files in blocks, against one prediction of all rows."""
+"""Prediction of files in blocks, compared with one prediction of all rows."""
 
 import tracemalloc
 

@@ -1,4 +1,4 @@
-"""Groups of held-out rows, and the scale on which their calibration is drawn."""
+"""Groups of held-out rows, and the scale of the calibration plot."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def calibrated_rows(kind):
 
 
 def positions(axis):
-    """Places of the points as shares of the axes, one row for each direction."""
+    """Positions of the points as shares of the axes, one row per axis."""
     drawn = axis.lines[1].get_xydata()
     return axis.transAxes.inverted().transform(axis.transData.transform(drawn)).T
 

@@ -1,4 +1,4 @@
-"""The commands, as a user runs them."""
+"""The commands as a user runs them."""
 
 import os
 import re
@@ -53,7 +53,7 @@ def write_tables():
 
 @pytest.fixture(scope="module")
 def once_fitted(tmp_path_factory):
-    """A folder where `mddf fit` ran on the table of classes."""
+    """A folder in which `mddf fit` ran on the classification table."""
     path = tmp_path_factory.mktemp("fitted")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(path)
@@ -64,7 +64,7 @@ def once_fitted(tmp_path_factory):
 
 @pytest.fixture
 def fitted_folder(once_fitted, tmp_path, monkeypatch):
-    """A copy of it."""
+    """A copy of the fitted folder."""
     monkeypatch.chdir(shutil.copytree(once_fitted, tmp_path, dirs_exist_ok=True))
     return tmp_path
 
@@ -88,7 +88,7 @@ def test_versions(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "shown"),
+    ("arguments", "code", "expected"),
     [
         (["--help"], 0, "predict the rows of a table"),
         (["--version"], 0, __version__),
@@ -99,18 +99,18 @@ def test_versions(tmp_path):
         (["fit", "a.csv", "--target", "y", "--set", "n"], 2, "must be parameter=value, got 'n'"),
     ],
 )
-def test_help_and_usage(arguments, code, shown, capsys):
+def test_help_and_usage(arguments, code, expected, capsys):
     with pytest.raises(SystemExit) as ended:
         run(*arguments)
     assert ended.value.code == code
-    assert shown in "".join(capsys.readouterr())
+    assert expected in "".join(capsys.readouterr())
 
 
 def test_classes_from_the_fit_to_an_explanation(folder, capsys):
     run("fit", "wine.csv", "--target", "kind", "--dates", "day", *QUICK)
-    said = capsys.readouterr().out
-    assert "classification of 'kind': 178 rows, 9 features" in said
-    assert re.search(r"36 held-out rows: accuracy 0\.\d+", said)
+    output = capsys.readouterr().out
+    assert "classification of 'kind': 178 rows, 9 features" in output
+    assert re.search(r"36 held-out rows: accuracy 0\.\d+", output)
     assert sorted(path.name for path in folder.iterdir()) == [
         "diabetes.csv", "wine.csv", "wine.html", "wine.skops",
     ]  # fmt: skip
@@ -174,21 +174,21 @@ def test_same_bits_for_every_number_of_threads(fitted_folder):
     run(*FIT, *QUICK[:-1], 2, "--out", "other.skops")
     for name in ("wine", "other"):
         run("predict", f"{name}.skops", "wine.csv", "--out", f"by-{name}.csv")
-    one, other = (fitted_folder / f"by-{name}.csv" for name in ("wine", "other"))
-    assert one.read_bytes() == other.read_bytes()
+    first, other = (fitted_folder / f"by-{name}.csv" for name in ("wine", "other"))
+    assert first.read_bytes() == other.read_bytes()
 
 
 def test_comparison(folder, capsys):
     pd.read_csv("wine.csv").assign(note=None).to_csv("wine.csv", index=False)  # no cells
     run("bench", "wine.csv", "--target", "kind", "--drop", "day", "--folds", 2, "--n-jobs", 1,
         "--set", *QUICK[1:3], "--out", "folds.csv")  # fmt: skip
-    said = capsys.readouterr().out
-    assert "mean ± deviation over 2 folds, seed 0" in said
+    output = capsys.readouterr().out
+    assert "mean ± deviation over 2 folds, seed 0" in output
     result = pd.read_csv("folds.csv")
     assert result.groupby("model").size().tolist() == [2] * 6
     assert result["accuracy"].min() > 0.6
     for name in result["model"]:
-        assert name in said
+        assert name in output
     run("bench", "diabetes.csv", "--target", "target", "--folds", 2, "--n-jobs", 1, "--set",
         *QUICK[1:3])  # fmt: skip
     assert "RMSE" in capsys.readouterr().out
@@ -226,7 +226,7 @@ def test_comparison(folder, capsys):
         (["explain", "bad.skops", "wine.csv", "--rows", 0], "--rows must be at least 1, got 0"),
     ],
 )
-def test_what_a_user_can_mend_takes_a_line(folder, arguments, message):
+def test_errors_of_the_user_take_one_line(folder, arguments, message):
     (folder / "bad.skops").write_text("x")
     before = sorted(folder.iterdir())
     with pytest.raises(SystemExit, match=message) as ended:
@@ -236,7 +236,7 @@ def test_what_a_user_can_mend_takes_a_line(folder, arguments, message):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_only_row_of_a_class_is_one_to_fit_to(seed):
+def test_the_only_row_of_a_class_is_a_training_row(seed):
     X, y = pd.DataFrame({"a": range(40)}), np.array(["red", "rosé"] * 20, object)
     y[3] = "orange"
     options = SimpleNamespace(test=None, holdout=0.2, seed=seed, table="t.csv", target="kind")
@@ -272,7 +272,7 @@ class Refusing(RandomForestRegressor):
         raise ValueError("too few\nrows")
 
 
-def test_models_that_fail_are_named_beside_the_others(folder, capsys, monkeypatch):
+def test_failing_models_are_listed_with_the_others(folder, capsys, monkeypatch):
     models = {"first": RandomForestRegressor(2), "second": Refusing(2)}
     monkeypatch.setattr("mddf._command.bench._models", lambda *_: dict(models))
     run("bench", "diabetes.csv", "--target", "target", "--folds", 2)
@@ -298,7 +298,7 @@ def test_later_tables_written_otherwise(folder):
     assert len(pd.read_csv("why.csv")) == 1
 
 
-def test_files_are_replaced_only_if_asked(fitted_folder, monkeypatch):
+def test_files_are_replaced_only_on_request(fitted_folder, monkeypatch):
     folder = fitted_folder
     before = (folder / "wine.skops").read_bytes()
     with pytest.raises(SystemExit, match=r"--out: wine\.skops exists: --overwrite"):
@@ -357,11 +357,11 @@ SIZES_OF_TEXT = """picture => [...picture.querySelectorAll("text")].map(
 def test_a_browser_shows_the_report(fitted_folder, browser, width):
     page_of_fit = (fitted_folder / "wine.html").as_uri()
     page = browser.new_page(viewport={"width": width, "height": 800})
-    asked, broken = [], []
-    page.on("request", lambda request: asked.append(request.url))
+    requests, broken = [], []
+    page.on("request", lambda request: requests.append(request.url))
     page.on("console", lambda message: broken.append(message.text))
     page.goto(page_of_fit)
-    assert asked == [page_of_fit]
+    assert requests == [page_of_fit]
     assert not broken
     assert page.title() == "kind: classification by DeepForestClassifier"
     assert page.locator("h1").inner_text() == page.title()
@@ -421,9 +421,9 @@ def test_checks_of_the_data(folder, capsys):
     table.to_csv("leak.csv", index=False)
     table.head(20).to_csv("later.csv", index=False)
     run("check", "leak.csv", "--target", "kind", "--drop", "day")
-    shown = capsys.readouterr().out
-    assert re.search(r"copy +equals the target", shown)
-    assert re.search(r"same +constant", shown)
+    output = capsys.readouterr().out
+    assert re.search(r"copy +equals the target", output)
+    assert re.search(r"same +constant", output)
     run(
         "check", "leak.csv", "--target", "kind", "--drop", "day", "copy", "colour",
         "--test", "later.csv", "--out", "found.csv",
@@ -436,9 +436,9 @@ def test_checks_of_the_data(folder, capsys):
         run("check", "wine.csv", "--target", "kind", "--drop", "day", "--test", "diabetes.csv")
     capsys.readouterr()
     run("fit", "leak.csv", "--target", "kind", "--drop", "day", *QUICK)
-    shown = capsys.readouterr()
-    assert "warning: copy equals the target: one value for each of the 3 classes" in shown.err
-    assert "data: 2 findings, listed in the report" in shown.out
+    output = capsys.readouterr()
+    assert "warning: copy equals the target: one value for each of the 3 classes" in output.err
+    assert "data: 2 findings, listed in the report" in output.out
     page = (folder / "leak.html").read_text()
     assert page.index("Checks of the data") < page.index("equals the target")
 

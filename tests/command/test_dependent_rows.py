@@ -68,6 +68,6 @@ def test_the_last_rows_are_held_out(table, capsys, estimator):
     ],
 )
 @pytest.mark.filterwarnings("ignore:.*looks like dates")
-def test_what_does_not_do(table, options, message):
+def test_unsupported_inputs_are_refused(table, options, message):
     with pytest.raises(SystemExit, match=message):
         fit(table, *options)

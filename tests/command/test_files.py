@@ -1,4 +1,4 @@
-"""Files of commands: what they copy, how they end, and models of former versions."""
+"""Files of commands: copied cells, interrupted writes, and models of former versions."""
 
 import os
 import shutil
@@ -45,7 +45,7 @@ def write_table(path="t.csv", n=20, **columns):
 
 @pytest.fixture(scope="module")
 def once_fitted(tmp_path_factory):
-    """A folder with a table and a model of it."""
+    """A folder with a table and a model fitted on it."""
     path = tmp_path_factory.mktemp("fitted")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(path)
@@ -56,12 +56,12 @@ def once_fitted(tmp_path_factory):
 
 @pytest.fixture
 def fitted(folder, once_fitted):
-    """A copy of it."""
+    """A copy of the fitted folder."""
     shutil.copytree(once_fitted, folder, dirs_exist_ok=True)
     return folder
 
 
-def test_kept_cells_are_those_of_the_file(fitted):
+def test_kept_cells_equal_the_file(fitted):
     cells = ["00123", "9007199254740993", "1e5", "NA", " x ", 'say "hi"', "1,5", "a\nb", "", "?"]
     later = pd.DataFrame({"key": cells, "size": [1.50] * 9 + ["?"]}, dtype=str)
     later.to_csv("later.csv", index=False)
@@ -148,7 +148,7 @@ def test_links_stay_links_and_permissions_stay(fitted):
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
-def test_a_process_that_is_asked_to_end_leaves_no_half_written_file(folder, name):
+def test_a_terminated_process_leaves_no_partial_file(folder, name):
     number = getattr(signal, name)
 
     def write():
@@ -208,7 +208,7 @@ def test_models_of_former_versions(folder, suffix):
     assert predicted.tolist() == model.predict(X).tolist()
 
 
-def test_models_of_later_versions_say_what_to_do(fitted):
+def test_errors_about_later_versions_name_the_remedy(fitted):
     stored = joblib.load("m.joblib")
     stored["schema"] = stored["schema"].replace('"version": 1', '"version": 7')
     joblib.dump(stored, "m.joblib")

@@ -1,4 +1,4 @@
-"""``mddf predict`` in blocks of rows, against one prediction of all rows."""
+"""``mddf predict`` in blocks of rows, compared with one prediction of all rows."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""The bar of `mddf fit`, and the lines in its place."""
+"""The progress bar of `mddf fit`, and the lines that replace it."""
 
 import io
 import sys
@@ -10,14 +10,14 @@ from mddf._command.progress import Progress
 
 
 class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
+    """A stream that reports to be a terminal."""
 
     def isatty(self):
         return True
 
 
-def fit(shown=True):
-    with Progress(shown=shown).running() as bar:
+def fit(is_shown=True):
+    with Progress(shown=is_shown).running() as bar:
         with bar.step("fit to the training rows", 0.4):
             bar.trees("growing", 5, 10)
             bar.trees("growing", 10, 10)
@@ -55,7 +55,7 @@ def test_lines_without_a_terminal(monkeypatch):
 def test_nothing_is_shown_if_the_fit_prints_itself(stream, monkeypatch):
     monkeypatch.setattr(progress, "_SECONDS_BETWEEN_LINES", 0.0)
     monkeypatch.setattr(sys, "stderr", stream())
-    fit(shown=False)
+    fit(is_shown=False)
     assert sys.stderr.getvalue() == ""
 
 

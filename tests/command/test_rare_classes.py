@@ -1,4 +1,4 @@
-"""Thresholds of rare classes, and rows that keys name, from the fit to predictions."""
+"""Thresholds of rare classes and key columns, from the fit to predictions."""
 
 import re
 import shutil
@@ -77,9 +77,9 @@ def test_predictions_at_a_threshold(folder):
     plain = pd.read_csv("plain.csv", dtype={"id": str})
     assert plain["id"].tolist() == [f"{number:05}" for number in table["id"]]
     assert plain["day"].tolist() == table["day"].tolist()
-    shown = re.search(r"threshold of\s+([\d.]+)", (folder / "claims.html").read_text())
+    threshold = re.search(r"threshold of\s+([\d.]+)", (folder / "claims.html").read_text())
     best = pd.read_csv("best.csv")
-    expected = np.where(plain["p(fraud)"] >= float(shown[1]), "fraud", "honest")
+    expected = np.where(plain["p(fraud)"] >= float(threshold[1]), "fraud", "honest")
     assert np.mean(best["predicted claim"] == expected) > 0.99  # the page rounds the threshold
     run("predict", "claims.skops", "claims.csv", "--threshold", 0.05, "--out", "low.csv")
     low = pd.read_csv("low.csv")
@@ -186,9 +186,9 @@ def test_drift_and_the_card(folder, capsys):
     with pytest.raises(SystemExit) as ended:
         run("drift", "claims.skops", "later.csv", "--fail", "--out", "drift.csv")
     assert ended.value.code == 3
-    found = pd.read_csv("drift.csv")
-    assert found["column"][0] == "amount"
-    assert found["verdict"].tolist() == ["drift"] + ["stable"] * (len(found) - 1)
+    drift = pd.read_csv("drift.csv")
+    assert drift["column"][0] == "amount"
+    assert drift["verdict"].tolist() == ["drift"] + ["stable"] * (len(drift) - 1)
     run("drift", "claims.skops", "later.csv", "--train", "later.csv", "--fail")
     capsys.readouterr()
     run("card", "claims.skops", "--purpose", "An example.")

@@ -1,4 +1,4 @@
-"""Tables of files for fits and predictions."""
+"""Tables from files for fits and predictions."""
 
 import numpy as np
 import pandas as pd
@@ -156,7 +156,7 @@ def test_words_that_differ_by_blanks_are_shown_with_their_line(tmp_path):
     training(clean, warn=True)
 
 
-def test_text_that_may_be_meant_otherwise(tmp_path):
+def test_ambiguous_text(tmp_path):
     n = 30
     columns = {
         "id": [f"K{i}" for i in range(n)],
@@ -177,7 +177,7 @@ def test_text_that_may_be_meant_otherwise(tmp_path):
     )
     with pytest.warns(UserWarning, match=r"has '0.5%'.* take the percent signs out of the file"):
         training(path_of_shares, warn=True)
-    # The user says what they hold: no warning.
+    # There is no warning if the user sets the type.
     training(path, text=("id", "kind"), dates=("day",), warn=True)
 
 
@@ -223,7 +223,7 @@ def test_text_that_looks_like_numbers(write, cell, options, number):
         assert X["size"].dtype == float
 
 
-def test_names_with_blanks_can_be_seen(write):
+def test_names_with_blanks_are_quoted_in_errors(write):
     path = write("size, kind", "1,a", "2,b")
     with pytest.raises(SystemExit, match=r"size, ' kind'; got 'kind' \(did you mean ' kind'\?\)"):
         training(path)

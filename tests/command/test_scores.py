@@ -13,8 +13,8 @@ def probabilities(n, n_classes=3, seed=0):
     return draws.argmax(axis=1), predicted
 
 
-def test_intervals_of_many_rows_are_those_of_all_rows(monkeypatch):
-    """Small draws, scaled, give the width that draws of all rows have."""
+def test_intervals_from_many_rows_match_all_rows(monkeypatch):
+    """Scaled intervals from small samples have the width of intervals from all rows."""
     y, predicted = probabilities(2000)
     classes = np.arange(3)
     monkeypatch.setattr(scores, "N_DRAWS", 60)
@@ -38,7 +38,7 @@ def test_intervals_do_not_depend_on_names_of_classes(monkeypatch):
 
 
 def test_the_width_is_that_of_the_formula():
-    """The standard error of an accuracy p is the root of p (1 - p) / n."""
+    """The standard error of an accuracy p is sqrt(p (1 - p) / n)."""
     y, predicted = probabilities(40_000, n_classes=2)
     low, high = scores.intervals(y, predicted, np.arange(2))["accuracy"]
     p = np.mean(predicted.argmax(axis=1) == y)

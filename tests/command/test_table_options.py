@@ -1,4 +1,4 @@
-"""Options that say how a table is written."""
+"""Options that describe the format of a table."""
 
 import argparse
 from types import SimpleNamespace
@@ -21,7 +21,7 @@ def test_options_become_a_format():
         format_from(SimpleNamespace(thousands="."))
 
 
-def test_later_files_may_be_written_otherwise():
+def test_later_files_may_have_another_format():
     parser = argparse.ArgumentParser()
     add_marks(parser, "as in the fit")
     fitted = Format(sep=";", decimal=",", text=("a",), missing=("?",))

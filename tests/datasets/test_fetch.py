@@ -29,7 +29,7 @@ DEAD = "http://127.0.0.1:9/"  # the discard port: nobody answers there
 
 @pytest.fixture(autouse=True)
 def direct(monkeypatch):
-    """Local addresses are asked without a proxy, and no variable of the user's is in the way."""
+    """Local addresses use no proxy, and variables of the user are removed."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.delenv("MDDF_DATA_HOME", raising=False)
 
@@ -118,12 +118,12 @@ class TestLocalFiles:
         assert "check_hash=False" in message
         assert load("balance", data_home=tmp_path, check_hash=False).X[-2].tolist() == [5, 5, 5, 3]
 
-    def test_wrong_sum_of_a_copy_says_so(self, tmp_path):
+    def test_wrong_checksum_of_a_copy(self, tmp_path):
         put(tmp_path, "bupa/bupa.data", b"85,92,45,27,31,0.0,1\n")
         with pytest.raises(DataFileError, match="another good copy can differ"):
             load("bupa", data_home=tmp_path)
 
-    def test_counts_are_checked_without_the_sum(self, tmp_path):
+    def test_counts_are_checked_without_a_checksum(self, tmp_path):
         content = balance_file().replace(b"L,5,5,5,4", b"B,5,5,5,4")
         put(tmp_path, "balance/balance-scale.data", content)
         with pytest.raises(DataFileError, match=r"class counts .*'B': 49.* got .*'B': 50"):
@@ -148,7 +148,7 @@ class TestLocalFiles:
 
 
 class TestMissing:
-    def test_the_message_says_all(self, tmp_path):
+    def test_the_message_is_complete(self, tmp_path):
         with pytest.raises(DataFileNotFoundError) as error:
             load("har", data_home=tmp_path, download=False)
         message = str(error.value)
@@ -198,24 +198,24 @@ class TestMissing:
 
 class TestDownload:
     def test_compressed_files(self, tmp_path, use):
-        with serve(protein_pages()) as (url, asked):
+        with serve(protein_pages()) as (url, requests):
             use(small_svmlight("protein", url))
             data = load("protein", data_home=tmp_path, progress=False)
             again = load("protein", data_home=tmp_path, progress=False)
         assert data.X_train.shape == (4, 4)
         assert data.X_test.shape == (3, 4)
         np.testing.assert_array_equal(data.X, again.X)
-        assert asked == ["/protein.bz2", "/protein.t.bz2"]
+        assert requests == ["/protein.bz2", "/protein.t.bz2"]
         files = ["protein", "protein/protein.bz2", "protein/protein.t.bz2"]
         assert everything(tmp_path) == files
         assert bz2.decompress((tmp_path / files[1]).read_bytes()) == PROTEIN_TRAIN
 
     def test_an_archive_is_fetched_once(self, tmp_path, use):
-        with serve({"/har.zip": zip_file(har_members())}) as (url, asked):
+        with serve({"/har.zip": zip_file(har_members())}) as (url, requests):
             use(small_har(url))
             data = load("har", data_home=tmp_path, progress=False)
         assert data.X_train.shape == (12, 4)
-        assert asked == ["/har.zip"]
+        assert requests == ["/har.zip"]
         assert everything(tmp_path) == ["har", "har/UCI HAR Dataset.zip"]
 
     def test_a_member_of_an_archive(self, tmp_path, use):
@@ -228,14 +228,14 @@ class TestDownload:
             with pytest.raises(DataFileError, match=r"bank-full\.csv, line 1: must have 17"):
                 load("bank", data_home=tmp_path, progress=False)
 
-    def test_known_sum_of_a_plain_file(self, tmp_path, use):
+    def test_known_checksum_of_a_plain_file(self, tmp_path, use):
         spec = SPECS["balance"]
         with serve({"/b": balance_file()}) as (url, _):
             use(replace(spec, files=(replace(spec.files[0], url=f"{url}b"),)))
             assert load("balance", data_home=tmp_path, progress=False).X.shape == (625, 4)
 
     @pytest.mark.parametrize("body", [balance_file()[:-2], b"<html>Moved</html>", b""])
-    def test_wrong_sum_leaves_nothing(self, tmp_path, use, body):
+    def test_wrong_checksum_leaves_no_file(self, tmp_path, use, body):
         spec = SPECS["balance"]
         with serve({"/b": body}) as (url, _):
             use(replace(spec, files=(replace(spec.files[0], url=f"{url}b"),)))
@@ -248,7 +248,7 @@ class TestDownload:
         assert "check_hash=False" in message
         assert everything(tmp_path) == ["balance"]
 
-    def test_sum_of_a_compressed_file_is_of_its_content(self, tmp_path, use):
+    def test_checksum_of_a_compressed_file_is_of_its_content(self, tmp_path, use):
         spec = SPECS["balance"]
         for content, good in ((balance_file(), True), (balance_file()[:-2], False)):
             home = tmp_path / str(good)
@@ -277,15 +277,15 @@ class TestDownload:
 
     def test_connection_lost_half_way(self, tmp_path, use):
         pages = protein_pages()
-        with serve(pages, cut=["/protein.t.bz2"]) as (url, asked):
+        with serve(pages, cut=["/protein.t.bz2"]) as (url, requests):
             use(small_svmlight("protein", url))
             with pytest.raises(DataFileNotFoundError, match=r"file 'protein\.t' is missing"):
                 load("protein", data_home=tmp_path, progress=False)
         assert everything(tmp_path) == ["protein", "protein/protein.bz2"]
-        with serve(pages) as (url, asked):
+        with serve(pages) as (url, requests):
             use(small_svmlight("protein", url))
             assert load("protein", data_home=tmp_path, progress=False).X.shape == (7, 4)
-        assert asked == ["/protein.t.bz2"]
+        assert requests == ["/protein.t.bz2"]
 
     def test_server_that_has_half_a_file(self, tmp_path, use):
         # No sum is known for this set, and the length the server announces is that of the half.
@@ -342,7 +342,7 @@ class TestDownload:
         assert not printed.out
 
     @pytest.mark.skipif(os.name == "nt", reason="modes are of Posix")
-    def test_others_may_read_as_with_any_new_file(self, tmp_path, use):
+    def test_fetched_files_have_default_permissions(self, tmp_path, use):
         with serve(protein_pages()) as (url, _):
             use(small_svmlight("protein", url))
             load("protein", data_home=tmp_path, progress=False)

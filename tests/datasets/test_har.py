@@ -14,7 +14,7 @@ ROOT = "UCI HAR Dataset"
 
 @pytest.fixture
 def load_har(tmp_path, monkeypatch):
-    """Load HAR from members, which may differ from the made ones."""
+    """Load HAR from archive members, which can be changed."""
     monkeypatch.setitem(SPECS, "har", small_har())
 
     def from_members(changed=None, **kwargs):

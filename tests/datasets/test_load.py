@@ -50,7 +50,7 @@ def test_embedded_set_that_changed(monkeypatch):
         load("iris")
 
 
-def test_no_split_says_what_to_do():
+def test_errors_about_missing_splits_name_the_remedy():
     data = load("iris")
     assert not hasattr(data, "X_train")
     for name in ("X_train", "y_train", "X_test", "y_test"):
@@ -90,7 +90,7 @@ def test_as_frame_is_checked(value):
 
 @pytest.fixture
 def tictactoe(tmp_path, monkeypatch):
-    """Three boards; the third has no known label counts but the rest is as specified."""
+    """Three boards as Tic-Tac-Toe; only its label counts are not specified."""
     from dataclasses import replace
 
     from mddf.datasets._io.spec import File, Part
@@ -147,7 +147,7 @@ def test_without_pandas_and_pooch(tictactoe, balance_home):
     """)
 
 
-def test_usual_estimators_take_it(tictactoe):
+def test_scikit_learn_estimators_accept_the_data(tictactoe):
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     data = load("tictactoe", data_home=tictactoe)

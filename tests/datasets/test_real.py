@@ -1,4 +1,4 @@
-"""The real files against published facts, written down here apart from the loaders' own."""
+"""The real files, compared with published facts that are repeated here independently."""
 
 import shutil
 
@@ -143,7 +143,7 @@ NUMERIC = {
 
 @pytest.fixture(scope="module")
 def real(data_home):
-    """Load a real set once for all tests that only look at it."""
+    """Load a real data set once for all tests that do not change it."""
     loaded = {}
 
     def get(name, **options):

@@ -40,7 +40,7 @@ def test_words():
     assert labels(["1", "a"]) == ["1", "a"]
 
 
-def test_files_say_nothing_that_is_not_read():
+def test_files_have_no_unused_entries():
     known = {"title", "from", "keep", "aliases", "description", "citation", "source", "hint"}
     known |= {"folder", "labels", "bundled", "n_features", "format", "table", "archive", "files"}
     known |= {"parts", "label_names", "options", "task"}
@@ -76,12 +76,12 @@ def test_unknown_name_suggests_the_nearest(name, hint):
 
 
 @pytest.mark.parametrize("name", ["qqqq", ""])
-def test_unknown_name_without_a_near_one(name):
+def test_unknown_name_without_a_similar_one(name):
     with pytest.raises(ValueError, match=rf"names\(\), got '{name}'$"):
         resolve(name, {})
 
 
-def test_name_that_is_no_text():
+def test_name_that_is_not_text():
     with pytest.raises(TypeError, match=r"name must be a string.*got 3"):
         resolve(3, {})
 
@@ -107,7 +107,7 @@ def test_numbers_are_no_switches():
         resolve("pima", {"zeros_as_missing": 1})
 
 
-def test_defaults_are_told():
+def test_defaults_are_listed():
     spec, chosen = resolve("bank", {"drop_duration": True})
     assert chosen == {"variant": "full", "drop_duration": True, "unknown_as_missing": False}
     assert "duration" not in spec.format.features
@@ -169,7 +169,7 @@ def test_names_must_fit_the_task(capsys):
         assert message in capsys.readouterr().err
 
 
-def test_listing_says_where_files_lie(capsys, tmp_path, data_home):
+def test_listing_shows_the_paths_of_files(capsys, tmp_path, data_home):
     assert main(["iris", "Car", "har", "--data-home", str(data_home)]) == 0
     _, _, iris, car, har = capsys.readouterr().out.splitlines()
     assert iris.split() == ["iris", "150", "4", "3", "classes", "scikit-learn"]
@@ -195,7 +195,7 @@ def test_check(capsys, tmp_path, data_home):
 
 
 @pytest.mark.parametrize("option", [[], pytest.param(["--markdown"], marks=pytest.mark.slow)])
-def test_whoever_reads_may_stop(option):
+def test_readers_of_the_listing_may_stop_early(option):
     unread, written = os.pipe()
     os.close(unread)
     command = [sys.executable, "-P", "-m", "mddf.datasets", *option]
@@ -220,5 +220,5 @@ def test_documented_options_are_the_registry():
                 for line in text.splitlines()
                 if re.search(rf"\|.*`{spec.name}`.*\| `{option}=", line)
             )
-            default, *others = (v if isinstance(v, bool) else f'"{v}"' for v in values)
-            assert f"`{option}={default}`, " + ", ".join(f"`{v}`" for v in others) in row
+            default, *alternatives = (v if isinstance(v, bool) else f'"{v}"' for v in values)
+            assert f"`{option}={default}`, " + ", ".join(f"`{v}`" for v in alternatives) in row

@@ -73,7 +73,7 @@ def test_word_in_a_column_of_numbers():
         parse_text(MIXED, "1,1,red,no\n2,big,red,yes\n")
 
 
-def test_missing_word_where_none_is_known():
+def test_missing_word_without_known_missing_words():
     with pytest.raises(DataFileError, match="column 'size' must be a number, got '\\?'"):
         parse_text(replace(MIXED, missing=None), "1,?,red,no\n")
 

@@ -92,7 +92,7 @@ def test_entries_below_the_folder_stay(parts):
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_entry_that_is_there_twice(write):
+def test_duplicate_archive_entry(write):
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("a", "one")

@@ -1,4 +1,4 @@
-"""Deep forests of several labels of a sample, and of several outputs of classes."""
+"""Deep forests for multi-label and multi-output classification."""
 
 import pickle
 
@@ -21,19 +21,19 @@ WORDS = np.array(["low", "middle", "high"])
 
 
 def mixed(n=200, missing=0.1):
-    """Outputs of two, one and three classes, and a table."""
+    """A table, and outputs with two, one and three classes."""
     X, y = mixed_outputs(n, missing)
     return X, y[:, [0, 2, 1]]
 
 
 def codes(y):
-    """The numbers of classes, by columns."""
+    """Class indices of each output."""
     return [np.unique(column, return_inverse=True)[1] for column in np.asarray(y).T]
 
 
 def mean_log_loss(probabilities, y):
-    each = zip(probabilities, codes(y), strict=True)
-    own = [part[np.arange(len(part)), label] for part, label in each]
+    by_output = zip(probabilities, codes(y), strict=True)
+    own = [part[np.arange(len(part)), label] for part, label in by_output]
     return -np.log(np.maximum(own, 1e-4)).mean()
 
 
@@ -52,18 +52,18 @@ def fitted():
     ],
 )
 def test_sklearn_checks_of_all_members(check):
-    """Those of several labels; all checks run on few members in `test_deep_forest.py`."""
+    """Checks for several labels; `test_deep_forest.py` runs all checks on few members."""
     check("DeepForestClassifier", DeepForestClassifier(members=MEMBERS, **SMALL))
 
 
-def test_what_predictions_look_like(fitted):
+def test_shapes_and_types_of_predictions(fitted):
     X, y, model = fitted
     assert model.n_outputs_ == 3
     assert model.n_classes_ == [2, 1, 3]
     assert [of_one.tolist() for of_one in model.classes_] == [[0, 1], [7], [0, 1, 2]]
-    said, logs = model.predict_proba(X), model.predict_log_proba(X)
-    each = zip(said, logs, model.oof_probabilities_, (2, 1, 3), strict=True)
-    for part, log, held_out, n in each:
+    probabilities, logs = model.predict_proba(X), model.predict_log_proba(X)
+    by_output = zip(probabilities, logs, model.oof_probabilities_, (2, 1, 3), strict=True)
+    for part, log, held_out, n in by_output:
         assert part.shape == held_out.shape == (200, n)
         np.testing.assert_allclose(part.sum(axis=1), 1)
         np.testing.assert_allclose(np.exp(log), part)
@@ -74,7 +74,7 @@ def test_what_predictions_look_like(fitted):
     best = [part.argmax(axis=1) for part in model.oof_probabilities_]
     assert np.mean(np.array(best) == codes(y), axis=1).min() > 0.75
     (*_, last) = model.staged_predict_proba(X)
-    assert all(map(np.array_equal, last, said))
+    assert all(map(np.array_equal, last, probabilities))
     (*_, last) = model.staged_predict(X)
     assert np.array_equal(last, predicted)
     names = model.get_feature_names_out()
@@ -86,15 +86,15 @@ def test_what_predictions_look_like(fitted):
 
 def test_words_and_frames(fitted):
     X, y, numbers = fitted
-    named = pd.DataFrame({"a": y[:, 0], "b": y[:, 1], "c": WORDS[y[:, 2]]})
-    model = DeepForestClassifier(members=["random", "linear"], **SMALL).fit(X, named)
+    targets = pd.DataFrame({"a": y[:, 0], "b": y[:, 1], "c": WORDS[y[:, 2]]})
+    model = DeepForestClassifier(members=["random", "linear"], **SMALL).fit(X, targets)
     assert model.classes_[2].tolist() == ["high", "low", "middle"]
-    assert np.mean(model.predict(X) == named.to_numpy(object)) > 0.9
+    assert np.mean(model.predict(X) == targets.to_numpy(object)) > 0.9
     assert numbers.predict(X).dtype == y.dtype
 
 
-def test_log_losses_are_those_of_the_outputs(fitted):
-    """The figures of the first layer, from its held-out vectors, output by output."""
+def test_log_losses_are_per_output(fitted):
+    """The figures of the first layer from its held-out vectors, output by output."""
     X, y = mixed()
     model = DeepForestClassifier(1, members=["random"], calibrate=False, **SMALL)
     vectors = model.fit_transform(X, y)
@@ -106,7 +106,7 @@ def test_log_losses_are_those_of_the_outputs(fitted):
 
 
 @pytest.mark.parametrize("refit", [True, False])
-def test_what_must_not_change_the_result(refit, tmp_path):
+def test_n_jobs_pickles_and_checkpoints_do_not_change_the_result(refit, tmp_path):
     X, y = mixed()
     options = {**SMALL, "refit": refit, "members": MEMBERS}
     model = DeepForestClassifier(**options).fit(X, y)
@@ -122,21 +122,21 @@ def test_what_must_not_change_the_result(refit, tmp_path):
     np.testing.assert_allclose(np.vstack(single), proba[:5], atol=1e-12)
 
 
-def test_labels_help_one_another():
-    """The joint model is better than forests, and than a deep forest for each label."""
+def test_dependent_labels_improve_each_other():
+    """The joint model is better than forests and than one deep forest per label."""
     X, y = six_labels(700)
     train, test = slice(300), slice(300, None)
     options = {"n_estimators": 10, "random_state": 0}
     joint = DeepForestClassifier(**options).fit(X[train], y[train])
     forest = RandomForestClassifier(100, random_state=0).fit(X[train], y[train])
-    said = joint.predict_proba(X[test])
-    loss = mean_log_loss(said, y[test])
+    probabilities = joint.predict_proba(X[test])
+    loss = mean_log_loss(probabilities, y[test])
     assert loss < 0.95 * mean_log_loss(forest.predict_proba(X[test]), y[test])
     alone = [
         DeepForestClassifier(**options).fit(X[train], column).predict_proba(X[test])
         for column in y[train, :2].T
     ]
-    assert mean_log_loss(said[:2], y[test, :2]) < 1.01 * mean_log_loss(alone, y[test, :2])
+    assert mean_log_loss(probabilities[:2], y[test, :2]) < 1.01 * mean_log_loss(alone, y[test, :2])
     assert mean_log_loss(joint.oof_probabilities_, y[train]) == pytest.approx(loss, abs=0.04)
 
 
@@ -157,27 +157,29 @@ def test_nothing_is_found_in_noise():
 )
 def test_weights(weights):
     X, y = mixed()
-    given = {}
+    fit_arguments = {}
     options = {**SMALL, "members": MEMBERS}
     if weights == "copies":
-        given["sample_weight"] = np.random.default_rng(1).integers(0, 4, len(y)).astype(float)
+        fit_arguments["sample_weight"] = (
+            np.random.default_rng(1).integers(0, 4, len(y)).astype(float)
+        )
     elif weights is not None:
         options["class_weight"] = weights
-    model = DeepForestClassifier(**options).fit(X, y, **given)
+    model = DeepForestClassifier(**options).fit(X, y, **fit_arguments)
     assert np.mean(model.predict(X) == y) > 0.85
     if isinstance(weights, list):
         plain = DeepForestClassifier(**{**options, "class_weight": None}).fit(X, y)
-        said, before = model.predict_proba(X)[0], plain.predict_proba(X)[0]
-        assert said[:, 1].mean() > before[:, 1].mean()
+        probabilities, before = model.predict_proba(X)[0], plain.predict_proba(X)[0]
+        assert probabilities[:, 1].mean() > before[:, 1].mean()
 
 
-def test_class_weights_are_those_of_rows():
+def test_class_weights_equal_row_weights():
     """Factors of a row's classes are multiplied, as scikit-learn does."""
     X, y = mixed()
-    each = [{0: 1, 1: 4}, {7: 2}, {0: 2, 1: 1, 2: 1}]
-    factors = np.prod([[each[j][c] for c in y[:, j]] for j in range(3)], axis=0)
+    class_weights = [{0: 1, 1: 4}, {7: 2}, {0: 2, 1: 1, 2: 1}]
+    factors = np.prod([[class_weights[j][c] for c in y[:, j]] for j in range(3)], axis=0)
     options = {**SMALL, "members": ["completely-random"], "n_layers": 1, "calibrate": False}
-    weighted = DeepForestClassifier(class_weight=each, **options).fit(X, y)
+    weighted = DeepForestClassifier(class_weight=class_weights, **options).fit(X, y)
     same = DeepForestClassifier(**options).fit(X, y, factors.astype(float))
     for a, b in zip(weighted.predict_proba(X), same.predict_proba(X), strict=True):
         np.testing.assert_allclose(a, b, atol=1e-12)
@@ -192,9 +194,9 @@ def test_members_of_other_packages_learn_one_output_each():
     vectors = np.split(model.fit_transform(X, y), [2, 3], axis=1)
     for train, held_out in folds:
         for j in (0, 2):
-            one = LogisticRegression().fit(X[train], y[train, j])
+            alone = LogisticRegression().fit(X[train], y[train, j])
             np.testing.assert_allclose(
-                vectors[j][held_out], one.predict_proba(X[held_out]), atol=1e-6
+                vectors[j][held_out], alone.predict_proba(X[held_out]), atol=1e-6
             )
     assert np.all(vectors[1] == 1)
     frame = pd.DataFrame(X, columns=list("abcde"))
@@ -211,7 +213,7 @@ def test_a_class_that_a_fold_does_not_have():
     assert [part.shape[1] for part in model.predict_proba(np.nan_to_num(X))] == [2, 2, 4]
 
 
-def test_outputs_of_one_class_each():
+def test_outputs_with_a_single_class():
     X, _ = mixed(50)
     model = DeepForestClassifier(members=MEMBERS, **SMALL).fit(X, np.ones((50, 2), int))
     assert [part.tolist() for part in model.predict_proba(X[:2])] == [[[1.0], [1.0]]] * 2
@@ -265,7 +267,7 @@ def test_one_column_is_one_output():
     assert model.predict(X).shape == (60,)
 
 
-def test_what_does_not_do(fitted):
+def test_unsupported_inputs_are_refused(fitted):
     X, y, model = fitted
     balanced = {"members": [RandomForestClassifier(2, bootstrap="balanced")]}
     for options, target, message in [

@@ -25,7 +25,7 @@ def fitted():
 
 
 def slow_bound(values, coverage):
-    """The least score that this share of the scores and one more does not exceed."""
+    """The lowest score that is at least this share of the scores, counting one more."""
     for value in sorted(values):
         if sum(v <= value for v in values) >= coverage * (len(values) + 1) - 1e-9:
             return value
@@ -34,7 +34,7 @@ def slow_bound(values, coverage):
 
 @pytest.mark.parametrize("by_class", [False, True])
 @pytest.mark.parametrize("coverage", [0.5, 0.8, 0.9, 0.95])
-def test_sets_are_those_of_the_definition(fitted, coverage, by_class):
+def test_prediction_sets_match_the_definition(fitted, coverage, by_class):
     model, _, y, new, _ = fitted
     own = 1 - model.oof_probabilities_[np.arange(500), np.searchsorted(model.classes_, y)]
     for label, name in enumerate(model.classes_):
@@ -45,7 +45,7 @@ def test_sets_are_those_of_the_definition(fitted, coverage, by_class):
 
 
 @pytest.mark.parametrize("coverage", [0.5, 0.8, 0.9, 0.95])
-def test_sets_hold_what_they_say(fitted, coverage):
+def test_prediction_sets_have_the_stated_coverage(fitted, coverage):
     model, *_, new, truth = fitted
     place = np.searchsorted(model.classes_, truth)
     sets = model.predict_set(new, coverage)
@@ -70,7 +70,7 @@ def test_weights_count_as_rows():
     assert sum(part.n for part in model.fit(X, y, weight / 3)._scores) == pytest.approx(200)
 
 
-def test_weights_of_classes_do_not_count():
+def test_class_weights_do_not_change_prediction_sets():
     X, y = blobs(300)
     model = DeepForestClassifier(
         1, n_estimators=5, members=["random"], class_weight="balanced", random_state=0

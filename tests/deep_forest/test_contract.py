@@ -17,9 +17,9 @@ SMALL = {"n_estimators": 5, "members": ["random", "completely-random"], "random_
 
 
 class Spy(GaussianNB):
-    """Notes what it is fitted on, what it is asked, and how many threads it may start."""
+    """Records its training rows, predicted rows and thread limits."""
 
-    seen: list = []
+    calls: list = []
 
     def fit(self, X, y, sample_weight=None):
         self.trained_ = X[:, 0]
@@ -27,14 +27,14 @@ class Spy(GaussianNB):
 
     def predict_proba(self, X):
         pools = [pool["num_threads"] for pool in threadpool_info()]
-        self.seen.append((self.trained_, X[:, 0], pools))
+        self.calls.append((self.trained_, X[:, 0], pools))
         return super().predict_proba(X)
 
 
 @pytest.fixture
-def seen():
-    Spy.seen.clear()
-    return Spy.seen
+def calls():
+    Spy.calls.clear()
+    return Spy.calls
 
 
 def rows_of(n, n_columns=4, seed=0):
@@ -44,36 +44,36 @@ def rows_of(n, n_columns=4, seed=0):
 
 
 @pytest.mark.parametrize("cv", ["auto", 3, GroupKFold(4)], ids=["auto", "number", "splitter"])
-def test_groups_keep_together_in_every_fold(cv, seen):
+def test_groups_keep_together_in_every_fold(cv, calls):
     X, y = rows_of(120)
     groups = np.random.default_rng(1).integers(0, 15, 120)
     X[:, 0] = groups
     model = DeepForestClassifier(1, members=["random", Spy()], cv=cv, n_estimators=2)
     model.fit(X, y, groups=[f"patient {g}" for g in groups])
     n_folds = {"auto": 10, 3: 3}.get(cv, 4) if isinstance(cv, str | int) else 4
-    folds = seen[1 : n_folds + 1]  # few rows come first, to try whether they can be fitted
-    held_out = [set(asked) for _, asked, _ in folds]
-    for trained, asked, _ in folds:
-        assert set(trained) | set(asked) == set(groups)
-        assert not set(trained) & set(asked)
+    folds = calls[1 : n_folds + 1]  # few rows come first, to try whether they can be fitted
+    held_out = [set(predicted) for _, predicted, _ in folds]
+    for trained, predicted, _ in folds:
+        assert set(trained) | set(predicted) == set(groups)
+        assert not set(trained) & set(predicted)
     assert sum(map(len, held_out)) == len(set(groups))
 
 
 @pytest.mark.usefixtures("two_threads")
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_members_do_not_start_threads_of_their_own(n_jobs, seen):
+def test_members_do_not_start_threads_of_their_own(n_jobs, calls):
     X, y = rows_of(120)
     model = DeepForestClassifier(1, members=["random", Spy()], n_estimators=2, n_jobs=n_jobs)
     model.fit(X, y)
-    assert len(seen) >= 5
-    assert all(pools and max(pools) == 1 for *_, pools in seen[:5])
+    assert len(calls) >= 5
+    assert all(pools and max(pools) == 1 for *_, pools in calls[:5])
 
 
 # Tables
 
 
 @pytest.mark.parametrize("value", [3.0, np.nan])
-def test_columns_that_say_nothing(value):
+def test_columns_without_information(value):
     X, y = rows_of(60)
     nothing = np.full((60, 2), value)
     model = DeepForestClassifier(1, n_estimators=5, random_state=0).fit(np.hstack([nothing, X]), y)
@@ -85,7 +85,7 @@ def test_columns_that_say_nothing(value):
     assert shares[0] == pytest.approx(np.bincount(y) / 60, abs=0.1)
 
 
-def test_values_that_fit_did_not_see():
+def test_values_unseen_in_fit():
     X, y = rows_of(80)
     X[:, 1] = np.nan
     model = DeepForestClassifier(1, n_estimators=5, random_state=0).fit(X, y)
@@ -94,7 +94,7 @@ def test_values_that_fit_did_not_see():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_a_hundred_classes_some_of_one_row():
+def test_a_hundred_classes_some_with_a_single_row():
     rng = np.random.default_rng(0)
     y = np.concatenate([np.repeat(np.arange(90), 3), np.arange(90, 100)])
     X = rng.normal(size=(100, 4))[y] * 5 + rng.normal(size=(len(y), 4))
@@ -106,7 +106,7 @@ def test_a_hundred_classes_some_of_one_row():
     assert model.score(X, names) > 0.8
 
 
-def test_linear_members_see_many_columns():
+def test_linear_members_use_many_columns():
     X, y = rows_of(50, 5000)
     X[:, 0] *= 9
     model = DeepForestClassifier(1, members=["random", "linear"], n_estimators=2, random_state=0)
@@ -146,18 +146,18 @@ def test_scorers_that_do_not_do_are_named():
         DeepForestClassifier(**SMALL, scoring=lambda *_: None).fit(X, y)
 
 
-def test_balanced_weights_are_those_of_the_classes():
+def test_balanced_weights_equal_explicit_class_weights():
     X, y = rows_of(150)
     y[:100] = 0
     weights = len(y) / (2 * np.bincount(y))
     balanced, by_hand = (
-        DeepForestClassifier(1, **SMALL, class_weight=given).fit(X, y).predict_proba(X)
-        for given in ("balanced", dict(enumerate(weights)))
+        DeepForestClassifier(1, **SMALL, class_weight=class_weight).fit(X, y).predict_proba(X)
+        for class_weight in ("balanced", dict(enumerate(weights)))
     )
     np.testing.assert_array_equal(balanced, by_hand)
 
 
-def test_what_the_leaderboard_says_of_a_member():
+def test_leaderboard_entries_of_members():
     X, y = rows_of(200)
     members = ["random", LogisticRegression()]
     model = DeepForestClassifier(1, members=members, n_estimators=5, random_state=0)
@@ -193,8 +193,8 @@ def test_numbers_of_any_size(Deep):
         far[:, :2] = 1e308
         Z = X.copy()
         Z[::9, 2], Z[::7, 3] = np.finfo(float).max, 1e200
-        asked = "predict_proba" if Deep is DeepForestClassifier else "predict"
-        assert np.isfinite(getattr(model.fit(X, y), asked)(far)).all()
-        assert np.isfinite(getattr(model.fit(Z, y), asked)(Z)).all()
+        method = "predict_proba" if Deep is DeepForestClassifier else "predict"
+        assert np.isfinite(getattr(model.fit(X, y), method)(far)).all()
+        assert np.isfinite(getattr(model.fit(Z, y), method)(Z)).all()
         single = np.clip(Z, -3e38, 3e38).astype(np.float32)
-        assert np.isfinite(getattr(model.fit(single, y), asked)(single)).all()
+        assert np.isfinite(getattr(model.fit(single, y), method)(single)).all()

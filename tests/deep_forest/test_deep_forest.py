@@ -1,4 +1,4 @@
-"""DeepForestClassifier: chooses, weighs, calibrates, refits."""
+"""DeepForestClassifier: selection, weights, calibration and refit."""
 
 import pickle
 
@@ -60,7 +60,7 @@ def test_sklearn_checks(estimator, check):
 
 @pytest.fixture(scope="module")
 def deep_and_mddf():
-    """Two models of forests on half of the digits, and the other half."""
+    """Two models fitted on half of the digits, and the other half."""
     X, y = load_digits(return_X_y=True)
     X, new, y, truth = train_test_split(X, y, test_size=0.5, random_state=0)
     deep = DeepForestClassifier(members=ALL[:4], n_estimators=30, random_state=0)
@@ -87,13 +87,13 @@ def test_forests_of_all_samples_have_three_times_the_trees_with_several_classes(
         model = DeepForestClassifier(n_estimators=5, members=members, refit=refit, **options)
         members = model.fit(X, labels)._layers[0].members
         result = {member.name: sum(part.n_trees for part in member.models) for member in members}
-        given = 7 if refit else 21
-        assert set(result.items()) <= {("random", expected), ("RandomForestClassifier", given)}
+        n_trees = 7 if refit else 21
+        assert set(result.items()) <= {("random", expected), ("RandomForestClassifier", n_trees)}
         assert result
 
 
 @pytest.mark.parametrize("options", [{}, {"refit": False}, {"calibrate": False}, {"cv": 3}])
-def test_out_of_fold_probabilities_are_those_of_the_vote(options, data):
+def test_out_of_fold_probabilities_follow_from_the_vote(options, data):
     X, y, new, truth = data
     model = DeepForestClassifier(**SMALL | options).fit(X, y)
     weights = np.array([row["weight"] for row in model.leaderboard_])
@@ -121,8 +121,8 @@ def test_predictions_follow_from_the_members(data):
         for i, member in enumerate(members)
     )
     total /= sum(member.weight for member in members)
-    said = smoothed(sharpened(total, model.exponent_), model.label_smoothing_)
-    np.testing.assert_allclose(said, model.predict_proba(new))
+    probabilities = smoothed(sharpened(total, model.exponent_), model.label_smoothing_)
+    np.testing.assert_allclose(probabilities, model.predict_proba(new))
     *_, last = model.staged_predict_proba(new)
     np.testing.assert_array_equal(last, model.predict_proba(new))
     expected = model.classes_[last.argmax(axis=1)]
@@ -145,12 +145,12 @@ def test_one_layer_of_one_classifier_is_that_classifier(data):
 def test_results_do_not_depend_on_n_jobs_and_survive_a_pickle(data):
     X, y, new, _ = data
     model = DeepForestClassifier(**SMALL | {"members": [*ALL, ExtraTreesClassifier(5)]})
-    one = clone(model).fit(X, y)
+    sequential = clone(model).fit(X, y)
     two = clone(model).set_params(n_jobs=2).fit(X, y)
-    again = pickle.loads(pickle.dumps(one))
+    again = pickle.loads(pickle.dumps(sequential))
     for other in (two, again):
-        np.testing.assert_array_equal(one.predict_proba(new), other.predict_proba(new))
-        np.testing.assert_array_equal(one.oof_probabilities_, other.oof_probabilities_)
+        np.testing.assert_array_equal(sequential.predict_proba(new), other.predict_proba(new))
+        np.testing.assert_array_equal(sequential.oof_probabilities_, other.oof_probabilities_)
 
 
 def test_members_that_do_not_help_are_dropped():
@@ -166,11 +166,11 @@ def test_members_that_do_not_help_are_dropped():
     assert weights["random"] > 3 * weights["DummyClassifier"] > 0
 
 
-def test_copies_of_rows_do_not_tell_their_labels():
-    """Where rows repeat, class vectors are made of the labels of copies in other folds.
+def test_duplicated_rows_do_not_leak_labels():
+    """With duplicated rows, class vectors contain the labels of copies in other folds.
 
-    A layer that sees them beside the features can take out the mean and read the label, which
-    nothing tells at prediction time.
+    A layer that also gets the features can subtract the mean and recover the label, which is not
+    possible for new rows.
     """
     X = np.random.default_rng(0).integers(0, 3, (600, 3)).astype(float)
     y = np.random.default_rng(1).random(600) < X[:, 0] / 3
@@ -199,7 +199,7 @@ def test_layers_have_to_help(data):
     assert model.stop_reason_ == "n_layers=2 were grown"
 
 
-def test_leaves_are_as_large_as_noise_wants():
+def test_noise_gives_large_leaves():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 5))
     noisy = (X[:, 0] + rng.normal(size=2000)) > 0
@@ -289,7 +289,7 @@ def test_many_classes_and_columns():
 
 @pytest.mark.parametrize("member", ["linear", KNeighborsClassifier()], ids=str)
 def test_folds_of_many_classes_are_not_taken_for_numbers(member):
-    """Two rows of each class are enough for y, but fewer are left in a fold."""
+    """y has two rows per class, but a fold has fewer."""
     X, y = np.random.default_rng(0).normal(size=(100, 2)), np.arange(100) // 2
     model = DeepForestClassifier(members=[member], cv=2, n_jobs=2, random_state=0).fit(X, y)
     assert model.predict_proba(X).shape == (100, 50)
@@ -360,13 +360,13 @@ def test_layer_features_of_training_samples_are_out_of_fold():
     X, y = rng.normal(size=(300, 5)), rng.integers(0, 2, 300)
     forest = DeepForestClassifier(1, n_estimators=10, members=["random"], random_state=0)
     held_out = forest.fit_transform(X, y)
-    with pytest.warns(UserWarning, match="not out-of-fold.*use fit_transform") as told:
-        seen = forest.transform(X)
-    assert told[0].filename == __file__
+    with pytest.warns(UserWarning, match="not out-of-fold.*use fit_transform") as warned:
+        in_sample = forest.transform(X)
+    assert warned[0].filename == __file__
     names = forest.get_feature_names_out()
-    assert held_out.shape == seen.shape == (300, len(names))
-    # Labels are noise: the trees know those that they saw, and nothing of the others.
-    assert np.mean(held_out.argmax(axis=1) == y) < 0.6 < np.mean(seen.argmax(axis=1) == y)
+    assert held_out.shape == in_sample.shape == (300, len(names))
+    # Labels are noise: trees memorise their training labels and cannot predict the others.
+    assert np.mean(held_out.argmax(axis=1) == y) < 0.6 < np.mean(in_sample.argmax(axis=1) == y)
     votes = sharpened(sharpened(held_out, forest._layers[0].members[0].exponent), forest.exponent_)
     expected = smoothed(votes, forest.label_smoothing_)
     np.testing.assert_allclose(expected, forest.oof_probabilities_, rtol=1e-12)
@@ -422,7 +422,7 @@ def test_the_report_of_a_fit_has_decisions_with_evidence_and_cost(data):
     )
 
 
-def test_importances_are_those_of_forests_that_lost_the_race():
+def test_importances_may_come_from_forests_outside_the_vote():
     X = np.random.default_rng(0).normal(size=(600, 4))
     y = (X[:, 2] > 0).astype(int)
     members = [("perfect", DecisionTreeClassifier(max_depth=1)), "completely-random-sqrt"]
@@ -432,7 +432,7 @@ def test_importances_are_those_of_forests_that_lost_the_race():
 
 
 def test_importances_do_not_depend_on_how_many_trees_a_member_has():
-    """They are sums over trees: of seven times the trees, seven times as large."""
+    """Importances are sums over trees: seven times the trees give seven times the sum."""
     X, y = load_iris(return_X_y=True)
     members = ["random", CompletelyRandomForestClassifier(10, random_state=0)]
     model = DeepForestClassifier(1, n_estimators=10, members=members, random_state=0).fit(X, y)

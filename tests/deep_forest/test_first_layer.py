@@ -1,4 +1,4 @@
-"""The race of members on one fold, against its slow twin."""
+"""Selection of members on one fold, against its slow twin."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from mddf._deep_forest.first_layer import can_race, race_weights, survives_race
 
 
 def classes(n, noises):
-    """Labels, and forecasts of two classes that know them with more or less noise."""
+    """Labels, and predictions of two classes with more or less noise."""
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 2, n)
     scores = [2.0 * labels - 1 + noise * rng.normal(size=n) for noise in noises]
@@ -30,7 +30,7 @@ def test_weights_are_means_over_halves_of_the_rows():
 
 
 @pytest.mark.parametrize("regression", [False, True])
-def test_what_adds_nothing_is_left_out(regression):
+def test_useless_members_are_left_out(regression):
     if regression:
         rng = np.random.default_rng(0)
         y = rng.normal(size=(400, 1))

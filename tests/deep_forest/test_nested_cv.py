@@ -1,4 +1,4 @@
-"""Later layers of deep forests are judged on rows whose labels nothing in their input has seen."""
+"""Later layers are evaluated on rows whose labels did not influence their input."""
 
 import numpy as np
 import pytest
@@ -20,14 +20,14 @@ MEMBERS = ["random", "completely-random", "linear"]
 
 
 def near_copies(n_pairs: int, seed: int):
-    """Rows in near pairs; labels are drawn, alike only as often as chance has it."""
+    """Pairs of nearly equal rows; their labels are independent."""
     rng = np.random.default_rng(seed)
     X = np.repeat(rng.normal(size=(n_pairs, 3)), 2, axis=0)
     return X + 1e-3 * rng.normal(size=X.shape), rng.random(2 * n_pairs) < 0.3
 
 
-def test_out_of_fold_losses_are_those_of_new_rows():
-    """Labels that nothing tells: a layer that reads them from its inputs would be too sure."""
+def test_out_of_fold_losses_match_losses_of_new_rows():
+    """Random labels: a layer that reads labels from its input would be too confident."""
     for seed in range(3):
         X, y = near_copies(300, seed)
         model = DeepForestClassifier(n_estimators=20, members=MEMBERS, random_state=seed).fit(X, y)
@@ -41,7 +41,7 @@ def test_out_of_fold_losses_are_those_of_new_rows():
 
 
 class Spy:
-    """Keeps what a later layer was shown in each outer fold."""
+    """Stores the input of later layers in each outer fold."""
 
     def __init__(self, monkeypatch):
         self.shown = {}
@@ -61,7 +61,7 @@ class Spy:
 def test_labels_of_an_outer_fold_change_nothing_that_its_layer_is_trained_on(
     Deep, n_layers, every_layer_helps, monkeypatch
 ):
-    """The inputs of rows to train on are the same whatever the labels of the rows held out."""
+    """The inputs of training rows do not depend on the labels of held-out rows."""
     X, y = make_classification(120, 5, random_state=0)
     splits = [*StratifiedKFold(4, shuffle=True, random_state=0).split(X, y)]
     held_out = splits[0][1]
@@ -79,15 +79,15 @@ def test_labels_of_an_outer_fold_change_nothing_that_its_layer_is_trained_on(
         output.append(spy)
     np.testing.assert_array_equal(output[0].folds[0][1], held_out)
     rows = output[0].folds[0][0]
-    vectors = [one.shown[0, 2][rows] for one in output]
+    vectors = [layer.shown[0, 2][rows] for layer in output]
     assert vectors[0].shape == vectors[1].shape
-    # Bins are those of all rows' vectors, so that codes may be off by where their edges lie.
+    # Bins are found on the vectors of all rows, so codes may differ slightly.
     ranks = [[np.unique(column, return_inverse=True)[1] for column in v.T] for v in vectors]
-    for one, two in zip(*ranks, strict=True):
-        assert np.corrcoef(one, two)[0, 1] > 0.99
+    for layer, two in zip(*ranks, strict=True):
+        assert np.corrcoef(layer, two)[0, 1] > 0.99
 
 
-def test_outer_folds_hold_each_row_out_once():
+def test_outer_folds_hold_out_each_row_once():
     X = np.zeros((60, 1))
     y = np.arange(60) % 2
     groups = np.arange(60) // 3
@@ -130,10 +130,10 @@ def test_later_layers_are_judged_by_groups(monkeypatch):
     groups = np.repeat(np.arange(40), 5)
     X = rng.normal(size=(40, 4))[groups] + 0.01 * rng.normal(size=(200, 4))
     y = (np.arange(40) % 2)[groups]
-    seen, whole = [], policy.mean_error
+    calls, whole = [], policy.mean_error
 
     def error(values, weights, n, units=None):
-        seen.append((n, units))
+        calls.append((n, units))
         return whole(values, weights, n, units)
 
     monkeypatch.setattr(policy, "mean_error", error)
@@ -143,7 +143,7 @@ def test_later_layers_are_judged_by_groups(monkeypatch):
     assert model.n_layers_ == 1
     assert "layer 2 gained" in model.stop_reason_
     everyone = set(np.unique(groups, return_inverse=True)[1])
-    for n, units in seen:
+    for n, units in calls:
         assert len(units) == n
         assert set(units) <= everyone
     # Nobody is in two of the outer folds.

@@ -1,4 +1,4 @@
-"""Presets."""
+"""Presets of deep forests."""
 
 import re
 from dataclasses import replace
@@ -51,22 +51,24 @@ def test_the_best_preset_has_more_of_all(Model, monkeypatch):
     model = Model(1, preset="best", random_state=0).fit(X[:200], y[:200])
     default_model = Model(1, n_estimators=8, random_state=0).fit(X[:200], y[:200])
     assert members_of(model) == members_of(default_model)
-    for one, preset in ((model, best), (default_model, default)):
-        tried = [r for r in one.fit_report_ if (r["step"], r["member"]) == ("options", "boosted")]
+    for fitted, preset in ((model, best), (default_model, default)):
+        tried = [
+            r for r in fitted.fit_report_ if (r["step"], r["member"]) == ("options", "boosted")
+        ]
         result = [int(re.match("max_depth=([0-9]+)", row["candidate"])[1]) for row in tried]
         # Last, the best one on half of the features.
         assert tuple(result[:-1]) == getattr(preset, depths)
         assert result[-1] in result[:-1]
 
 
-def test_parameters_that_are_given_beat_the_preset():
+def test_explicit_parameters_override_the_preset():
     X, y = load_breast_cancer(return_X_y=True)
-    given = {"n_estimators": 7, "members": ["random", "completely-random"], "cv": 3}
-    model = DeepForestClassifier(2, preset="best", random_state=0, **given).fit(X, y)
-    other = DeepForestClassifier(2, random_state=0, **given).fit(X, y)
+    parameters = {"n_estimators": 7, "members": ["random", "completely-random"], "cv": 3}
+    model = DeepForestClassifier(2, preset="best", random_state=0, **parameters).fit(X, y)
+    other = DeepForestClassifier(2, random_state=0, **parameters).fit(X, y)
     np.testing.assert_array_equal(model.predict_proba(X), other.predict_proba(X))
     assert clone(model).get_params() == model.get_params()
-    default = DeepForestClassifier(random_state=0, **given).fit(X, y)
+    default = DeepForestClassifier(random_state=0, **parameters).fit(X, y)
     np.testing.assert_array_equal(default.predict_proba(X), other.predict_proba(X))
 
 
@@ -81,14 +83,14 @@ def test_parameters_that_are_given_beat_the_preset():
         (["best"], r"got \['best'\]$"),
     ],
 )
-def test_a_preset_that_there_is_not(preset, hint):
+def test_unknown_preset(preset, hint):
     message = rf"^preset must be one of \('default', 'fast', 'best'\), {hint}"
     with pytest.raises(ValueError, match=message):
         DeepForestClassifier(preset=preset).fit([[0], [1]], [0, 1])
 
 
 def n_models(Model, fit_options=None, **options):
-    """How many models the boosted trees have, each on folds of its own."""
+    """Number of boosted models, each fitted on its own fold."""
     X, y = load_breast_cancer(return_X_y=True)
     rows = slice(options.pop("n_rows", 120))
     model = Model(1, n_estimators=3, members=["boosted"], random_state=0, **options)
@@ -96,7 +98,7 @@ def n_models(Model, fit_options=None, **options):
     return len(model._layers[0].members[0].models)
 
 
-def test_boosted_trees_of_classes_have_ten_folds_of_their_own(monkeypatch):
+def test_boosted_classifiers_use_ten_folds(monkeypatch):
     Model = DeepForestClassifier
     assert n_models(Model) == 10
     assert n_models(Model, preset="fast") == 5
@@ -113,15 +115,15 @@ def test_boosted_trees_of_classes_have_ten_folds_of_their_own(monkeypatch):
 
 
 @pytest.mark.parametrize("repeats", [1, 2])
-def test_what_boosted_trees_say_out_of_fold_is_by_models_that_did_not_see_a_row(
+def test_out_of_fold_predictions_of_boosted_trees_come_from_models_without_the_row(
     repeats, monkeypatch
 ):
-    seen = []
+    calls = []
     boost = FoldTrainer.boost
 
-    def watched(self, member, parts, *given, **options):
-        fitted = boost(self, member, parts, *given, **options)
-        seen.append((parts, fitted))
+    def watched(self, member, parts, *arguments, **options):
+        fitted = boost(self, member, parts, *arguments, **options)
+        calls.append((parts, fitted))
         return fitted
 
     monkeypatch.setattr(FoldTrainer, "boost", watched)
@@ -130,7 +132,7 @@ def test_what_boosted_trees_say_out_of_fold_is_by_models_that_did_not_see_a_row(
     X, y = X[:150], y[:150]
     model = DeepForestClassifier(1, members=["boosted-leaf-wise"], calibrate=False, random_state=0)
     model.fit(X, y)
-    (parts, fitted) = seen[-1]
+    (parts, fitted) = calls[-1]
     assert len(parts) == len(fitted) == 10 * repeats
     total, times = np.zeros((150, 2)), np.zeros(150)
     for part, (_, vectors) in zip(parts, fitted, strict=True):

@@ -1,4 +1,4 @@
-"""DeepForestRegressor: weighs, refits, says intervals; targets of any size."""
+"""DeepForestRegressor: weights, refit, intervals, and targets of any size."""
 
 import pickle
 
@@ -70,9 +70,9 @@ def test_predictions_follow_from_the_members(options, data, every_layer_helps):
     features, names = model.transform(new), model.get_feature_names_out()
     assert features.shape == (200, len(names))
     assert names[0] == f"layer1_{members[0].name}_output0"
-    given = np.array([member.weight for member in members])
+    member_weights = np.array([member.weight for member in members])
     np.testing.assert_allclose(
-        y.mean() + y.std() * features @ given / given.sum(), model.predict(new)
+        y.mean() + y.std() * features @ member_weights / member_weights.sum(), model.predict(new)
     )
     *_, last = model.staged_predict(new)
     np.testing.assert_array_equal(last, model.predict(new))
@@ -81,7 +81,7 @@ def test_predictions_follow_from_the_members(options, data, every_layer_helps):
     assert model.history_["r2"][-1] == pytest.approx(r2_score(y, model.oof_prediction_))
 
 
-def test_out_of_fold_features_are_those_of_the_vote(data):
+def test_out_of_fold_features_follow_from_the_vote(data):
     X, y, *_ = data
     model = DeepForestRegressor(**SMALL)
     features = model.fit_transform(X, y)
@@ -95,7 +95,7 @@ def test_out_of_fold_features_are_those_of_the_vote(data):
 
 @pytest.mark.usefixtures("few_rounds")
 @pytest.mark.parametrize("refit", [True, False])
-def test_features_of_boosting_are_what_it_predicts(refit, data):
+def test_boosting_features_are_its_predictions(refit, data):
     X, y, new, _ = data
     model = DeepForestRegressor(1, members=["boosted"], cv=2, refit=refit, random_state=0)
     features = model.fit(X, y).transform(new)
@@ -119,13 +119,15 @@ def test_one_layer_of_one_regressor_is_that_regressor(data):
 
 def test_results_do_not_depend_on_n_jobs_and_survive_a_pickle(data):
     X, y, new, _ = data
-    one = DeepForestRegressor(**SMALL | {"members": [*FORESTS, SVR()]}).fit(X, y)
-    two = clone(one).set_params(n_jobs=2).fit(X, y)
-    again = pickle.loads(pickle.dumps(one))
+    sequential = DeepForestRegressor(**SMALL | {"members": [*FORESTS, SVR()]}).fit(X, y)
+    two = clone(sequential).set_params(n_jobs=2).fit(X, y)
+    again = pickle.loads(pickle.dumps(sequential))
     for other in (two, again):
-        np.testing.assert_array_equal(one.predict(new), other.predict(new))
-        np.testing.assert_array_equal(one.oof_prediction_, other.oof_prediction_)
-        np.testing.assert_array_equal(one.predict_interval(new), other.predict_interval(new))
+        np.testing.assert_array_equal(sequential.predict(new), other.predict(new))
+        np.testing.assert_array_equal(sequential.oof_prediction_, other.oof_prediction_)
+        np.testing.assert_array_equal(
+            sequential.predict_interval(new), other.predict_interval(new)
+        )
 
 
 def test_members_that_do_not_help_are_dropped(data):
@@ -167,7 +169,7 @@ def test_members_that_learn_one_target_are_fitted_to_each(data):
 
 
 @pytest.mark.parametrize("wrong", [lambda p: np.full_like(p, np.nan), lambda p: p[:-1]])
-def test_members_that_say_nonsense_are_named(data, wrong):
+def test_members_with_invalid_predictions_are_named(data, wrong):
     class Odd(LinearRegression):
         def predict(self, X):
             return wrong(super().predict(X))
@@ -254,7 +256,7 @@ def test_several_outputs(data):
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, -7, 1e-300, 5e-324, -1.7e308])
-def test_constant_targets_are_given_back(value, data):
+def test_constant_targets_are_predicted(value, data):
     X, *_ = data
     model = DeepForestRegressor(**SMALL, cv=3).fit(X[:40], np.full(40, value))
     np.testing.assert_array_equal(model.predict(X[40:50]), value)
@@ -279,7 +281,7 @@ def test_huge_targets_stay_finite():
 
 
 def test_single_precision_is_double_precision_of_the_same_values(data):
-    """Also of values whose squares single precision does not hold."""
+    """Also for values whose squares overflow in single precision."""
     X, y, new, _ = data
     X, new = (np.where(rows > 0.99, 1e18, rows + 1000).astype(np.float32) for rows in (X, new))
     single = DeepForestRegressor(**SMALL).fit(X, y)
@@ -369,7 +371,7 @@ def test_a_failed_fit_changes_nothing(data):
 
 @pytest.mark.parametrize("adaptive", [True, False])
 @pytest.mark.parametrize("refit", [True, False])
-def test_intervals_hold_what_they_say(refit, adaptive):
+def test_intervals_have_the_stated_coverage(refit, adaptive):
     rng = np.random.default_rng(0)
     X, y = make_friedman1(2400, 6, noise=1.0, random_state=0)
     y = y + rng.exponential(2, len(y))
@@ -405,7 +407,7 @@ def test_widths_follow_the_noise():
 
 @pytest.mark.usefixtures("few_rounds")
 def test_scales_of_errors_are_out_of_fold(data):
-    """A row's own error does not change what its fold's forest says of it."""
+    """The error of a row does not change the prediction of its fold's forest for it."""
     X, y, *_ = data
     model = DeepForestRegressor(1, **SMALL).fit(X, y)
     shifted = y.copy()
@@ -426,7 +428,7 @@ def test_coverages_that_do_not_do(coverage, data):
         model.predict_interval(X, coverage)
 
 
-def test_samples_of_no_weight_count_for_nothing_in_intervals():
+def test_samples_without_weight_do_not_change_intervals():
     X, y = load_diabetes(return_X_y=True)
     weight = (np.arange(442) < 20) * 1.0
     model = DeepForestRegressor(1, n_estimators=4, members=["random"], random_state=0)

@@ -1,4 +1,4 @@
-"""Limits of time."""
+"""Time limits."""
 
 import time
 import warnings
@@ -31,13 +31,13 @@ def cuts_of(model):
 
 
 @pytest.mark.parametrize("limit", [0, -1.0, np.nan, "1", [1]])
-def test_a_limit_that_is_none(limit):
+def test_unlimited_time(limit):
     with pytest.raises(ValueError, match="time_limit"):
         DeepForestRegressor(time_limit=limit).fit([[0], [1]], [0, 1])
 
 
 @BOTH
-def test_a_limit_that_is_too_short_gives_a_small_forest_with_a_warning(Model, load):
+def test_a_short_time_limit_gives_a_small_forest_with_a_warning(Model, load):
     X, y = load(return_X_y=True)
     with pytest.warns(UserWarning, match="time_limit=1e-06 is too short"):
         model = Model(time_limit=1e-6, random_state=0).fit(X, y)
@@ -50,18 +50,20 @@ def test_a_limit_that_is_too_short_gives_a_small_forest_with_a_warning(Model, lo
 
 
 @BOTH
-def test_a_limit_that_is_long_enough_changes_little(Model, load):
+def test_a_long_time_limit_changes_little(Model, load):
     X, y = load(return_X_y=True)
     members = ["random", "boosted", "linear"]
-    given = {"members": members, "n_estimators": 10, "random_state": 0}
-    limited = Model(time_limit=1000.0, **given).fit(X, y)
+    parameters = {"members": members, "n_estimators": 10, "random_state": 0}
+    limited = Model(time_limit=1000.0, **parameters).fit(X, y)
     assert set(weights_of(limited)) == set(members)
     assert {row["step"] for row in limited.fit_report_} >= {"options", "layer 1", "kept"}
-    assert limited.score(X, y) == pytest.approx(Model(**given).fit(X, y).score(X, y), abs=0.05)
+    assert limited.score(X, y) == pytest.approx(
+        Model(**parameters).fit(X, y).score(X, y), abs=0.05
+    )
 
 
 @pytest.mark.parametrize("name", ["_SECONDS_PER_ROW", "_SECONDS_PER_CELL"])
-def test_what_is_left_out_for_time_is_in_the_report(name, monkeypatch):
+def test_the_report_lists_members_skipped_for_time(name, monkeypatch):
     X, y = load_breast_cancer(return_X_y=True)
     monkeypatch.setattr(first_layer, name, 1e6)
     model = DeepForestClassifier(
@@ -82,10 +84,10 @@ def test_what_is_left_out_for_time_is_in_the_report(name, monkeypatch):
         (1000, 20, 0, 7, 7 * 1000 * 3e-4),
     ],
 )
-def test_what_a_member_takes_is_more_of_many_columns_and_outputs(
+def test_estimated_times_of_members_grow_with_columns_and_outputs(
     n_rows, n_columns, n_codes, n_outputs, seconds
 ):
-    """Of numbers, or of one of categories besides: these have a column for each category."""
+    """For numeric columns, and with a category in addition, which has a column per level."""
     sizes = np.array([3] * n_columns + [n_codes] * (n_codes > 0))
     bins = SimpleNamespace(start=np.r_[0, sizes.cumsum()], categorical=np.uint8(sizes == n_codes))
     table = SimpleNamespace(bins=SimpleNamespace(columns=lambda first, last: bins))
@@ -141,7 +143,7 @@ def test_the_clock():
 
 
 def large(kind):
-    """A table that takes far longer than a second or two."""
+    """A table that takes far longer than two seconds."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6000, 12))
     if kind == "levels":
@@ -168,7 +170,7 @@ def test_work_ends_in_the_middle(kind):
 
 
 @BOTH
-def test_boosting_alone_is_there_whatever_the_limit(Model, load):
+def test_a_single_boosted_member_is_fitted_with_any_limit(Model, load):
     X, y = load(return_X_y=True)
     model = Model(time_limit=1e-6, members=["boosted"], random_state=0).fit(X, y)
     assert weights_of(model) == {"boosted": 1.0}
@@ -177,10 +179,10 @@ def test_boosting_alone_is_there_whatever_the_limit(Model, load):
 
 
 @BOTH
-def test_what_is_given_up_is_in_the_report(Model, load, monkeypatch):
-    """Where time is up: depths and options as if nothing was tried, no refit, no later layer."""
+def test_the_report_lists_abandoned_steps(Model, load, monkeypatch):
+    """Without time, depths and options have their defaults; refit and later layers are skipped."""
 
-    def is_up(*given, **options):
+    def is_up(*parameters, **options):
         raise TimeIsUp
 
     monkeypatch.setattr("mddf._deep_forest.tuning._try_boosting", is_up)
@@ -188,14 +190,14 @@ def test_what_is_given_up_is_in_the_report(Model, load, monkeypatch):
     monkeypatch.setattr(LaterLayers, "optimistic_layer", is_up)
     monkeypatch.setattr("mddf._deep_forest.refit._refitted", is_up)
     X, y = load(return_X_y=True)
-    given = {"n_estimators": 10, "random_state": 0}
-    boosted = Model(members=["boosted"], time_limit=1000.0, **given).fit(X, y)
+    parameters = {"n_estimators": 10, "random_state": 0}
+    boosted = Model(members=["boosted"], time_limit=1000.0, **parameters).fit(X, y)
     assert cuts_of(boosted) == {
         ("depths", "not all tried"),
         ("layer 1", "not fitted again on all samples"),
     }
-    given["members"] = ["random"]
-    model = Model(time_limit=1000.0, **given).fit(X, y)
+    parameters["members"] = ["random"]
+    model = Model(time_limit=1000.0, **parameters).fit(X, y)
     assert cuts_of(model) == {
         ("options", "not all tried"),
         ("layer 2", "not kept"),
@@ -203,5 +205,5 @@ def test_what_is_given_up_is_in_the_report(Model, load, monkeypatch):
     }
     assert model.stop_reason_ == "time_limit ended the trial of layer 2"
     assert model.n_layers_ == 1
-    plain = Model(1, refit=False, **given).fit(X, y)
+    plain = Model(1, refit=False, **parameters).fit(X, y)
     assert model.score(X, y) == pytest.approx(plain.score(X, y), abs=0.05)

@@ -12,8 +12,8 @@ MISSING = 255
 
 
 @pytest.mark.parametrize("n_layers", [2, 3])
-def test_later_layers_see_vectors_of_the_past(n_layers, monkeypatch):
-    """All layers are kept here, whatever they gain."""
+def test_later_layers_use_vectors_of_the_past(n_layers, monkeypatch):
+    """All layers are kept in this test."""
     policies = []
     original_gain = DeepForestPolicy._gain
 

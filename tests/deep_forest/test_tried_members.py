@@ -1,4 +1,4 @@
-"""Members of other packages are tried on few rows, before any work is done."""
+"""Members of other packages are first tried on few rows."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def scaled(model):
 
 
 def wrong_members():
-    """Members with a value that they themselves refuse, and what is in the error."""
+    """Members with a value that they refuse, and the error message."""
     yield "sklearn", LogisticRegression(C=-1), "The 'C' parameter of LogisticRegression"
     yield "nested", scaled(LogisticRegression(solver="none")), "The 'solver' parameter"
     yield "search", GridSearchCV(GaussianNB(), {"none": [1]}, cv=2), "Invalid parameter 'none'"
@@ -39,9 +39,7 @@ def wrong_members():
     ("package", "member", "message"),
     [pytest.param(*case, id=case[0]) for case in wrong_members()],
 )
-def test_values_that_other_packages_refuse_are_found_before_any_work(
-    package, member, message, data
-):
+def test_unsupported_values_are_found_before_fitting(package, member, message, data):
     X, y = data
     if isinstance(member, tuple):
         name, options = member
@@ -64,21 +62,21 @@ def test_members_that_few_rows_are_too_few_for_are_fitted(data):
 
 
 class NotesLabels(GaussianNB):
-    """Notes the first column and the labels that it is fitted on."""
+    """Records the first column and the labels of its fits."""
 
-    seen: list = []
+    labels: list = []
 
     def fit(self, X, y, sample_weight=None):
-        self.seen.append((X[:, 0], y))
+        self.labels.append((X[:, 0], y))
         return super().fit(X, y, sample_weight)
 
 
 def test_members_are_tried_on_rows_of_all_classes():
     y = np.repeat([2, 0, 1], [240, 3, 60])
     X = np.column_stack([np.arange(303.0), np.random.default_rng(0).normal(size=303)])
-    NotesLabels.seen.clear()
+    NotesLabels.labels.clear()
     DeepForestClassifier(members=[NotesLabels()], **DEEP).fit(X, y)
-    numbers, labels = NotesLabels.seen[0]
+    numbers, labels = NotesLabels.labels[0]
     assert np.bincount(labels.astype(int)).tolist() == [2, 13, 13]  # two of three rows in a fold
     assert np.ptp(numbers[labels == 2]) > 200
 

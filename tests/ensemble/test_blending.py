@@ -1,4 +1,4 @@
-"""Weights of forecasts, and how sharp their mean should be."""
+"""Weights of forecasts, and the sharpness of their mean."""
 
 import naive_votes
 import numpy as np
@@ -19,7 +19,7 @@ from mddf._ensemble.blending import (
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_greedy_weights_are_those_of_the_twin(seed):
+def test_greedy_weights_match_a_slow_twin(seed):
     labels, vectors = forecasts(seed)
     result = greedy_weights(vectors, labels)
     np.testing.assert_allclose(result, naive_votes.greedy_weights(vectors, labels))
@@ -67,7 +67,7 @@ def test_log_losses():
 
 @settings(deadline=None, max_examples=40)
 @given(st.floats(0.3, 8), st.integers(2, 6), st.integers(0, 999))
-def test_sharpening_keeps_the_order_and_can_be_undone(exponent, k, seed):
+def test_sharpening_keeps_the_order_and_is_invertible(exponent, k, seed):
     p = np.random.default_rng(seed).dirichlet(np.ones(k), 50) * 0.9 + 0.1 / k
     sharp = sharpened(p, exponent)
     np.testing.assert_allclose(sharp.sum(axis=1), 1)

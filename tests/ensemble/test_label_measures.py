@@ -66,12 +66,12 @@ def outcomes(probabilities):
 
 
 def last_label(labels):
-    """Place of the last label in a ranking from 1 on, 0 if there is none."""
+    """Rank of the last label, from 1; 0 without labels."""
     return max(np.flatnonzero(labels) + 1, default=0)
 
 
 def is_first(labels):
-    """Whether the labels are the first ones of the ranking."""
+    """Whether the labels come first in the ranking."""
     return last_label(labels) == labels.sum()
 
 

@@ -12,7 +12,7 @@ from mddf._ensemble import margin_loss as ml
 
 
 def made_margins(seed):
-    """Margins of several layers, more or less alike and more or less good, and settings."""
+    """Margins of several layers with different correlations and quality, and settings."""
     rng = np.random.default_rng(seed)
     n_samples, n_layers = int(rng.choice([50, 300, 3000])), int(rng.integers(2, 12))
     common = rng.normal(rng.uniform(-0.2, 0.9), rng.uniform(0.05, 0.5), n_samples)
@@ -33,7 +33,7 @@ def mean_loss(z, weights, options):
 
 
 def exact_on_simplex(margins, weights, options, starts):
-    """The least mean loss on the simplex by sequential quadratic programming."""
+    """The minimum mean loss on the simplex by sequential quadratic programming."""
     n_layers = margins.shape[1]
 
     def slope(x):
@@ -88,7 +88,7 @@ def test_stagewise_descent_is_within_a_percent_of_the_exact_minimum(seed):
 
 @pytest.mark.parametrize("seed", seeds(8, 20))
 def test_the_kernel_descends_like_numpy(seed, monkeypatch):
-    """To the last bit."""
+    """The results are equal to the last bit."""
     margins, weights, batches, options = made_margins(seed)
     result = ml.simplex_alphas(margins, batches, sample_weight=weights, **options)
 
@@ -131,16 +131,16 @@ def test_walks_that_do_not_fit_are_refused():
 
 
 def test_the_literal_stages_stall_after_the_first():
-    """Once the first coefficient has scaled the mean margin, later ones hardly count."""
+    """After the first coefficient has scaled the mean margin, later ones have little effect."""
     rng = np.random.default_rng(0)
     first = np.clip(rng.normal(0.6, 0.3, 3000), -1, 1)
     second = np.clip(first + rng.normal(0.02, 0.05, 3000), -1, 1)
     batches = rng.integers(0, 3000, (ml.N_STEPS, ml.BATCH_SIZE))
     options = {"target_margin": 0.9, "mu": 0.1}
-    one = ml.stagewise_alpha(first, np.zeros(3000), batches, **options)
-    two = ml.stagewise_alpha(second, one * first, batches, **options)
-    assert one > 1
-    assert two < 0.05 * one
+    first_alpha = ml.stagewise_alpha(first, np.zeros(3000), batches, **options)
+    second_alpha = ml.stagewise_alpha(second, first_alpha * first, batches, **options)
+    assert first_alpha > 1
+    assert second_alpha < 0.05 * first_alpha
 
 
 def test_one_layer_and_equal_layers():
@@ -205,7 +205,7 @@ def test_weights_equal_the_formula():
     assert np.all(ml.reweight(np.zeros(4), 1.0) == 1)
 
 
-def test_weights_have_mean_one_under_sample_weights():
+def test_sample_weights_have_mean_one():
     rng = np.random.default_rng(1)
     losses, weights = rng.random(300), rng.integers(0, 4, 300).astype(float)
     factors = ml.reweight(losses, 0.7, weights)

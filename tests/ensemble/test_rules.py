@@ -1,4 +1,4 @@
-"""How margins become coefficients, and the weights of the next layer."""
+"""Coefficients from margins, and weights for the next layer."""
 
 import numpy as np
 import pytest

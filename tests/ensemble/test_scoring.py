@@ -1,4 +1,4 @@
-"""How much better a score has to be."""
+"""Required improvements of scores."""
 
 from itertools import pairwise
 
@@ -27,7 +27,7 @@ def test_needed_gain(tol, scoring, best, gain):
     assert needed_gain(tol, scoring)(best) == pytest.approx(gain)
 
 
-def test_the_default_knows_the_scale_of_the_score():
+def test_default_tolerance_follows_the_scale_of_the_score():
     X, y = load_wine(return_X_y=True)
     options = {"n_estimators": 5, "n_layers": 4, "n_iter_no_change": 1, "random_state": 0}
     forest = MDDFClassifier(**options, scoring="accuracy").fit(X, y)
@@ -54,13 +54,15 @@ def fewest_of(scoring, labels, layers, units, weight=None):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("scoring", [None, "accuracy"])
 def test_accuracy_is_that_of_scikit_learn(scoring, weighted):
-    """To the last bit."""
+    """The results are equal to the last bit."""
     rng = np.random.default_rng(0)
     classes, labels = np.array(["a", "b", "c"]), rng.integers(0, 3, 101)
     weight = rng.random(101) * 1e3 if weighted else None
     probabilities = rng.dirichlet(np.ones(3), 101).round(1)  # some are equal
-    given = (classes, labels, weight)
-    result, expected = (out_of_fold_score(of, *given) for of in (scoring, get_scorer("accuracy")))
+    arguments = (classes, labels, weight)
+    result, expected = (
+        out_of_fold_score(of, *arguments) for of in (scoring, get_scorer("accuracy"))
+    )
     for rows in (slice(None), rng.integers(0, 101, 57)):
         score = result(probabilities[rows], rows)
         assert score == expected(probabilities[rows], rows)
@@ -72,8 +74,8 @@ def own_probability(estimator, X, y):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_fewest_layers_are_those_of_the_twin(seed):
-    """Of a mean over samples, the error is that of the mean of the blocks' differences."""
+def test_fewest_layers_match_a_slow_twin(seed):
+    """The error of a mean over samples is the error of the mean difference of blocks."""
     n_blocks, n_rows = 20, 400
     random = np.random.default_rng(seed)
     labels = random.integers(0, 2, n_rows)
@@ -93,7 +95,7 @@ def test_groups_are_blocks_and_equal_scores_need_no_more_layers():
     alone = np.arange(400)
     labels = np.random.default_rng(0).integers(0, 2, 400)
     right = np.eye(2)[labels]
-    # Nothing is sure where what one gains is in a single group of ten, another loses a little.
+    # No difference is significant if one of ten groups gains and another loses a little.
     first = np.where(alone < 40, 1 - labels, labels)
     second = np.where((alone >= 40) & (alone < 44), 1 - labels, labels)
     layers = [np.eye(2)[first], np.eye(2)[second]]
@@ -114,7 +116,7 @@ def test_no_class_is_missed_by_a_scorer(scoring):
 
 
 @pytest.mark.parametrize("scoring", ["neg_log_loss", "neg_brier_score"])
-def test_scores_of_the_probabilities_of_one_output_refuse_several(scoring):
+def test_probability_scorers_refuse_several_outputs(scoring):
     classes = [np.arange(2), np.arange(3)]
     labels = np.zeros((4, 2), int)
     with pytest.raises(ValueError, match="is for classes of one output, got 2 outputs"):

@@ -1,4 +1,4 @@
-"""True and False are no numbers: parameters that are counts, shares or seconds refuse them."""
+"""Parameters that are counts, shares or seconds refuse True and False."""
 
 import importlib
 import inspect
@@ -92,7 +92,7 @@ def test_dir_has_no_helpers(package):
     module = importlib.import_module(package)
     public = {name for name in dir(module) if not name.startswith("_")}
     assert set(module.__all__) <= public
-    others = public - set(module.__all__)
-    assert all(inspect.ismodule(getattr(module, name)) for name in others)
+    undocumented = public - set(module.__all__)
+    assert all(inspect.ismodule(getattr(module, name)) for name in undocumented)
     assert "publish" not in public
     assert mddf.__all__ == [name for name in mddf.__all__ if name in dir(mddf)]

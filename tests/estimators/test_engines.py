@@ -1,4 +1,4 @@
-"""Dask and Ray: the same bits as threads, little sent, and what happens when something dies.
+"""Dask and Ray: the same bits as threads, little data sent, and recovery from failures.
 
 On real clusters of two processes. Nothing may hang, so that every test has a time limit.
 """
@@ -36,7 +36,7 @@ pytestmark = [pytest.mark.usefixtures("time_limit"), few_trees]
 
 @pytest.fixture
 def many_rows(monkeypatch):
-    """Let few rows count as many, so that predictions are distributed."""
+    """Distribute predictions even for few rows."""
     monkeypatch.setattr(predictor, "_MIN_WALKS_FOR_PROCESSES", 2**6)
 
 
@@ -96,8 +96,8 @@ def assert_same_bits(bits, engine, n_jobs):
     expected = bits()
     with parallel_config(engine, n_jobs=n_jobs):
         result = bits()
-    for one, other in zip(result, expected, strict=True):
-        np.testing.assert_array_equal(one, other)
+    for array, other in zip(result, expected, strict=True):
+        np.testing.assert_array_equal(array, other)
 
 
 @pytest.mark.parametrize("bits", BITS)
@@ -122,7 +122,7 @@ def test_the_same_bits_in_processes(bits, many_rows):
 
 @pytest.mark.parametrize("engine", SLOW_ON_RAY)
 def test_errors_arrive(engine, request):
-    """What fails on a worker fails here, and nothing is half fitted."""
+    """An error on a worker is raised here, and the estimator stays unfitted."""
     request.getfixturevalue(engine)
     assert_errors_arrive(engine)
 
@@ -177,11 +177,11 @@ def test_only_new_columns_are_sent_again(dask, copies_kept):
             assert again is sent
             assert new.value.codes.shape == (50, 2)
             assert binned_table.shared_table(table) == (sent, new)
-            there = dask.submit(
+            received = dask.submit(
                 binned_table.received_table, sent.available_future(), new.available_future()
             ).result()
-            np.testing.assert_array_equal(there.codes, table.codes)
-            np.testing.assert_array_equal(there.bins.edges, table.bins.edges)
+            np.testing.assert_array_equal(received.codes, table.codes)
+            np.testing.assert_array_equal(received.bins.edges, table.bins.edges)
     # Every worker has both, and nobody keeps them when the table is gone.
     futures = [sent.available_future(), new.available_future()]
     assert [len(holders) for holders in dask.who_has(futures).values()] == [2, 2]
@@ -206,10 +206,10 @@ def test_a_table_arrives_in_any_version():
         new = binned_table._NewColumns(
             version, table.bins.columns(3, 5), table.codes[:, 3:].copy()
         )
-        there = sent.table(new)
-        assert sent.table(new) is there
-        np.testing.assert_array_equal(there.codes, table.codes)
-        np.testing.assert_array_equal(there.by_column, table.codes.T)
+        received = sent.table(new)
+        assert sent.table(new) is received
+        np.testing.assert_array_equal(received.codes, table.codes)
+        np.testing.assert_array_equal(received.by_column, table.codes.T)
     assert not sent.table(None).codes.any()
 
 
@@ -221,7 +221,7 @@ def test_values_that_are_lost_are_sent_again(dask, monkeypatch):
         dask.cancel(lost)
         assert sent.available_future() is not lost
         assert sent.available_future().result().codes.shape == table.codes.shape
-        # Lost while it was sent, which the client is not told.
+        # Data lost while it was sent; the client is not notified.
         lost = sent.available_future()
         dask.cancel(lost)
         with monkeypatch.context() as patch:
@@ -244,10 +244,10 @@ def test_tables_are_sent_again_to_another_cluster(dask, monkeypatch):
 # A cluster that grows has one thread, too.
 @pytest.mark.slow
 @pytest.mark.parametrize("n_workers", [1, 0])
-def test_a_cluster_of_one_thread_and_one_that_grows(n_workers):
+def test_clusters_of_one_thread_and_growing_clusters(n_workers):
     distributed = pytest.importorskip("distributed")
     bits = (forest_bits, cascade_bits, deep_bits)[: 3 if n_workers else 1]
-    expected = [one for make in bits for one in make()]
+    expected = [array for make in bits for array in make()]
     options = {"threads_per_worker": 1, "dashboard_address": ":0"}
     with (
         distributed.LocalCluster(n_workers=n_workers, **options) as cluster,
@@ -257,7 +257,7 @@ def test_a_cluster_of_one_thread_and_one_that_grows(n_workers):
         if n_workers == 0:
             # So long it keeps a worker that has no task yet, which may start slowly.
             cluster.adapt(minimum=0, maximum=1, wait_count=60)
-        result = [one for make in bits for one in make()]
+        result = [array for make in bits for array in make()]
     for a, b in zip(result, expected, strict=True):
         np.testing.assert_array_equal(a, b)
 
@@ -266,14 +266,14 @@ def test_a_cluster_of_one_thread_and_one_that_grows(n_workers):
 
 
 def until(condition, seconds=240):
-    """Wait; beside other work on the machine half a minute is too short."""
+    """Wait for a condition; on a busy machine half a minute is too short."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.01)
 
 
-def test_a_worker_that_is_killed_costs_only_its_chunks(dask):
+def test_a_killed_worker_only_repeats_its_chunks(dask):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(4000, 10)), rng.integers(0, 2, 4000)
     forest = RandomForestClassifier(400, random_state=0, min_samples_leaf=5)
@@ -302,7 +302,7 @@ def test_a_worker_that_is_killed_costs_only_its_chunks(dask):
     assert set(dask.run(os.getpid).values()) != set(pids.values())
 
 
-# What one of them costs, a forest shows: test_a_worker_that_is_killed_costs_only_its_chunks.
+# What one of them costs, a forest shows: test_a_killed_worker_only_repeats_its_chunks.
 @pytest.mark.slow
 @pytest.mark.parametrize("n_killed", [1, 2])
 def test_a_cascade_outlives_its_workers(dask, n_killed):
@@ -334,11 +334,11 @@ def test_a_cascade_outlives_its_workers(dask, n_killed):
 def test_a_task_that_kills_its_workers_is_an_error(dask):
     distributed = pytest.importorskip("distributed")
     X, y = three_classes()
-    here = os.getpid()
+    own_pid = os.getpid()
 
     class Dies(LogisticRegression):
         def fit(self, X, y):
-            if os.getpid() != here:
+            if os.getpid() != own_pid:
                 os.kill(os.getpid(), signal.SIGKILL)
             return super().fit(X, y)
 

@@ -1,4 +1,4 @@
-"""Groups of samples that are held out together, and how they get to `fit`."""
+"""Groups of samples that are held out together, and their way to `fit`."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def cascade(kind, cv, **options):
 
 @pytest.fixture(scope="module")
 def patients():
-    """Several rows of each, of whose label nothing can be known but by another row."""
+    """Several rows per patient; labels can only be learnt from other rows of the patient."""
     rng = np.random.default_rng(0)
     groups = np.repeat(np.arange(40), 5)
     X = rng.normal(size=(40, 4))[groups] + 0.01 * rng.normal(size=(200, 4))
@@ -42,13 +42,13 @@ def test_groups_keep_figures_honest(kind, cv, patients):
 
 
 @pytest.mark.parametrize("kind", CASCADES)
-def test_groups_are_those_of_the_splits(kind, patients):
+def test_groups_match_the_splits(kind, patients):
     X, y, groups = patients
     splits = list(GroupKFold(4).split(X, y, groups))
     options = {"n_layers": 1} if kind is DeepForestClassifier else {}  # groups limit its layers
-    given = cascade(kind, splits).set_params(**options).fit(X, y).predict_proba(X)
+    expected = cascade(kind, splits).set_params(**options).fit(X, y).predict_proba(X)
     routed = cascade(kind, GroupKFold(4)).set_params(**options).fit(X, y, groups=groups)
-    np.testing.assert_array_equal(routed.predict_proba(X), given)
+    np.testing.assert_array_equal(routed.predict_proba(X), expected)
 
 
 def test_leaves_are_judged_by_other_groups():
@@ -59,15 +59,15 @@ def test_leaves_are_judged_by_other_groups():
     folds = list(GroupKFold(5).split(X, y, groups))
     options = {"n_estimators": 20, "members": ["random"], "random_state": 0}
     leaves = [
-        DeepForestClassifier(1, cv=cv, **options).fit(X, y, groups=given).min_samples_leaf_
-        for cv, given in ((5, groups), (GroupKFold(5), groups), (folds, None), (5, None))
+        DeepForestClassifier(1, cv=cv, **options).fit(X, y, groups=fit_groups).min_samples_leaf_
+        for cv, fit_groups in ((5, groups), (GroupKFold(5), groups), (folds, None), (5, None))
     ]
     # Rows of one's own group favour leaves of single rows.
     assert leaves == [{"random": 5}] * 3 + [{"random": 1}]
 
 
 def test_groups_of_small_classes():
-    """Where all classes have fewer samples than there are folds, as without groups."""
+    """All classes have fewer samples than folds, which gives the same as without groups."""
     X, y, groups = np.random.default_rng(0).normal(size=(12, 2)), np.arange(12) // 3, np.arange(12)
     for Cascade in CASCADES:
         model = Cascade(1, n_estimators=2, random_state=0).fit(X, y, groups=groups // 2)
@@ -101,15 +101,15 @@ def test_pipelines_and_searches_pass_groups_on(kind, patients):
         np.testing.assert_array_equal(best.oof_probabilities_, plain)
 
 
-def test_numbers_of_folds_ask_for_groups_if_they_are_told_to(patients):
+def test_integer_cv_requests_groups_through_metadata_routing(patients):
     X, y, groups = patients
     with config_context(enable_metadata_routing=True):
         with pytest.raises(ValueError, match="groups"):
             make_pipeline(StandardScaler(), cascade(MDDFClassifier, 4)).fit(X, y, groups=groups)
-        for asked, honest in ((True, True), (False, False)):
-            model = cascade(MDDFClassifier, 4).set_fit_request(groups=asked)
+        for requests_groups, honest in ((True, True), (False, False)):
+            model = cascade(MDDFClassifier, 4).set_fit_request(groups=requests_groups)
             piped = make_pipeline(StandardScaler(), model)
-            if asked:
+            if requests_groups:
                 piped.fit(X, y, groups=groups)
             else:
                 with pytest.raises(TypeError, match="groups"):
@@ -118,7 +118,7 @@ def test_numbers_of_folds_ask_for_groups_if_they_are_told_to(patients):
             assert (oof_accuracy(piped[-1], y) < 0.7) == honest
 
 
-def test_what_users_said_of_groups_goes_before():
+def test_explicit_group_requests_take_precedence():
     with config_context(enable_metadata_routing=True):
         model = cascade(MDDFClassifier, GroupKFold(4)).set_fit_request(groups="patients")
         assert model.get_metadata_routing().fit.requests["groups"] == "patients"

@@ -46,7 +46,7 @@ KERNEL_FUNCTIONS = {
 
 @pytest.fixture
 def call_chains(monkeypatch):
-    """Chains of functions of mddf that are active when the kernel is called, outermost first."""
+    """Chains of active mddf functions when the kernel is called, outermost first."""
     chains = {}
 
     def recorded(name, function):

@@ -1,4 +1,4 @@
-"""Forests, cascades and the scanner work with any value of any parameter, or refuse it by name."""
+"""Forests, cascades and the scanner accept any parameter value, or refuse it by name."""
 
 import bad_values
 import joblib
@@ -80,7 +80,7 @@ def test_misspelt_words_get_a_hint(model, hint):
     assert len(str(error.value)) < 250
 
 
-def named(model):
+def model_id(model):
     return type(model).__name__ if hasattr(model, "fit") else None
 
 
@@ -89,7 +89,7 @@ def table():
     return X, (X[:, 0] + X[::-1, 1] > 0) + (X[:, 1] > 0.5)
 
 
-@pytest.mark.parametrize(("model", "name"), PARAMETERS, ids=named)
+@pytest.mark.parametrize(("model", "name"), PARAMETERS, ids=model_id)
 def test_any_value_of_a_parameter_works_or_is_named(model, name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # some make folders
     options = {k: v for k, v in RELEVANT.get(name, {}).items() if k in model.get_params()}
@@ -98,17 +98,17 @@ def test_any_value_of_a_parameter_works_or_is_named(model, name, tmp_path, monke
 
 
 @few_trees
-@pytest.mark.parametrize("model", WEIGHTED, ids=named)
+@pytest.mark.parametrize("model", WEIGHTED, ids=model_id)
 def test_any_sample_weight_works_or_is_named(model):
     assert bad_values.weight_problems(model, *table()) == {}
 
 
-@pytest.mark.parametrize("model", MODELS, ids=named)
+@pytest.mark.parametrize("model", MODELS, ids=model_id)
 def test_targets_of_another_length_are_named(model):
     assert bad_values.fit_problems(model, "y", bad_values.VALUES, table()[0]) == {}
 
 
-@pytest.mark.parametrize("model", [m for m in MODELS if hasattr(m, "checkpoint")], ids=named)
+@pytest.mark.parametrize("model", [m for m in MODELS if hasattr(m, "checkpoint")], ids=model_id)
 def test_any_groups_work_or_are_named(model):
     values = [*bad_values.VALUES, *bad_values.sample_weights(24), np.array([None, "x"] * 12)]
     assert bad_values.fit_problems(model, "groups", values, *table()) == {}
@@ -119,22 +119,22 @@ def test_any_groups_work_or_are_named(model):
 
 @pytest.fixture
 def started(monkeypatch):
-    """How many threads are asked for, of this package's and of joblib's."""
-    asked = []
+    """Numbers of threads requested by this package and by joblib."""
+    job_counts = []
     plain, from_threads = joblib.Parallel.__init__, parallel.from_threads
 
     def init(self, n_jobs=None, **options):
-        asked.append(n_jobs or 1)
+        job_counts.append(n_jobs or 1)
         plain(self, n_jobs, **options)
 
     def ours(tasks, n_jobs, cancel):
-        asked.append(n_jobs)
+        job_counts.append(n_jobs)
         return from_threads(tasks, n_jobs, cancel)
 
     monkeypatch.setattr(joblib.Parallel, "__init__", init)
     for module in (parallel, grower):
         monkeypatch.setattr(module, "from_threads", ours)
-    return asked
+    return job_counts
 
 
 MANY = [
@@ -145,8 +145,8 @@ MANY = [
 ]
 
 
-@pytest.mark.parametrize("model", MANY, ids=named)
-def test_no_more_jobs_than_there_are_pieces(model, started):
+@pytest.mark.parametrize("model", MANY, ids=model_id)
+def test_no_more_jobs_than_pieces_of_work(model, started):
     X, y = table()
     X = np.tile(X, (100, 1))
     model.fit(X, np.tile(y, 100))
@@ -160,7 +160,7 @@ def test_jobs_of_a_context_are_counted_too(started):
     assert [n for n in started if n > 1] == [3]
 
 
-@pytest.mark.parametrize("model", MODELS, ids=named)
+@pytest.mark.parametrize("model", MODELS, ids=model_id)
 @pytest.mark.parametrize(
     "options",
     [
@@ -171,7 +171,7 @@ def test_jobs_of_a_context_are_counted_too(started):
     ids=str,
 )
 def test_small_numbers_of_numpy_are_numbers(model, options):
-    """Arithmetic with them overflows, or is done in as few bits."""
+    """Arithmetic with small NumPy types could overflow or lose precision."""
     options = {name: value for name, value in options.items() if name in model.get_params()}
     X, y = table()
     plain, small = (

@@ -1,4 +1,4 @@
-"""Models on disk: plain states, formats, skops, mapped files, and what earlier releases wrote."""
+"""Models on disk: plain states, formats, skops, mapped files, and stored releases."""
 
 import pickle
 import re
@@ -32,7 +32,7 @@ def fitted(request):
 
 
 def foreign(value):
-    """All within a state that is not plain."""
+    """All objects within a state that are not plain."""
     if isinstance(value, dict):
         return [result for item in value.values() for result in foreign(item)]
     if isinstance(value, list | tuple):
@@ -102,7 +102,7 @@ def test_skops_trusts_all_named_members():
         assert np.array_equal(again.predict_interval(X), forest.predict_interval(X))
 
 
-def test_skops_and_boosting_of_ones_own():
+def test_skops_with_boosting_of_scikit_learn():
     io = pytest.importorskip("skops.io", reason='needs "mddf[skops]"')
     X = table("frame")
     boosting = HistGradientBoostingRegressor(max_iter=5)
@@ -130,13 +130,13 @@ def test_skops_and_a_splitter():
 @pytest.mark.filterwarnings("ignore", category=InconsistentVersionWarning)
 def test_models_of_earlier_releases_load_and_predict_the_same(release, name):
     X = table(MODELS[name][1])
-    said = np.load(STORED / release / "predictions.npz")[name]
+    stored = np.load(STORED / release / "predictions.npz")[name]
     again = joblib.load(STORED / release / f"{name}.joblib")
-    assert np.allclose(says(again, X)[::5], said, rtol=0, atol=1e-12)
+    assert np.allclose(says(again, X)[::5], stored, rtol=0, atol=1e-12)
 
 
 def documented(kind):
-    """Fitted attributes that a class's page names."""
+    """Fitted attributes that the documentation of a class names."""
     return re.findall(r"^    (\w+_) :", kind.__doc__, re.MULTILINE)
 
 
@@ -150,7 +150,7 @@ def test_models_of_earlier_releases_are_whole(release, name):
     assert repr(old) == repr(clone(old))
     assert type(old).__name__ in old._repr_html_()
     new = clone(model).fit(X, targets(model))
-    attributes = [named for named in documented(type(old)) if hasattr(new, named)]
+    attributes = [key for key in documented(type(old)) if hasattr(new, key)]
     assert attributes
     for attribute in attributes:
         assert type(getattr(old, attribute)) is type(getattr(new, attribute)), attribute
@@ -162,12 +162,12 @@ def test_models_of_earlier_releases_are_whole(release, name):
 def test_skops_files_of_earlier_releases_load_and_predict_the_same(path):
     io = pytest.importorskip("skops.io", reason='needs "mddf[skops]"')
     X = table(MODELS[path.stem][1])
-    said = np.load(path.parent / "predictions.npz")[path.stem]
+    stored = np.load(path.parent / "predictions.npz")[path.stem]
     again = io.load(path, trusted=skops_types())
-    assert np.allclose(says(again, X)[::5], said, rtol=0, atol=1e-12)
+    assert np.allclose(says(again, X)[::5], stored, rtol=0, atol=1e-12)
 
 
-def test_stored_models_are_there_and_small():
+def test_stored_models_exist_and_are_small():
     assert "0.1.0" in RELEASES
     assert sum(path.stat().st_size for path in STORED.rglob("*")) < 150_000 * len(RELEASES)
 
@@ -266,7 +266,7 @@ def stored_states():
 
 
 @pytest.mark.parametrize("place", COUNTS, ids=".".join)
-def test_numbers_that_ask_for_much_memory_are_refused(place, stored_states):
+def test_sizes_that_would_need_much_memory_are_refused(place, stored_states):
     name, *keys, last = place
     state = within = pickle.loads(stored_states[name])
     for key in keys:
@@ -286,7 +286,7 @@ def test_trees_of_other_classes_are_refused(name, stored_states):
         type(MODELS[name][0])().__setstate__(state)
 
 
-def test_votes_of_learners_that_are_not_there_are_refused():
+def test_votes_of_missing_learners_are_refused():
     X = table("numbers")
     state = clone(MODELS["deepboost"][0]).fit(X, labels()).__getstate__()
     state["ensembles_"][0]["learner"][0] = 2**40

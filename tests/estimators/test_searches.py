@@ -73,7 +73,7 @@ def problem(model):
 
 
 def results(model):
-    """What cross-validation, a search and stacking give."""
+    """Results of cross-validation, a search and stacking."""
     X, y = problem(model)
     scores = cross_val_score(model, X, y, cv=2, error_score="raise")
     predicted = cross_val_predict(model, X, y, cv=2)
@@ -91,13 +91,13 @@ def assert_same_results(model, engine, n_jobs):
     expected = results(model)
     with parallel_config(engine, n_jobs=n_jobs):
         result = results(model)
-    for one, other in zip(result, expected, strict=True):
-        np.testing.assert_array_equal(one, other)
+    for array, other in zip(result, expected, strict=True):
+        np.testing.assert_array_equal(array, other)
 
 
 @pytest.fixture(params=[1, 2], scope="module")
 def threads_there(request):
-    """A client of one worker with so many threads of this process."""
+    """A client of one worker with this number of threads in this process."""
     distributed = pytest.importorskip("distributed")
     with distributed.Client(
         n_workers=1, threads_per_worker=request.param, processes=False, dashboard_address=None
@@ -171,14 +171,14 @@ def test_on_spark(name, spark):
 
 
 class Failing(LogisticRegression):
-    """Cannot be fitted, after tasks before it were given out."""
+    """Fails in fit, after other tasks were submitted."""
 
     def fit(self, X, y, sample_weight=None):
         raise ValueError("on purpose")
 
 
 def test_errors_leave_the_pool_of_threads_whole(dask_threads):
-    """A task whose own tasks fail gives its thread back, and the others go on."""
+    """A task with failing subtasks returns its thread, and other tasks continue."""
     X, y = problem(CASCADES["mddf"])
     failing = GCForestClassifier(1, forests=["random", Failing()], **LAYERS)
     with parallel_config("dask"):

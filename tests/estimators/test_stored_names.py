@@ -85,19 +85,19 @@ def private_names(data: bytes) -> set[str]:
 
 
 def names_of_a_pickle(data: bytes) -> set[str]:
-    """All text of a pickle that could be a module's name."""
+    """All strings of a pickle that could be module names."""
     texts = [argument for _, argument, _ in pickletools.genops(data) if isinstance(argument, str)]
     return {module for text in texts if (module := text.split(" ")[0]).split(".")[0] == "mddf"}
 
 
 def archived(data: bytes) -> bytes:
-    """The files of a zip archive, one after another."""
+    """The files of a zip archive, one by one."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         return b"\n".join(archive.read(name) for name in archive.namelist())
 
 
 class PublicUnpickler(pickle.Unpickler):
-    """Knows of mddf only what users import."""
+    """Finds only public names of mddf."""
 
     def find_class(self, module, name):
         if module.startswith("mddf"):
@@ -112,8 +112,10 @@ def loaded(data: bytes):
 @pytest.mark.parametrize("protocol", [2, pickle.HIGHEST_PROTOCOL])
 def test_pickles_name_public_packages_alone(fitted, protocol):
     model, X, answer = fitted
-    one, other = (dumps(model, protocol=protocol) for dumps in (pickle.dumps, cloudpickle.dumps))
-    for data in {one, other}:
+    pickled, cloudpickled = (
+        dumps(model, protocol=protocol) for dumps in (pickle.dumps, cloudpickle.dumps)
+    )
+    for data in {pickled, cloudpickled}:
         assert names_of_a_pickle(data) <= set(PACKAGES)
         assert not private_names(data)
         np.testing.assert_array_equal(says(loaded(data), X), answer)
@@ -145,7 +147,7 @@ def test_skops_names_public_packages_alone(fitted):
 
 
 def words(value) -> set[str]:
-    """The words of the parts within a plain state."""
+    """The strings within a plain state."""
     if isinstance(value, BaseEstimator):
         return words(value.__getstate__())
     if isinstance(value, list | tuple):
@@ -172,7 +174,7 @@ def test_all_parts_and_estimators_are_among_the_fits():
     assert set().union(*(words(fit(name)[0]) for name in FITS)) == set(serialization._types)
 
 
-# Parts by themselves, as what public attributes hold.
+# Single parts, such as values of public attributes.
 
 
 @pytest.fixture(scope="module")
@@ -290,7 +292,7 @@ MADE = {
 
 
 @pytest.mark.parametrize("name", MADE)
-def test_what_functions_give(name):
+def test_pickles_of_function_results(name):
     made = MADE[name]()
     data = pickle.dumps(made)
     assert not private_names(data)
@@ -298,7 +300,7 @@ def test_what_functions_give(name):
     assert type(again) is type(made)
 
 
-def test_tables_on_disk_are_pickled_as_where_they_are(tmp_path):
+def test_tables_on_disk_are_pickled_as_paths(tmp_path):
     pytest.importorskip("pyarrow")
     table("frame").to_parquet(tmp_path / "rows.parquet")
     X = mddf.by_columns(tmp_path / "rows.parquet", bin_rows=50)

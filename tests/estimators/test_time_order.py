@@ -1,4 +1,4 @@
-"""Fits in time order: figures that no label of the future has touched."""
+"""Fits in time order: figures that do not depend on labels of the future."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ CASCADES = (MDDFClassifier, GCForestClassifier, DeepForestClassifier)
 
 
 def drifting(seed=0, n=N):
-    """Rows in time order, whose classes follow from a rule that turns."""
+    """Rows in time order whose labels follow a drifting rule."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 4))
     turn = np.linspace(0, 2, n)
@@ -72,7 +72,7 @@ def test_the_future_does_not_change_the_past(kind):
 
 
 @pytest.mark.parametrize("kind", CASCADES)
-def test_out_of_fold_vectors_are_those_of_models_of_the_past(kind):
+def test_out_of_fold_vectors_come_from_models_of_the_past(kind):
     X, y = drifting()
     features = cascade(kind, n_layers=1).fit_transform(X, y)
     assert np.isnan(features[:BLOCK]).all()
@@ -80,7 +80,7 @@ def test_out_of_fold_vectors_are_those_of_models_of_the_past(kind):
 
 
 def test_out_of_fold_loss_is_near_the_loss_of_the_future():
-    """Where the rule turns, independent folds promise too much."""
+    """With drift, independent folds are too optimistic."""
     X, y = drifting(seed=1, n=600)
     X = np.column_stack([X, np.arange(600)])
     past, future = slice(0, 480), slice(480, 600)
@@ -110,8 +110,8 @@ def test_a_splitter_of_scikit_learn_is_the_same(kind):
     np.testing.assert_array_equal(expected, result)
 
 
-def test_the_model_that_predicts_has_seen_all_rows():
-    """Boosted trees, which keep the models of independent folds, are grown again."""
+def test_the_predicting_model_is_fitted_on_all_rows():
+    """Boosted trees usually keep the models of folds; here they are refitted."""
     X, y = drifting()
     model = DeepForestClassifier(
         1, n_estimators=5, members=["boosted", "random"], cv=TimeOrder(), random_state=0
@@ -140,7 +140,7 @@ def test_intervals_are_of_rows_with_a_past():
 @pytest.mark.parametrize("early_stopping", ["auto", True])
 @pytest.mark.parametrize("kind", [GradientBoostingClassifier, GradientBoostingRegressor])
 def test_boosting_stops_by_the_last_rows(kind, early_stopping):
-    """A rule of the past that no longer holds: fewer trees than independent rows ask for."""
+    """A rule that no longer holds gives fewer trees than independent folds do."""
     X, y = drifting(seed=3, n=400)
     y = (y == "up").astype(int)
     y[300:] = 1 - y[300:]

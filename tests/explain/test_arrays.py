@@ -16,7 +16,7 @@ from mddf import (
 from mddf.explain import category_codes, tree_arrays
 
 
-def said(trees, rows):
+def predicted(trees, rows):
     return np.array([np.mean([t.value[walk(t, row)[-1]] for t in trees], axis=0) for row in rows])
 
 
@@ -27,7 +27,7 @@ def test_forests_walked_by_hand(Forest, kind):
     forest = Forest(7, min_samples_leaf=2, random_state=0).fit(X, labels_of(X))
     trees = tree_arrays(forest)
     assert len(trees) == 7
-    assert np.allclose(said(trees, numbers(forest, X)), forest.predict_proba(X), atol=1e-8)
+    assert np.allclose(predicted(trees, numbers(forest, X)), forest.predict_proba(X), atol=1e-8)
 
 
 @pytest.mark.parametrize("kind", ["numbers", "frame"])
@@ -45,7 +45,7 @@ def test_layers_walked_by_hand(kind):
             trees = tree_arrays(model, layer=layer, forest=forest)
             assert len(trees) == 4
             assert np.allclose(
-                said(trees, rows), vectors[layer][:, forest * K : (forest + 1) * K], atol=1e-8
+                predicted(trees, rows), vectors[layer][:, forest * K : (forest + 1) * K], atol=1e-8
             )
         alphas = model._cascade.alphas[layer]
         before = sum(a * v for a, v in zip(alphas, vectors, strict=False)) / alphas.sum()
@@ -64,7 +64,7 @@ def test_deep_forests():
     first = next(model._fitted_stages().run(model._encode(X).block(0, len(X)))).vectors
     for i, member in enumerate(model._layers[0].members):
         if member.is_forest:
-            assert np.allclose(said(tree_arrays(model, layer=0, forest=i), rows), first[i])
+            assert np.allclose(predicted(tree_arrays(model, layer=0, forest=i), rows), first[i])
 
 
 def test_counts_and_inner_values():
@@ -81,7 +81,7 @@ def test_counts_and_inner_values():
                 assert np.allclose(tree.value[node], np.mean(ends, axis=0))
 
 
-def test_inner_values_are_those_of_training_or_of_the_rows_given():
+def test_inner_values_come_from_training_or_from_the_passed_rows():
     X = number_table()
     forest = RandomForestClassifier(2, bootstrap=False, random_state=0).fit(X, labels_of(X))
     tree, of_rows = tree_arrays(forest)[0], tree_arrays(forest, X=X)[0]
@@ -104,7 +104,7 @@ def test_arrays_of_a_cascade_count_rows_at_later_layers():
         assert max(features) < X.shape[1] + (8 * 3 if layer else 0)
 
 
-def test_thresholds_are_those_of_scikit_learn():
+def test_thresholds_equal_scikit_learns():
     from sklearn.tree import DecisionTreeClassifier
 
     X = np.arange(12.0).reshape(-1, 1)

@@ -21,7 +21,7 @@ def numbers_of(X):
 
 
 def made(X, grow_policy, n_classes=None, **options):
-    """A classifier of so many classes, or a regressor, whose samples have weights."""
+    """A weighted classifier with this number of classes, or a regressor."""
     weights = np.random.default_rng(2).uniform(0, 2, len(X))
     options = OPTIONS | {"grow_policy": grow_policy, "max_depth": 4} | options
     if n_classes is None:
@@ -98,7 +98,7 @@ def test_trees_as_arrays_add_up(kind, grow_policy, n_classes):
     assert np.allclose(raw, raw_of(model, X), rtol=1e-12)
 
 
-def test_splits_of_levels_that_leave_a_leaf_as_it_is_are_no_nodes():
+def test_level_splits_without_effect_on_a_leaf_are_not_nodes():
     X = table_with_missing(200)
     model = made(X, "symmetric", max_depth=6)
     n_ways = np.diff(model._trees.arrays["first_leaf"])
@@ -127,7 +127,7 @@ def test_shapley_values_by_enumeration(kind, grow_policy):
 
 
 def of_levels(grow_policy, n_classes, **options):
-    """Two columns of many levels, with some of them missing; and a model."""
+    """Two columns with many levels, some missing; and a model."""
     rng = np.random.default_rng(3)
     first, second = rng.integers(0, 35, 200), rng.integers(0, 3, 200)
     columns = {"c0": first.astype(object), "c1": (2 * first + second) % 35}
@@ -256,13 +256,13 @@ def test_trees_in_parts(monkeypatch):
         parts = shap_values(model, X[:5]).values, [tree.value for tree in tree_arrays(model)]
         monkeypatch.undo()
         assert np.allclose(whole[0], parts[0], rtol=1e-12)
-        for one, other in zip(whole[1], parts[1], strict=True):
-            assert np.array_equal(one, other)
+        for array, other in zip(whole[1], parts[1], strict=True):
+            assert np.array_equal(array, other)
 
 
 @pytest.mark.parametrize("kind", ["held-out", "permutation", "impurity"])
 @pytest.mark.parametrize("n_classes", [None, 2, 3])
-def test_importances_find_what_matters(kind, n_classes):
+def test_importances_find_informative_features(kind, n_classes):
     X = number_table(400)
     y = numbers_of(X) if n_classes is None else np.minimum(labels_of(X), n_classes - 1)
     Model = GradientBoostingRegressor if n_classes is None else GradientBoostingClassifier
@@ -279,7 +279,7 @@ def test_importances_find_what_matters(kind, n_classes):
 
 
 def test_noise_is_not_important():
-    """Impurity overrates an irrelevant feature with many values."""
+    """Impurity overrates irrelevant features with many values."""
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, 2, 600), rng.normal(size=(600, 3))]).astype(float)
     y = X[:, 0] + rng.normal(size=600)

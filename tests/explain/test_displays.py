@@ -108,7 +108,7 @@ def test_a_single_layer_of_a_cascade_shows_its_margins():
     assert [bar.get_height() for bar in alphas.patches] == model.alphas_.tolist()
 
 
-def test_importances_of_regressors_say_what_they_are():
+def test_importance_plots_of_regressors_have_titles():
     X = number_table()
     forest = RandomForestRegressor(3, random_state=0).fit(X[:80], X[:80, 0])
     display = ImportancesDisplay.from_estimator(forest, X[80:], X[80:, 0])
@@ -117,7 +117,7 @@ def test_importances_of_regressors_say_what_they_are():
     assert display.ax_.get_xlabel() == "fall of R2 if shuffled"
 
 
-def test_axes_of_others_are_drawn_on():
+def test_plots_use_the_axes_of_the_caller():
     X = number_table()
     model = MDDFClassifier(1, n_estimators=1, cv=2).fit(X, labels_of(X))
     figure, axes = pyplot.subplots(3)
@@ -131,7 +131,7 @@ def test_axes_of_others_are_drawn_on():
 
 
 def legends_and_axes(display):
-    """Pairs of a legend and axes, with the boxes that they cover in the picture."""
+    """Pairs of a legend and axes, with the boxes that they occupy in the picture."""
     display.figure_.canvas.draw()
     legends = [axis.get_legend() for axis in display.axes_ if axis.get_legend()]
     assert legends

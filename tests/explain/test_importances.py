@@ -1,4 +1,4 @@
-"""Importances: what adds up, and what noise gets."""
+"""Importances: sums, and values for noise."""
 
 import numpy as np
 import polars as pl
@@ -32,21 +32,21 @@ def halves(kind):
 
 @pytest.mark.parametrize("kind", TABLES)
 def test_a_forest_by_hand(kind):
-    X, y, others, classes = halves(kind)
+    X, y, X_test, classes = halves(kind)
     forest = RandomForestClassifier(5, random_state=0).fit(X, y)
-    trees = tree_arrays(forest, X=others)
+    trees = tree_arrays(forest, X=X_test)
     expected = np.zeros((len(classes), X.shape[1]))
     for tree in trees:
         parent = {}
         for node in np.flatnonzero(tree.children_left != -1):
             parent[tree.children_left[node]] = parent[tree.children_right[node]] = node
-        ends = leaves(forest, tree, others)
+        ends = leaves(forest, tree, X_test)
         for row, node in enumerate(ends):
             while node in parent:
                 step = tree.value[node] - tree.value[parent[node]]
                 node = parent[node]
                 expected[row, tree.feature[node]] += step[classes[row]] / 5
-    result = importances(forest, others, classes)
+    result = importances(forest, X_test, classes)
     assert np.allclose(result.importances_mean, expected.mean(axis=0), atol=1e-9)
     assert np.allclose(result.importances_std, expected.std(axis=0) / np.sqrt(120), atol=1e-9)
 
@@ -67,16 +67,16 @@ def leaves(forest, tree, X):
     ids=["forest", "mddf", "stacking", "gcforest"],
 )
 def test_gains_add_up_to_that_of_the_right_class(kind, model):
-    X, y, others, classes = halves(kind)
-    said = model.fit(X, y).predict_proba(others)
-    result = importances(model, others, classes)
-    right = said[np.arange(len(classes)), classes].mean()
-    base = sum(said[:, k].mean() * (classes == k).mean() for k in range(3))
+    X, y, X_test, classes = halves(kind)
+    probabilities = model.fit(X, y).predict_proba(X_test)
+    result = importances(model, X_test, classes)
+    right = probabilities[np.arange(len(classes)), classes].mean()
+    base = sum(probabilities[:, k].mean() * (classes == k).mean() for k in range(3))
     assert result.importances_mean.sum() == pytest.approx(right - base, abs=1e-8)
 
 
 @pytest.mark.parametrize("model", [RandomForestClassifier(20), MDDFClassifier(2, **CASCADE)])
-def test_noise_gets_nothing_of_new_rows(model):
+def test_noise_has_no_importance_on_new_rows(model):
     result = []
     for seed in range(12):
         rng = np.random.default_rng(seed)
@@ -93,56 +93,56 @@ def test_noise_gets_nothing_of_new_rows(model):
 
 
 def test_permutation_is_scikit_learns():
-    X, y, others, classes = halves("frame")
+    X, y, X_test, classes = halves("frame")
     model = MDDFClassifier(1, **CASCADE).fit(X, y)
-    result = importances(model, others, classes, kind="permutation", random_state=0)
+    result = importances(model, X_test, classes, kind="permutation", random_state=0)
     assert result.importances_mean.argmax() in (0, 1)
     assert result.importances_std.shape == (6,)
     assert result.feature_names.tolist() == list(X.columns)
     again = importances(
-        model, others, classes, kind="permutation", random_state=0, scoring="accuracy"
+        model, X_test, classes, kind="permutation", random_state=0, scoring="accuracy"
     )
     assert again.measure == "fall of accuracy if shuffled"
     expected = permutation_importance(
-        model, others, classes, scoring="accuracy", max_samples=120, random_state=0
+        model, X_test, classes, scoring="accuracy", max_samples=120, random_state=0
     )
     assert np.array_equal(again.importances_mean, expected.importances_mean)
     assert result.measure == "rise of the log-loss if shuffled"
 
 
 def test_permutation_on_drawn_rows():
-    X, y, others, classes = halves("numbers")
+    X, y, X_test, classes = halves("numbers")
     model = RandomForestClassifier(5, random_state=0).fit(X, y)
     options = {"kind": "permutation", "random_state": 0}
     few, share, threads = (
-        importances(model, others, classes, **more, **options)
+        importances(model, X_test, classes, **more, **options)
         for more in ({"max_samples": 60}, {"max_samples": 0.5}, {"max_samples": 60, "n_jobs": 2})
     )
     assert np.array_equal(few.importances_mean, share.importances_mean)
     assert np.array_equal(few.importances_mean, threads.importances_mean)
-    everything = importances(model, others, classes, **options)
+    everything = importances(model, X_test, classes, **options)
     assert not np.array_equal(few.importances_mean, everything.importances_mean)
     for wrong in (0, 1.5, "all"):
         with pytest.raises(ValueError, match=f"max_samples .* got {wrong!r}"):
-            importances(model, others, classes, max_samples=wrong, **options)
+            importances(model, X_test, classes, max_samples=wrong, **options)
 
 
 def test_permutation_shows_a_bar(capsys):
-    X, y, others, classes = halves("numbers")
+    X, y, X_test, classes = halves("numbers")
     model = RandomForestClassifier(2, random_state=0).fit(X, y)
-    importances(model, others, classes, kind="permutation", n_repeats=2, verbose=1)
+    importances(model, X_test, classes, kind="permutation", n_repeats=2, verbose=1)
     assert "shuffling features" in capsys.readouterr().err
-    importances(model, others, classes, kind="permutation", n_repeats=2)
+    importances(model, X_test, classes, kind="permutation", n_repeats=2)
     assert not capsys.readouterr().err
 
 
 def test_kinds_that_are_chosen():
-    X, y, others, classes = halves("numbers")
-    assert importances(RandomForestClassifier(2).fit(X, y), others, classes).kind == "held-out"
+    X, y, X_test, classes = halves("numbers")
+    assert importances(RandomForestClassifier(2).fit(X, y), X_test, classes).kind == "held-out"
     line = LogisticRegression().fit(np.nan_to_num(X), y)
-    assert importances(line, np.nan_to_num(others), classes).kind == "permutation"
+    assert importances(line, np.nan_to_num(X_test), classes).kind == "permutation"
     with pytest.raises(ValueError, match=r"'logloss' \(did you mean 'neg_log_loss'"):
-        importances(line, np.nan_to_num(others), classes, scoring="logloss")
+        importances(line, np.nan_to_num(X_test), classes, scoring="logloss")
 
 
 def _polars(frame):
@@ -193,13 +193,13 @@ def test_sparse_matrices(kind):
 
 
 def test_deep_forests():
-    X, y, others, classes = halves("numbers")
+    X, y, X_test, classes = halves("numbers")
     model = DeepForestClassifier(n_estimators=3, members=["random"], random_state=0).fit(X, y)
-    result = importances(model, others, classes, kind="permutation", random_state=0)
+    result = importances(model, X_test, classes, kind="permutation", random_state=0)
     assert result.importances_mean.argmax() in (0, 1)
     with pytest.raises(TypeError, match="use kind='permutation'"):
-        importances(model, others, classes, kind="held-out")
-    assert importances(model, others, classes).kind == "permutation"
+        importances(model, X_test, classes, kind="held-out")
+    assert importances(model, X_test, classes).kind == "permutation"
 
 
 def test_shares():
@@ -233,7 +233,7 @@ def test_targets_that_do_not_fit(kind):
     X, y = number_table(), labels_of(number_table())
     words = np.array(["a", "b", "c"], object)[y]
     forest, of_words = (RandomForestClassifier(2).fit(X, labels) for labels in (y, words))
-    one = RandomForestRegressor(2).fit(X, X[:, 0])
+    regression = RandomForestRegressor(2).fit(X, X[:, 0])
     two = RandomForestRegressor(2).fit(X, X[:, :2])
     column = X[:, 0]
     for model, targets, message in [
@@ -244,18 +244,18 @@ def test_targets_that_do_not_fit(kind):
         (forest, np.column_stack([y, y]), r"y should be a 1d array, .* \(120, 2\)"),
         (of_words, np.where(y == 0, None, words), "y must have a label .* got None"),
         (of_words, np.where(y == 0, 7, words), r"y must hold labels .* got \[7\]"),
-        (one, np.tile(column, 2), r"y .*numbers of samples: \[120, 240\]"),
-        (one, X[:, :2], "y must have as many outputs as in fit, 1, got 2"),
+        (regression, np.tile(column, 2), r"y .*numbers of samples: \[120, 240\]"),
+        (regression, X[:, :2], "y must have as many outputs as in fit, 1, got 2"),
         (two, column, "y must have as many outputs as in fit, 2, got 1"),
-        (one, np.where(column > 0, np.nan, column), "y contains NaN"),
-        (one, np.where(column > 0, np.inf, column), "y contains infinity"),
-        (one, ["x"] * 120, "y cannot be used: .*'x'"),
+        (regression, np.where(column > 0, np.nan, column), "y contains NaN"),
+        (regression, np.where(column > 0, np.inf, column), "y contains infinity"),
+        (regression, ["x"] * 120, "y cannot be used: .*'x'"),
     ]:
         with pytest.raises(ValueError, match=message):
             importances(model, X, targets, kind=kind)
-    for model, targets in [(forest, y), (one, column)]:
+    for model, targets in [(forest, y), (regression, column)]:
         flat, tall = (
-            importances(model, X, given, kind=kind, random_state=0).importances_mean
-            for given in (targets, targets[:, None])
+            importances(model, X, y_test, kind=kind, random_state=0).importances_mean
+            for y_test in (targets, targets[:, None])
         )
         assert np.array_equal(flat, tall)

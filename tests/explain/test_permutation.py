@@ -1,4 +1,4 @@
-"""Permutation importances: noise has mean 0, whatever is drawn and scored; and a slow twin."""
+"""Permutation importances: noise has mean 0 for all draws and scores; and a slow twin."""
 
 import numpy as np
 import pandas as pd
@@ -55,13 +55,13 @@ def plain_accuracy(model, X, y):
     return accuracy_score(y, model.predict(X))
 
 
-def assert_noise_has_mean_zero(found, n_repeats):
-    noise, spread = found.importances_mean[NOISE], found.importances_std[NOISE]
+def assert_noise_has_mean_zero(result, n_repeats):
+    noise, spread = result.importances_mean[NOISE], result.importances_std[NOISE]
     # The score of the columns as they are is one more draw, as each of the repeats is.
     error = spread * np.sqrt(1 + 1 / n_repeats)
     assert np.all(np.abs(noise) <= 5 * error + 1e-12)
     assert abs(noise.mean()) <= 3.5 * np.sqrt(np.square(error).sum()) / len(noise) + 1e-12
-    assert found.importances_mean[:N_SIGNAL].min() > 3 * np.abs(noise).max()
+    assert result.importances_mean[:N_SIGNAL].min() > 3 * np.abs(noise).max()
 
 
 CASES = [
@@ -125,7 +125,7 @@ def test_a_slow_twin(max_samples, weight, models):
     np.testing.assert_allclose(result.importances_std, expected.std(axis=1), atol=1e-12)
 
 
-def test_rows_of_no_weight_do_not_count(models):
+def test_rows_without_weight_do_not_count(models):
     model, y, weight = models["classes"], LABELS[N_TRAIN:].copy(), WEIGHT.copy()
     weight[::2] = 0
     expected = permuted(model, X_TEST, y, sample_weight=weight, max_samples=100)

@@ -1,4 +1,4 @@
-"""Explanations and costs of models that regress."""
+"""Explanations and costs of regressors."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def walk(tree, row):
 
 @pytest.mark.parametrize("Forest", FORESTS)
 @pytest.mark.parametrize("n_outputs", [1, 2])
-def test_trees_as_arrays_predict_what_the_forest_does(Forest, n_outputs, data):
+def test_trees_as_arrays_predict_the_same_as_the_forest(Forest, n_outputs, data):
     X, y = data
     y = y if n_outputs == 1 else np.column_stack([y, X[:, :1] ** 0])
     y = np.nan_to_num(y)
@@ -63,7 +63,7 @@ def test_contributions_add_up(method, n_outputs, data):
     assert isinstance(explanation, shap.Explanation)
 
 
-def test_shapley_values_are_those_of_scikit_learns_forest():
+def test_shapley_values_equal_those_for_scikit_learns_forest():
     shap = pytest.importorskip("shap", reason='needs "mddf[explain]"')
     X, y = make_friedman1(200, 5, noise=0.5, random_state=1)
     same = {"bootstrap": False, "random_state": 0, "max_depth": 3}
@@ -75,7 +75,7 @@ def test_shapley_values_are_those_of_scikit_learns_forest():
 
 
 @pytest.mark.parametrize("kind", ["held-out", "permutation", "impurity"])
-def test_importances_find_what_matters(kind, data):
+def test_importances_find_informative_features(kind, data):
     X, y = data
     forest = RandomForestRegressor(30, random_state=0).fit(X[:200], y[:200])
     result = importances(forest, X[200:], y[200:], kind=kind, random_state=0)
@@ -122,7 +122,7 @@ def test_costs(data):
 
 
 @pytest.mark.parametrize("n_outputs", [1, 3])
-def test_graphs_predict_what_the_forest_does(n_outputs, data):
+def test_graphs_predict_the_same_as_the_forest(n_outputs, data):
     pytest.importorskip("onnx", reason='needs "mddf[onnx]"')
     runtime = pytest.importorskip("onnxruntime", reason='needs "mddf[onnx]"')
     X, y = data

@@ -34,7 +34,7 @@ CASCADE = {"n_estimators": 2, "cv": 2, "early_stopping": False, "random_state": 
 
 
 def path_dependent(tree, row, S, node=0):
-    """Prediction of a tree for a row of which the features in S are known."""
+    """Prediction of a tree for a row if only the features in S are known."""
     left, right = tree.children_left[node], tree.children_right[node]
     if left == -1:
         return tree.value[node]
@@ -152,7 +152,7 @@ def test_agreement_of_cascades_with_exact_shapley_values(kind):
 
 
 def by_leaves(tree, row):
-    """Shapley values of a tree, leaf by leaf over sizes of sets: sums of what is positive."""
+    """Shapley values of a tree, leaf by leaf over set sizes: sums of positive terms."""
     contributions = np.zeros((len(row), tree.value.shape[1]))
 
     def descend(node, factors):
@@ -186,7 +186,7 @@ def rare_ones(n_rows=300, n_columns=60, share=0.03):
 
 
 def chain(n_columns=80):
-    """Every split of a deep tree parts few rows from all others, by a column of its own."""
+    """A deep tree in which every split separates few rows by a new column."""
     X = np.repeat(np.vstack([np.eye(n_columns), np.zeros(n_columns)]), 2, axis=0)
     return X, np.repeat(np.arange(n_columns + 1) % 2, 2)
 

@@ -1,4 +1,4 @@
-"""Graphs of gradient boosting against the models that they were made of."""
+"""ONNX graphs of gradient boosting, compared with their models."""
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,7 @@ def outputs_of(model, X, dtype=np.float64):
 
 
 def assert_same(model, X, dtype=np.float64, rtol=1e-12):
-    """Sums are added up in another order than in Python."""
+    """Compare with a tolerance, because sums have another order than in Python."""
     outputs = outputs_of(model, X, dtype)
     expected = model.predict_proba(X) if len(outputs) == 2 else model.predict(X)[:, None]
     assert outputs[-1].shape == expected.shape
@@ -72,14 +72,14 @@ def test_single_precision():
         to_onnx(model.fit(number_table(), labels_of(number_table())))
 
 
-def test_missing_values_that_fit_did_not_see():
+def test_missing_values_unseen_in_fit():
     X = frame_of_few_levels(240)
     train = X[:150].dropna()
     model = GradientBoostingClassifier(**OPTIONS).fit(train, labels_of(X)[train.index])
     assert_same(model, X)
 
 
-def test_trees_that_find_nothing():
+def test_trees_without_splits():
     X = np.ones((40, 2))
     assert_same(GradientBoostingRegressor(**OPTIONS).fit(X, np.arange(40) % 3), X)
     assert_same(GradientBoostingClassifier(**OPTIONS).fit(X, np.arange(40) % 2), X)
@@ -89,7 +89,7 @@ def test_trees_that_find_nothing():
 @pytest.mark.parametrize("n_classes", [0, 1, 2, 4])
 @pytest.mark.filterwarnings("ignore:rows hold categories that fit did not see:UserWarning")
 def test_target_statistics(grow_policy, n_classes):
-    """Categories that are known, missing and new, alone and in pairs."""
+    """Known, missing and new categories, alone and in pairs."""
     X, y = levels(200, n_classes)
     rows, _ = levels(400, 0, seed=1)
     Model = GradientBoostingClassifier if n_classes else GradientBoostingRegressor
@@ -102,7 +102,7 @@ def test_target_statistics(grow_policy, n_classes):
 
 
 def levels(n, n_classes, seed=0):
-    """Columns of many text and number levels, and a target that depends on them."""
+    """Columns with many text and numeric levels, and a target that depends on them."""
     rng = np.random.default_rng(seed)
     places = rng.integers(0, 70 + 20 * seed, (n, 4))
     texts = np.array(["", "?", "\ud800" if seed else "x", *(f"t{i}" for i in range(90))], object)
@@ -121,7 +121,7 @@ def levels(n, n_classes, seed=0):
 
 
 @pytest.mark.filterwarnings("ignore:.* looks like an identifier of subjects:UserWarning")
-def test_target_statistics_of_numbers_that_single_precision_does_not_tell_apart():
+def test_target_statistics_of_numbers_that_are_equal_in_single_precision():
     X = pd.DataFrame({"number": np.arange(80) % 40 / 40 * 1e-9 + 1}).astype("category")
     model = GradientBoostingRegressor(**OPTIONS).fit(X, np.arange(80) % 40)
     assert_same(model, X)

@@ -1,4 +1,4 @@
-"""Graphs of ONNX against the models that they were made of, bit for bit where trees alone vote."""
+"""ONNX graphs, compared with their models; equal bits if only trees vote."""
 
 import warnings
 
@@ -54,7 +54,7 @@ def test_the_same_bits(name, kind):
 
 
 @pytest.mark.parametrize("name", ["forest", "mddf"])
-def test_single_precision_goes_where_rounded_numbers_go(name):
+def test_single_precision_takes_the_same_paths_as_rounded_numbers(name):
     X = table_with_missing().astype(np.float32)
     model = MODELS[name].fit(X, labels_of(X))
     # Values on and next to the edges of bins, where single precision could be on another side.
@@ -79,7 +79,7 @@ def test_sets_of_scikit_learn(load):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_decimals(seed):
-    """Rows as they are, many of which lie on the middle of two values that fit saw."""
+    """Raw rows, many of which lie midway between two training values."""
     X, y = load_iris(return_X_y=True)
     order = np.random.default_rng(seed).permutation(150)
     train, test = order[:75], order[75:]
@@ -102,7 +102,7 @@ def warnings_of(model, **options):
 
 
 @pytest.mark.parametrize("made", [RandomForestClassifier(9), MDDFClassifier(1, **CASCADE)])
-def test_warns_of_numbers_that_single_precision_does_not_hold(made):
+def test_warns_of_numbers_beyond_single_precision(made):
     rng = np.random.default_rng(0)
     whole = rng.integers(0, 9, (400, 3)) * [1, 0.25, 2.0**30]
     y = whole[:, 0] > 4
@@ -141,7 +141,7 @@ def named_table(names, n_rows=120):
 
 
 @pytest.mark.filterwarnings("ignore:.* looks like an identifier of subjects:UserWarning")
-def test_features_called_as_what_is_inside():
+def test_feature_names_equal_to_internal_names():
     inside = [*(f"{kind}{i}" for kind in ("value", "constant") for i in range(9)), "_value3", "X"]
     X = named_table([*inside, "variable", " "])
     y = np.arange(120) // 2 % 3
@@ -152,7 +152,7 @@ def test_features_called_as_what_is_inside():
 
 
 @pytest.mark.parametrize("name", ["label", "probabilities", ""])
-def test_features_called_as_nothing_inside_may_be(name):
+def test_feature_names_that_are_invalid_internally(name):
     X = named_table(["a", "b"])
     X.columns = ["a", name, "word"]
     model = RandomForestClassifier(2).fit(X, np.arange(120) % 2)
@@ -278,7 +278,7 @@ def test_boosting(kind, n_classes):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_boosting_that_finds_nothing(n_classes):
+def test_boosting_without_splits(n_classes):
     X = np.zeros((60, 2))
     y = np.arange(60) % n_classes
     model = DeepForestClassifier(1, n_estimators=2, members=["random", "boosted"], random_state=0)
@@ -300,7 +300,7 @@ def test_layers_of_deep_forests(every_layer_helps, most_columns):
         assert np.allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-12)
 
 
-def test_a_linear_member_that_did_not_see_a_class():
+def test_a_linear_member_without_rows_of_a_class():
     X = number_table(60)
     y = np.array([0] * 30 + [1] * 29 + [2])
     linear = make_pipeline(StandardScaler(with_mean=False), LogisticRegression())
@@ -311,7 +311,7 @@ def test_a_linear_member_that_did_not_see_a_class():
 
 
 @pytest.mark.parametrize("kind", [MDDFClassifier, DeepForestClassifier])
-def test_members_that_saw_one_class(kind):
+def test_members_fitted_on_one_class(kind):
     X = number_table(60)
     y = (np.arange(60) == 7).astype(int)
     member = {"forests" if kind is MDDFClassifier else "members": [LogisticRegression()]}
@@ -343,8 +343,8 @@ def test_trees_without_a_split_and_one_class():
     assert len(np.unique(forest.predict_proba(X), axis=0)) == 1
     _, probabilities = runtime_outputs(forest, X)
     assert np.array_equal(probabilities, forest.predict_proba(X))
-    one = RandomForestClassifier(2, random_state=0).fit(X, np.full(12, 2.0))
-    label, probabilities = runtime_outputs(one, X)
+    one_class = RandomForestClassifier(2, random_state=0).fit(X, np.full(12, 2.0))
+    label, probabilities = runtime_outputs(one_class, X)
     assert np.array_equal(probabilities, np.ones((12, 1)))
     assert label.tolist() == [2.0] * 12
 
@@ -382,7 +382,7 @@ def test_refusals():
 
 @pytest.mark.parametrize("seed", range(6))
 def test_sets_that_follow_each_other(seed):
-    """Runtimes fold such sets into one, and have been seen to do so where they must not."""
+    """Runtimes merge such sets into one, and some versions do so wrongly."""
     rng = np.random.default_rng(seed)
     X = pd.DataFrame({name: [f"w{i}" for i in rng.integers(0, 40, 400)] for name in "ab"})
     X.loc[rng.random(400) < 0.1, "a"] = None

@@ -1,4 +1,4 @@
-"""Graphs of regressors against the models that they were made of."""
+"""ONNX graphs of regressors, compared with their models."""
 
 import numpy as np
 import pytest
@@ -82,14 +82,14 @@ def test_a_regressor_for_each_output():
 
 
 @pytest.mark.parametrize("columns", [[0], [0, 1]])
-def test_boosting_that_finds_nothing(columns):
+def test_boosting_without_splits(columns):
     X = number_table(60)
     y = np.column_stack([np.full(60, 3.0), X[:, 0]])[:, columns]
     model = DeepForestRegressor(1, members=["boosted"], cv=2, random_state=0)
     assert_same(model.fit(X, y if len(columns) > 1 else y[:, 0]), X)
 
 
-def test_warns_of_numbers_that_single_precision_does_not_hold():
+def test_warns_of_numbers_beyond_single_precision():
     X = number_table()
     forest = RandomForestRegressor(3, random_state=0)
     with pytest.warns(UserWarning, match=r"in 5 of 5 columns \('x0' is the first\)"):
@@ -103,7 +103,7 @@ def test_single_precision():
     assert_same(model.fit(X[:150], numbers_of(X)[:150]), X, np.float32, 1e-6)
 
 
-def test_numbers_as_large_as_they_get():
+def test_very_large_numbers():
     X = table_with_missing(200)
     model = DeepForestRegressor(1, n_estimators=3, members=["random", "linear"], random_state=0)
     model.fit(X, numbers_of(X))

@@ -1,4 +1,4 @@
-"""Graphs that some versions of onnxruntime misread, and texts that NumPy or ONNX cannot hold."""
+"""Graphs that some versions of onnxruntime misread, and unsupported text."""
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ runtime = pytest.importorskip("onnxruntime", reason='needs "mddf[onnx]"')
 
 
 def ensembles(graph):
-    """The attributes of each operator of trees."""
+    """The attributes of each tree operator."""
     from onnx import helper
 
     return [
@@ -34,7 +34,7 @@ def ensembles(graph):
 
 
 def assert_roots_branch(graph):
-    """The two children of a root have different numbers, as leaves or as inner nodes."""
+    """The two children of a root have different ids, as leaves or as inner nodes."""
     for trees in ensembles(graph):
         roots = trees["tree_roots"]
         true, false = (
@@ -57,7 +57,7 @@ def assert_same(model, X, atol=0.0):
         assert outputs[0].tolist() == model.predict(X).tolist()
 
 
-def test_a_root_with_a_leaf_and_a_branch_of_one_number():
+def test_a_root_whose_leaf_and_branch_have_equal_ids():
     X, y = load_iris(return_X_y=True)
     assert_same(RandomForestClassifier(10, random_state=1).fit(X, y), X)
 

@@ -1,4 +1,4 @@
-"""Graphs of the boosting baselines, and of pipelines, against Python."""
+"""ONNX graphs of the boosting baselines and of pipelines, compared with Python."""
 
 import warnings
 
@@ -80,7 +80,7 @@ def test_votes_without_a_round_and_ties(model, n_classes):
     assert_same(clone(model).fit(X, (X[:, 0] + X[:, 1] > 0) * (n_classes - 1.0)), X)
 
 
-def test_missing_values_that_fit_did_not_see_count_as_medians():
+def test_missing_values_unseen_in_fit_become_medians():
     X = number_table()
     model = AdaBoostClassifier(6, max_depth=2).fit(X, labels_of(X))
     rows = X.copy()
@@ -89,7 +89,7 @@ def test_missing_values_that_fit_did_not_see_count_as_medians():
 
 
 @pytest.mark.filterwarnings("ignore:rows hold categories that fit did not see:UserWarning")
-def test_categories_that_fit_did_not_see():
+def test_categories_unseen_in_fit():
     X, y = frame_table(120), labels_of(frame_table(120))
     model = DeepBoostClassifier(6).fit(X, y)
     text = next(name for name in X if X[name].dtype == object or str(X[name].dtype) == "str")
@@ -103,7 +103,7 @@ def messages_of(model):
     return [str(warning.message) for warning in caught]
 
 
-def test_warns_of_numbers_that_single_precision_does_not_hold():
+def test_warns_of_numbers_beyond_single_precision():
     X = np.random.default_rng(0).integers(0, 9, (80, 3)).astype(float)
     y = X[:, 0] + X[:, 1] > 8
     model = AdaBoostClassifier(9)

@@ -1,4 +1,4 @@
-"""Predictions by blocks of rows: the same bits, in memory that has a bound."""
+"""Predictions by blocks of rows: equal bits in bounded memory."""
 
 import subprocess
 import sys
@@ -59,7 +59,7 @@ def target(name, X, y):
 
 
 def answers(model, X):
-    """What all methods give, as a list of arrays."""
+    """Results of all methods, as a list of arrays."""
     result = [getattr(model, name)(X) for name in ONE if hasattr(model, name)]
     for name in STAGED:
         if hasattr(model, name):
@@ -72,9 +72,9 @@ def assert_same(model, X, sizes=(7,)):
     for size in sizes:
         with blocks_of(size):
             result = answers(model, X)
-        for one, other in zip(result, expected, strict=True):
-            assert one.dtype == other.dtype
-            np.testing.assert_array_equal(one, other)
+        for array, other in zip(result, expected, strict=True):
+            assert array.dtype == other.dtype
+            np.testing.assert_array_equal(array, other)
 
 
 def tables(new):
@@ -104,8 +104,8 @@ def test_the_same_bits_of_all_tables_of_numbers(name):
 
 
 @pytest.mark.parametrize("Deep", [DeepForestClassifier, DeepForestRegressor])
-def test_the_same_bits_of_blocks_as_they_are(Deep):
-    """Members from elsewhere included, which multiply by BLAS."""
+def test_blocks_give_the_same_bits_as_the_whole_table(Deep):
+    """Also with external members, which multiply matrices by BLAS."""
     X, y = three_classes()
     model = Deep(**LAYERS).fit(X, y)
     new = np.random.default_rng(0).normal(size=(3 * FEWEST_ROWS + 1, X.shape[1]))
@@ -153,7 +153,7 @@ def test_the_same_bits_of_frames(name, kind, tmp_path):
 
 
 def test_the_same_bits_of_wide_tables():
-    """Where some columns are not coded, or rows are compared as they are."""
+    """Unused columns are not coded, or raw cells are compared."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100, 300))
     y = (X[:, 0] > 0).astype(int)
@@ -222,7 +222,7 @@ PEAK = """
 
 
 def peak(n_rows, n_classes, kind, method):
-    """Bytes that a prediction takes at most, its result included, and those of its result."""
+    """Peak memory of a prediction including its result, and the size of the result, in bytes."""
     arguments = [str(n_rows), str(n_classes), kind, method]
     result = subprocess.run(
         [sys.executable, "-P", "-c", textwrap.dedent(PEAK), *arguments],

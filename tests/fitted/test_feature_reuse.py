@@ -1,4 +1,4 @@
-"""The rule by which rows or labels reuse the vectors of the layer before."""
+"""The rule by which rows or labels reuse the vectors of the previous layer."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from mddf._fitted.feature_reuse import FeatureReuse, LabelledPredictions
 
 
 def drawn(seed, n_rows=30, n_labels=4, weighted=False):
-    """Labels, and predictions of two layers for them."""
+    """Random labels and predictions of two layers."""
     rng = np.random.default_rng(seed)
     labels = (rng.random((n_rows, n_labels)) < 0.4).astype(float)
     weight = rng.integers(0, 3, size=n_rows).astype(float) if weighted else None
@@ -57,7 +57,7 @@ def test_twin(name, seed, weighted):
 
 
 @pytest.mark.parametrize("name", MEASURES)
-def test_nothing_is_reused_if_nothing_got_worse(name):
+def test_nothing_is_reused_if_no_prediction_got_worse(name):
     predictions = drawn(0)
     same = LabelledPredictions(
         predictions.labels, predictions.before, before=predictions.before, weight=None
@@ -67,7 +67,7 @@ def test_nothing_is_reused_if_nothing_got_worse(name):
     assert not rule.reused(predictions.probabilities).any()
 
 
-def test_one_label_that_got_worse_is_not_below_its_own_confidence():
+def test_a_single_worse_label_is_not_below_its_own_confidence():
     labels = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
     now = np.array([[0.9, 0.6], [0.9, 0.7], [0.6, 0.6]])
     rule = FeatureReuse.from_training(

@@ -1,4 +1,4 @@
-"""Estimators with layers keep their stages, which are no part of what is stored."""
+"""Estimators with layers cache their stages, which are not stored."""
 
 import pickle
 from copy import copy, deepcopy
@@ -49,7 +49,7 @@ def test_a_second_fit_has_stages_of_its_own(fitted):
 
 
 @pytest.mark.parametrize("copied", [copy, deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
-def test_copies_build_their_stages_from_what_is_stored(fitted, copied):
+def test_copies_rebuild_their_stages_from_stored_attributes(fitted, copied):
     model, X, _ = fitted
     assert "_stages" not in model.__getstate__()
     again = copied(model)
@@ -57,13 +57,13 @@ def test_copies_build_their_stages_from_what_is_stored(fitted, copied):
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
-def test_without_a_fit_there_are_none(fitted):
+def test_unfitted_models_have_no_stages(fitted):
     model, X, _ = fitted
     with pytest.raises(NotFittedError):
         clone(model).predict(X)
 
 
-def test_predictions_in_one_block_are_those_of_the_stages(fitted):
+def test_predictions_in_one_block_equal_the_stages(fitted):
     model, X, _ = fitted
     stages = model._fitted_stages()
     rows = model._encode(X)

@@ -48,11 +48,11 @@ class BalancedRandomForestClassifier(mddf.RandomForestClassifier):
         self.replacement = replacement
 
     def fit(self, X, y, sample_weight=None):
-        given, self.bootstrap = self.bootstrap, "balanced"
+        bootstrap, self.bootstrap = self.bootstrap, "balanced"
         try:
             return super().fit(X, y, sample_weight)
         finally:
-            self.bootstrap = given
+            self.bootstrap = bootstrap
 
 
 PARTS = "samplers_ and pipelines_ are imbalanced-learn's: see estimators_samples_"
@@ -79,7 +79,7 @@ def uneven(n):
     )
 
 
-def test_trees_draw_what_those_of_imbalanced_learn_draw():
+def test_trees_draw_like_imbalanced_learn():
     X, y = uneven(400)
     options = {"sampling_strategy": "all", "replacement": True, "bootstrap": False}
     peer = Peer(5, random_state=0, **options).fit(X, y)

@@ -1,4 +1,4 @@
-"""Bootstraps that draw as many rows of each class, and whole groups."""
+"""Bootstraps that draw equally many rows of each class, and whole groups."""
 
 import numpy as np
 import pytest
@@ -46,13 +46,13 @@ def test_every_class_gives_as_many_draws(Forest, max_samples, weighted):
     counts = drawn(forest)
     by_class = np.stack([counts[:, y == c].sum(axis=1) for c in range(3)], axis=1)
     n = len(y) if weights is None else int(weights.sum())
-    there = np.bincount(y[weights > 0] if weighted else y)
-    expected = {None: there.min(), 90: 30, 0.5: round(n / 6), 2: 1}[max_samples]
+    class_counts = np.bincount(y[weights > 0] if weighted else y)
+    expected = {None: class_counts.min(), 90: 30, 0.5: round(n / 6), 2: 1}[max_samples]
     assert np.all(by_class == expected)
     if weighted:
         assert not counts[:, weights == 0].any()
-    seen = (counts == 0).any(axis=0) & (weights > 0 if weighted else True)
-    assert np.array_equal(~np.isnan(forest.oob_decision_function_[:, 0]), seen)
+    has_prediction = (counts == 0).any(axis=0) & (weights > 0 if weighted else True)
+    assert np.array_equal(~np.isnan(forest.oob_decision_function_[:, 0]), has_prediction)
 
 
 @classifiers
@@ -119,8 +119,10 @@ def test_groups_are_drawn_whole(Forest, max_samples):
         of_group = np.array([of_tree[of_row == g].max() for g in range(len(names))])
         assert np.array_equal(of_tree, of_group[of_row])
         assert of_group.sum() == {None: len(names), 7: 7, 0.5: round(len(names) / 2)}[max_samples]
-    said = forest.oob_prediction_ if Forest in REGRESSORS else forest.oob_decision_function_[:, 0]
-    assert np.array_equal(np.isnan(said), (counts > 0).all(axis=0))
+    out_of_bag = (
+        forest.oob_prediction_ if Forest in REGRESSORS else forest.oob_decision_function_[:, 0]
+    )
+    assert np.array_equal(np.isnan(out_of_bag), (counts > 0).all(axis=0))
 
 
 @every
@@ -137,7 +139,7 @@ def test_weights_count_in_groups_as_copies_do(Forest):
 
 
 def test_out_of_bag_scores_of_groups_are_honest():
-    """Copies of a row in its group: plain bootstraps know it, and score too well."""
+    """Groups contain duplicates, so plain bootstraps have too good scores."""
     X, y = uneven(100)
     y = np.random.default_rng(0).integers(0, 2, len(y))
     rows = np.repeat(np.arange(len(y)), 5)
@@ -151,7 +153,7 @@ def test_out_of_bag_scores_of_groups_are_honest():
     assert scores[1] < 0.65
 
 
-def test_what_does_not_go_together():
+def test_incompatible_options():
     X, y = uneven(60)
     for forest, groups, message in [
         (RandomForestClassifier(2, bootstrap=False), y, "groups need bootstrap=True"),

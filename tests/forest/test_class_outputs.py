@@ -1,4 +1,4 @@
-"""Several labels of a sample, and several outputs of classes."""
+"""Multi-label and multi-output classification forests."""
 
 import pickle
 
@@ -33,15 +33,15 @@ WORDS = np.array(["low", "middle", "high"])
 
 
 def gini(labels, weights, entropy):
-    """Mean over outputs of weighted impurities."""
+    """Mean of the weighted impurities of the outputs."""
     columns = [np.unique(column, return_inverse=True)[1] for column in labels.T]
     return np.mean([naive.impurity(np.bincount(c, weights), entropy) for c in columns])
 
 
 @criteria
 @pytest.mark.parametrize("weighted", [False, True])
-def test_splits_and_leaves_are_those_of_the_twin(criterion, weighted):
-    """Every split has the largest decrease of the mean impurity; leaves hold shares."""
+def test_splits_and_leaves_match_a_slow_twin(criterion, weighted):
+    """Every split has the largest decrease of the mean impurity; leaves have class shares."""
     X, y = mixed_outputs(70, missing=0.1)
     X = np.round(2 * X)
     weights = np.random.default_rng(1).integers(1, 4, len(y)) if weighted else np.ones(len(y))
@@ -49,31 +49,34 @@ def test_splits_and_leaves_are_those_of_the_twin(criterion, weighted):
     forest = RandomForestClassifier(1, random_state=0, **options).fit(X, y, weights)
     codes, entropy = codes_of(forest, X), criterion == "entropy"
     (nodes,) = naive.decode(forest._trees[0])
-    said = forest.predict_proba(X)
-    for node, here, _ in naive.visit(nodes, codes, np.arange(len(y))):
-        whole = gini(y[here], weights[here], entropy)
+    probabilities = forest.predict_proba(X)
+    for node, node_rows, _ in naive.visit(nodes, codes, np.arange(len(y))):
+        whole = gini(y[node_rows], weights[node_rows], entropy)
 
-        def worth(left, here=here, whole=whole):
-            sides = here[left], here[~left]
+        def worth(left, node_rows=node_rows, whole=whole):
+            sides = node_rows[left], node_rows[~left]
             return whole - sum(gini(y[side], weights[side], entropy) for side in sides)
 
         if node.is_leaf:
             assert whole == pytest.approx(0, abs=1e-12) or all(
-                len(np.unique(column)) == 1 for column in codes[here].T
+                len(np.unique(column)) == 1 for column in codes[node_rows].T
             )
-            for j, part in enumerate(said):
+            for j, part in enumerate(probabilities):
                 shares = [
-                    np.average(y[here, j] == c, weights=weights[here]) for c in forest.classes_[j]
+                    np.average(y[node_rows, j] == c, weights=weights[node_rows])
+                    for c in forest.classes_[j]
                 ]
-                np.testing.assert_allclose(part[here], np.tile(shares, (len(here), 1)), atol=1e-12)
+                np.testing.assert_allclose(
+                    part[node_rows], np.tile(shares, (len(node_rows), 1)), atol=1e-12
+                )
             continue
-        left = np.array([node.goes_left(int(c)) for c in codes[here, node.column]])
+        left = np.array([node.goes_left(int(c)) for c in codes[node_rows, node.column]])
         best = 0.0
-        for column in codes[here].T:
+        for column in codes[node_rows].T:
             for code in np.unique(column[column < naive.MISSING]):
                 below = (column <= code) & (column != naive.MISSING)
                 for side in (below, below | (column == naive.MISSING)):
-                    if 0 < side.sum() < len(here):
+                    if 0 < side.sum() < len(node_rows):
                         best = max(best, worth(side))
         assert worth(left) == pytest.approx(best, abs=1e-9)
 
@@ -110,11 +113,11 @@ def test_the_same_trees_as_scikit_learns(criterion, options):
 
 
 @both
-def test_what_predictions_look_like(Forest):
+def test_shapes_and_types_of_predictions(Forest):
     X, y = mixed_outputs(missing=0.1)
-    named = np.empty(y.shape, object)
-    named[:, 0], named[:, 1], named[:, 2] = y[:, 0], WORDS[y[:, 1]], y[:, 2]
-    forest = Forest(20, random_state=0).fit(X, named)
+    targets = np.empty(y.shape, object)
+    targets[:, 0], targets[:, 1], targets[:, 2] = y[:, 0], WORDS[y[:, 1]], y[:, 2]
+    forest = Forest(20, random_state=0).fit(X, targets)
     assert forest.n_outputs_ == 3
     assert forest.n_classes_ == [2, 3, 1]
     assert [list(classes) for classes in forest.classes_] == [
@@ -127,11 +130,11 @@ def test_what_predictions_look_like(Forest):
         assert part.shape == (200, n)
         np.testing.assert_allclose(part.sum(axis=1), 1)
         np.testing.assert_allclose(np.exp(logs), part)
-    said = forest.predict(X)
-    assert said.shape == named.shape
-    assert np.mean(said == named) > 0.95
+    predicted = forest.predict(X)
+    assert predicted.shape == targets.shape
+    assert np.mean(predicted == targets) > 0.95
     frame = pd.DataFrame({"a": y[:, 0], "b": WORDS[y[:, 1]], "c": y[:, 2]})
-    assert np.array_equal(Forest(20, random_state=0).fit(X, frame).predict(X), said)
+    assert np.array_equal(Forest(20, random_state=0).fit(X, frame).predict(X), predicted)
     numbers = Forest(20, random_state=0).fit(X, y)
     assert numbers.predict(X).dtype == y.dtype
     assert forest.apply(X).shape == (200, 20)
@@ -156,7 +159,7 @@ def test_as_good_as_scikit_learns(Forest, criterion):
 @few_trees
 @both
 @criteria
-def test_what_must_not_change_the_result(Forest, criterion):
+def test_n_jobs_row_order_and_warm_start_do_not_change_the_result(Forest, criterion):
     X, y = mixed_outputs(missing=0.1)
     options = {"criterion": criterion, "random_state": 1}
     forest = Forest(20, **options).fit(X, y)
@@ -190,23 +193,23 @@ def test_out_of_bag(Forest):
     assert decision.shape == (200, 3, 3)
     assert np.all(decision[:, 2, 0] == 0)
     np.testing.assert_allclose(decision.sum(axis=1), 1)
-    said = np.stack(
+    predicted = np.stack(
         [
             classes[decision[:, : len(classes), j].argmax(axis=1)]
             for j, classes in enumerate(forest.classes_)
         ],
         axis=1,
     )
-    assert forest.oob_score_ == np.mean(np.all(said == y, axis=1))
-    seen = []
+    assert forest.oob_score_ == np.mean(np.all(predicted == y, axis=1))
+    calls = []
 
     def score(y_true, y_pred):
-        seen.append((y_true, y_pred))
+        calls.append((y_true, y_pred))
         return 0.25
 
     assert Forest(40, **options | {"oob_score": score}).fit(X, y).oob_score_ == 0.25
-    assert np.array_equal(seen[0][0], y)
-    assert np.array_equal(seen[0][1], said)
+    assert np.array_equal(calls[0][0], y)
+    assert np.array_equal(calls[0][1], predicted)
     steps = Forest(10, bootstrap=True, warm_start=True, random_state=0).fit(X, y)
     steps.set_params(n_estimators=40, oob_score=True).fit(X, y)
     assert np.array_equal(steps.oob_decision_function_, decision)
@@ -240,7 +243,7 @@ def test_in_scikit_learns_tools():
     )
 
 
-def test_what_does_not_do():
+def test_unsupported_inputs_are_refused():
     X, y = mixed_outputs(60)
     forest = RandomForestClassifier(2, random_state=0)
     for options, target, message in [

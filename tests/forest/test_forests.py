@@ -51,15 +51,15 @@ def test_sklearn_checks(estimator, check):
 def test_n_jobs(Forest, oob, data):
     X, y = data
     options = {"bootstrap": True, "oob_score": True} if oob else {}
-    one = Forest(40, random_state=1, **options).fit(X, y)
+    sequential = Forest(40, random_state=1, **options).fit(X, y)
     for n_jobs in (2, 3, -1):
         many = Forest(40, random_state=1, n_jobs=n_jobs, **options).fit(X, y)
-        assert same_predictions(one, many, np.tile(X, (4, 1)))
-        assert np.array_equal(one.apply(X), many.apply(X))
-        assert np.array_equal(one.feature_importances_, many.feature_importances_)
+        assert same_predictions(sequential, many, np.tile(X, (4, 1)))
+        assert np.array_equal(sequential.apply(X), many.apply(X))
+        assert np.array_equal(sequential.feature_importances_, many.feature_importances_)
         if oob:
             result = many.oob_decision_function_
-            assert np.array_equal(one.oob_decision_function_, result, equal_nan=True)
+            assert np.array_equal(sequential.oob_decision_function_, result, equal_nan=True)
 
 
 @both
@@ -77,7 +77,7 @@ def test_the_order_of_rows(Forest, bootstrap, data):
 @pytest.mark.parametrize("class_weight", [None, "balanced", "balanced_subsample"])
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
 def test_the_order_of_rows_with_weights(Forest, bootstrap, class_weight, criterion):
-    """Nothing is rounded in another way, and equal rows of other weights are told apart."""
+    """Rounding does not depend on the order, also for equal rows with different weights."""
     random = np.random.default_rng(3)
     options = {"bootstrap": bootstrap, "class_weight": class_weight, "criterion": criterion}
     for least in (1, 5):
@@ -99,7 +99,7 @@ def test_a_row_of_very_large_weight():
 
 
 @both
-def test_a_class_of_hardly_any_weight(Forest):
+def test_a_class_with_tiny_weight(Forest):
     X, y = np.arange(6.0)[:, None], np.repeat([0, 1], 3)
     options = {"bootstrap": False, "max_depth": 1, "min_samples_leaf": 2, "random_state": 0}
     forest = Forest(5, class_weight="balanced_subsample", **options)
@@ -132,8 +132,8 @@ def test_uniform_weights_change_nothing(Forest, weight, data):
     assert expected.oob_score_ == result.oob_score_ > 0.5
 
 
-def test_weights_like_those_of_a_census(data):
-    """Whole numbers in the thousands: as many draws as rows, in proportion to the weights."""
+def test_census_weights(data):
+    """Whole weights in the thousands: as many draws as rows, in proportion to the weights."""
     X, y = data
     weights = np.random.default_rng(3).integers(1000, 60000, len(y))
     forest = RandomForestClassifier(30, oob_score=True, random_state=0).fit(X, y, weights)
@@ -157,7 +157,7 @@ def test_the_scale_of_weights(Forest, bootstrap, data):
 
 @both
 @pytest.mark.parametrize("bootstrap", [False, True])
-def test_rows_without_weight_are_as_good_as_gone(Forest, bootstrap, data):
+def test_rows_without_weight_have_no_effect(Forest, bootstrap, data):
     X, y = data
     weights = np.random.default_rng(11).exponential(size=len(y))
     weights[::3] = 0
@@ -286,8 +286,8 @@ def test_oob_score(data):
     votes = other.oob_decision_function_.argmax(axis=1)
     assert other.oob_score_ == balanced_accuracy_score(y, votes)
     names = np.array(["u", "v", "w"])
-    named = RandomForestClassifier(100, **options).fit(X, names[y])
-    assert named.oob_score_ == other.oob_score_
+    by_name = RandomForestClassifier(100, **options).fit(X, names[y])
+    assert by_name.oob_score_ == other.oob_score_
 
 
 def test_out_of_bag_is_at_chance_for_random_labels():
@@ -306,7 +306,7 @@ def test_oob_of_weighted_rows(data):
     forest = RandomForestClassifier(20, oob_score=True, random_state=0, max_samples=200)
     decision = forest.fit(X, y, weights).oob_decision_function_
     assert np.isnan(decision[20]).all()
-    # Rows without weight are in no tree, but nobody asked what the trees say of them.
+    # Rows without weight are in no tree, and no out-of-bag prediction of them is requested.
     assert np.isnan(decision[:20]).all()
 
 

@@ -1,4 +1,4 @@
-"""How trees grow: the parameters mean what scikit-learn's do, on the same trees."""
+"""Growth parameters have the same meaning and give the same trees as in scikit-learn."""
 
 import numpy as np
 import pandas as pd
@@ -48,7 +48,7 @@ def made(criterion, n=120, seed=0, n_outputs=1):
 
 
 def both_trees(criterion, **options):
-    """One tree on all rows and features of either library."""
+    """One tree of each library on all rows and features."""
     options = {"criterion": criterion, "max_features": None, "bootstrap": False, **options}
     of_classes = criterion in ("gini", "entropy")
     pair = (
@@ -72,11 +72,11 @@ def test_the_same_trees_as_scikit_learns(criterion, options, weighted):
     )
     n_leaves = [len(np.unique(forest.apply(X))) for forest in (ours, theirs)]
     if is_regressor(ours):
-        said = [forest.predict(X) for forest in (ours, theirs)]
+        predictions = [forest.predict(X) for forest in (ours, theirs)]
     else:
-        said = [forest.predict_proba(X)[:, 1] for forest in (ours, theirs)]
-    # Of splits that are worth the same, as those by medians often are, either may take another.
-    same = np.isclose(*said, rtol=1e-6, atol=1e-6)
+        predictions = [forest.predict_proba(X)[:, 1] for forest in (ours, theirs)]
+    # If two splits have the same gain, as is common with medians, the libraries may differ.
+    same = np.isclose(*predictions, rtol=1e-6, atol=1e-6)
     assert same.mean() > (0.7 if criterion == "absolute_error" else 0.9)
     assert abs(n_leaves[0] - n_leaves[1]) <= 1
 
@@ -84,7 +84,7 @@ def test_the_same_trees_as_scikit_learns(criterion, options, weighted):
 @pytest.mark.parametrize("options", [o for o in GROWTH if "monotonic_cst" not in o], ids=str)
 @pytest.mark.parametrize("criterion", ["squared_error", "absolute_error", "poisson"])
 def test_several_outputs(criterion, options):
-    """Of very different scales."""
+    """The outputs have very different scales."""
     X, y = made(criterion, n_outputs=3)
     ours, theirs = (forest.fit(X, y) for forest in both_trees(criterion, **options))
     same = np.isclose(ours.predict(X), theirs.predict(X), rtol=1e-6).all(axis=1)
@@ -122,10 +122,10 @@ def test_forests_are_monotonic(Forest, missing):
             flat = rows.reshape(-1, 4)
             if isinstance(signs, dict):
                 flat = pd.DataFrame(flat, columns=names)
-            said = (
+            predictions = (
                 forest.predict(flat) if is_regressor(forest) else forest.predict_proba(flat)[:, 1]
             )
-            steps = np.diff(said.reshape(50, 30), axis=1)
+            steps = np.diff(predictions.reshape(50, 30), axis=1)
             assert np.all(sign * steps >= -1e-12)
             assert np.any(sign * steps > 0)
 
@@ -170,7 +170,7 @@ def test_parameters_that_do_not_do(Forest, name, value):
 
 
 @pytest.mark.parametrize("Forest", REGRESSORS)
-def test_what_has_no_poisson_deviance(Forest):
+def test_targets_without_a_poisson_deviance(Forest):
     X, y = made("poisson")
     forest = Forest(2, criterion="poisson", random_state=0)
     with pytest.raises(ValueError, match=r"y must not have negative values.*, got -\d[\d.]*$"):
@@ -200,7 +200,7 @@ def test_the_unit_of_targets_does_not_matter(scale):
     X, y = made("squared_error")
     for criterion, power in (("squared_error", 2), ("absolute_error", 1)):
         options = {"criterion": criterion, "random_state": 0}
-        one, other = (
+        plain, other = (
             RandomForestRegressor(
                 2,
                 min_impurity_decrease=0.01 * unit**power,
@@ -209,7 +209,7 @@ def test_the_unit_of_targets_does_not_matter(scale):
             ).fit(X, unit * y)
             for unit in (1.0, scale)
         )
-        assert np.array_equal(one.apply(X), other.apply(X))
+        assert np.array_equal(plain.apply(X), other.apply(X))
 
 
 def test_extremes_grow_no_split():
@@ -221,7 +221,7 @@ def test_extremes_grow_no_split():
 
 
 def test_members_of_layers():
-    """Limits work there; what is for a forest alone is refused before any work."""
+    """Growth limits work in layers; options for single forests are refused before any work."""
     X, y = made("gini", 200)
     forests = [
         RandomForestClassifier(5, max_leaf_nodes=6, ccp_alpha=0.001),

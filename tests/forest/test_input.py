@@ -106,8 +106,10 @@ def test_frames_with_categories(Forest):
     assert forest.feature_importances_[0] < 0.3
     assert forest.feature_names_in_.tolist() == ["noise", "color", "word"]
     # The same by mask, by numbers, by names, and as an array of objects.
-    for given in ([False, True, True], [1, 2], ["color", "word"]):
-        other = Forest(40, random_state=0, categorical_features=given).fit(frame[:400], y[:400])
+    for categorical in ([False, True, True], [1, 2], ["color", "word"]):
+        other = Forest(40, random_state=0, categorical_features=categorical).fit(
+            frame[:400], y[:400]
+        )
         assert same_predictions(forest, other, frame)
     other = Forest(40, random_state=0, categorical_features=[1, 2])
     objects = frame.to_numpy(dtype=object)

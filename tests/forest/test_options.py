@@ -41,7 +41,7 @@ def data():
 @few_trees
 @both
 @pytest.mark.parametrize("oob", [False, True])
-def test_warm_start_is_one_longer_fit(Forest, oob, data):
+def test_warm_start_equals_a_longer_fit(Forest, oob, data):
     X, y = data
     options = {"bootstrap": oob, "oob_score": oob, "random_state": 5}
     whole = Forest(23, **options).fit(X, y)
@@ -192,7 +192,7 @@ def test_searching_categories_in_frames(Forest):
         ({"bootstrap": False, "max_bins": 9}, {}),
     ],
 )
-def test_every_option_is_seen_in_the_trees(options, limits, data):
+def test_every_option_changes_the_trees(options, limits, data):
     X, y = data
     forest = RandomForestClassifier(3, max_features=None, random_state=0, **options)
     with watched_growth() as blocks:
@@ -220,7 +220,7 @@ def case_of(forest, X, y):
     return Case(codes, bins.values, bins.start, bins.categorical, labels, n_classes)
 
 
-def test_class_weight_balanced_gives_every_class_the_same_say():
+def test_class_weight_balanced_gives_every_class_the_same_weight():
     X = np.zeros((100, 1))
     y = np.repeat([0, 1, 2], [80, 15, 5])
     for class_weight in ("balanced", "balanced_subsample", {0: 3, 1: 16, 2: 48}):
@@ -240,10 +240,10 @@ def test_class_weights_by_label(data):
     names = np.array(["u", "v", "w"])[y]
     weights = {"u": 1, "v": 2, "w": 0}
     a = CompletelyRandomForestClassifier(5, class_weight=weights, random_state=0).fit(X, names)
-    given = np.array([1.0, 2.0, 0.0])[y]
-    b = CompletelyRandomForestClassifier(5, random_state=0).fit(X, names, given)
+    sample_weight = np.array([1.0, 2.0, 0.0])[y]
+    b = CompletelyRandomForestClassifier(5, random_state=0).fit(X, names, sample_weight)
     assert (a.predict_proba(X)[:, 2] == 0).all()
-    # Bins count rows, whatever the class weights; all values have their own here anyway.
+    # Bins ignore class weights; here, each value has its own bin anyway.
     assert (a.predict(X) == b.predict(X)).mean() > 0.8
 
 
@@ -298,7 +298,7 @@ def test_parameters_are_refused_by_name(Forest, name, value, data):
 
 
 @pytest.mark.parametrize("options", [{"oob_score": True}, {"max_samples": 0.5}])
-def test_what_needs_a_bootstrap(options, data):
+def test_options_that_need_a_bootstrap(options, data):
     with pytest.raises(ValueError, match=f"{next(iter(options))} needs bootstrap=True"):
         CompletelyRandomForestClassifier(**options).fit(*data)
 
@@ -338,7 +338,7 @@ def test_probabilities(Forest, data):
 
 
 @both
-def test_few_rows_and_many_are_coded_alike(Forest, data):
+def test_few_and_many_rows_have_the_same_codes(Forest, data):
     X, y = data
     forest = Forest(10, random_state=0).fit(X, y)
     expected = forest.predict_proba(np.tile(X, (3, 1)))[:300]

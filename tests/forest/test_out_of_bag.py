@@ -1,4 +1,4 @@
-"""Out-of-bag predictions: samples without, and scores that a warm start switches on."""
+"""Out-of-bag predictions: samples in all trees, and scores after a warm start."""
 
 import numpy as np
 import pytest
@@ -136,7 +136,7 @@ def test_trees_of_unknown_draws_are_refused(Forest, first):
 
 @few_trees
 @every
-def test_sums_made_up_for_are_those_of_growing(Forest):
+def test_recomputed_out_of_bag_sums_equal_the_sums_during_growth(Forest):
     X, y = data(Forest)
     options = {"bootstrap": True, "warm_start": True, "random_state": 0}
     grown = Forest(70, oob_score=True, **options).fit(X, y)

@@ -1,4 +1,4 @@
-"""Quantile regression forests as quantile-forest has them, beside it where it is installed."""
+"""Quantile regression forests, compared with quantile-forest if it is installed."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ DECILES = np.arange(11) / 10
 
 
 def steps(n_of_each, n_steps=6, n_outputs=1):
-    """A column of few values, with targets of their own for each: all trees have these leaves."""
+    """A column of few values with separate targets: all trees have the same leaves."""
     rng = np.random.default_rng(n_of_each)
     X = np.repeat(np.arange(n_steps), n_of_each)[:, None] * 1.0
     y = 100 * X + rng.normal(size=(len(X), n_outputs))
@@ -26,7 +26,7 @@ def fitted(Forest, X, y, n_of_each):
 
 
 def peer(Forest, X, y, **options):
-    """quantile-forest's fit of the same kind."""
+    """The corresponding fit of quantile-forest."""
     package = pytest.importorskip("quantile_forest", reason='needs "mddf[peers]"')
     kind = "RandomForest" if Forest is RandomForestRegressor else "ExtraTrees"
     Model = getattr(package, f"{kind}QuantileRegressor")
@@ -83,7 +83,7 @@ def test_both_forests_are_as_good():
     levels = [0.1, 0.5, 0.9]
     result, expected = (forest.predict(X[300:], quantiles=levels) for forest in (ours, theirs))
     for level, a, b in zip(levels, result.T, expected.T, strict=True):
-        losses = [mean_pinball_loss(y[300:], one, alpha=level) for one in (a, b)]
+        losses = [mean_pinball_loss(y[300:], predicted, alpha=level) for predicted in (a, b)]
         assert losses[0] == pytest.approx(losses[1], rel=0.05)
     assert np.mean((y[300:] >= result[:, 0]) & (y[300:] <= result[:, 2])) == pytest.approx(
         np.mean((y[300:] >= expected[:, 0]) & (y[300:] <= expected[:, 2])), abs=0.06

@@ -62,15 +62,15 @@ def test_n_jobs(Forest, oob, n_outputs, data):
     if n_outputs == 2:
         y = np.column_stack([y, X[:, 5] > 0.5])
     options = {"bootstrap": oob, "oob_score": oob, "random_state": 1}
-    one = Forest(40, **options).fit(X, y)
+    sequential = Forest(40, **options).fit(X, y)
     for n_jobs in (2, 3):
         many = Forest(40, n_jobs=n_jobs, **options).fit(X, y)
-        assert same(one, many, np.tile(X, (4, 1)))
-        assert np.array_equal(one.apply(X), many.apply(X))
-        assert np.array_equal(one.feature_importances_, many.feature_importances_)
+        assert same(sequential, many, np.tile(X, (4, 1)))
+        assert np.array_equal(sequential.apply(X), many.apply(X))
+        assert np.array_equal(sequential.feature_importances_, many.feature_importances_)
         if oob:
-            assert np.array_equal(one.oob_prediction_, many.oob_prediction_, equal_nan=True)
-            assert one.oob_score_ == many.oob_score_
+            assert np.array_equal(sequential.oob_prediction_, many.oob_prediction_, equal_nan=True)
+            assert sequential.oob_score_ == many.oob_score_
 
 
 @both
@@ -99,7 +99,7 @@ def test_the_order_of_equal_rows_with_weights(Forest):
 
 
 @both
-def test_a_row_alone_and_among_others(Forest, data):
+def test_a_row_is_predicted_the_same_alone_and_in_a_table(Forest, data):
     X, y = data
     forest = Forest(50, random_state=0).fit(X, y)
     expected = forest.predict(X)
@@ -134,7 +134,7 @@ def test_weights(Forest, bootstrap, data):
     expected = clone(forest).fit(X, y, weights)
     for exponent in (-1000, -9, 3, 1000):
         assert same(expected, clone(forest).fit(X, y, np.ldexp(weights, exponent)), X)
-    # Rows without weight are as good as gone, whatever their targets are.
+    # Rows without weight have no effect, whatever their targets are.
     kept = weights > 0
     wild = np.where(kept, y, 1e200)
     assert same(expected, clone(forest).fit(X[kept], y[kept], weights[kept]), X)
@@ -157,14 +157,14 @@ def test_the_scale_of_targets(Forest, exponent, data):
 
 @both
 @pytest.mark.parametrize("value", [0.0, -0.0, 0.1, -7, 1e-300, 5e-324, -1.7e308, 3**33])
-def test_constant_targets_are_given_back(Forest, value, data):
+def test_constant_targets_are_predicted(Forest, value, data):
     X, _ = data
     forest = Forest(7, random_state=0).fit(X, np.full(len(X), value))
     np.testing.assert_allclose(forest.predict(X), value, rtol=1e-15)
     assert forest.apply(X).max() == 0
     assert not forest.feature_importances_.any()
-    one = Forest(3, random_state=0).fit([[1.0]], [value])
-    np.testing.assert_allclose(one.predict([[np.nan], [7.0]]), value, rtol=1e-15)
+    one_row = Forest(3, random_state=0).fit([[1.0]], [value])
+    np.testing.assert_allclose(one_row.predict([[np.nan], [7.0]]), value, rtol=1e-15)
 
 
 def test_huge_and_tiny_targets():
@@ -226,12 +226,12 @@ def test_targets_that_do_not_do(Forest, y, message):
 
 
 @pytest.mark.parametrize("unit", ["timedelta64[D]", "datetime64[s]"])
-def test_times_are_no_targets(unit):
+def test_times_are_refused_as_targets(unit):
     y = np.arange(20).astype(unit)
     y[3] = "NaT"
-    for given in (y, pd.Series(y), list(y)):
+    for targets in (y, pd.Series(y), list(y)):
         with pytest.raises((TypeError, ValueError), match=r"y.*(times|NaT|float)"):
-            RandomForestRegressor(2).fit(np.arange(20.0)[:, None], given)
+            RandomForestRegressor(2).fit(np.arange(20.0)[:, None], targets)
 
 
 def test_targets_that_vanish_beside_the_largest():
@@ -250,14 +250,14 @@ def test_targets_that_vanish_beside_the_largest():
 def test_several_outputs(Forest, data):
     X, y = data
     both_outputs = np.column_stack([y, -3 * y])
-    one = Forest(10, random_state=0, bootstrap=False).fit(X, y)
+    deterministic = Forest(10, random_state=0, bootstrap=False).fit(X, y)
     two = Forest(10, random_state=0, bootstrap=False).fit(X, both_outputs)
     assert two.n_outputs_ == 2
     assert two.predict(X).shape == (len(X), 2)
     by_columns = clone(two).fit(X, np.asfortranarray(both_outputs))
     np.testing.assert_array_equal(by_columns.predict(X), two.predict(X))
     np.testing.assert_allclose(two.predict(X), both_outputs, rtol=1e-12)
-    np.testing.assert_allclose(one.predict(X), y, rtol=1e-12)
+    np.testing.assert_allclose(deterministic.predict(X), y, rtol=1e-12)
     forest = Forest(60, random_state=0, bootstrap=True, oob_score=True).fit(X, both_outputs)
     assert forest.oob_prediction_.shape == (len(X), 2)
     np.testing.assert_allclose(
@@ -345,7 +345,7 @@ def case_of(forest, X, y):
         ({"bootstrap": False, "max_bins": 9}, {}),
     ],
 )
-def test_every_option_is_seen_in_the_trees(options, limits, data):
+def test_every_option_changes_the_trees(options, limits, data):
     X, y = data[0][:120], data[1][:120]
     with watched_growth() as blocks:
         forest = RandomForestRegressor(1, random_state=0, **options).fit(X, y)
@@ -373,7 +373,7 @@ def test_parameters_that_do_not_do(Forest, name, value, data):
 @few_trees
 @both
 @pytest.mark.parametrize("oob", [False, True])
-def test_warm_start_is_one_longer_fit(Forest, oob, data):
+def test_warm_start_equals_a_longer_fit(Forest, oob, data):
     X, y = data
     options = {"bootstrap": oob, "oob_score": oob, "random_state": 5}
     whole = Forest(23, **options).fit(X, y)
@@ -397,8 +397,8 @@ def test_warm_start_is_one_longer_fit(Forest, oob, data):
 def test_out_of_bag(data):
     X, y = data
     forest = RandomForestRegressor(80, oob_score=True, random_state=0).fit(X, y)
-    seen = ~np.isnan(forest.oob_prediction_)
-    assert seen.all()
+    has_prediction = ~np.isnan(forest.oob_prediction_)
+    assert has_prediction.all()
     assert abs(forest.oob_score_ - r2_score(y, forest.oob_prediction_)) < 1e-12
     assert 0.7 < forest.oob_score_ < 0.9
     forest.set_params(oob_score=mean_absolute_error).fit(X, y)

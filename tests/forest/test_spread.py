@@ -31,7 +31,7 @@ def test_between_trees(kind, n_outputs):
 
 
 def slow_jackknife(values, counts):
-    """By loops over rows and training rows: the formula of Wager, Hastie and Efron."""
+    """The formula of Wager, Hastie and Efron by loops over rows and training rows."""
     counts, n_trees = np.array(counts, float), len(values)
     result = np.zeros(values.shape[1])
     for x in range(values.shape[1]):
@@ -68,7 +68,7 @@ def test_jackknife_of_means():
 
 
 def test_jackknife_of_linear_predictions():
-    # What trees predict is linear in what they drew: the covariances are its coefficients.
+    # Predictions are linear in the draws, so the covariances are the coefficients.
     rng = np.random.default_rng(0)
     n, n_trees = 30, 20_000
     counts = rng.multinomial(n, np.full(n, 1 / n), n_trees)
@@ -78,7 +78,7 @@ def test_jackknife_of_linear_predictions():
     np.testing.assert_allclose(result[0, 0], np.sqrt(np.var(slope) / n), rtol=0.03)
 
 
-def test_the_correction_takes_away_what_few_trees_add():
+def test_the_correction_removes_the_variance_of_few_trees():
     X, y = table(60)
     many = RandomForestRegressor(3000, min_samples_leaf=5, random_state=0).fit(X, y)
     few = RandomForestRegressor(150, min_samples_leaf=5, random_state=1).fit(X, y)
@@ -90,8 +90,8 @@ def test_trees_that_do_not_differ():
     X, y = table()
     forest = RandomForestRegressor(3, bootstrap=False, random_state=0).fit(X, y)
     assert forest.predict(X, return_std=True)[1].max() < 1e-9
-    one = RandomForestRegressor(1, random_state=0).fit(X, y)
-    assert not one.predict(X, return_std="jackknife")[1].any()
+    single_tree = RandomForestRegressor(1, random_state=0).fit(X, y)
+    assert not single_tree.predict(X, return_std="jackknife")[1].any()
 
 
 def test_quantiles_in_place_of_the_mean():
@@ -110,7 +110,7 @@ def test_other_kinds_are_refused(value):
         forest.predict(X, return_std=value)
 
 
-def test_what_cannot_be_had():
+def test_unavailable_estimates_are_refused():
     X, y = table()
     forest = RandomForestRegressor(2, keep_targets=3, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="quantiles and return_std"):

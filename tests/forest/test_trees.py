@@ -1,4 +1,4 @@
-"""The trees of a forest one by one, against the forest and against scikit-learn's own."""
+"""Single trees of a forest, compared with the forest and with scikit-learn."""
 
 import pickle
 
@@ -55,7 +55,7 @@ def says(model, X):
 
 
 def walk(tree, row):
-    """The nodes that a row of doubles comes through, slowly."""
+    """The nodes that a row of doubles passes, slowly."""
     path = [0]
     while tree.children_left[path[-1]] != -1:
         node = path[-1]
@@ -67,7 +67,7 @@ def walk(tree, row):
 
 @pytest.mark.parametrize("rows", ["numbers", "missing", "close", "frame"])
 @kinds
-def test_trees_predict_what_the_forest_does(kind, rows):
+def test_trees_predict_the_same_as_the_forest(kind, rows):
     X, y = table(rows)
     forest = kind(7, max_features=2, random_state=0).fit(X, y)
     trees = forest.estimators_
@@ -97,7 +97,7 @@ def test_leaves_and_paths(kind, rows):
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "squared_error"])
 @pytest.mark.parametrize("options", [{"max_depth": 3}, {"min_samples_leaf": 12}, {}])
-def test_arrays_are_those_of_a_tree_of_scikit_learn(criterion, options):
+def test_arrays_match_a_tree_of_scikit_learn(criterion, options):
     rng = np.random.default_rng(3)
     X = rng.permutation(200).reshape(-1, 1).astype(float)
     z = X[:, 0] + rng.normal(0, 30, 200)
@@ -161,7 +161,7 @@ def test_impurities_of_absolute_errors_are_not_made_up():
 
 @pytest.mark.parametrize("bootstrap", [True, False])
 @kinds
-def test_samples_are_those_that_reached_the_leaves(kind, bootstrap):
+def test_sample_counts_match_the_leaves(kind, bootstrap):
     X, y = table()
     forest = kind(5, bootstrap=bootstrap, random_state=0, warm_start=True).fit(X, y)
     forest.set_params(n_estimators=8).fit(X, y)
@@ -183,7 +183,7 @@ def test_samples_drawn_by_weight():
     assert not counts[weights == 0].any()
 
 
-def test_out_of_bag_rows_are_those_not_among_the_samples():
+def test_out_of_bag_rows_are_not_among_the_samples():
     X, y = table()
     forest = RandomForestRegressor(40, oob_score=True, random_state=0).fit(X, y)
     sums, n = np.zeros(len(X)), np.zeros(len(X))
@@ -227,7 +227,7 @@ def test_an_ensemble_of_scikit_learn(kind):
 
 
 @kinds
-def test_a_tree_is_cloned_as_one_of_scikit_learn(kind):
+def test_clones_of_trees_are_scikit_learn_trees(kind):
     X, y = table()
     tree = kind(3, max_depth=2, random_state=0).fit(X, y)[1]
     plain = clone(tree)
@@ -343,8 +343,8 @@ def test_partial_dependence_of_categories():
     np.testing.assert_allclose(result["average"][0], means, atol=0.1)
     frame = pd.DataFrame({"a": np.array(list("abcde"))[X[:, 0].astype(int)], "b": X[:, 1]})
     forest.set_params(categorical_features="from_dtype").fit(frame, y)
-    named = partial_dependence(forest, frame, ["a"], categorical_features=["a"])
-    np.testing.assert_allclose(named["average"], result["average"])
+    by_name = partial_dependence(forest, frame, ["a"], categorical_features=["a"])
+    np.testing.assert_allclose(by_name["average"], result["average"])
 
 
 # Contributions
@@ -352,7 +352,7 @@ def test_partial_dependence_of_categories():
 
 @pytest.mark.parametrize("rows", ["numbers", "missing"])
 @kinds
-def test_contributions_of_shap_are_our_own(kind, rows):
+def test_contributions_equal_shap(kind, rows):
     shap = pytest.importorskip("shap")
     from mddf.explain import shap_values
 

@@ -1,4 +1,4 @@
-"""Gradient boosting as estimators: what must not change the result."""
+"""Gradient boosting estimators: changes that must not affect the result."""
 
 import custom_losses as functions
 import numpy as np
@@ -16,7 +16,7 @@ FEW = {"max_iter": 30, "learning_rate": 0.3}
 
 
 def draws_rows(model):
-    """Checks that a model fails whose leaves count rows."""
+    """Checks that models fail if their leaves count rows."""
     if model.min_samples_leaf > 1:
         return dict.fromkeys(WEIGHT_CHECKS, "min_samples_leaf counts rows, whatever they weigh")
     return {}
@@ -53,12 +53,12 @@ def test_n_jobs(Model, grow_policy, max_features):
     X, y = problem(Model, 30000)
     options = {"grow_policy": grow_policy, "max_iter": 5, "random_state": 0, "subsample": 0.7}
     options["max_features"] = max_features
-    one = Model(**options).fit(X, y)
+    sequential = Model(**options).fit(X, y)
     for n_jobs in (2, 3):
         many = Model(**options, n_jobs=n_jobs).fit(X, y)
-        assert np.array_equal(answers(one, X), answers(many, X))
-        assert np.array_equal(one.train_score_, many.train_score_)
-        assert np.array_equal(one.feature_importances_, many.feature_importances_)
+        assert np.array_equal(answers(sequential, X), answers(many, X))
+        assert np.array_equal(sequential.train_score_, many.train_score_)
+        assert np.array_equal(sequential.feature_importances_, many.feature_importances_)
 
 
 @both
@@ -116,8 +116,8 @@ def test_classification_is_good(grow_policy, n_classes):
     model = GradientBoostingClassifier(grow_policy=grow_policy, max_iter=150)
     peer = HistGradientBoostingClassifier(max_iter=150, learning_rate=0.05, early_stopping=False)
     losses = [
-        log_loss(y[2000:], one.fit(X[:2000], y[:2000]).predict_proba(X[2000:]))
-        for one in (model, peer)
+        log_loss(y[2000:], classifier.fit(X[:2000], y[:2000]).predict_proba(X[2000:]))
+        for classifier in (model, peer)
     ]
     assert losses[0] < 1.05 * losses[1]
 

@@ -1,4 +1,4 @@
-"""Constraints, and what is refused."""
+"""Constraints, and refused inputs."""
 
 import warnings
 from contextlib import nullcontext
@@ -65,9 +65,9 @@ def test_constraints_hold():
 )
 def test_refusals(options, data, message):
     X, y = numbers()
-    given = {"X": np.round(np.nan_to_num(X)), "y": y} | data
+    fit_arguments = {"X": np.round(np.nan_to_num(X)), "y": y} | data
     with pytest.raises((ValueError, TypeError), match=message):
-        GradientBoostingRegressor(max_iter=3, **options).fit(**given)
+        GradientBoostingRegressor(max_iter=3, **options).fit(**fit_arguments)
 
 
 def test_refusals_of_the_classifier():
@@ -90,7 +90,7 @@ def big(value):
 
 @pytest.mark.parametrize("Model", MODELS)
 @pytest.mark.parametrize("name", sorted(GradientBoostingRegressor._parameter_constraints))
-def test_values_that_no_parameter_was_made_for(Model, name):
+def test_unsuitable_parameter_values(Model, name):
     if name not in Model().get_params():
         pytest.skip("a parameter of the other one")
     X, y = problem(Model, 40)
@@ -106,8 +106,8 @@ def test_values_that_no_parameter_was_made_for(Model, name):
         for value in values:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                given = clone(model).set_params(**{name: value})
-                text = bad_value(given, name, X, y)
+                candidate = clone(model).set_params(**{name: value})
+                text = bad_value(candidate, name, X, y)
             # At high learning rates predictions run away; test_any_learning_rate looks at them.
             if text and not (name == "learning_rate" and text.startswith("fits, but the prob")):
                 result[repr(value)] = text

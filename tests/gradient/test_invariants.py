@@ -1,4 +1,4 @@
-"""What holds of every fit, whatever the table and the options: random ones, by hypothesis."""
+"""Invariants of every fit for random tables and options, by hypothesis."""
 
 import pickle
 
@@ -25,7 +25,7 @@ LOSSES = [
 
 @st.composite
 def tables(draw):
-    """Numbers of few and many values, missing ones, and columns of which some are categories."""
+    """Columns with few and many values, missing values, and categories."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     n, n_columns = draw(st.integers(4, 60)), draw(st.integers(1, 4))
     X = rng.normal(size=(n, n_columns))
@@ -41,7 +41,7 @@ def tables(draw):
 
 @st.composite
 def models(draw):
-    """Options of all kinds, of a classifier or a regressor."""
+    """Random options of a classifier or a regressor."""
     options = {
         "max_iter": draw(st.integers(1, 8)),
         "learning_rate": draw(st.sampled_from([0.05, 0.5, 1.0])),
@@ -122,7 +122,7 @@ def test_stages_copies_and_seeds(model, table, n_classes):
 @pytest.mark.filterwarnings("ignore:.*categories:UserWarning")
 @pytest.mark.filterwarnings("ignore:boosting diverged:UserWarning")
 def test_trees_keep_the_rules(model, table, n_classes, seed):
-    """Sizes of leaves, depths and numbers of leaves; weights of nodes are those of their rows."""
+    """Limits on leaves and depths hold, and nodes have the weights of their rows."""
     X = table[0]
     weights = np.random.default_rng(seed).integers(1, 3, len(X)).astype(float)
     model.set_params(early_stopping=False)

@@ -1,4 +1,4 @@
-"""What losses predict, of targets of any size and at any learning rate."""
+"""Predictions of losses for targets of any size and at any learning rate."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ CLASSES = [("log_loss", 2), ("exponential", 2), ("log_loss", 5)]
 
 
 def steep(n=250, seed=0):
-    """A table, and positive targets of a wide range, some of which are equal."""
+    """A table, and positive targets with a wide range and ties."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 4))
     y = np.exp(2 * (np.sin(2 * X[:, 0]) + X[:, 1])) * rng.gamma(0.5, 2, n) + 1e-6
@@ -27,7 +27,7 @@ def steep(n=250, seed=0):
 
 
 def never_rises(losses):
-    """Whether losses fall from round to round, but for rounding."""
+    """Whether losses decrease from round to round, except for rounding."""
     return np.all(np.diff(losses) <= 1e-9 * (np.abs(losses[:-1]) + abs(losses[0])))
 
 
@@ -162,7 +162,7 @@ def test_boosting_goes_on_with_the_same_large_residuals():
     assert np.array_equal(model.predict(X), whole.predict(X))
 
 
-def test_losses_predict_what_they_are_for():
+def test_losses_estimate_their_statistics():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 1))
     mean = np.exp(0.5 * X[:, 0])

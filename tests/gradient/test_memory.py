@@ -1,4 +1,4 @@
-"""What fits take beside the table that they are given."""
+"""Memory of fits in addition to the table."""
 
 import subprocess
 import sys
@@ -37,7 +37,7 @@ MEASURE = """
     [("symmetric", 0, 75), ("leaf-wise", 0, 75), ("symmetric", 10, 180)],
 )
 def test_a_fit_takes_less_than_the_table(policy, n_classes, most):
-    """Of ten million cells, 76 MB as doubles: codes by rows and columns, and numbers of rows."""
+    """Ten million cells (76 MB as doubles) need codes by row and column, and row numbers."""
     done = subprocess.run(
         [sys.executable, "-P", "-c", textwrap.dedent(MEASURE), policy, str(n_classes)],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""Rows of the same features: copies of a row, and observations."""
+"""Rows with equal features: duplicates and repeated observations."""
 
 import numpy as np
 import pandas as pd
@@ -29,7 +29,7 @@ def categories(numbers):
 
 
 def table(kind, n, rng):
-    """Columns of 40 levels, with numbers that tell rows apart or without."""
+    """Columns with 40 levels, with or without numbers that make rows unique."""
     X = pd.DataFrame({"town": categories(rng.integers(0, 40, n))})
     if kind in ("distinct", "pairs"):
         X["age"] = rng.normal(size=n)
@@ -80,7 +80,7 @@ def test_copies_of_noise_are_not_learnt(n_copies, with_levels):
 
 
 @pytest.mark.parametrize("early_stopping", [False, True, "auto"])
-def test_a_table_of_one_column_is_learnt(early_stopping):
+def test_tables_with_one_column_are_learnt(early_stopping):
     rng = np.random.default_rng(0)
     towns = rng.integers(0, 50, 900)
     y = rng.integers(0, 2, 50)[towns]

@@ -1,4 +1,4 @@
-"""Target statistics of categories of many levels."""
+"""Target statistics of categories with many levels."""
 
 import pickle
 from dataclasses import replace
@@ -26,7 +26,7 @@ both = pytest.mark.parametrize("Model", MODELS)
 
 
 def people(n=600, seed=0, n_levels=60, n_classes=2):
-    """Numbers, few colours, many towns and trades, some missing; and what depends on them."""
+    """Numbers, few colours, many towns and trades, some missing; a target that depends on them."""
     rng = np.random.default_rng(seed)
     towns, trades = rng.integers(0, n_levels, n), rng.integers(0, 40, n)
     of_town, of_trade = rng.normal(size=n_levels), rng.normal(size=40)
@@ -54,7 +54,7 @@ def answers(model, X):
 
 
 def naive_before(keys, y, weights, order, prior):
-    """The statistic of each row, one after the other."""
+    """The statistic of each row from earlier rows, one by one."""
     result, sums = np.empty(len(y)), {}
     for row in order:
         total, weight = sums.get(keys[row], (0.0, 0.0))
@@ -64,7 +64,7 @@ def naive_before(keys, y, weights, order, prior):
 
 
 @pytest.mark.parametrize("weights", [None, "whole", "real"])
-def test_statistics_are_those_of_the_twin(weights):
+def test_statistics_match_a_slow_twin(weights):
     rng = np.random.default_rng(3)
     keys, y, order = rng.integers(0, 12, 80), rng.normal(size=80), rng.permutation(80)
     of_rows = {"whole": rng.integers(1, 4, 80).astype(float), "real": rng.uniform(0.5, 2, 80)}
@@ -77,8 +77,8 @@ def test_statistics_are_those_of_the_twin(weights):
     different, means = outcomes.all_means(keys)
     assert np.array_equal(different, np.unique(keys))
     for key, mean in zip(different, means[:, 0], strict=False):
-        here = keys == key
-        expected = (w[here] @ y[here] + prior) / (w[here].sum() + 1)
+        has_key = keys == key
+        expected = (w[has_key] @ y[has_key] + prior) / (w[has_key].sum() + 1)
         assert mean == pytest.approx(expected, rel=1e-9)
     assert means[-1, 0] == outcomes.prior[0]
 
@@ -92,7 +92,7 @@ def test_targets_of_any_size(size):
     assert result == pytest.approx(size * np.array([2.5, (1 + 2.5) / 2, 2.5, (3 + 2.5) / 3]))
 
 
-def test_a_row_does_not_see_its_own_target():
+def test_statistics_of_a_row_exclude_its_target():
     rng = np.random.default_rng(0)
     keys, y, order = rng.integers(0, 5, 50), rng.normal(size=50), rng.permutation(50)
     before = TargetSums.from_outputs(y[:, None], None).before(keys, order)
@@ -109,7 +109,7 @@ def levels(numbers):
     return CategoryLevels([0], numbers, numbers.max(axis=0) + 1)
 
 
-def test_orders_depend_on_what_rows_hold_alone():
+def test_orders_depend_only_on_the_content_of_rows():
     rng = np.random.default_rng(1)
     codes = rng.integers(0, 3, (200, 2)).astype(np.uint8)  # many rows are equal
     of, y = rng.integers(0, 4, (200, 1)), rng.integers(0, 2, 200).astype(float)
@@ -121,9 +121,9 @@ def test_orders_depend_on_what_rows_hold_alone():
     result = list(Repeats.from_rows(codes, levels(of), y, None).row_orders(seeds))
     of_moved = Repeats.from_rows(codes[moved], levels(of[moved]), y[moved], None)
     again = list(of_moved.row_orders(seeds))
-    for one, other in zip(result, again, strict=True):
-        assert np.array_equal(np.sort(one), np.arange(200))
-        assert np.array_equal(content(np.arange(200), one), content(moved, other))
+    for row_order, other in zip(result, again, strict=True):
+        assert np.array_equal(np.sort(row_order), np.arange(200))
+        assert np.array_equal(content(np.arange(200), row_order), content(moved, other))
     assert not np.array_equal(result[0], result[1])
     # Equal rows are not side by side, and places tell nothing of the target.
     places = np.argsort(result[0])
@@ -145,7 +145,7 @@ def test_levels_that_decide_are_learnt(Model):
     assert model.score(X[test], y[test]) > without.score(X[["age", "colour"]][test], y[test]) + 0.1
 
 
-def test_levels_that_say_nothing_are_not_believed():
+def test_uninformative_levels_are_shrunk():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({c: [f"{i}" for i in rng.integers(0, 700, 3000)] for c in "abc"}).astype(
         "category"
@@ -205,7 +205,7 @@ def test_weights_enter(Model):
 
 @both
 @pytest.mark.parametrize("grow_policy", ["symmetric", "leaf-wise"])
-def test_warm_start_is_one_fit(Model, grow_policy):
+def test_warm_start_equals_a_single_fit(Model, grow_policy):
     X, y = problem(Model, n_classes=3)
     options = {**FEW, "grow_policy": grow_policy}
     whole = Model(**options).fit(X, y)
@@ -254,7 +254,7 @@ def coded(X, y):
 
 
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
-def test_folds_see_their_training_rows_alone(n_classes):
+def test_folds_use_only_their_training_rows(n_classes):
     X, y = people(n_classes=n_classes)
     table, of, y = coded(X, y)
     encoding = Encoding.from_targets(of, y, n_classes, [1, 2], 255)
@@ -264,13 +264,13 @@ def test_folds_see_their_training_rows_alone(n_classes):
     seeds = np.arange(20, dtype=np.uint64)
 
     def models(targets, n_jobs):
-        given = {"encoding": Encoding.from_targets(of, targets, n_classes, [1, 2], 255)}
+        encoding_options = {"encoding": Encoding.from_targets(of, targets, n_classes, [1, 2], 255)}
         return boost_folds(
             BoostingRows.from_table(table, targets, None),
             folds,
             options,
             seeds,
-            **given,
+            **encoding_options,
             n_jobs=n_jobs,
         )
 
@@ -294,20 +294,20 @@ def test_folds_see_their_training_rows_alone(n_classes):
     assert len({model.trees.n_trees for model in chosen}) == 1
 
 
-def test_statistics_that_take_too_long_are_not_begun(monkeypatch):
+def test_statistics_beyond_the_time_limit_are_not_started(monkeypatch):
     X, y = people()
     table, of, y = coded(X, y)
     encoding = Encoding.from_targets(of, y, 0, [1, 2], 255)
     options = _core.BoostOptions("squared_error", n_copies=encoding.n_copies)
     folds = [(np.arange(400), np.arange(400, 600)), (np.arange(200, 600), np.arange(200))]
     seeds = np.arange(20, dtype=np.uint64)
-    named = {"encoding": encoding, "start_by": monotonic() + 1e3}
+    encoding_options = {"encoding": encoding, "start_by": monotonic() + 1e3}
     rows = BoostingRows.from_table(table, y, None)
-    assert len(boost_folds(rows, folds, options, seeds, **named)) == 2
+    assert len(boost_folds(rows, folds, options, seeds, **encoding_options)) == 2
     monkeypatch.setattr("mddf._gradient.training._SECONDS_PER_STATISTIC", 1e3)
     monkeypatch.setattr("mddf._gradient.training._booster", None)
     with pytest.raises(TimeIsUp):
-        boost_folds(rows, folds, options, seeds, **named)
+        boost_folds(rows, folds, options, seeds, **encoding_options)
 
 
 def test_many_classes_and_columns():
@@ -333,14 +333,14 @@ def test_levels_are_looked_up_once(as_objects, monkeypatch):
     with pytest.warns(UserWarning, match="'trade': 20% of the rows, such as 'new'"):
         codes = binner.encode(table).codes
     assert np.array_equal(binner.encode(table, levels=levels).codes, codes)
-    asked = []
+    coded_columns = []
     look_up_all = binner_module.look_up_all
 
     def counted(*arguments):
         coded = look_up_all(*arguments)
-        asked.extend(coded.columns)
+        coded_columns.extend(coded.columns)
         return coded
 
     monkeypatch.setattr(binner_module, "look_up_all", counted)
     model.predict(new)
-    assert len(asked) == 1  # the colour, which has few levels
+    assert len(coded_columns) == 1  # the colour, which has few levels

@@ -1,6 +1,7 @@
-"""When boosting stops and goes on, and the models of folds."""
+"""When boosting stops and continues, and the models of folds."""
 
 import pickle
+from functools import partial
 from time import monotonic
 
 import numpy as np
@@ -61,9 +62,9 @@ def test_a_validation_set_is_not_trained_on(Model, grow_policy):
     X, y = problem(Model, 900)
     options = {"learning_rate": 0.3, "grow_policy": grow_policy, "random_state": 0}
     options["early_stopping"] = False
-    train, others = slice(0, 200), slice(200, 900)
+    train, held_out = slice(0, 200), slice(200, 900)
     watched = Model(max_iter=15, **options)
-    watched.fit(X[train], y[train], X_val=X[others], y_val=y[others])
+    watched.fit(X[train], y[train], X_val=X[held_out], y_val=y[held_out])
     alone = Model(max_iter=watched.n_iter_, **options).fit(X[train], y[train])  # the best rounds
     assert np.array_equal(answers(alone, X), answers(watched, X))
 
@@ -72,32 +73,32 @@ def test_a_validation_set_is_not_trained_on(Model, grow_policy):
 def test_a_validation_set(Model):
     X, y = problem(Model, 900)
     options = {"max_iter": 200, "learning_rate": 0.3, "n_iter_no_change": 10, "random_state": 0}
-    train, others = slice(0, 600), slice(600, 900)
-    given = {"X_val": X[others], "y_val": y[others]}
-    model = Model(**options).fit(X[train], y[train], **given)
+    train, held_out = slice(0, 600), slice(600, 900)
+    validation = {"X_val": X[held_out], "y_val": y[held_out]}
+    model = Model(**options).fit(X[train], y[train], **validation)
     weighted = Model(**options)
-    weighted.fit(X[train], y[train], **given, sample_weight_val=np.full(300, 2.0))
+    weighted.fit(X[train], y[train], **validation, sample_weight_val=np.full(300, 2.0))
     assert model.n_iter_ == weighted.n_iter_ < 200
     if Model is GradientBoostingClassifier:
-        result = -log_loss(y[others], model.predict_proba(X[others]))
+        result = -log_loss(y[held_out], model.predict_proba(X[held_out]))
     else:
-        result = -np.mean((y[others] - model.predict(X[others])) ** 2) / 2
+        result = -np.mean((y[held_out] - model.predict(X[held_out])) ** 2) / 2
     assert model.validation_score_.max() == pytest.approx(result)
     whole = Model(**options, early_stopping=False)
-    whole.fit(X[train], y[train], **given)
+    whole.fit(X[train], y[train], **validation)
     assert len(whole.validation_score_) == 201
     for name, wrong in (
         ("X_val", {"X_val": None}),
         ("y_val", {"y_val": None}),
         ("X_val", {"X_val": 3}),
-        ("X_val", {"X_val": X[others, :2]}),
+        ("X_val", {"X_val": X[held_out, :2]}),
         ("y_val", {"y_val": y[train]}),
-        ("y_val", {"y_val": np.stack(2 * [y[others]], 1)}),
+        ("y_val", {"y_val": np.stack(2 * [y[held_out]], 1)}),
         ("sample_weight_val", {"sample_weight_val": np.full(300, -1.0)}),
         ("X_val", {"X_val": None, "y_val": None, "sample_weight_val": np.ones(300)}),
     ):
         with pytest.raises(ValueError, match=name):
-            Model(**options).fit(X[train], y[train], **given | wrong)
+            Model(**options).fit(X[train], y[train], **validation | wrong)
 
 
 def test_folds_are_models_of_their_rows():
@@ -106,24 +107,23 @@ def test_folds_are_models_of_their_rows():
     folds = [(np.setdiff1d(np.arange(300), part), part) for part in np.split(np.arange(300), 3)]
     options = _core.BoostOptions("squared_error", max_depth=4, l2=3.0)
     seeds = np.arange(50, dtype=np.uint64)
-    given = (options, seeds)
     rows = BoostingRows.from_table(binned, y, None)
-    result = boost_folds(rows, folds, *given, patience=5, n_jobs=2)
+    result = boost_folds(rows, folds, options, seeds, patience=5, n_jobs=2)
     totals, n_trees = 0, result[0].trees.n_trees
-    for (train, held_out), one in zip(folds, result, strict=True):
+    for (train, held_out), model in zip(folds, result, strict=True):
         parts = (part.astype(np.int32) for part in (train, held_out))
-        alone = boost(BoostingRows(binned, y, None, *parts), *given)
-        assert np.array_equal(one.scores, alone.scores)
-        assert np.array_equal(one.raw, one.trees.raw(binned.codes[held_out]))
-        assert one.trees.n_trees == n_trees
+        alone = boost(BoostingRows(binned, y, None, *parts), options, seeds)
+        assert np.array_equal(model.scores, alone.scores)
+        assert np.array_equal(model.raw, model.trees.raw(binned.codes[held_out]))
+        assert model.trees.n_trees == n_trees
         totals = totals + len(held_out) * alone.scores
         if n_trees == alone.trees.n_trees:
-            np.testing.assert_allclose(one.raw, alone.raw, atol=1e-5)  # compact trees
+            np.testing.assert_allclose(model.raw, alone.raw, atol=1e-5)  # compact trees
     assert n_trees == totals.argmax()
-    every = boost_folds(rows, folds, *given)
-    for (_, held_out), one in zip(folds, every, strict=True):
-        assert one.trees.n_trees == len(seeds)
-        assert np.array_equal(one.raw, one.trees.raw(binned.codes[held_out]))
+    every = boost_folds(rows, folds, options, seeds)
+    for (_, held_out), model in zip(folds, every, strict=True):
+        assert model.trees.n_trees == len(seeds)
+        assert np.array_equal(model.raw, model.trees.raw(binned.codes[held_out]))
 
 
 def test_time_ends_folds():
@@ -131,22 +131,18 @@ def test_time_ends_folds():
     binned = Binner(None).fit_transform(ArrayTable(X))
     folds = [(np.setdiff1d(np.arange(300), part), part) for part in np.split(np.arange(300), 3)]
     options = _core.BoostOptions("squared_error", max_depth=4, l2=3.0)
-    given = (
-        BoostingRows.from_table(binned, y, None),
-        folds,
-        options,
-        np.arange(50, dtype=np.uint64),
-    )
+    rows = BoostingRows.from_table(binned, y, None)
+    grow = partial(boost_folds, rows, folds, options, np.arange(50, dtype=np.uint64))
     past, future = monotonic() - 1, monotonic() + 1e6
 
     def rounds(**limits):
-        return {one.trees.n_trees for one in boost_folds(*given, **limits)}
+        return {model.trees.n_trees for model in grow(**limits)}
 
     assert rounds(until=past) == rounds(until=past, patience=5) == {1}
-    whole = boost_folds(*given)
+    whole = grow()
     for until in ({}, {"until": future}, {"until": future, "start_by": future, "whole": True}):
-        for one, same in zip(whole, boost_folds(*given, **until), strict=True):
-            assert np.array_equal(one.raw, same.raw)
+        for model, same in zip(whole, grow(**until), strict=True):
+            assert np.array_equal(model.raw, same.raw)
     for limits in ({"start_by": past}, {"until": past, "whole": True}):
         with pytest.raises(TimeIsUp):
             rounds(**limits)
@@ -172,12 +168,20 @@ def test_rounds_are_chosen_on_folds_of_few_samples(Model):
     order = rng.permutation(600)
     moved = Model(**options, n_jobs=2).fit(X[order], y[order])
     assert np.array_equal(answers(model, X), answers(moved, X))
-    for others in ({"early_stopping": False}, {"warm_start": True}, {"scoring": None}):
-        assert not Model(**options | {"max_iter": 3}, **others).fit(X, y).do_early_stopping_
+    for without_early_stopping in (
+        {"early_stopping": False},
+        {"warm_start": True},
+        {"scoring": None},
+    ):
+        assert (
+            not Model(**options | {"max_iter": 3}, **without_early_stopping)
+            .fit(X, y)
+            .do_early_stopping_
+        )
     assert not Model(**options | {"max_iter": 3}).fit(X[:29], y[:29]).do_early_stopping_
 
 
-def test_folds_by_what_rows_hold():
+def test_folds_depend_only_on_the_content_of_rows():
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 4, (300, 3)).astype(np.uint8)
     y = rng.integers(0, 3, 300).astype(float)

@@ -1,4 +1,4 @@
-"""Fitted boosted trees: what is stored, and what is known of training."""
+"""Fitted boosted trees: stored arrays and training metadata."""
 
 import pickle
 
@@ -27,7 +27,7 @@ def test_saving(Model, grow_policy):
 @growth
 @pytest.mark.parametrize("name", ["gain", "weight"])
 @pytest.mark.parametrize("wrong", [np.zeros(3), -1.0, np.nan, np.inf])
-def test_what_is_known_of_training_is_checked(Model, grow_policy, name, wrong):
+def test_training_metadata_is_checked(Model, grow_policy, name, wrong):
     X, y = problem(Model)
     state = Model(max_iter=3, grow_policy=grow_policy).fit(X, y).__getstate__()
     arrays = state["_trees"]["arrays"]
@@ -59,7 +59,7 @@ def test_compact_trees_predict_the_same_in_single_precision(Model, grow_policy):
 
 @growth
 @pytest.mark.parametrize("subsample", [1, 0.5])
-def test_leaves_know_the_weight_of_training(grow_policy, subsample):
+def test_leaves_store_their_training_weight(grow_policy, subsample):
     X, y = numbers()
     weights = np.random.default_rng(1).uniform(0, 2, len(X))
     weights /= weights.mean()

@@ -1,4 +1,4 @@
-"""What gradient boosting chooses: how trees are grown, and how many."""
+"""Automatic choices of gradient boosting: growth parameters and number of trees."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ OPTIONS = {"max_iter": 200, "learning_rate": 0.2, "random_state": 0}
 
 
 def fixed(model):
-    """The parameters by which the same trees are grown without a choice."""
+    """Explicit parameters that grow the same trees as the automatic choice."""
     chosen = {"max_depth": model.max_depth_, "max_iter": model.n_iter_}
     return OPTIONS | chosen | model.chosen_ | {"early_stopping": False}
 
@@ -50,7 +50,7 @@ def test_trees_of_many_samples_are_grown_again_on_all(Model, n_jobs, monkeypatch
     assert first.n_iter_ == model.n_iter_
     assert np.array_equal(first.validation_score_, model.validation_score_)
     assert not np.array_equal(answers(first, X), answers(model, X))
-    # Of very many samples, those held out are not missed.
+    # With very many samples, held-out rows hardly matter for training.
     monkeypatch.setattr(choosing, "_MAX_ROWS_TO_REGROW", 600)
     kept = Model(**OPTIONS | model.chosen_ | {"max_depth": model.max_depth_}).fit(X, y)
     assert np.array_equal(answers(kept, X), answers(first, X))
@@ -58,19 +58,21 @@ def test_trees_of_many_samples_are_grown_again_on_all(Model, n_jobs, monkeypatch
 
 @both
 def test_steps_of_the_race(Model, monkeypatch):
-    """They are four times as large, if that is not above .4, and reach as far."""
+    """Learning rates are four times as large, up to 0.4, with the same product of rounds."""
     X, y = problem(Model, 200)
-    seen, scores = [], choosing.Trials.scores
+    steps, scores = [], choosing.Trials.scores
 
     def watch(self, model):
-        seen.append((model.max_depth, model.learning_rate, model.max_iter, model.n_iter_no_change))
+        steps.append(
+            (model.max_depth, model.learning_rate, model.max_iter, model.n_iter_no_change)
+        )
         return scores(self, model)
 
     monkeypatch.setattr(choosing.Trials, "scores", watch)
     for rate, faster in ((0.05, 4), (0.2, 2), (0.8, 1)):
-        seen.clear()
+        steps.clear()
         Model(learning_rate=rate, max_iter=17, n_iter_no_change=6, random_state=0).fit(X, y)
-        *race, last = seen
+        *race, last = steps
         assert [depth for depth, *_ in race[:3]] == [4, 6, 8]
         assert len(race) == (8 if Model is GradientBoostingClassifier else 3)
         assert {step for _, step, *_ in race} == {rate * faster}
@@ -80,7 +82,7 @@ def test_steps_of_the_race(Model, monkeypatch):
 
 
 def certain(rng, n_rows):
-    """All combinations of bits, in a random order, and a class that follows from some of them."""
+    """All combinations of bits in random order, and a class that follows from some of them."""
     X = (np.arange(n_rows)[:, None] >> np.arange(9) & 1)[rng.permutation(n_rows)]
     return X.astype(float), (X[:, 0] ^ X[:, 1]) | (X[:, 2] & X[:, 3])
 
@@ -94,15 +96,15 @@ def test_little_is_regularised_where_classes_follow_from_features():
     unsure = GradientBoostingClassifier(**OPTIONS).fit(X, noisy)
     assert unsure.chosen_["l2_regularization"] == 3
     assert unsure.chosen_["subsample"] == 0.8
-    given = {"l2_regularization": 2.0, "max_features": "sqrt", "subsample": 0.9}
-    assert GradientBoostingClassifier(**OPTIONS, **given).fit(X, y).chosen_ == given
+    parameters = {"l2_regularization": 2.0, "max_features": "sqrt", "subsample": 0.9}
+    assert GradientBoostingClassifier(**OPTIONS, **parameters).fit(X, y).chosen_ == parameters
 
 
 @both
 @pytest.mark.parametrize(
     "options", [{"early_stopping": False}, {"grow_policy": "leaf-wise"}, {"warm_start": True}]
 )
-def test_what_auto_stands_for_without_a_race(Model, options):
+def test_meaning_of_auto_without_a_race(Model, options):
     X, y = problem(Model, 100)
     options = {"max_iter": 10, "random_state": 0, **options}
     plain = Model(**options, **PLAIN).fit(X, y)
@@ -111,7 +113,7 @@ def test_what_auto_stands_for_without_a_race(Model, options):
     assert np.array_equal(answers(model, X), answers(plain, X))
 
 
-def test_regressors_race_where_they_are_asked_to():
+def test_regressors_race_on_request():
     X, y = certain(np.random.default_rng(0), 512)
     auto = dict.fromkeys(PLAIN, "auto")
     assert GradientBoostingRegressor(**OPTIONS).fit(X, y).chosen_ == PLAIN
@@ -119,7 +121,7 @@ def test_regressors_race_where_they_are_asked_to():
 
 
 def watched_folds(monkeypatch):
-    """How many folds each choice had."""
+    """Number of folds of each choice."""
     result, scores = [], choosing.Trials.scores
 
     def watch(self, model):
@@ -143,14 +145,14 @@ def test_folds_are_more_where_different_rows_are_few(Model, n_rows, expected, mo
 
 
 def test_few_different_rows_have_fewer_folds(monkeypatch):
-    """Where one of ten folds would be empty, there are three."""
+    """If one of ten folds would be empty, there are three folds."""
     X = np.repeat(np.arange(6.0), 10)[:, None]
     result = watched_folds(monkeypatch)
     GradientBoostingClassifier(max_iter=2, max_depth=1, **PLAIN).fit(X, X[:, 0] > 2)
     assert result == [3]
 
 
-def test_weights_are_copies_to_what_is_chosen():
+def test_integer_weights_choose_the_same_as_copies():
     X, y = problem(GradientBoostingClassifier, 90)
     times = np.random.default_rng(1).integers(1, 4, len(y))
     options = OPTIONS | {"max_iter": 40}
@@ -178,7 +180,7 @@ def test_number_of_trees_that_few_rows_are_to_have(rate, n_copies):
 
 
 def test_copies_of_few_rows_have_more_than_a_few_trees():
-    """A fold knows nothing of the rows held out, but new rows are mostly known."""
+    """Held-out rows are unknown to a fold, but most new rows are known."""
     rng = np.random.default_rng(0)
     cells = np.array(np.meshgrid(*[np.arange(3)] * 3)).reshape(3, -1).T
     X = cells[rng.integers(0, len(cells), 600)].astype(float)

@@ -1,4 +1,4 @@
-"""What sample weights mean to boosted trees."""
+"""Meaning of sample weights for boosted trees."""
 
 import numpy as np
 import pytest
@@ -43,12 +43,12 @@ def test_whole_weights_stay_and_class_weights_keep_their_number():
 
 @pytest.mark.parametrize("scale", [1.0, 0.5, 1e-12])
 @pytest.mark.parametrize("n_giants", [1, 3])
-def test_giants_do_not_hide_other_rows(n_giants, scale):
+def test_huge_gradients_do_not_hide_other_rows(n_giants, scale):
     weights = np.ones(1000)
     weights[:n_giants] = 1e12
     result = boosting_weights(weights * scale, weights * scale)
-    others = result[n_giants:].sum()
-    assert result[:n_giants].sum() <= max(17 * others, 2.0**16)
+    small_sum = result[n_giants:].sum()
+    assert result[:n_giants].sum() <= max(17 * small_sum, 2.0**16)
     assert result[n_giants] > 0.2
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 3))

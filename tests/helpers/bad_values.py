@@ -1,4 +1,4 @@
-"""Values that no parameter was made for: each must work, or be refused by the parameter's name."""
+"""Unsuitable parameter values: each must work, or be refused by the parameter's name."""
 
 import re
 import warnings
@@ -25,7 +25,7 @@ VALUES = [
 
 
 def sample_weights(n):
-    """Weights of n rows that are wrong or at the edge of what floating point holds."""
+    """Weights of n rows that are wrong or at the limits of floating point."""
     ones = np.ones(n)
 
     def but_one(value):
@@ -107,7 +107,7 @@ def problems(estimator, name, X, y):
 
 
 def fit_problems(estimator, name, values, *data):
-    """Problems of an estimator with what `fit` gets under the name `name`."""
+    """Problems of an estimator with values of the argument `name` of `fit`."""
     results = {
         repr(value): problem(clone(estimator), name, *data, **{name: value}) for value in values
     }

@@ -13,7 +13,7 @@ growth = pytest.mark.parametrize("grow_policy", ["symmetric", "leaf-wise"])
 
 
 def numbers(n=400, seed=0, missing=0.1):
-    """A table with missing values, and a target that leans on it."""
+    """A table with missing values, and a target that depends on it."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 6))
     X[:, 3] = np.round(X[:, 3])
@@ -35,7 +35,7 @@ def answers(model, X):
 
 
 def frame(n=300, seed=0):
-    """Numbers and categories, and a target that leans on both."""
+    """Numbers and categories, and a target that depends on both."""
     rng = np.random.default_rng(seed)
     table = pd.DataFrame({"a": rng.normal(size=n), "b": rng.normal(size=n)})
     kinds = np.array(["red", "green", "blue", "white", "black"])
@@ -47,7 +47,7 @@ def frame(n=300, seed=0):
 
 
 def frame_of_few_levels(n_rows=120):
-    """`made_models.frame_table` with 30 places: more have target statistics."""
+    """`made_models.frame_table` with 30 places; more levels would get target statistics."""
     X = made_models.frame_table(n_rows)
     return X.assign(place=[f"p{int(place[1:]) % 30:02}" for place in X["place"]])
 

@@ -1,4 +1,4 @@
-"""Small cascades and what they learn from."""
+"""Small cascades and their training data."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ both = pytest.mark.parametrize("Cascade", [MDDFClassifier, GCForestClassifier])
 
 
 def small_data():
-    """Samples with named classes to learn from, and others with numbers for classes."""
+    """Training samples with named classes, and test samples with integer classes."""
     X, y = three_classes()
     X = np.nan_to_num(X)
     return X[:200], np.array(["red", "green", "blue"])[y[:200]], X[200:], y[200:]

@@ -1,4 +1,4 @@
-"""Small fits that are kept layer by layer."""
+"""Small fits with checkpoints."""
 
 import numpy as np
 from forest_cases import three_classes
@@ -11,14 +11,14 @@ DAMAGED = r"checkpoint: '.*layer-00{}\.npz' cannot be read \("
 
 
 def cascade(folder, Cascade=MDDFClassifier, **parameters):
-    """A small cascade whose layers are kept in a folder."""
+    """A small cascade with a checkpoint folder."""
     parameters = {"n_layers": N_LAYERS, "n_estimators": 4, "cv": 2, **parameters}
     parameters = {"early_stopping": False, "random_state": 0, **parameters}
     return Cascade(checkpoint=folder, **parameters)
 
 
 def deep(folder, Deep=DeepForestClassifier, **parameters):
-    """A small deep forest whose layers are kept in a folder."""
+    """A small deep forest with a checkpoint folder."""
     parameters = {"n_estimators": 4, "cv": 2, "random_state": 0, **parameters}
     return Deep(checkpoint=folder, **parameters)
 
@@ -29,7 +29,7 @@ def layers(folder):
 
 
 def assert_equal(model, expected):
-    """Check that two cascades say the same, of rows and of how they were grown."""
+    """Check that two cascades have equal predictions and equal histories."""
     X, _ = three_classes()
     np.testing.assert_array_equal(model.predict_proba(X), expected.predict_proba(X))
     np.testing.assert_array_equal(model.oof_probabilities_, expected.oof_probabilities_)

@@ -1,11 +1,11 @@
-"""Members that note how many rows they are fitted on."""
+"""Members that record the number of their training rows."""
 
 from sklearn.linear_model import LinearRegression
 from sklearn.naive_bayes import GaussianNB
 
 
 class CountsRows(GaussianNB):
-    """Its copies share the list of `n_rows`."""
+    """A classifier whose copies share the list `n_rows`."""
 
     n_rows: list[int] = []
 
@@ -15,7 +15,7 @@ class CountsRows(GaussianNB):
 
 
 class CountsRowsOfNumbers(LinearRegression):
-    """The same of numeric targets."""
+    """The same for regression."""
 
     n_rows: list[int] = []
 

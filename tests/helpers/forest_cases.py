@@ -30,7 +30,7 @@ ASKED = {"held_out", "importances"}
 
 
 def codes_of(forest, X):
-    """The rows of X as a forest's trees read them."""
+    """The codes of the rows of X that the trees of a forest use."""
     ((_, codes),) = forest._code_blocks(forest._read_rows(X), 1)
     return codes
 
@@ -58,11 +58,11 @@ class Case:
         return np.arange(self.n_rows, dtype=np.int32)
 
     def order(self):
-        """The rows, in the order that bootstraps draw positions in."""
+        """The rows in the order from which bootstraps draw."""
         return canonical_order(self.codes, self.labels)
 
     def given_weights(self, rows=None):
-        """Weights of all rows in a tree on the given ones, as the twin wants them."""
+        """Weights of all rows of the table in a tree, for the twin."""
         counts = np.bincount(self.rows if rows is None else rows, minlength=self.n_rows)
         return counts * (1.0 if self.weights is None else self.weights)
 
@@ -73,11 +73,11 @@ class Case:
         return _core.ClassTarget(self.labels, self.n_classes)
 
     def grow(self, seeds=(1,), **options):
-        """The trees alone."""
+        """Grow trees without other results."""
         return self.grow_all(seeds, **options)[0]
 
     def grow_all(self, seeds=(1,), rows=None, columns=None, by_column=None, **options):
-        """Trees, sums and numbers of trees of the rows held out, and importances."""
+        """Trees, sums and numbers of trees of held-out rows, and importances."""
         options = {"max_features": self.n_columns, "weights": self.weights} | options
         python_options = {name: options.pop(name) for name in ASKED & options.keys()}
         sampling = {name: options.pop(name) for name in SAMPLING & options.keys()}
@@ -93,7 +93,7 @@ class Case:
         return trees_from_reader(reader), *grown
 
     def take(self, rows):
-        """The case of these rows, copied."""
+        """A copy of the case with these rows."""
         return replace(
             self,
             codes=np.ascontiguousarray(self.codes[rows]),
@@ -103,7 +103,7 @@ class Case:
 
 
 def dyadic_weights(rng, n):
-    """Weights whose sums have no rounding, some of them zero."""
+    """Weights with exact sums, some of them zero."""
     weights = rng.integers(0, 17, n) / 8
     weights[rng.integers(n)] = 1
     return weights
@@ -119,7 +119,7 @@ def make_case(
     categories=0.0,
     weighted=False,
 ):
-    """A random problem; labels lean on the first columns."""
+    """A random problem whose labels depend on the first columns."""
     n = int(rng.integers(2, 41)) if n_rows is None else n_rows
     p = int(rng.integers(1, 6)) if n_columns is None else n_columns
     k = int(rng.integers(2, 6)) if n_classes is None else n_classes
@@ -143,7 +143,7 @@ def make_case(
 
 @contextmanager
 def watched_growth():
-    """The blocks that are grown in the meantime: they know their trees' seeds and samples."""
+    """The blocks that are grown meanwhile, with the seeds and samples of their trees."""
     blocks, growing = [], grower.growing
 
     def watching(table, target, growth, **options):
@@ -177,7 +177,7 @@ def check_leaf(node, node_rows, case, weights, exact):
 
 
 def check_directions(node, node_rows, left, case, weights):
-    """Check that unseen values go to the heavier side, or to the right in a tie."""
+    """Check that unseen values go to the heavier side; at ties to the right."""
     codes = case.codes[node_rows, node.column]
     larger_left = weights[node_rows[left]].sum() > weights[node_rows[~left]].sum()
     if not (codes == naive.MISSING).any():
@@ -267,12 +267,12 @@ def same_predictions(a, b, X):
 
 
 def kernel_case():
-    """A small case whose arguments to the kernel all fit."""
+    """A small case with valid arguments of the kernel."""
     return make_case(np.random.default_rng(0), 20, 3, 3, 9, missing=0.1)
 
 
 def bin_table(X, bins=None, *, n_spare=0, n_jobs=None):
-    """An array of numbers, coded by given bins, or its own, for growing trees on it."""
+    """A coded array for growing trees, with the passed bins or its own."""
     bins = find_bins(X) if bins is None else bins
     codes, by_column = empty_codes(len(X), bins.n_columns + n_spare)
     apply_bins(X, bins, out=codes, by_column=by_column, n_jobs=n_jobs)
@@ -280,7 +280,7 @@ def bin_table(X, bins=None, *, n_spare=0, n_jobs=None):
 
 
 def draws_rows(forest):
-    """Checks that a forest fails which draws as many rows as there are, whatever they weigh."""
+    """Checks that forests fail if they draw as many rows as the table has."""
     if not forest.bootstrap or isinstance(forest.max_samples, float):
         return {}
     return dict.fromkeys(WEIGHT_CHECKS, "a bootstrap of as many rows as have weight")

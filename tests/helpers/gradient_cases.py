@@ -34,7 +34,7 @@ OPTIONS = {field.name for field in fields(Problem)} - {
 
 
 def make_problem(seed, n_rows=40, weights=None, **options):
-    """Numbers, few and many, categories, missing values, and a target that leans on them."""
+    """A table with numbers, categories and missing values, and a target that depends on them."""
     rng = np.random.default_rng(seed)
     n_bins = [min(n_rows, 255), 7, 2, 5, 4]
     codes = np.column_stack([rng.integers(0, n, n_rows) for n in n_bins]).astype(np.uint8)
@@ -64,7 +64,7 @@ def make_problem(seed, n_rows=40, weights=None, **options):
 
 
 def held_out(problem):
-    """The rows that are not trained on."""
+    """The rows without training."""
     held_out_rows = np.setdiff1d(np.arange(len(problem.codes)), problem.train)
     return held_out_rows.astype(np.int32)
 
@@ -122,7 +122,7 @@ def codes_on_left(arrays, split, n_bins):
 
 
 def check_against_twin(problem, seeds, **changes):
-    """Every split and every bit of every leaf."""
+    """Compare every split, and every bit of every leaf."""
     arrays, booster = grown(problem, seeds, **changes)
     trees, start, raw = naive_gradient.boost(problem, seeds)
     assert booster.start.tolist() == list(start)

@@ -1,6 +1,6 @@
 """mddf's gradient boosting under the names, defaults and private parts of scikit-learn's.
 
-scikit-learn's own tests can so be run on it, as far as they look at what estimators do.
+This allows running scikit-learn's own tests of the behaviour of estimators.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _DEFAULTS = {
 
 
 class _Tree:
-    """One tree, by what scikit-learn's tests ask of it."""
+    """A tree with the attributes that scikit-learn's tests read."""
 
     def __init__(self, trees, number):
         arrays = trees.arrays

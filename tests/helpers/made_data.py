@@ -15,7 +15,7 @@ from mddf.datasets._registry import SPECS
 
 
 def balance_file():
-    """The whole Balance Scale file: a rule gives it byte for byte."""
+    """The complete Balance Scale file, which follows a rule."""
     lines = []
     for a, b, c, d in itertools.product(range(1, 6), repeat=4):
         tips = a * b - c * d
@@ -57,7 +57,7 @@ def zip_file(members):
 
 
 def small_har(url="http://127.0.0.1:9/"):
-    """HAR as specified, but for its size, its sum and its address."""
+    """HAR as specified, except for its size, checksum and address."""
     spec = SPECS["har"]
     archive = Archive("UCI HAR Dataset.zip", f"{url}har.zip")
     return replace(
@@ -73,7 +73,7 @@ PROTEIN_TEST = b"2  3:1\n1  1:0.5\n0  2:0.75\n"
 
 
 def small_svmlight(name, url="http://127.0.0.1:9/"):
-    """PROTEIN or SENSIT as specified, but for size and address."""
+    """PROTEIN or SENSIT as specified, except for size and address."""
     spec = SPECS[name]
     files = tuple(File(file.name, url=f"{url}{file.name}.bz2") for file in spec.files)
     return replace(spec, format=SvmLight(4), parts=(Part(rows=4), Part(rows=3)), files=files)
@@ -88,7 +88,7 @@ def protein_pages():
 
 @contextmanager
 def serve(pages, cut=()):
-    """Serve bytes by path on this machine; of paths in `cut` only the first half is sent."""
+    """Serve bytes by path on this machine; paths in `cut` send only the first half."""
     requests = []
 
     class Handler(BaseHTTPRequestHandler):

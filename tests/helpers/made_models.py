@@ -12,7 +12,7 @@ def number_table(n_rows=120, seed=0):
 
 
 def table_with_missing(n_rows=120):
-    """Numbers with missing values in some columns, one of which says much by it."""
+    """Numbers with missing values, which are informative in one column."""
     X = number_table(n_rows)
     rng = np.random.default_rng(1)
     X[rng.random(X.shape) < [0.1, 0, 0.5, 0, 0.1]] = np.nan
@@ -20,7 +20,7 @@ def table_with_missing(n_rows=120):
 
 
 def frame_table(n_rows=120, seed=0):
-    """Numbers, some missing, and columns of three and of seventy categories, more than 64 bits."""
+    """Numbers with missing values, and columns with three and with seventy categories."""
     rng = np.random.default_rng(seed)
     X = number_table(n_rows, seed)
     X[rng.random(X.shape) < 0.05] = np.nan
@@ -31,7 +31,7 @@ def frame_table(n_rows=120, seed=0):
 
 
 def labels_of(X):
-    """Three classes that lean on the first columns, and on the words if there are some."""
+    """Three classes that depend on the first columns, and on text columns if there are any."""
     rng = np.random.default_rng(5)
     frame = isinstance(X, pd.DataFrame)
     cells = X.iloc[:, :2].to_numpy() if frame else X[:, :2]

@@ -1,4 +1,4 @@
-"""Tasks of deep forests, of labels, of several outputs and of numbers."""
+"""Tasks of deep forests for classification, several outputs and regression."""
 
 import numpy as np
 
@@ -7,17 +7,17 @@ from mddf._training.tasks import ClassificationTask, ClassOutputsTask, Regressio
 
 
 def classification_task(labels, weight=None, *, calibrate=True):
-    """Of labels from 0 on."""
+    """A classification task with labels from 0 on."""
     n_classes = int(labels.max()) + 1
     return ClassificationTask(labels.astype(np.uint16), n_classes, weight, calibrate=calibrate)
 
 
 def outputs_task(labels, weight=None, *, calibrate=True):
-    """Of a column of labels for each output."""
+    """A classification task with a column of labels per output."""
     outputs = ClassOutputs.from_y(labels, every_class=True)
     return ClassOutputsTask(outputs, weight, calibrate=calibrate)
 
 
 def regression_task(y, weight=None):
-    """Of numbers of shape (n_samples, n_outputs)."""
+    """A regression task with targets of shape (n_samples, n_outputs)."""
     return RegressionTask(y, weight)

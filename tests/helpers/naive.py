@@ -33,7 +33,7 @@ def find_bins(column, weights=None, max_bins=255):
 
 
 def _quantile_bins(distinct, weight, max_bins):
-    """Fill bins from below; each takes its share of what is left, a heavy value has its own."""
+    """Fill bins from below. Each takes its share of the rest; heavy values get their own."""
     groups, group, bins_left, remaining = [], [], max_bins, weight.sum()
 
     def close():
@@ -239,7 +239,7 @@ def histogram(codes, labels, weights, n_classes):
 def best_decrease(codes, labels, weights, n_classes, categorical, entropy=False, allow=None):
     """The largest decrease of impurity that a split on one column reaches; -inf without one.
 
-    `allow` says of (rows left, rows right, weight left, weight right) whether a split may be.
+    `allow(rows left, rows right, weight left, weight right)` returns whether a split is allowed.
     """
     limited = allow is not None
     present, sets = candidate_sets(codes, labels, weights, n_classes, categorical, limited)

@@ -12,7 +12,7 @@ def cuts(column):
 
 
 def all_stumps(X):
-    """(feature, threshold, votes) of every stump that says +1 on the left; no constants."""
+    """(feature, threshold, votes) of every stump with +1 on the left, without constants."""
     return [
         (f, t, np.where(X[:, f] <= t, 1, -1)) for f in range(X.shape[1]) for t in cuts(X[:, f])
     ]
@@ -160,7 +160,7 @@ def deepboost(H, y, weight, cost, n_rounds, logistic):
 
 
 def quadboost(H, y, weight, penalty, strength, n_rounds):
-    """QuadBoost by evaluating every learner's best weight and the objective after it."""
+    """QuadBoost by evaluating the best weight of every learner and its objective."""
 
     def objective(alpha):
         risk = weight @ (y - H.T @ alpha) ** 2
@@ -194,7 +194,7 @@ def quadboost(H, y, weight, penalty, strength, n_rounds):
 
 
 def full_lpboost(values, cap):
-    """Optimal value and rho of the soft-margin program over all columns, in its primal form."""
+    """Optimum and rho of the soft-margin program over all columns, in its primal form."""
     m, n = values.shape
     cost = np.concatenate([np.zeros(n), cap, [-1.0]])
     rows = np.hstack([-values, -np.eye(m), np.ones((m, 1))])
@@ -205,7 +205,7 @@ def full_lpboost(values, cap):
 
 
 def full_lpboost_c(values, cap):
-    """Optimal value of the program with costs over all columns, in its primal form."""
+    """Optimum of the program with costs over all columns, in its primal form."""
     m, n = values.shape
     rows = np.hstack([-values, -np.eye(m)])
     return linprog(np.concatenate([np.ones(n), cap]), rows, -np.ones(m), method="highs").fun

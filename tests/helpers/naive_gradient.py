@@ -26,7 +26,7 @@ MISSING = 255
 
 @dataclass
 class Split:
-    """Where a column is split: its codes on the left."""
+    """The split of a column, with the codes that go left."""
 
     column: int
     left: frozenset
@@ -37,7 +37,7 @@ class Split:
 
 @dataclass
 class Leaf:
-    """Rows, by position in `Problem.train`, sums over them, and limits of the value."""
+    """Rows as positions in `Problem.train`, sums over them, and limits of the value."""
 
     rows: np.ndarray
     sums: list[int]
@@ -51,7 +51,7 @@ class Leaf:
 
 @dataclass
 class Tree:
-    """Splits in the order of growth; leaves in the kernel's order, or by way if symmetric."""
+    """Splits in the order of growth; leaves in the kernel's order, or by path if symmetric."""
 
     splits: list[Split] = field(default_factory=list)
     left: list[int] = field(default_factory=list)
@@ -62,7 +62,7 @@ class Tree:
 
 
 class Scorer:
-    """Converts sums of whole numbers to scores in a round."""
+    """Converts integer sums to scores in a round."""
 
     def __init__(self, problem, l2, least_hessian, least_count, most, lanes, counted):
         self.monotonic = problem.monotonic is not None and problem.monotonic.any()
@@ -85,7 +85,7 @@ class Scorer:
         return self.squares(sums) / self.weight(sums) if self.weight(sums) > 0 else 0.0
 
     def compared(self, left, leaf, sign):
-        """By how much a split improves a leaf, as places of a column are compared."""
+        """Gain of a split of a leaf in single precision, which compares the splits of a column."""
         right = [a - b for a, b in zip(leaf.sums, left, strict=True)]
         if self.monotonic:
             return self.improvement(left, leaf, sign)
@@ -138,7 +138,7 @@ class Scorer:
 
 
 class Round:
-    """One round: whole numbers for every row, and the search on them."""
+    """One round: rounded gradients of every row, and the search on them."""
 
     def __init__(
         self, problem, codes, gradient, hessian, times, drawn, random, curvature_unit=1.0
@@ -190,7 +190,7 @@ class Round:
 
     @staticmethod
     def most_score(units, of_hessian, times, drawn, least_weight):
-        """A bound of what all leaves of a tree score."""
+        """An upper bound of the total score of the leaves of a tree."""
         squares = np.zeros(len(times))
         for column in units.T:
             squares += column * column
@@ -249,7 +249,7 @@ class Round:
         return np.isin(self.codes[rows, split.column], list(split.left))
 
     def places(self, c, order):
-        """All splits of a column, by where missing values go."""
+        """All splits of a column, by the side of missing values."""
         has_missing = np.any(self.codes[:, c] == MISSING)
         n = len(order)
         for missing_left in (False, True) if has_missing else (False,):
@@ -272,7 +272,7 @@ class Round:
         return self.scorer.compared(sums, leaf, self.sign(split.column))
 
     def search_level(self, leaves, columns):
-        """The split of all leaves that improves most: by sums of whole numbers."""
+        """The common split of all leaves with the largest gain, by integer sums."""
         best, score = None, 0
         of = float if self.scorer.monotonic else int
         for c in columns:
@@ -286,7 +286,7 @@ class Round:
         return best if best and best.score > 0 else None
 
     def search_leaf(self, leaf, columns):
-        """A leaf's split that improves most, of the best of each column and side."""
+        """The split of a leaf with the largest gain, among the best of each column and side."""
         best = None
         for c in columns:
             for splits in self.places(c, self.order(c, leaf.rows)):
@@ -300,7 +300,7 @@ class Round:
         return best
 
     def divide(self, leaf, split):
-        """Both sides of a leaf, or None if it stays as it is."""
+        """Both sides of a leaf, or None if it stays undivided."""
         goes_left = self.goes_left(split, leaf.rows)
         rows = leaf.rows[goes_left], leaf.rows[~goes_left]
         left, right = map(self.sums, rows)
@@ -318,7 +318,7 @@ class Round:
         return sides
 
     def send_missing(self, split, leaves):
-        """Where training sees no value missing, it goes to the side of more weight."""
+        """Without missing values in training, they go to the side with more weight."""
         if np.any(self.codes[:, split.column] == MISSING):
             return
         weight = 0
@@ -394,10 +394,10 @@ class Round:
 
 
 def put_in_order(problem, tree, quantile, values):
-    """Have quantiles on both sides of constrained splits meet in the middle."""
+    """Limit quantiles on both sides of constrained splits by their middle."""
 
     def children(node):
-        """The split of a node and its children, as (level, ways) or numbers; None of leaves."""
+        """The split of a node and its children, as (level, ways) or numbers; None for leaves."""
         if not problem.symmetric:
             return (node, tree.left[node], tree.right[node]) if node >= 0 else None
         level, ways = node
@@ -442,7 +442,7 @@ def put_in_order(problem, tree, quantile, values):
 def leaf_values(
     problem, round_, tree, raw, y, weights, gradient, hessian, times, drawn, curvature_unit=1.0
 ):
-    """Values of the leaves, times the learning rate, of shape (n_leaves, width)."""
+    """Leaf values times the learning rate, of shape (n_leaves, width)."""
     values = np.zeros((len(tree.leaves), problem.width))
     if problem.loss in QUANTILES:
         share = problem.quantile if problem.loss == "quantile" else 0.5

@@ -6,7 +6,7 @@ from value_cases import ValueCase
 
 
 def weighted_median(y, weights):
-    """The least number with half of the weight up to it; of two in the middle, the mean."""
+    """The lowest number with half of the weight up to it; with two in the middle, their mean."""
     order = np.argsort(y, kind="stable")
     y, up_to = y[order], np.cumsum(weights[order])
     low = y[np.argmax(2 * up_to >= up_to[-1])]
@@ -15,12 +15,12 @@ def weighted_median(y, weights):
 
 
 def numbers(case, rows):
-    """Targets in units of the largest bound."""
+    """Targets as shares of the largest bound."""
     return case.fixed[rows] / 2.0**61 * np.sqrt(case.scale)
 
 
 def impurity(case, rows, weights, loss):
-    """Weight times impurity of a node with these rows; `loss` "gini" or "entropy" for classes."""
+    """Weight times impurity of a node; `loss` is "gini" or "entropy" for classes."""
     weights = weights[rows]
     if loss in ("gini", "entropy"):
         counts = np.bincount(case.labels[rows], weights, case.n_classes)
@@ -39,7 +39,7 @@ def impurity(case, rows, weights, loss):
 
 
 def predicted(case, rows, weights, loss):
-    """Return the value of a leaf: of the second class, or of the first output."""
+    """Return the prediction of a leaf: share of the second class, or the first output."""
     if loss in ("gini", "entropy"):
         return np.average(case.labels[rows] == 1, weights=weights[rows])
     y = case.fixed[rows, 0] / 2.0**61
@@ -49,7 +49,7 @@ def predicted(case, rows, weights, loss):
 
 
 def decrease(case, node_rows, left, weights, loss):
-    """By how much a split lessens weight times impurity; -inf where the deviance has no bound."""
+    """Decrease of weight times impurity by a split; -inf if the deviance is unbounded."""
     sides = node_rows[left], node_rows[~left]
     if loss == "poisson" and any(numbers(case, side).sum(axis=0).min() <= 0 for side in sides):
         return -np.inf
@@ -58,7 +58,7 @@ def decrease(case, node_rows, left, weights, loss):
 
 
 def orders(case, node_rows, codes, present, weights, loss):
-    """In which orders the categories' sets are tried."""
+    """The orders of categories whose prefixes are tried as sets."""
     of_code = [node_rows[codes == code] for code in present]
     if loss in ("gini", "entropy"):
         heavy = np.argsort(
@@ -86,7 +86,7 @@ def lower_median(y, weights):
 
 
 def candidates(case, node_rows, column, weights, loss):
-    """Every way to split a column that is tried, as booleans over the rows: who goes left."""
+    """All tried splits of a column, as masks of the rows that go left."""
     codes = case.codes[node_rows, column]
     present = np.unique(codes)
     if len(present) < 2:
@@ -106,7 +106,7 @@ def candidates(case, node_rows, column, weights, loss):
 
 
 def best_decrease(case, node_rows, weights, loss, allow=None):
-    """The largest decrease by a split that is allowed; -inf without one."""
+    """The largest decrease by an allowed split; -inf without one."""
     return max(
         (
             decrease(case, node_rows, left, weights, loss)
@@ -124,12 +124,12 @@ def is_pure(case, node_rows):
 
 
 def split_of(nodes, node, case, node_rows):
-    """Who goes left."""
+    """Mask of the rows that go left."""
     return np.array([node.goes_left(int(c)) for c in case.codes[node_rows, node.column]], bool)
 
 
 def replayed(nodes, case, weights, loss):
-    """By index: a node, its rows, what its split is worth and the best that one could be."""
+    """For each index: a node, its rows, the gain of its split and the best possible gain."""
     nodes_by_index = {}
     for node, node_rows, _ in naive.visit(nodes, case.codes, np.flatnonzero(weights > 0)):
         gain = None
@@ -174,7 +174,7 @@ def weakest_links(nodes, gains, alpha):
 
 
 def shape(nodes, inner=None, index=0):
-    """A tree as nested tuples of columns and thresholds; `inner`: what counts as no leaf."""
+    """A tree as nested tuples of columns and thresholds; other nodes than `inner` are leaves."""
     node = nodes[index]
     if node.is_leaf or (inner is not None and index not in inner):
         return None

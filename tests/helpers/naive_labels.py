@@ -9,7 +9,7 @@ from mddf._ensemble.label_measures import MEASURES, RowMeasure
 
 @dataclass
 class NaiveGrowth:
-    """Layers that are kept, and the vectors of each layer after the reuse."""
+    """Kept layers, and the vectors of each layer after the reuse."""
 
     n_kept: int
     vectors: list  # (n_forests, n_rows, n_labels) for each layer that was trained

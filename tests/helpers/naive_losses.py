@@ -15,7 +15,7 @@ CONSTANT = ("squared_error", *QUANTILES)
 
 @dataclass
 class Problem:
-    """A coded table, what is known of its rows, and how trees are grown."""
+    """A coded table, its targets and weights, and growth options."""
 
     codes: np.ndarray
     n_bins: list[int]
@@ -50,7 +50,7 @@ class Problem:
 
 
 def weighted_quantile(values, weights, share):
-    """The least value that at least such a share of the weight does not exceed."""
+    """The lowest value with at least this share of the weight up to it."""
     order = np.lexsort((weights, values))
     total = 0.0
     for i in order:
@@ -64,7 +64,7 @@ def weighted_quantile(values, weights, share):
 
 
 def scale_for(values, times, bits):
-    """The power of two by which sums over rows of any column stay below 2^bits."""
+    """The power of two that keeps sums over rows of any column below 2^bits."""
     largest = np.abs(values).max()
     if not largest > 1e-250:
         return None
@@ -75,7 +75,7 @@ def scale_for(values, times, bits):
 
 
 def rough_scale(values, times, bits):
-    """The same by the largest value alone."""
+    """The same from the largest value alone."""
     largest = np.abs(values).max()
     if not largest > 1e-250:
         return None
@@ -83,7 +83,7 @@ def rough_scale(values, times, bits):
 
 
 def exact_mean(values, weights, whole):
-    """A mean that does not depend on the order; whole weights are copies."""
+    """A mean that does not depend on the order of rows; whole weights equal copies."""
 
     def total(of, times):
         scale = scale_for(of[:, None], times, 50)
@@ -96,7 +96,7 @@ def exact_mean(values, weights, whole):
 
 
 def start(problem, y, weights):
-    """The best constant."""
+    """The best constant prediction."""
     loss = problem.loss
     if loss == "squared_error":
         return [exact_mean(y, weights, problem.whole)]
@@ -125,7 +125,7 @@ def curvature_unit(problem, y, weights):
 
 
 def large_residual(problem, raw, y, weights, before=np.inf):
-    """From where on residuals count as large, of Huber's loss; it never rises."""
+    """Residual above which Huber's loss is linear; it never increases."""
     if problem.loss != "huber":
         return before
     median = weighted_quantile(y, weights, 0.5)
@@ -140,7 +140,7 @@ def large_residual(problem, raw, y, weights, before=np.inf):
 
 
 def newton_step(loss, gradient, hessian, l2):
-    """The step of a leaf: what it would be at a constant curvature, damped where it is large."""
+    """The Newton step of a leaf, shortened if it is large."""
     free = {"poisson": 1.0, "gamma": 1.0, "tweedie": 1.0, "log_loss": 8.0, "softmax": 8.0}.get(
         loss
     )
@@ -199,7 +199,7 @@ def gradients(problem, raw, y, weights, large=None):
 
 
 def mean_loss(problem, raw, y, weights, large):
-    """The mean loss of rows, but for what does not depend on raw predictions."""
+    """The mean loss of rows without terms that do not depend on raw predictions."""
     total = weight = 0.0
     for loss, count in zip(losses(problem, raw, y, large), weights, strict=True):
         total += count * loss
@@ -208,7 +208,7 @@ def mean_loss(problem, raw, y, weights, large):
 
 
 def losses(problem, raw, y, large):
-    """The loss of each row; `large` is from where on Huber's is linear."""
+    """The loss of each row; beyond the residual `large`, Huber's loss is linear."""
 
     def power(of):
         return exp(np.clip(of, -500, 500))

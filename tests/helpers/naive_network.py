@@ -1,4 +1,4 @@
-"""Networks of dense layers in NumPy: term by term, in the precision of what is passed."""
+"""Networks of dense layers in NumPy, term by term, in the precision of the arguments."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LANES = 16  # the kernel's rows have room for a multiple of so many units, which
 
 @dataclass
 class Layers:
-    """Weights and biases of each layer, and what the inputs are multiplied by."""
+    """Weights and biases of each layer, and the scales of the inputs."""
 
     weights: list[np.ndarray]
     biases: list[np.ndarray]
@@ -26,7 +26,7 @@ class Layers:
 
 
 def product(a, b, start):
-    """Start + a @ b: one term after the other."""
+    """start + a @ b, added term by term."""
     total = np.zeros((len(a), b.shape[1]), b.dtype) + start
     for column, row in zip(a.T, b, strict=True):
         total += column[:, None] * row
@@ -44,7 +44,7 @@ def slope(value):
 
 
 def forward(layers, inputs, factors):
-    """Sums of the last layer, with each layer's inputs and the slopes of what it makes of them."""
+    """Sums of the last layer, with the inputs and activation slopes of each layer."""
     first = layers.scales[:, None] * layers.weights[0]
     used, slopes = [first, *layers.weights[1:]], []
     activations = [inputs]
@@ -85,7 +85,7 @@ def gradients(layers, inputs, targets, weights, factors, are_classes):
         layer_gradients.weights.insert(0, product(activations[number].T, by_sums, zero))
         if number:
             by_sums = slopes[number - 1] * product(by_sums, own.T, zero)
-    # The first layer's are those of scaled weights.
+    # The gradients of the first layer belong to its scaled weights.
     terms = layer_gradients.weights[0] * layers.weights[0]
     layer_gradients.scales = terms.cumsum(axis=1, dtype=kind)[:, -1]
     layer_gradients.weights[0] = layer_gradients.weights[0] * layers.scales[:, None]
@@ -93,7 +93,7 @@ def gradients(layers, inputs, targets, weights, factors, are_classes):
 
 
 def started(random, widths, shares):
-    """Layers as they start; `shares` are those of classes, or None."""
+    """Initial layers; `shares` are class shares, or None."""
 
     def drawn(shape, spread):
         uniform = [(random.next() >> 11) * 2.0**-53 for _ in range(int(np.prod(shape)))]
@@ -111,7 +111,7 @@ def started(random, widths, shares):
 
 
 def kept(random, shape, n_kept):
-    """Factors of units: 0 of those that are left out."""
+    """Factors of units: 0 for dropped units."""
     if n_kept == 256:
         return np.ones(shape, np.float32)
     n_rows, width = shape
@@ -122,7 +122,7 @@ def kept(random, shape, n_kept):
 
 
 class Adam:
-    """One array's means of gradients and of their squares."""
+    """Running means of the gradients of an array and of their squares."""
 
     FIRST, SECOND = np.float32(0.9), np.float32(0.95)
 

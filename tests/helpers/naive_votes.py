@@ -1,4 +1,4 @@
-"""Made forecasts, and twins of what is made of probabilities and margins, in plain numpy."""
+"""Random forecasts, and twins of computations on probabilities and margins, in NumPy."""
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -7,7 +7,7 @@ FLOOR = 1e-4  # the least that a sample's own probability counts as
 
 
 def log_losses(probabilities, labels):
-    """Minus the logarithm of each sample's own probability."""
+    """Negative logarithm of the probability of each sample's own class."""
     return -np.log(np.maximum(probabilities[np.arange(len(labels)), labels], FLOOR))
 
 
@@ -18,12 +18,12 @@ def sharpened(probabilities, exponent):
 
 
 def smoothed(probabilities, share):
-    """Probabilities of which a share is spread over the classes evenly."""
+    """Probabilities with a share spread evenly over the classes."""
     return (1 - share) * probabilities + share / probabilities.shape[-1]
 
 
 def fit_exponent(probabilities, labels):
-    """The exponent whose sharpened probabilities have the least mean log-loss."""
+    """The exponent with the lowest mean log-loss of sharpened probabilities."""
 
     def loss(logarithm):
         return log_losses(sharpened(probabilities, np.exp(logarithm)), labels).mean()
@@ -45,12 +45,12 @@ def margin_loss(z, target_margin, mu):
 
 
 def reweight(losses, strength):
-    """Factors of the samples' weights at the next layer."""
+    """Factors of the sample weights at the next layer."""
     return 1 - strength + strength * losses / losses.mean()
 
 
 def forecasts(seed=0, n=300, k=3, n_forecasts=4):
-    """Labels, and forecasts of different worth."""
+    """Labels, and forecasts of different quality."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, k, n)
     truth = np.eye(k)[labels]
@@ -60,7 +60,7 @@ def forecasts(seed=0, n=300, k=3, n_forecasts=4):
 
 
 def greedy_weights(vectors, labels, steps=25, weight=None):
-    """The greedy search, as it reads."""
+    """The greedy search in plain steps."""
     bag, best, best_loss = [], None, np.inf
     for _ in range(steps):
         losses = []

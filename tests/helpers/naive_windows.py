@@ -1,4 +1,4 @@
-"""Slow, obvious twins of the windows: one after the other."""
+"""Slow, obvious twins of the windows, one after another."""
 
 from itertools import product
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def naive_windows(sample, size, stride):
-    """Windows of one sample of shape (*grid, n_channels), flattened, and where they stand."""
+    """Flattened windows of one sample of shape (*grid, n_channels), with their positions."""
     grid = sample.shape[:-1]
     starts = [
         range(0, side - window + 1, step)
@@ -24,7 +24,7 @@ def naive_windows(sample, size, stride):
 
 
 def naive_pool(vectors, positions, how):
-    """Vectors by place; their mean or maximum over squares of two by two places."""
+    """Vectors by position; their mean or maximum over squares of two by two positions."""
     pools = {}
     for place in product(*map(range, positions)):
         pools.setdefault(tuple(i // 2 for i in place), []).append(vectors[place])

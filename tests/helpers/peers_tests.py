@@ -1,4 +1,4 @@
-"""Other packages' own tests with mddf's estimators in place of theirs."""
+"""Tests of other packages, run on mddf's estimators."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def adapted(name, Model, defaults, module, **parts):
 
 
 def of_module(name: str, Models, marks=pytest.mark, package=sklearn.ensemble) -> ModuleType:
-    """A module of tests below a package, in which it sees other models under these names."""
+    """A test module below a package, with other models under its imported names."""
     spec = importlib.util.find_spec(f"{package.__name__}.{name}")
     assert spec is not None
     assert spec.loader is not None
@@ -52,7 +52,7 @@ def of_module(name: str, Models, marks=pytest.mark, package=sklearn.ensemble) ->
 
 
 def found_in(modules, unused) -> Iterator[tuple[str, FunctionType]]:
-    """The tests of some modules by name, but for those that are of no use."""
+    """The tests of some modules by name, without unsuitable ones."""
     for module in modules:
         for name, test in vars(module).items():
             if name.startswith("test_") and name not in unused:
@@ -61,7 +61,7 @@ def found_in(modules, unused) -> Iterator[tuple[str, FunctionType]]:
 
 @pytest.fixture(params=[0])
 def global_random_seed(request):
-    """As scikit-learn's configuration of pytest has it."""
+    """The fixture of scikit-learn's pytest configuration."""
     return request.param
 
 

@@ -228,7 +228,7 @@ def gallery_layer_features() -> list[Quote]:
     planes = table("tsne.md")
 
     def less(name: str, part: str, layer: int) -> float:
-        """By how many percent a layer lowers the ratio of the layer before."""
+        """Percentage by which a layer decreases the ratio of the previous layer."""
         before, after = (planes.at(name, part, f"layer {i}") for i in (layer - 1, layer))
         return 100 * (1 - after / before)
 

@@ -23,7 +23,7 @@ FIGURE = rf"({NUMBER}|{'|'.join(WORDS[1:])})"
 
 @dataclass(frozen=True)
 class Quote:
-    """A sentence of a page, and what its figures have to be."""
+    """A sentence of a page and its expected figures."""
 
     text: str
     values: tuple[float, ...]
@@ -42,13 +42,13 @@ def read(page: str) -> str:
 
 
 def pattern(text: str) -> str:
-    """A regular expression for a sentence, whatever its line breaks."""
+    """A regular expression for a sentence with any line breaks."""
     parts = [r"\s+".join(map(re.escape, re.split(r"\s+", part))) for part in text.split("{}")]
     return FIGURE.join(parts)
 
 
 def figures(page: str, text: str) -> list[str]:
-    """The figures of a sentence as they are written on a page, where it has to be once."""
+    """The figures of a sentence as written on a page, which must have it exactly once."""
     matches = re.findall(pattern(text), read(page))
     assert len(matches) == 1, f"{page} has {len(matches)} times: {text}"
     return [matches[0]] if isinstance(matches[0], str) else list(matches[0])
@@ -61,7 +61,7 @@ def value(figure: str) -> float:
 
 
 def agrees(figure: str, exact: float) -> bool:
-    """Whether a figure is the rounded value; a little more is for ratios of rounded cells."""
+    """Whether a figure is the rounded value, with a tolerance for ratios of rounded cells."""
     decimals = len(figure.partition(".")[2])
     return abs(value(figure) - exact) <= 0.5 * 10.0**-decimals * 1.02
 
@@ -74,7 +74,7 @@ class Table:
     rows: list[list[str]]
 
     def row(self, *labels: str) -> list[str]:
-        """The row that begins with some labels."""
+        """The row that begins with these labels."""
         (row,) = [r for r in self.rows if tuple(r[: len(labels)]) == labels]
         return row
 
@@ -84,13 +84,13 @@ class Table:
         return number(self.row(*labels)[self.columns.index(column)])
 
     def numbers(self, column: str, *labels: str) -> list[float]:
-        """The numbers of a column; of rows that begin with labels if there are some."""
+        """The numbers of a column, of rows that begin with the labels if any are passed."""
         place = self.columns.index(column)
         rows = [r for r in self.rows if tuple(r[: len(labels)]) == labels]
         return [number(row[place]) for row in rows if re.match(NUMBER, row[place])]
 
     def without(self, *labels: str) -> "Table":
-        """The table without rows whose label begins with one of some texts."""
+        """The table without rows whose label begins with one of these texts."""
         return Table(self.columns, [row for row in self.rows if not row[0].startswith(labels)])
 
 
@@ -116,12 +116,12 @@ def geometric_mean(ratios: list[float]) -> float:
 
 
 def percent_above(figure: float, base: float) -> float:
-    """By how many percent a figure is above another one."""
+    """Percentage by which a figure exceeds another one."""
     return 100 * (figure / base - 1)
 
 
 def over_best(scores: Table, method: str) -> dict[str, float]:
-    """The loss of a method over the least one, for the sets on which it is not the least."""
+    """Loss of a method divided by the best loss, for sets on which it is not the best."""
     ratios = {}
     for name, *cells in scores.without("mean rank").rows:
         losses = dict(zip(scores.columns[1:], map(number, cells), strict=True))
@@ -132,7 +132,7 @@ def over_best(scores: Table, method: str) -> dict[str, float]:
 
 
 def below_best(scores: Table, method: str) -> dict[str, float]:
-    """The gap to the highest score, for the sets on which a method has not the highest."""
+    """Gap to the highest score, for sets on which a method is not the best."""
     gaps = {}
     for name, *cells in scores.without("mean rank").rows:
         values = dict(zip(scores.columns[1:], map(number, cells), strict=True))

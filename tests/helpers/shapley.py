@@ -31,7 +31,7 @@ def shapley(game, n):
 
 
 def interventional(model, known, background):
-    """Shapley values of what a model predicts where other rows stand for what is not known.
+    """Shapley values of a model's predictions; background rows replace unknown features.
 
     Rows are numbers; values have the shape (n_rows, n_features, n_outputs).
     """

@@ -1,4 +1,4 @@
-"""scikit-learn's checks of estimators: all for one model of a class, few for its variants."""
+"""scikit-learn's estimator checks: all for one model of a class, few for its variants."""
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks

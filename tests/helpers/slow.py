@@ -4,5 +4,5 @@ import pytest
 
 
 def seeds(few, many):
-    """All seeds below `many`, of which those from `few` on are slow tests."""
+    """All seeds below `many`; seeds from `few` on are slow tests."""
     return [pytest.param(s, marks=pytest.mark.slow if s >= few else ()) for s in range(many)]

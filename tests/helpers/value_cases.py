@@ -1,4 +1,4 @@
-"""Small random problems with numeric targets, slow twins of the engine for them, and checks."""
+"""Small random regression problems, slow twins of the engine for them, and checks."""
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -34,7 +34,7 @@ class ValueCase(Case):
 
 
 def make_values(rng, *args, n_outputs=1, kind=None, **options):
-    """A case of forest_cases whose targets are numbers of different kinds."""
+    """A case of forest_cases with numeric targets of different kinds."""
     case = make_case(rng, *args, **options)
     n = case.n_rows
     y = case.labels[:, None] - 2.0 + rng.normal(size=(n, n_outputs))
@@ -53,13 +53,13 @@ def make_values(rng, *args, n_outputs=1, kind=None, **options):
 
 
 def exact(weights):
-    """Weights as numbers without rounding; whole ones are added up faster than fractions."""
+    """Weights as exact numbers; integers are added faster than fractions."""
     whole = np.all(weights == np.rint(weights))
     return [int(w) if whole else Fraction(w) for w in weights]
 
 
 def mean(fixed, weights):
-    """Exact means of whole numbers, by output."""
+    """Exact means of integers, by output."""
     weights = exact(weights)
     return [
         Fraction(sum(w * q for w, q in zip(weights, column, strict=True)), sum(weights))
@@ -68,7 +68,7 @@ def mean(fixed, weights):
 
 
 def decrease(fixed, weights, left, scale):
-    """Decrease of the squared error, exact until it is made a double, in units of 2^122."""
+    """Exact decrease of the squared error, rounded once to a double, in units of 2^122."""
     sides = [(fixed[side], weights[side]) for side in (left, ~left)]
     a, b = (Fraction(sum(exact(w))) for _, w in sides)
     distances = [x - y for x, y in zip(*(mean(*side) for side in sides), strict=True)]
@@ -108,7 +108,7 @@ def candidate_sides(codes, fixed, weights, categorical, limited):
 
 
 def best_decrease(codes, fixed, weights, categorical, scale, allow=None):
-    """The largest decrease by a split of one column that is allowed; -inf without one."""
+    """The largest decrease by an allowed split of one column; -inf without one."""
     best = -np.inf
     for left in candidate_sides(codes, fixed, weights, categorical, allow is not None):
         sides = left.sum(), (~left).sum(), weights[left].sum(), weights[~left].sum()
@@ -118,7 +118,7 @@ def best_decrease(codes, fixed, weights, categorical, scale, allow=None):
 
 
 def check_means(node, fixed, weights):
-    """A leaf's means are exact sums, rounded twice, and lie between its targets."""
+    """Means of leaves are exact sums, rounded twice, and lie between their targets."""
     for stored_mean, expected in zip(node.value, mean(fixed, weights), strict=True):
         expected = float(expected / 2**61)
         assert abs(stored_mean - expected) <= 2.0**-113 * float(np.abs(fixed.astype(float)).max())
@@ -126,7 +126,7 @@ def check_means(node, fixed, weights):
 
 
 def check_value_tree(nodes, case, *, rows=None, columns=None, best_split=True, **limits):
-    """Check splits, leaves and limits of a tree: every split must be the best there is."""
+    """Check splits, leaves and limits of a tree: every split must be the best one."""
     weights = case.given_weights(rows)
     rows = np.flatnonzero(weights > 0)
     columns = range(case.n_columns) if columns is None else columns
@@ -164,13 +164,13 @@ def check_value_tree(nodes, case, *, rows=None, columns=None, best_split=True, *
         assert allow(left.sum(), (~left).sum(), weight[left].sum(), weight[~left].sum())
         if best_split:
             reached = decrease(fixed, weight, left, case.scale)
-            # Scores are doubles, which of targets far apart do not tell what is next to 0.
+            # Scores are doubles: with targets far apart, tiny differences near 0 are lost.
             spread = (np.ptp(fixed.astype(float), axis=0) / 2**61) ** 2 @ case.scale * weight.sum()
             assert reached >= best * (1 - 1e-9) - 1e-15 * spread, (reached, best)
 
 
 def importances(nodes, case):
-    """Every column's decrease of the squared error in one tree."""
+    """The decrease of the squared error by each column in one tree."""
     weights = case.given_weights()
     sums = np.zeros(case.n_columns)
     for node, node_rows, _ in naive.visit(nodes, case.codes, np.flatnonzero(weights > 0)):
@@ -183,7 +183,7 @@ def importances(nodes, case):
 
 
 def predictions(trees, codes):
-    """Sums over the trees of the means of all rows."""
+    """Sums over trees of the predicted means of all rows."""
     decoded = naive.decode(trees)
     return np.array(
         [np.sum([naive.find_leaf(nodes, row).value for nodes in decoded], axis=0) for row in codes]

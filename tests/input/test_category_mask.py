@@ -1,4 +1,4 @@
-"""Which columns are categories."""
+"""Detection of categorical columns."""
 
 import numpy as np
 import pandas as pd
@@ -21,13 +21,13 @@ def frame():
 
 
 def mask(X, categorical_features):
-    """Which columns of X a model takes for categories."""
+    """Mask of the columns of X that a model treats as categories."""
     model = GradientBoostingRegressor(max_iter=1, categorical_features=categorical_features)
     result = model.fit(X, np.arange(len(X))).is_categorical_
     return [False] * np.shape(X)[1] if result is None else result.tolist()
 
 
-def test_mask_given(frame):
+def test_explicit_mask(frame):
     X = np.zeros((3, 5))
     assert mask(X, [True, False, True, False, False]) == [1, 0, 1, 0, 0]
     assert mask(X, [0, -1]) == [1, 0, 0, 0, 1]

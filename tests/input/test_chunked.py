@@ -1,4 +1,4 @@
-"""Tables on disk and on clusters give the bits of the same table in memory."""
+"""Tables on disk and on clusters give the same bits as tables in memory."""
 
 import tracemalloc
 
@@ -71,8 +71,8 @@ def test_the_bits_of_the_table_in_memory(source, tmp_path, monkeypatch):
         expected = getattr(model.fit(whole, y), ask)(whole)
         model.fit(parts, y)
         assert model.feature_names_in_.tolist() == [*whole.columns]
-        for asked in (parts, whole):
-            np.testing.assert_array_equal(getattr(model, ask)(asked), expected)
+        for new_rows in (parts, whole):
+            np.testing.assert_array_equal(getattr(model, ask)(new_rows), expected)
 
 
 def test_arrays_of_dask(tmp_path):
@@ -149,7 +149,7 @@ def test_a_mapped_file_is_not_copied(order, tmp_path):
     assert peak < 2.2 * X.size + 40 * len(X) < X.nbytes
 
 
-def test_what_is_refused(tmp_path):
+def test_unsupported_chunked_inputs_are_refused(tmp_path):
     made, y = frame()
     parts = from_parquet(tmp_path, made)[1]
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
@@ -165,7 +165,7 @@ def test_what_is_refused(tmp_path):
             by_columns(np.zeros((3, 3)), bin_rows=number)
 
 
-def test_what_is_empty_is_refused(tmp_path):
+def test_empty_tables_are_refused(tmp_path):
     made, y = frame()
     forest = RandomForestClassifier(2).fit(by_columns(made[["a", "b"]].to_numpy()), y)
     (tmp_path / "none").mkdir()
@@ -183,9 +183,9 @@ def test_arrays_of_dask_that_are_refused():
     arrays = pytest.importorskip("dask.array")
     with pytest.raises(ValueError, match="Complex data not supported"):
         by_columns(arrays.ones((4, 2), dtype=complex))
-    some = arrays.ones((4, 2))[:, arrays.from_array(np.array([True, False]))]
+    unknown_width = arrays.ones((4, 2))[:, arrays.from_array(np.array([True, False]))]
     with pytest.raises(ValueError, match="known numbers of rows and columns"):
-        by_columns(some)
+        by_columns(unknown_width)
 
 
 def test_folders_with_a_key_and_a_value(tmp_path):
@@ -259,15 +259,15 @@ def test_values_that_many_rows_share_are_not_lost():
     order = rng.permutation(4000)
     for weights in (np.ones(4000), weight):
         drawn = []
-        for table, given in ((pairs, weights), (pairs[order], weights[order])):
-            rows = drawn_rows(by_columns(table, bin_rows=500), np.arange(2), given)
+        for table, sample_weight in ((pairs, weights), (pairs[order], weights[order])):
+            rows = drawn_rows(by_columns(table, bin_rows=500), np.arange(2), sample_weight)
             assert len(rows) == 500
-            drawn.append(sorted(map(tuple, np.column_stack([table, given])[rows])))
+            drawn.append(sorted(map(tuple, np.column_stack([table, sample_weight])[rows])))
         assert drawn[0] == drawn[1]
         assert len({row[:2] for row in drawn[0]}) == 9
 
 
-def test_few_rows_or_none_asked_for_are_exact(tmp_path):
+def test_bins_of_few_rows_or_all_rows_are_exact(tmp_path):
     made, y = frame()
     _, parts = from_parquet(tmp_path, made)
     expected = bins_of(parts)
@@ -294,14 +294,14 @@ def test_a_mapped_array_gives_the_bits_of_one_in_memory(tmp_path):
         for table in (X, by_columns(mapped), by_columns(mapped, bin_rows=10**6))
     ]
     expected, *result = [forest.predict_proba(X) for forest in forests]
-    for one in result:
-        np.testing.assert_array_equal(one, expected)
+    for predicted in result:
+        np.testing.assert_array_equal(predicted, expected)
     sampled = RandomForestClassifier(5, random_state=0).fit(by_columns(mapped, bin_rows=200), y)
     assert sampled.score(by_columns(mapped), y) > 0.95
 
 
 def test_drawn_rows_of_few():
-    """Fewer rows than bins, and all kinds of them, are drawn alike."""
+    """Samples of fewer rows than bins are the same for all kinds of tables."""
     X = np.random.default_rng(0).normal(size=(100, 3))
     y = np.arange(100) % 2
     for options, weights in (({}, None), ({"categorical_features": [2]}, None), ({}, y + 1.0)):

@@ -37,7 +37,7 @@ def orders():
 
 @settings(deadline=None)
 @given(st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2250, 1, 1)))
-def test_parts_are_those_of_the_calendar(moment):
+def test_date_parts_match_the_calendar(moment):
     microseconds = (moment - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1)
     parts = calendar_parts(np.array([float(microseconds), np.nan]))
     assert parts["month"][0] == moment.month
@@ -56,7 +56,7 @@ def test_dates_of_another_frame(model):
     assert model.feature_importances_[2] > 0.3
     expected = model.predict(X)
     naive = X["day"].dt.tz_convert("UTC").dt.tz_localize(None)
-    others = {
+    other_frames = {
         "another zone": X.assign(day=X["day"].dt.tz_convert("Asia/Tokyo")),
         "without a zone": X.assign(day=naive),
         "objects": X.assign(day=X["day"].astype(object)),
@@ -65,7 +65,7 @@ def test_dates_of_another_frame(model):
         "arrow": pl.from_pandas(X).to_arrow(),
         "pandas with arrow": X.convert_dtypes(dtype_backend="pyarrow"),
     }
-    for name, other in others.items():
+    for name, other in other_frames.items():
         np.testing.assert_array_equal(model.predict(other), expected, err_msg=name)
     stored = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(stored.predict(X), expected)
@@ -95,7 +95,7 @@ def test_new_rows_without_dates():
         np.testing.assert_array_equal(model.predict(X.head(2).assign(day=cells)), missing)
 
 
-def test_what_is_no_date_is_refused():
+def test_values_that_are_not_dates_are_refused():
     X, y = orders()
     model = RandomForestRegressor(5, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="hold dates in column 1, 'day', as in fit; got 'soon'"):
@@ -121,7 +121,7 @@ def test_dates_that_are_marked_as_categories(marked):
 
 
 @pytest.mark.parametrize("marked", [["kind"], [2], [False, False, True]])
-def test_numbers_of_columns_are_those_of_the_user(marked):
+def test_column_numbers_refer_to_the_users_table(marked):
     X, y = orders()
     X = X.assign(kind=np.arange(N) % 3)
     model = RandomForestRegressor(5, categorical_features=marked, random_state=0).fit(X, y)

@@ -30,12 +30,12 @@ every_frame = pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
 
 
 def are_words(table):
-    """Which columns are categories where the user does not say."""
+    """Mask of the columns that are categories by default."""
     return [table.column(c).is_categorical for c in range(table.shape[1])]
 
 
 def assert_same(values, expected, name):
-    """Check that cells are the same, or missing in both."""
+    """Check that cells are equal, or missing in both."""
     missing, also = pd.isna(values), pd.isna(expected)
     np.testing.assert_array_equal(missing, also, name)
     assert all(a == b for a, b in zip(values[~missing], expected[~missing], strict=True)), name
@@ -266,7 +266,7 @@ def test_a_row_has_the_cells_of_a_whole_frame(name):
 
 
 def _odd_columns(rng, n_rows):
-    """Columns of many types of pandas', in which cells are missing."""
+    """Columns of many pandas types with missing cells."""
     words = rng.choice(np.array(["a", "b", "c", None], object), n_rows)
     numbers = rng.integers(-3, 3, n_rows)
     times = pd.Series(pd.to_datetime("2020-01-01") + pd.to_timedelta(numbers, "D"))

@@ -1,4 +1,4 @@
-"""What is read of X, whatever it is, and what is refused."""
+"""Reading X of any kind, and refused input."""
 
 from datetime import date, datetime
 from decimal import Decimal
@@ -76,7 +76,7 @@ def objects(*cells):
     ids=lambda value: None if isinstance(value, str) else str(type(value[0])),
 )
 @pytest.mark.parametrize("model", ONE_LINE, ids=lambda model: type(model).__name__)
-def test_columns_of_no_numbers_are_refused_in_one_line(model, cells, message):
+def test_nonnumeric_columns_are_refused_in_one_line(model, cells, message):
     if isinstance(cells, np.ndarray):  # which pandas would take for what they look like
         cells = pd.Series(cells, dtype=object)
     frame = pd.DataFrame({"a": np.arange(6.0), "b": cells})
@@ -131,7 +131,7 @@ def test_categories_that_have_no_order_are_refused(cells, times):
     ],
 )
 @pytest.mark.parametrize("model", ONE_LINE[:2], ids=lambda model: type(model).__name__)
-def test_what_is_no_table_is_refused_in_one_line(model, X, message):
+def test_objects_that_are_not_tables_are_refused_in_one_line(model, X, message):
     with pytest.raises((ValueError, TypeError), match=message) as refused:
         clone(model).fit(X, [0, 1] * 15)
     assert "\n" not in str(refused.value)

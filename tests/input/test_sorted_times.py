@@ -1,4 +1,4 @@
-"""Columns by which rows are sorted."""
+"""Columns by which the rows are sorted."""
 
 import warnings
 from itertools import pairwise
@@ -59,7 +59,7 @@ def test_one_warning_for_several_blocks_of_columns(monkeypatch):
     assert len(record) == 1
 
 
-def test_nothing_is_said_where_rows_are_not_held_out_at_random():
+def test_no_warning_if_rows_are_not_held_out_at_random():
     X, y = measured()
     with warnings.catch_warnings():
         warnings.simplefilter("error")

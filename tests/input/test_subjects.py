@@ -70,7 +70,7 @@ def counts(column):
         np.repeat([1e300, 1.0], 40),
     ],
 )
-def test_other_columns_are_no_subjects(column):
+def test_other_columns_are_not_subjects(column):
     assert not looks_like_subjects(counts(column))
 
 

@@ -70,7 +70,7 @@ def test_cells_that_are_stored_twice_count_as_their_sum():
     assert np.array_equal(read(X).numbers(range(2)), X.toarray())
 
 
-def test_sparse_matrices_that_are_none():
+def test_invalid_sparse_matrices():
     X = sparse.csc_matrix(([1.7e308, 1.7e308, 1.0], [0, 0, 1], [0, 2, 3]), (2, 2))
     with pytest.raises(ValueError, match="X contains infinity"):
         read(X)

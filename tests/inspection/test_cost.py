@@ -1,4 +1,4 @@
-"""The price of a model."""
+"""Costs of a model."""
 
 import pickle
 
@@ -14,7 +14,7 @@ from mddf.explain import tree_arrays
 
 
 @pytest.mark.parametrize("kind", TABLES)
-def test_what_is_counted(kind):
+def test_counted_costs(kind):
     X = TABLES[kind]()
     model = MDDFClassifier(2, n_estimators=2, cv=3, early_stopping=False, random_state=0)
     model_cost = cost(model.fit(X, labels_of(X)))

@@ -1,4 +1,4 @@
-"""Estimates of the memory of a fit follow its parameters, whatever these are."""
+"""Estimates of the memory of a fit follow all of its parameters."""
 
 import pytest
 

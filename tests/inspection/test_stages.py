@@ -32,7 +32,7 @@ MODELS = [
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
-def test_stages_predict_what_the_model_does(model):
+def test_stages_predict_the_same_as_the_model(model):
     X = number_table()
     labels = labels_of(X)
     is_regressor = "Regressor" in type(model).__name__
@@ -46,7 +46,7 @@ def test_stages_predict_what_the_model_does(model):
 
 
 @pytest.mark.parametrize("Model", [GradientBoostingClassifier, GradientBoostingRegressor])
-def test_rows_as_numbers_have_levels_of_many_categories(Model):
+def test_numeric_rows_have_levels_of_many_categories(Model):
     X = frame_table(600)
     X["place"] = [f"p{i % 290}" for i in range(600)]  # more than codes
     X.loc[::7, "place"] = None
@@ -59,7 +59,7 @@ def test_rows_as_numbers_have_levels_of_many_categories(Model):
     np.testing.assert_array_equal(predictions.reshape(expected.shape), expected)
 
 
-def test_models_that_predict_in_ways_of_their_own_have_no_stages():
+def test_models_with_custom_predictions_have_no_stages():
     class Certain(RandomForestClassifier):
         def predict_proba(self, X):
             return np.rint(super().predict_proba(X))

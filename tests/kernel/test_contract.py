@@ -1,4 +1,4 @@
-"""The kernel refuses what does not fit, and never touches memory that is not there."""
+"""The kernel refuses invalid arguments, and never accesses memory out of bounds."""
 
 import pickle
 
@@ -118,7 +118,7 @@ def test_wrong_types_for_growing(name):
 
 
 @pytest.mark.parametrize(("of", "name"), ARRAYS)
-def test_none_only_where_it_has_a_meaning(of, name):
+def test_none_is_only_accepted_where_it_has_a_meaning(of, name):
     if name in {"cumulative", "by_column"}:
         make(of, **{name: None})
     elif name == "weights":
@@ -187,7 +187,7 @@ def test_wrong_values_are_refused_by_name(wrong, message):
         ),
     ],
 )
-def test_what_does_not_go_together_is_refused_by_name(changes, message):
+def test_incompatible_options_are_refused_by_name(changes, message):
     with pytest.raises(ValueError, match=message):
         grow(**changes)
 
@@ -209,7 +209,7 @@ def test_wrong_options_are_refused_by_name(options, message):
 
 
 @pytest.mark.parametrize("value", [2**70, -(2**70), 1.5, "3", None, np.ones(2)])
-def test_numbers_that_are_none(value):
+def test_values_that_are_not_numbers(value):
     for name in ("max_features", "max_depth", "min_samples_leaf"):
         with pytest.raises(TypeError):
             _core.TreeOptions(**{name: value})

@@ -1,4 +1,4 @@
-"""The kernel refuses what does not fit when it reads trees and tables, and writes where it may."""
+"""The kernel refuses invalid trees and tables, and writes only into its outputs."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Rows that ask boosted trees one by one and in blocks, and threads that help to grow them."""
+"""Predictions of boosted trees row by row and in blocks, and helper threads for growth."""
 
 from threading import Thread
 
@@ -45,7 +45,7 @@ def check_blocks(trees, codes, n_trees):
 
 
 def test_splits_of_several_parents():
-    """Nobody grows such trees, but they end."""
+    """Such trees are never grown, but predictions must end."""
     n = 40  # both children of each split are the next one
     arrays = {
         "first_split": np.array([0, n]),
@@ -84,7 +84,7 @@ def test_threads_of_a_team_work(symmetric, subsample):
 
 
 def test_boosters_of_replaced_columns():
-    """Boosters share a table's codes, and those made later see its new columns."""
+    """Boosters share the codes of a table; new boosters use its replaced columns."""
     problem = make_problem(4, n_rows=60)
     values = np.concatenate([np.arange(n, dtype=float) for n in problem.n_bins])
     start = np.concatenate([[0], np.cumsum(problem.n_bins)]).astype(np.int64)
@@ -93,9 +93,9 @@ def test_boosters_of_replaced_columns():
     seeds = np.arange(5, dtype=np.uint64)
 
     def booster_on(table):
-        others = held_out(problem)
+        held_out_rows = held_out(problem)
         return _core.GradientBooster(
-            table, problem.y, None, problem.train, others, options_of(problem)
+            table, problem.y, None, problem.train, held_out_rows, options_of(problem)
         )
 
     before = booster_on(table)

@@ -1,4 +1,4 @@
-"""What holds of boosted trees whatever the table."""
+"""Invariants of boosted trees on any table."""
 
 from dataclasses import replace
 
@@ -47,9 +47,9 @@ def test_the_order_of_rows_changes_nothing(seed, shape, loss, weights, least):
     options = {**shape, "loss": loss, "min_samples_leaf": least, "l2": 1.0}
     problem = make_problem(seed, 60, weights, **options)
     order = np.random.default_rng(seed).permutation(problem.train).astype(np.int32)
-    first, one = grown(problem, ROUNDS)
+    first, grown_trees = grown(problem, ROUNDS)
     second, other = grown(replace(problem, train=order), ROUNDS)
-    assert np.array_equal(one.start, other.start)
+    assert np.array_equal(grown_trees.start, other.start)
     assert same(first, second)
 
 
@@ -59,15 +59,15 @@ def test_whole_weights_are_copies(seed, shape, loss):
     problem = make_problem(seed, 50, "whole", loss=loss, l2=0.5, **shape)
     times = problem.weights[problem.train].astype(int)
     copies = replace(problem, weights=None, train=np.repeat(problem.train, times))
-    first, one = grown(problem, ROUNDS)
+    first, weighted = grown(problem, ROUNDS)
     second, other = grown(copies, ROUNDS)
-    assert np.array_equal(one.start, other.start)
+    assert np.array_equal(weighted.start, other.start)
     assert same(first, second)
 
 
 @given(seed=st.integers(0, 999), shape=SHAPES, loss=st.sampled_from(LOSSES))
 @settings(max_examples=20, deadline=None)
-def test_a_power_of_two_scales_real_weights_for_nothing(seed, shape, loss):
+def test_scaling_weights_by_a_power_of_two_changes_nothing(seed, shape, loss):
     problem = make_problem(seed, 50, "real", loss=loss, **shape)
     first, _ = grown(problem, ROUNDS)
     second, _ = grown(replace(problem, weights=problem.weights * 4), ROUNDS)
@@ -84,7 +84,7 @@ def test_a_power_of_two_scales_real_weights_for_nothing(seed, shape, loss):
     subsample=st.sampled_from([1.0, 0.6]),
 )
 @settings(max_examples=40, deadline=None)
-def test_raw_predictions_do_not_fall_where_they_must_rise(seed, shape, loss, sign, subsample):
+def test_raw_predictions_obey_monotonic_constraints(seed, shape, loss, sign, subsample):
     monotonic = np.array([sign, 0, 0, 0, 0])
     problem = make_problem(seed, 80, loss=loss, monotonic=monotonic, subsample=subsample, **shape)
     trees, booster = grown(problem, range(30))
@@ -173,7 +173,7 @@ def test_early_stopping_keeps_the_best_round():
 
 
 @pytest.mark.parametrize("symmetric", [True, False])
-def test_leaves_are_where_predictions_come_from(symmetric):
+def test_predictions_are_sums_of_leaf_values(symmetric):
     problem = make_problem(6, 500, symmetric=symmetric, loss="softmax", n_classes=4)
     arrays, booster = grown(problem, range(7))
     trees = trees_of(arrays, problem)
@@ -223,7 +223,7 @@ def test_columns_without_use():
 @pytest.mark.parametrize("rate", [0.3, 30.0])
 @pytest.mark.parametrize("wide_vectors", [True, False])
 @pytest.mark.parametrize(("loss", "n_classes"), [*((name, 3) for name in LOSSES), ("softmax", 41)])
-def test_losses_are_those_of_each_row(loss, n_classes, wide_vectors, rate, weights):
+def test_losses_are_computed_for_each_row(loss, n_classes, wide_vectors, rate, weights):
     problem = make_problem(
         5, 150, weights, loss=loss, n_classes=n_classes, symmetric=False, learning_rate=rate,
         quantile=0.6, max_depth=3,

@@ -21,7 +21,7 @@ def check(way, seed=0, **options):
 @pytest.mark.parametrize("way", GROWTH)
 @pytest.mark.parametrize("weights", [None, "whole", "real"])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_trees_are_those_of_the_twin(loss, weights, way):
+def test_trees_match_a_slow_twin(loss, weights, way):
     quantile = {"quantile": 0.7, "huber": 0.8}.get(loss, 0.5)
     check(way, loss=loss, weights=weights, l2=1.0, quantile=quantile, n_rows=24)
 
@@ -79,14 +79,14 @@ OTHERS = {
 
 @pytest.mark.parametrize("way", GROWTH)
 @pytest.mark.parametrize("options", OTHERS.values(), ids=OTHERS)
-def test_options_are_those_of_the_twin(options, way):
+def test_options_match_a_slow_twin(options, way):
     for seed in range(2):
         check(way, seed, n_rows=32, **options)
 
 
 @pytest.mark.parametrize("wide", [True, False])
 @pytest.mark.parametrize("loss", ["squared_error", "log_loss", "softmax"])
-def test_ways_of_counting_and_vectors_change_nothing(loss, wide):
+def test_counting_methods_and_vectors_change_nothing(loss, wide):
     problem = make_problem(5, n_rows=250, loss=loss, weights="real", l2=2.0, subsample=0.8)
     expected, _ = grown(problem, range(20), counting="walk", wide_vectors=True)
     for counting in ("walk", "histograms"):

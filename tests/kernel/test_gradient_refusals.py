@@ -1,4 +1,4 @@
-"""Boosted trees of the kernel refuse what does not fit."""
+"""Boosted trees of the kernel refuse invalid arguments."""
 
 import numpy as np
 import pytest
@@ -188,7 +188,7 @@ def test_predictions_refuse():
         trees.leaves(codes, np.zeros((60, 3), np.int32))
 
 
-def test_codes_of_any_kind_may_be_asked_about():
+def test_predictions_accept_all_codes():
     for symmetric in (True, False):
         problem = make_problem(1, 60, symmetric=symmetric)
         trees = trees_of(grown(problem, range(2))[0], problem)

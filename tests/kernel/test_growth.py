@@ -1,4 +1,4 @@
-"""How trees grow beyond the default, against slow twins: losses, best first, pruning, bounds."""
+"""Growth options against slow twins: losses, best first, pruning, bounds."""
 
 import naive
 import naive_growth as twin
@@ -24,7 +24,7 @@ every_criterion = pytest.mark.parametrize("loss", CRITERIA)
 
 
 def any_case(rng, loss, n_rows=None, **options):
-    """A case of classes or numbers, and the options of its trees."""
+    """A classification or regression case, and the options of its trees."""
     n_rows = int(rng.integers(4, 30)) if n_rows is None else n_rows
     if loss not in LOSSES:
         options.pop("n_outputs", None)
@@ -43,23 +43,23 @@ def close(a, b):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("loss", ["poisson", "absolute"])
-def test_every_split_is_the_best_there_is(loss, kind, weighted, n_outputs):
+def test_every_split_is_the_best(loss, kind, weighted, n_outputs):
     rng = np.random.default_rng([len(kind), weighted, n_outputs])
     for seed in range(10):
         case, options = any_case(rng, loss, weighted=weighted, n_outputs=n_outputs, **KINDS[kind])
         weights = case.given_weights()
         (nodes,) = naive.decode(case.grow([seed], **options))
-        for node, here, gain, best in twin.replayed(nodes, case, weights, loss).values():
+        for node, node_rows, gain, best in twin.replayed(nodes, case, weights, loss).values():
             if not node.is_leaf:
                 assert close(gain, best), (gain, best)
                 continue
             assert best == -np.inf
             for j, value in enumerate(node.value):
-                y = case.fixed[here, j] / 2.0**61
+                y = case.fixed[node_rows, j] / 2.0**61
                 expected = (
-                    twin.weighted_median(y, weights[here])
+                    twin.weighted_median(y, weights[node_rows])
                     if loss == "absolute"
-                    else np.average(y, weights=weights[here])
+                    else np.average(y, weights=weights[node_rows])
                 )
                 assert value == pytest.approx(expected, rel=1e-12, abs=1e-15)
 
@@ -69,8 +69,8 @@ def test_every_split_is_the_best_there_is(loss, kind, weighted, n_outputs):
 @pytest.mark.parametrize(("n_rows", "n_bins"), [(70, 200), (150, 255), (150, 6)])
 def test_larger_nodes(loss, n_rows, n_bins, n_outputs):
     rng = np.random.default_rng([n_rows, n_bins])
-    some = {"n_columns": 5, "n_bins": n_bins, "missing": 0.1, "n_outputs": n_outputs}
-    case, options = any_case(rng, loss, n_rows, **some)
+    case_options = {"n_columns": 5, "n_bins": n_bins, "missing": 0.1, "n_outputs": n_outputs}
+    case, options = any_case(rng, loss, n_rows, **case_options)
     (nodes,) = naive.decode(case.grow([7], n_draws=n_rows, max_depth=3, **options))
     weights = naive.bootstrap(7, case.rows, n_rows, n_rows).astype(float)
     for node, _, gain, best in twin.replayed(nodes, case, weights, loss).values():
@@ -80,7 +80,7 @@ def test_larger_nodes(loss, n_rows, n_bins, n_outputs):
 @every_criterion
 @pytest.mark.parametrize("weighted", [False, True])
 def test_best_first(loss, weighted):
-    """Replayed: of the nodes that wait, the one is split whose split is worth most."""
+    """Replays growth: the waiting node with the largest gain is split next."""
     rng = np.random.default_rng([len(loss), weighted])
     for seed in range(10):
         case, options = any_case(rng, loss, weighted=weighted, missing=0.1, categories=0.2)
@@ -125,7 +125,7 @@ def test_least_decrease(loss, max_leaf_nodes):
 @every_criterion
 @pytest.mark.parametrize("max_leaf_nodes", [0, 7])
 @pytest.mark.parametrize("max_features", [1, 9])
-def test_pruning_takes_the_weakest_links_away(loss, max_leaf_nodes, max_features):
+def test_pruning_removes_the_weakest_links(loss, max_leaf_nodes, max_features):
     rng = np.random.default_rng([len(loss), max_leaf_nodes])
     sizes = set()
     for seed in range(12):
@@ -154,12 +154,15 @@ def test_pruning_takes_the_weakest_links_away(loss, max_leaf_nodes, max_features
         np.testing.assert_allclose(result[0], unit * expected, rtol=1e-9, atol=1e-9 * unit)
         n_leaves = sum(node.is_leaf for node in nodes.values())
         sizes.add((n_leaves, len(stay)))
-        for node, here, _ in naive.visit(nodes, case.codes, np.flatnonzero(weights)):
+        for node, node_rows, _ in naive.visit(nodes, case.codes, np.flatnonzero(weights)):
             if node.is_leaf and loss in LOSSES:
-                expected = twin.predicted(case, here, weights, loss)
+                expected = twin.predicted(case, node_rows, weights, loss)
                 assert node.value[0] == pytest.approx(expected, rel=1e-12, abs=1e-15)
             elif node.is_leaf:
-                shares = np.bincount(case.labels[here], weights[here]) / weights[here].sum()
+                shares = (
+                    np.bincount(case.labels[node_rows], weights[node_rows])
+                    / weights[node_rows].sum()
+                )
                 for label, share in enumerate(shares):
                     assert node.distribution.get(label, 0) == pytest.approx(share, abs=1e-7)
         trees.reader.check()
@@ -185,7 +188,7 @@ def test_pruning_a_tree_of_many_trees_leaves_the_others():
 @pytest.mark.parametrize("max_leaf_nodes", [0, 6])
 @every_criterion
 def test_monotonic(loss, max_leaf_nodes, random_thresholds):
-    """Predictions rise and fall; every split is the best that may be."""
+    """Predictions are monotonic, and every split is the best allowed one."""
     rng = np.random.default_rng([len(loss), max_leaf_nodes])
     n_refused = 0
     for seed in range(10):
@@ -201,10 +204,10 @@ def test_monotonic(loss, max_leaf_nodes, random_thresholds):
         counts = np.diff(case.start)
         grid = np.stack(np.meshgrid(*map(np.arange, counts), indexing="ij"), axis=-1)
         flat = grid.reshape(-1, n_columns).astype(np.uint8)
-        said = np.array([value_of(naive.find_leaf(nodes, row)) for row in flat])
-        said = said.reshape(counts)
+        predictions = np.array([value_of(naive.find_leaf(nodes, row)) for row in flat])
+        predictions = predictions.reshape(counts)
         for axis, direction in enumerate(directions):
-            assert np.all(direction * np.diff(said, axis=axis) >= 0)
+            assert np.all(direction * np.diff(predictions, axis=axis) >= 0)
     assert n_refused > 0 or random_thresholds
 
 
@@ -213,14 +216,14 @@ def value_of(leaf):
 
 
 def check_bounds(nodes, case, weights, loss, directions, is_random):
-    """How many nodes were split in another way than without constraints, or not at all."""
+    """Number of nodes whose split the constraints changed or prevented."""
     n_refused = 0
     waiting = [(0, np.flatnonzero(weights > 0), -np.inf, np.inf)]
     while waiting:
-        index, here, lower, upper = waiting.pop()
+        index, node_rows, lower, upper = waiting.pop()
         node = nodes[index]
         if node.is_leaf:
-            expected = np.clip(twin.predicted(case, here, weights, loss), lower, upper)
+            expected = np.clip(twin.predicted(case, node_rows, weights, loss), lower, upper)
             assert value_of(node) == pytest.approx(expected, abs=1e-7)
             continue
 
@@ -232,14 +235,14 @@ def check_bounds(nodes, case, weights, loss, directions, is_random):
             inside = bounds[0] <= min(a, b) + 1e-12 and max(a, b) <= bounds[1] + 1e-12
             return directions[column] == 0 or (inside and (a - b) * directions[column] <= 1e-12)
 
-        left = twin.split_of(nodes, node, case, here)
-        sides = here[left], here[~left]
+        left = twin.split_of(nodes, node, case, node_rows)
+        sides = node_rows[left], node_rows[~left]
         assert allow(node.column, *sides)
         if not is_random:
-            gain = twin.decrease(case, here, left, weights, loss)
-            best = twin.best_decrease(case, here, weights, loss, allow)
+            gain = twin.decrease(case, node_rows, left, weights, loss)
+            best = twin.best_decrease(case, node_rows, weights, loss, allow)
             assert gain >= best - 1e-6
-            n_refused += twin.best_decrease(case, here, weights, loss) > best + 1e-6
+            n_refused += twin.best_decrease(case, node_rows, weights, loss) > best + 1e-6
         between, direction = np.mean(middle(*sides)), directions[node.column]
         low = (lower, between) if direction else (lower, upper)
         high = (between, upper) if direction else (lower, upper)
@@ -250,8 +253,8 @@ def check_bounds(nodes, case, weights, loss, directions, is_random):
 
 
 @every_criterion
-def test_random_trees_grow_alike_whatever_their_splits_are_worth(loss):
-    """Completely random: only what is weighed differs, until something is cut off."""
+def test_random_trees_do_not_depend_on_gains(loss):
+    """Completely random trees are equal for all criteria, except for pruning."""
     rng = np.random.default_rng(len(loss))
     for seed in range(6):
         case, options = any_case(rng, loss, missing=0.2)

@@ -35,7 +35,7 @@ def includes(file):
 
 
 @pytest.mark.parametrize("folder", MAY_INCLUDE)
-def test_includes_point_one_way(folder):
+def test_files_include_only_allowed_folders(folder):
     files = [file for file in FILES if file.parent == KERNEL / folder]
     assert files
     for file in files:
@@ -45,7 +45,7 @@ def test_includes_point_one_way(folder):
             assert any(name.startswith(f"{other}/") for other in allowed), (file.name, name)
 
 
-def test_no_file_stands_elsewhere_and_none_includes_itself():
+def test_files_are_in_known_folders_and_do_not_include_themselves():
     assert {file.parent.relative_to(KERNEL).as_posix() for file in FILES} == set(MAY_INCLUDE)
     names = {file.relative_to(KERNEL).as_posix(): includes(file) for file in FILES}
     TopologicalSorter(names).prepare()  # raises if there is a circle

@@ -1,4 +1,4 @@
-"""Several outputs that are 0 or 1, whose sums the kernel counts in 32 bits."""
+"""Several binary outputs, whose sums the kernel counts in 32 bits."""
 
 from dataclasses import replace
 
@@ -14,18 +14,18 @@ ONE, INT32_MAX = 2**61, 2**31 - 1
 
 
 def make_labels(rng, n_rows, n_outputs, **options):
-    """A case of labels, some of which are there or missing in all rows."""
+    """A case of labels, some of them constant."""
     case = make_values(rng, n_rows, n_outputs=n_outputs, kind="plain", **options)
     share = rng.choice([0, 0.2, 0.5, 1], n_outputs)
-    there = rng.random((n_rows, n_outputs)) < share
+    is_set = rng.random((n_rows, n_outputs)) < share
     leaning = (case.codes[:, :1] + np.arange(n_outputs)) % 2 == 1
-    there = np.where(rng.random(there.shape) < 0.5, there, leaning)
-    return replace(case, fixed=there * np.int64(ONE), scale=rng.choice([0.5, 1], n_outputs))
+    is_set = np.where(rng.random(is_set.shape) < 0.5, is_set, leaning)
+    return replace(case, fixed=is_set * np.int64(ONE), scale=rng.choice([0.5, 1], n_outputs))
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("categories", [0.0, 0.5])
-def test_every_split_is_the_best_there_is(categories, weighted):
+def test_every_split_is_the_best(categories, weighted):
     rng = np.random.default_rng([int(2 * categories), weighted])
     for seed in range(12):
         n_rows, n_outputs = int(rng.integers(2, 25)), int(rng.integers(2, 10))
@@ -52,8 +52,8 @@ OPTIONS = [
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("weights", [None, "few", "most", "more", "real"])
-def test_trees_are_those_of_other_numbers(options, weights):
-    """A row that is in no tree has another number: all sums are then those of any numbers."""
+def test_label_trees_equal_trees_of_general_numbers(options, weights):
+    """An unused row with another value makes the kernel use its general sums."""
     rng = np.random.default_rng(0)
     for n_rows, n_outputs in ((60, 2), (90, 3), (300, 4), (130, 11), (400, 17)):
         case = make_labels(rng, n_rows, n_outputs, missing=0.1, categories=0.3)
@@ -67,15 +67,15 @@ def test_trees_are_those_of_other_numbers(options, weights):
         fixed[-1] = 3
         rows = np.arange(n_rows - 1, dtype=np.int32)
         for drawn in ({}, {"n_draws": n_rows - 1}):
-            given = {
+            arguments = {
                 "rows": rows,
                 "held_out": rows[::3].copy(),
                 "importances": True,
                 **options,
                 **drawn,
             }
-            trees, *figures = case.grow_all((1, 2), **given)
-            others, *same = replace(case, fixed=fixed).grow_all((1, 2), **given)
-            assert same_trees(trees, others)
-            for one, other in zip(figures, same, strict=True):
-                np.testing.assert_array_equal(one, other)
+            trees, *figures = case.grow_all((1, 2), **arguments)
+            other_trees, *same = replace(case, fixed=fixed).grow_all((1, 2), **arguments)
+            assert same_trees(trees, other_trees)
+            for figure, other in zip(figures, same, strict=True):
+                np.testing.assert_array_equal(figure, other)

@@ -25,9 +25,9 @@ def slow(leaves, leaf_start, rows, weights, rank, shares):
     for of_row in leaves:
         total = {}
         for leaf in of_row:
-            here = rows[leaf_start[leaf] : leaf_start[leaf + 1]]
-            for row in here:
-                share = weights[row] / weights[here].sum() / len(of_row)
+            leaf_rows = rows[leaf_start[leaf] : leaf_start[leaf + 1]]
+            for row in leaf_rows:
+                share = weights[row] / weights[leaf_rows].sum() / len(of_row)
                 total[rank[row]] = total.get(rank[row], 0) + share
         ranks = sorted(total)
         reached = np.cumsum([total[r] for r in ranks])
@@ -37,8 +37,8 @@ def slow(leaves, leaf_start, rows, weights, rank, shares):
 
 @pytest.mark.parametrize("n_samples", [1, 2, 30, 400, 5000, 100_000])
 def test_quantiles(n_samples):
-    given = made(n_samples)
-    np.testing.assert_array_equal(_core.leaf_quantiles(**given), slow(**given))
+    arguments = made(n_samples)
+    np.testing.assert_array_equal(_core.leaf_quantiles(**arguments), slow(**arguments))
 
 
 @pytest.mark.parametrize(

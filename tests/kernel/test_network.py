@@ -1,4 +1,4 @@
-"""Networks of the kernel against the slow twin, bit by bit, and what they refuse."""
+"""Networks of the kernel against the slow twin, bit by bit, and refused arguments."""
 
 import hashlib
 import os
@@ -39,8 +39,8 @@ def flat(layers):
     return [array for layer in layers for array in layer]
 
 
-def same(some, others):
-    return all(np.array_equal(a, b) for a, b in zip(flat(some), flat(others), strict=True))
+def same(first, second):
+    return all(np.array_equal(a, b) for a, b in zip(flat(first), flat(second), strict=True))
 
 
 CASES = {
@@ -73,9 +73,9 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_networks_are_those_of_the_twin(case):
-    given, options = CASES[case]
-    data, options = problem(**given), OPTIONS | options
+def test_networks_match_a_slow_twin(case):
+    shape, options = CASES[case]
+    data, options = problem(**shape), OPTIONS | options
     result = _core.train_network(*data, **options)
     assert len(result) == options["n_hidden"] + 1
     assert all(array.dtype == np.float32 for array in flat(result))
@@ -106,7 +106,7 @@ def test_gradients_of_the_twin_are_slopes_of_its_loss(are_classes, dropout):
             assert np.isclose((losses[0] - losses[1]) / 2e-6, gradient[place], atol=1e-7)
 
 
-def test_a_constant_weight_of_1_is_none():
+def test_constant_weights_of_1_equal_no_weights():
     inputs, targets, _ = problem(40)
     ones = np.ones(40, np.float32)
     without = _core.train_network(inputs, targets, None, **OPTIONS)
@@ -123,7 +123,7 @@ def test_networks_learn():
     assert np.mean(errors**2) < 0.1 * targets.var()
 
 
-def test_a_rate_of_0_leaves_networks_as_they_start():
+def test_a_learning_rate_of_0_keeps_initial_networks():
     inputs, _, _ = problem(40)
     targets = np.eye(2, dtype=np.float32)[np.arange(40) % 4 // 3]
     options = OPTIONS | {"rate": 0.0, "are_classes": True}
@@ -144,8 +144,8 @@ print(test_network.hashed())
 def hashed():
     """A hash of networks and layers of many sizes."""
     result = hashlib.sha256()
-    for given, options in CASES.values():
-        data, options = problem(**given), OPTIONS | options
+    for shape, options in CASES.values():
+        data, options = problem(**shape), OPTIONS | options
         layers = _core.train_network(*data, **options)
         for array in flat(layers):
             result.update(array.tobytes())
@@ -159,8 +159,8 @@ def hashed():
     not _core.wide_vectors_supported(), reason="no wide vectors here: both ways are the same"
 )
 def test_wide_vectors_change_no_bit():
-    here = os.path.dirname(__file__)
-    paths = [here, os.path.join(here, "../helpers")]
+    folder = os.path.dirname(__file__)
+    paths = [folder, os.path.join(folder, "../helpers")]
     done = subprocess.run(
         [sys.executable, "-P", "-c", HASHED.format(paths=paths)],
         env={**os.environ, "MDDF_WIDE_VECTORS": "0"},
@@ -188,14 +188,14 @@ def test_layers_are_products(n_in, n_out, activate):
     assert np.array_equal(result, naive_network.activation(twin) if activate else twin)
 
 
-def test_rows_do_not_depend_on_those_beside_them():
+def test_rows_do_not_depend_on_other_rows_of_the_batch():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(150, 9))
     weights, biases = (rng.normal(size=s).astype(np.float32) for s in ((9, 21), 21))
     all_at_once = _core.dense_layer(rows, weights, biases, True)
     for first, last in [(0, 1), (1, 4), (3, 7), (60, 130), (63, 65), (149, 150), (40, 40)]:
-        some = _core.dense_layer(rows[first:last], weights, biases, True)
-        assert np.array_equal(some, all_at_once[first:last])
+        part = _core.dense_layer(rows[first:last], weights, biases, True)
+        assert np.array_equal(part, all_at_once[first:last])
     order = rng.permutation(150)
     again = _core.dense_layer(rows[order], weights, biases, True)
     assert np.array_equal(again, all_at_once[order])
@@ -327,7 +327,7 @@ def test_layers_refuse(changes, message):
 
 
 @pytest.mark.parametrize("value", [2**70, -(2**70), 1.5, "3", None, np.ones(2)])
-def test_numbers_that_are_none(value):
+def test_values_that_are_not_numbers(value):
     for name in ("width", "n_hidden", "n_epochs", "batch", "seed"):
         with pytest.raises(TypeError):
             call("train", **{name: value})
@@ -340,8 +340,8 @@ def test_seeds_are_from_0_to_the_largest_of_64_bits():
 
 
 @pytest.mark.parametrize("kind", ["inputs", "targets"])
-def test_numbers_that_overflow_end_as_no_numbers(kind):
-    """And nothing else happens to them."""
+def test_overflow_gives_nan(kind):
+    """Networks that overflow return NaN without an error."""
     for are_classes in (False, True):
-        given = changed(kind, 3e38) | {"are_classes": are_classes, "rate": 100.0}
-        assert not all(np.isfinite(array).all() for array in flat(call("train", **given)))
+        arguments = changed(kind, 3e38) | {"are_classes": are_classes, "rate": 100.0}
+        assert not all(np.isfinite(array).all() for array in flat(call("train", **arguments)))

@@ -1,4 +1,4 @@
-"""Completely random trees and extra trees: what is drawn, and how often."""
+"""Completely random trees and extra trees: distributions of their draws."""
 
 import naive
 import numpy as np
@@ -57,16 +57,16 @@ def test_leaves_are_never_too_small(limits, max_features):
         weights = case.given_weights()
         rows = np.flatnonzero(weights)
         n_split += len(nodes) > 1
-        for _, here, depth in naive.visit(nodes, case.codes, rows):
+        for _, node_rows, depth in naive.visit(nodes, case.codes, rows):
             if depth == 0:
                 continue
-            assert len(here) >= limits.get("min_samples_leaf", 1)
-            share = weights[here].sum() / weights.sum()
+            assert len(node_rows) >= limits.get("min_samples_leaf", 1)
+            share = weights[node_rows].sum() / weights.sum()
             assert share >= limits.get("min_weight_leaf", 0)
     assert n_split > 20
 
 
-def test_extra_trees_take_the_best_of_what_they_draw():
+def test_extra_trees_use_the_best_drawn_split():
     # Two codes a column leave one threshold to draw, so that all columns make the best split.
     rng = np.random.default_rng(2)
     for seed in range(80):
@@ -88,10 +88,10 @@ def test_all_columns_that_vary_are_split_equally_often(n_rows):
     ranks = {}  # of the chosen column among those that vary, by how many these are
     first = np.zeros(12, int)
     for nodes in naive.decode(trees):
-        for node, here, depth in naive.visit(nodes, case.codes, case.rows):
+        for node, node_rows, depth in naive.visit(nodes, case.codes, case.rows):
             if node.is_leaf:
                 continue
-            vary = np.flatnonzero((case.codes[here] != case.codes[here[0]]).any(axis=0))
+            vary = np.flatnonzero((case.codes[node_rows] != case.codes[node_rows[0]]).any(axis=0))
             ranks.setdefault(len(vary), []).append(list(vary).index(node.column))
             first[node.column] += depth == 0
     assert first[[3, 7]].sum() == 0
@@ -130,7 +130,7 @@ SPREADS = {
 
 @pytest.mark.parametrize("n_rows", [60, 300])
 @pytest.mark.parametrize("values", SPREADS.values(), ids=SPREADS)
-def test_many_trees_at_once_are_those_one_by_one(values, n_rows):
+def test_many_trees_at_once_equal_single_trees(values, n_rows):
     # The bins of thresholds are guessed where many are drawn, and the guesses mended.
     rng = np.random.default_rng(n_rows)
     case = make_numeric(rng.integers(255, size=(n_rows, 2)), values, rng.integers(2, size=n_rows))
@@ -150,7 +150,7 @@ def test_missing_values_go_either_way_equally_often(n_rows):
     assert binomtest(n_left, 2000).pvalue > 1e-3
 
 
-def test_one_value_and_missing_ones_are_separated():
+def test_one_value_is_separated_from_missing_values():
     codes = np.repeat([1, naive.MISSING], 20)[:, None]
     case = make_numeric(codes, [0.0, 1.0, 2.0], np.arange(40) % 2)
     for random_thresholds in (False, True):
@@ -164,13 +164,13 @@ def test_categories_go_left_or_right_by_a_coin(n_rows):
     case = make_numeric(codes, np.arange(6.0), np.arange(n_rows) % 2)
     case.categorical[:] = 1
     trees = case.grow(range(4000), random_thresholds=True, max_features=1, max_depth=1)
-    seen = np.zeros(16, int)
+    set_counts = np.zeros(16, int)
     for root in roots(trees):
-        seen[sum(1 << code for code in range(4) if root.goes_left(code))] += 1
-    assert seen[0] == seen[15] == 0
+        set_counts[sum(1 << code for code in range(4) if root.goes_left(code))] += 1
+    assert set_counts[0] == set_counts[15] == 0
     # All on one side: one category is drawn to go left.
     chance = np.array([1 / 16 + (1 / 32 if i.bit_count() == 1 else 0) for i in range(1, 15)])
-    assert chisquare(seen[1:15], chance * 4000).pvalue > 1e-3
+    assert chisquare(set_counts[1:15], chance * 4000).pvalue > 1e-3
 
 
 def test_max_features_many_draws():
@@ -186,7 +186,7 @@ def test_max_features_many_draws():
         assert binomtest(wins, 2000, 0.3).pvalue > 1e-3
 
 
-def test_constant_columns_count_among_those_drawn():
+def test_constant_columns_count_as_drawn():
     # One of 5 varies, 2 are drawn: if both are constant, one that is not is looked for.
     rng = np.random.default_rng(5)
     codes = np.zeros((64, 5), np.uint8)

@@ -1,4 +1,4 @@
-"""Bootstrap, held-out rows, seeds, and what must not change a tree."""
+"""Bootstrap, held-out rows, seeds, and changes that must not affect a tree."""
 
 import naive
 import numpy as np
@@ -12,7 +12,7 @@ from mddf import _core
 
 
 def drawn(case, seeds, **options):
-    """How often each row was drawn, read from leaves when every row is a class of its own."""
+    """How often each row was drawn, from the leaves of trees in which every row is a class."""
     case.labels = np.arange(case.n_rows, dtype=np.uint16)
     case.n_classes = case.n_rows
     trees = case.grow(seeds, max_depth=0, **options)
@@ -24,7 +24,7 @@ def drawn(case, seeds, **options):
     return np.rint(counts).astype(int)
 
 
-def test_draws_are_those_of_the_twin():
+def test_draws_match_a_slow_twin():
     rng = np.random.default_rng(0)
     for _ in range(30):
         case = make_case(rng)
@@ -63,7 +63,7 @@ def test_draws_in_proportion_to_weights(scale):
 
 
 @pytest.mark.parametrize("entropy", [False, True])
-def test_trees_on_what_they_draw(entropy):
+def test_trees_grow_on_their_drawn_rows(entropy):
     rng = np.random.default_rng([3, entropy])
     for seed in range(40):
         case = make_case(rng, missing=0.1, categories=0.3, weighted=bool(seed % 2))
@@ -92,7 +92,7 @@ def test_balanced_classes_in_every_sample():
         check_tree(nodes, case, weights=weights, exact=False)
 
 
-def test_held_out_rows_are_told_what_exactly_these_trees_say():
+def test_held_out_predictions_use_exactly_these_trees():
     rng = np.random.default_rng(5)
     for seed in range(20):
         case = make_case(rng, missing=0.1, categories=0.3)
@@ -109,7 +109,7 @@ def test_held_out_rows_are_told_what_exactly_these_trees_say():
 
 
 @pytest.mark.parametrize("weighted_draws", [False, True])
-def test_out_of_bag_rows_are_those_not_drawn(weighted_draws):
+def test_out_of_bag_rows_are_not_drawn(weighted_draws):
     rng = np.random.default_rng([6, weighted_draws])
     for _ in range(15):
         case = make_case(rng, missing=0.1, categories=0.3)
@@ -184,7 +184,7 @@ def moved_columns(case, order):
 
 
 @pytest.mark.parametrize("options", OPTIONS)
-def test_the_order_of_columns_does_not_matter_if_they_are_drawn_alike(options):
+def test_the_order_of_columns_does_not_matter_for_equal_draws(options):
     rng = np.random.default_rng(9)
     for seed in range(40):
         case = make_case(rng, n_columns=5, missing=0.1, categories=0.3)
@@ -218,7 +218,7 @@ def test_the_names_of_classes_do_not_matter(options):
 
 @pytest.mark.parametrize("entropy", [False, True])
 def test_rows_that_are_drawn_very_often(entropy):
-    """Counts of more than 16 bits, of trees some of which have no such row."""
+    """Counts above 16 bits, also in blocks where some trees have smaller counts."""
     case = make_case(np.random.default_rng(11), n_rows=9, n_classes=3)
     for n_draws in (500_000, 586_500, 600_000):
         options = {"n_draws": n_draws, "entropy": entropy, "min_samples_leaf": 2}
@@ -265,7 +265,7 @@ def test_weights_whose_sums_or_products_overflow_are_refused(weights):
     _core.Sampling(rows, weights=np.array([2.0**255, 0]))
 
 
-def test_hashes_tell_rows_apart():
+def test_different_rows_have_different_hashes():
     rng = np.random.default_rng(10)
     bins = rng.integers(0, 3, (500, 11)).astype(np.uint8)
     labels = rng.integers(0, 2, 500).astype(np.uint16)
@@ -281,7 +281,7 @@ def test_hashes_tell_rows_apart():
 
 
 @pytest.mark.parametrize("how", ["uniform", "by weight", "whole"])
-def test_draws_from_parts_are_those_of_the_twin(how):
+def test_draws_from_parts_match_a_slow_twin(how):
     rng = np.random.default_rng(len(how))
     for seed in range(20):
         rows = rng.permutation(20)[: rng.integers(2, 20)].astype(np.int32)
@@ -302,7 +302,7 @@ def test_draws_from_parts_are_those_of_the_twin(how):
         assert np.array_equal(result, expected)
 
 
-def test_parts_that_do_not_do():
+def test_invalid_parts():
     rows, sums = np.arange(4, dtype=np.int32), np.array([1, 2, 0, 0], np.uint64)
     for parts, options, message in [
         ([0, 2], {}, "parts: expected to begin with 0 and end with"),
@@ -314,6 +314,6 @@ def test_parts_that_do_not_do():
         ([0, 4], {"cumulative": sums + 1, "whole_parts": True}, "cumulative|whole_parts"),
         (None, {"whole_parts": True}, "whole_parts: only with parts"),
     ]:
-        given = None if parts is None else np.array(parts, np.int64)
+        part_starts = None if parts is None else np.array(parts, np.int64)
         with pytest.raises(ValueError, match=message):
-            _core.Sampling(rows, n_draws=2, parts=given, **options)
+            _core.Sampling(rows, n_draws=2, parts=part_starts, **options)

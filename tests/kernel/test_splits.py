@@ -17,7 +17,7 @@ KINDS = {
 @pytest.mark.parametrize("entropy", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_split_is_the_best_there_is(kind, weighted, entropy):
+def test_every_split_is_the_best(kind, weighted, entropy):
     rng = np.random.default_rng([len(kind), weighted, entropy])
     for seed in range(40):
         case = make_case(rng, weighted=weighted, **KINDS[kind])
@@ -74,7 +74,7 @@ def test_limits_are_honoured_and_the_best_split_within_them_taken(limits, weight
         check_tree(naive.decode(trees)[0], case, **limits)
 
 
-def test_only_the_given_columns_are_split():
+def test_only_candidate_columns_are_split():
     rng = np.random.default_rng(3)
     for seed in range(40):
         case = make_case(rng, n_columns=6, missing=0.1)
@@ -166,8 +166,8 @@ def test_real_weights():
         case.weights = rng.exponential(size=60) * (rng.random(60) < 0.8)
         nodes = naive.decode(case.grow([seed]))[0]
         rows = np.flatnonzero(case.weights)
-        for node, here, _ in naive.visit(nodes, case.codes, rows):
-            expected = np.bincount(case.labels[here], case.weights[here], case.n_classes)
+        for node, node_rows, _ in naive.visit(nodes, case.codes, rows):
+            expected = np.bincount(case.labels[node_rows], case.weights[node_rows], case.n_classes)
             if node.is_leaf:
                 expected /= expected.sum()
                 result = [node.distribution.get(c, 0) for c in range(case.n_classes)]

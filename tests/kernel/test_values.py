@@ -33,7 +33,7 @@ some_options = pytest.mark.parametrize("options", OPTIONS)
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_split_is_the_best_there_is(kind, weighted):
+def test_every_split_is_the_best(kind, weighted):
     rng = np.random.default_rng([len(kind), weighted])
     for seed in range(12):
         case = make_values(rng, int(rng.integers(2, 25)), weighted=weighted, **KINDS[kind])
@@ -71,11 +71,11 @@ def test_limits(limits, random_thresholds, weighted):
             continue
         weights = case.given_weights()
         rows = np.flatnonzero(weights)
-        for node, here, depth in naive.visit(nodes, case.codes, rows):
+        for node, node_rows, depth in naive.visit(nodes, case.codes, rows):
             assert depth <= limits.get("max_depth", NO_LIMIT)
-            assert len(here) >= limits.get("min_samples_leaf", 1)
-            assert weights[here].sum() >= limits.get("min_weight_leaf", 0) * weights.sum()
-            assert node.is_leaf or len(here) >= limits.get("min_samples_split", 2)
+            assert len(node_rows) >= limits.get("min_samples_leaf", 1)
+            assert weights[node_rows].sum() >= limits.get("min_weight_leaf", 0) * weights.sum()
+            assert node.is_leaf or len(node_rows) >= limits.get("min_samples_split", 2)
 
 
 @some_options
@@ -136,13 +136,13 @@ def test_real_weights(exponent):
         weights = rng.exponential(size=60) * (rng.random(60) < 0.8)
         case.weights = np.ldexp(weights, exponent)
         (nodes,) = naive.decode(case.grow([seed], max_depth=3))
-        for node, here, _ in naive.visit(nodes, case.codes, np.flatnonzero(weights)):
+        for node, node_rows, _ in naive.visit(nodes, case.codes, np.flatnonzero(weights)):
             if node.is_leaf:
-                expected = float(mean(case.fixed[here], weights[here])[0]) * 2.0**-61
+                expected = float(mean(case.fixed[node_rows], weights[node_rows])[0]) * 2.0**-61
                 assert abs(node.value[0] - expected) < 1e-7
 
 
-def test_a_weight_far_below_the_others_is_no_zero():
+def test_tiny_weights_are_not_rounded_to_zero():
     case = make_values(np.random.default_rng(1), 4, 1, n_bins=9, kind="plain")
     case.codes[:] = 0
     case.weights = np.array([1.0, 1e-30, 0.5, 0.25])
@@ -191,7 +191,7 @@ def test_held_out_rows_and_bootstrap():
 
 
 def test_a_heavy_tail_does_not_blunt_the_rest():
-    """One target a billion times the others: nodes without it split as if it were not there."""
+    """One target a billion times the others: nodes without it split as if it did not exist."""
     case = make_values(np.random.default_rng(13), 60, 4, n_bins=40, kind="plain")
     case.codes[:, 0] = 0
     case.codes[0, 0] = case.start[1] - 1 or 1

@@ -1,4 +1,4 @@
-"""Wide vectors and the second copy by columns change nothing but the time taken."""
+"""Wide vectors and the second layout by columns change only the time."""
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -15,7 +15,7 @@ needs_wide_vectors = pytest.mark.skipif(
 
 
 def both_ways(function):
-    """Results of a function of the option with wide vectors and without."""
+    """Results of a function with and without wide vectors."""
     return [function(wide_vectors=wide) for wide in (True, False)]
 
 
@@ -154,7 +154,7 @@ def test_a_copy_by_columns(shape, n_classes, weighted, random_thresholds):
 
 
 def sparse_case(rng, shape, share, **options):
-    """A case of which about so many codes are not 0."""
+    """A case with about this share of nonzero codes."""
     case = make_case(rng, *shape, 5, 60, **options)
     case.codes[rng.random(shape) > share] = 0
     return case
@@ -188,7 +188,7 @@ def test_rows_with_categories_keep_their_zeros():
 
 
 def grow_completely_random(case, table, seed):
-    """A tree on a table that is kept."""
+    """A completely random tree on a shared table."""
     options = _core.TreeOptions(random_thresholds=True, max_features=1)
     sampling, seeds = _core.Sampling(case.rows), np.array([seed], np.uint64)
     reader, *_ = _core.grow(table, case.target(), sampling, options, seeds)

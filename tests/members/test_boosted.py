@@ -46,13 +46,16 @@ def test_a_deep_forest_of_boosted_trees_is_the_mean_of_the_folds(n_classes):
     (row,) = model.leaderboard_
     models = model._layers[0].members[0].models
     assert len(models) == 3
-    assert len({sum(one.rounds) for one in models}) == 1
+    assert len({sum(fold_model.rounds) for fold_model in models}) == 1
     assert 0 < sum(models[0].rounds) < 1000
     codes = Binner(None, 255, None).fit_transform(ArrayTable(X), None).codes
-    mean = np.mean([vectors_of(one, codes) for one in models], axis=0)
+    mean = np.mean([vectors_of(fold_model, codes) for fold_model in models], axis=0)
     np.testing.assert_allclose(model.predict_proba(X), mean, rtol=1e-9)
     held_out = np.concatenate(
-        [vectors_of(one, codes[rows]) for one, (_, rows) in zip(models, folds, strict=True)]
+        [
+            vectors_of(fold_model, codes[rows])
+            for fold_model, (_, rows) in zip(models, folds, strict=True)
+        ]
     )
     order = np.concatenate([rows for _, rows in folds])
     assert np.isclose(row["log_loss"], log_loss(y[order], held_out))
@@ -64,7 +67,9 @@ def test_many_rounds_are_cut_to_the_best():
     X, y = rng.normal(size=(120, 4)), rng.integers(0, 2, 120)
     model = DeepForestClassifier(1, members=["boosted"], **GIVEN).fit(X, y)
     (member,) = model._layers[0].members
-    assert {sum(one.rounds) for one in member.models} == {sum(member.models[0].rounds)}
+    assert {sum(fold_model.rounds) for fold_model in member.models} == {
+        sum(member.models[0].rounds)
+    }
     assert sum(member.models[0].rounds) < 20  # there is nothing to be learnt
 
 
@@ -85,14 +90,14 @@ def test_numbers(n_outputs, monkeypatch):
 @pytest.mark.parametrize("Model", [DeepForestClassifier, DeepForestRegressor])
 def test_the_same_for_any_number_of_jobs_and_rows(Model):
     X, y = problem(150)
-    one, two = (
+    sequential, two = (
         Model(1, members=["boosted"], n_jobs=n_jobs, **GIVEN).fit(X, y) for n_jobs in (1, 2)
     )
     method = "predict_proba" if Model is DeepForestClassifier else "predict"
-    together = getattr(one, method)(X)
+    together = getattr(sequential, method)(X)
     np.testing.assert_array_equal(getattr(two, method)(X), together)
     for rows in (slice(0, 1), slice(3, 40)):
-        np.testing.assert_array_equal(getattr(one, method)(X[rows]), together[rows])
+        np.testing.assert_array_equal(getattr(sequential, method)(X[rows]), together[rows])
 
 
 @pytest.mark.parametrize(("n_classes", "expected"), [(2, 240), (3, 160), (4, 120)])
@@ -110,7 +115,7 @@ def test_one_class():
     np.testing.assert_array_equal(model.predict_proba(X), np.ones((60, 1)))
 
 
-def test_a_class_that_a_fold_does_not_see():
+def test_a_class_missing_from_a_fold():
     X, y = problem(80, 2)
     y[0] = 2
     model = DeepForestClassifier(1, members=["boosted"], **GIVEN).fit(X, y)
@@ -128,7 +133,7 @@ def test_wide_tables():
 
 
 @pytest.mark.parametrize("n_rounds", [0, 3])
-def test_as_many_rounds_as_are_asked_for(n_rounds):
+def test_the_requested_number_of_rounds(n_rounds):
     X, y = problem(60)
     table = Binner(None).fit_transform(ArrayTable(X))
     task = classification_task(y, calibrate=False)
@@ -147,8 +152,8 @@ def test_as_many_rounds_as_are_asked_for(n_rounds):
 
 def test_boosting_of_a_user_keeps_its_loss():
     X, y = problem(200, 1)
-    given = {"subsample": 1.0, "max_features": 1.0, "early_stopping": False}
-    boosting = GradientBoostingRegressor("absolute_error", max_iter=20, **given)
+    parameters = {"subsample": 1.0, "max_features": 1.0, "early_stopping": False}
+    boosting = GradientBoostingRegressor("absolute_error", max_iter=20, **parameters)
     model = DeepForestRegressor(1, members=[("median", boosting)], **GIVEN).fit(X, y)
     np.testing.assert_allclose(model.predict(X), boosting.fit(X, y).predict(X), atol=1e-6)
 
@@ -159,21 +164,21 @@ def kept_models(model):
 
 @pytest.mark.parametrize("n_classes", [1, 2, 3])
 def test_boosting_of_a_user_grows_on_the_folds_with_its_parameters(n_classes):
-    """As the named member, were its parameters those."""
+    """The same as the named member with these parameters."""
     X, y = problem(200, n_classes)
     Deep, Boosting = DeepForestClassifier, GradientBoostingClassifier
     if n_classes == 1:
         Deep, Boosting = DeepForestRegressor, GradientBoostingRegressor
-    given = {"learning_rate": 0.3, "max_iter": 40, "n_iter_no_change": 5, "max_features": 2}
-    boosting = Boosting(grow_policy="leaf-wise", max_leaf_nodes=4, random_state=7, **given)
+    parameters = {"learning_rate": 0.3, "max_iter": 40, "n_iter_no_change": 5, "max_features": 2}
+    boosting = Boosting(grow_policy="leaf-wise", max_leaf_nodes=4, random_state=7, **parameters)
     model = Deep(1, members=[("mine", boosting)], **GIVEN).fit(X, y)
     assert [row["member"] for row in model.leaderboard_] == ["mine"]
     models = kept_models(model)
     assert len(models) == (10 if n_classes == 1 else 5)
-    assert all(isinstance(one, BoostedModel) for one in models)
-    assert {sum(one.rounds) for one in models} == {sum(models[0].rounds)}
+    assert all(isinstance(fold_model, BoostedModel) for fold_model in models)
+    assert {sum(fold_model.rounds) for fold_model in models} == {sum(models[0].rounds)}
     assert 0 < sum(models[0].rounds) <= 40
-    assert not any(trees.symmetric for one in models for trees in one.trees)
+    assert not any(trees.symmetric for fold_model in models for trees in fold_model.trees)
     assert not hasattr(boosting, "n_features_in_")
     score = {1: 0.6, 2: 0.8, 3: 0.65}[n_classes]
     assert model.score(X, y) > score
@@ -183,7 +188,7 @@ def test_all_rounds_are_grown_without_early_stopping():
     X, y = problem(120)
     boosting = GradientBoostingClassifier(max_iter=30, early_stopping=False)
     model = DeepForestClassifier(1, members=[boosting], **GIVEN).fit(X, y)
-    assert {sum(one.rounds) for one in kept_models(model)} == {30}
+    assert {sum(fold_model.rounds) for fold_model in kept_models(model)} == {30}
 
 
 OTHERWISE = {
@@ -201,9 +206,9 @@ OTHERWISE = {
 }
 
 
-@pytest.mark.parametrize("given", OTHERWISE.values(), ids=OTHERWISE)
-def test_boosting_that_a_layer_cannot_grow_on_its_folds(given):
-    assert not grows_on_codes(GradientBoostingClassifier(**given), 255)
+@pytest.mark.parametrize("parameters", OTHERWISE.values(), ids=OTHERWISE)
+def test_boosting_that_layers_cannot_grow_on_folds(parameters):
+    assert not grows_on_codes(GradientBoostingClassifier(**parameters), 255)
     assert grows_on_codes(GradientBoostingClassifier(max_bins=32), 32)
     assert not grows_on_codes(GradientBoostingRegressor("quantile"), 255)
     assert not grows_on_codes(DeepForestClassifier(), 255)
@@ -213,13 +218,13 @@ def test_boosting_with_other_bins_is_fitted_by_itself():
     X, y = problem(120)
     boosting = GradientBoostingClassifier(max_bins=16, max_iter=5)
     model = DeepForestClassifier(1, members=[boosting], **GIVEN).fit(X, y)
-    assert [type(one) for one in kept_models(model)] == [GradientBoostingClassifier]
+    assert [type(kept) for kept in kept_models(model)] == [GradientBoostingClassifier]
     model.set_params(max_bins=16).fit(X, y)
     assert isinstance(kept_models(model)[0], BoostedModel)
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("parameters", "message"),
     [
         ({"learning_rate": -1}, "The 'learning_rate' parameter of GradientBoostingClassifier"),
         ({"max_depth": 17}, "max_depth must be at most 16"),
@@ -227,10 +232,10 @@ def test_boosting_with_other_bins_is_fitted_by_itself():
         ({"interaction_cst": [[0, 9]]}, "interaction_cst must have feature numbers"),
     ],
 )
-def test_wrong_parameters_of_boosting_are_found_before_any_work(given, message):
+def test_wrong_parameters_of_boosting_are_found_before_any_work(parameters, message):
     X, y = problem(120)
     CountsRows.n_rows.clear()
-    members = [CountsRows(), ("mine", GradientBoostingClassifier(**given))]
+    members = [CountsRows(), ("mine", GradientBoostingClassifier(**parameters))]
     with pytest.raises(ValueError, match=f"^the member 'mine' cannot be fitted: {message}"):
         DeepForestClassifier(members=members, **GIVEN).fit(np.nan_to_num(X), y)
     assert max(CountsRows.n_rows, default=0) <= 40  # of 96 in a fold
@@ -271,13 +276,15 @@ def test_several_outputs_are_boosted_one_by_one():
     result = boosted(outputs_task(y, calibrate=False))
     first = boosted(classification_task(y[:, 0], calibrate=False))
     assert len(result[0][0].rounds) == 2  # there is nothing to learn of a single class
-    for (model, predicted), (one, alone), (_, held_out) in zip(result, first, folds, strict=True):
-        assert model.rounds[0] == one.rounds[0]
+    for (model, predicted), (alone_model, alone), (_, held_out) in zip(
+        result, first, folds, strict=True
+    ):
+        assert model.rounds[0] == alone_model.rounds[0]
         np.testing.assert_array_equal(predicted[:, :3], alone)
         assert np.all(predicted[:, 3] == 1)
         np.testing.assert_allclose(predicted[:, 4:].sum(axis=1), 1)
         np.testing.assert_array_equal(predicted, vectors_of(model, table.codes[held_out]))
     again = boosted(outputs_task(y, calibrate=False), result[0][0].rounds)
-    for (model, predicted), (one, same) in zip(result, again, strict=True):
-        assert model.rounds == one.rounds
+    for (model, predicted), (alone_model, same) in zip(result, again, strict=True):
+        assert model.rounds == alone_model.rounds
         np.testing.assert_allclose(predicted, same, atol=0.2)

@@ -1,4 +1,4 @@
-"""Target statistics of categories of many levels in the boosted trees of deep forests."""
+"""Target statistics of many-level categories in boosted members of deep forests."""
 
 import pickle
 
@@ -19,7 +19,7 @@ FOLDS = [(np.setdiff1d(ROWS, ROWS[i::3]), ROWS[i::3]) for i in range(3)]
 
 
 def problem(Model, n_outputs=1, n=400, seed=0):
-    """Numbers and columns of many levels, some missing, and a target that leans on these."""
+    """Numbers and many-level columns with missing values, and a target that depends on them."""
     rng = np.random.default_rng(seed)
     towns, trades = rng.integers(0, 60, n), rng.integers(0, 300, n)
     X = pd.DataFrame({"age": rng.integers(-5, 6, n) / 2, "town": [f"t{i}" for i in towns]})
@@ -40,8 +40,8 @@ def answers(model, X):
 @pytest.mark.parametrize(("Model", "n_outputs"), [*((M, 1) for M in MODELS), (MODELS[1], 2)])
 def test_the_mean_of_the_folds_each_of_which_has_statistics(Model, n_outputs):
     X, y = problem(Model, n_outputs)
-    given = {"calibrate": False} if Model is DeepForestClassifier else {}
-    model = Model(1, members=["boosted"], cv=FOLDS, **GIVEN, **given).fit(X, y)
+    calibration = {"calibrate": False} if Model is DeepForestClassifier else {}
+    model = Model(1, members=["boosted"], cv=FOLDS, **GIVEN, **calibration).fit(X, y)
     models = model._layers[0].members[0].models
     assert len(models) == 3
     new, _ = problem(Model, n=300, seed=1)
@@ -50,12 +50,12 @@ def test_the_mean_of_the_folds_each_of_which_has_statistics(Model, n_outputs):
     codes = model._binner.encode(table).codes
     levels = model._binner.levels(table, [1, 2])
     means = []
-    for one in models:
+    for fold_model in models:
         raw = []
-        for trees, statistics in zip(one.trees, one.statistics, strict=True):
-            seen = np.hstack([codes, statistics.transform(levels)])
-            raw.append(trees.raw(seen))
-        means.append(one.finish(raw, len(new)))
+        for trees, statistics in zip(fold_model.trees, fold_model.statistics, strict=True):
+            features = np.hstack([codes, statistics.transform(levels)])
+            raw.append(trees.raw(features))
+        means.append(fold_model.finish(raw, len(new)))
     expected = np.mean(means, axis=0)
     if Model is DeepForestRegressor:
         expected = model._fitted_stages().units.restore(expected)
@@ -65,21 +65,21 @@ def test_the_mean_of_the_folds_each_of_which_has_statistics(Model, n_outputs):
 
 
 @both
-def test_folds_know_the_targets_of_their_rows_alone(Model):
+def test_folds_use_only_the_targets_of_their_rows(Model):
     X, y = problem(Model)
     model = Model(1, members=["boosted"], cv=FOLDS, **GIVEN).fit(X, y)
     other = y.copy()
     held_out = FOLDS[0][1]
     other[held_out] = np.random.default_rng(0).permutation(y[held_out])
     again = Model(1, members=["boosted"], cv=FOLDS, **GIVEN).fit(X, other)
-    one, two = (m._layers[0].members[0].models[0].statistics[0] for m in (model, again))
-    for a, b in zip(one.codes, two.codes, strict=True):
+    first, two = (m._layers[0].members[0].models[0].statistics[0] for m in (model, again))
+    for a, b in zip(first.codes, two.codes, strict=True):
         if Model is DeepForestClassifier:  # numbers are standardised by all rows
             np.testing.assert_array_equal(a, b)
         assert len(a) == len(b)
 
 
-def test_levels_of_noise_tell_nothing():
+def test_levels_of_noise_columns_do_not_help():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({f"c{i}": rng.integers(0, 100, 600).astype(str) for i in range(3)})
     X = X.astype("category")
@@ -90,7 +90,7 @@ def test_levels_of_noise_tell_nothing():
 
 
 @both
-def test_levels_that_matter_are_worth_statistics(Model):
+def test_informative_levels_get_statistics(Model):
     X, y = problem(Model)
     model = Model(1, members=["boosted"], **GIVEN).fit(X, y)
     numbers = X[["age"]].assign(**{c: X[c].astype("category").cat.codes for c in X.columns[1:]})
@@ -100,8 +100,8 @@ def test_levels_that_matter_are_worth_statistics(Model):
 
 
 @both
-def test_other_members_see_codes(Model):
-    """Forests and linear members are the same whether trees are boosted beside them."""
+def test_other_members_get_codes(Model):
+    """Forests and linear members do not change if boosted trees are added."""
     X, y = problem(Model)
     members = ["random", "linear"]
     with pytest.warns(UserWarning, match="has 113 categories, more than max_bins=100"):
@@ -132,19 +132,19 @@ def test_graphs_explanations_and_costs(Model):
     assert cost(model).microseconds_per_row > 0
     assert importances(model, X, y, kind="permutation").importances_mean[1] > 0
     pytest.importorskip("shap", reason='needs "mddf[explain]"')
-    told = shap_values(model, new[10:14], background=X[:20], method="permutation")
-    sums = told.values.sum(axis=1) + told.base_values
+    explanation = shap_values(model, new[10:14], background=X[:20], method="permutation")
+    sums = explanation.values.sum(axis=1) + explanation.base_values
     np.testing.assert_allclose(sums, answers(model, new[10:14]))
 
 
 @both
-def test_checkpoints_know_levels(Model, tmp_path):
-    """Tables of the same codes may have other levels, where the rare ones share a code."""
+def test_checkpoints_depend_on_levels(Model, tmp_path):
+    """Tables with equal codes may have different levels, because rare levels share a code."""
     X, y = problem(Model)
     X = X.assign(trade=[f"p{i % 97 if i < 97 else 97 + i % 20:03}" for i in range(400)])
     other = X.assign(trade=X["trade"].replace({"p000": "p001", "p001": "p000"}))
-    given = {"members": ["boosted"], "max_bins": 16, "checkpoint": str(tmp_path), **GIVEN}
-    first = Model(1, **given).fit(X, y)
-    assert np.array_equal(answers(Model(1, **given).fit(X, y), X), answers(first, X))
+    parameters = {"members": ["boosted"], "max_bins": 16, "checkpoint": str(tmp_path), **GIVEN}
+    first = Model(1, **parameters).fit(X, y)
+    assert np.array_equal(answers(Model(1, **parameters).fit(X, y), X), answers(first, X))
     with pytest.raises(ValueError, match="checkpoint"):
-        Model(1, **given).fit(other, y)
+        Model(1, **parameters).fit(other, y)

@@ -134,7 +134,7 @@ def test_mixed_tables_with_a_class_of_one_row(package, kind):
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_kinds_of_tables_are_the_same_to_them(package):
+def test_arrays_and_frames_give_the_same_boosters(package):
     member = booster(package)
     codes = pd.DataFrame(as_array(X), columns=list("abcdef"))
     whole = codes.columns[CATEGORIES]
@@ -150,7 +150,7 @@ def test_kinds_of_tables_are_the_same_to_them(package):
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_categories_are_learnt_as_categories(package):
-    """A target that no order of the categories' codes separates with one split."""
+    """No single split by the order of the category codes separates the target."""
     rng = np.random.default_rng(0)
     names = np.array(list("abcdefgh"))
     numbers = rng.integers(0, 8, 240)
@@ -204,7 +204,7 @@ def test_targets_that_are_all_equal():
 
 
 def test_regressors_that_learn_several_targets_keep_them():
-    """Others are fitted to one target at a time, in pipelines and searches, too."""
+    """Other regressors are fitted to one target at a time, also in pipelines and searches."""
     numbers = X[["count", "old"]].to_numpy(float)
     targets = np.column_stack([NUMBERS, X["count"]])
     single = HistGradientBoostingRegressor(max_iter=3)
@@ -229,7 +229,7 @@ def test_cascades_number_labels_within_folds(package):
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_columns_and_categories_that_fit_did_not_see(package):
+def test_columns_and_categories_unseen_in_fit(package):
     model = deep(booster(package)).fit(X, BINARY)
     new = X.astype({"colour": object, "count": float})
     new.loc[0, "colour"], new.loc[1, "count"], new.loc[2, "place"] = "violet", 2.5, "(missing)"
@@ -411,7 +411,7 @@ def test_pipelines_on_tables_of_numbers(package):
 
 
 def test_estimators_that_need_codes_keep_them():
-    """Of an array, a vote of a booster and a linear model gets the codes."""
+    """With an array, a vote of a booster and a linear model gets the codes."""
     member = VotingClassifier(
         [("a", make_pipeline(SimpleImputer(), GaussianNB())), ("b", booster("lightgbm"))],
         voting="soft",
@@ -426,7 +426,7 @@ def test_estimators_that_need_codes_keep_them():
 
 
 class TakesNumbersAlone(ClassifierMixin, BaseEstimator):
-    """As TabPFN and others, with an error of its own."""
+    """Accepts only numbers, like TabPFN and others, and has its own error message."""
 
     def fit(self, X, y):
         if hasattr(X, "dtypes") and "category" in map(str, X.dtypes):
@@ -458,7 +458,7 @@ def test_the_hint_for_categories_works(member):
     assert model.score(X, BINARY) > 0.7
 
 
-def test_the_hint_for_categories_works_for_errors_of_others():
+def test_errors_of_other_packages_get_the_hint_about_categories():
     with pytest.raises(TypeError, match=r"^the member .* DataFrame.dtypes .*with_encoder"):
         deep(TakesNumbersAlone()).fit(X, BINARY)
     assert deep(with_encoder(TakesNumbersAlone())).fit(X, BINARY).score(X, BINARY) > 0.6

@@ -1,4 +1,4 @@
-"""Members of other packages see the columns of a data frame as fit was given them."""
+"""Members of other packages get the columns of the data frame that was passed to fit."""
 
 import pickle
 
@@ -21,24 +21,24 @@ COLUMNS = ["size", "count", "old", "colour", "place"]
 
 
 class Spy(ClassifierMixin, BaseEstimator):
-    """Notes the tables that it sees."""
+    """Records the tables that it gets."""
 
-    seen: list = []
+    calls: list = []
 
     def fit(self, X, y):
-        self.seen.append(X)
+        self.calls.append(X)
         self.classes_ = np.unique(y)
         return self
 
     def predict_proba(self, X):
-        self.seen.append(X)
+        self.calls.append(X)
         return np.full((len(X), len(self.classes_)), 1 / len(self.classes_))
 
 
 @pytest.fixture
-def seen():
-    Spy.seen.clear()
-    return Spy.seen
+def calls():
+    Spy.calls.clear()
+    return Spy.calls
 
 
 def table(n=90, missing=True):
@@ -62,80 +62,80 @@ def labels(X):
     return ((X["size"].fillna(0) > 0) ^ (X["colour"] == "red")).astype(int).to_numpy()
 
 
-def assert_rows_of(found, X):
-    """A table of some rows of X in their order, with its columns."""
-    assert isinstance(found, pd.DataFrame)
-    assert list(found.columns) == COLUMNS
-    assert list(map(str, found.dtypes)) == ["float64", "int64", "bool", "category", "category"]
-    assert sorted(found["colour"].cat.categories) == ["blue", "green", "red"]
+def assert_rows_of(frame, X):
+    """Assert that a table has rows of X in their order, with its columns."""
+    assert isinstance(frame, pd.DataFrame)
+    assert list(frame.columns) == COLUMNS
+    assert list(map(str, frame.dtypes)) == ["float64", "int64", "bool", "category", "category"]
+    assert sorted(frame["colour"].cat.categories) == ["blue", "green", "red"]
     rows = {tuple(row) for row in X.astype("object").fillna("none").to_numpy().tolist()}
-    there = found.astype("object").fillna("none").to_numpy().tolist()
-    assert all(tuple(row) in rows for row in there)
+    frame_rows = frame.astype("object").fillna("none").to_numpy().tolist()
+    assert all(tuple(row) in rows for row in frame_rows)
 
 
-def test_every_fold_sees_the_columns_as_they_are(seen):
+def test_every_fold_gets_the_original_columns(calls):
     X = table()
     model = DeepForestClassifier(members=[Spy(), "random"], **DEEP).fit(X, labels(X))
-    assert len(seen) >= 7  # three folds are fitted and asked, and all rows
-    for result in seen:
+    assert len(calls) >= 7  # three folds are fitted and asked, and all rows
+    for result in calls:
         assert_rows_of(result, X)
-    assert [len(result) for result in seen[-3:-1]] == [60, 30]
-    seen.clear()
+    assert [len(result) for result in calls[-3:-1]] == [60, 30]
+    calls.clear()
     model._layers[0].members[0].weight = 1.0
     model.predict_proba(X[:8])
-    for result in seen:
+    for result in calls:
         pd.testing.assert_frame_equal(
             result,
             X[:8].astype({"place": result["place"].dtype, "colour": result["colour"].dtype}),
         )
 
 
-def test_what_fit_did_not_see_is_missing_and_numbers_may_become_real(seen):
+def test_unseen_categories_are_missing_and_integers_may_become_floats(calls):
     X = table()
     model = DeepForestClassifier(members=[Spy()], **DEEP).fit(X, labels(X))
     new = X[:4].astype({"colour": "object", "count": "float64"})
     new.loc[0, "colour"] = "violet"
     new.loc[1, "count"], new.loc[2, "count"] = np.nan, 2.5
-    seen.clear()
+    calls.clear()
     model.predict_proba(new)
-    (result,) = seen
+    (result,) = calls
     assert result["colour"].isna().tolist() == [True, *X["colour"].isna()[1:4]]
     np.testing.assert_array_equal(result["count"], new["count"])
 
 
-def test_arrays_stay_arrays(seen):
+def test_arrays_stay_arrays(calls):
     X = table()[["size", "count"]].to_numpy()
     DeepForestClassifier(members=[Spy()], **DEEP).fit(X, np.arange(90) % 2)
-    assert all(isinstance(result, np.ndarray) for result in seen)
+    assert all(isinstance(result, np.ndarray) for result in calls)
 
 
-def test_frames_of_other_packages(seen, monkeypatch):
+def test_frames_of_other_packages(calls, monkeypatch):
     X = table()
     frame = pl.from_pandas(X.astype({"colour": "object"}))
     DeepForestClassifier(members=[Spy()], **DEEP).fit(frame, labels(X))
-    for result in seen:
+    for result in calls:
         assert_rows_of(result, X)
-    seen.clear()
+    calls.clear()
     monkeypatch.setattr(dataframes, "find_spec", lambda name: None)  # pandas is not there
     DeepForestClassifier(members=[Spy()], **DEEP).fit(frame, labels(X))
-    assert all(isinstance(result, np.ndarray) for result in seen)
+    assert all(isinstance(result, np.ndarray) for result in calls)
 
 
-def test_rare_categories_that_share_a_code(seen):
+def test_rare_categories_that_share_a_code(calls):
     X = pd.DataFrame({"a": pd.Categorical(list("aaabbbcd") * 6)})
     model = DeepForestClassifier(members=[Spy()], max_bins=3, **DEEP)
     with pytest.warns(UserWarning, match="the rarest of them share a bin"):
         model.fit(X, np.arange(48) % 2)
-    seen.clear()
+    calls.clear()
     model.predict(X[:8])
-    assert seen[0]["a"].tolist() == list("aaabbbcc")
+    assert calls[0]["a"].tolist() == list("aaabbbcc")
 
 
-def test_names_that_are_numbers(seen):
+def test_names_that_are_numbers(calls):
     X = pd.DataFrame({0: np.arange(60), 7: [2.5, np.nan] * 30})
     DeepForestClassifier(members=[Spy()], **DEEP).fit(X, np.arange(60) % 2)
-    assert seen[0].columns.tolist() == [0, 7]
-    assert seen[0].dtypes.tolist() == [np.int64, np.float64]
+    assert calls[0].columns.tolist() == [0, 7]
+    assert calls[0].dtypes.tolist() == [np.int64, np.float64]
 
 
 def encoded(model):
@@ -169,7 +169,7 @@ def test_members_that_take_numbers_alone_are_named_with_a_remedy():
         model.fit(X, labels(X))
 
 
-def test_explanations_ask_them_too():
+def test_explanations_call_dataframe_members():
     X = table()
     members = ["random", HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=5)]
     model = DeepForestClassifier(members=members, **DEEP).fit(X, labels(X))
@@ -177,7 +177,7 @@ def test_explanations_ask_them_too():
     assert result["importances_mean"][0] > 0.2 < result["importances_mean"][3]
 
 
-def test_graphs_of_what_saw_categories():
+def test_graphs_of_members_fitted_on_categories():
     X = table()
     trees = HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=5)
     model = DeepForestClassifier(members=[trees, "random"], **DEEP).fit(X, labels(X))

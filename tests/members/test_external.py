@@ -1,4 +1,4 @@
-"""External estimators as members: what they are asked, weights, names of what fails."""
+"""External estimators as members: calls, weights, and names in errors."""
 
 import threading
 
@@ -96,13 +96,13 @@ def test_metadata_routing_changes_no_fit(member, data):
 def test_metadata_routing_changes_no_fit_of_named_members(n_jobs, data):
     X, y, weight = data
     options = DEEP | {"n_jobs": n_jobs}
-    named = ["random", "kernel", "linear", "network"]
+    members = ["random", "kernel", "linear", "network"]
     check_routing_changes_nothing(
-        DeepForestClassifier(members=named, class_weight="balanced", **options), X, y
+        DeepForestClassifier(members=members, class_weight="balanced", **options), X, y
     )
     check_routing_changes_nothing(DeepForestClassifier(**options), X, y, weight)
     check_routing_changes_nothing(
-        DeepForestRegressor(members=named, **options), X, X[:, 0], weight
+        DeepForestRegressor(members=members, **options), X, X[:, 0], weight
     )
 
 
@@ -121,7 +121,7 @@ def test_metadata_routing_changes_no_regression(member, data):
     check_routing_changes_nothing(model, X, X[:, 0], weight)
 
 
-def test_weights_reach_what_is_inside(data):
+def test_weights_reach_inner_estimators(data):
     X, y, weight = data
     for member in TAKE_WEIGHTS.values():
         name = weight_parameter(member)
@@ -157,7 +157,7 @@ def test_members_that_weights_do_not_reach_are_refused_first(member, message, ro
 
 
 class ByDuck:
-    """A classifier without scikit-learn's classes."""
+    """A classifier without the base classes of scikit-learn."""
 
     def get_params(self, deep=True):
         return {}
@@ -171,7 +171,7 @@ class ByDuck:
 
 
 class Plain(BaseEstimator):
-    """A regressor that does not say so, and has what classifiers have."""
+    """A regressor without a declared type that has attributes of classifiers."""
 
     classes_ = ()
 
@@ -199,7 +199,7 @@ def test_kinds(model, kind):
     assert kind_of(model) == kind
 
 
-def test_members_are_what_they_are_and_not_what_they_have(data):
+def test_members_are_recognised_by_type_and_not_by_attributes(data):
     X, y, _ = data
     assert deep(ByDuck()).fit(X, y).score(X, y) > 0.8
     model = DeepForestRegressor(members=["random", Plain()], **DEEP).fit(X, X[:, 0] * 3)
@@ -253,7 +253,7 @@ def test_boosting_of_other_packages(package, name, options, data):
 
 
 class Late(ClassifierMixin, BaseEstimator):
-    """A classifier whose probabilities are there after fit, or never."""
+    """A classifier whose predict_proba appears in fit, or never."""
 
     def __init__(self, never=False, most_rows=1000):
         self.never = never
@@ -287,7 +287,7 @@ HAVE_PROBABILITIES = {
 
 
 @pytest.mark.parametrize("member", HAVE_PROBABILITIES.values(), ids=HAVE_PROBABILITIES)
-def test_probabilities_that_fit_brings_count(member, data):
+def test_predict_proba_that_appears_in_fit_is_used(member, data):
     X, y, _ = data
     assert deep(member).fit(X, y).score(X, y) > 0.8
     for Cascade in (MDDFClassifier, GCForestClassifier):
@@ -311,7 +311,7 @@ WITHOUT = {
 
 @pytest.mark.filterwarnings("ignore:The `probability` parameter")
 @pytest.mark.parametrize(("member", "message"), WITHOUT.values(), ids=WITHOUT)
-def test_what_is_missing_is_named(member, message, data):
+def test_missing_requirements_are_named(member, message, data):
     X, y, _ = data
     with pytest.raises(ValueError, match=f"^members must hold .*{message}"):
         deep(member).fit(X, y)
@@ -319,7 +319,7 @@ def test_what_is_missing_is_named(member, message, data):
         GCForestClassifier(1, forests=[member]).fit(X, y)
 
 
-def test_methods_that_are_not_there_after_fit_are_named(data):
+def test_methods_missing_after_fit_are_named(data):
     X, y, _ = data
     unknown = Late(never=True, most_rows=39)  # the fit that would show it fails
     with pytest.raises(RuntimeError, match=r"^the member 'Late' cannot predict: .*predict_proba"):
@@ -330,7 +330,7 @@ def test_methods_that_are_not_there_after_fit_are_named(data):
 
 
 class Fails(BaseEstimator):
-    """A regressor that fails in a way of its own."""
+    """A regressor that raises its own error."""
 
     def __init__(self, error=KeyError, at="fit"):
         self.error = error
@@ -356,7 +356,7 @@ def test_errors_begin_with_the_member(error, kind, at, failure, data):
         model.fit(X, X[:, 0])
 
 
-def test_warnings_that_are_errors_stay_what_they_are(data):
+def test_warnings_raised_as_errors_keep_their_type(data):
     X, *_ = data
     with pytest.raises(DeprecationWarning, match=r"^no such thing"):
         DeepForestRegressor(members=[Fails(DeprecationWarning)], **DEEP).fit(X, X[:, 0])
@@ -381,7 +381,7 @@ def test_members_that_refuse_missing_values_are_named_with_a_remedy(data):
 
 
 def test_only_members_that_gain_by_threads_are_fitted_in_some(data, monkeypatch):
-    """The bits are the same."""
+    """The bits do not depend on threads."""
     X, *_ = data
     y = np.digitize(X[:, 0], [-0.5, 0.5])
     whole, threads = external_training._fit_part, set()
@@ -391,7 +391,7 @@ def test_only_members_that_gain_by_threads_are_fitted_in_some(data, monkeypatch)
         return whole(*arguments, **options)
 
     monkeypatch.setattr(external_training, "_fit_part", fit)
-    here, result = {threading.current_thread()}, []
+    calling_thread, result = {threading.current_thread()}, []
     for members, few_cells, alone in (
         (["boosted", "linear"], X.size * 3 + 1, True),
         (["boosted", "linear"], X.size * 3, False),
@@ -401,5 +401,5 @@ def test_only_members_that_gain_by_threads_are_fitted_in_some(data, monkeypatch)
         monkeypatch.setattr(external_training, "_FEW_CELLS", few_cells)
         model = DeepForestClassifier(1, members=members, n_jobs=2, random_state=0, refit=False)
         result.append(model.fit(X, y).predict_proba(X))
-        assert (threads == here) == alone
+        assert (threads == calling_thread) == alone
     np.testing.assert_array_equal(result[0], result[1])

@@ -1,4 +1,4 @@
-"""Ridge regression on features of a kernel."""
+"""Kernel members: ridge regression on features of a kernel."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def smooth(X):
 
 
 def twin_features(model, X):
-    """Features whose inner products are the kernel's values, by its eigenvectors."""
+    """Features whose inner products are the kernel values, from its eigenvectors."""
     similar, rate = laplacian_kernel, model.rate_
     if "gamma" in model.kernel_:
         similar, rate = rbf_kernel, model.rate_
@@ -41,7 +41,9 @@ def twin_features(model, X):
 @pytest.mark.parametrize("landmarks", [1000, 40])
 @pytest.mark.parametrize("categorical", [NONE, CATEGORY], ids=["numbers", "a category"])
 @pytest.mark.parametrize("gamma", [0.5, None])
-def test_it_is_ridge_regression_on_features(monkeypatch, gamma, landmarks, categorical):
+def test_kernel_members_are_ridge_regression_on_features(
+    monkeypatch, gamma, landmarks, categorical
+):
     monkeypatch.setattr(kernel, "_LANDMARKS", landmarks)
     X, new = table(150, 0), table(50, 1)
     y, weight = smooth(X), np.random.default_rng(0).uniform(0.5, 2, 150)
@@ -49,26 +51,26 @@ def test_it_is_ridge_regression_on_features(monkeypatch, gamma, landmarks, categ
     assert len(model.landmarks_) == min(landmarks, 150)
     features = twin_features(model, X)
     chosen = RidgeCV(kernel._PENALTIES).fit(features, y[:, None], weight)
-    said = chosen.predict(twin_features(model, new))
-    np.testing.assert_allclose(model.predict(new), said.reshape(-1, 1), atol=1e-5)
+    expected = chosen.predict(twin_features(model, new))
+    np.testing.assert_allclose(model.predict(new), expected.reshape(-1, 1), atol=1e-5)
     again = Ridge(chosen.alpha_).fit(features, y, weight)
     np.testing.assert_allclose(
         model.predict(new)[:, 0], again.predict(twin_features(model, new)), atol=1e-5
     )
 
 
-def test_many_rows_are_drawn_from_and_asked_in_blocks(monkeypatch):
+def test_many_rows_are_sampled_and_predicted_in_blocks(monkeypatch):
     X, new = table(400, 0), table(100, 1)
     y = np.column_stack([smooth(X), X[:, 1]])
     for name, value in {"MOST_ROWS": 300, "_LANDMARKS": 100, "_BLOCK": 48}.items():
         monkeypatch.setattr(kernel, name, value)
     monkeypatch.setattr(KernelRegressor, "_n_penalty_rows", 80)
     model = KernelRegressor(CATEGORY, 0.5, random_state=0).fit(X, y)
-    said = model.predict(new)
-    assert said.shape == (100, 2)
-    assert np.corrcoef(said[:, 0], smooth(new))[0, 1] > 0.95
+    predicted = model.predict(new)
+    assert predicted.shape == (100, 2)
+    assert np.corrcoef(predicted[:, 0], smooth(new))[0, 1] > 0.95
     monkeypatch.setattr(kernel, "_BLOCK", 1000)
-    np.testing.assert_array_equal(model.predict(new), said)
+    np.testing.assert_array_equal(model.predict(new), predicted)
     np.testing.assert_array_equal(clone(model).fit(X, y).predict(new), model.predict(new))
 
 
@@ -83,12 +85,14 @@ def test_probabilities_are_calibrated(monkeypatch, n_classes):
         labels = np.digitize(values, [0, 1] if n_classes == 3 else [0])
         y, y_new = labels[:500] + 10, labels[500:]
         model = KernelClassifier(CATEGORY, 0.25, random_state=0).fit(X, y)
-        said = model.predict_proba(new)
-        np.testing.assert_allclose(said.sum(axis=1), 1)
-        exponents.append(fit_exponent(said, y_new))
+        probabilities = model.predict_proba(new)
+        np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+        exponents.append(fit_exponent(probabilities, y_new))
         prior = np.tile(np.bincount(labels[:500]) / 500, (2000, 1))
-        assert log_losses(said, y_new).mean() < 0.8 * log_losses(prior, y_new).mean()
-        np.testing.assert_array_equal(model.predict(new), model.classes_[said.argmax(axis=1)])
+        assert log_losses(probabilities, y_new).mean() < 0.8 * log_losses(prior, y_new).mean()
+        np.testing.assert_array_equal(
+            model.predict(new), model.classes_[probabilities.argmax(axis=1)]
+        )
     assert 0.9 < np.exp(np.log(exponents).mean()) < 1.1  # of one draw .8 to 1.3
 
 
@@ -103,34 +107,34 @@ def test_leave_one_out_predictions(n_outputs, weighted):
     shares = np.ones(30) if weight is None else weight
     assert np.isclose(best.error, np.sum(shares[:, None] * (values - best.predictions) ** 2))
     for row in range(30):
-        others = np.arange(30) != row
-        given = weight[others] if weighted else None
-        twin = Ridge(0.3).fit(features[others], values[others], given)
+        is_other = np.arange(30) != row
+        train_weight = weight[is_other] if weighted else None
+        twin = Ridge(0.3).fit(features[is_other], values[is_other], train_weight)
         np.testing.assert_allclose(
             best.predictions[row], twin.predict(features[[row]])[0], atol=1e-9
         )
 
 
-def test_rows_that_are_alike_and_columns_without_anything():
+def test_equal_rows_and_empty_columns():
     X = np.repeat(table(5, 0), 20, axis=0)
     X[:, 1] = np.nan
     y = np.arange(100) % 2
-    said = KernelClassifier(CATEGORY, 0.25, random_state=0).fit(X, y).predict_proba(X)
-    np.testing.assert_allclose(said, 0.5, atol=0.05)
+    probabilities = KernelClassifier(CATEGORY, 0.25, random_state=0).fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(probabilities, 0.5, atol=0.05)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
-def test_hardly_any_rows(n):
+def test_few_rows(n):
     X = table(n, 0)
     assert np.isfinite(KernelRegressor(NONE, 0.5).fit(X, np.arange(n)).predict(X)).all()
     if n > 1:
-        said = KernelClassifier(NONE, 0.5).fit(X, np.arange(n)).predict_proba(X)
-        assert np.isfinite(said).all()
+        probabilities = KernelClassifier(NONE, 0.5).fit(X, np.arange(n)).predict_proba(X)
+        assert np.isfinite(probabilities).all()
 
 
 @pytest.mark.parametrize("least", [1e-300, 1e-18, 1e-13, 1e-12, 1e-11, 1e-9])
 @pytest.mark.parametrize("n_heavy", [1, 2, 5])
-def test_rows_of_hardly_any_weight_are_as_if_they_were_not_there(least, n_heavy):
+def test_rows_with_tiny_weights_have_no_effect(least, n_heavy):
     rng = np.random.default_rng(0)
     X, values = rng.normal(size=(10, 3)), rng.normal(size=10)
     heavy = np.arange(10) < n_heavy
@@ -147,19 +151,19 @@ def test_the_kernel_with_the_least_leave_one_out_error_is_taken():
     result = KernelRegressor(CATEGORY, random_state=0).fit(X, y)
     errors = []
     for options in KernelRegressor._kernels:
-        one = KernelRegressor(CATEGORY, **options, random_state=0).fit(X, y)
-        encoded = one._encoded(X)
+        fitted_kernel = KernelRegressor(CATEGORY, **options, random_state=0).fit(X, y)
+        encoded = fitted_kernel._encoded(X)
         twin_kernel = rbf_kernel if "gamma" in options else laplacian_kernel
-        similar = twin_kernel(encoded, gamma=one.rate_)
+        similar = twin_kernel(encoded, gamma=fitted_kernel.rate_)
         least = np.inf
         for penalty in kernel._PENALTIES:
             held_out = []
             for row in range(60):
-                others = np.arange(60) != row
-                among = similar[np.ix_(others, others)]
-                centre = y[others].mean()
-                twin = np.linalg.solve(among + penalty * np.eye(59), y[others] - centre)
-                held_out.append((centre + similar[row, others] @ twin)[0])
+                is_other = np.arange(60) != row
+                among = similar[np.ix_(is_other, is_other)]
+                centre = y[is_other].mean()
+                twin = np.linalg.solve(among + penalty * np.eye(59), y[is_other] - centre)
+                held_out.append((centre + similar[row, is_other] @ twin)[0])
             least = min(least, np.mean((np.array(held_out) - y[:, 0]) ** 2))
         errors.append(least)
     chosen = errors[KernelRegressor._kernels.index(result.kernel_)]
@@ -170,20 +174,22 @@ def test_the_kernel_with_the_least_leave_one_out_error_is_taken():
 
 
 @pytest.mark.parametrize(("scale", "kind"), [(0.3, "gamma"), (6.0, "width")])
-def test_smooth_functions_get_a_gaussian_kernel_and_others_that_of_laplace(scale, kind):
+def test_smooth_functions_get_a_gaussian_kernel_and_others_a_laplace_kernel(scale, kind):
     X = np.random.default_rng(0).normal(size=(300, 3))
     y = X @ [1, 2, -1] + np.abs(np.sin(scale * X)).sum(axis=1) * (kind == "width")
     model = KernelRegressor(NONE, random_state=0).fit(X, y)
     assert list(model.kernel_) == [kind]
 
 
-def test_numbers_that_change_fast_get_narrow_bumps_and_classes_never_do():
+def test_fast_changing_regression_targets_get_narrow_kernels():
     X = np.random.default_rng(0).normal(size=(1300, 3))
     y = np.sin(2 * X[:, 0]) * np.cos(2 * X[:, 1])
     model = KernelRegressor(NONE, random_state=0).fit(X[:1000], y[:1000])
     wide = clone(model).set_params(gamma=0.25).fit(X[:1000], y[:1000])
     assert model.kernel_ == {"gamma": 1.0}
-    errors = [np.mean((one.predict(X[1000:])[:, 0] - y[1000:]) ** 2) for one in (model, wide)]
+    errors = [
+        np.mean((regressor.predict(X[1000:])[:, 0] - y[1000:]) ** 2) for regressor in (model, wide)
+    ]
     assert errors[0] < 0.9 * errors[1]
     assert KernelClassifier(NONE, random_state=0).fit(X, y > 0).kernel_ != {"gamma": 1.0}
 
@@ -193,18 +199,18 @@ def test_normal_scores_of_any_column():
     X = np.column_stack([np.exp(3 * rng.normal(size=2000)), np.full(2000, np.nan), np.ones(2000)])
     X[::9, 0] = np.nan
     scores = kernel.NormalScores.from_rows(X, FeatureEncoding.from_rows(X, NONE)).dense(X)
-    seen = scores[~np.isnan(X[:, 0]), 0]
-    assert abs(seen.mean()) < 0.01
-    assert 0.95 < seen.std() < 1.05
+    present_scores = scores[~np.isnan(X[:, 0]), 0]
+    assert abs(present_scores.mean()) < 0.01
+    assert 0.95 < present_scores.std() < 1.05
     assert (scores[::9, 0] == 0).all()
     assert (scores[:, 1:] == 0).all()
     order = np.argsort(X[~np.isnan(X[:, 0]), 0])
-    assert (np.diff(seen[order]) >= 0).all()
+    assert (np.diff(present_scores[order]) >= 0).all()
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_several_outputs_share_what_is_a_kernel(weighted):
-    """One output is as without; more have the functions of each, with the common parameters."""
+def test_several_outputs_share_a_kernel(weighted):
+    """A single output is unchanged; several have separate functions and common parameters."""
     X = table(120, 0)
     y = np.stack([smooth(X) > 0, np.digitize(smooth(X), [-0.5, 0.7]), X[:, 1] > 0], axis=1) * 1
     weight = np.random.default_rng(1).uniform(1, 2, 120) if weighted else None
@@ -217,17 +223,19 @@ def test_several_outputs_share_what_is_a_kernel(weighted):
     for part, own in zip(parts, y.T, strict=True):
         np.testing.assert_allclose(part.sum(axis=1), 1)
         assert np.mean(part.argmax(axis=1) == own) > 0.9
-        one = KernelClassifier(**options).set_params(**several.chosen()).fit(X, own, weight)
-        one.scale_ = several.scale_
-        result = one.predict_proba(X)
+        single_output = (
+            KernelClassifier(**options).set_params(**several.chosen()).fit(X, own, weight)
+        )
+        single_output.scale_ = several.scale_
+        result = single_output.predict_proba(X)
         if part.shape[1] == result.shape[1]:
             np.testing.assert_allclose(part, result, atol=1e-9)
 
 
 @pytest.mark.parametrize("n_numbers", [0, 1, 4])
 @pytest.mark.parametrize("levels", [(100,), (250, 3), (90, 60, 200)])
-def test_distances_by_levels_are_those_by_indicators(n_numbers, levels):
-    """To the last bit, for what was not seen and what is missing, too, and for any row alone."""
+def test_distances_by_levels_equal_distances_by_indicators(n_numbers, levels):
+    """Equal to the last bit, also for unseen and missing values and for single rows."""
     rng = np.random.default_rng(len(levels))
     categories = [rng.integers(0, n, 300).astype(float) for n in levels]
     numbers = list(rng.normal(size=(n_numbers, 300)) ** 3)
@@ -236,29 +244,29 @@ def test_distances_by_levels_are_those_by_indicators(n_numbers, levels):
     categorical = np.arange(X.shape[1]) < len(levels)
     scores = kernel.NormalScores.from_rows(X, FeatureEncoding.from_rows(X, categorical))
     assert scores.encoding.n_codes >= kernel._MANY_LEVELS * len(levels)
-    landmarks, asked = scores.dense(X[:40]), X[100:].copy()
-    asked[::3, len(levels) - 1] = 255
-    asked[::5, -1] = np.nan
-    result = scores.distances(asked, landmarks)
-    assert np.array_equal(result, cdist(scores.dense(asked), landmarks, "cityblock"))
-    alone = [scores.distances(asked[i : i + 1], landmarks) for i in range(9)]
+    landmarks, queries = scores.dense(X[:40]), X[100:].copy()
+    queries[::3, len(levels) - 1] = 255
+    queries[::5, -1] = np.nan
+    result = scores.distances(queries, landmarks)
+    assert np.array_equal(result, cdist(scores.dense(queries), landmarks, "cityblock"))
+    alone = [scores.distances(queries[i : i + 1], landmarks) for i in range(9)]
     assert np.array_equal(np.vstack(alone), result[:9])
 
 
 @pytest.mark.parametrize("kind", ["width", "gamma"])
-def test_many_levels_predict_the_same_by_either_way(kind, monkeypatch):
+def test_both_methods_for_many_levels_predict_the_same(kind, monkeypatch):
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, 120, (500, 2)), rng.normal(size=500)])
     y = np.isin(X[:, 0] % 7, [1, 2]) + 0.2 * X[:, 2]
-    given = {"categorical": np.array([True, True, False]), kind: 1.0, "random_state": 0}
-    by_levels = KernelRegressor(**given).fit(X, y).predict(X)
+    parameters = {"categorical": np.array([True, True, False]), kind: 1.0, "random_state": 0}
+    by_levels = KernelRegressor(**parameters).fit(X, y).predict(X)
     monkeypatch.setattr(kernel, "_MANY_LEVELS", np.inf)
-    assert np.array_equal(by_levels, KernelRegressor(**given).fit(X, y).predict(X))
+    assert np.array_equal(by_levels, KernelRegressor(**parameters).fit(X, y).predict(X))
 
 
 @pytest.mark.parametrize("n_rows", [30, 300])
 def test_normal_scores_of_columns_with_and_without_ties(n_rows):
-    """All-different columns share their scores, and get what each would alone."""
+    """Columns without ties share their scores, and get the same scores as alone."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_rows, 4))
     X[:, 1] = np.round(X[:, 1])

@@ -21,7 +21,7 @@ CATEGORICAL = np.array([False, True, False, True, False])
 
 
 def table(n, seed):
-    """Numbers and codes, some missing; a column of nothing but NaN."""
+    """Numbers and codes with missing values, and a column of NaN."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 5))
     X[:, 1] = rng.integers(0, 5, n) * 3
@@ -32,7 +32,7 @@ def table(n, seed):
 
 
 def numbers(X, n_outputs=1):
-    """A target of the numbers and the codes, and others of other sizes."""
+    """A target that depends on numbers and codes, and targets of other scales."""
     score = np.nan_to_num(X[:, 0]) + (X[:, 1] % 2 == 0) + 0.01 * np.nan_to_num(X[:, 3])
     more = [100 * np.nan_to_num(X[:, 2]) + score**2, np.full(len(X), 7.0)]
     return score if n_outputs == 1 else np.column_stack([score, *more][:n_outputs])
@@ -61,7 +61,7 @@ def test_one_class(kind):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("kind", KINDS)
-def test_rows_are_predicted_alike_alone_and_together(kind, n_classes):
+def test_probabilities_of_rows_are_equal_alone_and_together(kind, n_classes):
     X, new = table(300, 0), table(211, 1)
     model = kind(CATEGORICAL).fit(X, labels(X, n_classes))
     together = model.predict_proba(new)
@@ -76,7 +76,7 @@ def test_rows_are_predicted_alike_alone_and_together(kind, n_classes):
     "kind",
     [partial(KernelRegressor, gamma=0.5), KernelRegressor, LinearRegressor, NetworkRegressor],
 )
-def test_numbers_of_rows_are_predicted_alike_alone_and_together(kind, n_outputs):
+def test_regression_of_rows_is_equal_alone_and_together(kind, n_outputs):
     X, new = table(300, 0), table(211, 1)
     model = kind(CATEGORICAL).fit(X, numbers(X, n_outputs))
     together = model.predict(new)

@@ -33,7 +33,7 @@ def data():
 
 
 @of_each
-def test_parameters_are_named_as_those_of_a_vote_are(Model, name):
+def test_parameters_are_named_as_in_a_voting_estimator(Model, name):
     pairs = [("lr", LogisticRegression()), ("pipe", make_pipeline(StandardScaler(), Ridge()))]
     ours = Model(**{name: pairs}).get_params()
     theirs = VotingClassifier(pairs).get_params()
@@ -75,7 +75,7 @@ def test_members_and_their_parameters_are_set(Model, name):
         ("{}__lr", "'{}__lr' is no parameter of {}="),
     ],
 )
-def test_parameters_that_are_not_there_are_refused(Model, name, parameter, message):
+def test_unknown_parameters_are_refused(Model, name, parameter, message):
     model = Model(**{name: [("lr", LogisticRegression()), "random"]})
     with pytest.raises(ValueError, match=message.format(name, name)):
         model.set_params(**{parameter.format(name): 1})
@@ -95,7 +95,7 @@ def test_parameters_that_are_not_there_are_refused(Model, name, parameter, messa
     ],
 )
 def test_names_that_are_not_clear_are_refused(Model, name, names, message, data):
-    model = Model(**SMALL | {name: [(given, LogisticRegression()) for given in names]})
+    model = Model(**SMALL | {name: [(member_name, LogisticRegression()) for member_name in names]})
     clone(model)
     with pytest.raises(ValueError, match=f"^{name} must have .*{message}"):
         model.fit(*data)
@@ -105,18 +105,18 @@ def test_names_that_are_not_clear_are_refused(Model, name, names, message, data)
 def test_names_change_no_fit(Model, name, data):
     X, y = data
     unnamed = ["random", LogisticRegression(), LogisticRegression(C=2)]
-    named = [("lr", unnamed[1]), ("other", unnamed[2])]
+    named_members = [("lr", unnamed[1]), ("other", unnamed[2])]
     plain = Model(**SMALL | {name: unnamed}).fit(X, y)
     for members in (
-        ["random", *named],
-        [("few", "random"), *named],
-        ["random", unnamed[1], named[1]],
+        ["random", *named_members],
+        [("few", "random"), *named_members],
+        ["random", unnamed[1], named_members[1]],
     ):
         model = Model(**SMALL | {name: members}).fit(X, y)
         np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
 
 
-def test_names_are_those_of_features_and_tables(data):
+def test_member_names_are_used_in_features_and_tables(data):
     X, y = data
     lr = LogisticRegression()
     members = [("LogisticRegression", LogisticRegression(C=2)), "random", ("few", "random"), lr]

@@ -1,4 +1,4 @@
-"""Small networks of layers: what they learn, from which tables, and that rows stand alone."""
+"""Small networks as members: fits, supported tables, and independent rows."""
 
 import naive_network
 import numpy as np
@@ -79,7 +79,7 @@ def test_classes_of_codes():
     assert not len(model.missing_)
 
 
-def test_what_is_missing_is_learned_from():
+def test_missingness_is_a_feature():
     X = np.random.default_rng(0).normal(size=(400, 3))
     X[::3, 1] = np.nan
     y = np.isnan(X[:, 1]).astype(int)
@@ -97,7 +97,7 @@ def test_several_numbers_each_have_a_scale():
 
 
 @KINDS
-def test_weights_decide_between_rows_that_are_alike(kind):
+def test_weights_decide_between_equal_rows(kind):
     X = np.repeat(np.random.default_rng(0).normal(size=(100, 3)), 2, axis=0)
     X[:, 0] = np.repeat(np.arange(100) % 2, 2)
     likely = np.arange(200) % 2 == X[:, 0]
@@ -130,7 +130,7 @@ def test_units_of_weights_do_not_matter(kind, unit):
 
 @KINDS
 @pytest.mark.parametrize("least", [1e-300, 1e-13, 0.0])
-def test_rows_of_hardly_any_weight_are_as_if_they_were_not_there(kind, least):
+def test_rows_with_tiny_weights_have_no_effect(kind, least):
     X, few = table(80), np.arange(80) < 60
     other = 1e30 if kind is NetworkRegressor else 1
     y = np.where(few, targets(kind, product(X)), other)
@@ -152,7 +152,7 @@ def test_a_class_without_weight_keeps_its_column():
 
 
 @KINDS
-def test_constant_columns_and_columns_of_nothing(kind):
+def test_constant_and_empty_columns(kind):
     X = np.column_stack([table(60), np.full(60, 3.0), np.full(60, np.nan), np.full(60, np.nan)])
     model = fitted(kind, X, targets(kind, X[:, 1]), categorical=np.arange(6) % 3 == 2)
     assert np.isfinite(answers(model, X)).all()
@@ -186,7 +186,7 @@ def test_one_number(weighted):
 
 
 @KINDS
-def test_codes_that_were_not_seen_are_no_category(kind):
+def test_unseen_codes_are_no_category(kind):
     X = table(100)
     model = fitted(kind, X, targets(kind, X[:, 2]), categorical=CATEGORY)
     new = np.repeat(X[:1], 4, axis=0)
@@ -197,15 +197,15 @@ def test_codes_that_were_not_seen_are_no_category(kind):
 
 
 @KINDS
-def test_of_wide_tables_columns_that_split_best_are_seen(kind):
+def test_networks_on_wide_tables_use_the_best_splitting_columns(kind):
     X = np.random.default_rng(0).normal(size=(100, 1000))
     y = (X[:, 700] > 0) * 1
     model = fitted(kind, X, y)
     assert len(model.columns_) == 100
     assert 700 in model.columns_
-    others = X.copy()
-    others[:, np.setdiff1d(np.arange(1000), model.columns_)] = np.nan
-    assert np.array_equal(answers(model, others), answers(model, X))
+    without_others = X.copy()
+    without_others[:, np.setdiff1d(np.arange(1000), model.columns_)] = np.nan
+    assert np.array_equal(answers(model, without_others), answers(model, X))
     assert np.corrcoef(answers(model, X)[:, -1], y)[0, 1] > 0.9
 
 
@@ -213,7 +213,7 @@ def test_of_wide_tables_columns_that_split_best_are_seen(kind):
 
 
 @KINDS
-def test_they_are_means_of_networks_on_normal_scores(kind):
+def test_predictions_are_means_of_networks_on_normal_scores(kind):
     X, new = table(90), table(40, 1)
     X[::9, 2] = new[::8, 2] = np.nan
     signal = product(X)
@@ -223,21 +223,21 @@ def test_they_are_means_of_networks_on_normal_scores(kind):
     indicators = np.column_stack([np.isnan(new[:, 2]), new[:, 2:] == np.arange(4)]).astype(float)
     assert np.array_equal(scores[:, 2:], INDICATOR * indicators)
     encoded = np.column_stack([scores[:, :2], indicators, np.isnan(new[:, 0])])
-    each = []
+    outputs = []
     for i in range(4):
         layers = [(w[i], b[i]) for w, b in zip(model.weights_, model.biases_, strict=True)]
-        each.append(naive_network.ask(layers, encoded))
+        outputs.append(naive_network.ask(layers, encoded))
     if kind is NetworkClassifier:
-        expected = np.mean([naive_network.softmax(sums) for sums in each], axis=0)
+        expected = np.mean([naive_network.softmax(sums) for sums in outputs], axis=0)
     else:
-        scaled = np.array(each) * y.std(axis=0) + y.mean(axis=0)
+        scaled = np.array(outputs) * y.std(axis=0) + y.mean(axis=0)
         expected = scaled.clip(y.min(axis=0), y.max(axis=0)).mean(axis=0)
     np.testing.assert_allclose(answers(model, new), expected, rtol=1e-11, atol=1e-11)
 
 
 @KINDS
 @pytest.mark.parametrize("n_networks", [1, 4, 11])
-def test_rows_stand_alone(kind, n_networks, monkeypatch):
+def test_rows_are_predicted_independently(kind, n_networks, monkeypatch):
     X, new = table(80), table(50, 1)
     y = targets(kind, product(X))
     model = fitted(kind, X, y, categorical=CATEGORY, n_networks=n_networks)
@@ -265,7 +265,7 @@ def test_seeds(kind):
 
 @pytest.fixture
 def trained(monkeypatch):
-    """How networks are trained: rows and epochs of each."""
+    """Numbers of rows and epochs of each training."""
     calls, train = [], network._core.train_network
 
     def counted(inputs, targets, weights, **options):
@@ -311,7 +311,7 @@ def test_large_tables_have_fewer_rows_or_epochs(trained, monkeypatch, limits, ex
 
 @st.composite
 def problems(draw):
-    """A table, which of its columns are categories, a signal and weights."""
+    """A table, its categorical columns, a signal and weights."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     n, n_columns = draw(st.integers(1, 60)), draw(st.integers(1, 4))
     X = rng.normal(size=(n, n_columns)) * 10.0 ** draw(st.sampled_from([-300, 0, 100]))
@@ -326,7 +326,7 @@ def problems(draw):
 
 
 def with_far_rows(X):
-    """And a row of numbers that are far away, one of nothing."""
+    """The table with a row of extreme numbers and an empty row."""
     return np.vstack([X, np.full(X.shape[1], 1e150), np.full(X.shape[1], np.nan)])
 
 
@@ -336,9 +336,9 @@ def test_classes_of_any_table(problem, n_classes):
     X, categorical, signal, weight = problem
     y = np.argsort(np.argsort(signal[:, 0])) % n_classes - 5
     options = {"categorical": categorical, "n_networks": 2}
-    asked = with_far_rows(X)
-    result = fitted(NetworkClassifier, X, y, weight, **options).predict_proba(asked)
-    assert result.shape == (len(asked), len(set(y)))
+    new_rows = with_far_rows(X)
+    result = fitted(NetworkClassifier, X, y, weight, **options).predict_proba(new_rows)
+    assert result.shape == (len(new_rows), len(set(y)))
     assert (result >= 0).all()
     np.testing.assert_allclose(result.sum(axis=1), 1, rtol=1e-12)
 
@@ -348,9 +348,9 @@ def test_classes_of_any_table(problem, n_classes):
 def test_numbers_of_any_table(problem):
     X, categorical, signal, weight = problem
     options = {"categorical": categorical, "n_networks": 2}
-    asked = with_far_rows(X)
-    result = fitted(NetworkRegressor, X, signal, weight, **options).predict(asked)
-    assert result.shape == (len(asked), signal.shape[1])
+    new_rows = with_far_rows(X)
+    result = fitted(NetworkRegressor, X, signal, weight, **options).predict(new_rows)
+    assert result.shape == (len(new_rows), signal.shape[1])
     # Means of numbers within the range may be off by their last digit.
     room = 1e-15 * np.abs(signal).max(axis=0)
     assert (result >= signal.min(axis=0) - room).all()

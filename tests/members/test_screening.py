@@ -1,4 +1,4 @@
-"""Columns that boosting looks at in wide tables."""
+"""Columns that boosting uses in wide tables."""
 
 import time
 
@@ -10,7 +10,7 @@ from mddf._members.screening import is_wide, screened, split_gains
 
 
 def naive_gain(column, targets, weight, least):
-    """The best split's gain, by means of all pairs of sides."""
+    """The gain of the best split, from the means of all pairs of sides."""
 
     def error(rows):
         mean = np.average(targets[rows], axis=0, weights=weight[rows])
@@ -82,8 +82,8 @@ def test_wide_tables_take_seconds(Model, shape, n_classes, seconds):
     assert time.process_time() - start < 3 * seconds  # a busy machine counts more
 
 
-def test_named_forests_that_regress_see_the_columns_of_their_rows():
-    """What they are judged on decides nothing about which columns they see."""
+def test_regression_forests_use_columns_chosen_on_their_rows():
+    """The columns of a fold do not depend on its held-out rows."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 400))
     y = X[:, 3] + 0.1 * rng.normal(size=60)
@@ -98,7 +98,7 @@ def test_named_forests_that_regress_see_the_columns_of_their_rows():
     assert noise.history_["r2"][0] < 0.2
 
 
-def test_codes_of_one_byte_gain_what_numbers_gain():
+def test_codes_of_one_byte_have_the_same_gains_as_numbers():
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 50, (40, 200)).astype(np.uint8)
     targets = rng.normal(size=(40, 2))

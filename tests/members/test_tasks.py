@@ -1,4 +1,4 @@
-"""Classes and numbers: what a layer's members are weighed by."""
+"""Classification and regression tasks: the figures that weigh the members of a layer."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from made_tasks import classification_task, outputs_task, regression_task
 from naive_votes import forecasts, greedy_weights
 
 
-def test_members_of_hardly_any_weight_are_dropped():
+def test_members_with_tiny_weights_are_dropped():
     labels, vectors = forecasts(n=900)
     vectors = np.concatenate([vectors, [0.99 * vectors[0] + 0.01 * np.eye(3)[labels]]])
     task = classification_task(labels)
@@ -18,7 +18,7 @@ def test_members_of_hardly_any_weight_are_dropped():
     np.testing.assert_allclose(weights, kept / kept.sum())
 
 
-def test_weights_of_drawn_rows_are_those_of_these_rows_alone():
+def test_weights_of_drawn_rows_do_not_depend_on_other_rows():
     labels, vectors = forecasts(n=900)
     rows = np.random.default_rng(0).permutation(900)[:300]
     weight = np.random.default_rng(1).uniform(0.5, 2, 900)
@@ -35,7 +35,7 @@ def test_weights_of_drawn_rows_are_those_of_these_rows_alone():
     np.testing.assert_array_equal(task.trial_weights(numbers, rows, 10), expected)
 
 
-def test_what_a_round_of_boosting_costs():
+def test_estimated_cost_of_a_boosting_round():
     for n_classes, cost in ((2, 1), (3, 1.5), (10, 5)):
         task = classification_task(np.arange(20) % n_classes, calibrate=True)
         assert task.boosting_cost == cost
@@ -45,7 +45,7 @@ def test_what_a_round_of_boosting_costs():
 @pytest.mark.parametrize("widths", [(2, 2, 2), (3, 1, 2)], ids=str)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_several_outputs_are_judged_by_the_means_of_theirs(widths, weighted):
-    """Losses, exponents, calibration and weights, against a task for each output."""
+    """Losses, exponents, calibration and weights, compared with a task per output."""
     rng = np.random.default_rng(0)
     labels = np.stack([np.arange(500) % n for n in widths], axis=1)
     rng.shuffle(labels)
@@ -56,14 +56,20 @@ def test_several_outputs_are_judged_by_the_means_of_theirs(widths, weighted):
     joint = np.concatenate(vectors, axis=-1)
     weight = rng.uniform(0.5, 2, 500) if weighted else None
     task = outputs_task(labels, weight)
-    each = [classification_task(own, weight) for own in labels.T]
+    tasks = [classification_task(own, weight) for own in labels.T]
 
     def mean(losses):
         return np.average(losses, weights=weight)
 
     def losses(of_one, exponent=1.0):
-        parts = zip(each, np.split(of_one, np.cumsum(widths)[:-1], axis=1), strict=True)
-        return np.mean([one.losses(one.sharpened(part, exponent)) for one, part in parts], axis=0)
+        parts = zip(tasks, np.split(of_one, np.cumsum(widths)[:-1], axis=1), strict=True)
+        return np.mean(
+            [
+                output_task.losses(output_task.sharpened(part, exponent))
+                for output_task, part in parts
+            ],
+            axis=0,
+        )
 
     for of_one in joint:
         np.testing.assert_allclose(task.losses(of_one), losses(of_one))
@@ -75,8 +81,8 @@ def test_several_outputs_are_judged_by_the_means_of_theirs(widths, weighted):
         for part in np.split(calibrated, ends, axis=1):
             np.testing.assert_allclose(part.sum(axis=1), 1)
             assert part.min() > 0
-    said = [of_output.argmax(axis=-1)[0] for of_output in vectors]
-    right = np.all(np.stack(said, axis=1) == labels, axis=1)
+    predicted = [of_output.argmax(axis=-1)[0] for of_output in vectors]
+    right = np.all(np.stack(predicted, axis=1) == labels, axis=1)
     assert np.isclose(task.metrics(joint[0])["accuracy"], mean(right))
     weights = task.member_weights(joint)
     assert weights[2] == 0
@@ -91,7 +97,7 @@ def test_several_outputs_are_judged_by_the_means_of_theirs(widths, weighted):
 
 
 def test_one_of_several_outputs_alone():
-    """A task of a single output, whose twin is that of plain classes: the same to the last bit."""
+    """A task with a single output equals a plain classification task to the last bit."""
     labels, vectors = forecasts(n=600)
     single = classification_task(labels, calibrate=True)
     joint = outputs_task(labels[:, None])

@@ -1,4 +1,4 @@
-"""The helper that judges how parameters are refused sees what it should."""
+"""The helper that judges refusals of parameters finds the faults it should."""
 
 import warnings
 
@@ -11,7 +11,7 @@ X, y = np.zeros((4, 1)), np.arange(4) % 2
 
 
 class Careless(BaseEstimator):
-    """Does with its parameter what it is told to."""
+    """Handles its parameter in a configurable way."""
 
     def __init__(self, depth=1):
         self.depth = depth

@@ -20,7 +20,7 @@ SHOWN = sorted(
 )
 
 
-def test_there_are_some():
+def test_commands_are_found():
     assert {line.split()[1] for line in SHOWN} >= {"fit", "predict", "explain", "bench"}
 
 

@@ -27,7 +27,7 @@ SCRIPTS = sorted(
 
 
 def commands(path):
-    """What follows "python" on a page or in a script's docstring, up to two spaces."""
+    """The command after "python" on a page or in a docstring of a script, up to two spaces."""
     text = path.read_text()
     if path.suffix == ".py":
         text = ast.get_docstring(ast.parse(text))
@@ -66,14 +66,14 @@ def test_command_is_understood(place, command, monkeypatch, capsys, tmp_path):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
-def test_what_pages_link_to_is_there(page):
+def test_link_targets_exist(page):
     links = re.findall(r"\]\((?!https?:)([^)#\s]+)", page.read_text())
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_pages_say_nothing_twice(page):
-    """A merge that keeps both sides leaves two sections, or two equal tables."""
+def test_pages_do_not_repeat_sentences(page):
+    """Merges that keep both sides leave duplicated sections or tables."""
     text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
     titles = re.findall(r"^#{1,3} .*", text, flags=re.MULTILINE)
     assert len(set(titles)) == len(titles)
@@ -119,7 +119,7 @@ def listed_objects(module_name):
     )
 
 
-def test_pictures_are_there_and_small():
+def test_pictures_exist_and_are_small():
     pages = "".join(path.read_text() for path in (ROOT / "docs").glob("*.md"))
     used = set(re.findall(r"!\[[^\]]*\]\((pictures/[^)]+)\)", pages))
     assert used == {f"pictures/{path.name}" for path in (ROOT / "docs/pictures").iterdir()}

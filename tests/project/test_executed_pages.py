@@ -1,4 +1,4 @@
-"""The extensions of the pages: blocks that run, and inventories for builds without a network."""
+"""The page extensions: executed blocks, and inventories for builds without a network."""
 
 import importlib
 import io
@@ -35,7 +35,7 @@ def test_executed_pages_have_code():
 
 
 @pytest.mark.parametrize("page", PAGES_WITH_CODE)
-def test_pages_say_first_what_to_install(page):
+def test_pages_begin_with_the_packages_to_install(page):
     before_code = (DOCS / f"{page}.md").read_text().partition("```python")[0]
     assert "pip install " in before_code
 
@@ -58,8 +58,8 @@ def test_pages_go_on_from_hidden_blocks(extension):
     cells = re.findall(
         r"^```\{code-cell\} ipython3\n(.*?)^```$", notebook, re.MULTILINE | re.DOTALL
     )
-    *hidden, shown = cells
-    assert shown == "print(a)\n"
+    *hidden, visible = cells
+    assert visible == "print(a)\n"
     assert len(hidden) == 4
     assert all(cell.startswith(":tags: [remove-cell]\n\n") for cell in hidden)
     assert [cell.rpartition("\n\n")[2] for cell in hidden[1:]] == [

@@ -1,4 +1,4 @@
-"""Measured tables say where they come from: docs/results/manifest.toml and the pages agree."""
+"""docs/results/manifest.toml and the pages agree on the origin of measured tables."""
 
 import importlib
 import json
@@ -35,7 +35,7 @@ def test_the_file_is_as_the_tool_writes_it(tool, manifest):
     assert tool.MANIFEST.read_text() == tool.dumps(manifest)
 
 
-def test_pages_say_how_they_were_measured(tool, manifest):
+def test_pages_state_how_they_were_measured(tool, manifest):
     """`python scripts/maintain/manifest.py write` writes these lines."""
     for path, entries in tool.pages(manifest).items():
         text = path.read_text()
@@ -43,7 +43,7 @@ def test_pages_say_how_they_were_measured(tool, manifest):
 
 
 def test_every_table_has_a_command(manifest):
-    """Only design records have none: their code was not kept. test_docs.py parses the commands."""
+    """Only design records have no command, because their code was not kept."""
     for entry in manifest.measurements:
         assert bool(entry.commands) == (entry.page != "results/design-records.md"), entry.name
         for command in entry.commands:
@@ -78,7 +78,7 @@ def test_commits_are_known(tool, manifest):
 
 @pytest.fixture
 def small(tool):
-    """A manifest of two tables, and the record that they were measured at."""
+    """A manifest of two tables, and the record at the time of their measurement."""
     hashes = {"forest": {"predict": "1"}, "cascade": {"predict": "2"}}
     methods = {"forests": ["forest"], "all": ["forest", "cascade"]}
     digests = {name: tool.digest(hashes, cases) for name, cases in methods.items()}

@@ -1,4 +1,4 @@
-"""What is installed, and what is left alone."""
+"""Installed files, and files that must not be changed."""
 
 import importlib.metadata
 import os
@@ -20,7 +20,7 @@ def test_version():
     assert importlib.metadata.version("mddf") == mddf.__version__
 
 
-def test_nothing_is_installed_at_the_top_but_mddf():
+def test_only_mddf_is_installed_at_the_top_level():
     files = importlib.metadata.files("mddf")
     assert files is not None
     tops = {Path(str(file)).parts[0] for file in files if not str(file).startswith("..")}
@@ -59,7 +59,7 @@ def test_one_build_of_xgboost_for_each_platform(platform, expected, extra):
     assert {name for name in names(extra) if "xgboost" in name} == {expected}
 
 
-def test_the_source_folder_says_what_to_do(tmp_path):
+def test_imports_from_the_source_folder_name_the_remedy(tmp_path):
     (tmp_path / "mddf").mkdir()
     shutil.copy(ROOT / "mddf/__init__.py", tmp_path / "mddf")
     command = [sys.executable, "-S", "-c", "import mddf"]
@@ -68,7 +68,7 @@ def test_the_source_folder_says_what_to_do(tmp_path):
     assert "start Python in another one, or install with: pip install -e ." in done.stderr
 
 
-def test_readme_commands_stand_before_its_first_section():
+def test_readme_commands_come_before_the_first_section():
     text = (ROOT / "README.md").read_text()
     lines = text[: text.index("\n## ")].splitlines()
     assert len(lines) < 60
@@ -120,7 +120,7 @@ def wheel(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_other_distributions_named_datasets_or_baselines_stay_whole(wheel, tmp_path):
+def test_other_distributions_named_datasets_or_baselines_are_not_changed(wheel, tmp_path):
     dummies = [write_dummy(tmp_path, name) for name in ("datasets", "baselines")]
     target = tmp_path / "site"
     for package in (*dummies, wheel):

@@ -1,4 +1,4 @@
-"""Figures on README and the pages are those of the measured tables that they come from."""
+"""Figures on README and the pages match the measured tables."""
 
 import pytest
 import quoted_comparisons
@@ -18,7 +18,7 @@ PAGES = {
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_quoted_figures_are_those_of_the_tables(page):
+def test_quoted_figures_match_the_tables(page):
     wrong = []
     for quote in PAGES[page]():
         for figure, exact in zip(quotes.figures(page, quote.text), quote.values, strict=True):
@@ -59,12 +59,12 @@ def test_repeated_tables_are_equal(copy):
         ("0.20", 0.206, False),
     ],
 )
-def test_figures_agree_as_far_as_they_are_written(figure, exact, right):
+def test_figures_are_compared_to_their_written_precision(figure, exact, right):
     assert quotes.agrees(figure, exact) == right
 
 
 def test_a_changed_table_is_noticed(monkeypatch):
-    """The rank of a page is refused once the table has another one."""
+    """A quoted rank is refused after the table has changed."""
     page, league = "docs/index.md", "docs/results/league.md"
     rank = league_ranks().at("DeepForest", "log-loss")
     read = quotes.read
@@ -75,7 +75,7 @@ def test_a_changed_table_is_noticed(monkeypatch):
 
     monkeypatch.setattr(quotes, "read", changed)
     with pytest.raises(AssertionError, match=r"must be 9\.99"):
-        test_quoted_figures_are_those_of_the_tables(page)
+        test_quoted_figures_match_the_tables(page)
 
 
 def test_sentences_are_found_across_lines(monkeypatch):

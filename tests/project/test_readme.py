@@ -97,7 +97,7 @@ def test_there_are_examples():
 
 
 def parameters(examples, slow):
-    """Examples as parameters of a test; `slow` says which are slow."""
+    """Examples as parameters of a test; `slow` has the slow ones."""
     return [
         pytest.param(
             page, blocks, marks=pytest.mark.slow if slow(page) else (), id=f"{page}-{number}"
@@ -118,7 +118,7 @@ def test_example(page, blocks, request, monkeypatch, tmp_path, capsys):
 
 
 def with_text_labels(load):
-    """A loader whose classes are text, as they often are in a reader's own table."""
+    """A loader with text classes, which are common in user tables."""
 
     def as_text(y):
         names = np.array([f"class {label}" for label in y])
@@ -135,7 +135,7 @@ def with_text_labels(load):
 
 
 def test_first_pages_have_one_example():
-    """The code and its output are the same on README and on the first page of the manual."""
+    """README and the first page of the manual have the same code and output."""
     blocks = r"```(?:python|text)\n(.*?)```"
     index, readme = (
         re.findall(blocks, (ROOT / page).read_text(), flags=re.DOTALL)
@@ -167,7 +167,7 @@ def test_example_with_labels_that_are_text(page, blocks, request, monkeypatch, t
 
 @pytest.mark.parametrize("page", ["README.md", *DOCS])
 def test_code_that_does_not_run_here_is_python(page):
-    """Blocks for clusters and packages that are not there are marked as text."""
+    """Blocks that need clusters or missing packages are marked as text."""
     blocks = re.findall(r"```(\w*)\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
     for language, code in blocks:
         if language == "text" and re.match(r"(from|import) ", code):

@@ -1,4 +1,4 @@
-"""The programs of the pages on serving run as they are printed, each in a file of its own."""
+"""The programs on the serving pages run as printed, each in its own file."""
 
 import importlib
 import re
@@ -18,7 +18,7 @@ EXTRAS = ("fastapi", "httpx2", "pandas", "skops")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder with the programs, after the model was trained."""
+    """A folder with the programs, after training the model."""
     for extra in EXTRAS:
         pytest.importorskip(extra)
     folder = tmp_path_factory.mktemp("service")

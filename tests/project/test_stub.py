@@ -1,4 +1,4 @@
-"""What type checkers are told about the kernel is what it is."""
+"""The type stub of the kernel matches the kernel."""
 
 import subprocess
 import sys

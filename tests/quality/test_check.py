@@ -1,4 +1,4 @@
-"""Findings about tables whose faults are known."""
+"""Findings about tables with known faults."""
 
 import datetime
 import time
@@ -71,13 +71,13 @@ def test_columns_that_equal_the_target(name):
         (lambda y: [f"sold for {v} euros" for v in y], "contains the target as text"),
     ],
 )
-def test_columns_that_give_a_number_away(values, kind):
+def test_columns_that_reveal_a_numeric_target(values, kind):
     X, _ = clean_table(2000)
     y = np.random.default_rng(1).normal(size=2000).round(6) + 20
     X["column"] = values(y)
-    found = [finding for finding in check(X, y) if finding.is_leak]
-    assert [finding.column for finding in found] == ["column"]
-    assert found[0].finding.startswith(kind)
+    leaks = [finding for finding in check(X, y) if finding.is_leak]
+    assert [finding.column for finding in leaks] == ["column"]
+    assert leaks[0].finding.startswith(kind)
 
 
 def test_a_column_for_a_rare_class():
@@ -101,7 +101,7 @@ def test_a_column_that_dominates():
     assert kinds(check(X, y)) == set()
 
 
-def test_gaps_that_tell_the_class():
+def test_missing_values_that_reveal_the_class():
     X, _ = clean_table(2000)
     rng = np.random.default_rng(1)
     died = rng.random(2000) < 0.6
@@ -170,13 +170,13 @@ def test_words_of_texts():
 def test_quality_of_columns():
     X, y = clean_table()
     rng = np.random.default_rng(0)
-    some = rng.random(N) < 0.3
+    is_changed = rng.random(N) < 0.3
     X["same"] = 1.5
     X["same text"] = "x"
-    X["same or missing"] = np.where(some, 3, np.nan)
+    X["same or missing"] = np.where(is_changed, 3, np.nan)
     X["nothing"] = np.nan
     X["nothing at all"] = None
-    X["few"] = np.where(some, rng.normal(size=N), np.nan)
+    X["few"] = np.where(is_changed, rng.normal(size=N), np.nan)
     X["number"] = np.arange(N)[::-1]
     X["key"] = [f"A-{i}" for i in rng.permutation(N)]
     X["shuffled"] = rng.permutation(N) + 1000
@@ -220,7 +220,7 @@ def test_copies_of_rows():
     st.integers(0, 2**32 - 1),
     st.lists(st.integers(0, 99), min_size=1, max_size=20, unique=True),
 )
-def test_copies_are_those_of_a_slow_search(n_columns, seed, copied):
+def test_duplicates_match_a_slow_search(n_columns, seed, copied):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(100, n_columns)).round(3)
     X_test = rng.normal(size=(60, n_columns)).round(3) + 10
@@ -284,12 +284,12 @@ def test_bad_arguments(arguments, message):
 
 
 def test_findings_are_a_sequence():
-    one = Finding("a", "constant", "one value", "leave the column out")
+    first = Finding("a", "constant", "one value", "leave the column out")
     two = Finding("b", "empty", "no value", "leave the column out")
-    findings = Findings([one, two])
+    findings = Findings([first, two])
     assert len(findings) == 2
     assert list(findings[1:]) == [two]
-    assert findings[0] == one
+    assert findings[0] == first
     assert findings.to_frame()["column"].tolist() == ["a", "b"]
     assert str(findings).splitlines()[1].split("  ")[0] == "a"
 

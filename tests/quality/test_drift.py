@@ -1,4 +1,4 @@
-"""Drift of columns, next to the formula and to tables without drift."""
+"""Drift of columns, compared with the formula, and tables without drift."""
 
 import math
 

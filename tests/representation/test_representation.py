@@ -1,4 +1,4 @@
-"""Leaf embeddings, proximities, forest kernels and eForest, beside slow twins."""
+"""Leaf embeddings, proximities, forest kernels and eForest, compared with slow twins."""
 
 import pickle
 
@@ -59,10 +59,10 @@ def test_sklearn_checks(estimator, check):
     check(estimator)
 
 
-def slow_proximities(leaves, others):
-    near = np.zeros((len(leaves), len(others)))
+def slow_proximities(leaves, other_leaves):
+    near = np.zeros((len(leaves), len(other_leaves)))
     for i, row in enumerate(leaves):
-        for j, other in enumerate(others):
+        for j, other in enumerate(other_leaves):
             near[i, j] = np.mean(row == other)
     return near
 
@@ -86,7 +86,7 @@ def test_leaf_embedding_one_by_one(forest):
     np.testing.assert_array_equal(dense, embedding.transform(X).toarray())
 
 
-def test_unsupervised_embedding_sees_no_target_and_has_the_same_bits_for_threads():
+def test_unsupervised_embedding_ignores_targets_and_threads():
     first = LeafEmbedding(random_state=0, n_estimators=20).fit_transform(X)
     second = LeafEmbedding(random_state=0, n_estimators=20, n_jobs=2).fit_transform(X, Y[::-1])
     assert (first != second).nnz == 0
@@ -111,11 +111,11 @@ def test_embedding_of_frames_with_categories_and_of_layers():
 
 @pytest.mark.parametrize("weighting", ["all", "leaf-size"])
 def test_proximities_pair_by_pair(forest, weighting):
-    leaves, others = forest.apply(NEW[:9]), forest.apply(X)
+    leaves, training_leaves = forest.apply(NEW[:9]), forest.apply(X)
     expected = np.zeros((9, len(X)))
     for tree in range(12):
         for i in range(9):
-            together = others[:, tree] == leaves[i, tree]
+            together = training_leaves[:, tree] == leaves[i, tree]
             expected[i] += together / (together.sum() if weighting == "leaf-size" else 1) / 12
     near = proximities(forest, NEW[:9], X, weighting=weighting)
     np.testing.assert_allclose(near, expected, atol=1e-12)
@@ -193,7 +193,7 @@ def test_kernel_embedding_separates_blobs():
 
 
 def slow_box(forest, rows, codes):
-    """Boxes of rows: all trees' splits on the way down."""
+    """Boxes of rows, from the splits of all trees on their paths."""
     lower = np.tile(rows.min(axis=0), (len(codes), 1))
     upper = np.tile(rows.max(axis=0), (len(codes), 1))
     for tree in forest.estimators_:
@@ -284,7 +284,7 @@ def test_layers_that_do_not_exist():
 
 
 def test_leaves_of_boosted_trees_are_nodes():
-    """Rows with equal leaves have equal raw predictions, and nearest rows are themselves."""
+    """Rows with equal leaves have equal raw predictions; each row is nearest to itself."""
     labels = np.array(["u", "v", "w"])[Y]
     for grow_policy in ("symmetric", "leaf-wise"):
         model = GradientBoostingClassifier(
@@ -321,7 +321,7 @@ MODELS = [
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 def test_nearest_training_rows_of_every_model(model):
-    """Leaves of frames with categories: the nearest rows are of the same kind of target."""
+    """Frames with categories: the nearest rows have similar targets."""
     target = Y.astype(float) if is_regressor(model) else np.array(["u", "v", "w"])[Y]
     model = clone(model).fit(FRAME, target)
     rows, shares = nearest_rows(model, FRAME[::10], FRAME, n_neighbors=3)
@@ -345,7 +345,7 @@ def test_models_without_leaves_are_refused():
         nearest_rows(kernel, X, X)
 
 
-def test_columns_of_leaves_outside_the_known_ones():
+def test_leaves_without_a_column_of_the_embedding():
     known = np.array([[3, 10], [5, 12], [5, 10]])
     columns = LeafColumns.from_leaves(known)
     assert [leaves.tolist() for leaves in columns.leaves] == [[3, 5], [10, 12]]

@@ -1,4 +1,4 @@
-"""Folds of a layer."""
+"""Folds of layers."""
 
 import warnings
 
@@ -116,7 +116,7 @@ def test_groups_by_splits():
 
 
 class Shown(KFold):
-    """A splitter that keeps what it is shown."""
+    """A splitter that stores its arguments."""
 
     def split(self, X, y=None, groups=None):
         self.seen = X, y
@@ -132,7 +132,7 @@ class Shown(KFold):
     ],
     ids=lambda model: type(model).__name__,
 )
-def test_splitters_see_what_the_user_passed(model):
+def test_splitters_get_the_users_data(model):
     X = pd.DataFrame({"a": np.arange(40.0), "b": pd.Categorical(["x", "y"] * 20)})
     y = 1000 + np.arange(40) % 3
     words = [["low", "mid", "high"][label - 1000] for label in y]
@@ -148,7 +148,7 @@ def test_splitters_see_what_the_user_passed(model):
     model.set_params(cv=StratifiedKFold(3)).fit(X, y)
 
 
-def test_splitters_of_scanners_see_the_users_labels():
+def test_splitters_of_scanners_get_the_users_labels():
     splitter, y = Shown(3), np.array(["x", "y"] * 20)
     MultiGrainedScanner([1], n_estimators=2, cv=splitter).fit(np.ones((40, 3)), y)
     assert np.array_equal(splitter.seen[1], y)
@@ -158,7 +158,7 @@ FITTED_ON: list = []
 
 
 class Counting:
-    """Notes how many rows it is fitted on."""
+    """Records the number of its training rows."""
 
     def fit(self, X, y, sample_weight=None):
         FITTED_ON.append(len(X))
@@ -192,7 +192,7 @@ def test_few_samples_have_more_folds(make, n_samples, expected):
 
 
 def test_groups_of_small_classes():
-    """Where all classes have fewer samples than there are folds, as without groups."""
+    """All classes have fewer samples than folds, which gives the same as without groups."""
     X, y, groups = np.random.default_rng(0).normal(size=(12, 2)), np.arange(12) // 3, np.arange(12)
     for train, test in make_folds(5, X, y, y, 0, groups=groups):
         assert 2 <= len(test) <= 3

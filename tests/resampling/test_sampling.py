@@ -16,7 +16,7 @@ def plan(table, sample_weight=None, class_factors=None, **options):
     return plan_sampling(canonical_order(*table), weights, **{"bootstrap": True, **options})
 
 
-def test_canonical_order_depends_on_what_rows_hold(table):
+def test_canonical_order_depends_on_the_content_of_rows(table):
     codes, labels = table
     order = canonical_order(codes, labels)
     assert order.dtype == np.int32
@@ -122,7 +122,7 @@ def test_training_rows(table):
 
 @pytest.mark.parametrize("bootstrap", [False, True])
 def test_reweighting(table, bootstrap):
-    """Either in the trees or in what is drawn, never both."""
+    """Factors are applied in the trees or in the draws, never in both."""
     weights = np.arange(60) % 3.0
     reweighting = np.linspace(0.5, 1.5, 60)
     drawn = plan(table, weights, bootstrap=bootstrap, reweighting=reweighting, redraw=True)
@@ -138,7 +138,7 @@ def test_reweighting(table, bootstrap):
     assert plan(table, bootstrap=bootstrap, redraw=True).n_draws == (60 if bootstrap else 0)
 
 
-def test_nothing_left(table):
+def test_no_rows_left(table):
     with pytest.raises(ValueError, match=r"sample_weight and class_weight .* got none"):
         plan(table, class_factors=np.zeros(3))
     with pytest.raises(ValueError, match=r"class_weight times sample_weight must be finite"):

@@ -20,7 +20,7 @@ DAYS = pd.date_range("2024-03-25", periods=24, freq="D", tz="Europe/Berlin")
 
 
 def naive_splits(times, n_splits, gap):
-    """Each block from its start on, and what is more than a gap before its start."""
+    """Each block, and the training rows more than a gap before its start."""
     starts = [*block_starts(np.asarray(times, float), n_splits), np.inf]
     for number in range(n_splits):
         start, end = starts[number], starts[number + 1]
@@ -129,7 +129,7 @@ def test_it_is_a_splitter_of_scikit_learn():
         ({"time": "day", "gap": dt.timedelta(-1)}, "gap must be a timedelta"),
     ],
 )
-def test_what_cannot_be_split(parameters, message):
+def test_data_that_cannot_be_split(parameters, message):
     X = pd.DataFrame({"day": DAYS, "text": ["a"] * 24})
     with pytest.raises(ValueError, match=message):
         list(TimeOrder(**parameters).split(X))
@@ -150,7 +150,7 @@ def test_folds_in_time_order_are_allowed_only_where_they_can_be_used():
     assert rows_never_held_out(folds, 24).tolist() == [0, 1, 2, 3]
 
 
-def test_other_folds_that_leave_rows_out_are_refused():
+def test_other_incomplete_folds_are_refused():
     labels = np.zeros(24, int)
     X = np.zeros((24, 1))
     incomplete = list(KFold(4).split(X))[1:]

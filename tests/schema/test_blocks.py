@@ -1,4 +1,4 @@
-"""Tables that are read in blocks of rows."""
+"""Tables in blocks of rows."""
 
 import gzip
 
@@ -36,13 +36,13 @@ def test_blocks_hold_the_same_cells(tmp_path, suffix, columns):
     for name in whole.cells:
         assert joined(blocks, name) == whole.cells[name].to_pylist()
     assert sum(block.n_rows for block in blocks) == whole.n_rows
-    # Places are those in the file.
+    # Positions refer to the file.
     last = blocks[-1]
     assert last.place(last.n_rows - 1) == whole.place(499)
 
 
 @pytest.mark.parametrize("text", ["a,b\n1,2,\n3,4,\n", "a,b\nr1,1,2\nr2,3,4\n", "a,\n1,\n2,\n"])
-def test_files_that_only_all_rows_explain_are_one_block(tmp_path, text):
+def test_files_that_cannot_be_read_in_blocks_are_one_block(tmp_path, text):
     path = tmp_path / "table.csv"
     path.write_text(text)
     (block,) = read_blocks(path, block_bytes=4)

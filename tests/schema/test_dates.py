@@ -1,4 +1,4 @@
-"""Dates of cells, and the numbers that are made of them."""
+"""Dates in cells, and the numbers derived from them."""
 
 from datetime import date, datetime
 
@@ -43,7 +43,7 @@ def test_dates(cells, day_first, dates):
         "2024-03-04 x", "1 2 3", "10am", "T10:00", "03-04", "0", "",
     ],
 )  # fmt: skip
-def test_cells_without_a_full_date_are_none(cell):
+def test_incomplete_dates_are_not_dates(cell):
     assert as_times(pa.array([cell]), day_first=False).isna().all()
 
 

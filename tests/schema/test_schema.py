@@ -1,4 +1,4 @@
-"""The description of columns: the same for every kind of file, at fit and later."""
+"""Column descriptions: the same for every kind of file, in fit and later."""
 
 from dataclasses import asdict, replace
 from datetime import date, datetime, time
@@ -110,7 +110,7 @@ def test_kinds(tmp_path):
     }  # fmt: skip
 
 
-def test_marks_of_missing_cells_are_compared_as_numbers(tmp_path):
+def test_missing_value_markers_are_compared_as_numbers(tmp_path):
     columns = {name: COLUMNS[name] for name in ("nines", "nine_floats", "question")}
     columns |= {"price": [Decimal("-999.00"), Decimal(1), None, Decimal(2)], "y": Y}
     for path in (
@@ -176,7 +176,7 @@ def test_columns_that_were_empty_stay_so(tmp_path):
     assert apply(write_csv(path, {"a": ["x", 1]}), schema)["a"].isna().all()
 
 
-def test_marks_of_other_countries(tmp_path):
+def test_decimal_and_thousands_separators_of_other_countries(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("size;y\n1.234,5;a\n-12;b\n1.000.000;a\n+,5;b\n")
     _, X = fit(path, decimal=",", thousands=".")
@@ -187,8 +187,8 @@ def test_marks_of_other_countries(tmp_path):
 
 
 @pytest.mark.parametrize("ends", ["", ";"])
-def test_marks_of_thousands_elsewhere_are_none(tmp_path, ends):
-    """3042024 is no number of a date, and 35 none of 3.5."""
+def test_misplaced_thousands_separators_are_not_accepted(tmp_path, ends):
+    """The date 03.04.2024 is not the number 3042024, and 3.5 is not 35."""
     lines = [
         "day;size;dot;india;y",
         "03.04.2024;1.234;3.5;1.00.000;a",

@@ -1,4 +1,4 @@
-"""Files of tables: delimiters, encodings, compression, lines, ragged rows."""
+"""Table files: delimiters, encodings, compression, line ends, ragged rows."""
 
 import gzip
 
@@ -173,7 +173,7 @@ def test_parquet_by_any_name(tmp_path):
         assert read_source(path).place(1) == f"{path}, row 2"
 
 
-def test_columns_without_names_get_some(write):
+def test_columns_without_names_get_generated_names(write):
     assert read_source(write(",a,", "1,2,3")).names == ["Unnamed: 0", "a", "Unnamed: 2"]
 
 

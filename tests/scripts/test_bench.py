@@ -1,4 +1,4 @@
-"""What benchmarks of scripts/bench compare, beyond what test_commands.py asks of all."""
+"""Comparisons of the benchmarks, in addition to the checks in test_commands.py."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""What the studies of DeepBoost's and QuadBoost's papers compute."""
+"""Results of the DeepBoost and QuadBoost studies."""
 
 from types import SimpleNamespace
 
@@ -56,7 +56,7 @@ def test_tables_of_deepboost_leave_results_alone(script):
 
 
 @pytest.mark.usefixtures("data_home")
-def test_published_numbers_of_deepboost_stand_beside(script, tmp_path, capsys):
+def test_published_results_of_deepboost_are_shown_for_comparison(script, tmp_path, capsys):
     arguments = ["--tables", "3", "--datasets", "ionosphere", "--runs", "1", "--thin", "3"]
     arguments += ["--rounds", "2", "--n-jobs", "1", "--out", str(tmp_path)]
     run = script("reproduce.deepboost")
@@ -127,12 +127,12 @@ def test_tables_of_quadboost(script):
     assert both + result["prob_row_better"]["LPBoost", "AdaBoost"] == pytest.approx(1)
     assert result["prob_row_better"]["AdaBoost", "AdaBoost"] == 0.5
     frame = pd.DataFrame(rows).assign(seconds=1.0, fit_seconds=1.0, risk=0.25)
-    one, gaps, two = run.report(frame, None)
-    assert one.display.loc["wine", "AdaBoost"] == "0.250 (0.045)"  # the published risk on wine
+    table, gaps, two = run.report(frame, None)
+    assert table.display.loc["wine", "AdaBoost"] == "0.250 (0.045)"  # the published risk on wine
     assert two.display.loc["LPBoost", "AdaBoost"].endswith("(0.42)")
     deviation = np.sqrt(2 * 0.1475 * 0.8525 / 4)
     assert gaps.data.loc[0, "AdaBoost"] == pytest.approx((0.25 - 0.045) / deviation)
     assert gaps.display.loc["wine", "test rows"] == "4"
     assert gaps.display.loc["x", "AdaBoost"] == ""  # a set that the paper does not have
-    one, _ = run.report(frame.iloc[[0, 3]], None)  # no set has both
-    assert one.display.loc["wine", "LPBoost"] == ""
+    table, _ = run.report(frame.iloc[[0, 3]], None)  # no set has both
+    assert table.display.loc["wine", "LPBoost"] == ""

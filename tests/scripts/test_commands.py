@@ -1,4 +1,4 @@
-"""All commands of scripts: what they print and write, options that mean the same, pictures."""
+"""All commands of scripts: output, files, common options, pictures."""
 
 import re
 import shutil
@@ -131,12 +131,12 @@ def path_of(name):
 
 
 def shown_command(name):
-    """A command as messages have it, as a regular expression."""
+    """A regular expression for a command in messages."""
     return rf"python scripts/{name.replace('.', '/')}\.py"
 
 
 def test_every_command_is_here():
-    others = {
+    remaining = {
         "export_features",
         "maintain.compile_elsewhere",
         "maintain.manifest",
@@ -145,11 +145,11 @@ def test_every_command_is_here():
         "report.summarize",
         "reproduce.losses",
     }
-    assert set(COMMANDS) == set(STUDIES) | others
+    assert set(COMMANDS) == set(STUDIES) | remaining
 
 
 def parser_of(script, name, monkeypatch):
-    """The parser of a command, which is caught when it is about to read its arguments."""
+    """The parser of a command, caught before it reads arguments."""
     import argparse
 
     class Caught(Exception):
@@ -166,7 +166,7 @@ def parser_of(script, name, monkeypatch):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_tells_all_options_and_methods(script, name, monkeypatch):
+def test_help_lists_all_options_and_methods(script, name, monkeypatch):
     pytest.importorskip(NEEDS.get(name, "pandas"))
     parser = parser_of(script, name, monkeypatch)
     for action in parser._actions:
@@ -186,7 +186,7 @@ def test_no_command_imports_another_one():
         assert not set(imported) & names, name
 
 
-def test_commands_of_rooms_find_what_they_share(tmp_path):
+def test_commands_find_modules_shared_in_their_folder(tmp_path):
     """`python scripts/ROOM/NAME.py` runs in any folder."""
     done = subprocess.run(
         [sys.executable, path_of("reproduce.losses"), "--help"],
@@ -237,10 +237,10 @@ def test_quick_form(script, name, results, capsys, monkeypatch):
         assert f"{n_cells} of {n_cells} results were there" in capsys.readouterr().out
     if name in PICTURES:
         command.main(["--quick", "--plot"])
-        (one, *_) = (folder / "cells").iterdir()
+        (cell_file, *_) = (folder / "cells").iterdir()
         command.main(["--plot", str(folder), "--out", "pictures", "--format", "svg"])
         if name == "reproduce.tsne":
-            command.main(["--plot", str(one), "--out", "one", "--format", "png"])
+            command.main(["--plot", str(cell_file), "--out", "one", "--format", "png"])
         for picture in PICTURES[name]:
             assert (folder / f"{picture}.png").read_bytes().startswith(b"\x89PNG")
             assert (folder / f"{picture}.pdf").read_bytes().startswith(b"%PDF")
@@ -250,8 +250,8 @@ def test_quick_form(script, name, results, capsys, monkeypatch):
 @pytest.mark.parametrize("name", [n for n in STUDIES if n not in WITHOUT_SETS])
 def test_names_with_blanks_and_commas(script, name):
     parse, sets = script(name).parse, ["digits", "letter"]
-    for given in (sets, [",".join(sets)], [f"{sets[0]},", *sets]):
-        assert parse(["--datasets", *given]).datasets == sets
+    for words in (sets, [",".join(sets)], [f"{sets[0]},", *sets]):
+        assert parse(["--datasets", *words]).datasets == sets
 
 
 @pytest.mark.parametrize("name", [*STUDIES, "reproduce.losses"])
@@ -333,7 +333,7 @@ def test_a_folder_that_is_named_twice_is_drawn_once(script, tmp_path, monkeypatc
     run.main([*arguments, str(tmp_path)])
     copy = shutil.copytree(tmp_path, tmp_path / "copy")
     captions = []
-    monkeypatch.setattr(run.pictures, "save", lambda *given: captions.append(given[-1]))
+    monkeypatch.setattr(run.pictures, "save", lambda *arguments: captions.append(arguments[-1]))
     for sources in ([tmp_path], [tmp_path, tmp_path], [tmp_path, copy], [tmp_path / "layers.csv"]):
         run.main(["--plot", *map(str, sources)])
         assert "one seed" in captions[-1]
@@ -387,9 +387,9 @@ def test_without_matplotlib(script, monkeypatch):
 
 
 def test_tables_are_drawn_too(script, tmp_path):
-    there = Path(__file__).parents[2] / "docs/results"
+    results_folder = Path(__file__).parents[2] / "docs/results"
     for name, table in (("reproduce.layers", "layers-layers"), ("run_uci", "small-sample")):
-        arguments = ["--plot", str(there / f"{table}.csv"), "--format", "svg"]
+        arguments = ["--plot", str(results_folder / f"{table}.csv"), "--format", "svg"]
         script(name).main([*arguments, "--out", str(tmp_path)])
     assert {path.name for path in tmp_path.iterdir()} == {
         "layers.svg",

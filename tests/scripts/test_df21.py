@@ -59,7 +59,7 @@ def test_a_process_fits_and_measures(script, package):
     assert model.measured_["layers"] == 3
 
 
-def test_it_takes_part_if_there_is_an_interpreter(script, package):
+def test_df21_is_compared_if_there_is_an_interpreter(script, package):
     command = script("run_deep_forests")
     options = command.parse(["--datasets", "iris", "--seeds", "1"])
     assert options.methods[-1] == "DF21"
@@ -70,7 +70,7 @@ def test_it_takes_part_if_there_is_an_interpreter(script, package):
     assert result["accuracy"] == pytest.approx(1 / 3)
 
 
-def test_it_is_left_out_without_an_interpreter(script):
+def test_df21_is_left_out_without_an_interpreter(script):
     command = script("run_deep_forests")
     options = command.parse(["--datasets", "iris", "--df21-python", "/no/such/python"])
     assert "DF21" not in options.methods

@@ -1,4 +1,4 @@
-"""Options that mean the same in every command."""
+"""Options that all commands share."""
 
 import argparse
 import re
@@ -64,7 +64,7 @@ def test_values(cli):
         (["--metric", "rmse"], "argument --metric: must be among accuracy"),
     ],
 )
-def test_own_methods_that_do_not_do(script, arguments, message, capsys, tmp_path, monkeypatch):
+def test_unsuitable_own_methods(script, arguments, message, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # where modules are looked for, too
     (tmp_path / "own_broken.py").write_text("raise ValueError('one\\ntwo')")
     with pytest.raises(SystemExit):
@@ -72,7 +72,7 @@ def test_own_methods_that_do_not_do(script, arguments, message, capsys, tmp_path
     assert re.search(message, capsys.readouterr().err.splitlines()[-1])
 
 
-def test_own_methods(script):
+def test_methods_of_the_user(script):
     parse = script("run_uci").parse
     options = parse(
         [

@@ -27,7 +27,7 @@ def test_standard_split_and_random_splits(data, data_home):
     assert counts == pytest.approx(np.unique(first.y, return_counts=True)[1] / 4435, abs=0.003)
 
 
-def test_an_own_table_is_no_set_of_that_name(data, tmp_path):
+def test_user_tables_are_not_data_sets_of_the_same_name(data, tmp_path):
     path = tmp_path / "yeast.csv"
     pd.DataFrame({"a": range(40), "kind": ["x", "y"] * 20}).to_csv(path, index=False)
     own = data.Source("yeast", csv=path, target="kind")
@@ -46,7 +46,7 @@ def test_a_class_with_one_row_does_not_stop_a_split(data):
     assert len(data.subset(y, np.arange(21), 7, seed=0)) == 7
 
 
-def test_realistic_sets_leave_out_what_is_known_too_late(data, data_home):
+def test_realistic_sets_leave_out_columns_known_too_late(data, data_home):
     from argparse import Namespace
 
     # The first one is left out already.

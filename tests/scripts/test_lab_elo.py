@@ -28,12 +28,12 @@ def test_ratings_are_the_likeliest(lab):
     assert result.is_monotonic_decreasing
     strength = result.to_numpy() * np.log(10) / 400
     for i, name in enumerate(losses):  # as many wins as are expected, of each method
-        seen = expected = 0.0
+        n_wins = expected = 0.0
         for j, other in enumerate(losses):
             if i != j:
-                seen += (losses[name] < losses[other]).sum() + 0.5
+                n_wins += (losses[name] < losses[other]).sum() + 0.5
                 expected += (len(losses) + 1) * expit(strength[i] - strength[j])
-        assert seen == pytest.approx(expected)
+        assert n_wins == pytest.approx(expected)
 
 
 def test_the_order_of_sets_and_methods_changes_nothing(lab):

@@ -14,7 +14,7 @@ def models(script):
 
 @pytest.fixture
 def table():
-    """A table of all kinds of columns, with words as labels and gaps."""
+    """A table with all kinds of columns, text labels and missing values."""
     rng = np.random.default_rng(0)
     y = rng.choice(["lo", "mid", "hi"], 90)
     X = pd.DataFrame({"a [cm]": (y == "hi") + rng.normal(0, 0.1, 90), "b,c": rng.random(90)})
@@ -50,10 +50,10 @@ def test_a_league_has_the_libraries_defaults(models):
         model = models.build(method, 3, n_jobs=1)
         model = getattr(model, "steps", [(None, model)])[-1][1]
         model = getattr(model, "model", model)
-        given = {*method.fixed, "random_state", method.threads}
+        allowed = {*method.fixed, "random_state", method.threads}
         plain = type(model)().get_params()
         changed = {k for k, v in model.get_params().items() if repr(plain.get(k)) != repr(v)}
-        assert changed <= given, name
+        assert changed <= allowed, name
         assert model.get_params()["random_state"] == 3
 
 
@@ -124,7 +124,7 @@ def test_zero_half_of_the_time(models):
 
 
 @pytest.mark.parametrize("name", ["sklearn-rf", "histgb", "xgboost", "lightgbm", "catboost"])
-def test_spaces_name_parameters_that_there_are(models, name):
+def test_search_spaces_name_existing_parameters(models, name):
     method = models.METHODS[name]
     if method.missing():
         pytest.skip(method.missing())

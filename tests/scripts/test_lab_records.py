@@ -1,4 +1,4 @@
-"""Results of the commands: one file per cell, which is there in full or not at all."""
+"""Result files: one complete file per cell, or none."""
 
 import json
 import subprocess
@@ -17,7 +17,7 @@ def records(script):
     return script("_lab.records")
 
 
-def test_a_cell_says_where_it_comes_from(records, tmp_path):
+def test_cells_record_their_origin(records, tmp_path):
     store = records.Store(tmp_path, {"study": "uci", "trees": 2})
     assert not store.has(KEY)
     store.save(KEY, {"accuracy": 0.9, "layers": None})
@@ -30,7 +30,7 @@ def test_a_cell_says_where_it_comes_from(records, tmp_path):
     assert (row["method"], row["accuracy"]) == ("mddf(a/b=1)", 0.9)
 
 
-def test_keys_that_look_alike_have_files_of_their_own(records, tmp_path):
+def test_similar_keys_have_separate_files(records, tmp_path):
     store = records.Store(tmp_path, {})
     keys = [{"set": "a-b", "seed": 1}, {"set": "a", "seed": "b-1"}, {"set": "a/b", "seed": 1}]
     assert len({store.path(key) for key in keys}) == 3
@@ -138,29 +138,29 @@ def test_tables_are_made_again_if_others_added_results_meanwhile(script, records
     study = script("_lab.study")
     store = records.Store(tmp_path, {})
     store.save(KEY, {"x": 1})
-    seen = []
+    row_counts = []
 
     def report(frame):
-        seen.append(len(frame))
-        if len(seen) == 1:
+        row_counts.append(len(frame))
+        if len(row_counts) == 1:
             store.save({**KEY, "seed": 1}, {"x": 2})
         return []
 
     assert study.publish(store, [], report) == []
-    assert seen == [1, 2]
+    assert row_counts == [1, 2]
     assert len(pd.read_csv(tmp_path / "cells.csv")) == 2
 
 
-def test_versions_that_differ_are_told(script, records, tmp_path):
+def test_different_versions_are_reported(script, records, tmp_path):
     store = records.Store(tmp_path, {})
     store.save(KEY, {"x": 1})
     cell = json.loads(store.path(KEY).read_text())
     cell["provenance"]["versions"]["numpy"] = "0.1"
-    told = script("_lab.study").about_versions([*store.cells(), cell])
-    assert told == [f"results of numpy 0.1 and {records.versions()['numpy']}"]
+    remarks = script("_lab.study").about_versions([*store.cells(), cell])
+    assert remarks == [f"results of numpy 0.1 and {records.versions()['numpy']}"]
 
 
-def test_tables_say_how_they_were_measured(script):
+def test_tables_state_how_they_were_measured(script):
     records = script("_lab.records")
     cells = [
         {"provenance": {"versions": {"mddf": "0.1.0"}, "revision": revision, "time": time}}

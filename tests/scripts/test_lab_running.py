@@ -1,4 +1,4 @@
-"""Going through cells: failures, sets that cannot be had, and Ctrl-C."""
+"""Running cells: failures, unavailable sets, and Ctrl-C."""
 
 import os
 import signal
@@ -37,7 +37,7 @@ def test_nothing_is_computed_twice(running, store):
     assert list(outcome.notes()) == ["6 of 6 results were there from earlier runs"]
 
 
-def test_a_failure_does_not_cost_the_others(running, store):
+def test_a_failure_does_not_stop_other_cells(running, store):
     def compute(name, seed):
         if (name, seed) == ("b", 0):
             raise RuntimeError("no memory\nat all")
@@ -50,7 +50,7 @@ def test_a_failure_does_not_cost_the_others(running, store):
     assert list(outcome.notes()) == ["FAILED: b, 0: RuntimeError: no memory"]
 
 
-def test_what_a_fit_cannot_import_is_its_failure(script, running, store, tmp_path):
+def test_import_errors_are_recorded_as_failures(script, running, store, tmp_path):
     def compute(name, seed):
         raise (ImportError if seed else ImportError("no such module"))
 
@@ -60,22 +60,22 @@ def test_what_a_fit_cannot_import_is_its_failure(script, running, store, tmp_pat
     assert outcome.left_out == {}
 
 
-def test_a_set_that_cannot_be_had_is_asked_for_once(running, store):
-    asked = []
+def test_unavailable_sets_are_requested_once(running, store):
+    requests = []
 
     def compute(name, seed):
-        asked.append(name)
+        requests.append(name)
         if name == "b":
             raise DataFileNotFoundError("b: no file\nget it from ...")
         return {}
 
     outcome = run(running, store, compute)
-    assert asked.count("b") == 1
+    assert requests.count("b") == 1
     assert outcome.left_out == {"b": "b: no file\nget it from ..."}
     assert len(store.cells()) == 4
 
 
-def test_ctrl_c_keeps_what_is_done_and_discards_the_rest(running, store):
+def test_ctrl_c_keeps_finished_cells_and_discards_the_rest(running, store):
     def compute(name, seed):
         if (name, seed) == ("b", 1):
             signal.raise_signal(signal.SIGINT)
@@ -101,7 +101,7 @@ def test_a_result_that_swallowed_ctrl_c_is_discarded(running, store):
 
 
 def start(arguments, folder):
-    """A command in a process of its own whose SIGINT is not ignored, when it is in a cell."""
+    """Start a command in a separate process that handles SIGINT, and wait until it runs a cell."""
     process = subprocess.Popen(
         [sys.executable, *map(str, arguments)],
         stdout=subprocess.PIPE,
@@ -120,7 +120,7 @@ def wait_for(path, seconds=60):
         time.sleep(0.02)
 
 
-def test_workers_know_the_users_modules(running, store, tmp_path, monkeypatch):
+def test_workers_can_import_the_users_modules(running, store, tmp_path, monkeypatch):
     (tmp_path / "of_the_user.py").write_text("answer = 42")
     monkeypatch.chdir(tmp_path)
 
@@ -249,7 +249,7 @@ def spread(backend, running, store, scheduler=None):
     return running.run(store, keys, made_cell, engine=running.spread(backend, scheduler))
 
 
-def test_a_scheduler_that_is_none_ends_in_a_line(running):
+def test_an_invalid_scheduler_ends_in_one_line(running):
     pytest.importorskip("distributed")
     reached = running.connected("dask", "nonsense")
     with pytest.raises(SystemExit, match="nonsense cannot be reached: missing port"), reached:

@@ -1,4 +1,4 @@
-"""Metrics for classes and numbers."""
+"""Metrics for classification and regression."""
 
 import numpy as np
 import pytest
@@ -66,7 +66,7 @@ def test_evaluate(script, scores):
     assert "right" not in result
 
 
-def test_labels_are_those_of_predict(script, scores):
+def test_labels_equal_predict(script, scores):
     class Contrary(LogisticRegression):
         def predict(self, X):
             return self.classes_[self.predict_proba(X).argmin(axis=1)]

@@ -28,7 +28,7 @@ def test_only_sets_that_all_methods_have_are_ranked(stats):
     assert stats.ranks(wide, greater=False).loc["x"].to_dict() == {"a": 2, "b": 1}
 
 
-def test_what_differs_by_rounding_is_equal(stats):
+def test_differences_by_rounding_are_ties(stats):
     wide = pd.DataFrame({"a": [0.3], "b": [0.1 + 0.2], "c": [0.2]})
     assert stats.ranks(wide).loc[0].tolist() == [1.5, 1.5, 3]
 

@@ -1,4 +1,4 @@
-"""Tables for people."""
+"""Printed tables."""
 
 import pandas as pd
 import pytest
@@ -30,8 +30,8 @@ def frame():
 
 
 def test_score_table(tables, frame):
-    there = {("letter", "rf"): 96.58, ("letter", "mddf"): 97.5}
-    table = tables.score_table("accuracy", frame, "accuracy", published=there)
+    published = {("letter", "rf"): 96.58, ("letter", "mddf"): 97.5}
+    table = tables.score_table("accuracy", frame, "accuracy", published=published)
     markdown = table.markdown(["a note"])
     assert "| letter | 97.00 ± 1.41 | 98.00 ± 0.00 | 3 to 5 |" in markdown
     assert "|   published | 96.58 | 97.50 |  |" in markdown
@@ -86,7 +86,7 @@ def test_columns(tables):
     assert table.display["x"].tolist() == ["+0.5 ± 0.1"]
 
 
-def test_names_tell_shares_and_features(tables):
+def test_names_show_shares_and_features(tables):
     frame = pd.DataFrame({"set": ["a"] * 3, "fraction": [0.501, 0.504, None], "method": "rf"})
     frame["features"] = ["raw", None, "both"]
     result = tables.labelled(frame)

@@ -36,7 +36,7 @@ def test_export_of_a_named_set(script, tmp_path):
         assert np.array_equal(train["X_raw"], X[train["rows"]])
         assert np.array_equal(test["y"], y[test["rows"]])
         np.testing.assert_allclose(train["X"].sum(axis=1), 1)
-        # Out-of-fold: those of rows that the trees know would be right throughout.
+        # Out-of-fold: features from trees with the row itself would always be right.
         assert np.mean(train["X"].argmax(axis=1) == train["y"]) < 1
     assert manifest["test_accuracy"] > 0.8
     assert manifest["train"]["features"] == "out-of-fold"
@@ -49,10 +49,10 @@ def test_export_of_numbers(script, tmp_path):
     frame = pd.DataFrame(rng.normal(size=(80, 3)), columns=list("abc"))
     frame.assign(price=frame["a"] - frame["b"] + 0.5).to_csv(tmp_path / "t.csv", index=False)
     frame[:9].assign(price=np.nan).to_csv(tmp_path / "new.csv", index=False)
-    given = f"--csv {tmp_path}/t.csv --target price --quick --save-model --out {tmp_path}/out"
+    arguments = f"--csv {tmp_path}/t.csv --target price --quick --save-model --out {tmp_path}/out"
     with pytest.raises(SystemExit, match="must hold classes"):
-        export(given.split())
-    export([*given.split(), "--task", "regression", "--test-csv", f"{tmp_path}/new.csv"])
+        export(arguments.split())
+    export([*arguments.split(), "--task", "regression", "--test-csv", f"{tmp_path}/new.csv"])
     manifest = json.loads((tmp_path / "out/manifest.json").read_text())
     assert manifest["model"] == "DeepForestRegressor"
     assert manifest["out_of_fold_r2"] > 0.5
@@ -66,12 +66,12 @@ def test_export_of_numbers(script, tmp_path):
     with np.load(tmp_path / "new.npz") as new, np.load(tmp_path / "out/test.npz") as test:
         assert np.array_equal(new["X"], test["X"])
     (frame[:9] * 1.01).assign(price=frame["a"]).to_csv(tmp_path / "new.csv", index=False)
-    export([*given.split(), "--task", "regression", "--overwrite",
+    export([*arguments.split(), "--task", "regression", "--overwrite",
             "--test-csv", f"{tmp_path}/new.csv"])  # fmt: skip
     assert "test_r2" in json.loads((tmp_path / "out/manifest.json").read_text())
     frame[:0].to_csv(tmp_path / "new.csv", index=False)
     with pytest.raises(SystemExit, match="must have rows, got none"):
-        export([*given.split(), "--task", "regression", "--overwrite",
+        export([*arguments.split(), "--task", "regression", "--overwrite",
                 "--test-csv", f"{tmp_path}/new.csv"])  # fmt: skip
 
 
@@ -175,7 +175,7 @@ def test_tables_that_cannot_be_split_or_learnt(script, tmp_path):
         script("export_features").main(arguments)
 
 
-def test_nothing_is_replaced_unasked(script, tmp_path):
+def test_nothing_is_overwritten_without_the_option(script, tmp_path):
     arguments = ["iris", "--quick", "--out", str(tmp_path)]
     script("export_features").main(arguments)
     with pytest.raises(SystemExit, match="holds features already: give another --out, or --over"):
@@ -264,7 +264,7 @@ def test_export_of_leaves(script, tmp_path, table, estimator):
 
 
 def test_tables_of_the_user_are_kept(script, tmp_path, table):
-    """Files of features with the name of a table that is read do not replace it, nor remove it."""
+    """Feature files with the name of an input table neither replace nor remove it."""
     path, frame = table
     export = script("export_features").main
     learn = ["--csv", str(path), "--target", "kind", "--quick"]

@@ -1,4 +1,4 @@
-"""Commands that compute tables and pictures from other tables of the pages."""
+"""Commands that compute tables and pictures from tables of the pages."""
 
 import importlib
 from pathlib import Path

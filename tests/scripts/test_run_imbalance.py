@@ -1,4 +1,4 @@
-"""report/imbalance.py: thresholds, leaves and weights where a class is rare."""
+"""report/imbalance.py: thresholds, leaves and weights for rare classes."""
 
 import numpy as np
 import pandas as pd

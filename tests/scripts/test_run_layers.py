@@ -1,4 +1,4 @@
-"""reproduce/layers.py: cascades of the user's own beside those that are there."""
+"""reproduce/layers.py: cascades of the user, compared with built-in cascades."""
 
 import re
 
@@ -37,13 +37,13 @@ def test_a_cascade_of_the_users_own(run, own_table, tmp_path):
     result = pd.read_csv(tmp_path / "out/layers.csv").set_index(["method", "layer"])
     assert result.index.tolist() == [("mddf", 1), ("mddf", 2), ("mine", 1), ("mine", 2)]
     assert result.loc["mine", "alpha"].tolist() == [1, 1]
-    given = ["--methods", "less", "--method", "less=own_cascade:Mine", "n_layers=1"]
-    assert run.main([*rows, *given]) == 0
+    arguments = ["--methods", "less", "--method", "less=own_cascade:Mine", "n_layers=1"]
+    assert run.main([*rows, *arguments]) == 0
     result = pd.read_csv(tmp_path / "out/layers.csv")
     assert result.query("method == 'less'")["layer"].tolist() == [1]
 
 
-def test_what_is_no_cascade(run, own_table, tmp_path, capsys):
+def test_objects_that_are_not_cascades(run, own_table, tmp_path, capsys):
     rows = ["--csv", str(own_table), "--target", "kind", "--quick", "--n-jobs", "1"]
     own = ["--methods", "nb", "--method", "nb=sklearn.naive_bayes:GaussianNB"]
     assert run.main([*rows, *own, "--out", str(tmp_path / "out")]) == 1

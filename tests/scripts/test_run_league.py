@@ -1,4 +1,4 @@
-"""run_league.py: methods at their defaults, or tuned, over many sets."""
+"""run_league.py: methods with defaults or tuned, on many data sets."""
 
 import re
 
@@ -75,7 +75,7 @@ def test_sets_of_the_other_task(run, script):
         script("run_uci").parse(["--datasets", "yacht"])
 
 
-def test_forests_that_keep_no_targets_say_no_quantiles(run, tmp_path, capsys):
+def test_forests_without_kept_targets_have_no_quantiles(run, tmp_path, capsys):
     arguments = "--task regression --datasets diabetes-progression --methods rf --splits 1"
     assert run.main([*arguments.split(), "--out", str(tmp_path)]) == 0
     output = capsys.readouterr().out

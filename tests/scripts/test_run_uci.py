@@ -130,6 +130,6 @@ def test_wrong_arguments(run, arguments, message, capsys):
 
 
 def test_published_values(run):
-    there = run.published()
-    assert there["letter", "rf"] == 96.575
-    assert there["yeast", "mddf-np"] == 62.556
+    published = run.published()
+    assert published["letter", "rf"] == 96.575
+    assert published["yeast", "mddf-np"] == 62.556

@@ -1,4 +1,4 @@
-"""What single studies of scripts compute, beyond what test_commands.py asks of all."""
+"""Results of single studies, in addition to the checks in test_commands.py."""
 
 import numpy as np
 import pandas as pd
@@ -26,11 +26,11 @@ def test_layers(script, method):
 
 
 @pytest.mark.parametrize(
-    ("lowest", "shown"),
+    ("lowest", "caption"),
     [(100.0, "is 100.0 % thr"), (99.96, "is 100.0 % thr"), (99.2, "99.2 % or")],
 )
-def test_captions_of_training_accuracy(script, lowest, shown):
-    assert shown in script("reproduce.layers").training_accuracy(lowest)
+def test_captions_of_training_accuracy(script, lowest, caption):
+    assert caption in script("reproduce.layers").training_accuracy(lowest)
 
 
 def test_planes(script):
@@ -43,7 +43,7 @@ def test_planes(script):
     assert set(train["labels"]) == set(test["labels"])
 
 
-def test_planes_are_computed_in_one_thread(script, monkeypatch):
+def test_embeddings_are_computed_in_one_thread(script, monkeypatch):
     run = script("reproduce.tsne")
     n_threads = []
 
@@ -67,7 +67,7 @@ def test_variance_ratio(script):
     assert ratio(X, y[[0, 2, 2, 0]]) == np.inf
 
 
-def test_classes_are_told_apart(script):
+def test_classes_have_distinct_styles(script):
     styles = script("_lab.pictures").class_styles(26)
     assert len({(style["color"], style["marker"]) for style in styles}) == 26
 
@@ -119,7 +119,7 @@ def test_captions_stand_beside_pictures(script, tmp_path):
 
 
 @pytest.mark.parametrize("n_classes", [8, 26])
-def test_many_classes_are_told_apart(script, n_classes):
+def test_many_classes_have_distinct_styles(script, n_classes):
     pictures = script("_lab.pictures")
     styles = pictures.class_styles(n_classes)
     assert len({(style["color"], style["marker"]) for style in styles}) == n_classes
@@ -183,7 +183,7 @@ def test_one_method_alone_is_not_drawn(script, tmp_path):
         script("run_uci").main(["--plot", str(tmp_path / "a.csv")])
 
 
-def test_what_mddf_is_ahead_is_by_features_and_pairs(script):
+def test_advantages_of_mddf_by_features_and_pairs(script):
     def rows(method, accuracies, **more):
         common = {"set": "iris", "method": method, "fraction": 0.5, "n_train": 10, **more}
         accuracies = enumerate(accuracies)
@@ -250,7 +250,7 @@ def test_settings_that_do_not_do(script, text, capsys):
     assert "mddf-np or parameter=value, got" in capsys.readouterr().err
 
 
-def test_what_is_kept(script, tmp_path):
+def test_layers_kept_by_validation(script, tmp_path):
     run = script("reproduce.layers")
     arguments = "--quick --validate --datasets iris --methods mddf strength=1+cv=3"
     assert run.main([*arguments.split(), "--out", str(tmp_path)]) == 0

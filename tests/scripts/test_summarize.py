@@ -1,4 +1,4 @@
-"""report/summarize.py: tables and tests of results of any kind."""
+"""report/summarize.py: tables and tests of any results."""
 
 import re
 
@@ -14,7 +14,7 @@ def run(script):
 
 @pytest.fixture
 def results():
-    """A CSV table's rows: "good" is ahead of "bad" on all sets, "even" is like "good"."""
+    """Rows of a CSV table: "good" beats "bad" on all sets, "even" equals "good"."""
     rng = np.random.default_rng(0)
     rows = [
         (f"set{s}", method, seed, 0.8 + 0.01 * s + gain + 0.001 * rng.normal())
@@ -30,7 +30,7 @@ def write(frame, path):
     return str(path)
 
 
-def test_all_that_is_written(run, results, tmp_path, capsys):
+def test_all_written_files(run, results, tmp_path, capsys):
     pytest.importorskip("scikit_posthocs")
     parts = [write(results[:30], tmp_path / "a.csv"), write(results[20:], tmp_path / "b.csv")]
     assert run.main([*parts, "--bayes", "--out", str(tmp_path / "out")]) == 0
@@ -102,11 +102,11 @@ def test_folders_and_paired_intervals(run, script, tmp_path, capsys):
         run.main([*arguments, "--pair", "rf", "nothing", "--out", str(tmp_path / "sum")])
 
 
-def test_sources_that_do_not_do(run, results, tmp_path):
-    one, other = results.copy(), results.copy()
+def test_invalid_sources(run, results, tmp_path):
+    first, other = results.copy(), results.copy()
     other["accuracy"] += 0.1
-    parts = [write(one, tmp_path / "a.csv"), write(other, tmp_path / "b.csv")]
-    words, json = write(one.assign(details="words"), tmp_path / "w.csv"), f"{tmp_path}/list.json"
+    parts = [write(first, tmp_path / "a.csv"), write(other, tmp_path / "b.csv")]
+    words, json = write(first.assign(details="words"), tmp_path / "w.csv"), f"{tmp_path}/list.json"
     (tmp_path / "list.json").write_text("[]")
     for arguments, message in (
         (
@@ -115,12 +115,19 @@ def test_sources_that_do_not_do(run, results, tmp_path):
             r".*\. Summarize them apart, or give --apart",
         ),
         (
-            [write(one.replace("even", "rf").replace("bad", "RandomForest"), tmp_path / "t.csv")],
+            [
+                write(
+                    first.replace("even", "rf").replace("bad", "RandomForest"), tmp_path / "t.csv"
+                )
+            ],
             "methods RandomForest and rf have one title, RandomForest|methods rf and RandomForest",
         ),
-        ([write(one.drop(columns="seed"), tmp_path / "c.csv")], "must have columns .*; no seed"),
-        ([write(one[:0], tmp_path / "d.csv.gz")], "d.csv.gz has no rows: a run_ command"),
-        ([write(one.drop(columns="accuracy"), tmp_path / "e.csv")], "no metric among the columns"),
+        ([write(first.drop(columns="seed"), tmp_path / "c.csv")], "must have columns .*; no seed"),
+        ([write(first[:0], tmp_path / "d.csv.gz")], "d.csv.gz has no rows: a run_ command"),
+        (
+            [write(first.drop(columns="accuracy"), tmp_path / "e.csv")],
+            "no metric among the columns",
+        ),
         ([str(tmp_path / "none.csv")], "no .*none.csv: a run_ command makes it"),
         ([str(tmp_path / "none")], "no .*none: a run_ command makes it"),
         ([parts[0], "--metric", "speed"], "--metric: must be among accuracy; got 'speed'"),

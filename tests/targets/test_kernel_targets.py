@@ -1,4 +1,4 @@
-"""Targets that are numbers: in units of their own, and as whole numbers."""
+"""Regression targets as multiples of a unit, and as integers."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from mddf._targets.kernel_targets import Units, Values
 
 
 def test_resolution():
-    """What the docstring says of the unit of targets."""
+    """The unit of targets as documented."""
     rng = np.random.default_rng(0)
     y = np.concatenate([rng.normal(size=900), [1000.0, -3.0, 0.0]])[:, None]
     target = Values.from_targets(y, None)

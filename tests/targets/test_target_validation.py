@@ -1,4 +1,4 @@
-"""Labels, targets, weights and groups: what users pass, with its values and types."""
+"""Validation of labels, targets, weights and groups keeps values and types."""
 
 import pickle
 from collections import namedtuple
@@ -41,7 +41,7 @@ REGRESSORS = [
 SCANNER = MultiGrainedScanner([2], n_estimators=2, min_samples_leaf=1, cv=2, random_state=0)
 
 
-def named(model):
+def model_id(model):
     return type(model).__name__
 
 
@@ -82,8 +82,8 @@ def test_integers_that_are_no_doubles_are_kept_apart(kind):
     assert known_labels(OF_INTEGERS[kind](y), classes, 40).tolist() == [0, 1] * 20
 
 
-@pytest.mark.parametrize("model", CLASSIFIERS, ids=named)
-def test_labels_come_back_as_they_were(model):
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=model_id)
+def test_labels_keep_their_type_and_values(model):
     X, y = table()
     for dtype, labels in (
         ("Int64", [LARGE, LARGE + 1]),
@@ -104,9 +104,9 @@ def test_labels_come_back_as_they_were(model):
 def test_a_column_of_nullable_labels():
     X, _ = table()
     y = pd.DataFrame({"y": pd.array([LARGE, LARGE + 1] * 20, "Int64")})
-    with pytest.warns(DataConversionWarning, match="column-vector y") as told:
+    with pytest.warns(DataConversionWarning, match="column-vector y") as warned:
         model = RandomForestClassifier(2).fit(X, y)
-    assert told[0].filename == __file__
+    assert warned[0].filename == __file__
     assert model.classes_.tolist() == [LARGE, LARGE + 1]
 
 
@@ -278,7 +278,7 @@ def as_objects(values):
     ],
     ids=lambda values: type(values[0]).__name__,
 )
-def test_groups_are_what_is_equal(values):
+def test_equal_values_are_one_group(values):
     at = np.random.default_rng(0).permutation(np.arange(64) % 8)
     groups = as_objects([pickle.loads(pickle.dumps(values[k])) for k in at])
     numbers = encode_groups(groups)[0]
@@ -297,7 +297,7 @@ def test_groups_of_nullable_integers_are_kept_apart():
         assert len(set(train % 2)) == len(set(test % 2)) == 1
 
 
-@pytest.mark.parametrize("model", CLASSIFIERS[2:], ids=named)
+@pytest.mark.parametrize("model", CLASSIFIERS[2:], ids=model_id)
 def test_models_of_groups_of_any_objects(model, tmp_path):
     X, y = table()
     at = np.arange(40) // 2 % 10

@@ -31,7 +31,7 @@ def test_scale_weights():
 def test_the_error_of_a_mean():
     rng = np.random.default_rng(0)
     gains, times = rng.normal(size=30), rng.integers(0, 4, 30)
-    each, weight = np.arange(30), times.astype(float)
+    groups, weight = np.arange(30), times.astype(float)
     rows = mean_error(gains, None, 30)
     assert rows == pytest.approx(gains.std() / np.sqrt(30))
     repeated = np.repeat(gains, times)
@@ -39,9 +39,9 @@ def test_the_error_of_a_mean():
         mean_error(repeated, None, len(repeated))
     )
     # By groups: copies of a sample tell no more than it does.
-    assert mean_error(gains, None, 30, each) == pytest.approx(rows)
-    copies = np.repeat(each, 4)
+    assert mean_error(gains, None, 30, groups) == pytest.approx(rows)
+    copies = np.repeat(groups, 4)
     assert mean_error(gains[copies], None, 120, copies) == pytest.approx(rows)
-    assert mean_error(repeated, None, len(repeated), np.repeat(each, times)) == pytest.approx(
-        mean_error(gains, weight, times.sum(), each)
+    assert mean_error(repeated, None, len(repeated), np.repeat(groups, times)) == pytest.approx(
+        mean_error(gains, weight, times.sum(), groups)
     )

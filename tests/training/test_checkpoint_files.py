@@ -1,4 +1,4 @@
-"""Files of layers that are damaged, forged, missing or misplaced."""
+"""Damaged, forged, missing and misplaced layer files."""
 
 import errno
 import json
@@ -31,7 +31,7 @@ def test_a_damaged_file_is_named(tmp_path):
 
 @pytest.mark.parametrize("make", [cascade, deep])
 def test_a_layer_under_the_name_of_another_is_refused(make, tmp_path, every_layer_helps):
-    """Also where both layers have the same shape, and where they change places."""
+    """Also if both layers have the same shape, and if they are swapped."""
     X, y = three_classes()
     make(tmp_path).set_params(n_layers=2).fit(X, y)
     first, second = (tmp_path / f"layer-00{number}.npz" for number in (1, 2))
@@ -56,7 +56,7 @@ def test_a_layer_that_is_missing_between_others_is_grown_again(tmp_path):
     assert layers(tmp_path) == sorted(whole)
 
 
-def test_a_file_that_was_not_finished_counts_for_nothing(tmp_path):
+def test_unfinished_files_are_ignored(tmp_path):
     X, y = three_classes()
     (tmp_path / "layer-001.part").write_bytes(b"half a lay")
     model = cascade(tmp_path, n_layers=1).fit(X, y)
@@ -65,7 +65,7 @@ def test_a_file_that_was_not_finished_counts_for_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("every", [37, pytest.param(1, marks=pytest.mark.slow)])
-def test_every_bit_of_a_file_counts(every, tmp_path):
+def test_changes_of_any_bit_are_detected(every, tmp_path):
     checkpoint, whole = small_file(tmp_path)
     for position in range(0, len(whole), every):
         damaged = bytearray(whole)
@@ -98,7 +98,7 @@ def test_files_that_end_early_or_late_are_refused(tmp_path):
 
 
 def forge(path, outline=None, changed=()):
-    """Write other arrays into a file, with the right checksum."""
+    """Write other arrays into a file with a valid checksum."""
     with np.load(path) as stored:
         arrays = dict(stored) | dict(changed)
     if outline is not None:
@@ -155,7 +155,7 @@ def test_forged_layers_are_named(make, tmp_path):
         make(tmp_path).fit(X, y)
 
 
-def test_values_come_back(tmp_path):
+def test_stored_values_are_read_back(tmp_path):
     checkpoint = Checkpoint(tmp_path / "new" / "folder", {"seed": "0"})
     assert checkpoint.load(0, parts) is None
     checkpoint.save(0, {"a": [np.arange(3.0), None, "text"]}, 0.1, [np.zeros((0, 2), np.uint8)])
@@ -177,7 +177,7 @@ def test_a_full_disk_is_refused_by_name(tmp_path, monkeypatch):
         checkpoint.save(0, 1)
 
 
-def test_what_is_no_array_number_or_text_is_refused(tmp_path):
+def test_objects_other_than_arrays_numbers_and_text_are_refused(tmp_path):
     with pytest.raises(TypeError, match="holds arrays, numbers and text, got <object"):
         Checkpoint(tmp_path, {}).save(0, object())
     assert not layers(tmp_path)

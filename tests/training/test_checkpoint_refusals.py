@@ -1,4 +1,4 @@
-"""Fits that are not the one that was stopped, and what cannot be kept."""
+"""Checkpoints of other fits, and values that cannot be stored."""
 
 import numpy as np
 import pytest
@@ -20,15 +20,18 @@ def test_models_that_are_not_plain_are_refused_before_the_fit(tmp_path):
     assert not (tmp_path / "new").exists()
 
 
-def test_another_fit_is_refused_by_what_differs(tmp_path):
+def test_checkpoints_of_another_fit_are_refused_with_the_difference(tmp_path):
     X, y = three_classes()
     model = cascade(tmp_path, n_layers=1, forests=["random", RandomForestClassifier(3)])
     model.fit(X, y)
-    others = [RandomForestClassifier(3, max_depth=2)]
+    other_forests = [RandomForestClassifier(3, max_depth=2)]
     for parameters, message in (
         ({"n_estimators": 5}, "n_estimators=4, not n_estimators=5"),
         ({"random_state": 1}, "random_state=0, not random_state=1"),
-        ({"forests": ["random", *others]}, "forests=.*max_depth=None.* not forests=.*max_depth=2"),
+        (
+            {"forests": ["random", *other_forests]},
+            "forests=.*max_depth=None.* not forests=.*max_depth=2",
+        ),
         ({"mu": 0.2}, "mu=0.1, not mu=0.2"),
     ):
         other = cascade(tmp_path, n_layers=1, forests=model.forests).set_params(**parameters)
@@ -50,7 +53,7 @@ def test_another_fit_is_refused_by_what_differs(tmp_path):
 
 
 @pytest.mark.parametrize("member", ["linear", "kernel", "kernel-logistic", "network", "random"])
-def test_numbers_that_share_a_bin_are_another_x_for_those_who_see_them(member, tmp_path):
+def test_changes_within_a_bin_are_another_x_for_members_on_raw_numbers(member, tmp_path):
     X, y = np.arange(40.0)[:, None], np.arange(40) // 5 % 2
     model = deep(tmp_path, members=[member], max_bins=4)
     model.fit(X, y)
@@ -63,7 +66,7 @@ def test_numbers_that_share_a_bin_are_another_x_for_those_who_see_them(member, t
 
 
 class Halves:
-    """A splitter of a user's own, whose text is another one in each process."""
+    """A user's splitter whose representation differs between processes."""
 
     def __init__(self, shift):
         self.shift = shift
@@ -87,7 +90,7 @@ class Halves:
     ],
     ids=["own", "splits", "long", "drawn"],
 )
-def test_folds_differ_by_what_they_hold_out(make, cv, same, other, tmp_path):
+def test_folds_differ_by_their_held_out_rows(make, cv, same, other, tmp_path):
     X, y = three_classes()
     assert len(X) == 300
     options = {"members": ["random"]} if make is deep else {}
@@ -135,7 +138,7 @@ def test_a_layer_of_another_estimator_is_refused(tmp_path):
         Named(checkpoint=tmp_path / "fit", **options).fit(X, y)
 
 
-def test_what_cannot_be_kept_is_refused(tmp_path):
+def test_values_that_checkpoints_cannot_store_are_refused(tmp_path):
     X, y = three_classes()
     external = cascade(tmp_path, forests=["random", LogisticRegression()])
     with pytest.raises(ValueError, match=r"checkpoint needs forests of this package.*Logistic"):

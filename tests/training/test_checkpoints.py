@@ -1,4 +1,4 @@
-"""Fits that go on where another one was stopped, whenever that was."""
+"""Fits that resume an interrupted fit, at any layer."""
 
 import itertools
 import multiprocessing
@@ -18,7 +18,7 @@ from mddf import DeepForestClassifier, DeepForestRegressor, MDDFClassifier, Rand
 
 
 @pytest.mark.parametrize("Cascade", [MDDFClassifier, GCForestClassifier])
-def test_a_fit_goes_on_after_any_layer(Cascade, tmp_path):
+def test_fits_resume_after_any_layer(Cascade, tmp_path):
     X, y = three_classes()
     weights = np.arange(len(y)) % 3 + 1.0
     expected = cascade(None, Cascade).fit(X, y, weights)
@@ -36,7 +36,7 @@ def test_a_fit_goes_on_after_any_layer(Cascade, tmp_path):
         assert after == before
 
 
-def test_a_layer_that_is_read_has_the_seconds_of_growing_it(tmp_path, monkeypatch):
+def test_resumed_layers_keep_their_fit_times(tmp_path, monkeypatch):
     clock = itertools.count()  # seconds, one for each look at it
     monkeypatch.setattr("mddf._cascade.policy.perf_counter", lambda: next(clock))
     X, y = three_classes()
@@ -52,7 +52,7 @@ def test_a_layer_that_is_read_has_the_seconds_of_growing_it(tmp_path, monkeypatc
     ],
     ids=["out-of-bag", "refit"],
 )
-def test_features_and_what_is_kept(options, tmp_path):
+def test_features_do_not_depend_on_checkpoints(options, tmp_path):
     X, y = three_classes()
     options = {**options, "early_stopping": True, "n_iter_no_change": 1}
     expected = cascade(None, **options).fit_transform(X, y)
@@ -63,7 +63,7 @@ def test_features_and_what_is_kept(options, tmp_path):
 
 
 def without_times(model):
-    """The leaderboard but for times."""
+    """The leaderboard without times."""
     return [{k: v for k, v in row.items() if k != "seconds"} for row in model.leaderboard_]
 
 
@@ -122,7 +122,7 @@ def fit_and_report(make, folder, output):
 
 
 def killed_fit(make, folder, seconds):
-    """How many layers a fit reported before it was killed."""
+    """Number of layers that a fit reported before it was killed."""
     read, write = os.pipe()
     fit = multiprocessing.get_context("fork").Process(
         target=fit_and_report, args=(make, folder, write)

@@ -1,4 +1,4 @@
-"""The loop that builds cascades, with a policy that only counts."""
+"""The loop that builds cascades, with a policy that only counts layers."""
 
 from contextlib import contextmanager
 
@@ -10,7 +10,7 @@ from mddf._training.layer_builder import LayerPolicy, Stop, build_layers
 
 
 class Counts(LayerPolicy):
-    """Proposes numbers, and stops where it is told to."""
+    """Proposes numbers as layers, and stops at a given number."""
 
     def __init__(self, stops=None):
         self.stops = stops or {}

@@ -15,8 +15,8 @@ def test_purposes_have_different_numbers():
     assert aliases == SHARED
     values = [purpose.value for purpose in Purpose]
     for value in values:
-        others = [other for other in values if other is not value]
-        assert not [other for other in others if other[: len(value)] == value]
+        other_values = [other for other in values if other is not value]
+        assert not [other for other in other_values if other[: len(value)] == value]
 
 
 def test_entropy_ends_with_purpose_and_numbers():

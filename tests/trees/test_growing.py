@@ -21,7 +21,7 @@ from mddf._trees.grower import ClassTarget, GrowthResult, Sampling, TreeJob, Tre
 
 @pytest.fixture(scope="module")
 def problem():
-    """Three classes, missing values, 30 rows put aside."""
+    """Three classes with missing values, and 30 held-out rows."""
     rng = np.random.default_rng(0)
     X = np.round(rng.normal(size=(150, 6)), 1)
     y = ((X[:, 0] > 0) + (X[:, 1] + X[:, 2] > 0.5)).astype(np.uint16)
@@ -61,9 +61,9 @@ def all_nodes(grown):
 def test_n_jobs_changes_nothing(problem, n_jobs):
     table, y, rows = problem
     blocks = blocks_of(rows)
-    one = grower.grow(table, y, blocks, n_jobs=1)
+    sequential = grower.grow(table, y, blocks, n_jobs=1)
     many = grower.grow(table, y, blocks, n_jobs=n_jobs)
-    for a, b in zip(one, many, strict=True):
+    for a, b in zip(sequential, many, strict=True):
         assert all_nodes(a) == all_nodes(b)
         for name in ("sums", "n_trees"):
             assert np.array_equal(getattr(a, name), getattr(b, name))
@@ -75,7 +75,7 @@ def test_n_jobs_changes_nothing(problem, n_jobs):
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
 @pytest.mark.parametrize("whole", [False, True])
-def test_time_that_suffices_changes_nothing(problem, n_jobs, whole):
+def test_a_sufficient_time_limit_changes_nothing(problem, n_jobs, whole):
     table, y, rows = problem
     blocks = blocks_of(rows)
     plain = grower.grow(table, y, blocks)
@@ -147,13 +147,13 @@ def test_results_do_not_depend_on_the_cuts(problem, monkeypatch, size):
 @pytest.mark.parametrize("n_jobs", [1, 2, 7])
 def test_pieces_cover_every_tree_once(problem, n_jobs):
     blocks = [replace(blocks_of(problem[2])[0], seeds=np.arange(n)) for n in (1, 200, 0, 64, 5)]
-    seen = [set() for _ in blocks]
+    piece_trees = [set() for _ in blocks]
     for piece in grower._cut_into_pieces(blocks, n_jobs, 64):
         assert 0 < piece.last - piece.first <= 64
         trees = set(range(piece.first, piece.last))
-        assert seen[piece.job_index].isdisjoint(trees)
-        seen[piece.job_index] |= trees
-    assert [len(trees) for trees in seen] == [1, 200, 0, 64, 5]
+        assert piece_trees[piece.job_index].isdisjoint(trees)
+        piece_trees[piece.job_index] |= trees
+    assert [len(trees) for trees in piece_trees] == [1, 200, 0, 64, 5]
 
 
 def test_many_forests_in_one_call_equal_each_alone(problem):
@@ -205,8 +205,8 @@ def test_out_of_bag_rows_are_predicted_by_the_trees_that_left_them_out(problem):
     assert not np.isnan(grown.held_out_probabilities()[~never]).any()
 
 
-def test_folds_on_one_table_learn_nothing_of_the_rows_they_do_not_see():
-    # Random labels: whatever looked at its own row would be right too often.
+def test_folds_on_one_table_learn_nothing_from_held_out_rows():
+    # Random labels: a prediction from trees with the row itself would be right too often.
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(600, 8)), rng.integers(0, 2, 600).astype(np.uint16)
     table = bin_table(X, find_bins(X))
@@ -225,8 +225,8 @@ def test_folds_on_one_table_learn_nothing_of_the_rows_they_do_not_see():
     ]
     assert 0.45 < np.mean(np.concatenate(right)) < 0.55
     for block, result in zip(blocks, grown, strict=True):
-        seen = predictor.leaf_sums(result.trees, table.codes[block.sampling.rows])
-        assert (seen.argmax(axis=1) == y[block.sampling.rows]).all()
+        training_sums = predictor.leaf_sums(result.trees, table.codes[block.sampling.rows])
+        assert (training_sums.argmax(axis=1) == y[block.sampling.rows]).all()
         # Other labels of the rows held out change nothing.
     other = y.copy()
     other[blocks[0].held_out] = 1 - other[blocks[0].held_out]
@@ -243,10 +243,10 @@ def test_columns_rows_and_weights_of_a_block(problem):
     assert {node.column for node in nodes.values()} <= {-1, 1, 4}
     weights = np.zeros(150)
     weights[rows[::2]] = block.sampling.weights[rows[::2]]
-    for node, here, depth in naive.visit(nodes, table.codes, np.flatnonzero(weights)):
+    for node, node_rows, depth in naive.visit(nodes, table.codes, np.flatnonzero(weights)):
         assert depth <= 3
         if node.is_leaf:
-            of_class = np.bincount(y.labels[here], weights[here], 3)
+            of_class = np.bincount(y.labels[node_rows], weights[node_rows], 3)
             assert node.distribution == naive.leaf_distribution(of_class)
 
 
@@ -298,21 +298,21 @@ WIDE = {
 
 
 @pytest.mark.parametrize("kind", WIDE)
-def test_columns_that_no_tree_asks_for_need_no_codes(kind, monkeypatch):
+def test_unused_columns_are_not_coded(kind, monkeypatch):
     model, methods = WIDE[kind]
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 300))).rename(columns=str)
     y = (X["0"] + X["299"] > 0).astype(int)
     X["1"] = pd.Categorical(np.where(y, "yes", "no"))
     model.fit(X, y)
-    asked = []
+    column_masks = []
 
-    def apply_bins(*given, wanted, **options):
-        asked.append(wanted)
-        return binning.apply_bins(*given, wanted=wanted, **options)
+    def apply_bins(*arguments, **options):
+        column_masks.append(options["wanted"])
+        return binning.apply_bins(*arguments, **options)
 
     monkeypatch.setattr(binner, "apply_bins", apply_bins)
     few = [getattr(model, method)(X[::-1]) for method in methods]
-    assert any(wanted is not None and not wanted.all() for wanted in asked)
+    assert any(mask is not None and not mask.all() for mask in column_masks)
     if "transform" in methods:
         with pytest.warns(UserWarning, match="not out-of-fold"):
             model.transform(X)
@@ -344,24 +344,24 @@ def test_numbers_go_where_their_codes_do(kind, dtype, monkeypatch):
     for rows in (X, new, new.astype(np.float32), np.asfortranarray(new)[::-2], new[:1]):
         result = []
         for numbers in (True, False):
-            asked = []
+            answers = []
             monkeypatch.setattr(
-                predictor, "prefers_raw_numbers", lambda *_, n=numbers, a=asked: a.append(n) or n
+                predictor, "prefers_raw_numbers", lambda *_, n=numbers, a=answers: a.append(n) or n
             )
             result += [predict(rows), forest.set_params(n_jobs=2).predict(rows)]
-            assert asked == [numbers] * 2
+            assert answers == [numbers] * 2
         assert np.array_equal(result[0], result[2])
         assert np.array_equal(result[1], result[3])
 
 
-def test_when_trees_are_asked_about_numbers():
+def test_trees_predict_raw_numbers_if_they_use_few_cells():
     X = np.random.default_rng(0).normal(size=(150, 1000))
     y = X[:, 0] > 0
     few, many = (mddf.RandomForestClassifier(n, random_state=0).fit(X, y) for n in (20, 500))
-    wanted = np.ones(1000, bool)
-    assert predictor.prefers_raw_numbers(few._trees, X, wanted)
-    assert not predictor.prefers_raw_numbers(many._trees, X, wanted)
-    assert not predictor.prefers_raw_numbers(few._trees, np.round(np.abs(X)), wanted[:500])
+    is_wanted = np.ones(1000, bool)
+    assert predictor.prefers_raw_numbers(few._trees, X, is_wanted)
+    assert not predictor.prefers_raw_numbers(many._trees, X, is_wanted)
+    assert not predictor.prefers_raw_numbers(few._trees, np.round(np.abs(X)), is_wanted[:500])
     assert numbers_to_compare(few, X) is not None
     assert numbers_to_compare(many, X) is None
     assert numbers_to_compare(few, X.astype(int)) is None
@@ -386,7 +386,7 @@ def test_sums_are_exact_in_any_order(problem):
     assert np.array_equal(sums, predictor.leaf_sums(trees[::-1], table.codes))
 
 
-def test_longer_streams_of_seeds_begin_alike():
+def test_longer_seed_streams_start_with_the_shorter_ones():
     long = grower.draw_seeds([5, 6], 1000)
     assert long.dtype == np.uint64
     assert np.array_equal(long[:10], grower.draw_seeds([5, 6], 10))
@@ -401,7 +401,7 @@ def test_no_trees_and_no_blocks(problem):
     assert grown == GrowthResult()
 
 
-def test_progress_is_shown_if_asked(problem, capsys):
+def test_progress_is_shown_on_request(problem, capsys):
     table, y, rows = problem
     grower.grow(table, y, blocks_of(rows), description="growing here")
     assert capsys.readouterr().err == ""

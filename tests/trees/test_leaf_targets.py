@@ -19,13 +19,13 @@ def data():
 
 
 def slow_quantiles(forest, X, y, weights, new, levels):
-    """Quantiles of the weighted targets in the leaves, all of which are kept."""
+    """Quantiles of the weighted targets in the leaves, with all targets kept."""
     leaves, result = forest.apply(X), []
     for row in forest.apply(new):
         share = np.zeros(len(y))
         for t, leaf in enumerate(row):
-            here = np.where(leaves[:, t] == leaf, weights, 0)
-            share += here / here.sum() / leaves.shape[1]
+            leaf_weights = np.where(leaves[:, t] == leaf, weights, 0)
+            share += leaf_weights / leaf_weights.sum() / leaves.shape[1]
         order = np.argsort(y)
         order = order[share[order] > 0]
         reached = np.cumsum(share[order])
@@ -46,7 +46,7 @@ def test_against_the_slow_way(Forest, weighted, data):
 
 
 @both
-def test_few_are_kept_and_nothing_depends_on_order_or_jobs(Forest, data):
+def test_kept_targets_are_few_and_independent_of_order_and_jobs(Forest, data):
     X, y = data
     options = {"min_samples_leaf": 5, "keep_targets": 2, "random_state": 0}
     forest = Forest(70, **options).fit(X, y)
@@ -91,7 +91,7 @@ def test_several_outputs(data):
     assert (result[:, 1, 0] <= result[:, 1, 1]).all()
 
 
-def test_all_of_a_leaf_may_be_asked_for(data):
+def test_all_targets_of_a_leaf_can_be_kept(data):
     X, y = data
     forest = RandomForestRegressor(5, keep_targets=2**31 - 1, random_state=0).fit(X, y)
     exact = RandomForestRegressor(5, keep_targets=len(y), random_state=0).fit(X, y)
@@ -99,7 +99,7 @@ def test_all_of_a_leaf_may_be_asked_for(data):
 
 
 def test_coverage():
-    """Noise that grows with a feature: intervals that hold nine of ten new targets, and grow."""
+    """Noise that grows with a feature: intervals contain 90 % of new targets and widen."""
     rng = np.random.default_rng(0)
     X = rng.random((3000, 3))
     y = 5 * X[:, 0] + X[:, 1] * rng.normal(size=3000)
@@ -118,7 +118,7 @@ def test_quantiles_that_do_not_do(quantiles, data):
 
 
 def replaced(name, place, value):
-    """Change an entry of a part."""
+    """A part with a changed entry."""
 
     def change(state):
         part = state[name].copy()
@@ -129,7 +129,7 @@ def replaced(name, place, value):
 
 
 def cut(name):
-    """Leave out the last entry of a part."""
+    """A part without its last entry."""
     return lambda state: state.update({name: state[name][:-1]})
 
 

@@ -1,4 +1,4 @@
-"""What training samples weigh in the leaves, which leaves keep beside their values."""
+"""Weights of training samples in leaves, which are stored with the leaf values."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def table(n=700, seed=0):
 
 
 def weights(forest):
-    """Of all nodes, by tree."""
+    """Weights of all nodes, by tree."""
     for block in forest._trees:
         for tree in block.single_trees():
             yield leaf_weights(tree.nodes)
@@ -47,8 +47,8 @@ def test_numbers_of_rows(kind, categories, options):
     leaves = forest.apply(X)
     for t, of_tree in enumerate(weights(forest)):
         counts = np.bincount(leaves[:, t], minlength=len(of_tree))
-        there = np.flatnonzero(counts)
-        np.testing.assert_array_equal(of_tree[there], counts[there])
+        leaves_with_rows = np.flatnonzero(counts)
+        np.testing.assert_array_equal(of_tree[leaves_with_rows], counts[leaves_with_rows])
     for block in forest._trees:
         assert decode_forest(block).weight.sum() == 700 * block.n_trees
 
@@ -58,27 +58,31 @@ def test_draws_and_whole_weights(kind):
     X, y = table()
     drawn = kind(6, bootstrap=True, max_samples=250, random_state=0).fit(X, y)
     assert all(decode_forest(block).weight.sum() == 250 * block.n_trees for block in drawn._trees)
-    given = np.random.default_rng(1).integers(0, 5, len(X))
-    weighed = kind(3, bootstrap=False, random_state=0).fit(X, y, given)
+    sample_weight = np.random.default_rng(1).integers(0, 5, len(X))
+    weighed = kind(3, bootstrap=False, random_state=0).fit(X, y, sample_weight)
     leaves = weighed.apply(X)
     for t, of_tree in enumerate(weights(weighed)):
-        result = np.bincount(leaves[:, t], given, minlength=len(of_tree))
-        there = np.flatnonzero(result)
-        np.testing.assert_array_equal(of_tree[there], result[there])
+        result = np.bincount(leaves[:, t], sample_weight, minlength=len(of_tree))
+        leaves_with_rows = np.flatnonzero(result)
+        np.testing.assert_array_equal(of_tree[leaves_with_rows], result[leaves_with_rows])
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1, 1e300])
 @pytest.mark.parametrize("kind", FORESTS)
 def test_real_weights_are_shares(kind, scale):
     X, y = table()
-    given = np.random.default_rng(1).random(len(X)) * scale
-    forest = kind(3, bootstrap=False, max_depth=4, random_state=0).fit(X, y, given)
+    sample_weight = np.random.default_rng(1).random(len(X)) * scale
+    forest = kind(3, bootstrap=False, max_depth=4, random_state=0).fit(X, y, sample_weight)
     leaves = forest.apply(X)
     for t, of_tree in enumerate(weights(forest)):
-        result = np.bincount(leaves[:, t], given / given.sum(), minlength=len(of_tree))
-        there = np.flatnonzero(result)
-        total = of_tree[there].sum()
-        np.testing.assert_allclose(of_tree[there] / total, result[there], rtol=1e-6)
+        result = np.bincount(
+            leaves[:, t], sample_weight / sample_weight.sum(), minlength=len(of_tree)
+        )
+        leaves_with_rows = np.flatnonzero(result)
+        total = of_tree[leaves_with_rows].sum()
+        np.testing.assert_allclose(
+            of_tree[leaves_with_rows] / total, result[leaves_with_rows], rtol=1e-6
+        )
 
 
 def test_however_small_a_weight_is_above_zero():
@@ -91,7 +95,7 @@ def test_however_small_a_weight_is_above_zero():
 
 @pytest.mark.parametrize("n_rows", [1, 40])
 @pytest.mark.parametrize("kind", FORESTS)
-def test_no_way_of_asking_reads_them(kind, n_rows):
+def test_predictions_do_not_depend_on_leaf_weights(kind, n_rows):
     X, y = table(60_000)
     X = X[:, :1]  # one column, and leaves of large weights
     forest = kind(2, bootstrap=False, max_depth=2, random_state=0).fit(X, y)

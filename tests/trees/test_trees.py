@@ -1,4 +1,4 @@
-"""Trees made from foreign parts or pickles are checked before they are used."""
+"""Trees from external arrays or pickles are checked before use."""
 
 import pickle
 
@@ -67,7 +67,7 @@ def test_a_category_set_by_hand():
 
 
 def random_tree(rng, kinds, n_splits=200, n_columns=5):
-    """Nodes of some kinds, with sets of any length."""
+    """A random tree with nodes of some kinds and category sets of any length."""
     nodes, leaves = [LEAF | PURE], [0]
     for _ in range(n_splits):
         at, left = leaves.pop(rng.integers(len(leaves))), len(nodes)
@@ -83,7 +83,7 @@ def random_tree(rng, kinds, n_splits=200, n_columns=5):
 
 
 def leaf_of(nodes, bins):
-    """Where a row ends, by the words of `trees.hpp` alone."""
+    """The leaf of a row, computed only from the words described in `trees.hpp`."""
     at = 0
     while (kind := nodes[at] >> 62) < 3:
         left, threshold = nodes[at] & (2**32 - 1), nodes[at] >> 54 & 255
@@ -117,7 +117,7 @@ def test_rows_alone_and_together_end_where_a_slow_walk_does(kinds, seed):
 
 
 @pytest.mark.parametrize("kinds", [(0, 1), (0, 1, 2), (2,)], ids=["numbers", "mixed", "sets"])
-def test_columns_that_trees_ask_for(kinds):
+def test_columns_used_by_trees(kinds):
     rng = np.random.default_rng(1)
     trees = [random_tree(rng, kinds, 30, n_columns=300) for _ in range(3)]
     expected, reached = np.zeros(300, bool), 0

@@ -12,7 +12,8 @@ namespace mddf::boosting {
 
 namespace {
 
-constexpr std::size_t kRoundsPerRefresh = 4096;  // rounding errors do not pile up
+constexpr std::size_t kRoundsPerRefresh =
+    4096;  // correlations are recomputed against rounding errors
 constexpr std::size_t kRoundsPerReport = 256;
 constexpr double kTieRelative = 1e-10;  // decreases that differ by less are equal
 constexpr double kTieEdge = 1e-11;
@@ -22,9 +23,9 @@ struct Move {
   double decrease;  // of the objective, >= 0
 };
 
-// The exact minimiser along one coordinate and what it gains, in forms that do not cancel: with
-// z = r + eta * alpha the objective along it is eta a^2 - 2 z a + its penalty. `inverse` is 1 /
-// eta, or 1 / (eta + lambda) with "l2".
+// Returns the exact minimiser along one coordinate and the decrease of the objective, in forms
+// without cancellation. With z = r + eta * alpha, the objective along the coordinate is eta a^2 - 2
+// z a plus its penalty. `inverse` is 1 / eta, or 1 / (eta + lambda) with "l2".
 template <QuadPenalty penalty>
 Move best_move(double alpha, double r, double eta, double inverse, double strength) {
   if constexpr (penalty == QuadPenalty::none) {
@@ -89,7 +90,7 @@ class Coordinates {
     learner_edges(values_, alpha.size(), n_rows_, residual.data(), r.data(), interrupt_);
   }
 
-  // The learner whose move lowers the objective most, the first among equals.
+  // Finds the learner whose move decreases the objective most; the first one at ties.
   std::size_t best(Move& move) const {
     switch (settings_.penalty) {
       case QuadPenalty::l1:

@@ -12,7 +12,7 @@
 
 namespace mddf::boosting {
 
-// Rows of bits, 64 to a word, unused bits 0: which rows of the data a learner says +1 to.
+// Predictions as bits, 64 per word: 1 where a learner predicts +1. Unused bits are 0.
 struct SignBits {
   std::vector<std::uint64_t> bits;  // n_learners x words
   std::size_t n_learners, n_rows, words;
@@ -61,7 +61,7 @@ struct PlainCount {
   }
 };
 
-// product[j] = share of the rows on which learners j and k agree minus that on which they differ.
+// product[j] = share of rows on which learners j and k agree, minus the share on which they differ.
 template <class Count>
 MDDF_INLINE void sign_products(const SignBits& signs, std::size_t k, double* product) {
   const std::uint64_t* mine = signs.bits.data() + k * signs.words;
@@ -115,7 +115,7 @@ class Products {
     if (found != kept_.end()) {
       return found->second.data();
     }
-    if ((kept_.size() + 1) * n_learners_ * sizeof(double) > kMostBytes) {
+    if ((kept_.size() + 1) * n_learners_ * sizeof(double) > kMaxBytes) {
       kept_.clear();
     }
     std::vector<double>& column = kept_[k];
@@ -134,7 +134,7 @@ class Products {
   }
 
  private:
-  static constexpr std::size_t kMostBytes = std::size_t{1} << 28;  // kept between rounds
+  static constexpr std::size_t kMaxBytes = std::size_t{1} << 28;  // kept between rounds
 
   void compare(std::size_t k, double* column) const {
 #ifdef MDDF_AVX2

@@ -10,9 +10,9 @@ namespace {
 
 constexpr double kNothing = -std::numeric_limits<double>::infinity();
 
-// Keeps the best split of one node. Thresholds that rise replace the best only when they beat it
-// by more than the tolerance; those met in falling order win ties, so that among equals the
-// lowest threshold of the lowest feature is kept whichever end the scan came from.
+// Keeps the best split of one node. Rising thresholds replace the best only if they are better by
+// more than the tolerance. Falling thresholds also win ties. Of equal splits, the lowest threshold
+// of the lowest feature is therefore kept for both directions of the scan.
 class Best {
  public:
   Best(double floor, double tolerance) : limit_(floor + tolerance), tolerance_(tolerance) {}
@@ -48,8 +48,8 @@ class Best {
   Split split_;
 };
 
-// Adds a run's rows to the sums of their nodes, then shows the changed sums to `judge`. A node
-// that the run does not touch has no new partition, so it needs no look.
+// Adds the rows of a run to the sums of their nodes, and calls `judge` with the changed sums. A
+// node without rows in the run has no new partition.
 template <class Judge>
 const std::uint32_t* walk_run(const Run& run, const std::uint32_t* row, const SlottedRow* rows,
                               std::vector<double>& left, Judge&& judge) {

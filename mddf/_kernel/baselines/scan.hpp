@@ -16,14 +16,14 @@ struct Split {
   double score = 0.0;
 };
 
-// A row's signed weight beside the slot of the node it is in: one cache line serves both.
+// Signed weight of a row and the slot of its node, which share a cache line.
 struct SlottedRow {
   double weight;
   std::uint32_t slot;
 };
 
-// The best split of a single node that holds all rows: the largest |2 L - sum| above the floor,
-// with L the signed weight on the left.
+// Returns the best split of a single node that holds all rows: the largest |2 L - sum| above the
+// floor, where L is the signed weight on the left.
 Split scan_root(const RankedFeatures& features, const double* signed_weight, double sum,
                 double floor, double tolerance, Interrupt& interrupt);
 
@@ -32,8 +32,8 @@ std::vector<Split> scan_nodes(const RankedFeatures& features, const std::vector<
                               const std::vector<double>& sums, double tolerance,
                               Interrupt& interrupt);
 
-// One question asked of two nodes (slots 0 and 1) at once: the largest sum over both of
-// |L| + |sum - L| above the floor.
+// Returns the best common split of two nodes (slots 0 and 1): the largest sum over both of |L| +
+// |sum - L| above the floor.
 Split scan_pair(const RankedFeatures& features, const std::vector<SlottedRow>& rows,
                 const double sums[2], double floor, double tolerance, Interrupt& interrupt);
 

@@ -48,7 +48,7 @@ class Grower {
     return edge;
   }
 
-  // The best split of each of the leaves named; feature -1 where none adds to the edge.
+  // Returns the best split of each leaf; feature -1 if no split increases the edge.
   std::vector<Split> best_splits(const std::vector<std::int32_t>& leaves) {
     if (nodes_.size() == 1) {
       const double floor = std::fabs(nodes_[0].sum);
@@ -66,7 +66,7 @@ class Grower {
     return scan_root(features_, weight_, nodes_[0].sum, -1.0, tolerance_, interrupt_);
   }
 
-  // The best question for two leaves at once, worth more than what they have already.
+  // Returns the best common split of two leaves that increases the edge.
   Split best_shared_split(std::int32_t a, std::int32_t b) {
     const double sums[2] = {nodes_[a].sum, nodes_[b].sum};
     fill_slots({a, b});
@@ -74,8 +74,8 @@ class Grower {
                      interrupt_);
   }
 
-  // Splits some leaves. Thresholds lie half-way between the node's own neighbouring values, or,
-  // when `shared`, between the feature's, so that one question serves several nodes.
+  // Splits some leaves. Thresholds lie half-way between neighbouring values of the node, or of the
+  // feature if `shared`, so that several nodes can have the same split.
   void apply(const std::vector<std::int32_t>& leaves, const std::vector<Split>& splits,
              bool shared = false);
 
@@ -152,7 +152,7 @@ void Grower::apply(const std::vector<std::int32_t>& leaves, const std::vector<Sp
   }
 }
 
-// The best tree met so far by edge / 2 - penalty.
+// Keeps the best tree so far by edge / 2 - penalty.
 class Champion {
  public:
   Champion(const Grower& grower, double penalty) { take(grower, penalty); }
@@ -175,7 +175,8 @@ class Champion {
   double value_ = 0.0;
 };
 
-// How many of the splits, sorted by falling gain, make the best tree of one more layer.
+// Returns how many of the splits, sorted by decreasing gain, give the best tree with one more
+// layer.
 std::size_t best_number_of_splits(const std::vector<double>& gains, std::size_t size,
                                   const Penalty& penalty, double tolerance) {
   std::size_t best = 1;
@@ -198,7 +199,7 @@ FoundTree grow_layerwise(Grower& grower, const Penalty& penalty, int max_depth) 
     double gain;
   };
   Champion champion(grower, penalty(1));
-  std::vector<Open> open;  // leaves whose best split is known and not made yet
+  std::vector<Open> open;  // leaves whose best split was found but not made
   std::vector<std::int32_t> fresh{0};
   for (int depth = 1; depth <= max_depth; ++depth) {
     const std::vector<Split> splits = grower.best_splits(fresh);

@@ -28,7 +28,7 @@ struct FoundTree {
 
 enum class SearchMode { layerwise, greedy, stumps };
 
-// What a tree costs, by its number of nodes; counts past the end cost what the last entry says.
+// Penalty of a tree by its number of nodes. Beyond the last entry, the last entry applies.
 struct Penalty {
   const double* values;
   std::size_t size;
@@ -36,13 +36,13 @@ struct Penalty {
   double operator()(std::size_t n) const { return scale * values[n < size ? n : size - 1]; }
 };
 
-// The tree that maximises edge / 2 - penalty(size) among those the mode visits, where edge =
-// sum_i signed_weight_i h(x_i). Scores that differ by less than 1e-11 of the total absolute weight
-// are ties; the smaller tree, the lower feature and the lower threshold win them.
+// Returns the tree that maximises edge / 2 - penalty(size) among those that the mode visits, where
+// edge = sum_i signed_weight_i h(x_i). Scores that differ by less than 1e-11 of the total absolute
+// weight are ties. At ties, the smaller tree, the lower feature and the lower threshold win.
 //   layerwise: a constant, the best stump, then one more layer of leaves at a time.
-//   greedy:    one tree, breadth first; a node is split only where that raises the criterion.
-//   stumps:    a constant or a stump (size 1 in the penalty), and the best stump followed by one
-//              and the same question on both sides (size 2).
+//   greedy:    one tree, breadth first; a node is split only if that increases the criterion.
+//   stumps:    a constant or a stump (size 1 in the penalty), and the best stump with the same
+//              split on both sides (size 2).
 FoundTree search_tree(const RankedFeatures& features, const double* signed_weight,
                       const Penalty& penalty, int max_depth, SearchMode mode, Interrupt& interrupt);
 

@@ -60,7 +60,7 @@ class Block {
   double column_[kRowsPerBlock];
 };
 
-// Shows visit(tree, first row, number of rows, labels) all labels, block by block.
+// Calls visit(tree, first row, number of rows, labels) with all labels, block by block.
 template <class Visit>
 void for_each_block(const FlatTrees& trees, const double* x, std::size_t n_rows,
                     std::size_t n_features, Interrupt& interrupt, Visit&& visit) {

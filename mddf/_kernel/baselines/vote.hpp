@@ -23,7 +23,7 @@ struct FlatTrees {
   const char* problem(std::size_t n_features) const;
 };
 
-// labels[t * n_rows + i]: what tree t says about row i of the row-major x.
+// labels[t * n_rows + i]: prediction of tree t for row i of the row-major x.
 void tree_labels(const FlatTrees& trees, const double* x, std::size_t n_rows,
                  std::size_t n_features, std::int8_t* labels, Interrupt& interrupt);
 

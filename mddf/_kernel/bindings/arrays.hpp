@@ -1,4 +1,4 @@
-// NumPy arrays at the border: checked views in, owned arrays out.
+// Converts NumPy arrays to checked views, and results to NumPy arrays.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -38,7 +38,7 @@ const T* data_or_null(const std::optional<In<T, 1>>& values) {
   throw nb::value_error(message.c_str());
 }
 
-// No string is made of a literal while all is well: some checks are of every column.
+// Messages are literals, which become strings only on failure: some checks run for every column.
 template <class Message>
 void check(bool holds, const Message& message) {
   if (!holds) refuse(message);
@@ -62,8 +62,8 @@ inline void check_at_least(const char* name, int64_t got, int64_t least) {
            std::to_string(got));
 }
 
-// Refuses the first value that is not allowed. A message is made up only then: there are many
-// values, and meanwhile no other thread can enter Python.
+// Refuses the first value that is not allowed. The message is built only on failure: there may be
+// many values, and no other thread can run Python code meanwhile.
 template <class T, class Allowed>
 void check_each(const char* name, const In<T, 1>& values, const char* expected, Allowed allowed) {
   for (size_t i = 0; i < values.shape(0); ++i)
@@ -72,7 +72,7 @@ void check_each(const char* name, const In<T, 1>& values, const char* expected, 
              std::to_string(values.data()[i]) + " at position " + std::to_string(i));
 }
 
-// Hands a vector over to NumPy without a copy; `const T` for an array that cannot be written.
+// Gives a vector to NumPy without a copy; `const T` makes a read-only array.
 template <class Element, int kDim = 1, class T>
 Out<Element, kDim> to_numpy(std::vector<T> values, std::initializer_list<size_t> shape) {
   auto* owned = new std::vector<T>(std::move(values));
@@ -85,7 +85,7 @@ Out<T, 1> to_numpy(std::vector<T> values) {
   return to_numpy<T>(std::move(values), {size});
 }
 
-// An argument given back as a NumPy array on the same memory, which cannot be written.
+// Returns an argument as a read-only NumPy array on the same memory.
 template <class Array>
 using Shared = nb::ndarray<nb::numpy, typename Array::Scalar>;
 

@@ -14,7 +14,7 @@ nb::tuple as_tuple(AllBins bins) {
 }
 
 void check_max_bins(int max_bins) {
-  check(2 <= max_bins && max_bins <= kMostBins,
+  check(2 <= max_bins && max_bins <= kMaxBins,
         "max_bins: expected 2 to 255, got " + std::to_string(max_bins));
 }
 
@@ -24,7 +24,7 @@ void check_columns(const AnyTable& table, int64_t first, int64_t last) {
         "first, last: expected a range of columns");
 }
 
-// Where the codes of a table go, in which its columns begin with first_column.
+// Destination of the codes of a table whose first column is first_column of `out`.
 template <class AnyTable>
 Codes as_codes(const AnyTable& table, const InOut<uint8_t, 2>& out, int64_t first_column,
                const std::optional<InOut<uint8_t, 2>>& by_column) {
@@ -118,7 +118,7 @@ nb::tuple bin_by_rank_of(AnyTable<T> x, int64_t first, int64_t last, InOut<uint8
                          int64_t first_column, std::optional<InOut<uint8_t, 2>> by_column,
                          Cancel* cancel) {
   const CellsView<T> table = as_cells<T>(x);
-  check(table.n_rows <= kMostBins, "x: expected at most 255 rows");
+  check(table.n_rows <= kMaxBins, "x: expected at most 255 rows");
   check_columns(table, first, last);
   const Codes codes = as_codes(table, out, first_column, by_column);
   return as_tuple(without_gil(cancel, [&](Interrupt& interrupt) {
@@ -151,19 +151,19 @@ Parameters
 x : array of shape (n_rows, n_columns)
     float64, float32, int64, int32 or uint8, any strides. NaN is missing; no infinities.
 weights : float64 array of shape (n_rows,) or None
-    Rows whose weight is not positive do not count.
+    Rows without positive weight are ignored.
 first, last : int
 max_bins : int
     From 2 to 255.
 cancel : Cancel or None
-    What may stop the work.
+    Stops the call on request.
 
 Returns
 -------
 edges : float64 array of shape (n_bins,)
-    Upper edges of the bins of all these columns; the last one of a column is infinite.
+    Upper edges of the bins, column after column. The last edge of a column is infinite.
 values : float64 array of shape (n_bins,)
-    What stands for each bin.
+    Value that represents each bin.
 counts : int64 array of shape (last - first,)
     Number of bins of each column.)";
 
@@ -172,34 +172,34 @@ constexpr const char* kToBytes = R"(Write rows [first, last) of a table as bytes
 Parameters
 ----------
 x : array of shape (n_rows, n_columns)
-    As for find_bins, of any dtype but uint8, the cells of a row side by side.
+    As for find_bins, except uint8. The cells of a row must be adjacent.
 first, last : int
 out, first_column
     As for apply_bins.
 cancel : Cancel or None
-    What may stop the work.
+    Stops the call on request.
 
 Returns
 -------
 bool
-    False if some cells are no whole numbers from 0 to 255: then what was written is of no use.)";
+    False if a cell is not an integer from 0 to 255. The written bytes are then invalid.)";
 
-constexpr const char* kBinByRank = R"(Find the bins of columns [first, last), and code these.
+constexpr const char* kBinByRank = R"(Find the bins of columns [first, last), and code the columns.
 
 Parameters
 ----------
 x : array of shape (n_rows, n_columns)
-    As for find_bins, of at most 255 rows: each value gets a bin.
+    As for find_bins, with at most 255 rows. Each distinct value gets a bin.
 first, last : int
 out, first_column, by_column
     As for apply_bins.
 cancel : Cancel or None
-    What may stop the work.
+    Stops the call on request.
 
 Returns
 -------
 edges, values, counts
-    As of find_bins.)";
+    As returned by find_bins.)";
 
 constexpr const char* kFindBinsOfSparse =
     R"(Find the bins of columns [first, last) of a sparse table.
@@ -207,19 +207,19 @@ constexpr const char* kFindBinsOfSparse =
 Parameters
 ----------
 cells : float64 or float32 array
-    Those that are stored, column after column; others are 0. NaN is missing; no infinities.
+    The stored cells, column after column; others are 0. NaN is missing; no infinities.
 rows : int32 array of the shape of cells
-    The row of each, twice in no column.
+    Row of each cell, at most once in a column.
 start : int64 array of shape (n_columns + 1,)
-    Where each column's cells begin, and the end.
+    First cell of each column, and the number of cells.
 n_rows, first, last, max_bins : int
 cancel : Cancel or None
-    What may stop the work.
+    Stops the call on request.
 
 Returns
 -------
 edges, values, counts
-    As of find_bins, but nothing, and a count of 0, of columns with more values than bins.)";
+    As returned by find_bins. Columns with more values than bins have a count of 0 and no bins.)";
 
 constexpr const char* kApplyBinsToSparse =
     R"(Write the codes of columns [first, last) of a sparse table.
@@ -232,7 +232,7 @@ edges, bin_start, out, first_column, by_column
     As for apply_bins.
 first, last : int
 cancel : Cancel or None
-    What may stop the work.)";
+    Stops the call on request.)";
 
 constexpr const char* kApplyBins = R"(Write the codes of rows [first, last) of a table.
 
@@ -244,17 +244,17 @@ edges : float64 array
     The bins of column c are edges[bin_start[c]:bin_start[c + 1]].
 bin_start : int64 array of shape (n_columns + 1,)
 categorical : uint8 array of shape (n_columns,)
-    Columns that hold codes already; what is not one of them becomes missing, 255.
+    Columns that hold codes. Values that are not codes become 255 (missing).
 first, last : int
 out : uint8 array of shape (n_rows, at least first_column + n_columns)
     Receives the codes, from first_column on.
 first_column : int
 by_column : uint8 array of the shape of out, transposed, or None
-    Receives them once more.
+    Also receives the codes, transposed.
 wanted : bool array of shape (n_columns,) or None
-    The codes of other columns may stay what they are.
+    Columns to code; the codes of other columns may stay unchanged. None: all.
 cancel : Cancel or None
-    What may stop the work.)";
+    Stops the call on request.)";
 
 template <class T>
 void bind_for(nb::module_& m) {

@@ -64,19 +64,19 @@ nb::tuple search(const RankedFeatures& features, const Given& signed_weight_give
   check(std::isfinite(scale) && scale >= 0.0,
         "scale must be finite and >= 0, got " + std::to_string(scale));
   check(max_depth >= 1, "max_depth must be at least 1, got " + std::to_string(max_depth));
-  FoundTree found = without_gil(nullptr, [&](Interrupt& interrupt) {
+  FoundTree result = without_gil(nullptr, [&](Interrupt& interrupt) {
     return search_tree(features, signed_weight.data(),
                        Penalty{penalty.data(), penalty.size(), scale}, max_depth, search_mode,
                        interrupt);
   });
-  const auto& nodes = found.nodes;
+  const auto& nodes = result.nodes;
   return nb::make_tuple(column<std::int32_t>(nodes, [](const TreeNode& n) { return n.feature; }),
                         column<double>(nodes, [](const TreeNode& n) { return n.threshold; }),
                         column<std::int32_t>(nodes, [](const TreeNode& n) { return n.left; }),
                         column<std::int32_t>(nodes, [](const TreeNode& n) { return n.right; }),
                         column<std::int8_t>(nodes, [](const TreeNode& n) { return n.label; }),
                         column<double>(nodes, [](const TreeNode& n) { return n.gain; }),
-                        to_numpy(std::move(found.prediction)), found.edge);
+                        to_numpy(std::move(result.prediction)), result.edge);
 }
 
 // Arrays of the trees of an ensemble, in the order of the arguments from Python.
@@ -159,7 +159,7 @@ Parameters
 signed_weight : float64 array of shape (n_rows,)
     Weight times label of every row, finite; the absolute values should sum to 1.
 penalty : float64 array of shape (n,), n >= 1
-    By size of the tree; sizes of n and more cost what the last entry says.
+    Penalty by size of the tree. For sizes of n and more, the last entry applies.
 scale : float
     Multiplies the penalty, >= 0.
 max_depth : int
@@ -167,23 +167,23 @@ max_depth : int
 mode : {"layerwise", "greedy", "stumps"}
     "layerwise": a constant, the best stump, then the best tree with one more layer of
     leaves than the last, and so on; size counts nodes. "greedy": one tree, breadth first,
-    where a split must raise the criterion. "stumps": a constant or a stump (size 1), and
-    with max_depth >= 2 the best stump followed by one question on both sides (size 2).
+    where a split must increase the criterion. "stumps": a constant or a stump (size 1), and
+    with max_depth >= 2 the best stump with the same split on both sides (size 2).
 
 Returns
 -------
 feature, threshold, left, right, label, gain : arrays of shape (n_nodes,)
     The tree: int32, float64, int32, int32, int8, float64. Leaves have feature -1; values
-    up to the threshold go left; gain is what a split added to the edge.
+    up to the threshold go left; gain is the increase of the edge by a split.
 prediction : int8 array of shape (n_rows,)
-    The label that every row gets.
+    Predicted label of each row.
 edge : float
     sum_i signed_weight_i * prediction_i.)");
 }
 
 void bind_trees(nb::module_& m) {
   m.def("tree_labels", &predict_labels, "x"_a, "feature"_a, "threshold"_a, "left"_a, "right"_a,
-        "label"_a, "start"_a, R"(Labels that trees give to rows.
+        "label"_a, "start"_a, R"(Predict labels of rows by each tree.
 
 Parameters
 ----------
@@ -193,14 +193,15 @@ feature, threshold, left, right, label : arrays of shape (n_nodes,)
     Nodes of all trees one after another, as `RankedFeatures.search` returns them. Children
     count from the start of their tree and come after their parent.
 start : int64 array of shape (n_trees + 1,)
-    Where the nodes of each tree start; the last entry is n_nodes.
+    First node of each tree, and n_nodes.
 
 Returns
 -------
 int8 array of shape (n_trees, n_rows)
     The labels.)");
   m.def("tree_votes", &predict_votes, "x"_a, "weight"_a, "feature"_a, "threshold"_a, "left"_a,
-        "right"_a, "label"_a, "start"_a, R"(Weighted sum of the labels that trees give to rows.
+        "right"_a, "label"_a, "start"_a,
+        R"(Compute the weighted sum of the labels predicted by trees.
 
 Parameters
 ----------

@@ -8,7 +8,7 @@ namespace mddf::boosting {
 // Searches for trees, and predictions by trees.
 void bind_boosting(nanobind::module_& m);
 
-// Edges of given weak learners, and whole runs over them.
+// Edges of weak learners, and whole runs over them.
 void bind_paths(nanobind::module_& m);
 
 }  // namespace mddf::boosting

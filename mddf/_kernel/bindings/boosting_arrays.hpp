@@ -25,13 +25,13 @@ const char* type_name() {
 }
 
 // Description of an argument for error messages.
-inline std::string described(const Given& given) {
-  const auto code = static_cast<nb::dlpack::dtype_code>(given.dtype().code);
+inline std::string described(const Given& array) {
+  const auto code = static_cast<nb::dlpack::dtype_code>(array.dtype().code);
   const std::string kind = code == nb::dlpack::dtype_code::Int     ? "int"
                            : code == nb::dlpack::dtype_code::UInt  ? "uint"
                            : code == nb::dlpack::dtype_code::Float ? "float"
                                                                    : "type ";
-  return kind + std::to_string(given.dtype().bits) + " of " + std::to_string(given.ndim()) +
+  return kind + std::to_string(array.dtype().bits) + " of " + std::to_string(array.ndim()) +
          " dimension(s)";
 }
 
@@ -39,20 +39,20 @@ inline std::string described(const Given& given) {
 template <class T, std::size_t N>
 class Array {
  public:
-  Array(const Given& given, const char* name) {
-    const bool right_type = given.ndim() == N && given.dtype() == nb::dtype<T>();
+  Array(const Given& array, const char* name) {
+    const bool right_type = array.ndim() == N && array.dtype() == nb::dtype<T>();
     bool fits = right_type;
     std::int64_t stride = 1;
-    size_ = fits ? given.size() : 0;
+    size_ = fits ? array.size() : 0;
     for (std::size_t axis = N; fits && axis-- > 0;) {
-      shape_[axis] = given.shape(axis);
-      fits = given.shape(axis) <= 1 || size_ == 0 || given.stride(axis) == stride;
-      stride *= static_cast<std::int64_t>(given.shape(axis));
+      shape_[axis] = array.shape(axis);
+      fits = array.shape(axis) <= 1 || size_ == 0 || array.stride(axis) == stride;
+      stride *= static_cast<std::int64_t>(array.shape(axis));
     }
     check(fits, std::string(name) + " must be a C-contiguous " + type_name<T>() + " array of " +
                     std::to_string(N) + " dimension(s); got " +
-                    (right_type ? "one with gaps or another order" : described(given)));
-    data_ = static_cast<const T*>(given.data());
+                    (right_type ? "one with gaps or another order" : described(array)));
+    data_ = static_cast<const T*>(array.data());
   }
 
   const T* data() const { return data_; }

@@ -173,26 +173,26 @@ lambda_ : float
 alpha_max : float
     Largest absolute weight of "linf", > 0.
 n_rounds : int
-    Most rounds.
+    Largest number of rounds.
 tolerance : float
     Stop when the best decrease is no larger.
 progress : callable
-    Called now and then with the number of rounds made since the last call.
+    Called repeatedly with the number of rounds since the last call.
 wide_vectors : bool
     Use vector instructions where the processor has them.
 
 Returns
 -------
 learner : int64 array of shape (n,)
-    The learner moved in each of the n rounds made.
+    Learner whose weight changed in each of the n rounds.
 step : float64 array of shape (n,)
     Change of its weight.
 objective : float64 array of shape (n,)
-    After the round.
+    Objective after the round.
 correlation : float64 array of shape (n,)
-    Of the learner with the residual before the round.
+    Correlation of the learner with the residual before the round.
 n_learners : int64 array of shape (n,)
-    With weight other than 0 after the round.)");
+    Number of learners with a nonzero weight after the round.)");
 }
 
 void bind_adaboost(nb::module_& m) {
@@ -209,11 +209,11 @@ y : float64 array of shape (n_rows,)
 weight : float64 array of shape (n_rows,)
     Positive, sum 1.
 n_rounds : int
-    Most rounds; fewer when no learner is better than chance.
+    Largest number of rounds; fewer if no learner is better than chance.
 least_error : float
-    Smaller errors count as this and end the run; in (0, 0.5).
+    Smaller errors are replaced by this value and end the run; in (0, 0.5).
 progress : callable
-    Called now and then with the number of rounds made since the last call.
+    Called repeatedly with the number of rounds since the last call.
 
 Returns
 -------

@@ -1,4 +1,4 @@
-// Gradient descent to the coefficients of layers.
+// Python bindings of gradient descent for the coefficients of layers.
 #include "bindings/arrays.hpp"
 #include "bindings/call.hpp"
 
@@ -12,10 +12,11 @@ namespace {
 
 using nb::arg;
 
-// The nearest point whose entries are not negative and sum to 1, as `project_to_simplex` has it.
+// Projects to the probability simplex: the nearest point with non-negative entries that sum to 1.
+// The method is the same as in `project_to_simplex`.
 void project(std::vector<double>& x, std::vector<double>& falling) {
   falling.clear();
-  for (const double value : x)  // by insertion, which NaN does not harm
+  for (const double value : x)  // insertion sort is safe with NaN
     falling.insert(std::upper_bound(falling.begin(), falling.end(), value, std::greater<>()),
                    value);
   double sum = 0, most = -std::numeric_limits<double>::infinity();
@@ -76,18 +77,18 @@ void bind_descent(nanobind::module_& m) {
         arg("below"), arg("above"),
         R"(Return the mean of the second half of a gradient descent's path.
 
-The loss of a row's ``z = offset + columns @ x`` is ``(z - target)^2`` times a factor. All points are
-projected to the simplex, the mean too.
+The loss of a row with ``z = offset + columns @ x`` is ``(z - target)^2`` times a factor. All points
+and the mean are projected to the simplex.
 
 Parameters
 ----------
 columns : float64 array of shape (n_rows, n)
 offset : float64 array of shape (n_rows,)
 batches : int32 array of shape (n_steps, size)
-    Rows whose slopes each step takes the mean of.
+    Rows of each step, whose gradients are averaged.
 start : float64 array of shape (n,)
 step : float
 target : float
 below, above : float
-    The factors up to the target and above it.)");
+    Factors of the loss for z up to the target and above it.)");
 }

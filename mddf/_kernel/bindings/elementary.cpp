@@ -10,14 +10,14 @@ using nb::arg;
 template <double (*function)(double)>
 Out<double, 1> of_each(In<double, 1> values) {
   const auto n = static_cast<int64_t>(values.shape(0));
-  std::vector<double> found(values.shape(0));
+  std::vector<double> results(values.shape(0));
   without_gil(nullptr, [&](Interrupt& interrupt) {
     for (int64_t i = 0; i < n; ++i) {
       if (i % 4096 == 0) interrupt.poll(4096 * 10);
-      found[i] = function(values.data()[i]);
+      results[i] = function(values.data()[i]);
     }
   });
-  return to_numpy(std::move(found));
+  return to_numpy(std::move(results));
 }
 
 }  // namespace
@@ -37,5 +37,5 @@ values : float64 array of shape (n,))");
 Parameters
 ----------
 values : float64 array of shape (n,)
-    Of 0 it is -infinity, below NaN.)");
+    The logarithm of 0 is -infinity; of negative values, NaN.)");
 }

@@ -218,7 +218,8 @@ class GradientBooster {
   bool is_busy_ = false;
 };
 
-constexpr const char* kBooster = R"(Boosting on some rows of a table, while others are looked at.
+constexpr const char* kBooster =
+    R"(Boosting on some rows of a table, with the loss of held-out rows.
 
 Parameters
 ----------
@@ -227,19 +228,18 @@ y : float64 array of shape (n_rows,)
     Numbers or classes, of all rows of the table. With several outputs, all targets of the first
     row, then those of the second row, and so on. Empty for the loss "custom".
 weights : float64 array of shape (n_rows,) or None
-    Whole numbers make a row count as so many.
+    A row of whole weight k counts as k rows.
 train, held_out : int32 arrays
-    Rows. Without keys, the order of the former decides which of them are drawn.
+    Rows of the table. Without keys, draws depend on the order of the training rows.
 options : BoostOptions
 start : float64 array of shape (n_rows, n_scores) or None
-    Raw predictions to go on from, without offsets; None: the best constant.
+    Initial raw predictions, without offsets; None: the best constant.
 cancel : Cancel or None
-    What may stop the work.
+    Stops the call on request.
 keys : uint64 array of shape (n_rows,) or None
-    Rows of the same key are drawn together, wherever they stand.
+    Rows with equal keys are drawn together, whatever the order of rows.
 offset : float64 array of shape (n_rows, n_scores) or None
     Added to the raw prediction of each row. It is not part of the trees or of `start`.
-
 communicator : Communicator or None
     If the rows are one shard of a table, an object that exchanges sums with the processes that
     have the other shards. All of them then make the same calls and grow the same trees.)";
@@ -258,7 +258,7 @@ void bind_gradient(nanobind::module_& m) {
 Parameters
 ----------
 n_threads : int
-    The one that grows, and those that help it.)")
+    Number of threads, including the calling thread.)")
       .def(
           "__init__",
           [](Team* self, int n_threads) {
@@ -272,13 +272,12 @@ n_threads : int
             return without_gil(cancel, [&](Interrupt& interrupt) { return team.help(interrupt); });
           },
           arg("cancel").none() = nb::none(),
-          "Help until the team is closed; return how many pieces of work were done.")
-      .def("close", &Team::close, "Send all helpers home.");
+          "Work until the team is closed; return the number of finished pieces of work.")
+      .def("close", &Team::close, "Let all helping threads return.");
   nb::class_<GradientBooster>(m, "GradientBooster", kBooster)
       .def(nb::init<BinnedTable&, In<double, 1>, std::optional<In<double, 1>>, In<int32_t, 1>,
                     In<int32_t, 1>, const BoostOptions&, std::optional<In<double, 2>>, Cancel*,
-                    std::optional<In<uint64_t, 1>>, std::optional<In<double, 2>>,
-                    nb::object>(),
+                    std::optional<In<uint64_t, 1>>, std::optional<In<double, 2>>, nb::object>(),
            arg("table"), arg("y").noconvert(), arg("weights").none().noconvert(),
            arg("train").noconvert(), arg("held_out").noconvert(), arg("options"),
            arg("start").none().noconvert() = nb::none(), arg("cancel").none() = nb::none(),
@@ -287,26 +286,26 @@ n_threads : int
       .def("grow", &GradientBooster::grow, arg("seeds").noconvert(), arg("patience") = 0,
            arg("tol") = 0.0, arg("watch_training") = false, arg("team").none() = nb::none(),
            arg("cancel").none() = nb::none(),
-           R"(Grow one tree for each seed; return whether the held-out loss has stopped falling.
+           R"(Grow one tree for each seed; return whether early stopping has ended the fit.
 
 Parameters
 ----------
 seeds : uint64 array of shape (n_trees,)
 patience : int
-    Stop after so many rounds that did not lower the loss by more than `tol`; 0 for never.
+    Stop after this number of rounds without a decrease of the loss by more than `tol`; 0: never.
 tol : float
 watch_training : bool
-    Whether losses of the training rows are wanted, too, from now on.
+    Whether to also compute the losses of the training rows from now on.
 team : BoostTeam or None
-    Threads that help; of one booster. Does not change the result.
+    Threads that help; used by one booster only. Does not change the result.
 cancel : Cancel or None)")
       .def("trees", &GradientBooster::trees, "Return the trees as arguments of GradientTrees.")
       .def("losses", &GradientBooster::losses,
            "Return the mean held-out loss before the first round and after each one.")
       .def("train_losses", &GradientBooster::train_losses,
-           "Return the same of the training rows, since they are watched.")
+           "Return the mean losses of the training rows since watch_training was set.")
       .def("raw", &GradientBooster::raw, arg("best") = true,
-           "Return raw predictions of the rows held out: after the best round, or the last.")
+           "Return raw predictions of the held-out rows after the best or the last round.")
       .def("set_gradients", &GradientBooster::set_gradients, arg("gradient").noconvert(),
            arg("hessian").noconvert(),
            R"(Set the derivatives of the loss "custom" for the next round.
@@ -323,8 +322,8 @@ gradient, hessian : float64 arrays of shape (n_train, n_scores)
                    "The raw prediction before the first round.")
       .def_prop_rw("large_residual", &GradientBooster::large_residual,
                    &GradientBooster::set_large_residual,
-                   "The size from which residuals count as large in Huber's loss; it never rises.")
+                   "The residual above which Huber's loss is linear; it never increases.")
       .def_prop_ro("best_round", &GradientBooster::best_round,
-                   "The number of rounds with the least held-out loss.")
+                   "The number of rounds with the lowest held-out loss.")
       .def_prop_ro("n_rounds", &GradientBooster::n_rounds, "The number of rounds so far.");
 }

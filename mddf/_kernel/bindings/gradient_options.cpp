@@ -57,7 +57,7 @@ bool takes_outputs(Loss loss) {
 }
 
 // The losses of the outputs of a row are computed together.
-constexpr int kMostOutputs = 1024;
+constexpr int kMaxOutputs = 1024;
 
 Options checked_options(Options options) {
   if (options.loss == Loss::kSoftmax) check_range("n_classes", options.n_classes, 2, 65535);
@@ -70,18 +70,18 @@ Options checked_options(Options options) {
     check_range("max_depth", options.max_depth, 1, kDeepestSymmetric);
   else
     check_range("max_depth", options.max_depth, 0, INT32_MAX);
-  check_range("max_leaf_nodes", options.max_leaf_nodes, 1, kMostLeafNodes);
+  check_range("max_leaf_nodes", options.max_leaf_nodes, 1, kMaxLeafNodes);
   check_at_least("min_samples_leaf", options.min_samples_leaf, 1);
   check_at_least("max_features", options.max_features, 1);
   check_at_least("n_copies", options.n_copies, 1);
   check(
       options.tweedie_power >= 1 && options.tweedie_power <= 2,
       "tweedie_power: expected a number from 1 to 2, got " + std::to_string(options.tweedie_power));
-  check_range("n_outputs", options.n_outputs, 1, takes_outputs(options.loss) ? kMostOutputs : 1);
+  check_range("n_outputs", options.n_outputs, 1, takes_outputs(options.loss) ? kMaxOutputs : 1);
   return options;
 }
 
-constexpr const char* kOptions = R"(How boosted trees are grown.
+constexpr const char* kOptions = R"(Options of boosted trees.
 
 Parameters
 ----------
@@ -89,16 +89,16 @@ loss : str
     "squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma", "tweedie",
     "log_loss", "exponential", "softmax", or "custom", for which the caller sets the gradients.
 n_classes : int
-    Of softmax.
+    Number of classes, for softmax.
 symmetric : bool
-    Whether all leaves of a level are split alike.
+    Whether all leaves of a level have the same split.
 learning_rate : float
 max_depth : int
-    From 1 to 16 of symmetric trees; of others, 0 for no limit.
+    From 1 to 16 for symmetric trees; for leaf-wise trees, 0 means no limit.
 max_leaf_nodes : int
-    Of trees that are not symmetric.
+    For leaf-wise trees.
 min_samples_leaf : int
-    Rows; whole weights do not multiply them.
+    Number of rows, without regard to weights.
 l2 : float
     Added to the hessians of leaves.
 max_features : int
@@ -106,19 +106,19 @@ max_features : int
 subsample : float
     Share of the rows that each tree is grown on.
 n_copies : int
-    The rows to train on come so often, one copy after the other; each tree is grown on the next.
+    Number of copies of the training rows, one after another. Trees use the copies in turn.
 quantile : float
-    Of the quantile loss; of Huber's, the share of residuals that are not large.
+    For the quantile loss; for Huber's loss, the share of residuals in its quadratic part.
 category_smoothing : float
-    Rows without gradient that are added to each category before they are put in order.
+    Number of rows without gradient that are added to each category before sorting.
 monotonic : int8 array of shape (n_columns,) or None
-    1 for columns with which raw predictions must not fall, -1 where they must not rise.
+    1: raw predictions must not decrease with the column; -1: they must not increase.
 interactions : uint8 array of shape (n_groups, n_columns) or None
-    Which columns a path may combine: those of one group.
+    Groups of columns. A path only uses columns of one group.
 counting : str
-    "walk", "histograms" or "cheaper": how symmetric trees are grown. Changes only the time.
+    Search method of symmetric trees: "walk", "histograms" or "cheaper". Changes only the time.
 wide_vectors : bool
-    Use vector instructions where the processor has them. They change nothing but the time.
+    Use vector instructions if the processor has them. They change only the time.
 tweedie_power : float
     Power of the variance of the loss "tweedie", from 1 to 2.
 n_outputs : int
@@ -133,46 +133,46 @@ BoostOptions::BoostOptions(const std::string& loss, int n_classes, bool symmetri
                            double category_smoothing, std::optional<In<int8_t, 1>> monotonic,
                            std::optional<In<uint8_t, 2>> interactions, const std::string& counting,
                            bool wide_vectors, double tweedie_power, int n_outputs) {
-  Options given;
-  given.loss = loss_named(loss);
-  given.n_classes = n_classes;
-  given.symmetric = symmetric;
-  given.learning_rate = learning_rate;
-  given.max_depth = max_depth;
-  given.max_leaf_nodes = max_leaf_nodes;
-  given.min_samples_leaf = min_samples_leaf;
-  given.l2 = l2;
-  given.max_features = max_features;
-  given.subsample = subsample;
-  given.n_copies = n_copies;
-  given.quantile = quantile;
-  given.category_smoothing = category_smoothing;
-  given.wide_vectors = wide_vectors;
-  given.tweedie_power = tweedie_power;
-  given.n_outputs = n_outputs;
+  Options options;
+  options.loss = loss_named(loss);
+  options.n_classes = n_classes;
+  options.symmetric = symmetric;
+  options.learning_rate = learning_rate;
+  options.max_depth = max_depth;
+  options.max_leaf_nodes = max_leaf_nodes;
+  options.min_samples_leaf = min_samples_leaf;
+  options.l2 = l2;
+  options.max_features = max_features;
+  options.subsample = subsample;
+  options.n_copies = n_copies;
+  options.quantile = quantile;
+  options.category_smoothing = category_smoothing;
+  options.wide_vectors = wide_vectors;
+  options.tweedie_power = tweedie_power;
+  options.n_outputs = n_outputs;
   check(counting == "cheaper" || counting == "walk" || counting == "histograms",
         "counting: expected cheaper, walk or histograms, got " + counting);
-  given.counting = counting == "walk"         ? Counting::kWalk
-                   : counting == "histograms" ? Counting::kHistograms
-                                              : Counting::kCheaper;
+  options.counting = counting == "walk"         ? Counting::kWalk
+                     : counting == "histograms" ? Counting::kHistograms
+                                                : Counting::kCheaper;
   if (monotonic) {
     check_each("monotonic", *monotonic, "-1, 0 or 1",
                [](int8_t sign) { return -1 <= sign && sign <= 1; });
-    check(given.width() == 1, "monotonic: not with several classes or outputs");
+    check(options.width() == 1, "monotonic: not with several classes or outputs");
     n_columns_ = static_cast<int64_t>(monotonic->shape(0));
     const auto signs = as_span(*monotonic);
     if (std::any_of(signs.begin(), signs.end(), [](int8_t sign) { return sign != 0; }))
-      given.monotonic.assign(signs.begin(), signs.end());
+      options.monotonic.assign(signs.begin(), signs.end());
   }
   if (interactions) {
     const auto n = static_cast<int64_t>(interactions->shape(1));
     check(!monotonic || n == n_columns_, "interactions: expected a column for each of monotonic");
     check(interactions->shape(0) > 0, "interactions: expected a group");
     n_columns_ = n;
-    given.n_groups = static_cast<int64_t>(interactions->shape(0));
-    given.interactions.assign(interactions->data(), interactions->data() + interactions->size());
+    options.n_groups = static_cast<int64_t>(interactions->shape(0));
+    options.interactions.assign(interactions->data(), interactions->data() + interactions->size());
   }
-  options_ = checked_options(given);
+  options_ = checked_options(options);
 }
 
 void bind_boost_options(nb::module_& m) {

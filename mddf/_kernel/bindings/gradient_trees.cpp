@@ -137,25 +137,25 @@ class GradientTrees {
 
 void bind_gradient_trees(nb::module_& m) {
   nb::class_<GradientTrees>(m, "GradientTrees",
-                            R"(Boosted trees that are asked about rows of codes.
+                            R"(Boosted trees for predictions of coded rows.
 
 Parameters
 ----------
 first_split, first_leaf : int64 arrays of shape (n_trees + 1,)
-    Where those of each tree begin.
+    First split and first leaf of each tree.
 column : int32 array of shape (n_splits,)
 shift, threshold : uint8 arrays of shape (n_splits,)
-    Rows go left whose code plus shift, modulo 256, is at most the threshold.
+    A row goes left if code + shift, modulo 256, is at most the threshold.
 set : int32 array of shape (n_splits,)
-    The row of `sets` whose codes go left, instead; -1 for none.
+    Row of `sets` with the codes that go left; -1: the threshold decides.
 left, right : int32 arrays of shape (n_splits,)
-    Splits of the tree, or leaves as -1 - number. Empty of symmetric trees, of which each split is
-    a level, and leaves are numbered by a bit for each, the first one the highest.
+    Splits of the tree, or leaves as -1 - number. Empty for symmetric trees, which have one split
+    per level; each split is one bit of the leaf number, the first split the highest bit.
 sets : uint64 array of shape (n_sets, 4)
 values : float64 array of shape (n_leaves, n_scores)
 symmetric : bool
 n_columns : int
-    Of the codes.)")
+    Number of columns of the codes.)")
       .def(nb::init<In<int64_t, 1>, In<int64_t, 1>, In<int32_t, 1>, In<uint8_t, 1>, In<uint8_t, 1>,
                     In<int32_t, 1>, In<int32_t, 1>, In<int32_t, 1>, In<uint64_t, 2>, In<double, 2>,
                     bool, int64_t>(),
@@ -166,7 +166,7 @@ n_columns : int
       .def_prop_ro("n_trees", &GradientTrees::n_trees)
       .def("add_raw", &GradientTrees::add_raw, arg("codes").noconvert(), arg("first"), arg("last"),
            arg("out").noconvert(), arg("cancel").none() = nb::none(),
-           R"(Add what some trees say of rows.
+           R"(Add the raw predictions of some trees to `out`.
 
 Parameters
 ----------
@@ -183,7 +183,7 @@ Parameters
 ----------
 codes : uint8 array of shape (n_rows, n_columns)
 out : int32 array of shape (n_rows, n_trees)
-    Numbers within each tree.
+    Leaf numbers within each tree.
 cancel : Cancel or None)");
 }
 

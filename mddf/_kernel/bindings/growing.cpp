@@ -1,4 +1,4 @@
-// Growing trees: its objects and its call, bound.
+// Python bindings of growing trees.
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/variant.h>
@@ -14,7 +14,7 @@
 namespace mddf {
 namespace {
 
-// Every tree's own: the rows that it did not draw.
+// Predict for each tree the rows that it did not draw.
 enum class HeldOutRows { kOutOfBag };
 
 template <class Target>
@@ -55,29 +55,29 @@ Grown<Target> grow(BinnedTable& table, const Target& target, const RowSampling& 
   check(!data.columns.empty(), "columns: expected at least one candidate column");
   check_monotonic(options, data);
   const Sampling rows = sampling.sampling(n_rows);
-  HeldOut asked;
+  HeldOut predicted;
   if (held_out && std::holds_alternative<HeldOutRows>(*held_out)) {
     check(rows.n_draws > 0, "held_out: out of bag only with a bootstrap");
-    asked.rows = rows.rows;
-    asked.out_of_bag = true;
+    predicted.rows = rows.rows;
+    predicted.out_of_bag = true;
   } else if (held_out) {
-    const auto& given = std::get<In<int32_t, 1>>(*held_out);
-    check_each("held_out", given, "rows of the table",
+    const auto& held_out_rows = std::get<In<int32_t, 1>>(*held_out);
+    check_each("held_out", held_out_rows, "rows of the table",
                [n_rows](int32_t row) { return 0 <= row && row < n_rows; });
-    asked.rows = as_span(given);
+    predicted.rows = as_span(held_out_rows);
   }
-  const size_t n_held_out = static_cast<size_t>(asked.rows.size);
-  std::vector<double> sums(n_held_out * target.width()), of_columns;
+  const size_t n_held_out = static_cast<size_t>(predicted.rows.size);
+  std::vector<double> sums(n_held_out * target.width()), importance_sums;
   std::vector<int32_t> n_trees(n_held_out);
-  if (held_out) asked.sums = sums.data(), asked.n_trees = n_trees.data();
-  if (importances) of_columns.resize(seeds.shape(0) * n_columns);
+  if (held_out) predicted.sums = sums.data(), predicted.n_trees = n_trees.data();
+  if (importances) importance_sums.resize(seeds.shape(0) * n_columns);
   auto grown = without_gil(cancel, [&](Interrupt& interrupt) {
     const int64_t n_draws = rows.rows.size * as_span(seeds).size;  // about one step for each sample
     if constexpr (std::is_same_v<Target, ClassLabels>)
       data.nonzero_rows = table.nonzero_rows(options, interrupt);
     data.guesses = CutGuesses(data.bins, data.columns, options.random_thresholds ? n_draws : 0);
-    return grow_block(data, options, rows, asked, as_span(seeds),
-                      importances ? of_columns.data() : nullptr, interrupt);
+    return grow_block(data, options, rows, predicted, as_span(seeds),
+                      importances ? importance_sums.data() : nullptr, interrupt);
   });
   Grown<Target> result;
   std::get<0>(result) = std::make_unique<typename Target::Reader>(std::move(grown));
@@ -86,27 +86,27 @@ Grown<Target> grow(BinnedTable& table, const Target& target, const RowSampling& 
     std::get<2>(result) = to_numpy(std::move(n_trees));
   }
   if (importances)
-    std::get<3>(result) = to_numpy<double, 2>(std::move(of_columns),
+    std::get<3>(result) = to_numpy<double, 2>(std::move(importance_sums),
                                               {seeds.shape(0), static_cast<size_t>(n_columns)});
   return result;
 }
 
-// How often a tree of this seed has each row in its sample.
+// Returns how often each row is in the sample of a tree with this seed.
 Out<uint32_t, 1> sample_counts(const RowSampling& sampling, int64_t n_rows, uint64_t seed,
                                Cancel* cancel) {
   check(n_rows >= 0, "n_rows: expected at least 0");
   const Sampling rows = sampling.sampling(n_rows);
-  std::vector<uint32_t> found(n_rows);
+  std::vector<uint32_t> sampled(n_rows);
   without_gil(cancel, [&](Interrupt& interrupt) {
     RowCounts counts(rows, n_rows, interrupt);
     Random random(seed);
     counts.draw(random);
-    for (int64_t row = 0; row < n_rows; ++row) found[row] = counts[row];
+    for (int64_t row = 0; row < n_rows; ++row) sampled[row] = counts[row];
   });
-  return to_numpy(std::move(found));
+  return to_numpy(std::move(sampled));
 }
 
-// A __reduce__: the type, and the arguments of its constructor that make the same object.
+// A __reduce__ method: the type, and the arguments of its constructor.
 template <class T>
 auto reducing(nb::tuple (*arguments)(const T&)) {
   return [arguments](nb::handle self) {
@@ -118,22 +118,22 @@ using OptionalCodes = std::optional<In<uint8_t, 2>>;
 
 void bind_table(nb::module_& m) {
   using nb::arg;
-  // Arrays that can be written are taken as such; if that fails, as they are.
+  // Writable arrays are tried first; read-only arrays are also accepted.
   const auto as_in = [](const std::optional<InOut<uint8_t, 2>>& codes) {
     return codes ? OptionalCodes(In<uint8_t, 2>(*codes)) : std::nullopt;
   };
   nb::class_<BinnedTable> bound(m, "BinnedTable",
-                                R"(A coded table, all of whose cells are checked when it is made.
+                                R"(A coded table. The constructor checks all cells.
 
 Parameters
 ----------
 codes : uint8 array of shape (n_rows, n_columns)
-    Codes below the number of bins of their column, or 255 for missing. Only replace_columns
-    may write into it from now on.
+    Codes below the number of bins of their column, or 255 for missing values. Afterwards only
+    replace_columns may change them.
 by_column : uint8 array of shape (n_columns, n_rows) or None
-    The same transposed: not needed, but large tables are faster with it.
+    The transposed codes. Optional; large tables are faster with it.
 values : float64 array
-    The values of column c's bins are values[bin_start[c]:bin_start[c + 1]].
+    The values of the bins of column c are values[bin_start[c]:bin_start[c + 1]].
 bin_start : int64 array of shape (n_columns + 1,)
 categorical : uint8 array of shape (n_columns,)
     Whether the codes of a column have no order.)");
@@ -163,11 +163,12 @@ categorical : uint8 array of shape (n_columns,)
       .def_prop_ro(
           "by_column", [](const BinnedTable& table) { return shared(table.by_column()); },
           nb::rv_policy::automatic)
-      .def("replace_columns", &BinnedTable::replace_columns, arg("first"), arg("codes").noconvert(),
-           arg("values").noconvert(), arg("bin_start").noconvert(), arg("categorical").noconvert(),
-           R"(Write new columns over those from first on; the arguments are as for a table of these.
+      .def(
+          "replace_columns", &BinnedTable::replace_columns, arg("first"), arg("codes").noconvert(),
+          arg("values").noconvert(), arg("bin_start").noconvert(), arg("categorical").noconvert(),
+          R"(Replace the columns from first on. The arguments are as for a table of the new columns.
 
-ValueError, and nothing is changed, if they do not fit or trees are being grown here.)")
+Raises ValueError and changes nothing if they do not fit, or if trees are growing on the table.)")
       .def("__reduce__", reducing<BinnedTable>([](const BinnedTable& table) {
              return nb::make_tuple(shared(table.codes()), shared(table.by_column()),
                                    to_numpy(table.values()), to_numpy(table.bin_start()),
@@ -177,7 +178,7 @@ ValueError, and nothing is changed, if they do not fit or trees are being grown 
 
 void bind_target(nb::module_& m) {
   using nb::arg;
-  nb::class_<ClassLabels>(m, "ClassTarget", R"(Classes to be predicted.
+  nb::class_<ClassLabels>(m, "ClassTarget", R"(Target of classification trees.
 
 Parameters
 ----------
@@ -198,14 +199,14 @@ n_classes : int
 void bind_values(nb::module_& m) {
   using nb::arg;
   nb::class_<FixedValues>(m, "ValueTarget",
-                          R"(Numbers to be predicted, as whole multiples of a unit.
+                          R"(Target of regression trees, as integer multiples of a unit.
 
 Parameters
 ----------
 fixed : int64 array of shape (n_rows, n_outputs)
     From -2^61 to 2^61.
 scale : float64 array of shape (n_outputs,)
-    What the squared error of each output counts, from 0 to 1.)")
+    Factor of the squared error of each output, from 0 to 1.)")
       .def(nb::init<In<int64_t, 2>, In<double, 1>>(), arg("fixed").noconvert(),
            arg("scale").noconvert())
       .def_prop_ro(
@@ -221,25 +222,25 @@ scale : float64 array of shape (n_outputs,)
 
 void bind_sampling(nb::module_& m) {
   using nb::arg;
-  nb::class_<RowSampling>(m, "Sampling", R"(Which rows a tree is grown on, and with what weights.
+  nb::class_<RowSampling>(m, "Sampling", R"(Rows that trees are grown on, and their weights.
 
 Parameters
 ----------
 rows : int32 array
-    Candidates. Their order decides which of them a bootstrap draws.
+    Candidate rows. Bootstrap draws depend on their order.
 n_draws : int
     Rows drawn with replacement for each tree; 0 takes every row once.
 cumulative : uint64 array of shape (len(rows),) or None
-    Cumulative sums of the whole-number weights that rows are drawn in proportion to.
+    Cumulative sums of integer weights. Rows are drawn in proportion to these weights.
 weights : float64 array of shape (n_rows,) or None
-    Weights of all rows of the table in the trees themselves, not negative.
+    Non-negative weights of all rows of the table within trees.
 balance : bool
-    Scale the weights so that in each tree's samples all classes weigh the same.
+    Scale the weights so that all classes have the same weight in the sample of each tree.
 parts : int64 array of shape (n_parts + 1,) or None
-    Where parts of rows begin, of each of which n_draws rows are drawn; the last one ends at
-    len(rows), and cumulative begins anew with each.
+    Starts of parts of rows, and len(rows). n_draws rows are drawn from each part, and
+    `cumulative` restarts in each part.
 whole_parts : bool
-    Draw parts instead, with all their rows.)")
+    Draw n_draws whole parts instead of rows.)")
       .def(nb::init<In<int32_t, 1>, int64_t, std::optional<In<uint64_t, 1>>,
                     std::optional<In<double, 1>>, bool, std::optional<In<int64_t, 1>>, bool>(),
            arg("rows").noconvert(), arg("n_draws") = 0,
@@ -276,41 +277,41 @@ std::optional<Out<int8_t, 1>> monotonic_of(const GrowOptions& options) {
 
 void bind_options(nb::module_& m) {
   using nb::arg;
-  nb::enum_<Loss>(m, "Loss", "What trees of values are split by.")
+  nb::enum_<Loss>(m, "Loss", "Criterion of regression trees.")
       .value("SQUARED_ERROR", Loss::kSquaredError)
       .value("POISSON", Loss::kPoisson)
       .value("ABSOLUTE_ERROR", Loss::kAbsoluteError)
       .value("ENTROPY", Loss::kEntropy);
   const GrowOptions usual;
-  nb::class_<GrowOptions>(m, "TreeOptions", R"(How trees are grown.
+  nb::class_<GrowOptions>(m, "TreeOptions", R"(Options of trees.
 
 Parameters
 ----------
 entropy : bool
-    Entropy instead of the Gini impurity.
+    Use entropy instead of the Gini impurity.
 random_thresholds : bool
-    One threshold drawn at random for each candidate column instead of the best one.
+    Draw one random threshold for each candidate column instead of searching the best one.
 max_features : int
     Columns drawn for each node.
 max_depth, min_samples_split, min_samples_leaf : int
     Limits, in edges and samples.
 min_weight_leaf : float
-    Least weight of a leaf, as a share of that of the tree's samples.
+    Smallest weight of a leaf, as a share of the total weight of the tree's sample.
 wide_vectors : bool
-    Use vector instructions where the processor has them. They change nothing but the time.
+    Use vector instructions if the processor has them. They change only the time.
 max_leaf_nodes : int
-    Most leaves, the splits first that are worth most; 0 for no limit, and depth first.
+    Largest number of leaves, grown best first; 0: no limit, grown depth first.
 min_decrease : float
-    Least decrease of impurity by a split, as a share of the weight of the tree's samples. Of
-    values: summed over outputs, in units of the bound on the targets (its square for squared
-    errors).
+    Smallest decrease of impurity by a split, divided by the weight of the tree's sample. In
+    regression, it is summed over outputs, in units of the bound on the targets (its square for
+    squared errors).
 prune : float
-    Of minimal cost-complexity pruning, what each leaf has to lessen the impurity by, in that unit.
+    Parameter alpha of minimal cost-complexity pruning, in the same unit.
 loss : Loss
-    Of values: what trees are split by. Leaves hold medians for absolute errors, else means.
+    Criterion of regression trees. Leaves hold medians for absolute errors, otherwise means.
 monotonic : int8 array of shape (n_columns,) or None
-    Where the prediction of one output, or the share of the second of two classes, has to rise (1)
-    or fall (-1) with a column.)")
+    1: the prediction (or the share of the second of two classes) must not decrease with the
+    column; -1: it must not increase.)")
       .def(
           "__init__",
           [](GrowOptions* self, bool entropy, bool random_thresholds, int64_t max_features,
@@ -360,30 +361,30 @@ Parameters
 ----------
 table : BinnedTable
 target : ClassTarget or ValueTarget
-    Of all rows of the table.
+    Targets of all rows of the table.
 sampling : Sampling
 options : TreeOptions
 seeds : uint64 array of shape (n_trees,)
 columns : int32 array or None
     Columns that may be split; None: all.
 held_out : int32 array, HeldOut.OUT_OF_BAG or None
-    Rows to predict by all trees, or the sampling's by the trees that did not draw them.
+    Rows to predict by all trees; or the rows of the sampling, by the trees that did not draw them.
 importances : bool
-    Whether each column's decrease of impurity is wanted.
+    Whether to return the decrease of impurity by each column.
 cancel : Cancel or None
-    What may stop the work.
+    Stops the call on request.
 
 Returns
 -------
 trees : TreeReader or ValueTreeReader
 sums : float64 array of shape (rows held out, n_classes) or None
-    Sums over trees of the class distributions of the rows held out. Of values: two columns for
-    each output, whose sum is meant; both are exact for up to 2^20 trees.
+    Sums over trees of the class distributions of held-out rows. In regression, each output has
+    two columns, whose sum is the prediction; both are exact for up to 2^20 trees.
 n_trees : int32 array of shape (rows held out,) or None
-    And how many trees each has.
+    Number of trees in each sum.
 importances : float64 array of shape (n_trees, n_columns) or None
-    Each column's decrease of impurity, weighted by the samples. Of values: of the squared
-    error, in units of the square of 2^61 times that of the target.)";
+    Decrease of impurity by each column, weighted by the samples. In regression, the decrease of
+    the squared error, in units of the square of 2^61 times the unit of the target.)";
 
 template <class Target>
 void bind_grow(nb::module_& m) {
@@ -405,19 +406,19 @@ void bind_growing(nanobind::module_& m) {
   bind_values(m);
   bind_sampling(m);
   bind_options(m);
-  nb::enum_<HeldOutRows>(m, "HeldOut", "Rows that depend on the tree: those it did not draw.")
+  nb::enum_<HeldOutRows>(m, "HeldOut", "Held-out rows that depend on the tree.")
       .value("OUT_OF_BAG", HeldOutRows::kOutOfBag);
   bind_grow<ClassLabels>(m);
   bind_grow<FixedValues>(m);
   m.def("sample_counts", &sample_counts, arg("sampling"), arg("n_rows"), arg("seed"),
         arg("cancel").none() = nb::none(),
-        R"(How often the tree of a seed has each row in its sample.
+        R"(Count how often the tree of a seed has each row in its sample.
 
 Parameters
 ----------
 sampling : Sampling
 n_rows : int
-    Of the table.
+    Number of rows of the table.
 seed : int
 cancel : Cancel or None
 

@@ -11,7 +11,7 @@
 namespace mddf {
 namespace {
 
-// Whether one of n codes, `step` apart, is neither below `count` nor "missing".
+// Whether any of n codes, `step` apart, is neither below `count` nor missing.
 bool any_out_of_range(const uint8_t* codes, int64_t n, int64_t step, int count) {
   uint8_t wrong = 0;               // no early exit, so that compilers use wide vectors
   for (int64_t i = 0; i < n; ++i)  // a missing value's code plus one wraps to 0
@@ -45,7 +45,7 @@ void check_bins(int64_t n_columns, const In<double, 1>& values, const In<int64_t
   check(start[0] == 0 && start[n_columns] == static_cast<int64_t>(values.shape(0)),
         "bin_start: expected to begin with 0 and end with the number of values");
   for (int64_t c = 0; c < n_columns; ++c)
-    check_range("bin_start, bins of a column", start[c + 1] - start[c], 1, kMostBins);
+    check_range("bin_start, bins of a column", start[c + 1] - start[c], 1, kMaxBins);
 }
 
 template <class T>
@@ -56,7 +56,7 @@ std::vector<T> copied(const In<T, 1>& values) {
   return copy;
 }
 
-// Puts `part` in the place of [first, last).
+// Replaces the values [first, last) by `part`.
 template <class T>
 void splice(std::vector<T>& values, int64_t first, int64_t last, const std::vector<T>& part) {
   std::vector<T> joined(values.begin(), values.begin() + first);
@@ -72,7 +72,7 @@ BinnedTable::BinnedTable(In<uint8_t, 2> codes, std::optional<In<uint8_t, 2>> by_
                          bool is_writable)
     : codes_(std::move(codes)), by_column_(std::move(by_column)), is_writable_(is_writable) {
   check_range("rows of codes", static_cast<int64_t>(codes_.shape(0)), 1, INT32_MAX - 1);
-  check_range("columns of codes", static_cast<int64_t>(codes_.shape(1)), 0, kMostColumns - 1);
+  check_range("columns of codes", static_cast<int64_t>(codes_.shape(1)), 0, kMaxColumns - 1);
   check_bins(static_cast<int64_t>(codes_.shape(1)), values, bin_start, categorical);
   if (by_column_)
     check(by_column_->shape(0) == codes_.shape(1) && by_column_->shape(1) == codes_.shape(0),
@@ -97,7 +97,7 @@ const NonzeroRows* BinnedTable::nonzero_rows([[maybe_unused]] const GrowOptions&
                                              [[maybe_unused]] Interrupt& interrupt) {
 #ifdef MDDF_AVX2
   const BinMatrix all = matrix();
-  // Which categories a large node has not seen is found in the matrix.
+  // Large nodes look up their unseen categories in the matrix, which such rows replace.
   const bool is_ordered = std::none_of(categorical_.begin(), categorical_.end(),
                                        [](uint8_t categorical) { return categorical != 0; });
   if (!is_ordered || !NonzeroRows::suits(all, options)) return nullptr;
@@ -121,38 +121,38 @@ void BinnedTable::replace_columns(int64_t first, const In<uint8_t, 2>& codes,
                                   const In<double, 1>& values, const In<int64_t, 1>& bin_start,
                                   const In<uint8_t, 1>& categorical) {
   const BinMatrix all = matrix();
-  const BinMatrix given{codes.data(), static_cast<int64_t>(codes.shape(0)),
-                        static_cast<int64_t>(codes.shape(1))};
+  const BinMatrix replacement{codes.data(), static_cast<int64_t>(codes.shape(0)),
+                              static_cast<int64_t>(codes.shape(1))};
   check(is_writable_, "table: made of arrays that cannot be written");
   check(n_users_ == 0, "table: trees are being grown on it");
-  check(given.n_rows == all.n_rows, "codes: expected one row per row of the table");
-  check(0 <= first && first <= all.n_columns - given.n_columns,
+  check(replacement.n_rows == all.n_rows, "codes: expected one row per row of the table");
+  check(0 <= first && first <= all.n_columns - replacement.n_columns,
         "first: expected a place for these columns in the table");
-  check_bins(given.n_columns, values, bin_start, categorical);
+  check_bins(replacement.n_columns, values, bin_start, categorical);
   const std::vector<int64_t> start = copied(bin_start);
   n_users_ = -1;
   struct Done {
     int& n_users;
     ~Done() { n_users = 0; }
   } done{n_users_};
-  without_gil(nullptr, [&](Interrupt& interrupt) { check_codes(given, start, interrupt); });
+  without_gil(nullptr, [&](Interrupt& interrupt) { check_codes(replacement, start, interrupt); });
   nb::gil_scoped_release release;
-  const int64_t last = first + given.n_columns;
+  const int64_t last = first + replacement.n_columns;
   const int64_t begin = bin_start_[first], end = bin_start_[last];
   splice(values_, begin, end, copied(values));
-  std::copy_n(categorical.data(), given.n_columns, categorical_.begin() + first);
+  std::copy_n(categorical.data(), replacement.n_columns, categorical_.begin() + first);
   for (size_t c = last; c < bin_start_.size(); ++c) bin_start_[c] += start.back() - (end - begin);
-  for (int64_t c = 0; c < given.n_columns; ++c) bin_start_[first + c] = begin + start[c];
+  for (int64_t c = 0; c < replacement.n_columns; ++c) bin_start_[first + c] = begin + start[c];
   nonzero_rows_.reset();
   boosting_codes_.reset();
-  // The arrays were writable when they were given.
+  // The arrays were writable when they were passed.
   uint8_t* to = const_cast<uint8_t*>(all.data);
   uint8_t* to_columns = const_cast<uint8_t*>(all.by_column);
   for (int64_t r = 0; r < all.n_rows; ++r)
-    std::copy_n(given.row(r), given.n_columns, to + r * all.n_columns + first);
-  for (int64_t c = 0; to_columns && c < given.n_columns; ++c)
+    std::copy_n(replacement.row(r), replacement.n_columns, to + r * all.n_columns + first);
+  for (int64_t c = 0; to_columns && c < replacement.n_columns; ++c)
     for (int64_t r = 0; r < all.n_rows; ++r)
-      to_columns[(first + c) * all.n_rows + r] = given.row(r)[c];
+      to_columns[(first + c) * all.n_rows + r] = replacement.row(r)[c];
 }
 
 ClassLabels::ClassLabels(In<uint16_t, 1> labels, int n_classes)
@@ -162,11 +162,11 @@ ClassLabels::ClassLabels(In<uint16_t, 1> labels, int n_classes)
              [n_classes](uint16_t label) { return label < n_classes; });
 }
 
-constexpr int64_t kMostOutputs = 65535;
+constexpr int64_t kMaxOutputs = 65535;
 
 FixedValues::FixedValues(In<int64_t, 2> fixed, In<double, 1> scale)
     : fixed_(std::move(fixed)), scale_(std::move(scale)) {
-  check_range("columns of fixed", static_cast<int64_t>(fixed_.shape(1)), 1, kMostOutputs);
+  check_range("columns of fixed", static_cast<int64_t>(fixed_.shape(1)), 1, kMaxOutputs);
   check_length("scale", scale_.shape(0), fixed_.shape(1));
   constexpr int64_t most = int64_t{1} << ValueTarget::kBits;
   for (size_t i = 0; i < fixed_.size(); ++i)
@@ -197,7 +197,7 @@ RowSampling::RowSampling(In<int32_t, 1> rows, int64_t n_draws,
   if (weights_)
     check_each("weights", *weights_, "finite numbers that are not negative",
                [](double weight) { return weight >= 0 && std::isfinite(weight); });
-  // Their sums, however often rows are drawn, and products of three of these are finite.
+  // Keeps the sums of weights finite, and products of three such sums.
   if (weights_)
     check(std::accumulate(weights_->data(), weights_->data() + weights_->shape(0), 0.0) <= 0x1p320,
           "weights: expected a sum of at most 2^320");

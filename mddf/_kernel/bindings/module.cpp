@@ -21,10 +21,10 @@ void bind_shapley(nb::module_& m);
 void bind_calls(nb::module_& m) {
   using mddf::Cancel;
   nb::exception<mddf::Cancelled>(m, "Cancelled", PyExc_RuntimeError);
-  nb::class_<Cancel>(m, "Cancel", "A request to stop, shared by all calls that work on one thing.")
+  nb::class_<Cancel>(m, "Cancel", "A request to stop, shared by all calls of a task.")
       .def(nb::init<>())
       .def("stop", &Cancel::stop,
-           R"(Stop all calls that were given this, and wait until they have raised Cancelled.)")
+           R"(Stop all calls with this object, and wait until they have raised Cancelled.)")
       .def("__reduce__", [](nb::handle self) { return nb::make_tuple(self.type(), nb::tuple()); });
   nb::module_::import_("atexit").attr("register")(
       nb::cpp_function([] { Cancel::at_exit().stop(); }));
@@ -62,10 +62,10 @@ nb::dict build_options() {
 NB_MODULE(_core, m) {
   m.doc() = R"(Compiled core.
 
-Arrays must have exactly the dtype named and be C-contiguous unless noted otherwise; everything is
-checked before memory is read, and what does not fit raises ValueError or TypeError. The GIL is
-released while a function works.)";
-  // Models that something still holds when Python ends, such as a traceback, are no leaks.
+Arrays must have exactly the named dtype and be C-contiguous, unless noted otherwise. All arguments
+are checked before memory is read; invalid arguments raise ValueError or TypeError. Functions
+release the GIL while they work.)";
+  // Models that are still referenced when Python ends, for example by a traceback, are no leaks.
   nb::set_leak_warnings(false);
   bind_calls(m);
   bind_binning(m);
@@ -79,5 +79,6 @@ released while a function works.)";
   bind_shapley(m);
   mddf::boosting::bind_boosting(m);
   mddf::boosting::bind_paths(m);
-  m.def("build_options", &build_options, "Return what the module was built by and for.");
+  m.def("build_options", &build_options,
+        "Return the compiler and the target platform of the build.");
 }

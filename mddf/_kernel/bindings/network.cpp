@@ -17,8 +17,8 @@ namespace {
 
 using nb::arg;
 
-// So that steps can be counted.
-constexpr int64_t kMostEpochs = int64_t{1} << 20;
+// Keeps the number of steps countable.
+constexpr int64_t kMaxEpochs = int64_t{1} << 20;
 
 void check_between(const char* name, double got, double least, double most) {
   if (!(got >= least && got <= most))
@@ -33,7 +33,7 @@ void check_finite(const char* name, const float* values, size_t n, float least) 
              ", got " + std::to_string(values[i]) + " at position " + std::to_string(i));
 }
 
-// Shapes and options first: values are read by the shapes.
+// Checks shapes and options first, because the values are read by the shapes.
 void check_training(const In<float, 2>& inputs, const In<float, 2>& targets,
                     const std::optional<In<float, 1>>& weights, const network::Options& options) {
   check_at_least("rows of inputs", static_cast<int64_t>(inputs.shape(0)), 1);
@@ -43,7 +43,7 @@ void check_training(const In<float, 2>& inputs, const In<float, 2>& targets,
   if (weights) check_length("weights", weights->shape(0), inputs.shape(0));
   check_range("width", options.width, 1, 4096);
   check_range("n_hidden", options.n_hidden, 1, 16);
-  check_range("n_epochs", options.n_epochs, 1, kMostEpochs);
+  check_range("n_epochs", options.n_epochs, 1, kMaxEpochs);
   check_at_least("batch", options.batch, 1);
   check_between("rate", options.rate, 0, 100);
   check_between("dropout", options.dropout, 0, 0.9);
@@ -69,13 +69,13 @@ nb::typed<nb::list, nb::typed<nb::tuple, Out<float, 2>, Out<float, 1>>> train_ne
                            static_cast<int64_t>(targets.shape(1))};
   auto layers = without_gil(
       nullptr, [&](Interrupt& interrupt) { return network::train(rows, options, interrupt); });
-  nb::list found;
+  nb::list outputs;
   for (network::Dense& layer : layers) {
     const auto n_in = static_cast<size_t>(layer.n_in), n_out = static_cast<size_t>(layer.n_out);
-    found.append(nb::make_tuple(to_numpy<float, 2>(std::move(layer.weights), {n_in, n_out}),
-                                to_numpy(std::move(layer.biases))));
+    outputs.append(nb::make_tuple(to_numpy<float, 2>(std::move(layer.weights), {n_in, n_out}),
+                                  to_numpy(std::move(layer.biases))));
   }
-  return found;
+  return outputs;
 }
 
 Out<double, 2> dense_layer(In<double, 2> inputs, In<float, 2> weights, In<float, 1> biases,
@@ -86,7 +86,7 @@ Out<double, 2> dense_layer(In<double, 2> inputs, In<float, 2> weights, In<float,
   const auto n = static_cast<int64_t>(inputs.shape(0));
   const auto n_in = static_cast<int64_t>(weights.shape(0));
   const auto n_out = static_cast<int64_t>(weights.shape(1)), out = network::padded(n_out);
-  std::vector<double> found(n * n_out);
+  std::vector<double> outputs(n * n_out);
   without_gil(nullptr, [&](Interrupt& interrupt) {
     constexpr int64_t kRows = 64;
     std::vector<double> used(n_in * out), sums(kRows * out);
@@ -103,12 +103,12 @@ Out<double, 2> dense_layer(In<double, 2> inputs, In<float, 2> weights, In<float,
       for (int64_t i = 0; i < n_rows; ++i)
         for (int64_t j = 0; j < n_out; ++j) {
           const double sum = sums[i * out + j];
-          found[(first + i) * n_out + j] = activate ? network::activation(sum) : sum;
+          outputs[(first + i) * n_out + j] = activate ? network::activation(sum) : sum;
         }
       interrupt.poll(n_rows * n_in * out / 8 + 1);
     }
   });
-  return to_numpy<double, 2>(std::move(found),
+  return to_numpy<double, 2>(std::move(outputs),
                              {static_cast<size_t>(n), static_cast<size_t>(n_out)});
 }
 
@@ -126,30 +126,30 @@ Parameters
 ----------
 inputs : float32 array of shape (n, n_inputs)
 targets : float32 array of shape (n, n_outputs)
-    Shares of classes, or numbers.
+    Class probabilities, or regression targets.
 weights : float32 array of shape (n,) or None
-    From 0 on; their mean is 1.
+    Non-negative, with mean 1.
 width, n_hidden : int
-    Units of a hidden layer, and how many of these there are.
+    Units of each hidden layer, and number of hidden layers.
 n_epochs, batch : int
-    How often all rows are seen, and how many a step takes.
+    Number of passes over the rows, and rows of a step.
 rate : float
-    Of learning, at its highest.
+    Largest learning rate.
 dropout : float
-    Share of the hidden units that a step leaves out.
+    Share of the hidden units that a step drops.
 decay : float
-    Of the weights.
+    Weight decay.
 are_classes : bool
-    Whether the log-loss of the softmax is minimised; else the squared error.
+    Whether to minimise the log-loss of the softmax instead of the squared error.
 seed : int
 
 Returns
 -------
 list of (weights, biases)
-    Of each layer: float32 arrays of shapes (n_in, n_out) and (n_out,).)");
+    For each layer, float32 arrays of shapes (n_in, n_out) and (n_out,).)");
   m.def("dense_layer", &dense_layer, arg("inputs").noconvert(), arg("weights").noconvert(),
         arg("biases").noconvert(), arg("activate"),
-        R"(Return what a layer makes of rows, each of which is computed by itself.
+        R"(Return the outputs of a layer. Each row is computed independently of the others.
 
 Parameters
 ----------
@@ -157,5 +157,5 @@ inputs : float64 array of shape (n, n_in)
 weights : float32 array of shape (n_in, n_out)
 biases : float32 array of shape (n_out,)
 activate : bool
-    Whether sums below 0 become sum / (1 - sum).)");
+    Whether to apply the activation function: sums below 0 become sum / (1 - sum).)");
 }

@@ -26,7 +26,7 @@ inline Bins as_bins(const In<double, 1>& edges, const In<int64_t, 1>& bin_start,
   check(start[0] == 0 && start[n_columns] == static_cast<int64_t>(edges.shape(0)),
         "bin_start: expected to begin with 0 and end with the number of edges");
   for (int64_t c = 0; c < n_columns; ++c)
-    check(start[c + 1] - start[c] >= 1 && start[c + 1] - start[c] <= kMostBins,
+    check(start[c + 1] - start[c] >= 1 && start[c + 1] - start[c] <= kMaxBins,
           "bin_start: expected 1 to 255 bins a column");
   return {edges.data(), nullptr, start, categorical, n_columns};
 }

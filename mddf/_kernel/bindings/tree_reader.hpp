@@ -41,13 +41,13 @@ class Reader {
     return n_nodes_;
   }
   // Computed at the first call.
-  const std::vector<uint8_t>& columns_asked() {
+  const std::vector<uint8_t>& columns_used() {
     check();
     without_gil(nullptr, [this](Interrupt& interrupt) {
       std::lock_guard<std::mutex> lock(mutex_);
-      if (columns_asked_.empty()) columns_asked_ = mddf::columns_asked(view_, interrupt);
+      if (columns_used_.empty()) columns_used_ = mddf::columns_used(view_, interrupt);
     });
-    return columns_asked_;
+    return columns_used_;
   }
 
  protected:
@@ -69,7 +69,7 @@ class Reader {
 
  private:
   int64_t n_nodes_ = 0;
-  std::vector<uint8_t> columns_asked_;
+  std::vector<uint8_t> columns_used_;
   std::atomic<bool> is_checked_{false};
   std::mutex mutex_;
 };

@@ -71,13 +71,14 @@ void leaf_indices_to(AnyReader& reader, In<uint8_t, 2> codes, int64_t first, int
 
 template <class AnyReader>
 void mark_columns(AnyReader& reader, InOut<bool, 1> out) {
-  const std::vector<uint8_t>& asked = reader.columns_asked();
-  check_length("out", out.shape(0), static_cast<int64_t>(asked.size()));
-  for (size_t c = 0; c < asked.size(); ++c)
-    if (asked[c]) out.data()[c] = true;
+  const std::vector<uint8_t>& used = reader.columns_used();
+  check_length("out", out.shape(0), static_cast<int64_t>(used.size()));
+  for (size_t c = 0; c < used.size(); ++c)
+    if (used[c]) out.data()[c] = true;
 }
 
-constexpr const char* kOfNumbers = R"(Do the same for rows that are not coded.
+constexpr const char* kOfNumbers =
+    R"(Add the sum of the leaf values over the trees for rows that are not coded.
 
 Parameters
 ----------
@@ -114,7 +115,7 @@ first, last : int
 out : float64 array of shape (n_rows, n_classes or n_outputs)
     Other rows do not change.
 cancel : Cancel or None
-    Flag that can stop the call.)")
+    Stops the call on request.)")
       .def("add_leaf_values_of_numbers", &add_leaves_of_numbers_to<double, AnyReader>,
            arg("x").noconvert(), arg("edges").noconvert(), arg("bin_start").noconvert(),
            arg("first"), arg("last"), arg("out").noconvert(), arg("cancel").none() = nb::none(),
@@ -174,7 +175,7 @@ void bind_trees(nanobind::module_& m) {
   m.def("leaf_quantiles", &leaf_quantiles, arg("leaves").noconvert(), arg("leaf_start").noconvert(),
         arg("rows").noconvert(), arg("weights").noconvert(), arg("rank").noconvert(),
         arg("shares").noconvert(), arg("cancel").none() = nb::none(),
-        R"(Ranks of quantiles of the targets that are kept of rows' leaves.
+        R"(Compute ranks of quantiles of the stored targets in the leaves of rows.
 
 Parameters
 ----------
@@ -182,17 +183,17 @@ leaves : int64 array of shape (n_rows, n_trees)
     The leaf of each tree that each row ends in.
 leaf_start : int64 array of shape (n_leaves + 1,)
 rows : int32 array
-    The samples that are kept of leaf l are rows[leaf_start[l]:leaf_start[l + 1]].
+    The stored samples of leaf l are rows[leaf_start[l]:leaf_start[l + 1]].
 weights : float64 array of shape (n_samples,)
 rank : int32 array of shape (n_samples,)
-    Of the samples by their targets.
+    Ranks of the samples by their targets.
 shares : float64 array of shape (n_shares,)
 cancel : Cancel or None
 
 Returns
 -------
 int32 array of shape (n_rows, n_shares)
-    The least rank that at least such a share of the weight does not exceed; trees weigh alike.)");
+    The lowest rank with at least this share of the weight up to it; all trees weigh the same.)");
   nb::class_<TreeReader> reader(
       m, "TreeReader",
       "Trees in arrays that are read in place; see mddf._trees.arrays.Trees, which wraps it.");

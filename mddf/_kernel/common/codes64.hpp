@@ -1,4 +1,4 @@
-// Codes of 64 samples in vectors.
+// Vector operations on the codes of 64 samples.
 #pragma once
 
 #include <cstdint>
@@ -79,38 +79,38 @@ struct Codes64 {
 // more than `most`. Codes are read in groups of 64.
 MDDF_TARGET_AVX2 inline int find_others(const uint8_t* codes, int64_t n, uint8_t code, uint32_t* to,
                                         int most) {
-  int found = 0;
+  int n_written = 0;
   for (int64_t first = 0; first < n; first += 64) {
     uint64_t others = ~Codes64(codes + first).equal_to(_mm_cvtsi32_si128(code)).bits();
     if (n - first < 64) others &= (uint64_t{1} << (n - first)) - 1;
-    if (found + static_cast<int>(_mm_popcnt_u64(others)) > most) return -1;
+    if (n_written + static_cast<int>(_mm_popcnt_u64(others)) > most) return -1;
     for (; others; others &= others - 1)
-      to[found++] = static_cast<uint32_t>(first + lowest_bit(others));
+      to[n_written++] = static_cast<uint32_t>(first + lowest_bit(others));
   }
-  return found;
+  return n_written;
 }
 
 // Transposes 32 rows of 16 columns from `column` on. The codes of a column become adjacent, and the
 // next column begins `stride` bytes later. Rows i and i + 8 are interleaved four times. Each time,
 // the highest bit of the position of a code becomes the lowest bit.
-constexpr int kTurned = 16, kTurnedRows = 32;
-MDDF_TARGET_AVX2 inline void turn_codes(const uint8_t* const* rows, int64_t column, uint8_t* to,
-                                        int64_t stride) {
-  __m256i from[kTurned], turned[kTurned];
-  for (int i = 0; i < kTurned; ++i) {
+constexpr int kTransposedColumns = 16, kTransposedRows = 32;
+MDDF_TARGET_AVX2 inline void transpose_codes(const uint8_t* const* rows, int64_t column,
+                                             uint8_t* to, int64_t stride) {
+  __m256i from[kTransposedColumns], transposed[kTransposedColumns];
+  for (int i = 0; i < kTransposedColumns; ++i) {
     const auto* low = reinterpret_cast<const __m128i*>(rows[i] + column);
-    const auto* high = reinterpret_cast<const __m128i*>(rows[i + kTurned] + column);
+    const auto* high = reinterpret_cast<const __m128i*>(rows[i + kTransposedColumns] + column);
     from[i] = _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128(low)),
                                       _mm_loadu_si128(high), 1);
   }
   for (int round = 0; round < 4; ++round) {
-    for (int i = 0; i < kTurned / 2; ++i) {
-      turned[2 * i] = _mm256_unpacklo_epi8(from[i], from[i + kTurned / 2]);
-      turned[2 * i + 1] = _mm256_unpackhi_epi8(from[i], from[i + kTurned / 2]);
+    for (int i = 0; i < kTransposedColumns / 2; ++i) {
+      transposed[2 * i] = _mm256_unpacklo_epi8(from[i], from[i + kTransposedColumns / 2]);
+      transposed[2 * i + 1] = _mm256_unpackhi_epi8(from[i], from[i + kTransposedColumns / 2]);
     }
-    for (int i = 0; i < kTurned; ++i) from[i] = turned[i];
+    for (int i = 0; i < kTransposedColumns; ++i) from[i] = transposed[i];
   }
-  for (int i = 0; i < kTurned; ++i)
+  for (int i = 0; i < kTransposedColumns; ++i)
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + stride * i), from[i]);
 }
 

@@ -31,12 +31,12 @@ namespace mddf::simd {
 // MDDF_WIDE_VECTORS was not 0 at the first call.
 inline bool supported() {
 #ifdef MDDF_AVX2
-  static const bool found = [] {
+  static const bool is_supported = [] {
     const char* wanted = std::getenv("MDDF_WIDE_VECTORS");
     return (wanted == nullptr || std::strcmp(wanted, "0") != 0) && __builtin_cpu_supports("avx2") &&
            __builtin_cpu_supports("popcnt");
   }();
-  return found;
+  return is_supported;
 #else
   return false;
 #endif

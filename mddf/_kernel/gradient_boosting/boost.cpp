@@ -13,7 +13,7 @@ namespace mddf::gradient {
 namespace {
 
 // Largest leaf value: sums over all rounds and their squares stay finite at any learning rate.
-constexpr double kMostValue = 1e90;
+constexpr double kMaxValue = 1e90;
 
 template <class T>
 std::vector<T> taken(const T* of, const std::vector<int32_t>& rows) {
@@ -49,7 +49,7 @@ std::vector<double> initial_raw(const std::vector<double>& constant, const doubl
 }
 
 // Number of rows whose gradients are computed together, so that they stay in the cache.
-int64_t rows_together(int width) { return std::max<int64_t>(1, LossFunction::kMostRows / width); }
+int64_t rows_together(int width) { return std::max<int64_t>(1, LossFunction::kMaxRows / width); }
 
 }  // namespace
 
@@ -323,7 +323,7 @@ std::vector<double> Booster::leaf_values(const GrownTree& grown, const LeafSums&
     double value = values[at];
     if (!options_.monotonic.empty() && !options_.quantile_leaves())
       value = Limits{limits.least * grown.value_unit, limits.most * grown.value_unit}.clip(value);
-    values[at] = std::clamp(rate * value, -kMostValue, kMostValue);
+    values[at] = std::clamp(rate * value, -kMaxValue, kMaxValue);
   }
   return values;
 }
@@ -363,8 +363,8 @@ void Booster::shorten(const Grown& tree, const LeafSums& sums, const Multiplicit
   const double rate = step_rate(options_.loss, options_.learning_rate);
   while (rate * first_factor > 2) first_factor /= 2;
   const double* real_weights = whole_weights_ || weights_.empty() ? nullptr : weights_.data();
-  const TrainingRows rows{raw_,      y_,           options_.target_width(), times, real_weights,
-                          is_drawn_, trees_.width, shards_};
+  const TrainingRows rows{
+      raw_, y_, options_.target_width(), times, real_weights, is_drawn_, trees_.width, shards_};
   Shortener(loss_, rows, tree, std::move(may_rise), is_constrained)
       .shorten(values, first_factor, team);
 }

@@ -30,8 +30,8 @@ struct Target {
 class Booster {
  public:
   // `train` has only rows with a weight above 0. `start` has initial raw predictions for all rows
-  // of the table, without their offsets; null stands for the best constant of the loss. With several
-  // shards, the rows are those of one shard, and the trees are those of all rows.
+  // of the table, without their offsets; null stands for the best constant of the loss. With
+  // several shards, the rows are those of one shard, and the trees are those of all rows.
   Booster(std::shared_ptr<const TableCodes> codes, const Bins& bins, const Target& target,
           std::vector<int32_t> train, std::vector<int32_t> held_out, const Options& options,
           const double* start, const Shards& shards, Interrupt& interrupt);

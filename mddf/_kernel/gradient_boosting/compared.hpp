@@ -38,8 +38,8 @@ struct Compared {
     most_hessian = all.of[kHessian] - least_hessian;
     most_count = all.of[kCount] - least_count;
     for (int j = 0; j < kGradients; ++j) gradients[j] = static_cast<float>(all.of[j]);
-    constexpr double kMost = 1e30;  // fits into a float; leaf values are then nearly 0
-    const double penalty = std::min(scorer.l2, kMost), weight = all.of[kHessian] + 2 * penalty;
+    constexpr double kMax = 1e30;  // fits into a float; leaf values are then nearly 0
+    const double penalty = std::min(scorer.l2, kMax), weight = all.of[kHessian] + 2 * penalty;
     l2 = static_cast<float>(penalty);
     share = static_cast<float>(1 / weight);
     share_of_l2 = static_cast<float>(penalty / weight);

@@ -10,12 +10,12 @@
 namespace mddf::gradient {
 
 // Bound of exponents: raw predictions beyond it are clipped, so that no exponential overflows.
-constexpr double kMostExponent = 500;
+constexpr double kMaxExponent = 500;
 inline double as_exponent(double x) {
-  return x > kMostExponent ? kMostExponent : x < -kMostExponent ? -kMostExponent : x;
+  return x > kMaxExponent ? kMaxExponent : x < -kMaxExponent ? -kMaxExponent : x;
 }
 
-// Replaces each x, from -kMostExponent to kMostExponent, by e^x. The result has the same bits as
+// Replaces each x, from -kMaxExponent to kMaxExponent, by e^x. The result has the same bits as
 // `exponential`, whose branches would prevent vectors.
 MDDF_INLINE void exponentials(double* x, int64_t n) {
   constexpr double kShift = 0x1.8p52;

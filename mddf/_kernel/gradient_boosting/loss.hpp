@@ -112,7 +112,7 @@ class LossFunction {
   void set_large(double large) { large_ = large; }
 
   // Largest number of rows of a call, so that their temporary arrays stay in the cache. Not tuned.
-  static constexpr int64_t kMostRows = 1024;
+  static constexpr int64_t kMaxRows = 1024;
 
   // Computes the negative gradients and the hessians of n rows, `width` of each for a row, and the
   // losses unless `losses` is null. Losses omit terms that do not depend on the prediction. If
@@ -155,7 +155,7 @@ class LossFunction {
         return weighted_quantile(y, weights.of, options_.quantile);
       default: {  // losses with a logarithmic link
         const double mean = exact_mean(y, weights, shards);
-        return mean > 0 ? logarithm(mean) : -kMostExponent / 2;
+        return mean > 0 ? logarithm(mean) : -kMaxExponent / 2;
       }
     }
   }
@@ -196,8 +196,8 @@ class LossFunction {
   MDDF_INLINE void losses_of_rows(const double* raw, const double* y, int64_t n,
                                   double* losses) const {
     if (width_ == 1) return losses_of_numbers<kLoss>(raw, y, n, losses);
-    double of_outputs[kMostRows];
-    const int64_t width = width_, together = kMostRows / width;
+    double of_outputs[kMaxRows];
+    const int64_t width = width_, together = kMaxRows / width;
     for (int64_t row = 0; row < n; row += together) {
       const int64_t last = row + together < n ? row + together : n;
       losses_of_numbers<kLoss>(raw + row * width, y + row * width, (last - row) * width,
@@ -236,7 +236,7 @@ class LossFunction {
   MDDF_INLINE void tweedie_losses(const double* raw, const double* y, int64_t n,
                                   double* losses) const {
     const double first = 1 - options_.tweedie_power, second = 2 - options_.tweedie_power;
-    double powers[kMostRows];
+    double powers[kMaxRows];
     for (int64_t i = 0; i < n; ++i) powers[i] = as_exponent(first * raw[i]);
     for (int64_t i = 0; i < n; ++i) losses[i] = as_exponent(second * raw[i]);
     exponentials(powers, n);
@@ -352,13 +352,13 @@ class LossFunction {
   MDDF_INLINE void of_classes(const double* raw, const double* y, int64_t n, double* gradient,
                               double* hessian, double* losses) const {
     const int width = width_;
-    double most[kMostRows], sums[kMostRows];
+    double most[kMaxRows], sums[kMaxRows];
     for (int64_t i = 0; i < n; ++i) {
       const double* of_row = raw + i * width;
       most[i] = largest_number(of_row, width);
       for (int k = 0; k < width; ++k) {
         const double exponent = of_row[k] - most[i];  // never above 0
-        gradient[i * width + k] = exponent > -kMostExponent ? exponent : -kMostExponent;
+        gradient[i * width + k] = exponent > -kMaxExponent ? exponent : -kMaxExponent;
       }
     }
     exponentials(gradient, n * width);

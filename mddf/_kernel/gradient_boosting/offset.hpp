@@ -33,7 +33,7 @@ struct OffsetRows {
 // Iterations of the constants without a closed form. Newton's method takes fewer than ten, and
 // bisection, to which it falls back, halves the interval each time. The constants of softmax
 // converge linearly: the start need not be exact, as trees correct it.
-constexpr int kMostStartIterations = 60;
+constexpr int kMaxStartIterations = 60;
 // The iterations end with steps of at most this size.
 constexpr double kStartTolerance = 1e-12;
 
@@ -58,7 +58,7 @@ inline double log_ratio_start(const OffsetRows& rows, double power) {
   for (size_t i = 0; i < weighted.size(); ++i) weighted[i] *= rows.y[i];
   const double mean = rows.mean(weighted);
   const double scale = rows.mean(scaled_exponentials(rows.offset, 2 - power));
-  return mean > 0 ? logarithm(mean) - logarithm(scale) : -kMostExponent / 2;
+  return mean > 0 ? logarithm(mean) - logarithm(scale) : -kMaxExponent / 2;
 }
 
 // The root of the mean of y - p(offset + c), by Newton's method inside an interval that shrinks.
@@ -73,7 +73,7 @@ inline double logistic_start(const OffsetRows& rows) {
   double low = logit - rows.shards.max(most), high = logit + rows.shards.max(negative_least);
   double constant = (low + high) / 2;
   std::vector<double> p(rows.offset.size()), slope(p.size());
-  for (int iteration = 0; iteration < kMostStartIterations; ++iteration) {
+  for (int iteration = 0; iteration < kMaxStartIterations; ++iteration) {
     for (size_t i = 0; i < p.size(); ++i) p[i] = as_exponent(-(rows.offset[i] + constant));
     exponentials(p.data(), static_cast<int64_t>(p.size()));
     for (size_t i = 0; i < p.size(); ++i) {
@@ -112,7 +112,7 @@ inline std::vector<double> softmax_start(const OffsetRows& rows, int width) {
     shares[k] = bounded_share(rows.mean(is_class));
     constants[k] = logarithm(shares[k]);
   }
-  for (int iteration = 0; iteration < kMostStartIterations; ++iteration) {
+  for (int iteration = 0; iteration < kMaxStartIterations; ++iteration) {
     for (size_t i = 0; i < n; ++i) {
       double most = -HUGE_VAL, sum = 0;
       double* of_row = scores.data() + i * width;
@@ -158,7 +158,8 @@ inline std::vector<double> start_with_offset(const Options& options, const Offse
     case Loss::kHuber:
       return {weighted_quantile(differences(rows.y, rows.offset), rows.weights.of, 0.5)};
     case Loss::kQuantile:
-      return {weighted_quantile(differences(rows.y, rows.offset), rows.weights.of, options.quantile)};
+      return {
+          weighted_quantile(differences(rows.y, rows.offset), rows.weights.of, options.quantile)};
     case Loss::kPoisson:
       return {log_ratio_start(rows, 1)};
     case Loss::kGamma:

@@ -79,6 +79,6 @@ struct Options {
 };
 
 constexpr int kDeepestSymmetric = 16;
-constexpr int kMostLeafNodes = 65535;
+constexpr int kMaxLeafNodes = 65535;
 
 }  // namespace mddf::gradient

@@ -41,7 +41,7 @@ class Shortener {
   void shorten(std::vector<double>& values, double first_factor, Team& team) {
     find_rows();
     for (int halving = 0; any_open(); ++halving) {
-      const bool gives_up = halving == kMostHalvings;
+      const bool gives_up = halving == kMaxHalvings;
       const double factor = gives_up ? 0 : halving == 0 ? first_factor : 0.5;
       std::vector<double> change = changes(values, team);
       if (together_) {
@@ -61,11 +61,9 @@ class Shortener {
 
  private:
   // Steps are bounded (`steps.hpp`), so that about 20 halvings suffice. After 60 the value is 0.
-  static constexpr int kMostHalvings = 60;
+  static constexpr int kMaxHalvings = 60;
 
-  bool any_open() const {
-    return std::find(is_open_.begin(), is_open_.end(), 1) != is_open_.end();
-  }
+  bool any_open() const { return std::find(is_open_.begin(), is_open_.end(), 1) != is_open_.end(); }
 
   void find_rows() {
     const auto n = static_cast<int64_t>(tree_.leaf_of.size());
@@ -79,8 +77,8 @@ class Shortener {
     chosen_.erase(std::remove_if(chosen_.begin(), chosen_.end(), is_closed), chosen_.end());
   }
 
-  // Increase of the loss of each leaf in all shards, in units of a power of two. Sums of whole numbers depend
-  // neither on the order of the rows nor on the number of threads.
+  // Increase of the loss of each leaf in all shards, in units of a power of two. Sums of whole
+  // numbers depend neither on the order of the rows nor on the number of threads.
   std::vector<double> changes(const std::vector<double>& values, Team& team) const {
     const auto n = static_cast<int64_t>(chosen_.size());
     std::vector<double> change(n);
@@ -102,7 +100,7 @@ class Shortener {
 
   void of_rows(const std::vector<double>& values, int64_t first, int64_t last, double* out) const {
     const int width = rows_.width;
-    const int64_t together = std::max<int64_t>(1, LossFunction::kMostRows / width);
+    const int64_t together = std::max<int64_t>(1, LossFunction::kMaxRows / width);
     const int target_width = rows_.target_width;
     std::vector<double> y(together * target_width), raw(together * width), moved(together * width);
     std::vector<double> before(together), after(together);

@@ -70,7 +70,7 @@ class SymmetricGrower {
   bool walks() const {
     const int64_t n = columns_.n_rows();
     if (columns_.shards().are_several()) return false;  // only histograms are exchanged
-    if (n > kMostWalked || options_.counting == Counting::kHistograms) return false;
+    if (n > kMaxWalked || options_.counting == Counting::kHistograms) return false;
     if (!options_.monotonic.empty()) return false;
     if (options_.counting == Counting::kWalk) return true;
     const int64_t leaves = std::min<int64_t>(int64_t{1} << options_.max_depth, n);

@@ -65,7 +65,7 @@ class Walks {
   std::vector<int64_t> n_present_;
 };
 
-constexpr int64_t kMostWalked = 65536;  // rows, which are numbered by 16 bits
+constexpr int64_t kMaxWalked = 65536;  // rows, which are numbered by 16 bits
 
 // A leaf during a walk: the sums of the rows on the left, and their gain.
 template <int kWidth>

@@ -13,7 +13,7 @@ namespace mddf::logistic {
 namespace {
 
 // Bounds of the numbers of steps. Fits seldom come near them.
-constexpr int kMostNewtonSteps = 30, kMostConjugateSteps = 60, kMostHalvings = 20;
+constexpr int kMaxNewtonSteps = 30, kMaxConjugateSteps = 60, kMaxHalvings = 20;
 // Conjugate gradients end when the residual is this share of the gradient. A share of 0.1 took up
 // to twice as long for many classes.
 constexpr double kResidualShare = 0.5;
@@ -34,14 +34,14 @@ class Fit {
     double total = 0;
     for (int64_t i = 0; i < rows_.n; ++i) total += rows_.weights[i];
     Point point = at(coefficients);
-    for (int step = 0; step < kMostNewtonSteps; ++step) {
+    for (int step = 0; step < kMaxNewtonSteps; ++step) {
       const double norm = std::sqrt(inner(point.gradient, point.gradient));
       if (!(norm > options_.tolerance * total)) break;
       const std::vector<double> direction = newton_direction(point, norm);
       const double slope = inner(point.gradient, direction);
       double length = 1;
       bool is_lower = false;
-      for (int half = 0; half < kMostHalvings && !is_lower; ++half, length /= 2) {
+      for (int half = 0; half < kMaxHalvings && !is_lower; ++half, length /= 2) {
         std::vector<double> trial = coefficients;
         for (int64_t j = 0; j < size_; ++j) trial[j] += length * direction[j];
         Point next = at(trial);
@@ -153,7 +153,7 @@ class Fit {
     for (int64_t j = 0; j < size_; ++j) residual[j] = conjugate[j] = -point.gradient[j];
     double square = norm * norm;
     const double enough = kResidualShare * kResidualShare * square;
-    for (int step = 0; step < kMostConjugateSteps && square > enough; ++step) {
+    for (int step = 0; step < kMaxConjugateSteps && square > enough; ++step) {
       for (int64_t j = 0; j < size_; ++j) curved[j] = options_.penalty * conjugate[j];
       simd::with_vectors(simd::supported(), [&]() MDDF_INLINED {
         add_curvature(point.probabilities.data(), conjugate.data(), curved.data());
@@ -198,7 +198,7 @@ class Fit {
   const Rows& rows_;
   const Options& options_;
   Interrupt& interrupt_;
-  const int64_t size_;  // number of coefficients
+  const int64_t size_;          // number of coefficients
   std::vector<double> scores_;  // of a row
   std::vector<double> block_;   // scores or factors of a block of rows
 };

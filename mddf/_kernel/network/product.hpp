@@ -42,9 +42,9 @@ struct Numbers {
   }
 #endif
   MDDF_INLINE static Numbers at(const T* from) {
-    Numbers found;
-    std::memcpy(&found.values, from, sizeof found.values);
-    return found;
+    Numbers numbers;
+    std::memcpy(&numbers.values, from, sizeof numbers.values);
+    return numbers;
   }
   MDDF_INLINE void write(T* to) const { std::memcpy(to, &values, sizeof values); }
 };

@@ -273,7 +273,7 @@ class Trainer {
   }
 
   std::vector<Dense> fitted() const {
-    std::vector<Dense> found;
+    std::vector<Dense> layers;
     for (size_t l = 0; l < layers_.size(); ++l) {
       const Layer& layer = layers_[l];
       Dense dense{layer.n_in, layer.n_out, {}, {}};
@@ -282,9 +282,9 @@ class Trainer {
           dense.weights.push_back(layer.weights.values[i * layer.out + j] *
                                   (l == 0 ? scales_.values[i] : 1.0f));
       dense.biases.assign(layer.biases.values.begin(), layer.biases.values.begin() + layer.n_out);
-      found.push_back(std::move(dense));
+      layers.push_back(std::move(dense));
     }
-    return found;
+    return layers;
   }
 
   const Rows& rows_;

@@ -1,4 +1,4 @@
-// From raw cells to one byte each.
+// Codes raw cells of dense tables as one byte each: the bin, or 255 for missing values.
 #pragma once
 
 #include <algorithm>
@@ -23,15 +23,15 @@ namespace mddf {
 
 inline uint8_t search_bin(const double* edges, int n_edges, double value) {
   if (std::isnan(value)) return kMissing;
-  if (n_edges == 0 || value <= edges[0]) return 0;  // the commonest of all
+  if (n_edges == 0 || value <= edges[0]) return 0;  // the most common case
   return static_cast<uint8_t>(std::lower_bound(edges, edges + n_edges, value) - edges);
 }
 
-// Finds the bins of one column's n <= kBlockRows values by halving, without a branch that no
-// processor can foresee.
+// Finds the bins of n <= kBlockRows values of a column by binary search without branches, which the
+// processor could not predict.
 template <class Value>
 void search_bins(const double* edges, int n_edges, const Value* values, int64_t n, uint8_t* out) {
-  int32_t below[kBlockRows];  // so many edges at least
+  int32_t below[kBlockRows];  // lower bound on the number of edges below the value
   std::fill(below, below + n, 0);
   for (int size = n_edges, half; size > 0; size -= half) {
     half = (size + 1) / 2;
@@ -42,27 +42,28 @@ void search_bins(const double* edges, int n_edges, const Value* values, int64_t 
     out[i] = std::isnan(values[i]) ? uint8_t{kMissing} : static_cast<uint8_t>(below[i]);
 }
 
-// The largest number of type Value that is not above the edge: no number of that type lies between
-// them.
+// Returns the largest `Value` that is not above the edge. Comparing a `Value` with it gives the
+// same result as comparing with the edge.
 template <class Value>
 Value edge_below(double edge) {
   const auto near = static_cast<Value>(edge);
   return near > edge ? std::nextafter(near, -std::numeric_limits<Value>::infinity()) : near;
 }
 
-// How long a table of whole numbers is that goes beyond the last edge; 0 if the edges do not look
-// as if they were between small ones.
-inline int most_wholes(const double* edges, int n_edges) {
+// Returns the length of a table of small integers that reaches beyond the last edge. Returns 0 if
+// an edge lies outside (-1, kCount - 1), or is neither an integer nor halfway between two.
+inline int integer_table_size(const double* edges, int n_edges) {
   const auto suits = [](double edge) {
-    return edge > -1 && edge < Wholes<double>::kMost - 1 && edge + edge == std::floor(edge + edge);
+    return edge > -1 && edge < SmallIntegers<double>::kCount - 1 &&
+           edge + edge == std::floor(edge + edge);
   };
   if (!std::all_of(edges, edges + n_edges, suits)) return 0;
   return n_edges == 0 ? 1 : static_cast<int>(std::max(edges[n_edges - 1], 0.0)) + 2;
 }
 
-// Fills a table of n whole numbers' codes, which is not shorter than that, and has a place more for
-// what is missing.
-inline void fill_wholes(const double* edges, int n_edges, uint8_t* codes, int n) {
+// Fills a table with the codes of the integers [0, n) and, at the end, the code of missing values.
+// n is at least integer_table_size().
+inline void fill_integer_codes(const double* edges, int n_edges, uint8_t* codes, int n) {
   int whole = 0;
   for (int bin = 0; bin < n_edges; ++bin) {
     const int last = static_cast<int>(std::floor(edges[bin]));
@@ -72,9 +73,9 @@ inline void fill_wholes(const double* edges, int n_edges, uint8_t* codes, int n)
   codes[n] = kMissing;
 }
 
-// Looks up the bins of one column, in the precision of the table: by a table of whole numbers, by
-// intervals that narrow the search to the few edges of one, or, where these are not few, by
-// halving. None of them branches on what no processor can foresee.
+// Looks up the bins of one column, in the precision of the table. It uses one of three methods: a
+// table of small integers; intervals that leave few edges to compare; or binary search if some
+// interval holds many edges. None has branches that the processor cannot predict.
 template <class Value>
 class ColumnLookup {
  public:
@@ -82,8 +83,8 @@ class ColumnLookup {
     for (int e = 0; e < n_edges; ++e) edges_[e] = edge_below<Value>(edges[e]);
     std::fill(edges_.begin() + n_edges, edges_.end(), std::numeric_limits<Value>::infinity());
     while (n_edges >= 2 * half_) half_ *= 2;
-    if ((has_wholes_ = most_wholes(edges, n_edges) > 0))
-      fill_wholes(edges, n_edges, cells_.data(), kCells);
+    if ((has_integers_ = integer_table_size(edges, n_edges) > 0))
+      fill_integer_codes(edges, n_edges, cells_.data(), kCells);
     else if (n_edges > 4)
       fill_intervals(n_edges);
   }
@@ -103,10 +104,10 @@ class ColumnLookup {
   }
 #endif
   MDDF_INLINE void apply_body(const Value* values, int64_t n, uint8_t* out) const {
-    if (has_wholes_ && look_up_whole(values, n, out)) return;
+    if (has_integers_ && look_up_integers(values, n, out)) return;
     int32_t bins[kBlockRows];
     if (intervals_)
-      look_up(values, n, bins);
+      look_up_intervals(values, n, bins);
     else
       search(values, n, bins);
     for (int64_t i = 0; i < n; ++i) out[i] = static_cast<uint8_t>(bins[i]);
@@ -114,11 +115,11 @@ class ColumnLookup {
       if (std::isnan(values[i])) out[i] = kMissing;
   }
 
-  static constexpr int kCells = Wholes<Value>::kMost, kMostSteps = 4;
+  static constexpr int kCells = SmallIntegers<Value>::kCount, kMaxSteps = 4;
 
   void fill_intervals(int n_edges) {
     const Intervals<Value> intervals(edges_.data(), n_edges, kCells);
-    std::array<int32_t, kMostBins> at;
+    std::array<int32_t, kMaxBins> at;
     for (int first = 0; first < n_edges; first += kBlockRows)
       intervals.find(&edges_[first], std::min<int64_t>(kBlockRows, n_edges - first), &at[first],
                      false);
@@ -129,44 +130,44 @@ class ColumnLookup {
       while (edge < n_edges && at[edge] == cell) ++edge;
       steps_ = std::max(steps_, edge - first);
     }
-    if (steps_ <= kMostSteps) intervals_ = intervals;
+    if (steps_ <= kMaxSteps) intervals_ = intervals;
   }
-  // False if some value is neither a small whole number nor missing.
-  MDDF_INLINE bool look_up_whole(const Value* values, int64_t n, uint8_t* out) const {
-    typename Wholes<Value>::Bits at[kBlockRows];
-    if (!Wholes<Value>::places(values, n, kCells, kCells, at)) return false;
+  // Returns false if a value is neither a small integer nor missing.
+  MDDF_INLINE bool look_up_integers(const Value* values, int64_t n, uint8_t* out) const {
+    typename SmallIntegers<Value>::Bits at[kBlockRows];
+    if (!SmallIntegers<Value>::find_indices(values, n, kCells, kCells, at)) return false;
     for (int64_t i = 0; i < n; ++i) out[i] = cells_[at[i]];
     return true;
   }
-  MDDF_INLINE void look_up(const Value* values, int64_t n, int32_t* bins) const {
+  MDDF_INLINE void look_up_intervals(const Value* values, int64_t n, int32_t* bins) const {
     int32_t at[kBlockRows];
     intervals_->find_body(values, n, at);
     for (int64_t i = 0; i < n; ++i) bins[i] = cells_[at[i]];
     for (int step = 0; step < steps_; ++step)
       for (int64_t i = 0; i < n; ++i) bins[i] += values[i] > edges_[bins[i]];
   }
-  // How many edges lie below each value.
+  // Counts the edges below each value by binary search.
   MDDF_INLINE void search(const Value* values, int64_t n, int32_t* bins) const {
     std::fill(bins, bins + n, 0);
     for (int half = half_; half > 0; half /= 2)
       for (int64_t i = 0; i < n; ++i) bins[i] += half & -(values[i] > edges_[bins[i] + half - 1]);
   }
 
-  bool has_wholes_ = false;
+  bool has_integers_ = false;
   std::optional<Intervals<Value>> intervals_;
   int steps_ = 0, half_ = 1;
-  std::array<uint8_t, kCells + 1> cells_;  // codes of whole numbers, or first bins of the intervals
-  std::array<Value, 256 + kMostSteps> edges_;
+  std::array<uint8_t, kCells + 1> cells_;  // codes of small integers, or first bins of intervals
+  std::array<Value, 256 + kMaxSteps> edges_;
 };
 
-// A categorical column's values are its codes already.
+// Codes a category. The values of a categorical column are its codes.
 template <class Value>
 uint8_t code_of(Value category, int count) {
   return category >= 0 && category < count ? static_cast<uint8_t>(category) : uint8_t{kMissing};
 }
 
-// Codes rows of a table by blocks: those columns that are wanted, or all (null). Where rows are
-// enough to pay for it, lookups are prepared.
+// Codes the wanted columns of a table (null: all columns) block by block. If there are enough rows,
+// it prepares lookup tables first.
 template <class T>
 class BlockCoder {
  public:
@@ -180,45 +181,47 @@ class BlockCoder {
         lookups_(table.n_columns),
         values_(kBlockColumns<T> * kBlockRows),
         codes_(values_.size()) {
-    for (int64_t column = 0; column < table.n_columns; column += kAcross)
-      groups_.push_back(group_of(column, std::min(column + kAcross, table.n_columns)));
+    for (int64_t column = 0; column < table.n_columns; column += kGroupColumns)
+      groups_.push_back(group_of(column, std::min(column + kGroupColumns, table.n_columns)));
   }
 
-  // Codes n rows, at most kBlockRows, from `row` on: row by row, the order of memory, where there
-  // are tables of whole numbers and all cells are in them; the other columns one by one.
+  // Codes n <= kBlockRows rows from `row` on. Groups of columns with integer tables are coded row
+  // by row, in the order of memory, if all their cells are in the tables. Other columns are coded
+  // one by one.
   void code(int64_t row, int64_t n, uint8_t* out, int64_t out_stride) {
     for (Group& group : groups_) group.suits = group.most > 0;
     for (int64_t i = row; i < row + n; ++i) {
       const T* cells = table_.data + i * table_.row_stride;
       const T* next = i + 1 < table_.n_rows ? cells + table_.row_stride : cells;
       for (Group& group : groups_)
-        group.suits = group.suits && code_across(group, cells, next, out + i * out_stride);
+        group.suits = group.suits && code_by_row(group, cells, next, out + i * out_stride);
     }
     for (const Group& group : groups_)
       for (int64_t c = group.column; !group.suits && c < group.end; c += kBlockColumns<T>)
-        down(row, n, c, std::min(c + kBlockColumns<T>, group.end), out, out_stride);
+        code_by_column(row, n, c, std::min(c + kBlockColumns<T>, group.end), out, out_stride);
   }
 
  private:
-  static constexpr int64_t kAcross = 128, kFewAcross = 8;
+  static constexpr int64_t kGroupColumns = 128, kMinGroupColumns = 8;
+  // Fewest rows for which lookup tables of small integers and of intervals are prepared.
   static constexpr int64_t kRowsOfTables = 256, kRowsOfIntervals = 1024;
 
-  // Columns side by side; if all have tables of whole numbers, these too: the codes of all columns
-  // for 0, then those for 1 and so on, since rows often have the same number in many columns.
+  // A group of adjacent columns. If all have integer tables, `codes` has the codes of all columns
+  // for 0, then for 1, and so on: rows often have the same value in many columns.
   struct Group {
     int64_t column, end;
-    int most = 0;  // whole numbers in a table
+    int most = 0;  // integers in the tables; 0 without tables
     std::vector<uint8_t> codes{};
     bool suits = false;
   };
 
   Group group_of(int64_t column, int64_t end) const {
     Group group{column, end};
-    if (n_rows_ < kRowsOfTables || table_.column_stride != 1 || end - column < kFewAcross)
+    if (n_rows_ < kRowsOfTables || table_.column_stride != 1 || end - column < kMinGroupColumns)
       return group;
-    int most = std::is_same_v<T, uint8_t> ? 256 : 0;  // all that there can be
+    int most = std::is_same_v<T, uint8_t> ? 256 : 0;  // every byte
     for (int64_t c = column; c < end; ++c) {
-      const int here = bins_.categorical[c] ? 0 : most_wholes(edges(c), n_edges(c));
+      const int here = bins_.categorical[c] ? 0 : integer_table_size(edges(c), n_edges(c));
       if (here == 0) return group;
       most = std::max(most, here);
     }
@@ -227,7 +230,7 @@ class BlockCoder {
     group.codes.resize((most + 1) * n);
     std::vector<uint8_t> of_column(most + 1);
     for (int64_t c = column; c < end; ++c) {
-      fill_wholes(edges(c), n_edges(c), of_column.data(), most);
+      fill_integer_codes(edges(c), n_edges(c), of_column.data(), most);
       for (int whole = 0; whole <= most; ++whole)
         group.codes[whole * n + c - column] = of_column[whole];
     }
@@ -236,20 +239,21 @@ class BlockCoder {
   const double* edges(int64_t column) const { return bins_.edges + bins_.bin_start[column]; }
   int n_edges(int64_t column) const { return bins_.count(column) - 1; }
 
-  // Codes a group's cells of a row, and fetches those of `next`; false if one is not in the tables.
-  bool code_across(const Group& group, const T* cells, const T* next, uint8_t* out) const {
+  // Codes the cells of a group in one row, and prefetches the cells of `next`. Returns false if a
+  // cell is not in the tables.
+  bool code_by_row(const Group& group, const T* cells, const T* next, uint8_t* out) const {
 #ifdef MDDF_AVX2
-    if (wide_) return code_across_avx2(group, cells, next, out);
+    if (wide_) return code_by_row_avx2(group, cells, next, out);
 #endif
-    return code_across_body(group, cells, next, out);
+    return code_by_row_body(group, cells, next, out);
   }
 #ifdef MDDF_AVX2
-  MDDF_TARGET_AVX2 static bool code_across_avx2(const Group& group, const T* cells, const T* next,
+  MDDF_TARGET_AVX2 static bool code_by_row_avx2(const Group& group, const T* cells, const T* next,
                                                 uint8_t* out) {
-    return code_across_body(group, cells, next, out);
+    return code_by_row_body(group, cells, next, out);
   }
 #endif
-  static MDDF_INLINE bool code_across_body(const Group& group, const T* cells, const T* next,
+  static MDDF_INLINE bool code_by_row_body(const Group& group, const T* cells, const T* next,
                                            uint8_t* out) {
     constexpr int64_t kInLine = 64 / sizeof(T);
     const int64_t n = group.end - group.column;
@@ -262,18 +266,19 @@ class BlockCoder {
       for (int64_t j = 0; j < n; ++j) out[j] = codes[cells[j] * n + j];
       return true;
     }
-    Value values[kAcross];
-    typename Wholes<Value>::Bits at[kAcross];
+    Value values[kGroupColumns];
+    typename SmallIntegers<Value>::Bits at[kGroupColumns];
     read_cells(cells, n, values);
-    if (!Wholes<Value>::places(values, n, most, most, at)) return false;
+    if (!SmallIntegers<Value>::find_indices(values, n, most, most, at)) return false;
     for (int64_t j = 0; j < n; ++j) out[j] = codes[at[j] * n + j];
     return true;
   }
 
   bool is_wanted(int64_t column) const { return !wanted_ || wanted_[column]; }
 
-  // Column by column.
-  void down(int64_t row, int64_t n, int64_t column, int64_t end, uint8_t* out, int64_t out_stride) {
+  // Codes columns [column, end) of n rows, column by column.
+  void code_by_column(int64_t row, int64_t n, int64_t column, int64_t end, uint8_t* out,
+                      int64_t out_stride) {
     std::array<int64_t, kBlockColumns<T>> columns;
     int64_t width = 0;
     for (int64_t c = column; c < end; ++c)
@@ -297,10 +302,10 @@ class BlockCoder {
       search_bins(edges(c), n_edges(c), values, n, codes);
     }
   }
-  // Intervals take longer to prepare than tables of whole numbers.
+  // Intervals take longer to prepare than tables of small integers.
   bool is_looked_up(int64_t c) const {
     if (n_rows_ < kRowsOfTables) return false;
-    return n_rows_ >= kRowsOfIntervals || most_wholes(edges(c), n_edges(c)) > 0;
+    return n_rows_ >= kRowsOfIntervals || integer_table_size(edges(c), n_edges(c)) > 0;
   }
 
   using Lookup = ColumnLookup<Value>;
@@ -315,36 +320,34 @@ class BlockCoder {
   std::vector<uint8_t> codes_;
 };
 
-// Copies n rows of codes, at most kBlockRows, to where one column follows the other, `stride` bytes
-// apart.
+// Transposes n <= kBlockRows rows of codes. Columns begin `stride` bytes apart in `to`.
 inline void copy_by_columns(const uint8_t* codes, int64_t row_stride, int64_t n, int64_t n_columns,
                             uint8_t* to, int64_t stride) {
-  int64_t turned = 0;
+  int64_t n_transposed = 0;
 #ifdef MDDF_AVX2
-  if (n_columns >= kTurned && simd::supported()) {
-    turned = n - n % kTurnedRows;
+  if (n_columns >= kTransposedColumns && simd::supported()) {
+    n_transposed = n - n % kTransposedRows;
     std::array<const uint8_t*, kBlockRows> rows;
-    for (int64_t i = 0; i < turned; ++i) rows[i] = codes + i * row_stride;
-    for (int64_t c = 0; c < n_columns; c += kTurned) {  // the last with columns before it
-      const int64_t column = std::min(c, n_columns - kTurned);
-      for (int64_t i = 0; i < turned; i += kTurnedRows)
-        turn_codes(rows.data() + i, column, to + column * stride + i, stride);
+    for (int64_t i = 0; i < n_transposed; ++i) rows[i] = codes + i * row_stride;
+    for (int64_t c = 0; c < n_columns; c += kTransposedColumns) {  // the last group overlaps
+      const int64_t column = std::min(c, n_columns - kTransposedColumns);
+      for (int64_t i = 0; i < n_transposed; i += kTransposedRows)
+        transpose_codes(rows.data() + i, column, to + column * stride + i, stride);
     }
   }
 #endif
   for (int64_t c = 0; c < n_columns; ++c)
-    for (int64_t i = turned; i < n; ++i) to[c * stride + i] = codes[i * row_stride + c];
+    for (int64_t i = n_transposed; i < n; ++i) to[c * stride + i] = codes[i * row_stride + c];
 }
 
-// Codes rows [first, last) of the table. Columns that are not wanted may keep what is there; null
-// wants all. A categorical cell holds its code already; anything that is not one of them counts as
-// missing.
+// Codes rows [first, last) of the table. Columns that are not wanted may keep their old codes; null
+// wants all. A categorical cell holds its code; other values in it count as missing.
 template <class T>
 void apply_bins(const CellsView<T>& table, const Bins& bins, int64_t first, int64_t last,
                 const uint8_t* wanted, const Codes& to, Interrupt& interrupt) {
   using Value = CellValue<T>;
   constexpr int64_t kFewRows = 8;
-  if (last - first < kFewRows) {  // no block is worth its memory
+  if (last - first < kFewRows) {  // a block would cost more than it saves
     for (int64_t row = first; row < last; ++row)
       for (int64_t c = 0; c < table.n_columns; ++c) {
         if (wanted && !wanted[c]) continue;

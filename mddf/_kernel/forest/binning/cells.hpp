@@ -1,4 +1,4 @@
-// Raw cells, a block at a time, and where they lie among others.
+// Reads raw cells in blocks, and finds the interval or small integer of each value.
 #pragma once
 
 #include <algorithm>
@@ -15,22 +15,22 @@
 
 namespace mddf {
 
-// What the cells of a table are compared as.
+// Type in which the cells of a table are compared.
 template <class T>
 using CellValue = std::conditional_t<std::is_same_v<T, float>, float, double>;
 
-// A block of cells that stays in the first cache: so many rows, and as many columns as a line of
-// the cache holds.
+// Size of a block that stays in the first-level cache. It has as many columns as a cache line
+// holds.
 constexpr int64_t kBlockRows = 128;
 template <class T>
 constexpr int64_t kBlockColumns = 64 / static_cast<int64_t>(sizeof(T));
 
-// Copies n cells that lie side by side. Each is read once: see read_cell.
+// Copies n adjacent cells. Each cell is read once; read_cell explains why.
 template <class T>
 MDDF_INLINE void read_cells(const T* cells, int64_t n, CellValue<T>* to) {
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
   for (int64_t i = 0; i < n; ++i) to[i] = static_cast<CellValue<T>>(cells[i]);
-  asm volatile("" : : "r"(to) : "memory");  // where the copies came from is forgotten
+  asm volatile("" : : "r"(to) : "memory");  // the compiler may not read the cells again
 #else
   for (int64_t i = 0; i < n; ++i) to[i] = read_cell<CellValue<T>>(cells + i);
 #endif
@@ -38,12 +38,12 @@ MDDF_INLINE void read_cells(const T* cells, int64_t n, CellValue<T>* to) {
 
 #ifdef MDDF_AVX2
 
-// Cells on a side of a square that is turned at once.
+// Side length of the squares that are transposed at once.
 template <class T>
 constexpr int kSquare = 32 / static_cast<int>(sizeof(T));
 
-// Turns a square: out[j] gets the j-th cells of all rows. Each cell is read once.
-MDDF_TARGET_AVX2 inline void turn_square(const float* cells, int64_t row_stride, float* out) {
+// Transposes a square: row j of `out` gets cell j of all rows. Each cell is read once.
+MDDF_TARGET_AVX2 inline void transpose_square(const float* cells, int64_t row_stride, float* out) {
   __m256 rows[8], pairs[8], fours[8];
   for (int i = 0; i < 8; ++i) {
     rows[i] = _mm256_loadu_ps(cells + i * row_stride);
@@ -64,7 +64,8 @@ MDDF_TARGET_AVX2 inline void turn_square(const float* cells, int64_t row_stride,
                      _mm256_permute2f128_ps(fours[j], fours[j + 4], 0x31));
   }
 }
-MDDF_TARGET_AVX2 inline void turn_square(const double* cells, int64_t row_stride, double* out) {
+MDDF_TARGET_AVX2 inline void transpose_square(const double* cells, int64_t row_stride,
+                                              double* out) {
   __m256d rows[4];
   for (int i = 0; i < 4; ++i) {
     rows[i] = _mm256_loadu_pd(cells + i * row_stride);
@@ -80,21 +81,21 @@ MDDF_TARGET_AVX2 inline void turn_square(const double* cells, int64_t row_stride
   }
 }
 
-// Copies n rows of so many columns that lie side by side, both multiples of kSquare.
+// Transposes n rows of `width` adjacent columns. Both are multiples of kSquare.
 template <class T>
-MDDF_TARGET_AVX2 void turn_squares(const T* cells, int64_t row_stride, int64_t n, int64_t width,
-                                   int64_t ahead, T* values) {
+MDDF_TARGET_AVX2 void transpose_squares(const T* cells, int64_t row_stride, int64_t n,
+                                        int64_t width, int64_t ahead, T* values) {
   for (int64_t i = 0; width && i < n; i += kSquare<T>, cells += kSquare<T> * row_stride) {
     for (int k = 0; k < kSquare<T>; ++k) prefetch(cells + k * row_stride + ahead);
     for (int64_t j = 0; j < width; j += kSquare<T>)
-      turn_square(cells + j, row_stride, values + j * kBlockRows + i);
+      transpose_square(cells + j, row_stride, values + j * kBlockRows + i);
   }
 }
 
 #endif
 
-// Copies columns column + [0, width) of rows row + [0, n) to `values`, where each column has
-// kBlockRows places.
+// Copies columns [column, column + width) of rows [row, row + n) to `values`. Each column has
+// kBlockRows places there.
 template <class T>
 void read_block(const CellsView<T>& table, int64_t row, int64_t n, int64_t column, int64_t width,
                 CellValue<T>* values) {
@@ -105,34 +106,35 @@ void read_block(const CellsView<T>& table, int64_t row, int64_t n, int64_t colum
     return;
   }
   const int64_t ahead = std::min(kBlockColumns<T>, table.n_columns - 1 - column);
-  int64_t n_turned = 0, width_turned = 0;
+  int64_t n_transposed = 0, width_transposed = 0;
 #ifdef MDDF_AVX2
   if constexpr (std::is_floating_point_v<T>)
     if (table.column_stride == 1 && simd::supported()) {
-      n_turned = n - n % kSquare<T>;
-      width_turned = width - width % kSquare<T>;
-      turn_squares(cells, table.row_stride, n_turned, width_turned, ahead, values);
+      n_transposed = n - n % kSquare<T>;
+      width_transposed = width - width % kSquare<T>;
+      transpose_squares(cells, table.row_stride, n_transposed, width_transposed, ahead, values);
     }
 #endif
   for (int64_t i = 0; i < n; ++i, cells += table.row_stride) {
-    int64_t j = i < n_turned ? width_turned : 0;
+    int64_t j = i < n_transposed ? width_transposed : 0;
     if (j == 0) prefetch(cells + ahead * table.column_stride);
     for (; j < width; ++j)
       values[j * kBlockRows + i] = read_cell<CellValue<T>>(cells + j * table.column_stride);
   }
 }
 
-// Small whole numbers, the commonest cells of all.
+// Small integers, the most common values in tables.
 template <class Value>
-struct Wholes {
+struct SmallIntegers {
   using Bits = std::conditional_t<sizeof(Value) == 4, uint32_t, uint64_t>;
-  static constexpr int kMost = 1024;
+  static constexpr int kCount = 1024;
 
-  // Finds the places in [0, most) of n <= kBlockRows values, 0 < most <= kMost; `missing` is that
-  // of NaN. False if some value is neither missing nor a whole number below `most`. By adding a
-  // number so large that the last bits count units: unlike conversions this makes vectors of any
-  // type.
-  static MDDF_INLINE bool places(const Value* values, int64_t n, int most, Bits missing, Bits* to) {
+  // Finds the index of n <= kBlockRows values in a table of the integers [0, most), 0 < most <=
+  // kCount. NaN gets the index `missing`. Returns false if a value is neither NaN nor an integer
+  // below `most`. The conversion adds a number so large that the last bits of the sum count units.
+  // Unlike a cast, this compiles to vector code for both types.
+  static MDDF_INLINE bool find_indices(const Value* values, int64_t n, int most, Bits missing,
+                                       Bits* to) {
     const Value last = static_cast<Value>(most - 1);
     constexpr Value kUnits = sizeof(Value) == 4 ? 0x1p23 : 0x1p52;
     Bits n_others = 0;
@@ -141,29 +143,29 @@ struct Wholes {
       const Value near = (value < last ? value : last) + kUnits;
       Bits bits;
       std::memcpy(&bits, &near, sizeof bits);
-      to[i] = values[i] == values[i] ? bits & (kMost - 1) : missing;
+      to[i] = values[i] == values[i] ? bits & (kCount - 1) : missing;
       n_others += Bits{near - kUnits != values[i]} & Bits{values[i] == values[i]};
     }
     return n_others == 0;
   }
 };
 
-// Copies n numbers that lie side by side; false if some are no whole numbers from 0 to 255.
+// Converts n adjacent cells to bytes. Returns false if a cell is not an integer from 0 to 255.
 template <class T>
 MDDF_INLINE bool as_bytes_body(const T* cells, int64_t n, uint8_t* to) {
-  constexpr int kBytes = 256;  // and the place of what is missing
+  constexpr int kBytes = 256;  // also the index of missing values
   CellValue<T> values[kBlockRows];
-  typename Wholes<CellValue<T>>::Bits at[kBlockRows], places = 0;
+  typename SmallIntegers<CellValue<T>>::Bits at[kBlockRows], find_indices = 0;
   for (int64_t start = 0; start < n; start += kBlockRows) {
     const int64_t here = std::min(kBlockRows, n - start);
     read_cells(cells + start, here, values);
-    if (!Wholes<CellValue<T>>::places(values, here, kBytes, kBytes, at)) return false;
+    if (!SmallIntegers<CellValue<T>>::find_indices(values, here, kBytes, kBytes, at)) return false;
     for (int64_t i = 0; i < here; ++i) {
-      places |= at[i];
+      find_indices |= at[i];
       to[start + i] = static_cast<uint8_t>(at[i]);
     }
   }
-  return places < kBytes;
+  return find_indices < kBytes;
 }
 #ifdef MDDF_AVX2
 template <class T>
@@ -179,14 +181,14 @@ bool as_bytes(const T* cells, int64_t n, uint8_t* to, [[maybe_unused]] bool wide
   return as_bytes_body(cells, n, to);
 }
 
-// Divides the numbers into intervals in which about as many of a sample lie, whatever its
-// distribution is: equally long ones on the scale of the logarithm of 1 + the distance from the
-// middle, in units of the distance between the quartiles. Nothing of what is computed turns the
-// order of two values around.
+// Divides the real line into intervals that hold about equally many values of a sample, whatever
+// its distribution is. The intervals have equal length on the scale of the logarithm of 1 + the
+// distance from the median, in units of the interquartile range. The computed interval never
+// decreases as the value grows.
 template <class Value>
 class Intervals {
  public:
-  // Of a sample in ascending order. There is an interval for all that is below it.
+  // The sample must be in ascending order. The first interval holds all values below the sample.
   Intervals(const Value* sample, int64_t n, int n_intervals) : last_(n_intervals - 1) {
     middle_ = sample[n / 2] / 2;
     const Value between = sample[n - 1 - n / 4] / 2 - sample[n / 4] / 2;
@@ -195,7 +197,7 @@ class Intervals {
     const float range = logarithm(sample[n - 1]) - low_;
     per_unit_ = std::min((last_ - 1) / range, std::numeric_limits<float>::max());
   }
-  // The numbers of the intervals of n values; NaN may be in any.
+  // Finds the intervals of n values. NaN may be in any interval.
   void find(const Value* values, int64_t n, int32_t* to, [[maybe_unused]] bool wide) const {
 #ifdef MDDF_AVX2
     if (wide) return find_avx2(values, n, to);
@@ -216,8 +218,8 @@ class Intervals {
     find_body(values, n, to);
   }
 #endif
-  // To the base of 2, times 2^23, with the sign of the side: a float's bits are nearly that. Halves
-  // do not overflow.
+  // Approximate logarithm to base 2, times 2^23, with the sign of the side of the median. The bits
+  // of a float are nearly its logarithm. Halving the operands avoids overflow.
   MDDF_INLINE float logarithm(Value value) const {
     const auto from_middle = static_cast<float>((value / 2 - middle_) * scale_);
     const float distance = 1 + std::abs(from_middle), one = 1;

@@ -1,4 +1,8 @@
-// forest/binning: raw cells in, bins and codes out; dense, sparse, or of no more rows than bins.
+// forest/binning: finds the bins of columns and codes cells by them.
+//
+// Input: raw cells, dense or sparse. Output: bins, or one byte per cell. Tables with no more rows
+// than bins have a faster method (rank_bins.hpp).
+//
 // This header finds the bins of dense columns.
 #pragma once
 
@@ -39,48 +43,48 @@ inline double from_order_key(uint64_t key) {
   return v;
 }
 
-// The distinct values of a column, as long as there are few. Small whole numbers, the commonest
-// kind, are counted; others are looked up in a hash table.
+// Collects the distinct values of a column while they are few. Small integers, the most common
+// values, are counted. Other values are stored in a hash table.
 class DistinctValues {
  public:
   void begin(size_t most) {
     for (auto& copy : counts_) copy.fill(0);
     slots_.fill(-1);
     keys_.clear();
-    most_ = most;
+    max_values_ = most;
     last_ = 0;  // no double has the key 0
-    few_ = only_whole_ = true;
+    few_ = only_integers_ = true;
   }
   template <class Value>
   void add(const Value* values, int64_t n, bool wide) {
-    only_whole_ = only_whole_ && count(values, n, wide);
-    if (only_whole_) return;
+    only_integers_ = only_integers_ && count(values, n, wide);
+    if (only_integers_) return;
     for (int64_t i = 0; i < n && few_; ++i) {
       if (std::isnan(values[i])) continue;
-      const bool small = values[i] >= 0 && values[i] < kWholes;
+      const bool small = values[i] >= 0 && values[i] < kIntegers;
       if (const int whole = small ? static_cast<int>(values[i]) : -1; small && whole == values[i])
         ++counts_[0][whole];
       else
         add_key(order_key(values[i]));
     }
   }
-  // Adds so many whole numbers, of 0, of 1, and so on.
+  // Adds counts[0] zeros, counts[1] ones, and so on.
   void add_counts(const uint32_t* counts, int n) {
     for (int whole = 0; whole < n; ++whole) counts_[0][whole] += counts[whole];
   }
-  // Whether what is still to be added can matter.
-  bool worth_going_on() const { return few_ || only_whole_; }
-  // Whether all are small whole numbers, or missing.
-  bool only_whole() const { return only_whole_; }
-  // Whether there are few so far.
+  // Whether further values can change the result.
+  bool needs_more_values() const { return few_ || only_integers_; }
+  // Whether all values are small integers or missing.
+  bool only_integers() const { return only_integers_; }
+  // Whether the values so far have at most max_values_ distinct values.
   bool few() {
-    size_t n_whole = 0;
-    for (int whole = 0; whole < kWholes; ++whole) n_whole += count(whole) > 0;
-    return few_ = few_ && keys_.size() + n_whole <= most_;
+    size_t n_integers = 0;
+    for (int whole = 0; whole < kIntegers; ++whole) n_integers += count(whole) > 0;
+    return few_ = few_ && keys_.size() + n_integers <= max_values_;
   }
-  // One bin for each; call it once, when all are added.
+  // Returns one bin per distinct value. To be called once, after the last value.
   ColumnBins bins() {
-    for (int whole = 0; whole < kWholes; ++whole)
+    for (int whole = 0; whole < kIntegers; ++whole)
       if (count(whole) > 0) keys_.push_back(order_key(whole));
     std::sort(keys_.begin(), keys_.end());
     ColumnBins bins;
@@ -89,25 +93,26 @@ class DistinctValues {
       if (!bins.values.empty()) bins.edges.push_back(midpoint(bins.values.back(), value));
       bins.values.push_back(value);
     }
-    if (bins.values.empty()) bins.values.push_back(0);  // nothing present: one bin, never used
+    if (bins.values.empty())
+      bins.values.push_back(0);  // no value present: one bin that no cell uses
     return bins;
   }
 
-  // Bins of about equal weight, if all are small whole numbers.
+  // Returns bins of about equal weight. All values must be small integers.
   ColumnBins counted_bins() const {
     double total = 0;
-    for (int whole = 0; whole < kWholes; ++whole) total += count(whole);
-    QuantileBins<double> bins(total, static_cast<int>(most_));
-    for (int whole = 0; whole < kWholes; ++whole)
+    for (int whole = 0; whole < kIntegers; ++whole) total += count(whole);
+    QuantileBins<double> bins(total, static_cast<int>(max_values_));
+    for (int whole = 0; whole < kIntegers; ++whole)
       if (count(whole) > 0) bins.add(whole, count(whole));
     return bins.finish();
   }
 
  private:
-  static constexpr int kWholes = Wholes<double>::kMost;
+  static constexpr int kIntegers = SmallIntegers<double>::kCount;
   static constexpr size_t kSlots = 1024;
 
-  // False if some values are no small whole numbers.
+  // Returns false if a value is not a small integer.
   template <class Value>
   bool count(const Value* values, int64_t n, [[maybe_unused]] bool wide) {
 #ifdef MDDF_AVX2
@@ -117,8 +122,8 @@ class DistinctValues {
   }
   template <class Value>
   MDDF_INLINE bool count_body(const Value* values, int64_t n) {
-    typename Wholes<Value>::Bits at[kBlockRows];
-    if (!Wholes<Value>::places(values, n, kWholes, kWholes, at)) return false;
+    typename SmallIntegers<Value>::Bits at[kBlockRows];
+    if (!SmallIntegers<Value>::find_indices(values, n, kIntegers, kIntegers, at)) return false;
     for (int64_t i = 0; i < n; ++i) ++counts_[i % kCopies][at[i]];
     return true;
   }
@@ -140,26 +145,26 @@ class DistinctValues {
     size_t slot = (key * 0x9e3779b97f4a7c15u) >> 54;
     while (slots_[slot] >= 0 && keys_[slots_[slot]] != key) slot = (slot + 1) & (kSlots - 1);
     if (slots_[slot] >= 0) return;
-    few_ = keys_.size() < most_;
+    few_ = keys_.size() < max_values_;
     if (!few_) return;
     slots_[slot] = static_cast<int16_t>(keys_.size());
     keys_.push_back(key);
   }
 
-  // How often each small whole number comes, and a missing one; several copies, so that equal
-  // values in a row do not wait for each other's store.
+  // Counts of each small integer, and of missing values. With several copies, equal values in a row
+  // do not wait for the previous store.
   static constexpr int kCopies = 2;
-  std::array<std::array<uint32_t, kWholes + 1>, kCopies> counts_;
+  std::array<std::array<uint32_t, kIntegers + 1>, kCopies> counts_;
   std::array<int16_t, kSlots> slots_;
   std::vector<uint64_t> keys_;
-  size_t most_ = 0;
+  size_t max_values_ = 0;
   uint64_t last_ = 0;
-  bool few_ = true, only_whole_ = true;
+  bool few_ = true, only_integers_ = true;
 };
 
 }  // namespace detail
 
-// Reads the columns of a table block by block; what has no weight counts as missing.
+// Reads the columns of a table block by block. Cells of rows without weight count as missing.
 template <class T>
 class ColumnReader {
  public:
@@ -168,7 +173,7 @@ class ColumnReader {
   ColumnReader(const CellsView<T>& table, const double* weights)
       : table_(table), weights_(weights), values_(kBlockColumns<T> * kBlockRows) {}
 
-  // Calls visit(column, values, n) for n rows from `row` on of each of the columns of a block.
+  // Calls visit(column, values, n) for each column of a block. The block has n rows from `row` on.
   template <class Visit>
   void read(int64_t row, int64_t n, int64_t column, int64_t width, Visit visit) {
     read_block(table_, row, n, column, width, values_.data());
@@ -186,7 +191,8 @@ class ColumnReader {
 
 using Run = std::pair<int64_t, int64_t>;
 
-// Runs of ascending numbers, none longer than `most`: where each begins, and its length.
+// Splits ascending numbers into runs of consecutive numbers, none longer than `most`. A run is its
+// first number and its length.
 inline std::vector<Run> neighbours(const std::vector<int64_t>& numbers, int64_t most) {
   std::vector<Run> runs;
   for (const int64_t number : numbers) {
@@ -198,9 +204,9 @@ inline std::vector<Run> neighbours(const std::vector<int64_t>& numbers, int64_t 
   return runs;
 }
 
-// Finds the bins of some columns by gathering them, several at a time where that takes little
-// memory, and sorting. Value is that of the table's cells where every weight is 1, else
-// WeightedValue.
+// Finds the bins of some columns by copying and sorting their values. Several columns are copied at
+// a time if that takes at most kGroupBytes. `Value` is the type of the cells if every weight is 1,
+// else WeightedValue.
 template <class Value, class T>
 void find_bins_by_sorting(ColumnReader<T>& reader, const double* weights, int64_t n_rows,
                           const std::vector<int64_t>& columns, int64_t first, int max_bins,
@@ -238,8 +244,8 @@ void find_bins_by_sorting(ColumnReader<T>& reader, const double* weights, int64_
   }
 }
 
-// Bins of columns [first, last) of the table: a first pass finds those with few values, and those
-// of small whole numbers, which it counts; others are sorted.
+// Finds the bins of columns [first, last). A first pass finishes columns with few distinct values
+// and columns of small integers, which it counts. The values of the other columns are sorted.
 template <class Value, class T>
 AllBins find_bins_of_many(const CellsView<T>& table, const double* weights, int64_t first,
                           int64_t last, int max_bins, Interrupt& interrupt) {
@@ -260,7 +266,7 @@ AllBins find_bins_of_many(const CellsView<T>& table, const double* weights, int6
       for (int64_t c = start; c < end; c += kWidth) {
         const int64_t width = std::min(kWidth, end - c);
         if (std::none_of(&of(c), &of(c) + width,
-                         [](auto& values) { return values.worth_going_on(); }))
+                         [](auto& values) { return values.needs_more_values(); }))
           continue;
         any = true;
         reader.read(row, n, c, width, [&](int64_t column, const auto* values, int64_t n_values) {
@@ -274,7 +280,7 @@ AllBins find_bins_of_many(const CellsView<T>& table, const double* weights, int6
     for (int64_t c = start; c < end; ++c) {
       if (of(c).few())
         result[c - first] = of(c).bins();
-      else if (std::is_arithmetic_v<Value> && of(c).only_whole())
+      else if (std::is_arithmetic_v<Value> && of(c).only_integers())
         result[c - first] = of(c).counted_bins();
       else
         many.push_back(c);
@@ -287,12 +293,15 @@ AllBins find_bins_of_many(const CellsView<T>& table, const double* weights, int6
   return bins;
 }
 
-// The same of bytes whose rows are in one piece, by counting them row by row: neighbours have
-// counts of their own, so that none waits for another one's store.
+// Finds the bins of byte tables with contiguous rows by counting, row by row. Neighbouring columns
+// have separate counts, so that no store waits for another.
 inline AllBins find_bins_of_bytes(const CellsView<uint8_t>& table, int64_t first, int64_t last,
                                   int max_bins, Interrupt& interrupt) {
-  constexpr int64_t kTogether = 64, kAhead = 16;     // columns: a line of a row; and rows
-  constexpr int kBytes = 256, kApart = kBytes + 16;  // or zeros of all columns would share few sets
+  constexpr int64_t kTogether = 64;  // columns at a time: one cache line of a row
+  constexpr int64_t kAhead = 16;     // rows that are prefetched
+  constexpr int kBytes = 256;
+  // The padding spreads the counts of zeros over the sets of the cache.
+  constexpr int kApart = kBytes + 16;
   std::vector<uint32_t> counts(kTogether * kApart);
   AllBins bins;
   for (int64_t start = first; start < last; start += kTogether) {
@@ -300,7 +309,8 @@ inline AllBins find_bins_of_bytes(const CellsView<uint8_t>& table, int64_t first
     std::fill(counts.begin(), counts.end(), 0);
     for (int64_t row = 0; row < table.n_rows; ++row) {
       const uint8_t* cells = table.data + row * table.row_stride + start;
-      // Of rows that are far apart no processor guesses the next ones; the last may be the end's.
+      // The processor does not prefetch rows that are far apart by itself. A row may end in another
+      // cache line than it begins.
       const uint8_t* next = cells + std::min(kAhead, table.n_rows - 1 - row) * table.row_stride;
       prefetch(next);
       prefetch(next + width - 1);

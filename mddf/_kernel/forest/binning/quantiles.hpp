@@ -1,4 +1,4 @@
-// Bins of about equal weight.
+// Finds bins of about equal weight.
 #pragma once
 
 #include <algorithm>
@@ -17,12 +17,12 @@ namespace mddf {
 // Bins of one column: bin b holds values in (edges[b - 1], edges[b]].
 struct ColumnBins {
   std::vector<double> edges;   // n_bins - 1, ascending
-  std::vector<double> values;  // n_bins: what stands for the bin when a threshold is drawn
+  std::vector<double> values;  // n_bins: position of the bin when a threshold is drawn
 };
 
 // The bins of several columns, one after the other.
 struct AllBins {
-  std::vector<double> edges;  // infinity is the last of each column
+  std::vector<double> edges;  // each column ends with infinity
   std::vector<double> values;
   std::vector<int64_t> counts;
 
@@ -32,10 +32,10 @@ struct AllBins {
     values.insert(values.end(), bins.values.begin(), bins.values.end());
     counts.push_back(static_cast<int64_t>(bins.values.size()));
   }
-  // A bin for each of n values in ascending order.
+  // Adds a column with one bin for each of n ascending values.
   template <class Value>
   void add(const Value* ascending, int64_t n) {
-    if (n == 0) return add(ColumnBins{{}, {0}});  // nothing present: one bin, never used
+    if (n == 0) return add(ColumnBins{{}, {0}});  // no value present: one bin that no cell uses
     values.insert(values.end(), ascending, ascending + n);
     edges.resize(edges.size() + n, std::numeric_limits<double>::infinity());
     double* edge = edges.data() + edges.size() - n;
@@ -51,8 +51,8 @@ struct WeightedValue {
 
 namespace detail {
 
-// Makes bins of about equal weight of values that come in ascending order, equal ones together; a
-// value as heavy as a bin gets a bin of its own.
+// Makes bins of about equal weight from ascending values. Equal values must come together. A value
+// as heavy as a bin gets a bin of its own.
 template <class Value>
 class QuantileBins {
  public:
@@ -71,8 +71,8 @@ class QuantileBins {
     is_full_ = bins_left_ > 1 && weight_ >= share_;
   }
 
-  // The same for values of weight 1 from an interval that holds none of the values before it, in
-  // any order: true if they all fall in one bin, so that their order does not matter.
+  // Adds values of weight 1, in any order, that are above all values so far. Returns false and adds
+  // nothing if they may not fall into one bin; then their order matters.
   bool add_together(const Value* begin, const Value* end) {
     const double weight = static_cast<double>(end - begin);
     if (bins_left_ > 1 && (is_full_ || weight_ + weight >= share_)) return false;
@@ -108,14 +108,14 @@ class QuantileBins {
   bool is_full_ = false;
 };
 
-// Brings values of weight 1 into as much order as their quantiles take. They are divided into many
-// intervals, and only those in which a bin ends are looked into, in the same way.
+// Sorts values of weight 1 as far as their quantiles need. Values are divided into many intervals.
+// Only intervals that contain the end of a bin are divided again.
 template <class Value>
 class PartialSort {
  public:
   PartialSort(QuantileBins<Value>& bins, bool wide) : bins_(bins), wide_(wide) {}
 
-  // Both arrays have n places; `values` are taken from the first and overwritten.
+  // Adds n values. Both arrays have n places and are overwritten.
   void add(Value* values, Value* scratch, int64_t n, int depth = 0) {
     if (bins_.add_together(values, values + n)) return;
     if (n <= kFew || depth == kDeepest) {
@@ -126,7 +126,7 @@ class PartialSort {
       bins_.add(values[0], static_cast<double>(n));
       return;
     }
-    const auto n_intervals = static_cast<int>(std::min<int64_t>(n / 8, kMostIntervals));
+    const auto n_intervals = static_cast<int>(std::min<int64_t>(n / 8, kMaxIntervals));
     const Intervals<Value> intervals = of_sample(values, n, n_intervals);
     int32_t at[kBlockRows];
     const auto for_each = [&](auto visit) {
@@ -145,12 +145,13 @@ class PartialSort {
   }
 
  private:
-  static constexpr int64_t kFew = 64, kMostIntervals = 4096, kMostSampled = 256;
+  // Up to kFew values, or after kDeepest divisions, values are sorted completely.
+  static constexpr int64_t kFew = 64, kMaxIntervals = 4096, kMaxSampled = 256;
   static constexpr int kDeepest = 6;
 
   static Intervals<Value> of_sample(const Value* values, int64_t n, int n_intervals) {
-    std::array<Value, kMostSampled> sample;
-    const int64_t n_sampled = std::min(n / 8, kMostSampled);
+    std::array<Value, kMaxSampled> sample;
+    const int64_t n_sampled = std::min(n / 8, kMaxSampled);
     for (int64_t i = 0; i < n_sampled; ++i) sample[i] = values[i * n / n_sampled];
     std::sort(sample.begin(), sample.begin() + n_sampled);
     return {sample.data(), n_sampled, n_intervals};
@@ -170,11 +171,11 @@ class PartialSort {
 
 }  // namespace detail
 
-// Bins of a column with many values, from those present in rows with positive weight. `scratch` has
-// memory for as many.
+// Finds the bins of a column with many values. `values` has the present values of rows with
+// positive weight. `scratch` has room for n values.
 template <class Value>
 ColumnBins find_quantile_bins(Value* values, Value* scratch, int64_t n, int max_bins) {
-  if (n == 0) return {{}, {0}};  // another thread has written into the table meanwhile
+  if (n == 0) return {{}, {0}};  // another thread has changed the table meanwhile
   detail::QuantileBins<Value> bins(static_cast<double>(n), max_bins);
   detail::PartialSort<Value>(bins, simd::supported()).add(values, scratch, n);
   return bins.finish();
@@ -182,7 +183,7 @@ ColumnBins find_quantile_bins(Value* values, Value* scratch, int64_t n, int max_
 inline ColumnBins find_quantile_bins(WeightedValue* values, WeightedValue*, int64_t n,
                                      int max_bins) {
   if (n == 0) return {{}, {0}};
-  // By weight too, so that the sums do not depend on the order of the rows.
+  // Sorting also by weight makes the sums independent of the order of the rows.
   std::sort(values, values + n, [](const WeightedValue& a, const WeightedValue& b) {
     return a.value < b.value || (a.value == b.value && a.weight < b.weight);
   });

@@ -1,4 +1,5 @@
-// Bins of tables with no more rows than bins, such as those of genes: every value gets one.
+// Finds the bins of tables with no more rows than bins, such as gene expression data. Every
+// distinct value gets a bin.
 #pragma once
 
 #include <algorithm>
@@ -21,17 +22,19 @@ namespace mddf {
 
 namespace detail {
 
-// Memory for the values of a column, to a multiple of kFilled, and for the rank of missing ones.
-constexpr int64_t kFilled = 8, kMostRows = 256;
-static_assert(kMostRows % kFilled == 0 && kMostRows >= kMostBins && kMostRows > kMissing);
+// Capacity for the values of a column, a multiple of kFilled, and for the rank of missing values.
+constexpr int64_t kFilled = 8, kMaxRows = 256;
+static_assert(kMaxRows % kFilled == 0 && kMaxRows >= kMaxBins && kMaxRows > kMissing);
 
 #ifdef MDDF_AVX2
 
-// How many of n values are below each, by comparing all; n is a multiple of kFilled.
+// Counts for each of n values how many are lower, by comparing all pairs. n is a multiple of
+// kFilled.
 template <class Value>
 MDDF_TARGET_AVX2 void count_lower(const Value* values, int64_t n, int32_t* below) {
-  using Count = std::conditional_t<sizeof(Value) == 4, int32_t, int64_t>;  // makes vectors
-  constexpr int kTogether = 4;                                             // for one load
+  using Count = std::conditional_t<sizeof(Value) == 4, int32_t,
+                                   int64_t>;  // the size of Value: compiles to vectors
+  constexpr int kTogether = 4;                // values that share each load
   for (int64_t i = 0; i < n; i += kTogether) {
     Count counts[kTogether] = {};
     for (int64_t j = 0; j < n; ++j)
@@ -42,11 +45,11 @@ MDDF_TARGET_AVX2 void count_lower(const Value* values, int64_t n, int32_t* below
 
 #endif
 
-// The different values of a column in ascending order, and the rank of each cell among them.
+// The distinct values of a column in ascending order, and the rank of each cell among them.
 template <class Value>
 class Ranks {
  public:
-  // Of n cells; the rank of NaN is kMissing.
+  // Ranks n cells. The rank of NaN is kMissing.
   void find(const Value* cells, int64_t n, [[maybe_unused]] bool wide) {
 #ifdef MDDF_AVX2
     if (wide) {
@@ -70,13 +73,14 @@ class Ranks {
 
  private:
 #ifdef MDDF_AVX2
-  // Finds ranks with gaps behind equal ones, by comparing cells as numbers of another type: faster
-  // than sorting where they are few. False if some that differ are the same number of that type.
+  // Counts lower cells, which leaves gaps after equal cells. For few cells this is faster than
+  // sorting. Cells are compared as type Compared. Returns false if different cells are equal in
+  // that type.
   template <class Compared>
   bool count(const Value* cells, int64_t n) {
     constexpr Compared kNaN = std::numeric_limits<Compared>::quiet_NaN();
     const int64_t n_filled = (n + kFilled - 1) / kFilled * kFilled;
-    std::array<Compared, kMostRows> compared;
+    std::array<Compared, kMaxRows> compared;
     for (int64_t i = 0; i < n_filled; ++i)
       compared[i] = i < n ? static_cast<Compared>(cells[i]) : kNaN;
     count_lower(compared.data(), n_filled, ranks_.data());
@@ -98,7 +102,7 @@ class Ranks {
     n_values_ = 0;
     for (int64_t i = 0; i < n; ++i) n_values_ += values_[i] == values_[i];
     if (n_values_ == n) return;
-    std::array<int32_t, kMostRows> closed;
+    std::array<int32_t, kMaxRows> closed;
     closed[kMissing] = kMissing;
     for (int64_t i = 0, at = 0; i < n; ++i) {
       closed[i] = static_cast<int32_t>(at);
@@ -109,26 +113,26 @@ class Ranks {
     for (int64_t i = 0; i < n; ++i) ranks_[i] = closed[ranks_[i]];
   }
 
-  std::array<Value, kMostRows> values_;
-  std::array<int32_t, kMostRows> ranks_;
+  std::array<Value, kMaxRows> values_;
+  std::array<int32_t, kMaxRows> ranks_;
   int64_t n_values_ = 0;
 };
 
 }  // namespace detail
 
-// The bins of columns [first, last) and, unless that is null, the codes of their cells. Rows
-// without weight are left out; null leaves none out.
+// Finds the bins of columns [first, last). Also codes their cells unless `codes` is null. Rows
+// without weight are left out; null weights leave none out.
 template <class T>
 AllBins bin_by_rank(const CellsView<T>& table, const double* weights, int64_t first, int64_t last,
                     const Codes* codes, Interrupt& interrupt) {
   using Value = CellValue<T>;
-  constexpr int64_t kWidth = kBlockColumns<T>, kMost = detail::kMostRows;
+  constexpr int64_t kWidth = kBlockColumns<T>, kRowPlaces = detail::kMaxRows;
   const bool wide = simd::supported();
   const int64_t n_rows = table.n_rows, n_columns = last - first;
   bool is_reserved = false;
   AllBins bins;
-  std::vector<Value> block(kWidth * kBlockRows), cells(kWidth * kMost);
-  std::vector<uint8_t> coded(kWidth * kMost);
+  std::vector<Value> block(kWidth * kBlockRows), cells(kWidth * kRowPlaces);
+  std::vector<uint8_t> coded(kWidth * kRowPlaces);
   detail::Ranks<Value> ranks;
   for (int64_t column = first; column < last; column += kWidth) {
     const int64_t width = std::min(kWidth, last - column);
@@ -137,24 +141,24 @@ AllBins bin_by_rank(const CellsView<T>& table, const double* weights, int64_t fi
       read_block(table, row, n, column, width, block.data());
       for (int64_t j = 0; j < width; ++j)
         for (int64_t i = 0; i < n; ++i)
-          cells[j * kMost + row + i] = !weights || weights[row + i] > 0
-                                           ? block[j * kBlockRows + i] + 0  // -0.0 is 0.0
-                                           : std::numeric_limits<Value>::quiet_NaN();
+          cells[j * kRowPlaces + row + i] = !weights || weights[row + i] > 0
+                                                ? block[j * kBlockRows + i] + 0  // -0.0 is 0.0
+                                                : std::numeric_limits<Value>::quiet_NaN();
     }
     for (int64_t j = 0; j < width; ++j) {
-      const Value* of_column = &cells[j * kMost];
+      const Value* of_column = &cells[j * kRowPlaces];
       ranks.find(of_column, n_rows, wide);
       bins.add(ranks.values(), ranks.n_values());
       for (int64_t i = 0; codes && i < n_rows; ++i)
-        coded[j * kMost + i] = static_cast<uint8_t>(ranks[i]);
+        coded[j * kRowPlaces + i] = static_cast<uint8_t>(ranks[i]);
       if (codes && codes->by_column)
-        std::memcpy(codes->by_column + (column + j) * n_rows, &coded[j * kMost], n_rows);
+        std::memcpy(codes->by_column + (column + j) * n_rows, &coded[j * kRowPlaces], n_rows);
     }
     for (int64_t i = 0; codes && i < n_rows; ++i)
       for (int64_t j = 0; j < width; ++j)
-        codes->by_row[i * codes->stride + column + j] = coded[j * kMost + i];
+        codes->by_row[i * codes->stride + column + j] = coded[j * kRowPlaces + i];
     interrupt.poll(16 * n_rows * width);
-    // A sixteenth tells about how many bins the others have.
+    // A sixteenth of the columns predicts the number of bins of the others.
     if (const int64_t done = column + width - first; done >= n_columns / 16 && !is_reserved) {
       const auto n_bins = static_cast<int64_t>(bins.values.size()) * n_columns / done;
       reserve_large(bins.edges, n_bins + n_bins / 16);

@@ -1,4 +1,4 @@
-// Bins and codes of tables of which few cells are stored; the others are 0.
+// Finds bins and codes cells of sparse tables. Cells that are not stored are 0.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@
 
 namespace mddf {
 
-// Cells that are stored, column after column: those of column c lie in [start[c], start[c + 1]),
-// each in another row.
+// The stored cells, column after column. Cells [start[c], start[c + 1]) belong to column c, each to
+// another row.
 template <class T>
 struct SparseCellsView {
   const T* cells;
@@ -29,8 +29,8 @@ struct SparseCellsView {
 
 namespace detail {
 
-// Adds a bin for each value of a column's n <= kBlockRows stored cells, and of 0 if there are
-// others.
+// Adds the bins of a column with n <= kBlockRows stored cells: one per distinct value, including 0
+// if `has_others` (some cells are not stored).
 template <class Value>
 void add_few_cells(Value* cells, int64_t n, bool has_others, AllBins& bins) {
   Value* end = std::remove_if(cells, cells + n, [](Value cell) { return cell != cell; });
@@ -41,7 +41,7 @@ void add_few_cells(Value* cells, int64_t n, bool has_others, AllBins& bins) {
 
 }  // namespace detail
 
-// The bins of columns [first, last), a count of 0 for those with more values than bins.
+// Finds the bins of columns [first, last). Columns with more values than bins get a count of 0.
 template <class T>
 AllBins find_bins(const SparseCellsView<T>& table, int64_t first, int64_t last, int max_bins,
                   Interrupt& interrupt) {
@@ -77,7 +77,7 @@ AllBins find_bins(const SparseCellsView<T>& table, int64_t first, int64_t last, 
   return bins;
 }
 
-// Codes columns [first, last). False if a row is none of the table's.
+// Codes columns [first, last). Returns false if a row index is not in the table.
 template <class T>
 bool apply_bins(const SparseCellsView<T>& table, const Bins& bins, int64_t first, int64_t last,
                 const Codes& to, Interrupt& interrupt) {

@@ -11,9 +11,9 @@ namespace mddf {
 
 class NonzeroRows;
 
-// Prefetches a row of codes. Rows with more than kMostFetched columns are not prefetched, because
+// Prefetches a row of codes. Rows with more than kMaxFetched columns are not prefetched, because
 // trees read few of their cells.
-constexpr int64_t kMostFetched = 1024;
+constexpr int64_t kMaxFetched = 1024;
 inline void prefetch_row(const uint8_t* bins, int64_t n_columns) {
   constexpr int64_t kLine = 64;
   for (int64_t c = 0; c < n_columns; c += kLine) prefetch(bins + c);

@@ -6,8 +6,8 @@
 
 namespace mddf {
 
-constexpr int kMissing = 255;   // code of a missing (or unseen) value
-constexpr int kMostBins = 255;  // codes 0 .. 254
+constexpr int kMissing = 255;  // code of a missing (or unseen) value
+constexpr int kMaxBins = 255;  // codes 0 .. 254
 
 // A set of codes.
 struct CodeSet {

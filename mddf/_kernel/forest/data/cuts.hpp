@@ -28,7 +28,7 @@ class CutGuesses {
   CutGuesses(const Bins& bins, const std::vector<int32_t>& columns, int64_t n_draws)
       : ranges_(bins.n_columns) {
     const int64_t n = static_cast<int64_t>(columns.size());
-    if (n > kMostColumns || n_draws <= kFewestDraws * n) return;
+    if (n > kMaxColumns || n_draws <= kFewestDraws * n) return;
     for (const int32_t c : columns)
       if (!bins.categorical[c]) divide(bins.values + bins.bin_start[c], bins.count(c), ranges_[c]);
   }
@@ -45,7 +45,7 @@ class CutGuesses {
  private:
   static constexpr int kParts = 1024;
   // With more columns, the tables do not stay in the cache.
-  static constexpr int64_t kMostColumns = 128;
+  static constexpr int64_t kMaxColumns = 128;
   // Fewest draws from a column that pay for its table.
   static constexpr int64_t kFewestDraws = 512;
   // Columns need no table if evenly spaced values would have an error below this number of bins.

@@ -1,6 +1,8 @@
-// The rows of a wide table most of whose codes are 0, without the zeros. Completely random trees
-// read cells here and there: a row of these few lines comes near as a whole, and which of a node's
-// columns are constant is often seen without reading a code.
+// Rows of a wide table that store only nonzero codes, for tables whose codes are mostly 0.
+//
+// Completely random trees read scattered cells. A row without zeros takes few cache lines, so it
+// can be prefetched as a whole. Whether a column is constant in a node can often be told from the
+// bit masks, without reading a code.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +24,9 @@
 
 namespace mddf {
 
-// Such a row has a word for every kColumns columns: the low bits say which of their codes are not
-// 0, the others how many such codes the row has before them. Behind the words are these codes.
+// A row has a word for every kColumns columns. The low bits of the word are a mask of the columns
+// whose code is not 0. The high bits count the nonzero codes of the row before them. The nonzero
+// codes follow the words.
 class NonzeroRows {
  public:
   static constexpr int64_t kColumns = 48;
@@ -42,24 +45,25 @@ class NonzeroRows {
       interrupt.poll(n_columns_);
     }
     start_.push_back(static_cast<uint32_t>(lines_.size()));
-    const int64_t usual = static_cast<int64_t>(lines_.size()) / std::max<int64_t>(matrix.n_rows, 1);
-    n_fetched_ = usual + 1 - codes_at_ / kLine;
-    lines_.resize(lines_.size() + 1 + n_fetched_);  // two words are read at once, codes ahead
+    const int64_t average_lines =
+        static_cast<int64_t>(lines_.size()) / std::max<int64_t>(matrix.n_rows, 1);
+    n_fetched_ = average_lines + 1 - codes_at_ / kLine;
+    lines_.resize(lines_.size() + 1 + n_fetched_);  // padding: reads and prefetches go beyond a row
   }
 
-  // Whether trees are grown faster with them.
+  // Whether these rows make growing trees faster.
   static bool suits(const BinMatrix& matrix, const GrowOptions& options) {
     return options.wide() && options.random_thresholds && options.max_features == 1 &&
-           matrix.by_column && matrix.n_columns > kFewest && matrix.n_columns <= kMostFetched &&
-           matrix.n_rows <= kMostRows && has_few_codes(matrix);
+           matrix.by_column && matrix.n_columns > kMinColumns && matrix.n_columns <= kMaxFetched &&
+           matrix.n_rows <= kMaxRows && has_few_codes(matrix);
   }
 
-  // Whether to read them at a node with so many samples and at those below.
-  static bool pays(int64_t n_samples) { return n_samples <= kMostNear; }
+  // Whether a node with this number of samples, and the nodes below it, should read these rows.
+  static bool pays(int64_t n_samples) { return n_samples <= kMaxSamples; }
 
-  // Lets the samples' rows come near, and the samples name the lines where they begin.
+  // Prefetches the rows of the samples, and replaces the rows in the samples by their first lines.
   template <class Sample>
-  void approach(Sample* samples, int64_t n) const {
+  void prefetch_rows(Sample* samples, int64_t n) const {
     for (int64_t i = 0; i < n; ++i) {
       const uint32_t row = samples[i].row;
       for (uint32_t line = start_[row]; line < start_[row + 1]; ++line) prefetch(at_line(line));
@@ -67,32 +71,32 @@ class NonzeroRows {
     }
   }
   const uint8_t* at_line(uint32_t line) const { return lines_[line].data(); }
-  // Lets the codes of a row come nearer, of which as many lines as most rows have.
+  // Prefetches the codes of a row, as many cache lines as an average row has.
   void fetch_codes(const uint8_t* row) const {
     const uint8_t* codes = row + codes_at_ / kLine * kLine;
     for (int64_t i = 0; i < n_fetched_; ++i) prefetch(codes + i * kLine);
   }
 
-  // One column's codes of samples that name lines, at most kMostNear.
+  // Reads the codes of a column for at most kMaxSamples samples, after prefetch_rows().
   template <class Sample>
   MDDF_TARGET_AVX2 void gather(int64_t column, const Sample* samples, int64_t n,
                                uint8_t* to) const {
     const Place place(column, codes_at_);
     const uint8_t* words = lines_.data()->data() + place.word_at;
-    std::array<uint16_t, kMostNear> others;  // the samples whose code is not 0
-    int64_t n_others = 0;
+    std::array<uint16_t, kMaxSamples> nonzero_samples;  // samples whose code is not 0
+    int64_t n_nonzero = 0;
     for (int64_t i = 0; i < n; ++i) {
-      others[n_others] = static_cast<uint16_t>(i);
-      n_others += word_of(words + samples[i].row * sizeof(Line)) >> place.bit & 1;
+      nonzero_samples[n_nonzero] = static_cast<uint16_t>(i);
+      n_nonzero += word_of(words + samples[i].row * sizeof(Line)) >> place.bit & 1;
     }
     std::fill_n(to, n, uint8_t{0});
-    for (int64_t k = 0; k < n_others; ++k) {
-      const uint8_t* row = words + samples[others[k]].row * sizeof(Line);
-      to[others[k]] = row[place.of(word_of(row))];
+    for (int64_t k = 0; k < n_nonzero; ++k) {
+      const uint8_t* row = words + samples[nonzero_samples[k]].row * sizeof(Line);
+      to[nonzero_samples[k]] = row[place.of(word_of(row))];
     }
   }
 
-  // A code that is not 0.
+  // Returns the code of a cell that is not 0.
   MDDF_TARGET_AVX2 uint8_t code(const uint8_t* row, int64_t column) const {
     const Place place(column, codes_at_);
     return row[place.word_at + place.of(word_of(row + place.word_at))];
@@ -100,26 +104,26 @@ class NonzeroRows {
 
  private:
   static constexpr int64_t kLine = 64;
-  struct alignas(kLine) Line : std::array<uint8_t, kLine> {};  // of the cache; rows begin with one
+  struct alignas(kLine) Line : std::array<uint8_t, kLine> {};  // a cache line; rows begin at lines
 
-  static constexpr int64_t kFewest = 64;                  // narrower rows are turned as they are
-  static constexpr int64_t kMostRows = int64_t{1} << 27;  // their lines have numbers of 32 bits
-  static constexpr int64_t kFewCodes = 3;                 // at most one of so many is not 0
-  static constexpr int64_t kLooks = 256;                  // at so many rows
-  static constexpr int64_t kMostNear = 1200;  // chosen by time, on images of 784 columns
+  static constexpr int64_t kMinColumns = 64;             // most columns that SmallNodes transposes
+  static constexpr int64_t kMaxRows = int64_t{1} << 27;  // line numbers have 32 bits
+  static constexpr int64_t kFewCodes = 3;        // at most one of kFewCodes codes may be nonzero
+  static constexpr int64_t kExaminedRows = 256;  // rows that are examined
+  static constexpr int64_t kMaxSamples = 1200;   // the fastest on images of 784 columns
 
   static bool has_few_codes(const BinMatrix& matrix) {
-    const int64_t step = std::max<int64_t>(matrix.n_rows / kLooks, 1);
+    const int64_t step = std::max<int64_t>(matrix.n_rows / kExaminedRows, 1);
     int64_t n_zeros = 0, n_cells = 0;
     for (int64_t r = 0; r < matrix.n_rows; r += step, n_cells += matrix.n_columns)
       n_zeros += std::count(matrix.row(r), matrix.row(r) + matrix.n_columns, 0);
     return (n_cells - n_zeros) * kFewCodes <= n_cells;
   }
 
-  // Of a row with so many codes that are not 0.
+  // Number of lines of a row with n nonzero codes.
   int64_t lines_of(int64_t n) const { return (codes_at_ + n + kLine - 1) / kLine; }
 
-  // Where a row has a column's word, and, counted from there, its code if that is not 0.
+  // Byte position of the word of a column in a row, and distance from the word to its code.
   struct Place {
     int64_t word_at, bit, to_codes;
 
@@ -136,20 +140,21 @@ class NonzeroRows {
     return word;
   }
 
-  // Writes a row; returns how many of its codes are not 0.
+  // Writes a row and returns the number of its nonzero codes.
   MDDF_TARGET_AVX2 int64_t pack(const uint8_t* codes, uint8_t* to) const {
-    uint8_t* places = to + codes_at_;
+    uint8_t* stored_codes = to + codes_at_;
     uint64_t n = 0;
     for (int64_t c = 0; c < n_columns_; c += kColumns, to += 8) {
-      uint64_t there = find_codes(codes + c, std::min(kColumns, n_columns_ - c));
-      const uint64_t word = there | n << kColumns;
+      uint64_t nonzero_mask = find_codes(codes + c, std::min(kColumns, n_columns_ - c));
+      const uint64_t word = nonzero_mask | n << kColumns;
       std::memcpy(to, &word, sizeof word);
-      for (; there; there &= there - 1) places[n++] = codes[c + lowest_bit(there)];
+      for (; nonzero_mask; nonzero_mask &= nonzero_mask - 1)
+        stored_codes[n++] = codes[c + lowest_bit(nonzero_mask)];
     }
     return static_cast<int64_t>(n);
   }
 
-  // Which of so many codes are not 0.
+  // Returns a mask of the nonzero codes among the first n.
   MDDF_TARGET_AVX2 static uint64_t find_codes(const uint8_t* codes, int64_t n) {
     std::array<uint8_t, kColumns> last{};
     if (n < kColumns) codes = std::copy_n(codes, n, last.data()) - n;
@@ -160,9 +165,9 @@ class NonzeroRows {
                     _mm256_cmpeq_epi8(_mm256_inserti128_si256(zeros, high, 0), zeros));
   }
 
-  int64_t n_columns_, codes_at_;  // of a row, in bytes
-  int64_t n_fetched_ = 0;         // lines of codes
-  std::vector<uint32_t> start_;   // of each row and the end, in lines
+  int64_t n_columns_, codes_at_;  // position of the codes in a row, in bytes
+  int64_t n_fetched_ = 0;         // lines of codes that are prefetched
+  std::vector<uint32_t> start_;   // first line of each row, and the end
   std::vector<Line> lines_;
 };
 

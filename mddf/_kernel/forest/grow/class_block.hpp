@@ -27,7 +27,7 @@
 
 namespace mddf {
 
-constexpr uint32_t kMostCounted = UINT16_MAX;  // largest count of a row in the samples of a tree
+constexpr uint32_t kMaxCounted = UINT16_MAX;  // largest count of a row in the samples of a tree
 
 inline CountedSample sample_of(const CountedSample&, int64_t row, uint16_t label, uint32_t count,
                                const double*) {
@@ -76,7 +76,7 @@ class BlockGrower {
     } else {
       counts_.draw(random);
       if constexpr (std::is_same_v<Sample, CountedSample>)
-        if (counts_.most() > kMostCounted) {
+        if (counts_.most() > kMaxCounted) {
           if (!heavy_) heavy_.emplace(data_, options_, interrupt_);
           take_samples(heavy_->samples());
           return heavy_->grow(random, trees, importances);

@@ -65,7 +65,7 @@ class TreeGrower {
     const uint32_t n = static_cast<uint32_t>(samples_[0].size());
     classes_.count_root(samples_[0].data(), n);
     weight_ = static_cast<double>(classes_.left.total());
-    splitter_.search().set_least_weight(options_.min_weight_leaf * weight_);
+    splitter_.search().set_min_leaf_weight(options_.min_weight_leaf * weight_);
     if (options_.is_monotonic()) bounds_.assign(1, {0, 1});
     Frame frame{0, 0, n, 0, 0, -1, 0, 0};
     if (options_.max_leaf_nodes > 0) {
@@ -132,7 +132,7 @@ class TreeGrower {
     if constexpr (kHasSmall) {
       if (small_ && node_.n_samples <= kSmall) {
         interrupt_.poll(node_.n_samples *
-                        std::min<int64_t>(options_.max_features, splitter_.kMostDrawn));
+                        std::min<int64_t>(options_.max_features, splitter_.kMaxDrawn));
         small_->grow({frame.index, frame.depth, frame.n_constant, frame.from_column, 0}, samples,
                      node_, splitter_.matrix, *random_);
         return false;
@@ -213,7 +213,7 @@ class TreeGrower {
     matrix = data_.matrix;
 #ifdef MDDF_AVX2
     if (data_.nonzero_rows && NonzeroRows::pays(node_.n_samples)) {
-      data_.nonzero_rows->approach(samples, node_.n_samples);
+      data_.nonzero_rows->prefetch_rows(samples, node_.n_samples);
       matrix = {nullptr, 0, matrix.n_columns, nullptr, data_.nonzero_rows};
       copied_end_ = frame.end;
     }

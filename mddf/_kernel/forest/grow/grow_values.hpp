@@ -72,10 +72,10 @@ class ValueGrower {
     if (from_root_) measure_from(root_, samples_[0].data(), n);
     const Sums sums = add_up(samples_[0].data(), n);
     weight_ = static_cast<double>(sums.weight);
-    search_.set_least_weight(options_.min_weight_leaf * weight_);
+    search_.set_min_leaf_weight(options_.min_weight_leaf * weight_);
     if (options_.is_monotonic()) bounds_.assign(1, {});
     light_ = true;
-    for (const RowSample& sample : samples_[0]) light_ &= sample.weight <= kMostLight;
+    for (const RowSample& sample : samples_[0]) light_ &= sample.weight <= kMaxLight;
     const Frame root{0, 0, n, 0, 0, -1, 0, sums};
     if (options_.max_leaf_nodes > 0) {
       grow_best_first(root);
@@ -118,7 +118,7 @@ class ValueGrower {
 
   // Begins to measure sums of targets from the least target of these samples.
   void measure_from(Node& least, const RowSample* samples, int64_t n) {
-    least.look(samples, n);
+    least.load_targets(samples, n);
     least.fill();
     from_ = &least;
   }
@@ -159,7 +159,7 @@ class ValueGrower {
       place(right);
       return place(left);
     }
-    if (from_root_) node_.look(samples, n);
+    if (from_root_) node_.load_targets(samples, n);
     leaf(frame);
   }
 
@@ -176,7 +176,7 @@ class ValueGrower {
       consider(right);
     }
     for (const Candidate& rest : frontier_.all()) {
-      node_.look(samples_of(rest.frame), rest.frame.end - rest.frame.start);
+      node_.load_targets(samples_of(rest.frame), rest.frame.end - rest.frame.start);
       leaf(rest.frame);
     }
   }
@@ -198,7 +198,7 @@ class ValueGrower {
   void look_for_split(const Frame& frame, Split& split) {
     const RowSample* samples = samples_of(frame);
     const int64_t n = frame.end - frame.start;
-    if (!from_root_) node_.look(samples, n);
+    if (!from_root_) node_.load_targets(samples, n);
     if (frame.depth >= options_.max_depth || n < options_.min_samples_split ||
         n / 2 < options_.min_samples_leaf)
       return;
@@ -232,13 +232,13 @@ class ValueGrower {
 
   // Draws columns until there are enough and at least one of them is not constant.
   void find_split(const RowSample* samples, int64_t n, const Frame& frame, Split& best) {
-    std::array<int32_t, kMostDrawn> drawn;
-    std::array<uint8_t, kMostDrawn> constant;
+    std::array<int32_t, kMaxDrawn> drawn;
+    std::array<uint8_t, kMaxDrawn> constant;
     pool_.begin(frame.n_constant);
     while (pool_.any_unknown() &&
            (pool_.drawn() < options_.max_features || pool_.only_constant())) {
       const int64_t width =
-          pool_.draw_some(*random_, options_.max_features, kMostDrawn, drawn.data());
+          pool_.draw_some(*random_, options_.max_features, kMaxDrawn, drawn.data());
       interrupt_.poll(4 * width * n);
       if (options_.random_thresholds)
         for (int64_t j = 0; j < width; ++j) constant[j] = !try_random(samples, n, drawn[j], best);
@@ -312,7 +312,7 @@ class ValueGrower {
 
   // Prediction of a leaf with these samples, for one output.
   double predict(const RowSample* samples, int64_t n) {
-    side_.look(samples, n);
+    side_.load_targets(samples, n);
     predicted_.clear();
     if constexpr (Search::kMedians)
       side_.append_medians(predicted_);
@@ -326,8 +326,8 @@ class ValueGrower {
     std::tie(bounds_[left], bounds_[left + 1]) = here.divided(options_.monotonic[column], middle);
   }
 
-  static constexpr int64_t kMostDrawn = 64, kFirstCacheBytes = int64_t{1} << 16;
-  static constexpr uint32_t kMostLight = 65535;  // largest weight that SmallNodes can store
+  static constexpr int64_t kMaxDrawn = 64, kFirstCacheBytes = int64_t{1} << 16;
+  static constexpr uint32_t kMaxLight = 65535;  // largest weight that SmallNodes can store
 
   Interrupt& interrupt_;
   const ValueTraining& data_;

@@ -1,4 +1,4 @@
-// Sending rows of codes down the trees.
+// Sends coded rows down the trees.
 #pragma once
 
 #include <algorithm>
@@ -15,23 +15,24 @@
 
 namespace mddf {
 
-// Where a node leads a row of codes; a leaf leads to itself.
+// Next node of a coded row. A leaf leads to itself.
 template <bool kCategories>
 struct NextByCode {
   uint32_t operator()(const uint64_t* tree, uint32_t index, const uint8_t* bins) const {
     const uint64_t word = tree[index];
     const bool is_leaf = node::is_leaf(word);
-    const uint8_t bin = bins[node::column(is_leaf ? 0 : word)];  // a leaf has none
+    const uint8_t bin = bins[node::column(is_leaf ? 0 : word)];  // a leaf has no column
     if constexpr (kCategories) return is_leaf ? index : node::next(word, tree, bin);
     const uint32_t child = node::payload(word) + node::numeric_goes_right(word, bin);
     return is_leaf ? index : child;
   }
 };
 
-// Calls emit(i, index of the leaf) for i in [0, n), where row(i) gives the cells that are sent down
-// tree(i), each step by next(tree, index, cells). Several are on their way at once, so that one's
-// loads hide behind the others'; one that has arrived gives way to the next, or for the first
-// once more if there is none. Shortly before i enters, fetch(i) is called, but for the first few.
+// Sends row(i) down tree(i) for i in [0, n), and calls emit(i, index of the leaf). next(tree,
+// index, cells) returns the next node. Several rows are on their way at once, so that the processor
+// works on the others while one waits for memory. A row that has arrived is replaced by the next
+// row; after the last row, row 0 fills the lane. fetch(i) is called shortly before row i starts,
+// except for the first kLanes rows.
 template <class Tree, class Row, class Next, class Fetch, class Emit>
 void walk_nodes(int64_t n, Tree tree, Row row, Next next, Fetch fetch, Emit emit) {
   constexpr int kLanes = 8, kSteps = 2, kAhead = 4;
@@ -64,7 +65,8 @@ void walk_nodes(int64_t n, Tree tree, Row row, Next next, Fetch fetch, Emit emit
   }
 }
 
-// The same for a few rows and all trees; emit(row, tree, index of the leaf) comes in their order.
+// The same for a few rows and all trees. emit(row, tree, index of the leaf) is called in the order
+// of the trees, then of the rows.
 template <class Tree, class Row, class Next, class Emit>
 void walk_few(int64_t n_rows, int64_t n_trees, Tree tree, Row row, Next next, Emit emit) {
   std::vector<uint32_t> found(n_trees * n_rows);
@@ -76,10 +78,10 @@ void walk_few(int64_t n_rows, int64_t n_trees, Tree tree, Row row, Next next, Em
     for (int64_t r = 0; r < n_rows; ++r) emit(r, t, found[i++]);
 }
 
-// A node for walking: the code of `column` leads to `child`, or to the one after it. In trees
-// without categories a code plus `shift`, modulo 256, goes right if above `threshold`; in others
-// the two together number the set of codes that do. A leaf leads to itself, so that going on does
-// no harm.
+// A node in the layout for walking. The next node is `child` or `child` + 1. In trees without
+// categories, a row goes right if its code + `shift` (modulo 256) is above `threshold`. In trees
+// with categories, `shift` and `threshold` together are the number of the set of codes that go
+// right. A leaf leads to itself, so further steps do no harm.
 struct Step {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
   uint32_t child;
@@ -93,17 +95,17 @@ struct Step {
   uint32_t set() const { return threshold | shift << 8; }
 };
 
-// Rows of so many columns are wide: they lie in several lines of the cache. A batch of rows
-// fits into the second cache.
+// From kWideColumns columns on, a row covers several cache lines. A batch of kBatchBytes fits into
+// the second-level cache.
 constexpr int64_t kWideColumns = 256, kBatchBytes = int64_t{5} << 17;
 
-// Sends rows down one tree after the other. Unless they are too few to pay for it, the nodes become
-// steps, and all rows take a few of these at a time: nothing then depends on what kind of node a
-// row is at or on when it arrives, which no processor could foresee. More wide rows than a batch go
-// all their way while they are in the first cache, fetched ahead.
+// Sends rows down one tree after another. With enough rows, nodes are converted to steps, and all
+// rows take a few steps at a time. There is then no branch on the kind of a node or on the arrival
+// of a row, which the processor could not predict. If wide rows exceed a batch, each row goes down
+// to its leaf while it is in the first-level cache, and later rows are prefetched.
 class Walker {
  public:
-  // Calls emit(i, index of the leaf) for i in [0, n), where row(i) gives the bins of row i.
+  // Calls emit(i, index of the leaf) for i in [0, n). row(i) returns the codes of row i.
   template <class Row, class Emit>
   void walk(const NodesView& trees, int64_t t, int64_t n, Row row, Emit emit) {
     if (trees.has_categorical)
@@ -113,20 +115,21 @@ class Walker {
   }
 
  private:
-  static constexpr int64_t kRows = 1024, kMostStepColumns = 65536;
-  static constexpr uint32_t kNumericSets = 512, kMostSets = 65536;
+  static constexpr int64_t kRows = 1024, kMaxStepColumns = 65536;
+  static constexpr uint32_t kNumericSets = 512, kMaxSets = 65536;
 
   template <bool kCategories, class Row, class Emit>
   void walk_tree(const NodesView& trees, int64_t t, int64_t n, Row row, Emit emit) {
-    // More takes longer to prepare than is won. Nodes of a large tree are waited for longest.
-    constexpr int64_t kMostWordsPerRow = 48, kMostOfLarge = 192, kLargeTree = int64_t{1} << 17;
+    // Most words of a tree, per row, for which converting nodes to steps is faster. In large trees,
+    // loading the nodes takes most of the time, and steps pay off for fewer rows.
+    constexpr int64_t kMaxWordsPerRow = 48, kMaxOfLarge = 192, kLargeTree = int64_t{1} << 17;
     const uint64_t* tree = trees.tree(t);
     const int64_t size = trees.tree_size(t), n_columns = trees.n_columns;
     const bool wide =
-        n_columns >= kWideColumns && n_columns <= kMostFetched && n * n_columns > kBatchBytes;
-    const int64_t most = (size < kLargeTree ? kMostWordsPerRow : kMostOfLarge) * n;
+        n_columns >= kWideColumns && n_columns <= kMaxFetched && n * n_columns > kBatchBytes;
+    const int64_t most = (size < kLargeTree ? kMaxWordsPerRow : kMaxOfLarge) * n;
     const bool in_steps =
-        !wide && size <= most && n_columns <= kMostStepColumns && prepare<kCategories>(tree, size);
+        !wide && size <= most && n_columns <= kMaxStepColumns && prepare<kCategories>(tree, size);
     for (int64_t first = 0; first < n; first += kRows) {
       const uint32_t here = static_cast<uint32_t>(std::min(kRows, n - first));
       for (uint32_t i = 0; i < here; ++i) rows_[i] = row(first + i);
@@ -140,7 +143,7 @@ class Walker {
     }
   }
 
-  // The leaves of the first n of rows_, into at_; so many columns are fetched ahead.
+  // Writes the leaves of the first n of rows_ into at_. Prefetches n_fetched columns of later rows.
   template <bool kCategories>
   void walk_one_by_one(const uint64_t* tree, uint32_t n, int64_t n_fetched) {
     walk_nodes(
@@ -149,7 +152,8 @@ class Walker {
         [this](int64_t i, uint32_t leaf) { at_[i] = leaf; });
   }
 
-  // Makes the steps of a tree. False if there are not numbers enough for its sets.
+  // Converts the nodes of a tree to steps. Returns false if it has more sets of categories than
+  // numbers.
   template <bool kCategories>
   bool prepare(const uint64_t* tree, int64_t size) {
     if (static_cast<int64_t>(steps_.size()) < size) steps_.resize(size);
@@ -162,7 +166,7 @@ class Walker {
     return !kCategories || number_sets(tree, size);
   }
 
-  // As whole words: a quarter of the time that it takes field by field.
+  // Writing whole words takes a quarter of the time of writing single fields.
   static MDDF_INLINE void make_steps(const uint64_t* tree, int64_t size, Step* steps) {
     static_assert(sizeof(Step) == sizeof(uint64_t));
     for (int64_t i = 0; i < size; ++i) {
@@ -179,15 +183,17 @@ class Walker {
   }
 #endif
 
-  // Those of numeric nodes have their shift and threshold for a number; those of categories follow.
+  // Numbers the sets of codes that go right. The set of a numeric node has the number `threshold` +
+  // 256 `shift`. The sets of categories follow.
   bool number_sets(const uint64_t* tree, int64_t size) {
     if (right_.empty()) add_numeric_sets();
     right_.resize(kNumericSets);
     for (int64_t i = 0; i < size; ++i) {
       const uint64_t n = tree[i];
-      // What follows a node's children is a set, not a node; it was marked as a leaf is.
+      // The words behind the children of a node are a set and not nodes. They were marked like
+      // leaves.
       if (node::kind(n) != kCategorical || steps_[i].child == i) continue;
-      if (right_.size() == kMostSets) return false;
+      if (right_.size() == kMaxSets) return false;
       steps_[i].threshold = static_cast<uint8_t>(right_.size());
       steps_[i].shift = static_cast<uint8_t>(right_.size() >> 8);
       CodeSet right = all_codes();
@@ -217,7 +223,7 @@ class Walker {
     return all;
   }
 
-  // Where a step leads a row.
+  // Next step of a row.
   template <bool kCategories>
   uint32_t next(const Step& step, const uint8_t* bins) const {
     const uint8_t bin = bins[step.column];
@@ -227,7 +233,8 @@ class Walker {
       return step.child + (static_cast<uint8_t>(bin + step.shift) > step.threshold);
   }
 
-  // The same by steps, of so many rows at once: of wide rows more cells are waited for.
+  // Sends n of rows_ down the tree by steps, kLanes rows at a time. Wide rows use more lanes,
+  // because more of their cells are not in the cache.
   template <bool kCategories, int kLanes>
   void walk_steps(uint32_t n) {
     constexpr int kSteps = 6;
@@ -267,12 +274,12 @@ class Walker {
   }
 
   std::vector<Step> steps_;
-  std::vector<CodeSet> right_;  // the sets of codes that go right, by number
+  std::vector<CodeSet> right_;  // by number: set of codes that go right
   std::array<const uint8_t*, kRows> rows_;
-  std::array<uint32_t, kRows> at_;       // the node that each row has come to
-  std::array<uint16_t, kRows> walking_;  // the rows that have not arrived
+  std::array<uint32_t, kRows> at_;       // present node of each row
+  std::array<uint16_t, kRows> walking_;  // rows that have not arrived
 };
 
-constexpr int64_t kWorkPerRow = 64;  // of its way down a tree
+constexpr int64_t kWorkPerRow = 64;  // work units of a row in one tree, for Interrupt::poll
 
 }  // namespace mddf

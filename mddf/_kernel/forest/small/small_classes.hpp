@@ -1,4 +1,5 @@
-// Small subtrees of class labels, completely random or with the best splits by Gini.
+// Grows classification subtrees of at most 64 samples. The trees are completely random, or use the
+// best splits by Gini impurity.
 #pragma once
 
 #include <algorithm>
@@ -40,17 +41,18 @@ class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
   SmallClasses(const SmallClasses&) = delete;
   SmallClasses(const TrainingSet& data, const GrowOptions& options, ColumnPool& pool,
                TreeWriter& writer)
-      : Base(data, options, pool, writer), number_(data.target.n_classes) {}
+      : Base(data, options, pool, writer), class_index_(data.target.n_classes) {}
 
-  // Whether subtrees can be grown this way. Sums of Gini's terms are whole numbers, so that the way
-  // they are added up does not matter; other criteria's are not.
+  // Whether subtrees can be grown this way. With whole-number weights, the sums of the Gini terms
+  // are whole numbers and do not depend on the order of addition. The terms of other criteria are
+  // not whole numbers.
   static bool suits(const GrowOptions& options) {
     if (!options.wide() || options.limits_leaves() || options.weighs_splits()) return false;
     if (options.random_thresholds) return options.max_features == 1;
     return std::is_same_v<Criterion, Gini>;
   }
 
-  // Grows the subtree below a node that is not pure.
+  // Grows the subtree below a node with more than one class.
   MDDF_TARGET_AVX2 void grow(Node node, const CountedSample* samples,
                              const NodeClasses<uint32_t>& classes, const BinMatrix& matrix,
                              Random& random) {
@@ -66,9 +68,9 @@ class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
     classes_ = &classes;
     class_mask_.assign(classes.n_present, 0);
     for (int c = 0; c < classes.n_present; ++c)
-      number_[classes.present[c]] = static_cast<uint16_t>(c);
+      class_index_[classes.present[c]] = static_cast<uint16_t>(c);
     for (int i = 0; i < n_samples_; ++i) {
-      class_of_[i] = number_[samples[i].label];
+      class_of_[i] = class_index_[samples[i].label];
       sample_weight_[i] = static_cast<uint8_t>(samples[i].weight);
       class_mask_[class_of_[i]] |= uint64_t{1} << i;
     }
@@ -76,7 +78,8 @@ class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
 
   MDDF_TARGET_AVX2 double score(uint64_t mask) const {
     if (!options_.random_thresholds)
-      return Criterion::side(static_cast<double>(whole_), static_cast<double>(weight_));
+      return Criterion::side(static_cast<double>(sum_of_squares_),
+                             static_cast<double>(node_weight_));
     double terms = 0, total = 0;
     for (const uint64_t members : class_mask_) {
       const double weight = weight_of(mask & members);
@@ -87,16 +90,16 @@ class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
   }
 
   MDDF_TARGET_AVX2 void on_node(const Node& node) {
-    if (!options_.random_thresholds) begin_search(node.mask);
-    here_ = writer_.wants_importances() ? score(node.mask) : 0;
-    writer_.gain(node.from_column, here_);
+    if (!options_.random_thresholds) count_classes(node.mask);
+    node_score_ = writer_.wants_importances() ? score(node.mask) : 0;
+    writer_.gain(node.from_column, node_score_);
   }
   int64_t on_split(const Node&, const Split& split, uint64_t) {
-    writer_.gain(split.column, -here_);
+    writer_.gain(split.column, -node_score_);
     return 0;
   }
 
-  // Makes a leaf of a pure node; true if it is not one.
+  // Writes a leaf if the node is pure. Returns true if it is not pure and must be visited.
   MDDF_TARGET_AVX2 bool place(const Node& node) {
     const int c = class_of_[lowest_bit(node.mask)];
     if (node.mask & ~class_mask_[c]) return true;
@@ -119,22 +122,24 @@ class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
     writer_.leaf(node.index, labels, weights, n);
   }
 
-  // The best threshold or set of categories of the columns that are drawn; returns who goes right.
+  // Finds the best threshold or category set of randomly drawn columns. Returns the samples that go
+  // to the right.
   MDDF_TARGET_AVX2 uint64_t find_best_split(const Node& node, Random& random, Split& best) {
     uint64_t right = 0;
     std::array<int32_t, kSmall> drawn;
     std::array<uint8_t, kSmall> constant;
-    const bool at_once = pays_at_once(node.mask);
-    if (at_once) sweep_.begin(members_.data(), total_.data(), n_here_, sample_weight_.data());
+    const bool all_at_once = scores_at_once_pay(node.mask);
+    if (all_at_once)
+      sweep_.begin(members_.data(), class_weight_.data(), n_node_classes_, sample_weight_.data());
     pool_.begin(node.n_constant);
     while (pool_.any_unknown() &&
            (pool_.drawn() < options_.max_features || pool_.only_constant())) {
       const int64_t n = pool_.draw_some(random, options_.max_features, kSmall, drawn.data());
       Base::gather(drawn.data(), n, node.mask);
-      if (at_once)
-        try_at_once(drawn.data(), n, node.mask, best, right, constant.data());
+      if (all_at_once)
+        try_all_at_once(drawn.data(), n, node.mask, best, right, constant.data());
       else
-        for (int64_t j = 0; j < n; ++j)  // the pool wants the latest first
+        for (int64_t j = 0; j < n; ++j)  // the pool expects the latest column first
           constant[n - 1 - j] = !try_one(drawn[j], gathered(j, drawn[j]), node.mask, best, right);
       pool_.mark_constant(constant.data(), n);
     }
@@ -143,19 +148,19 @@ class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
     return right;
   }
 
-  // Takes note of the node's classes.
-  MDDF_TARGET_AVX2 void begin_search(uint64_t mask) {
-    n_here_ = 0;
-    whole_ = weight_ = 0;
+  // Stores the members and the weight of each class of the node.
+  MDDF_TARGET_AVX2 void count_classes(uint64_t mask) {
+    n_node_classes_ = 0;
+    sum_of_squares_ = node_weight_ = 0;
     for (const uint64_t members : class_mask_) {
       if (!(mask & members)) continue;
       for (int p = 0; p < std::max(n_planes_, kUsualPlanes); ++p)
-        digits_[n_here_][p] = members & planes_[p];
-      members_[n_here_] = mask & members;
-      const int64_t total = weight_of_class(n_here_, mask);
-      total_[n_here_++] = total;
-      whole_ += total * total;
-      weight_ += total;
+        digits_[n_node_classes_][p] = members & planes_[p];
+      members_[n_node_classes_] = mask & members;
+      const int64_t total = weight_of_class(n_node_classes_, mask);
+      class_weight_[n_node_classes_++] = total;
+      sum_of_squares_ += total * total;
+      node_weight_ += total;
     }
   }
 
@@ -169,41 +174,43 @@ class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
     return weight;
   }
 
-  // Whether all thresholds of a column at once are the quicker way, for which a node is prepared:
-  // not for few columns, and not for few samples, of which there are few thresholds.
-  MDDF_TARGET_AVX2 bool pays_at_once(uint64_t mask) const {
+  // Whether scoring all thresholds of a column at once (SmallSweep) is faster. The preparation of a
+  // node does not pay off for few columns or few samples. Measured: from five columns on
+  // (docs/forest-engine.md).
+  MDDF_TARGET_AVX2 bool scores_at_once_pay(uint64_t mask) const {
     return options_.max_features >= 5 && _mm_popcnt_u64(mask) >= 6 &&
-           weight_ <= SmallSweep::kMostWeight;
+           node_weight_ <= SmallSweep::kMaxWeight;
   }
 
-  // Improves `best` by these columns, and says which ones are constant here, the latest first. All
-  // are scored, but only those with the highest score are looked at further.
-  MDDF_TARGET_AVX2 void try_at_once(const int32_t* drawn, int64_t n, uint64_t mask, Split& best,
-                                    uint64_t& right, uint8_t* constant) {
-    float most = static_cast<float>(best.score);
-    uint64_t with_most = 0, not_scored = 0;
+  // Replaces `best` if one of the columns has a better split. Marks constant columns, the latest
+  // column first. All columns are scored in single precision. Only the columns with the highest
+  // score are then evaluated exactly.
+  MDDF_TARGET_AVX2 void try_all_at_once(const int32_t* drawn, int64_t n, uint64_t mask, Split& best,
+                                        uint64_t& right, uint8_t* constant) {
+    float best_score = static_cast<float>(best.score);
+    uint64_t best_columns = 0, unscored_columns = 0;
     for (int64_t j = 0; j < n; ++j) {
-      const uint8_t* of_column = gathered(j, drawn[j]);
-      const Codes64 codes(of_column);
-      const __m128i some = _mm_cvtsi32_si128(of_column[lowest_bit(mask)]);
+      const uint8_t* column_codes = gathered(j, drawn[j]);
+      const Codes64 codes(column_codes);
+      const __m128i some = _mm_cvtsi32_si128(column_codes[lowest_bit(mask)]);
       const bool is_constant = !(mask & ~codes.equal_to(some).bits());
       constant[n - 1 - j] = is_constant;
       if (is_constant) continue;
       const uint64_t bit = uint64_t{1} << j;
       if (data_.bins.categorical[drawn[j]] || (codes.missing() & mask)) {
-        not_scored |= bit;
+        unscored_columns |= bit;
         continue;
       }
       // No split is better than one into two pure children.
-      if (most >= static_cast<float>(weight_)) continue;
-      const float score = sweep_.score(of_column, columns_[j]);
-      if (score > most) with_most = 0;
-      if (score >= most) with_most |= bit;
-      most = std::max(most, score);
+      if (best_score >= static_cast<float>(node_weight_)) continue;
+      const float score = sweep_.score(column_codes, columns_[j]);
+      if (score > best_score) best_columns = 0;
+      if (score >= best_score) best_columns |= bit;
+      best_score = std::max(best_score, score);
     }
-    for (uint64_t rest = with_most | not_scored; rest; rest &= rest - 1) {
+    for (uint64_t rest = best_columns | unscored_columns; rest; rest &= rest - 1) {
       const int j = lowest_bit(rest);
-      const int code = not_scored >> j & 1 ? -1 : sweep_.code_with(most, columns_[j]);
+      const int code = unscored_columns >> j & 1 ? -1 : sweep_.code_with(best_score, columns_[j]);
       if (code < 0)
         try_one(drawn[j], gathered(j, drawn[j]), mask, best, right);
       else
@@ -211,7 +218,8 @@ class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
     }
   }
 
-  // Improves `best` by a threshold after this code, which no sample lacks.
+  // Replaces `best` if the threshold after `code` is better. No sample of the node has a missing
+  // value.
   MDDF_TARGET_AVX2 void try_threshold(int32_t column, const Codes64& codes, int code, uint64_t mask,
                                       Split& best, uint64_t& right) const {
     const uint64_t left = codes.up_to(_mm_cvtsi32_si128(code)).bits() & mask;
@@ -225,7 +233,8 @@ class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
     best.first_right = as_int(codes.only(right).lowest());
   }
 
-  // Improves `best` by this column; false if it is constant here.
+  // Replaces `best` if this column has a better split. Returns false if the column is constant in
+  // the node.
   MDDF_TARGET_AVX2 bool try_one(int32_t column, const uint8_t* from, uint64_t mask, Split& best,
                                 uint64_t& right) const {
     const Codes64 codes(from);
@@ -233,14 +242,15 @@ class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
                                           : try_column(column, codes, mask, best, right);
   }
 
-  // Improves `best` by this column; false if it is constant here.
+  // Replaces `best` if this numeric column has a better threshold. Returns false if the column is
+  // constant in the node.
   MDDF_TARGET_AVX2 bool try_column(int32_t column, const Codes64& codes, uint64_t mask, Split& best,
                                    uint64_t& right) const {
     const Codes64 rest = codes.only(mask);
     const __m128i low = rest.lowest();
     if ((codes.up_to(low).bits() & mask) == mask) return false;
     // No split is better than one into two pure children.
-    if (best.score >= static_cast<double>(weight_)) return true;
+    if (best.score >= static_cast<double>(node_weight_)) return true;
     const uint64_t missing = codes.missing() & mask;
     uint64_t left = sweep(codes, rest, mask, 0, best);
     if (left) best.missing_left = false;
@@ -256,7 +266,8 @@ class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
     return true;
   }
 
-  // The same for categories, as CategorySearch does it.
+  // Replaces `best` if this categorical column has a better set of categories. Returns false if the
+  // column is constant in the node. CategorySearch describes the method.
   MDDF_TARGET_AVX2 bool try_categories(int32_t column, const Codes64& codes, uint64_t mask,
                                        Split& best, uint64_t& right) const {
     Codes64 rest = codes.only(mask);
@@ -276,15 +287,17 @@ class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
     }
     if (n < 2) return false;
     // No split is better than one into two pure children.
-    if (best.score >= static_cast<double>(weight_)) return true;
-    std::array<int64_t, kSmall> weight, of_leader;
+    if (best.score >= static_cast<double>(node_weight_)) return true;
+    std::array<int64_t, kSmall> weight, leader_weight;
     for (int g = 0; g < n; ++g) weight[g] = static_cast<int64_t>(weight_of(members[g]));
     std::array<int, kSmall> leaders, order;
-    sort_few(n_here_, leaders, [this](int a, int b) { return total_[a] > total_[b]; });
-    for (int l = 0; l < n_leaders(n_here_); ++l) {
-      for (int g = 0; g < n; ++g) of_leader[g] = weight_of_class(leaders[l], members[g]);
-      sort_few(n, order,
-               [&](int a, int b) { return of_leader[a] * weight[b] < of_leader[b] * weight[a]; });
+    sort_few(n_node_classes_, leaders,
+             [this](int a, int b) { return class_weight_[a] > class_weight_[b]; });
+    for (int l = 0; l < n_leaders(n_node_classes_); ++l) {
+      for (int g = 0; g < n; ++g) leader_weight[g] = weight_of_class(leaders[l], members[g]);
+      sort_few(n, order, [&](int a, int b) {
+        return leader_weight[a] * weight[b] < leader_weight[b] * weight[a];
+      });
       uint64_t left = 0;
       for (int g = 0; g + 1 < n; ++g) {
         left |= members[order[g]];
@@ -303,7 +316,8 @@ class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
     return true;
   }
 
-  // The numbers below n by a strict order, equals as they come.
+  // Sorts the numbers 0 to n - 1 by a strict order. Equal numbers keep their order. Insertion sort
+  // is enough for at most 64.
   template <class Before>
   static void sort_few(int n, std::array<int, kSmall>& order, Before before) {
     for (int i = 0; i < n; ++i) {
@@ -313,8 +327,9 @@ class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
     }
   }
 
-  // Improves `best` by a threshold between two codes of `rest`, with the samples in `first` on the
-  // left from the start. Returns who goes left then; 0 if no threshold is better.
+  // Replaces the score and the threshold of `best` if a threshold between two codes of `rest` is
+  // better. The samples in `first` are on the left of every threshold. Returns the samples on the
+  // left of the best threshold, or 0 if none is better.
   MDDF_TARGET_AVX2 uint64_t sweep(const Codes64& codes, Codes64 rest, uint64_t mask, uint64_t first,
                                   Split& best) const {
     uint64_t best_left = 0;
@@ -337,39 +352,41 @@ class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
     }
   }
 
-  // The score of a split if it is above `best`, else `best`.
+  // Returns the score of a split if it is above `best`, else `best`.
   MDDF_TARGET_AVX2 double score_of(uint64_t left, double best) const {
-    int64_t moved = 0, terms = 0, crossed = 0;
-    for (int c = 0; c < n_here_; ++c) {
+    int64_t weight_left = 0, terms = 0, cross_terms = 0;
+    for (int c = 0; c < n_node_classes_; ++c) {
       const int64_t weight = weight_of_class(c, left);
-      moved += weight;
+      weight_left += weight;
       terms += weight * weight;
-      crossed += weight * total_[c];
+      cross_terms += weight * class_weight_[c];
     }
-    return Criterion::improve(best, static_cast<double>(terms), static_cast<double>(moved),
-                              static_cast<double>(whole_ - 2 * crossed + terms),
-                              static_cast<double>(weight_ - moved));
+    return Criterion::improve(best, static_cast<double>(terms), static_cast<double>(weight_left),
+                              static_cast<double>(sum_of_squares_ - 2 * cross_terms + terms),
+                              static_cast<double>(node_weight_ - weight_left));
   }
 
-  double here_ = 0;  // the node's score
+  double node_score_ = 0;  // score of the node
   const NodeClasses<uint32_t>* classes_ = nullptr;
   std::vector<uint64_t> class_mask_;
-  // Of the node whose best split is searched: its classes' weights, and who has which digit.
-  int n_here_ = 0;
-  int64_t weight_ = 0, whole_ = 0;  // their sum, and that of their squares
-  std::array<int64_t, kSmall> total_;
+  // The node that is searched.
+  int n_node_classes_ = 0;
+  int64_t node_weight_ = 0;                   // sum of the class weights
+  int64_t sum_of_squares_ = 0;                // sum of their squares
+  std::array<int64_t, kSmall> class_weight_;  // weight of each class
+  // By class and binary digit: members of the class whose weight has the digit.
   std::array<std::array<uint64_t, 16>, kSmall> digits_;
   std::array<uint64_t, kSmall> members_;
   SmallSweep sweep_;
   std::array<SmallSweep::Column, kSmall> columns_;
   std::array<uint16_t, kSmall> class_of_{};
   std::array<uint8_t, kSmall + 1> sample_weight_{};
-  std::vector<uint16_t> number_;  // of a class among those present
+  std::vector<uint16_t> class_index_;  // index of a class among the present classes
 };
 
 #else
 
-// Stands in where there are no wide vectors, and is never used.
+// Placeholder for builds without AVX2. It is never used.
 template <class Criterion>
 class SmallClasses {};
 

@@ -1,7 +1,11 @@
-// forest/small: subtrees of at most 64 samples. In: the samples of a node. Out: the nodes below it,
-// to a writer. A node is a 64-bit mask of samples, so that its work hardly depends on how many they
-// are. Most nodes of a tree are of this kind. Draws the same numbers in the same order as the
-// general way and grows the same tree. This header has what classes and numbers share.
+// forest/small: grows subtrees of at most 64 samples.
+//
+// Input: the samples of a node. Output: the nodes below it, given to a tree writer. A node is a
+// 64-bit mask of samples, so its cost hardly depends on the number of its samples. Most nodes of a
+// tree are in such subtrees. The same random numbers are drawn in the same order as in the general
+// code (forest/grow), so the trees are the same.
+//
+// This header has the code that classification and regression share.
 #pragma once
 
 #include <algorithm>
@@ -26,12 +30,12 @@ constexpr int64_t kSmall = 64;
 
 #ifdef MDDF_AVX2
 
-// `Rules` derives from this and says what the targets mean:
-//   kSearches                  whether it has find_best_split(node, random, split)
-//   on_node(node)              called with every node that is not pure,
-//   on_split(node, split, right mask)  ... and when it is split
-//   place(node)                makes a leaf of a pure node; true if it is not one
-//   mixed_leaf(node)           makes a leaf of one that is not
+// `Rules` derives from this class and handles the targets. It defines:
+//   kSearches: whether it has find_best_split(node, random, split)
+//   on_node(node): called with every node that is not pure
+//   on_split(node, split, right mask): called when the node is split; returns the right sum
+//   place(node): writes a leaf if the node is pure; returns true if it is not
+//   mixed_leaf(node): writes a leaf for a node that is not pure
 template <class Rules, class Writer>
 class SmallNodes {
  public:
@@ -39,7 +43,7 @@ class SmallNodes {
     uint32_t index, depth, n_constant;
     int32_t from_column;  // the column that the parent was split on
     uint64_t mask;
-    int64_t sum = 0;  // of what the Rules add up
+    int64_t sum = 0;  // a sum that the Rules keep for the node
   };
 
   SmallNodes(const SmallNodes&) = delete;
@@ -50,17 +54,21 @@ class SmallNodes {
         options_(options),
         pool_(pool),
         writer_(writer),
-        turns_(data.matrix.n_columns <= kMostTurned),
-        fetches_(!turns_ && options.random_thresholds && data.matrix.n_columns <= kMostFetched),
-        words_(data.nonzero_rows
-                   ? (data.matrix.n_columns / NonzeroRows::kColumns / 2 + 1) * kTurned * kSmall
-                   : 0),
-        codes_((turns_ ? std::max<int64_t>(data.matrix.n_columns, kTurned) : kSmall) * kSmall) {
+        transposes_(data.matrix.n_columns <= kMaxTransposed),
+        prefetches_(!transposes_ && options.random_thresholds &&
+                    data.matrix.n_columns <= kMaxFetched),
+        transposed_words_(data.nonzero_rows
+                              ? (data.matrix.n_columns / NonzeroRows::kColumns / 2 + 1) *
+                                    kTransposedColumns * kSmall
+                              : 0),
+        codes_(
+            (transposes_ ? std::max<int64_t>(data.matrix.n_columns, kTransposedColumns) : kSmall) *
+            kSmall) {
     const BinMatrix& matrix = data.matrix;
-    if (!turns_ || matrix.n_columns >= kTurned) return;
-    first_copied_ = std::max<int64_t>(matrix.n_rows - kTurned, 0);
+    if (!transposes_ || matrix.n_columns >= kTransposedColumns) return;
+    first_copied_ = std::max<int64_t>(matrix.n_rows - kTransposedColumns, 0);
     copied_.assign(matrix.row(first_copied_), matrix.row(matrix.n_rows));
-    copied_.resize(copied_.size() + kTurned);
+    copied_.resize(copied_.size() + kTransposedColumns);
   }
 
   template <class Sample>
@@ -68,7 +76,7 @@ class SmallNodes {
     n_samples_ = n;
     column_step_ = matrix.data ? 1 : matrix.n_rows;
     nonzero_ = matrix.nonzero_rows;
-    turned_ = 0;
+    transposed_groups_ = 0;
     uint32_t digits = 0;
     for (int i = 0; i < n; ++i) {
       const uint32_t row = samples[i].row;
@@ -77,11 +85,11 @@ class SmallNodes {
                               : matrix.by_column + row;
       digits |= samples[i].weight;
     }
-    for (int i = n; i % kTurnedRows; ++i) row_[i] = row_[0];
-    for (int i = 0; n >= kFewestFetched && i < n; ++i) {
+    for (int i = n; i % kTransposedRows; ++i) row_[i] = row_[0];
+    for (int i = 0; n >= kMinPrefetched && i < n; ++i) {
       if (nonzero_)
         nonzero_->fetch_codes(row_[i]);
-      else if (fetches_)
+      else if (prefetches_)
         prefetch_row(row_[i], data_.matrix.n_columns);
     }
     planes_.fill(0);
@@ -92,7 +100,7 @@ class SmallNodes {
       find_planes(samples, n);
   }
 
-  // Grows the subtree below a node that is not pure, whose samples were entered.
+  // Grows the subtree below a node that is not pure. enter() must have received its samples.
   MDDF_TARGET_AVX2 void grow_from(Node node, Random& random) {
     node.mask = ~uint64_t{0} >> (kSmall - n_samples_);
     waiting_.clear();
@@ -109,15 +117,15 @@ class SmallNodes {
     return static_cast<double>(weight);
   }
 
-  // A column: the codes of all samples, of a wide table only of those in a mask, and the lowest and
-  // the highest code of these.
+  // The codes of a column, and the lowest and highest code in a mask. In wide tables, only the
+  // codes of samples in the mask are set.
   struct Column {
     const uint8_t* codes;
     int low, high;
   };
   MDDF_TARGET_AVX2 MDDF_INLINE Column read(int32_t column, uint64_t mask) {
-    if (turns_) {
-      turn_with(column);
+    if (transposes_) {
+      transpose_group_of(column);
       Column of{codes_.data() + column * kSmall, 0, 0};
       range_of(Codes64(of.codes), mask, of.low, of.high);
       return of;
@@ -125,32 +133,33 @@ class SmallNodes {
     return read_cells(column, mask);
   }
 
-  // Readies the codes of up to kSmall columns. Those of a wide table are all read before one of
-  // them is used: cells may be far, and vectors that were just written in bytes are waited for.
+  // Reads the codes of up to kSmall columns. In wide tables, all columns are read before the first
+  // is used: the cells may be far apart in memory, and loading a vector right after writing its
+  // single bytes stalls the processor.
   MDDF_TARGET_AVX2 void gather(const int32_t* columns, int64_t n, uint64_t mask) {
-    if (turns_) {
-      for (int64_t j = 0; j < n; ++j) turn_with(columns[j]);
+    if (transposes_) {
+      for (int64_t j = 0; j < n; ++j) transpose_group_of(columns[j]);
       return;
     }
     std::array<const uint8_t*, kSmall> row;
     std::array<uint8_t, kSmall> place;
-    int n_here = 0;
+    int n_members = 0;
     for (; mask; mask &= mask - 1) {
-      place[n_here] = static_cast<uint8_t>(lowest_bit(mask));
-      row[n_here++] = row_[lowest_bit(mask)];
+      place[n_members] = static_cast<uint8_t>(lowest_bit(mask));
+      row[n_members++] = row_[lowest_bit(mask)];
     }
     for (int64_t j = 0; j < n; ++j) {
       const int64_t at = columns[j] * column_step_;
       uint8_t* to = codes_.data() + j * kSmall;
-      for (int k = 0; k < n_here; ++k) to[place[k]] = row[k][at];
+      for (int k = 0; k < n_members; ++k) to[place[k]] = row[k][at];
     }
   }
-  // Those of the j-th of them.
+  // Codes of the j-th gathered column.
   const uint8_t* gathered(int64_t j, int32_t column) const {
-    return codes_.data() + (turns_ ? column : j) * kSmall;
+    return codes_.data() + (transposes_ ? column : j) * kSmall;
   }
 
-  // Lets categories that the node has not seen go to the side of more weight.
+  // Sends categories that the node does not contain to the side with more weight.
   MDDF_TARGET_AVX2 void send_unseen(const uint8_t* codes, uint64_t mask, uint64_t right,
                                     Split& split) const {
     if (weight_of(mask & ~right) <= weight_of(right)) return;
@@ -163,26 +172,29 @@ class SmallNodes {
   const GrowOptions& options_;
   ColumnPool& pool_;
   Writer& writer_;
-  static constexpr int kUsualPlanes = 3;  // a bootstrap seldom draws a row eight times
+  // Weights below 8 need three binary digits. A bootstrap sample rarely draws a row eight times.
+  static constexpr int kUsualPlanes = 3;
   int n_samples_ = 0, n_planes_ = 0;
   int64_t column_step_ = 1;            // bytes between the cells of a row
-  std::array<uint64_t, 16> planes_{};  // the samples whose weight has this binary digit
+  std::array<uint64_t, 16> planes_{};  // by binary digit: samples whose weight has it
 
  private:
-  static constexpr int64_t kMostTurned = 64;
-  static constexpr int kFewestFetched = 8;
+  // Widest table whose columns are transposed in groups.
+  static constexpr int64_t kMaxTransposed = 64;
+  // Smallest subtree whose rows are prefetched.
+  static constexpr int kMinPrefetched = 8;
 
-  MDDF_TARGET_AVX2 void turn_with(int32_t column) {
-    const int group = column / kTurned;
-    if (!(turned_ >> group & 1)) turn(group);
+  MDDF_TARGET_AVX2 void transpose_group_of(int32_t column) {
+    const int group = column / kTransposedColumns;
+    if (!(transposed_groups_ >> group & 1)) transpose(group);
   }
 
-  // The range is not found by a vector, which would have to wait for the bytes it is made of.
+  // Finds the range while reading. A vector would have to wait until its single bytes are stored.
   MDDF_TARGET_AVX2 Column read_cells(int32_t column, uint64_t mask) {
     Column of{codes_.data(), 255, 0};
     if (nonzero_) {
       std::fill_n(codes_.data(), kSmall, uint8_t{0});
-      const uint64_t others = mask & others_than_0(column);
+      const uint64_t others = mask & nonzero_samples(column);
       if (others != mask) of.low = 0;
       mask = others;
     }
@@ -197,7 +209,7 @@ class SmallNodes {
     return of;
   }
 
-  // The binary digits of the samples' weights.
+  // Finds the samples that have each binary digit in their weights.
   template <class Sample>
   MDDF_TARGET_AVX2 void find_planes(const Sample* samples, int n) {
     std::array<uint8_t, kSmall> low{}, high{};
@@ -209,36 +221,37 @@ class SmallNodes {
       planes_[p] = Codes64(p < 8 ? low.data() : high.data()).digit(p % 8);
   }
 
-  // A row of which kTurned codes can be read, whatever the table's width.
+  // Returns a row from which kTransposedColumns codes can be read, however narrow the table is.
   const uint8_t* find_row(int64_t row) const {
     return row < first_copied_ ? data_.matrix.row(row)
                                : copied_.data() + (row - first_copied_) * data_.matrix.n_columns;
   }
-  // Turns a group of columns, the last of them together with the columns before.
-  MDDF_TARGET_AVX2 void turn(int group) {
-    turned_ |= uint64_t{1} << group;
-    const int64_t first = std::clamp<int64_t>(data_.matrix.n_columns - kTurned, 0, group * kTurned);
-    for (int i = 0; i < n_samples_; i += kTurnedRows)
-      turn_codes(row_.data() + i, first, codes_.data() + first * kSmall + i, kSmall);
+  // Transposes a group of columns. The last group is moved to the left so that it is complete.
+  MDDF_TARGET_AVX2 void transpose(int group) {
+    transposed_groups_ |= uint64_t{1} << group;
+    const int64_t first = std::clamp<int64_t>(data_.matrix.n_columns - kTransposedColumns, 0,
+                                              group * kTransposedColumns);
+    for (int i = 0; i < n_samples_; i += kTransposedRows)
+      transpose_codes(row_.data() + i, first, codes_.data() + first * kSmall + i, kSmall);
   }
 
-  // Which samples have another code than 0, for rows without zeros.
-  MDDF_TARGET_AVX2 uint64_t others_than_0(int32_t column) {
-    // Words of two groups of columns are turned at once.
+  // Returns the samples with a code other than 0. Used for rows that store only nonzero codes.
+  MDDF_TARGET_AVX2 uint64_t nonzero_samples(int32_t column) {
+    // The bit words of two groups of columns are transposed at once.
     const int64_t word = column / NonzeroRows::kColumns, bit = column % NonzeroRows::kColumns;
     const int64_t pair = word / 2;
-    uint8_t* turned = words_.data() + pair * kTurned * kSmall;
-    if (!(turned_ >> pair & 1)) {
-      turned_ |= uint64_t{1} << pair;
-      for (int i = 0; i < n_samples_; i += kTurnedRows)
-        turn_codes(row_.data() + i, pair * kTurned, turned + i, kSmall);
+    uint8_t* transposed = transposed_words_.data() + pair * kTransposedColumns * kSmall;
+    if (!(transposed_groups_ >> pair & 1)) {
+      transposed_groups_ |= uint64_t{1} << pair;
+      for (int i = 0; i < n_samples_; i += kTransposedRows)
+        transpose_codes(row_.data() + i, pair * kTransposedColumns, transposed + i, kSmall);
     }
-    return Codes64(turned + (word % 2 * 8 + bit / 8) * kSmall).digit(bit % 8);
+    return Codes64(transposed + (word % 2 * 8 + bit / 8) * kSmall).digit(bit % 8);
   }
 
   Rules& rules() { return static_cast<Rules&>(*this); }
 
-  // Splits a node or makes it a leaf; false if no node is left to visit, else `node` is the next.
+  // Splits a node or writes a leaf. Sets `node` to the next node; returns false if none is left.
   MDDF_TARGET_AVX2 bool visit(Node& node, Random& random) {
     rules().on_node(node);
     const int64_t n = static_cast<int64_t>(_mm_popcnt_u64(node.mask));
@@ -279,7 +292,8 @@ class SmallNodes {
     return true;
   }
 
-  // Draws columns until one is not constant and splits it; returns who goes right.
+  // Draws columns until one is not constant, and splits the node by it at random. Returns the
+  // samples that go to the right.
   MDDF_TARGET_AVX2 uint64_t draw_split(const Node& node, Random& random, Split& split) {
     pool_.begin(node.n_constant);
     while (pool_.any_unknown() && pool_.only_constant()) {
@@ -297,7 +311,7 @@ class SmallNodes {
     return 0;
   }
 
-  // The lowest and the highest code in the mask, which must not be empty.
+  // Finds the lowest and the highest code in the mask, which must not be empty.
   MDDF_TARGET_AVX2 static void range_of(const Codes64& codes, uint64_t mask, int& low, int& high) {
     const __m256i ones = _mm256_set1_epi8(-1);
     const Codes64 in(mask);
@@ -309,7 +323,7 @@ class SmallNodes {
                             .lowest());
   }
 
-  // Of a column that is not constant.
+  // Draws a threshold of a column that is not constant. Returns the samples that go to the right.
   MDDF_TARGET_AVX2 uint64_t draw_threshold(int32_t column, Column of, uint64_t mask, Random& random,
                                            Split& split) const {
     split.column = column;
@@ -319,7 +333,7 @@ class SmallNodes {
       missing = codes.missing() & mask;
       split.saw_missing = true;
       range_of(codes, mask & ~missing, of.low, of.high);
-      if (of.low == of.high) {  // one value, and rows without it
+      if (of.low == of.high) {  // one value and missing values
         split.threshold = kMissing - 1;
         return missing;
       }
@@ -333,9 +347,9 @@ class SmallNodes {
 
   MDDF_TARGET_AVX2 uint64_t draw_categories(int32_t column, const uint8_t* codes, uint64_t mask,
                                             Random& random, Split& split) const {
-    CodeSet seen;
-    for (uint64_t rest = mask; rest; rest &= rest - 1) seen.insert(codes[lowest_bit(rest)]);
-    if (!draw_category_set(column, seen, random, split)) return 0;
+    CodeSet present;
+    for (uint64_t rest = mask; rest; rest &= rest - 1) present.insert(codes[lowest_bit(rest)]);
+    if (!draw_category_set(column, present, random, split)) return 0;
     uint64_t right = 0;
     for (uint64_t rest = mask; rest; rest &= rest - 1) {
       const int i = lowest_bit(rest);
@@ -345,14 +359,15 @@ class SmallNodes {
     return right;
   }
 
-  const bool turns_;    // groups of columns at once: not if there are too many
-  const bool fetches_;  // whole rows ahead: drawn splits look into most of their lines
-  const NonzeroRows* nonzero_ = nullptr;  // where the samples' rows are, if zeros are left out
-  uint64_t turned_ = 0;                   // which groups
-  std::vector<uint8_t> words_;            // of rows without zeros, turned
-  std::vector<uint8_t> codes_;            // 64 for each column
-  std::vector<uint8_t>
-      copied_;  // the table's last rows, if they are that short, and some bytes to spare
+  const bool transposes_;  // transposes groups of columns; wide tables are read cell by cell
+  const bool prefetches_;  // prefetches whole rows; random splits read most of their cache lines
+  const NonzeroRows* nonzero_ = nullptr;   // rows that store only nonzero codes
+  uint64_t transposed_groups_ = 0;         // mask of the transposed groups
+  std::vector<uint8_t> transposed_words_;  // transposed bit words of nonzero rows
+  std::vector<uint8_t> codes_;             // 64 codes per column
+  // Copies of the last rows of narrow tables with padding, so that reading kTransposedColumns codes
+  // is safe.
+  std::vector<uint8_t> copied_;
   int64_t first_copied_ = INT64_MAX;
   std::array<const uint8_t*, kSmall> row_;
   std::vector<Node> waiting_;

@@ -1,4 +1,4 @@
-// The thresholds of a column at a node of at most 64 samples, all scored at once.
+// Scores all thresholds of a column at a node of at most 64 samples at once.
 #pragma once
 
 #include <array>
@@ -13,43 +13,43 @@
 
 namespace mddf {
 
-// Each sample has a lane, which stands for the threshold after its code. What is right of it are
-// the samples with a higher code: their weights take a byte for each class, and sums of Gini's
-// terms two. Of a node that weighs no more than kMostWeight all these are whole numbers that single
-// precision holds, so that the best score is the best one, rounded.
+// Each sample has a lane. The lane stands for the threshold after the code of the sample. Samples
+// with a higher code are on the right of it. Their weights take one byte per class, and the sums of
+// the Gini terms take two bytes. If the node weighs at most kMaxWeight, single precision holds all
+// these whole numbers exactly. The rounded best score is then the score of the best threshold.
 class SmallSweep {
  public:
-  static constexpr int64_t kMostWeight = 255;
-  static constexpr int kMost = 64;
+  static constexpr int64_t kMaxWeight = 255;
+  static constexpr int kMaxSamples = 64;
 
-  // The codes of a column by lane, and the scores, which are not numbers where nothing is on one
-  // side. Lanes without a sample have code 0.
+  // The codes of a column by lane, and the scores. A score is NaN if one side is empty. Lanes
+  // without a sample have code 0.
   struct Column {
-    alignas(32) std::array<int8_t, kMost + 4> codes;  // with a sign: less 128
-    alignas(32) std::array<float, kMost> scores;
+    alignas(32) std::array<int8_t, kMaxSamples + 4> codes;  // minus 128, as signed comparisons need
+    alignas(32) std::array<float, kMaxSamples> scores;
   };
 
   SmallSweep(const SmallSweep&) = delete;
   SmallSweep() = default;
 
-  // The columns that follow are those of a node that has these samples of each class, which weigh
-  // that much. `weights` are each sample's, and a last one of zero.
+  // Starts a node. `members` has the samples of each class, and `totals` the class weights.
+  // `weights` has the weight of each sample, and a zero at the end.
   MDDF_TARGET_AVX2 void begin(const uint64_t* members, const int64_t* totals, int n_classes,
                               const uint8_t* weights) {
     n_classes_ = n_classes;
     n_ = 0;
     int n_weights = 0;
     int64_t weight = 0, whole = 0;
-    alignas(32) std::array<uint8_t, kMost + 4> place;  // of a lane's sample
-    place.fill(kMost);
+    alignas(32) std::array<uint8_t, kMaxSamples + 4> place;  // sample of each lane
+    place.fill(kMaxSamples);
     for (int c = 0; c < n_classes; ++c) {
       classes_[c].first = n_;
       classes_[c].first_weight = n_weights;
       for (uint64_t rest = members[c]; rest;) {
         for (int i = 0; i < kAtOnce; ++i, rest &= rest - 1) {
-          const int at = rest ? lowest_bit(rest) : kMost;
+          const int at = rest ? lowest_bit(rest) : kMaxSamples;
           place[n_] = static_cast<uint8_t>(at);
-          n_ += at < kMost;
+          n_ += at < kMaxSamples;
           weights_[n_weights++] = _mm256_set1_epi8(static_cast<char>(weights[at]));
         }
       }
@@ -62,14 +62,15 @@ class SmallSweep {
     whole_ = _mm256_set1_epi16(static_cast<int16_t>(whole));
     for (int i = 0; i < n_; i += kLanes)
       for (int chunk = 0; chunk < kChunks; ++chunk) {
-        // Where a place is in this chunk, its number there; else with the highest bit.
-        const __m256i there = _mm256_sub_epi8(load(place.data() + i),
-                                              _mm256_set1_epi8(static_cast<char>(16 * chunk)));
-        from_chunk_[i / kLanes][chunk] = _mm256_adds_epu8(there, _mm256_set1_epi8(0x70));
+        // A place in this chunk becomes its index within the chunk. Other places get the highest
+        // bit, for which a shuffle returns 0.
+        const __m256i chunk_places = _mm256_sub_epi8(
+            load(place.data() + i), _mm256_set1_epi8(static_cast<char>(16 * chunk)));
+        from_chunk_[i / kLanes][chunk] = _mm256_adds_epu8(chunk_places, _mm256_set1_epi8(0x70));
       }
   }
 
-  // Scores the thresholds of a column. Returns the best score, 0 if all codes are the same.
+  // Scores the thresholds of a column. Returns the best score, or 0 if all codes are equal.
   MDDF_TARGET_AVX2 float score(const uint8_t* codes, Column& to) {
     for (int i = 0; i < n_; i += kLanes) {
       const __m256i* of = from_chunk_[i / kLanes];
@@ -90,7 +91,7 @@ class SmallSweep {
     return _mm_cvtss_f32(_mm_max_ss(two, _mm_shuffle_ps(two, two, 1)));
   }
 
-  // The code after which a threshold has this score; -1 if there are several such thresholds.
+  // Returns the code after which a threshold has this score, or -1 if several thresholds have it.
   MDDF_TARGET_AVX2 int code_with(float score, const Column& column) const {
     uint64_t lanes = 0;
     for (int i = 0; i < n_; i += 8) {
@@ -107,8 +108,9 @@ class SmallSweep {
   static constexpr int kLanes = 32, kChunks = 4, kAtOnce = 4;
 
   struct OfClass {
-    int first;                     // its first sample's lane; the others' follow
-    int first_weight, end_weight;  // and their weights, with zeros up to a whole kAtOnce
+    int first;  // lane of its first sample; its other samples follow
+    // Range of its weights, padded with zeros to a multiple of kAtOnce.
+    int first_weight, end_weight;
     __m256i total;
   };
 
@@ -121,7 +123,7 @@ class SmallSweep {
     return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(chunk), places);
   }
 
-  // Fills right_ with what each class has right of the thresholds.
+  // Fills right_ with the weight of each class on the right of each threshold.
   template <int kGroups>
   MDDF_TARGET_AVX2 void sum_right(const Column& column) {
     __m256i codes[kGroups];
@@ -142,7 +144,7 @@ class SmallSweep {
     }
   }
 
-  // Scores 16 lanes.
+  // Scores 16 lanes and returns the maximum of `best` and their scores.
   MDDF_TARGET_AVX2 __m256 score_lanes(int first, Column& to, __m256 best) const {
     __m256i right = _mm256_setzero_si256(), terms = right, crossed = right;
     for (int c = 0; c < n_classes_; ++c) {
@@ -154,7 +156,7 @@ class SmallSweep {
       crossed = _mm256_add_epi16(crossed, _mm256_mullo_epi16(of_class, classes_[c].total));
     }
     const __m256i left = _mm256_sub_epi16(weight_, right);
-    // Squares need no second sum: (t - r)^2 is t^2 - 2 t r + r^2.
+    // The squares on the left need no sum of their own: (t - r)^2 = t^2 - 2 t r + r^2.
     const __m256i terms_left = _mm256_add_epi16(
         _mm256_sub_epi16(whole_, terms), _mm256_slli_epi16(_mm256_sub_epi16(terms, crossed), 1));
     const auto score = [&](auto half) MDDF_TARGET_AVX2 {
@@ -163,24 +165,24 @@ class SmallSweep {
                                              _mm256_mul_ps(to_floats<half>(terms), on_left));
       const __m256 scores = _mm256_div_ps(numerator, _mm256_mul_ps(on_left, on_right));
       _mm256_store_ps(to.scores.data() + first + 8 * half, scores);
-      best = _mm256_max_ps(scores, best);  // the second one where the first is not a number
+      best = _mm256_max_ps(scores, best);  // keeps `best` where the score is NaN
     };
     score(std::integral_constant<int, 0>());
     score(std::integral_constant<int, 1>());
     return best;
   }
-  // The numbers of one half of 16, which have no sign.
+  // Converts one half of 16 unsigned 16-bit numbers.
   template <int kHalf>
   MDDF_TARGET_AVX2 static __m256 to_floats(__m256i numbers) {
     return _mm256_cvtepi32_ps(_mm256_cvtepu16_epi32(_mm256_extracti128_si256(numbers, kHalf)));
   }
 
   int n_ = 0, n_classes_ = 0;
-  __m256i weight_, whole_;  // of the node, and the sum of its classes' squares
-  std::array<OfClass, kMost> classes_;
-  __m256i right_[kMost][kMost / kLanes];  // of the column
-  __m256i weights_[kMost * kAtOnce];
-  __m256i from_chunk_[kMost / kLanes][kChunks];
+  __m256i weight_, whole_;  // weight of the node; sum of the squared class weights
+  std::array<OfClass, kMaxSamples> classes_;
+  __m256i right_[kMaxSamples][kMaxSamples / kLanes];  // by class, for the current column
+  __m256i weights_[kMaxSamples * kAtOnce];
+  __m256i from_chunk_[kMaxSamples / kLanes][kChunks];
 };
 
 }  // namespace mddf

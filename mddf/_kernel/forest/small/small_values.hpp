@@ -1,4 +1,4 @@
-// Small completely random subtrees of one numeric target.
+// Grows completely random regression subtrees of at most 64 samples, with one target.
 #pragma once
 
 #include <array>
@@ -35,10 +35,10 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
            options.loss == Loss::kSquaredError && data.target.n_outputs == 1;
   }
 
-  // Grows the subtree below a node whose targets are not all the same.
+  // Grows the subtree below a node with different targets.
   MDDF_TARGET_AVX2 void grow(Node node, const RowSample* samples, int n, Random& random) {
     samples_ = samples;
-    node_.look(samples, n);
+    node_.load_targets(samples, n);
     node_.fill();
     for (int i = 0; i < n; ++i) part_[i] = node_.cell(i)[1];
     Base::enter(samples, n, data_.matrix);
@@ -54,18 +54,19 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
   MDDF_TARGET_AVX2 int64_t on_split(const Node& node, const Split& split, uint64_t right) {
     if (!writer_.wants_importances()) return 0;
     const uint64_t left = node.mask & ~right;
-    // Found for the smaller side and subtracted for the larger, without a branch: which one that is
-    // no processor could foresee.
+    // The sum is computed for the smaller side and subtracted for the larger side. The choice has
+    // no branch, because the processor could not predict it.
     const uint64_t is_left = _mm_popcnt_u64(left) < _mm_popcnt_u64(right);
-    const int64_t counted = add_up(right ^ ((left ^ right) & -is_left));
+    const int64_t counted = sum_parts(right ^ ((left ^ right) & -is_left));
     const int64_t on_right = is_left * node.sum + (1 - 2 * static_cast<int64_t>(is_left)) * counted;
     writer_.gain(split.column,
                  node_.gain(weight_of(left), node.sum - on_right, weight_of(right), on_right));
     return on_right;
   }
 
-  // Most often, there are few: none of these is a branch.
-  MDDF_TARGET_AVX2 int64_t add_up(uint64_t mask) const {
+  // The mask usually has few samples. The first three are added without branches; place kSmall
+  // holds 0.
+  MDDF_TARGET_AVX2 int64_t sum_parts(uint64_t mask) const {
     int64_t sum = 0;
     for (int few = 0; few < 3; ++few, mask &= mask - 1)
       sum += part_[mask ? lowest_bit(mask) : kSmall];
@@ -86,13 +87,13 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
     int n = 0;
     for (uint64_t rest = node.mask; rest; rest &= rest - 1)
       members[n++] = samples_[lowest_bit(rest)];
-    leaf_.look(members.data(), n);
+    leaf_.load_targets(members.data(), n);
     writer_.mean_leaf(node.index, leaf_, static_cast<double>(weight_of(node.mask)));
   }
 
   const RowSample* samples_ = nullptr;
   NodeValues<true> node_, leaf_;
-  std::array<int64_t, kSmall + 1> part_{};  // what samples add to sums; the last one is 0
+  std::array<int64_t, kSmall + 1> part_{};  // weighted distances of the samples; the last is 0
 };
 
 #endif

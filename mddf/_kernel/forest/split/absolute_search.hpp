@@ -1,8 +1,9 @@
-// The best threshold or category set of a column by the absolute error, from medians.
+// Finds the best threshold or category set of a column by the absolute error, whose leaves hold
+// medians.
 //
-// The numbers on each side of all thresholds of a column are those of the node less some bins, more
-// and more of them: two walks, from either end, find all medians in a time in proportion to the
-// samples.
+// The bins of a column are removed one after another from the samples of the node, once from either
+// end. The median of the rest moves by few places each time. Two such walks find the medians on
+// both sides of all thresholds in time proportional to the number of samples.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +16,8 @@
 #include "forest/data/samples.hpp"
 #include "forest/data/training.hpp"
 #include "forest/split/bounds.hpp"
-#include "forest/split/middle.hpp"
 #include "forest/split/node_values.hpp"
+#include "forest/split/running_median.hpp"
 #include "forest/split/sort_few.hpp"
 #include "forest/split/split.hpp"
 
@@ -25,20 +26,20 @@ namespace mddf {
 template <bool kOne>
 class AbsoluteSearch {
  public:
-  static constexpr bool kMedians = true;  // in leaves
+  static constexpr bool kMedians = true;  // leaves hold medians
 
   AbsoluteSearch(const TrainingData& data, const GrowOptions& options, const NodeValues<kOne>& node)
       : data_(data),
         options_(options),
         node_(node),
-        in_order_(node.n_outputs()),
-        place_(node.n_outputs()) {}
+        sorted_(node.n_outputs()),
+        sorted_place_(node.n_outputs()) {}
   static constexpr int kAtOnce = 1;
 
-  void set_least_weight(double weight) { least_weight_ = weight; }
+  void set_min_leaf_weight(double weight) { min_leaf_weight_ = weight; }
   void set_bounds(const Bounds& bounds) { bounds_ = bounds; }
 
-  // To be called when the node's cells are there.
+  // Begins with a node whose cells are ready.
   void begin(const RowSample* samples, int64_t n) {
     samples_ = samples;
     n_ = n;
@@ -48,15 +49,16 @@ class AbsoluteSearch {
       order_.resize(n);
       members_.resize(n);
     }
-    whole_ = 0;
+    node_deviation_ = 0;
     for (int j = 0; j < node_.n_outputs(); ++j) {
       sort_output(j);
-      left_.start(in_order_[j]);
-      whole_ += factor(j) * static_cast<double>(left_.deviation());
+      left_.start(sorted_[j]);
+      node_deviation_ += factor(j) * static_cast<double>(left_.deviation());
     }
   }
 
-  // Improves `best` by a column; marks it if it is constant here.
+  // Replaces `best` if the column has a better split; marks the column if it is constant in the
+  // node.
   void try_columns(const int32_t* columns, int64_t, Split& best, uint8_t* constant) {
     const int32_t column = columns[0];
     const BinMatrix::Column from = data_.matrix.column(column, n_);
@@ -74,11 +76,11 @@ class AbsoluteSearch {
     search_sequence(column, best, 1);
   }
 
-  // The decrease of the absolute error by a split with this score, in units of the largest bound.
-  double gain(double score) const { return whole_ + score; }
+  // Returns the decrease of the absolute error by a split with this score, as a share of the
+  // largest bound on targets.
+  double gain(double score) const { return node_deviation_ + score; }
 
-  // Scores a drawn split, given the codes of the node's samples; one that may not be keeps
-  // -infinity.
+  // Sets the score of a random split. It stays -infinity if the split is not allowed.
   void score(const uint8_t* codes, Split& split) {
     double sum = 0;
     std::array<double, 2> median{};
@@ -90,9 +92,9 @@ class AbsoluteSearch {
     }
     for (int j = 0; j < node_.n_outputs(); ++j)
       for (const int side : {0, 1}) {
-        left_.start(in_order_[j]);
+        left_.start(sorted_[j]);
         for (int64_t i = 0; i < n_; ++i)
-          if (split.goes_right(codes[i]) != (side == 1)) left_.take(place_[j][i]);
+          if (split.goes_right(codes[i]) != (side == 1)) left_.take(sorted_place_[j][i]);
         left_.settle();
         sum += factor(j) * static_cast<double>(left_.deviation());
         median[side] = left_.median();
@@ -104,11 +106,11 @@ class AbsoluteSearch {
  private:
   struct Group {
     int code;
-    uint32_t first, last;  // of its samples in members_
+    uint32_t first, last;  // range of its samples in members_
     int64_t weight;
     double order;
   };
-  struct Cut {  // after a group of the sequence
+  struct Cut {  // the split after a group of the sequence
     double sum;
     std::array<double, 2> median;
   };
@@ -121,31 +123,32 @@ class AbsoluteSearch {
     for (int64_t i = 0; i < n_; ++i)
       keys[i] = {node_.fixed_value(samples_[i].row, j), static_cast<uint32_t>(i)};
     std::sort(keys.begin(), keys.end());
-    InOrder& in_order = in_order_[j];
-    in_order.numbers.resize(n_ + 2);
-    in_order.numbers.front() = in_order.numbers.back() = {0, 0, 0};
-    in_order.weight = node_.total()[0];
-    in_order.part = node_.total()[1 + j];
-    in_order.shift = node_.shift(j);
-    if (static_cast<int64_t>(place_[j].size()) < n_) place_[j].resize(n_);
+    SortedNumbers& sorted = sorted_[j];
+    sorted.numbers.resize(n_ + 2);
+    sorted.numbers.front() = sorted.numbers.back() = {0, 0, 0};
+    sorted.weight = node_.total()[0];
+    sorted.part = node_.total()[1 + j];
+    sorted.shift = node_.shift(j);
+    if (static_cast<int64_t>(sorted_place_[j].size()) < n_) sorted_place_[j].resize(n_);
     for (int64_t rank = 0; rank < n_; ++rank) {
       const uint32_t i = keys[rank].second;
       if (j == 0) rows_[rank] = samples_[i].row, order_[rank] = i;
-      place_[j][i] = static_cast<int32_t>(rank + 1);
-      in_order.numbers[rank + 1] = {node_.distance(i, j), node_.cell(i)[1 + j], node_.cell(i)[0]};
+      sorted_place_[j][i] = static_cast<int32_t>(rank + 1);
+      sorted.numbers[rank + 1] = {node_.distance(i, j), node_.cell(i)[1 + j], node_.cell(i)[0]};
     }
   }
 
-  // Samples that are members of groups: of one output their places, of more their numbers.
+  // Members of groups: with one output, the places of the samples in its order; with several, the
+  // sample numbers.
   uint32_t member(int64_t rank) const {
     return kOne ? static_cast<uint32_t>(rank + 1) : order_[rank];
   }
   int32_t place(int j, uint32_t member) const {
-    return kOne ? static_cast<int32_t>(member) : place_[j][member];
+    return kOne ? static_cast<int32_t>(member) : sorted_place_[j][member];
   }
 
-  // Lists the codes that the node has, what is missing last, and their samples: in the order of the
-  // first output.
+  // Lists the codes of the node with their samples, in the order of the first output. Missing
+  // values come last.
   void gather_groups() {
     groups_.clear();
     if (n_ <= kFewCodes) {
@@ -171,11 +174,11 @@ class AbsoluteSearch {
     }
     for (Group& group : groups_)
       for (uint32_t m = group.first; m < group.last; ++m)
-        group.weight += in_order_[0].numbers[place(0, members_[m])].weight;
+        group.weight += sorted_[0].numbers[place(0, members_[m])].weight;
   }
 
-  // The best of the sets that hold the categories with the least medians; of several outputs, those
-  // of each in turn.
+  // Searches the sets of the categories with the lowest medians. With several outputs, the medians
+  // of each output are used in turn.
   void search_categories(int32_t column, Split& best) {
     for (int j = 0; j < node_.n_outputs(); ++j) {
       for (Group& group : groups_) group.order = median_of(group, j);
@@ -192,21 +195,22 @@ class AbsoluteSearch {
     std::sort(places_.begin(), places_.end());
     int64_t up_to = 0;
     size_t at = 0;
-    while (2 * (up_to += in_order_[j].numbers[places_[at]].weight) < group.weight) ++at;
-    return static_cast<double>(in_order_[j].numbers[places_[at]].distance);
+    while (2 * (up_to += sorted_[j].numbers[places_[at]].weight) < group.weight) ++at;
+    return static_cast<double>(sorted_[j].numbers[places_[at]].distance);
   }
 
-  // Offers the splits after each group of the sequence; `first` 1: not after the first alone, which
-  // is what is missing.
+  // Offers the split after each group of the sequence, from the group `first` on. `first` is 1 if
+  // the first group has the missing values: missing values alone on the left were already offered
+  // as missing values alone on the right.
   void search_sequence(int32_t column, Split& best, size_t first = 0) {
     const size_t last = sequence_.size() - 1;
     cuts_.assign(last, {0, {0, 0}});
     for (int j = 0; j < node_.n_outputs(); ++j) {
-      left_.start(in_order_[j]);
-      right_.start(in_order_[j]);
-      for (size_t g = 0; g < last; ++g) {  // neither waits for the other
-        if (last - g > first) take_away(left_, last - g, j, cuts_[last - g - 1], 0);
-        take_away(right_, g, j, cuts_[g], 1);
+      left_.start(sorted_[j]);
+      right_.start(sorted_[j]);
+      for (size_t g = 0; g < last; ++g) {  // two independent chains of loads
+        if (last - g > first) remove_group(left_, last - g, j, cuts_[last - g - 1], 0);
+        remove_group(right_, g, j, cuts_[g], 1);
       }
     }
     int64_t rows_left = 0, weight_left = 0;
@@ -221,13 +225,13 @@ class AbsoluteSearch {
         offer(column, g, score, best);
     }
   }
-  // What is left without one group more.
-  void take_away(Middle& middle, size_t g, int j, Cut& cut, int side) {
+  // Removes a group of the sequence, and adds the deviation of the remaining samples to the cut.
+  void remove_group(RunningMedian& running, size_t g, int j, Cut& cut, int side) {
     const Group& group = groups_[sequence_[g]];
-    for (uint32_t m = group.first; m < group.last; ++m) middle.take(place(j, members_[m]));
-    middle.settle();
-    cut.sum += factor(j) * static_cast<double>(middle.deviation());
-    if (options_.is_monotonic()) cut.median[side] = middle.median();
+    for (uint32_t m = group.first; m < group.last; ++m) running.take(place(j, members_[m]));
+    running.settle();
+    cut.sum += factor(j) * static_cast<double>(running.deviation());
+    if (options_.is_monotonic()) cut.median[side] = running.median();
   }
 
   void offer(int32_t column, size_t g, double score, Split& best) const {
@@ -251,8 +255,8 @@ class AbsoluteSearch {
     if (!options_.limits_leaves()) return true;
     const double right = static_cast<double>(node_.total()[0]) - left;
     const bool enough = rows_left >= options_.min_samples_leaf &&
-                        n_ - rows_left >= options_.min_samples_leaf && left >= least_weight_ &&
-                        right >= least_weight_;
+                        n_ - rows_left >= options_.min_samples_leaf && left >= min_leaf_weight_ &&
+                        right >= min_leaf_weight_;
     if (!enough || !options_.is_monotonic()) return enough;
     return bounds_.allow(options_.monotonic[column], node_.at_distance(0, median_left),
                          node_.at_distance(0, median_right));
@@ -261,17 +265,17 @@ class AbsoluteSearch {
   const TrainingData& data_;
   const GrowOptions options_;
   const NodeValues<kOne>& node_;
-  double least_weight_ = 0, whole_ = 0;
+  double min_leaf_weight_ = 0, node_deviation_ = 0;
   Bounds bounds_;
   const RowSample* samples_ = nullptr;
   int64_t n_ = 0;
-  Middle left_, right_;
-  std::vector<InOrder> in_order_;            // of each output, the node's numbers
-  std::vector<uint32_t> order_;              // ... and whose they are
-  std::vector<std::vector<int32_t>> place_;  // ... and each sample's place among them
+  RunningMedian left_, right_;
+  std::vector<SortedNumbers> sorted_;               // by output: targets in order
+  std::vector<uint32_t> order_;                     // sample of each rank in the first output
+  std::vector<std::vector<int32_t>> sorted_place_;  // by output: place of each sample
   std::vector<std::pair<int64_t, uint32_t>> keys_;
-  std::vector<uint32_t> rows_;  // in the order of the first output
-  std::vector<uint8_t> codes_;  // of these, in one column
+  std::vector<uint32_t> rows_;  // rows in the order of the first output
+  std::vector<uint8_t> codes_;  // codes of these rows in the current column
   std::vector<Group> groups_;
   std::vector<uint32_t> members_;
   std::vector<int> sequence_;

@@ -1,4 +1,4 @@
-// The best threshold of a column, while it is searched.
+// Keeps the best threshold of a column during its search.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,16 @@ namespace mddf {
 
 class BestThreshold {
  public:
-  // Only what scores more than `best` counts. Whether the node has rows without a value matters to
-  // whoever searches.
+  // Thresholds must score more than `best`. `has_missing`: the node has missing values in the
+  // column, which a search may send to either side.
   BestThreshold(const Split& best, bool has_missing)
       : has_missing(has_missing), score_(best.score) {}
 
   const bool has_missing;
 
   const double& score() const { return score_; }
-  // A split after the bin `last_left`; the node's next one is `first_right`.
+  // Offers the split between the bins `last_left` and `first_right`, which are neighbours in the
+  // node.
   void offer(double score, int last_left, int first_right, bool missing_left) {
     if (!(score > score_)) return;
     score_ = score;
@@ -26,7 +27,7 @@ class BestThreshold {
     missing_left_ = missing_left;
     improved_ = true;
   }
-  // Makes it the best split, if it is.
+  // Replaces `best` if a better threshold was offered.
   void improve(int32_t column, Split& best) const {
     if (!improved_) return;
     best.score = score_;

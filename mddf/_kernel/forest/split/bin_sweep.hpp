@@ -1,4 +1,4 @@
-// Scores of all thresholds of a column, from the class weights of its bins.
+// Scores all thresholds of a column from the class weights of its bins.
 #pragma once
 
 #include <algorithm>
@@ -13,18 +13,18 @@
 
 namespace mddf {
 
-// What thresholds after each of at most 256 bins have on their left. A bin has padded(n) weights,
-// one per class.
+// Computes the sums on the left of the thresholds after each of at most 256 bins. A bin has
+// padded(n) weights, one per class.
 template <class Criterion, class Weight>
 class BinSweep {
  public:
   explicit BinSweep(bool wide) : wide_(wide) {}
 
-  // The columns that follow are those of another node.
+  // Must be called before the columns of a new node.
   void begin_node() { has_begun_ = false; }
 
-  // The node has in all these weights of n classes, whose sum is `weight`. Comes before run(), and
-  // does nothing if it came for this node before.
+  // Sets the n class weights of the node and their sum `weight`. To be called before run(). Later
+  // calls for the same node do nothing.
   void begin(const double* total, int n, double weight) {
     if (has_begun_) return;
     has_begun_ = true;
@@ -32,16 +32,17 @@ class BinSweep {
     weight_ = weight;
     total_.assign(padded(n), 0);
     std::copy_n(total, n, total_.begin());
-    whole_ = 0;
-    for (int c = 0; c < n; ++c) whole_ += Criterion::term(total[c]);
+    total_terms_ = 0;
+    for (int c = 0; c < n; ++c) total_terms_ += Criterion::term(total[c]);
     if constexpr (kCounts) counts_.assign(total_.begin(), total_.end());
   }
 
-  // Goes over the bins, with the class weights `first`, if given, on the left from the start.
+  // Computes the sums of all bins. The class weights `first`, unless null, are on the left from the
+  // start.
   void run(const Weight* first, const Weight* bins, int n_bins) {
     start_weight_ = 0;
     for (int c = 0; first && c < n_; ++c) start_weight_ += static_cast<double>(first[c]);
-    const simd::BinSums sums{terms_.data(), crossed_.data(), moved_.data()};
+    const simd::BinSums sums{terms_.data(), cross_terms_.data(), weight_left_.data()};
     const int n_classes = static_cast<int>(total_.size());
     if constexpr (kCounts)
       if (simd::sweep_narrow(bins, n_bins, n_classes, weight_, counts_.data(), first, sums, wide_))
@@ -55,40 +56,44 @@ class BinSweep {
     }
   }
 
-  // The same of groups of few classes; false if there is no quicker way than one after the other.
+  // The same for groups with packed weights of few classes. Returns false if there is no faster way
+  // than one group after another.
   bool run([[maybe_unused]] const Packed<Weight>& first,
            [[maybe_unused]] const Packed<Weight>* groups, [[maybe_unused]] int n_groups) {
     if constexpr (kCounts)
       return simd::sweep_words(&groups->bits, n_groups, PackedCounts::kBits, n_, total_.data(),
-                               first.bits, {terms_.data(), crossed_.data(), moved_.data()}, wide_);
+                               first.bits,
+                               {terms_.data(), cross_terms_.data(), weight_left_.data()}, wide_);
     return false;
   }
 
   double start_weight() const { return start_weight_; }
-  double weight_after(int bin) const { return moved_[bin]; }
-  // The score of the split after a bin if it is above `best`, else `best`.
+  double weight_after(int bin) const { return weight_left_[bin]; }
+  // Returns the score of the split after a bin if it is above `best`, else `best`.
   double improve(double best, int bin) const {
-    return Criterion::improve(best, terms_[bin], moved_[bin],
-                              kGini ? whole_ - 2 * crossed_[bin] + terms_[bin] : crossed_[bin],
-                              weight_ - moved_[bin]);
+    return Criterion::improve(
+        best, terms_[bin], weight_left_[bin],
+        kGini ? total_terms_ - 2 * cross_terms_[bin] + terms_[bin] : cross_terms_[bin],
+        weight_ - weight_left_[bin]);
   }
-  // Calls offer(bin) for the bins in [from, end) after which a split may be better than `best`,
-  // which an offer may change: for the best one, and perhaps others.
+  // Calls offer(bin) for bins in [from, end) after which a split scores more than `best`. The best
+  // bin is among them. An offer may change `best`.
   template <class Offer>
   void offer_better(int from, int end, const double& best, Offer offer) {
     if constexpr (kGini) {
-      const simd::BinSums sums{terms_.data(), crossed_.data(), moved_.data()};
-      int bin = simd::find_best(sums, whole_, weight_, from, end, best, scores_.data(), wide_);
+      const simd::BinSums sums{terms_.data(), cross_terms_.data(), weight_left_.data()};
+      int bin =
+          simd::find_best(sums, total_terms_, weight_, from, end, best, scores_.data(), wide_);
       if (bin != simd::kUnknown) {
         if (bin < end) offer(bin);
         return;
       }
-      for (bin = from; (bin = simd::find_better(sums, whole_, weight_, bin, end, best)) < end;
+      for (bin = from; (bin = simd::find_better(sums, total_terms_, weight_, bin, end, best)) < end;
            ++bin)
         offer(bin);
     } else {
       for (int bin = from; bin < end; ++bin)
-        if (bin == from || moved_[bin] != moved_[bin - 1]) offer(bin);
+        if (bin == from || weight_left_[bin] != weight_left_[bin - 1]) offer(bin);
     }
   }
 
@@ -96,7 +101,7 @@ class BinSweep {
   static constexpr bool kGini = std::is_same_v<Criterion, Gini>;
   static constexpr bool kCounts = kGini && std::is_integral_v<Weight>;
 
-  // crossed_ are the terms of the right side.
+  // Without Gini, cross_terms_ holds the terms of the right side.
   void run_by_class(const Weight* first, const Weight* bins, int n_bins) {
     sweep_.start(total_.data(), n_);
     const auto add = [this](const Weight* weights) {
@@ -107,19 +112,19 @@ class BinSweep {
     for (int b = 0; b < n_bins; ++b) {
       add(bins + b * padded(n_));
       terms_[b] = sweep_.terms_left();
-      crossed_[b] = sweep_.terms_right();
-      moved_[b] = sweep_.weight_left();
+      cross_terms_[b] = sweep_.terms_right();
+      weight_left_[b] = sweep_.weight_left();
     }
   }
 
   const bool wide_;
   bool has_begun_ = false;
   int n_ = 0;
-  double whole_ = 0, weight_ = 0, start_weight_ = 0;
+  double total_terms_ = 0, weight_ = 0, start_weight_ = 0;
   std::vector<double> total_, left_;
-  std::vector<uint32_t> counts_;  // total_, as such
+  std::vector<uint32_t> counts_;  // total_ as integers
   Sweep<Criterion, Weight> sweep_;
-  std::array<double, simd::kMostSums> terms_{}, crossed_{}, moved_{}, scores_;
+  std::array<double, simd::kMaxSums> terms_{}, cross_terms_{}, weight_left_{}, scores_;
 };
 
 }  // namespace mddf

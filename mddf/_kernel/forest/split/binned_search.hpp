@@ -1,4 +1,4 @@
-// The best threshold of a column by the class weights of its bins.
+// Finds the best threshold of a column from the class weights of its bins.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace mddf {
 
-// Of a histogram's bins from first_bin on and of what is missing, all with padded(n_present)
-// weights. False if all samples are in one bin.
+// Searches n_bins bins, the first of which is first_bin, and the weights of missing values. All
+// have padded(n_present) weights. Returns false if all samples are in one bin.
 template <class Criterion, class Weight>
 bool search_bins(const NodeClasses<Weight>& node, const Weight* bins, int first_bin, int n_bins,
                  const Weight* missing, BinSweep<Criterion, Weight>& sweep, BestThreshold& best) {
@@ -24,11 +24,11 @@ bool search_bins(const NodeClasses<Weight>& node, const Weight* bins, int first_
   for (int missing_left = 0; missing_left <= (best.has_missing ? 1 : 0); ++missing_left) {
     sweep.run(missing_left ? missing : nullptr, bins, n_bins);
     const double start = sweep.start_weight();
-    int first = 0, last = n_bins - 1;  // the bins that are not empty
+    int first = 0, last = n_bins - 1;  // first and last bin that are not empty
     while (first < n_bins && after(first) == start) ++first;
     if (first == n_bins) continue;
     while (last > first && after(last - 1) == after(last)) --last;
-    // After the last one only what is missing is left.
+    // After the last bin, only missing values are on the right.
     const int end = last + (best.has_missing && !missing_left);
     varies |= first < end;
     sweep.offer_better(first, end, best.score(), [&](int bin) {
@@ -41,19 +41,20 @@ bool search_bins(const NodeClasses<Weight>& node, const Weight* bins, int first_
   return varies;
 }
 
-// By a histogram of one column that it makes itself.
+// Fills a histogram of one column and searches it.
 template <class Criterion, class Weight>
 class BinnedSearch {
  public:
   using Node = NodeClasses<Weight>;
 
-  // Whether it is quicker than sorting.
+  // Whether this is faster than sorting the samples. The limits were measured; above 32 classes,
+  // the histogram takes longer to clear and to sweep.
   static bool suits(const Node& node, int low, int high) {
     const int cells_per_sample = node.n_present <= 32 ? 24 : 8;
     return (high - low + 1) * padded(node.n_present) <= cells_per_sample * node.n_samples;
   }
 
-  // Of the codes from `low` to `high`, and of missing ones.
+  // Searches the codes from `low` to `high`, and missing values.
   void search(const Node& node, const uint8_t* codes, int low, int high,
               BinSweep<Criterion, Weight>& sweep, BestThreshold& best) {
     const int64_t width = padded(node.n_present), n_bins = high - low + 1;
@@ -63,7 +64,8 @@ class BinnedSearch {
       const Weight* weight = node.sample_weight.data();
       Weight* bins = bins_.data();
       for (int64_t i = 0; i < node.n_samples; ++i) {
-        const int64_t bin = std::min<int64_t>(codes[i] - low, n_bins);  // missing ones are highest
+        const int64_t bin =
+            std::min<int64_t>(codes[i] - low, n_bins);  // kMissing becomes bin n_bins
         bins[bin * stride + label[i]] += weight[i];
       }
     });

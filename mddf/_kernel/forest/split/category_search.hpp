@@ -16,7 +16,8 @@
 namespace mddf {
 
 // With two classes, the best of all sets is found by sorting the categories by their share of one
-// class. With more, the best set is searched in such orders for each of the 16 heaviest classes.
+// class. With more classes, categories are sorted by the share of each of the 16 heaviest classes
+// in turn.
 template <class Criterion, class Weight>
 class CategorySearch {
  public:
@@ -54,7 +55,7 @@ class CategorySearch {
       for (int g = 0; g + 1 < n_groups; ++g) {
         const int group = group_order_[g];
         for (uint32_t i = categories_[group].first; i < categories_[group].last; ++i)
-          sweep_.add(classes_there_[i].label, classes_there_[i].weight);
+          sweep_.add(present_classes_[i].label, present_classes_[i].weight);
         rows_left += categories_[group].rows;
         if (!allows(rows_left, sweep_)) continue;
         const double score = sweep_.improve(best.score, node.weight);
@@ -78,9 +79,9 @@ class CategorySearch {
     int code;
     int64_t rows = 0;
     double total = 0;
-    uint32_t first = 0, last = 0;  // range of its classes in classes_there_
+    uint32_t first = 0, last = 0;  // range of its classes in present_classes_
   };
-  struct ClassThere {
+  struct PresentClass {
     int label;
     Sum weight;
   };
@@ -108,20 +109,20 @@ class CategorySearch {
       categories_[g].total += weight;
       ++categories_[g].rows;
     }
-    classes_there_.clear();
+    present_classes_.clear();
     for (size_t g = 0; g < categories_.size(); ++g) {
-      categories_[g].first = static_cast<uint32_t>(classes_there_.size());
+      categories_[g].first = static_cast<uint32_t>(present_classes_.size());
       for (int c = 0; c < node.n_present; ++c)
         if (const double weight = weights_[g * k + c]; weight > 0)
-          classes_there_.push_back({c, static_cast<Sum>(weight)});
-      categories_[g].last = static_cast<uint32_t>(classes_there_.size());
+          present_classes_.push_back({c, static_cast<Sum>(weight)});
+      categories_[g].last = static_cast<uint32_t>(present_classes_.size());
     }
   }
 
   Sweep<Criterion, Weight> sweep_;
   std::vector<Category> categories_;
   std::vector<double> weights_;  // weights of each category by class
-  std::vector<ClassThere> classes_there_;
+  std::vector<PresentClass> present_classes_;
   std::vector<int> leaders_, group_order_;
 };
 

@@ -32,16 +32,16 @@ class ClassSplitter {
         interrupt_(interrupt),
         data_(data),
         options_(options),
-        blind_(options.random_thresholds && options.max_features == 1 && !options.limits_leaves() &&
-               !options.weighs_splits()),
+        is_completely_random_(options.random_thresholds && options.max_features == 1 &&
+                              !options.limits_leaves() && !options.weighs_splits()),
         search_(options) {
     for (const int32_t column : data.columns) need_labels_ |= data.bins.categorical[column] != 0;
     need_labels_ |= options.random_thresholds || options.limits_leaves();
-    drawn_.resize(kMostDrawn);
-    constant_.resize(kMostDrawn);
+    drawn_.resize(kMaxDrawn);
+    constant_.resize(kMaxDrawn);
   }
 
-  static constexpr int64_t kMostDrawn = 64;
+  static constexpr int64_t kMaxDrawn = 64;
 
   ClassCounter<Sample> classes;
   NodeClasses<Weight> node;  // the node to split
@@ -50,10 +50,11 @@ class ClassSplitter {
   ColumnPool& pool() { return pool_; }
   SplitSearch<Criterion, Weight>& search() { return search_; }
 
-  // Finds the best split of `node`, whose codes are in `matrix`. `n_constant` columns are known to
-  // be constant. Columns are drawn until there are enough and at least one of them is not constant.
+  // Finds the best split of `node`. The codes of its samples are in `matrix`. `n_constant` columns
+  // are known to be constant. Columns are drawn until there are max_features of them and at least
+  // one is not constant.
   void find(const Sample* samples, int64_t n_constant, Random& random, Split& best) {
-    const int64_t most = std::clamp<int64_t>(kTileBytes / node.n_samples, 1, kMostDrawn);
+    const int64_t max_drawn = std::clamp<int64_t>(kTileBytes / node.n_samples, 1, kMaxDrawn);
     random_ = &random;
     numbered_ = false;
     search_.begin_node();
@@ -61,7 +62,8 @@ class ClassSplitter {
     while (pool_.any_unknown() &&
            (pool_.drawn() < options_.max_features || pool_.only_constant())) {
       tile_codes_ = nullptr;
-      const int64_t width = pool_.draw_some(random, options_.max_features, most, drawn_.data());
+      const int64_t width =
+          pool_.draw_some(random, options_.max_features, max_drawn, drawn_.data());
       interrupt_.poll(4 * width * node.n_samples);
       if (width > 0 && !try_histograms(samples, width, best)) try_tile(samples, width, best);
       // The pool takes constant columns in reverse order.
@@ -95,13 +97,13 @@ class ClassSplitter {
     const int64_t bytes =
         256 * static_cast<int64_t>(node.few() ? sizeof(Packed<Weight>)
                                               : sizeof(Weight) * padded(node.n_present));
-    const int64_t at_once = std::clamp<int64_t>(kTileBytes / bytes, 4, kMostDrawn);
+    const int64_t at_once = std::clamp<int64_t>(kTileBytes / bytes, 4, kMaxDrawn);
     for (int64_t j = 0; j < width; j += at_once) {
-      const int64_t here = std::min(at_once, width - j);
+      const int64_t n_columns = std::min(at_once, width - j);
       if (node.few())
-        search_histograms(samples, j, here, packed_histogram_, 1, best);
+        search_histograms(samples, j, n_columns, packed_histogram_, 1, best);
       else
-        search_histograms(samples, j, here, histogram_, padded(node.n_present), best);
+        search_histograms(samples, j, n_columns, histogram_, padded(node.n_present), best);
     }
     return true;
   }
@@ -111,7 +113,7 @@ class ClassSplitter {
                          int64_t per_bin, Split& best) {
     const size_t size = static_cast<size_t>(256 * per_bin);
     if (memory.size() < size * n) memory.resize(size * n);
-    Bin* bins[kMostDrawn];
+    Bin* bins[kMaxDrawn];
     for (int64_t j = 0; j < n; ++j) {
       bins[j] = memory.data() + j * size;
       std::fill_n(bins[j], data_.bins.count(drawn_[first + j]) * per_bin, Bin{});
@@ -127,7 +129,7 @@ class ClassSplitter {
 
   // Searches the drawn columns one by one.
   void try_tile(const Sample* samples, int64_t width, Split& best) {
-    if (!blind_ && !numbered_) classes.number_samples(samples, need_labels_, node);
+    if (!is_completely_random_ && !numbered_) classes.number_samples(samples, need_labels_, node);
     numbered_ = true;
     gather(samples, node.n_samples, width);
     for (int64_t j = 0; j < width; ++j) {
@@ -142,7 +144,7 @@ class ClassSplitter {
     tile_stride_ = (n + 63) / 64 * 64;
     const size_t size = static_cast<size_t>(tile_stride_ * width);
     if (tile_.size() < size) tile_.resize(size);
-    uint8_t* to[kMostDrawn];
+    uint8_t* to[kMaxDrawn];
     for (int64_t j = 0; j < width; ++j) to[j] = tile_.data() + j * tile_stride_;
 #ifdef MDDF_AVX2
     if (matrix.nonzero_rows) {
@@ -165,7 +167,8 @@ class ClassSplitter {
     if (!options_.random_thresholds)
       return categorical ? search_.categorical(node, codes, data_.bins.count(column), column, best)
                          : search_.numeric(node, codes, column, best);
-    if (blind_) return draw_split(data_, column, codes, node.n_samples, *random_, best);
+    if (is_completely_random_)
+      return draw_split(data_, column, codes, node.n_samples, *random_, best);
     Split split;
     if (!draw_split(data_, column, codes, node.n_samples, *random_, split)) return false;
     score(codes, split);
@@ -195,12 +198,14 @@ class ClassSplitter {
         Criterion::improve(split.score, terms_left, left, terms_right, node.weight - left);
   }
 
+  // Size of the memory for codes or histograms of several columns.
   static constexpr int64_t kTileBytes = int64_t{1} << 20;
 
   Interrupt& interrupt_;
   const TrainingSet& data_;
   const GrowOptions options_;
-  const bool blind_;  // completely random: splits the first drawn column that is not constant
+  const bool is_completely_random_;  // completely random: splits the first drawn column that is not
+                                     // constant
   bool need_labels_ = false;
   SplitSearch<Criterion, Weight> search_;
   ColumnPool pool_;

@@ -1,4 +1,4 @@
-// Drawing candidate columns.
+// Draws candidate columns.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,12 @@
 
 namespace mddf {
 
-// Columns in random order without replacement. Columns known to be constant stay in front:
-// [0, known) from above, [known, known + found) from this node.
+// Columns in random order without replacement. The first `known` columns are constant in an
+// ancestor of the node. The next `found` columns were found to be constant in the node itself.
+// Columns from `end` on have been drawn.
 class ColumnPool {
  public:
-  // A new tree: whatever was drawn for others must not show.
+  // Starts a new tree. The order of the columns must not depend on earlier trees.
   void restart(const std::vector<int32_t>& columns) { columns_ = columns; }
 
   void begin(int64_t known) {
@@ -27,20 +28,20 @@ class ColumnPool {
         drawn_known_ + static_cast<int64_t>(random.below(end_ - found_ - drawn_known_));
     ++drawn_;
     if (at < known_) {
-      // Which one does not matter, and their order must stay: a sibling that waits knows only the
-      // first few of them to be constant.
+      // It does not matter which of them was drawn. Their order must stay: a waiting sibling relies
+      // on the first columns being the ones that were constant at its parent.
       ++drawn_known_;
       return -1;
     }
     return take(at + found_);
   }
-  // Draws one of those not known to be constant.
+  // Draws one of the columns that are not known to be constant.
   int32_t draw_unknown(Random& random) {
     ++drawn_;
     return take(known_ + found_ + static_cast<int64_t>(random.below(end_ - found_ - known_)));
   }
-  // Draws up to `most` columns that are not known to be constant, but no more than a node with
-  // `max_features` needs; at least one. Returns how many.
+  // Draws up to `most` columns that are not known to be constant, but at least one and no more than
+  // a node with `max_features` needs. Returns their number.
   int64_t draw_some(Random& random, int64_t max_features, int64_t most, int32_t* to) {
     int64_t n = 0;
     while (n < most && any_unknown()) {
@@ -51,7 +52,7 @@ class ColumnPool {
     }
     return n;
   }
-  // Takes note which of the last `n` columns drawn (latest first) were found to be constant.
+  // Marks which of the last n drawn columns (latest first) are constant in the node.
   void mark_constant(const uint8_t* constant_latest_first, int64_t n) {
     const int64_t first = end_;
     for (int64_t i = 0; i < n; ++i) {

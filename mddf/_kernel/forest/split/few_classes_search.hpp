@@ -1,4 +1,5 @@
-// The best threshold of a column at a node of two or three classes, whose weights are packed.
+// Finds the best threshold of a column at a node of two or three classes, whose weights are packed
+// in one word.
 #pragma once
 
 #include <algorithm>
@@ -20,13 +21,12 @@ class FewClassesSearch {
   using Packed = mddf::Packed<Weight>;
   using Node = NodeClasses<Weight>;
 
-  // First the samples are grouped by their codes, of which those from `low` to `high` and missing
-  // ones are there ...
+  // Step 1: groups the samples by their codes, which lie in [low, high] or are missing.
   void group(const Node& node, const uint8_t* codes, int low, int high) {
     missing_ = Packed{};
     n_groups_ = 0;
     if (node.n_samples <= kFewCodes) return group_few(node, codes);
-    // Two copies, so that equal codes in a row do not wait for each other's store.
+    // With two copies, equal codes in a row do not wait for the previous store.
     const Packed* packed = node.packed.data();
     int64_t i = 0;
     for (; i + 1 < node.n_samples; i += 2) {
@@ -43,25 +43,27 @@ class FewClassesSearch {
     for (int bin = low; bin <= high; ++bin) add_group(bin, take(bin));
     missing_ = take(kMissing);
   }
-  // ... or they were by a histogram of 256 bins.
+  // Step 1, from a histogram of 256 bins.
   void take_histogram(const Packed* bins, int n_bins) {
     n_groups_ = 0;
     for (int bin = 0; bin < n_bins; ++bin) add_group(bin, bins[bin]);
     missing_ = bins[kMissing];
   }
   bool has_missing() const { return !missing_.empty(); }
-  int n_groups() const { return n_groups_; }  // but for what is missing
+  int n_groups() const { return n_groups_; }  // without missing values
 
-  // Then all thresholds between the groups are offered.
+  // Step 2: offers all thresholds between the groups.
   void search(const Node& node, BinSweep<Criterion, Weight>& sweep, BestThreshold& best) const {
     if (node.n_present == 2) return search_groups<2>(node, sweep, best);
     search_groups<kFewClasses>(node, sweep, best);
   }
 
  private:
-  static constexpr int kFewestGroups = 8;  // for all thresholds at once to pay
+  // Fewest groups for which scoring all thresholds at once is faster.
+  static constexpr int kFewestGroups = 8;
 
-  // Adds a group of packed weights, if there are some: without a branch, which nobody can foretell.
+  // Adds a group unless its weights are empty. It has no branch, because the processor could not
+  // predict it.
   void add_group(int bin, const Packed& sum) {
     group_bin_[n_groups_] = bin;
     group_sum_[n_groups_] = sum;

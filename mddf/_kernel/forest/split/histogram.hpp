@@ -1,4 +1,4 @@
-// Weights of the classes in each bin of a column.
+// Fills histograms: the class weights of each bin of a column.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,15 @@
 
 namespace mddf {
 
-// Classes per bin of a histogram: a whole number of vectors, the rest stays zero.
+// Number of weights per bin: the number of classes, rounded up to whole vectors. The additional
+// weights stay zero.
 inline int64_t padded(int64_t n_classes) {
   const int64_t in_vector = n_classes <= 12 ? 4 : 16;
   return (n_classes + in_vector - 1) / in_vector * in_vector;
 }
 
-// Calls fill with padded(n_classes), as a constant if it is a usual one: no multiplication then.
+// Calls fill with padded(n_classes). Frequent values are compile-time constants, which avoids
+// multiplications.
 template <class Fill>
 void with_stride(int64_t n_classes, Fill fill) {
   switch (const int64_t stride = padded(n_classes)) {
@@ -35,13 +37,13 @@ void with_stride(int64_t n_classes, Fill fill) {
   }
 }
 
-// The weights of up to three classes, added as one. Counts take 21 bits each: for nodes whose
-// weight stays below 2^21.
+// The weights of up to three classes in one object. Counts take 21 bits each, which suits nodes
+// with a weight below 2^21.
 constexpr int kFewClasses = 3;
 
 struct PackedCounts {
   static constexpr int kBits = 21;
-  static constexpr double kMostWeight = (1 << kBits) - 1;
+  static constexpr double kMaxWeight = (1 << kBits) - 1;
   uint64_t bits = 0;
   PackedCounts() = default;
   PackedCounts(uint32_t weight, int c) : bits(uint64_t{weight} << (kBits * c)) {}
@@ -52,7 +54,7 @@ struct PackedCounts {
   }
 };
 struct PackedWeights {
-  static constexpr double kMostWeight = std::numeric_limits<double>::infinity();
+  static constexpr double kMaxWeight = std::numeric_limits<double>::infinity();
   double weights[kFewClasses] = {0, 0, 0};
   PackedWeights() = default;
   PackedWeights(double weight, int c) { weights[c] = weight; }
@@ -65,7 +67,7 @@ struct PackedWeights {
 template <class Weight>
 using Packed = std::conditional_t<std::is_integral_v<Weight>, PackedCounts, PackedWeights>;
 
-// The samples of a node, whose labels are numbered by the classes present.
+// The samples of a node. `number` has the index of each class among the present classes.
 template <class Sample>
 struct HistogramInput {
   const Sample* samples;
@@ -74,8 +76,8 @@ struct HistogramInput {
   int n_present;
 };
 
-// Calls visit with the distance of a column's cells and (column, bins) pairs, four at a time: one
-// pass over the samples serves several columns.
+// Calls visit(step, (codes, bins) pairs...) for up to four columns at a time, so that one pass over
+// the samples serves several columns. `step` is the distance between the cells of a column.
 template <class Bin, class Visit>
 void for_each_four(int64_t n_samples, const BinMatrix& matrix, const int32_t* columns, int width,
                    Bin* const* bins, Visit visit) {
@@ -91,8 +93,8 @@ void for_each_four(int64_t n_samples, const BinMatrix& matrix, const int32_t* co
   if (width - j == 1) visit(step, at(j));
 }
 
-// Adds the samples to bins[j] for each of the columns: 256 bins of packed weights for few classes
-// ...
+// Adds the samples to the histograms bins[j] of the columns. This overload has 256 bins of packed
+// weights, for few classes.
 template <class Sample>
 void fill_histograms(const HistogramInput<Sample>& input, const BinMatrix& matrix,
                      const int32_t* columns, int width,
@@ -107,7 +109,7 @@ void fill_histograms(const HistogramInput<Sample>& input, const BinMatrix& matri
   };
   for_each_four(input.n_samples, matrix, columns, width, bins, add);
 }
-// ... else 256 bins of padded(n_present) weights, one per class.
+// The same with 256 bins of padded(n_present) weights, one per class.
 template <class Sample>
 void fill_histograms(const HistogramInput<Sample>& input, const BinMatrix& matrix,
                      const int32_t* columns, int width, typename Sample::Weight* const* bins) {

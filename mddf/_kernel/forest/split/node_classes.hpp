@@ -1,4 +1,4 @@
-// The classes of a node.
+// Counts the classes of nodes.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@
 
 namespace mddf {
 
-// Which classes a node has and what they weigh; its samples' labels, numbered by those present.
+// The classes of a node, their weights, and the labels of its samples as indices of present
+// classes.
 template <class Weight>
 struct NodeClasses {
   explicit NodeClasses(int n_classes) : present(n_classes), total(n_classes) {}
@@ -19,13 +20,13 @@ struct NodeClasses {
   int64_t n_samples = 0;
   int n_present = 0;
   std::vector<uint16_t> present;  // n_present classes, ascending
-  std::vector<double> total;      // and their weights
+  std::vector<double> total;      // weight of each present class
   double weight = 0;
-  std::vector<uint16_t> label;  // of each sample: index into present
+  std::vector<uint16_t> label;  // by sample: index into present
   std::vector<Weight> sample_weight;
-  std::vector<Packed<Weight>> packed;  // of each sample, if there are few classes
+  std::vector<Packed<Weight>> packed;  // by sample, if there are few classes
 
-  bool few() const { return n_present <= kFewClasses && weight <= Packed<Weight>::kMostWeight; }
+  bool few() const { return n_present <= kFewClasses && weight <= Packed<Weight>::kMaxWeight; }
 
   template <class Criterion>
   double score() const {
@@ -35,7 +36,7 @@ struct NodeClasses {
   }
 };
 
-// A node's classes alone.
+// Classes of a node with their weights.
 template <class Weight>
 struct ClassList {
   explicit ClassList(int n_classes) : label(n_classes), weight(n_classes) {}
@@ -50,7 +51,7 @@ struct ClassList {
   }
 };
 
-// Counts the classes of nodes, and keeps those of nodes that wait to be split on a stack.
+// Counts the classes of nodes. A stack keeps the classes of nodes that wait to be split.
 template <class Sample>
 class ClassCounter {
  public:
@@ -63,9 +64,9 @@ class ClassCounter {
     if (!kExact) left_weight_.resize(n_classes);
   }
 
-  List left, right;  // the children's, after divide()
+  List left, right;  // classes of the children, after divide()
 
-  // Fills `left` with the classes of a tree's root and forgets the stack.
+  // Fills `left` with the classes of the root of a tree, and clears the stack.
   void count_root(const Sample* samples, uint32_t n) {
     stack_.clear();
     count(samples, n, weight_.data());
@@ -79,9 +80,9 @@ class ClassCounter {
     }
   }
 
-  // Fills `left` and `right` with the classes of a node's children; the first n_left samples are
-  // the left one's. Counts are found for the smaller side and subtracted for the larger; real
-  // weights are summed on both sides, since a difference could be off by rounding.
+  // Fills `left` and `right` with the classes of the children. The first n_left samples belong to
+  // the left child. Counts are computed for the smaller side and subtracted for the larger side.
+  // Real weights are summed on both sides, because a difference would have rounding errors.
   void divide(const Sample* samples, uint32_t n_left, uint32_t n, const Node& node) {
     const bool count_left = n_left <= n - n_left;
     if (count_left || !kExact) count(samples, n_left, weight_.data());
@@ -117,7 +118,7 @@ class ClassCounter {
   void push(const List& list) {
     for (int c = 0; c < list.size; ++c) stack_.push_back({list.label[c], list.weight[c]});
   }
-  // Takes the list of `size` classes that was pushed last.
+  // Moves the list that was pushed last, of `size` classes, to the node.
   void pop(int size, Node& node) {
     const size_t start = stack_.size() - size;
     node.n_present = size;
@@ -139,7 +140,7 @@ class ClassCounter {
     }
   }
 
-  // Histograms of the node's samples.
+  // Fills the histograms of the node.
   template <class Bin>
   void fill(const Sample* samples, const Node& node, const BinMatrix& matrix,
             const int32_t* columns, int width, Bin* const* bins) {
@@ -148,7 +149,8 @@ class ClassCounter {
     fill_histograms(input, matrix, columns, width, bins);
   }
 
-  // Numbers the samples of a node: packed weights for few classes, else (or also) labels.
+  // Stores the samples of a node with class indices: as packed weights for few classes, as labels
+  // otherwise or if `need_labels`.
   void number_samples(const Sample* samples, bool need_labels, NodeClasses<Weight>& node) {
     const size_t n = static_cast<size_t>(node.n_samples);
     number_classes(node);
@@ -168,6 +170,7 @@ class ClassCounter {
   }
 
  private:
+  // Most classes for which counts are kept in four copies.
   static constexpr size_t kStriped = 16;
   static constexpr bool kExact = std::is_integral_v<Weight>;
   struct Entry {
@@ -190,7 +193,7 @@ class ClassCounter {
         weight[0] += both - second;
         weight[1] += second;
       } else if (weight_.size() <= kStriped) {
-        // Four at a time, so that samples of one class do not wait for each other's store.
+        // With four copies, samples of one class do not wait for the previous store.
         Weight striped[4][kStriped] = {};
         for (; i + 4 <= n; i += 4)
           for (uint32_t s = 0; s < 4; ++s)

@@ -1,7 +1,7 @@
-// The targets of a node's samples where each output is 0 or 1 in all rows of the table.
+// The targets of the samples of a node if every output is 0 or 1 in all rows of the table.
 //
-// Sums are then counts: whole numbers of 32 bits. What NodeValues makes of the same targets are
-// these times a power of two, which changes no bit of what splits are worth or leaves hold.
+// Sums are then 32-bit counts. NodeValues multiplies the same counts by a power of two, so the
+// scores of splits and the values of leaves have equal bits.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace mddf {
 
-// As NodeValues for several outputs; of the squared error or entropy.
+// Replaces NodeValues for several outputs, with the squared error or entropy.
 class NodeLabels {
  public:
   static constexpr bool kOne = false;
@@ -23,10 +23,10 @@ class NodeLabels {
   explicit NodeLabels(const ValueTarget& target)
       : target_(target), stride_(stride_of(target.n_outputs)), total_(stride_) {}
 
-  // Lanes of a cell, a weight and a sum for each output, up to a whole number of vectors.
+  // Length of a cell: a weight and a sum for each output, rounded up to whole vectors.
   static int stride_of(int n_outputs) { return (n_outputs + kLanes) / kLanes * kLanes; }
-  // Rows of which all bits of a lane are set where the output is 1; and in that of the weight.
-  // Nothing if there is another number or one output.
+  // Returns bit masks by row: all bits of a lane are set if the output is 1, and in the lane of the
+  // weight. Returns nothing if there is one output or another value.
   static std::vector<Cell> rows_of(const int64_t* fixed, int64_t n_rows, int n_outputs) {
     constexpr int64_t one = int64_t{1} << ValueTarget::kBits;
     const int64_t n = n_rows * n_outputs;
@@ -61,7 +61,7 @@ class NodeLabels {
     return true;
   }
 
-  void look(const RowSample* samples, int64_t n) {
+  void load_targets(const RowSample* samples, int64_t n) {
     if (static_cast<int64_t>(cell_.size()) < n * stride_) cell_.resize(n * stride_);
     std::fill(total_.begin(), total_.end(), 0);
     for (int64_t i = 0; i < n; ++i) {
@@ -75,7 +75,7 @@ class NodeLabels {
         }
     }
   }
-  void fill() {}  // the cells are there
+  void fill() {}  // load_targets() has filled the cells
 
   double in_units(int, double part, double) const { return part; }
   double unit(int j) const { return std::sqrt(target_.scale[j]); }

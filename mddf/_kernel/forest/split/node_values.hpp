@@ -1,8 +1,9 @@
-// The targets of a node's samples as whole numbers whose sums are exact.
+// The targets of the samples of a node as integers, whose sums are exact.
 //
-// A target is a multiple of 2^-61 of a bound on all of them (see ValueTarget). In a node, distances
-// from the least one, times the weight, are cut to as many bits as keep their sum within 62: what
-// is lost is less than the weight of the node times 2^-61 of its own range.
+// A target is a multiple of 2^-61 of a bound on all targets (see ValueTarget). In a node, the
+// distance from its lowest target, times the weight, loses as many low bits as needed to keep the
+// sum within 62 bits. The loss is less than the weight of the node times 2^-61 of the range of its
+// targets.
 #pragma once
 
 #include <algorithm>
@@ -18,18 +19,18 @@
 
 namespace mddf {
 
-// Numbers to be predicted, of every row of the table: n_outputs each, from -2^61 to 2^61.
+// Regression targets of all rows of the table: n_outputs integers per row, from -2^61 to 2^61.
 struct ValueTarget {
   static constexpr int kBits = 61;
   const int64_t* fixed;
   int n_outputs;
-  const double* scale;              // by output: the square of its unit, as a share of the largest
-  const int32_t* labels = nullptr;  // the same as NodeLabels has it, if all are 0 or 1
+  const double* scale;              // by output: (its unit / largest unit) squared
+  const int32_t* labels = nullptr;  // as in NodeLabels, if all targets are 0 or 1
 };
 
 using ValueTraining = Training<ValueTarget>;
 
-// `kOne`: there is one output, as the compiler then knows.
+// With kOneOutput, the number of outputs is a compile-time constant.
 template <bool kOneOutput>
 class NodeValues {
  public:
@@ -40,23 +41,23 @@ class NodeValues {
       : target_(target),
         total_(n_outputs() + 1),
         factor_(n_outputs()),
-        least_(n_outputs()),
-        most_(n_outputs()),
+        min_target_(n_outputs()),
+        max_target_(n_outputs()),
         shift_(n_outputs()),
         power_(n_outputs()) {}
 
   int n_outputs() const { return kOne ? 1 : target_.n_outputs; }
-  // A cell is a weight and, for each output, a sum.
+  // A cell has the weight of a sample and, for each output, its weighted distance (part).
   int stride() const { return n_outputs() + 1; }
   static void add(int64_t* to, const int64_t* cell, int n) {
     for (int j = 0; j < n; ++j) to[j] += cell[j];
   }
-  // Adds what a mask, 0 or -1, leaves of a cell.
+  // Adds a cell if the mask is -1; nothing if it is 0.
   static void add(int64_t* to, const int64_t* cell, int n, int64_t mask) {
     for (int j = 0; j < n; ++j) to[j] += cell[j] & mask;
   }
 
-  // Whether the targets of a node's samples are all the same.
+  // Whether all samples have the same targets.
   bool all_equal(const RowSample* samples, int64_t n) const {
     const int64_t* first = fixed(samples[0].row);
     for (int64_t i = 1; i < n; ++i)
@@ -64,8 +65,8 @@ class NodeValues {
     return true;
   }
 
-  // Looks at the targets of a node's samples.
-  void look(const RowSample* samples, int64_t n) {
+  // Reads the targets of the samples of a node, and finds their range.
+  void load_targets(const RowSample* samples, int64_t n) {
     const int k = n_outputs();
     if (static_cast<int64_t>(value_.size()) < n * k) {
       value_.resize(n * k);
@@ -73,24 +74,24 @@ class NodeValues {
     }
     samples_ = samples;
     n_ = n;
-    for (int j = 0; j < k; ++j) least_[j] = most_[j] = fixed(samples[0].row)[j];
+    for (int j = 0; j < k; ++j) min_target_[j] = max_target_[j] = fixed(samples[0].row)[j];
     for (int64_t first = 0; first < n; first += kAtOnce) {
       const int64_t last = std::min(first + kAtOnce, n);
       for (int64_t i = first; i < last; ++i)
         std::copy_n(fixed(samples[i].row), k, value_.begin() + i * k);
       for (int j = 0; j < k; ++j) {
-        int64_t least = least_[j], most = most_[j];  // in registers
+        int64_t least = min_target_[j], most = max_target_[j];  // copies in registers
         for (int64_t i = first; i < last; ++i) {
           least = std::min(least, value_[i * k + j]);
           most = std::max(most, value_[i * k + j]);
         }
-        least_[j] = least;
-        most_[j] = most;
+        min_target_[j] = least;
+        max_target_[j] = most;
       }
     }
   }
 
-  // Makes the cells and their total.
+  // Fills the cells and their total.
   void fill() {
     const int k = n_outputs();
     uint64_t weight = 0;
@@ -100,7 +101,7 @@ class NodeValues {
     total_[0] = static_cast<int64_t>(weight);
     for (int64_t i = 0; i < n_; ++i) cell_[i * (k + 1)] = samples_[i].weight;
     for (int j = 0; j < k; ++j) {
-      const int range_bits = bit_width(static_cast<uint64_t>(most_[j] - least_[j]));
+      const int range_bits = bit_width(static_cast<uint64_t>(max_target_[j] - min_target_[j]));
       shift_[j] = std::max(0, range_bits + weight_bits - 62);
       factor_[j] = target_.scale[j] * power_of_four(shift_[j] - ValueTarget::kBits);
       power_[j] = static_cast<double>(uint64_t{1} << shift_[j]);
@@ -110,56 +111,59 @@ class NodeValues {
       for (int j = 0; j < k; ++j) total_[1 + j] += fill_output(j, first, all_ones);
   }
 
-  // What parts and weights of an output come to, as a share of the bound on all targets.
+  // Converts sums of parts and weights of an output to a sum of targets, as a share of the bound on
+  // all targets.
   double in_units(int j, double part, double weight) const {
-    return (part * power_[j] + static_cast<double>(least_[j]) * weight) * kUnit;
+    return (part * power_[j] + static_cast<double>(min_target_[j]) * weight) * kUnit;
   }
-  // The unit of an output, as a share of the largest.
+  // Unit of an output, as a share of the largest unit.
   double unit(int j) const { return std::sqrt(target_.scale[j]); }
   int64_t fixed_value(uint32_t row, int j) const { return fixed(row)[j]; }
   int shift(int j) const { return shift_[j]; }
-  // How far a sample's target lies above the least one, and the target at a distance.
-  int64_t distance(int64_t i, int j) const { return value_[i * n_outputs() + j] - least_[j]; }
+  // Distance of a target from the lowest target, and the target at a distance.
+  int64_t distance(int64_t i, int j) const { return value_[i * n_outputs() + j] - min_target_[j]; }
   double at_distance(int j, double distance) const {
-    return (distance + static_cast<double>(least_[j])) * kUnit;
+    return (distance + static_cast<double>(min_target_[j])) * kUnit;
   }
 
-  int64_t value(int64_t i) const { return value_[i]; }  // of one output
+  int64_t value(int64_t i) const { return value_[i]; }  // for a single output
   const int64_t* cell(int64_t i) const { return cell_.data() + i * stride(); }
   const int64_t* total() const { return total_.data(); }
-  // What a squared sum of an output counts.
+  // Factor of the squared sums of an output.
   double factor(int j) const { return factor_[j]; }
 
-  // The sum of what fill() made of samples that it saw, of one output, given the sum of weights.
+  // Returns the sum of the parts of some samples after fill(), for a single output. `weight` is the
+  // sum of their weights.
   int64_t sum_of(const RowSample* samples, int64_t n, int64_t weight) const {
     const bool all_ones = weight == n;
     const int shift = shift_[0];
     int64_t sum = 0;
     for (int64_t i = 0; i < n; ++i) {
-      const uint64_t distance = static_cast<uint64_t>(*fixed(samples[i].row) - least_[0]);
+      const uint64_t distance = static_cast<uint64_t>(*fixed(samples[i].row) - min_target_[0]);
       sum += weighted(distance, samples[i].weight, shift, all_ones);
     }
     return sum;
   }
-  // The decrease of one output's squared error by a split: weights and sums of parts of both sides.
+  // Returns the decrease of the squared error by a split with a single output, from the weights and
+  // the sums of parts of both sides.
   double gain(double left, int64_t part_left, double right, int64_t part_right) const {
     const double mean = static_cast<double>(part_left + part_right) / (left + right);
     const double distance = static_cast<double>(part_left) - left * mean;
     return factor_[0] * (left + right) * (distance * distance / (left * right));
   }
 
-  // Appends the means of the samples that were looked at to `to`: exact sums, rounded once or
-  // twice.
+  // Appends the means of the samples. They come from exact sums, rounded once or twice.
   void append_means(std::vector<double>& to) const {
     const int k = n_outputs();
     for (int j = 0; j < k; ++j) {
-      double mean = static_cast<double>(least_[j]);
-      if (least_[j] < most_[j]) mean += distance_of_mean(j);
-      mean = std::clamp(mean, static_cast<double>(least_[j]), static_cast<double>(most_[j]));
+      double mean = static_cast<double>(min_target_[j]);
+      if (min_target_[j] < max_target_[j]) mean += distance_of_mean(j);
+      mean = std::clamp(mean, static_cast<double>(min_target_[j]),
+                        static_cast<double>(max_target_[j]));
       to.push_back(mean * kUnit);
     }
   }
-  // Their medians: of two in the middle, the mean of both.
+  // Appends the medians of the samples; if two values are in the middle, their mean.
   void append_medians(std::vector<double>& to) {
     const int k = n_outputs();
     for (int j = 0; j < k; ++j) {
@@ -178,16 +182,17 @@ class NodeValues {
       to.push_back((low / 2 + static_cast<double>(in_order_[next].first) / 2) * kUnit);
     }
   }
-  // Those of a single row.
+  // Appends the targets of a row.
   void append_row(uint32_t row, std::vector<double>& to) const {
     for (int j = 0; j < n_outputs(); ++j) to.push_back(static_cast<double>(fixed(row)[j]) * kUnit);
   }
-  // That of a sample that was looked at.
+  // Appends the target of the i-th sample, for a single output.
   void append_value(int i, std::vector<double>& to) const {
     to.push_back(static_cast<double>(value_[i]) * kUnit);
   }
 
-  // distance * weight / 2^shift, rounded down; that is simple in loops where all weights are one.
+  // Returns distance * weight / 2^shift, rounded down. all_ones (every weight is one) allows
+  // simpler loops.
   static int64_t weighted(uint64_t distance, uint64_t weight, int shift, bool all_ones) {
     if (all_ones) return static_cast<int64_t>(distance >> shift);
     const uint64_t low = distance * weight;
@@ -197,12 +202,12 @@ class NodeValues {
 
  private:
   static constexpr double kUnit = 0x1p-61;
-  static constexpr int64_t kAtOnce = 256;  // samples, whose values stay near
+  static constexpr int64_t kAtOnce = 256;  // samples at a time; their values stay in the cache
 
-  // Makes the cells of an output, of some samples from the first on; returns their sum.
+  // Fills the cells of an output for the samples from `first` on, up to kAtOnce. Returns their sum.
   int64_t fill_output(int j, int64_t first, bool all_ones) {
     const int k = n_outputs(), shift = shift_[j];
-    const int64_t last = std::min(first + kAtOnce, n_), least = least_[j];
+    const int64_t last = std::min(first + kAtOnce, n_), least = min_target_[j];
     int64_t sum = 0;
     for (int64_t i = first; i < last; ++i) {
       const uint64_t distance = static_cast<uint64_t>(value_[i * k + j] - least);
@@ -215,7 +220,8 @@ class NodeValues {
 
   const int64_t* fixed(uint32_t row) const { return target_.fixed + int64_t{row} * n_outputs(); }
 
-  // 4^n for n of at most 30 in absolute value, or a product of two such.
+  // Returns 4^n for |n| <= 60: the product of two powers whose exponents are at most 30 in absolute
+  // value.
   static double power_of_four(int n) {
     const int half = n / 2;
     const auto power = [](int m) { return m < 0 ? 1 / power_of_four_up(-m) : power_of_four_up(m); };
@@ -223,12 +229,13 @@ class NodeValues {
   }
   static double power_of_four_up(int n) { return static_cast<double>(uint64_t{1} << (2 * n)); }
 
-  // How far the mean lies above the least value.
+  // Returns the distance of the mean from the lowest target.
   double distance_of_mean(int j) const {
     const int k = n_outputs();
-    uint64_t weight = 0, low = 0, high = 0;  // of a sum of 128 bits
+    uint64_t weight = 0;
+    uint64_t low = 0, high = 0;  // halves of a 128-bit sum
     for (int64_t i = 0; i < n_; ++i) {
-      const uint64_t distance = static_cast<uint64_t>(value_[i * k + j] - least_[j]);
+      const uint64_t distance = static_cast<uint64_t>(value_[i * k + j] - min_target_[j]);
       const uint64_t part = distance * samples_[i].weight;
       weight += samples_[i].weight;
       low += part;
@@ -242,11 +249,11 @@ class NodeValues {
   const RowSample* samples_ = nullptr;
   int64_t n_ = 0;
   std::vector<int64_t> value_, cell_;
-  std::vector<int64_t> total_;  // a cell: the sum of all of them
+  std::vector<int64_t> total_;  // sum of all cells
   std::vector<double> factor_;
-  std::vector<int64_t> least_, most_;
+  std::vector<int64_t> min_target_, max_target_;
   std::vector<int> shift_;
-  std::vector<double> power_;  // two to the shift
+  std::vector<double> power_;  // 2^shift
   std::vector<std::pair<int64_t, uint32_t>> in_order_;
 };
 

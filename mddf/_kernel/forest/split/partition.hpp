@@ -1,5 +1,5 @@
-// Sending the samples of a node to the two sides of a split, with wide vectors where the processor
-// has them.
+// Divides the samples of a node between the two sides of a split. Uses AVX2 if the processor has
+// it.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace mddf::simd {
 
-// Copies the samples to `to`: from the front those whose code + shift (modulo 256) is at most the
-// threshold, from the back the others, in no particular order. Fills the places in
-// [n_left, n_left + n - first) with the samples from `first` on; returns how many are on the left.
+// Copies the samples from `first` on to the places [n_left, n_left + n - first) of `to`. Samples
+// with code + shift (modulo 256) <= threshold go to the front, the others to the back; the order
+// within each side is unspecified. Returns the number of samples on the left.
 template <class Sample>
 MDDF_INLINE uint32_t divide_plain(const Sample* samples, const uint8_t* codes, uint32_t first,
                                   uint32_t n, uint32_t n_left, uint8_t shift, uint8_t threshold,
@@ -53,8 +53,9 @@ MDDF_TARGET_AVX2 uint32_t divide_avx2(const Sample* samples, const uint8_t* code
   static_assert(sizeof(Sample) == 8);
   const __m256i shifts = _mm256_set1_epi8(static_cast<char>(shift));
   const __m256i thresholds = _mm256_set1_epi8(static_cast<char>(threshold));
-  // Four samples at once, the left ones in front, are stored at both ends of the free places; with
-  // eight of these left, what does not belong there hits nothing and is written over later.
+  // Four samples at a time, the left ones in front, are stored at both ends of the free places.
+  // While at least eight samples remain, the surplus lanes fall on free places and are overwritten
+  // later.
   int64_t i = 0, n_left = 0;
   const auto place_four = [&](uint32_t left) MDDF_TARGET_AVX2 {
     const __m256i lanes = _mm256_permutevar8x32_epi32(
@@ -84,7 +85,8 @@ MDDF_TARGET_AVX2 uint32_t divide_avx2(const Sample* samples, const uint8_t* code
 
 #endif
 
-// The same, in the order in which divide_avx2 leaves the samples: sums of reals depend on it.
+// Gives the same order of samples as divide_avx2 without AVX2. Sums of real weights depend on the
+// order.
 template <class Sample>
 uint32_t divide_by_fours(const Sample* samples, const uint8_t* codes, uint32_t n, uint8_t shift,
                          uint8_t threshold, Sample* to) {

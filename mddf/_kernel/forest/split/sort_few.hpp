@@ -1,4 +1,4 @@
-// The order of few codes.
+// Sorts few codes.
 #pragma once
 
 #include <array>
@@ -7,12 +7,13 @@
 
 namespace mddf {
 
+// Below about this number of samples, sorting by ranks is faster than by counting.
 constexpr int kFewCodes = 32;
-// Numbers of samples, by ascending code; of one code in their own order.
+// Sample numbers by ascending code. Samples with equal codes keep their order.
 using FewInOrder = std::array<int32_t, kFewCodes>;
 
-// Of at most kFewCodes codes: ranks by comparing all pairs, a loop that compilers turn into vector
-// code.
+// Sorts n <= kFewCodes codes. The rank of each is found by comparing all pairs, in a loop that
+// compilers turn into vector code.
 inline void sort_few(const uint8_t* codes, int n, FewInOrder& order) {
   std::array<int16_t, kFewCodes> key, rank{};
   key.fill(std::numeric_limits<int16_t>::max());

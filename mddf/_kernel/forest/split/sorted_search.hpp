@@ -1,4 +1,4 @@
-// The best threshold of a column by sorting the node's samples.
+// Finds the best threshold of a column by sorting the samples of the node.
 #pragma once
 
 #include <algorithm>
@@ -26,8 +26,8 @@ class SortedSearch {
 
   explicit SortedSearch(bool wide) : wide_(wide) {}
 
-  // Offers all thresholds that `allows` lets pass, given the rows on the left and the sweep; codes
-  // lie from `low` to `high`, or are missing.
+  // Offers all thresholds for which allows(rows_left, sweep) returns true. Codes lie in [low, high]
+  // or are missing.
   template <class Allows>
   void search(const Node& node, const uint8_t* codes, int low, int high, const Allows& allows,
               BestThreshold& best) {
@@ -53,41 +53,43 @@ class SortedSearch {
     }
   }
 
-  // The same if nothing is missing, and few samples have another code than the lowest; else false.
-  // Those with the lowest one need not be sorted: they are on the left.
+  // The same if no value is missing and at most kFewCodes samples have another code than the
+  // lowest; otherwise returns false. The samples with the lowest code need no sorting, because they
+  // are always on the left.
   bool search_few_others(const Node& node, const uint8_t* codes, int low, BestThreshold& best) {
     if (!find_few_others(codes, node.n_samples, low)) return false;
     std::array<uint8_t, kFewCodes> few;
-    for (int i = 0; i < n_others_; ++i) few[i] = codes[others_[i]];
+    for (int i = 0; i < n_others_; ++i) few[i] = codes[other_samples_[i]];
     sort_few(few.data(), n_others_, order_);
-    of_low_.assign(node.total.begin(), node.total.begin() + node.n_present);
+    lowest_code_weight_.assign(node.total.begin(), node.total.begin() + node.n_present);
     for (int i = 0; i < n_others_; ++i)
-      of_low_[node.label[others_[i]]] -= static_cast<Sum>(node.sample_weight[others_[i]]);
-    sweep_.start(node.total.data(), node.n_present, of_low_.data());
+      lowest_code_weight_[node.label[other_samples_[i]]] -=
+          static_cast<Sum>(node.sample_weight[other_samples_[i]]);
+    sweep_.start(node.total.data(), node.n_present, lowest_code_weight_.data());
     int last_left = low;
     for (int i = 0; i < n_others_; ++i) {
       const int next = few[order_[i]];
       if (next != last_left)
         best.offer(sweep_.improve(best.score(), node.weight), last_left, next, false);
       last_left = next;
-      const uint32_t sample = others_[order_[i]];
+      const uint32_t sample = other_samples_[order_[i]];
       sweep_.add(node.label[sample], static_cast<Sum>(node.sample_weight[sample]));
     }
     return true;
   }
 
  private:
-  struct Placed {
+  struct SortedSample {
     uint16_t label;
     Weight weight;
   };
-  // Samples of one code are dealt out to stripes, so that equal codes in a row do not wait for each
-  // other's store; to a single one where the order of a sum shows in its last bits.
+  // Samples with equal codes are distributed over stripes, so that they do not wait for the
+  // previous store. Real weights use one stripe, because the order of a sum changes its last bits.
   static constexpr int kStripes = std::is_integral_v<Sum> ? 4 : 1;
   using Stripes = std::array<uint32_t, kStripes>;
 
-  // Fills in_order_ with the node's samples by ascending code and, per distinct bin in [low, high],
-  // group_bin_ and group_end_. Missing samples come last, behind the last group.
+  // Sorts the samples into in_order_ by code. For each distinct code in [low, high], fills
+  // group_bin_ and group_end_. Missing values come after the last group.
   void sort_samples(const Node& node, const uint8_t* codes, int low, int high, bool has_missing) {
     const int64_t n = node.n_samples;
     if (static_cast<int64_t>(in_order_.size()) < n) in_order_.resize(n);
@@ -123,11 +125,13 @@ class SortedSearch {
     }
   }
 
-  // Fills others_ with the samples that have another code than the lowest; false if there are many.
+  // Fills other_samples_ with the samples whose code is not the lowest. Returns false if there are
+  // more than kFewCodes.
   bool find_few_others(const uint8_t* codes, int64_t n, int low) {
 #ifdef MDDF_AVX2
     if (wide_) {
-      n_others_ = find_others(codes, n, static_cast<uint8_t>(low), others_.data(), kFewCodes);
+      n_others_ =
+          find_others(codes, n, static_cast<uint8_t>(low), other_samples_.data(), kFewCodes);
       return n_others_ >= 0;
     }
 #endif
@@ -136,7 +140,7 @@ class SortedSearch {
     if (n - n_low > kFewCodes) return false;
     n_others_ = 0;
     for (int64_t i = 0; i < n; ++i) {
-      others_[n_others_] = static_cast<uint32_t>(i);
+      other_samples_[n_others_] = static_cast<uint32_t>(i);
       n_others_ += codes[i] != low;
     }
     return true;
@@ -148,11 +152,11 @@ class SortedSearch {
   std::array<int, 256> group_bin_;
   std::array<int64_t, 256> group_end_;
   FewInOrder order_;
-  std::vector<Placed> in_order_;
-  std::array<Stripes, 256> place_{};  // where a code's next sample goes; zero between calls
+  std::vector<SortedSample> in_order_;
+  std::array<Stripes, 256> place_{};  // place of the next sample by code; zero between calls
   int n_others_ = 0;
-  std::array<uint32_t, kFewCodes + 1> others_;  // one more, which is written but not meant
-  std::vector<Sum> of_low_;                     // weights of the lowest code, by class
+  std::array<uint32_t, kFewCodes + 1> other_samples_;  // the last place is only scratch
+  std::vector<Sum> lowest_code_weight_;                // by class: weight of the lowest code
 };
 
 }  // namespace mddf

@@ -35,7 +35,7 @@ class SplitSearch {
   void begin_node() { bin_sweep_.begin_node(); }
 
   // Sets the least weight of a leaf for the next tree.
-  void set_least_weight(double weight) { least_weight_ = weight; }
+  void set_min_leaf_weight(double weight) { min_leaf_weight_ = weight; }
 
   // Sets the limits of the share of the second class for the next node.
   void set_bounds(const Bounds& bounds) { bounds_ = bounds; }
@@ -48,7 +48,7 @@ class SplitSearch {
     const double weight_right = node.weight - weight_left;
     const bool enough = rows_left >= options_.min_samples_leaf &&
                         node.n_samples - rows_left >= options_.min_samples_leaf &&
-                        weight_left >= least_weight_ && weight_right >= least_weight_;
+                        weight_left >= min_leaf_weight_ && weight_right >= min_leaf_weight_;
     if (!enough || !options_.is_monotonic()) return enough;
     const double second = second_left();
     return bounds_.allow(options_.monotonic[column], second / weight_left,
@@ -83,14 +83,15 @@ class SplitSearch {
   // Whether a histogram with this number of bins is faster for a node.
   bool prefers_histogram(const Node& node, int n_bins) const {
     if (options_.limits_leaves()) return false;  // histograms do not count samples
-    // The last bits of rounded sums depend on the method. The choice must therefore not change.
+    // The limits were chosen by speed. They must not change: the last bits of rounded sums depend
+    // on the method, and so does the split.
     constexpr int kLeast = (kExact ? 2 : 4) * kFewCodes;
     constexpr int kBinsPerSample = kExact ? 3 : 2;
     if (node.few()) return node.n_samples > kLeast && n_bins <= 4 * node.n_samples;
     return static_cast<int64_t>(n_bins) * node.n_present <= kBinsPerSample * node.n_samples;
   }
 
-  // The same as numeric(), from a histogram with 256 bins of packed weights of few classes ...
+  // The same as numeric(), from a histogram of 256 bins of packed weights, for few classes.
   bool from_histogram(const Node& node, const Packed* bins, int n_bins, int32_t column,
                       Split& best) {
     few_classes_.take_histogram(bins, n_bins);
@@ -100,7 +101,8 @@ class SplitSearch {
     threshold.improve(column, best);
     return true;
   }
-  // ... or from a histogram with 256 bins of padded(n_present) weights, one for each class.
+  // The same as numeric(), from a histogram of 256 bins of padded(n_present) weights, one per
+  // class.
   bool from_histogram(const Node& node, const Weight* bins, int n_bins, int32_t column,
                       Split& best) {
     const Weight* missing = bins + kMissing * padded(node.n_present);
@@ -144,7 +146,7 @@ class SplitSearch {
   }
 
   const GrowOptions options_;
-  double least_weight_ = 0;
+  double min_leaf_weight_ = 0;
   Bounds bounds_;
   CategorySearch<Criterion, Weight> category_search_;
   FewClassesSearch<Criterion, Weight> few_classes_;

@@ -1,10 +1,14 @@
 // Finds the best split of a column at a node with numeric targets.
 //
 // The gain of a split is the decrease of the squared error, summed over outputs. Let W be the
-// weight of the node, S the sum of the distances of its targets from the least one, and D = S_left
-// - W_left S / W. The decrease is
+// weight of the node, S the weighted sum of the distances of its targets from the lowest target,
+// and D = S_left - W_left S / W. The decrease is
 //   W D^2 / (W_left W_right).
-// Rounding errors in this form are far below the range of the targets of the node.
+// In this form, rounding errors are far below the range of the targets of the node.
+//
+// With the Poisson deviance, the score of a side is S ln(S / W), where S is the sum of the targets.
+// The gain is the score of both sides minus the score of the node. The entropy of targets that are
+// 0 or 1 has the same form.
 #pragma once
 
 #include <algorithm>
@@ -25,10 +29,6 @@
 
 namespace mddf {
 
-//
-// With the Poisson deviance, the score of a side is S ln(S / W), where S is the sum of the targets.
-// The gain is the score of both sides minus the score of the node. The entropy of targets that are
-// 0 or 1 has the same form.
 template <class Node, Loss kLoss = Loss::kSquaredError>
 class ValueSearch {
   static constexpr bool kOne = Node::kOne;
@@ -45,7 +45,7 @@ class ValueSearch {
   static constexpr int kAtOnce = 4;
 
   // Sets the least weight of a leaf for the next tree.
-  void set_least_weight(double weight) { least_weight_ = weight; }
+  void set_min_leaf_weight(double weight) { min_leaf_weight_ = weight; }
 
   // Begins with a node whose cells are ready.
   void begin(const RowSample* samples, int64_t n) {
@@ -56,9 +56,9 @@ class ValueSearch {
       mean_[j] = static_cast<double>(node_.total()[j]) / weight_;
     if constexpr (kLoss != Loss::kSquaredError) {
       std::copy_n(node_.total(), node_.stride(), left_.begin());
-      whole_ = 0;
+      node_score_ = 0;
       for (int j = 1; j <= node_.n_outputs(); ++j)
-        whole_ += node_.unit(j - 1) * term(j, left_[j], weight_);
+        node_score_ += node_.unit(j - 1) * term(j, left_[j], weight_);
     }
   }
   // Sets the limits of the (single) output for the next node.
@@ -85,7 +85,7 @@ class ValueSearch {
 
   // The decrease of the squared error by a split with this score; see NodeValues for its unit.
   double gain(double score) const {
-    if constexpr (kLoss != Loss::kSquaredError) return score - whole_;
+    if constexpr (kLoss != Loss::kSquaredError) return score - node_score_;
     return weight_ * score * (kOne ? node_.factor(0) : 1);
   }
 
@@ -118,13 +118,13 @@ class ValueSearch {
     for (int c = 0; c < kColumns; ++c) {
       codes[c] = data_.matrix.column(columns[c], n_).data;
       sums[c] = sums_.data() + c * 256 * stride;
-      seen_[c] = CodeSet{};
+      present_[c] = CodeSet{};
     }
     for (int64_t i = 0; i < n_; ++i) {
       const int64_t at = samples_[i].row * step;
       for (int c = 0; c < kColumns; ++c) {
         const uint8_t code = codes[c][at];
-        seen_[c].insert(code);
+        present_[c].insert(code);
         Node::add(sums[c] + code * stride, node_.cell(i), stride);
       }
     }
@@ -138,7 +138,7 @@ class ValueSearch {
     n_groups_ = 0;
     has_missing_ = false;
     for (int word = 0; word < 4; ++word) {
-      for (uint64_t rest = seen_[c].words[word]; rest; rest &= rest - 1) {
+      for (uint64_t rest = present_[c].words[word]; rest; rest &= rest - 1) {
         const int code = 64 * word + lowest_bit(rest);
         const int at = c * 256 + code;
         const Group group{code, at, rows_[at], 0};
@@ -163,8 +163,8 @@ class ValueSearch {
     if (!options_.limits_leaves()) return true;
     const double left = static_cast<double>(left_[0]), right = weight_ - left;
     const bool enough = rows_left >= options_.min_samples_leaf &&
-                        n_ - rows_left >= options_.min_samples_leaf && left >= least_weight_ &&
-                        right >= least_weight_;
+                        n_ - rows_left >= options_.min_samples_leaf && left >= min_leaf_weight_ &&
+                        right >= min_leaf_weight_;
     if (!kOne || !enough || !options_.is_monotonic()) return enough;
     const auto part = static_cast<double>(left_[1]);
     const auto part_right = static_cast<double>(node_.total()[1] - left_[1]);
@@ -264,14 +264,14 @@ class ValueSearch {
   const TrainingData& data_;
   const GrowOptions options_;
   const Node& node_;
-  double least_weight_ = 0, weight_ = 0, whole_ = 0;
+  double min_leaf_weight_ = 0, weight_ = 0, node_score_ = 0;
   Bounds bounds_;
   const RowSample* samples_ = nullptr;
   int64_t n_ = 0;
   std::vector<Cell> left_, sums_;
   std::vector<double> mean_;
   std::vector<uint32_t> rows_;
-  std::array<CodeSet, kAtOnce> seen_;
+  std::array<CodeSet, kAtOnce> present_;
   std::array<Group, 256> groups_;
   int n_groups_ = 0;
   bool has_missing_ = false;

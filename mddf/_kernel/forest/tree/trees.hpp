@@ -30,9 +30,9 @@ namespace mddf {
 // The words of a category set follow the right child: bit b of word w is category 64 w + b.
 enum Kind : uint64_t { kNumeric = 0, kNumericMissingLeft = 1, kCategorical = 2, kLeaf = 3 };
 
-constexpr uint64_t kMostColumns = uint64_t{1} << 22;
+constexpr uint64_t kMaxColumns = uint64_t{1} << 22;
 constexpr uint32_t kPureBit = uint32_t{1} << 31;
-constexpr uint64_t kMostWeight = 0x3fbfffff;  // code of the largest finite weight of a leaf
+constexpr uint64_t kMaxWeight = 0x3fbfffff;  // code of the largest finite weight of a leaf
 
 namespace node {
 inline uint64_t make(Kind kind, uint32_t column, uint32_t threshold, uint32_t payload) {
@@ -44,7 +44,7 @@ inline uint64_t raise_threshold(uint64_t n, int by) {
 }
 inline uint64_t kind(uint64_t n) { return n >> 62; }
 inline uint32_t payload(uint64_t n) { return static_cast<uint32_t>(n); }
-inline uint32_t column(uint64_t n) { return static_cast<uint32_t>(n >> 32) & (kMostColumns - 1); }
+inline uint32_t column(uint64_t n) { return static_cast<uint32_t>(n >> 32) & (kMaxColumns - 1); }
 inline uint32_t threshold(uint64_t n) { return static_cast<uint32_t>(n >> 54) & 255; }
 inline bool is_leaf(uint64_t n) { return n >= kLeaf << 62; }
 
@@ -55,7 +55,7 @@ inline uint32_t weight_code(double weight) {
   uint32_t bits;
   std::memcpy(&bits, &single, sizeof bits);
   const uint64_t code = (uint64_t{bits} + 1) >> 1;
-  return static_cast<uint32_t>(std::clamp<uint64_t>(code, 1, kMostWeight));
+  return static_cast<uint32_t>(std::clamp<uint64_t>(code, 1, kMaxWeight));
 }
 inline uint64_t leaf_weight(uint64_t n) { return n >> 32 & 0x3fffffff; }
 inline uint64_t make_leaf(uint32_t payload, double weight) {
@@ -216,7 +216,7 @@ inline void check_leaf_table(const TreesView& trees) {
 template <class IsValue>
 TreeFacts check_nodes(const NodesView& trees, IsValue is_value, Interrupt& interrupt) {
   enum : uint8_t { kUnknown, kNode, kSet };
-  require(trees.n_columns >= 1 && trees.n_columns <= static_cast<int64_t>(kMostColumns),
+  require(trees.n_columns >= 1 && trees.n_columns <= static_cast<int64_t>(kMaxColumns),
           "trees: n_columns must be in [1, 2^22]");
   require(!trees.tree_start.empty() && trees.tree_start[0] == 0 &&
               trees.tree_start.back() == trees.nodes.size,
@@ -239,7 +239,7 @@ TreeFacts check_nodes(const NodesView& trees, IsValue is_value, Interrupt& inter
       const uint32_t payload = node::payload(n);
       if (node::is_leaf(n)) {
         require(is_value(payload), "trees: a leaf's value is out of range");
-        require(node::leaf_weight(n) <= kMostWeight, "trees: a leaf's weight is infinite");
+        require(node::leaf_weight(n) <= kMaxWeight, "trees: a leaf's weight is infinite");
         continue;
       }
       require(node::column(n) < trees.n_columns, "trees: a column is out of range");
@@ -261,7 +261,7 @@ TreeFacts check_nodes(const NodesView& trees, IsValue is_value, Interrupt& inter
 }
 
 // Marks the columns that nodes split, one byte for each column.
-inline std::vector<uint8_t> columns_asked(const NodesView& trees, Interrupt& interrupt) {
+inline std::vector<uint8_t> columns_used(const NodesView& trees, Interrupt& interrupt) {
   // Leaves mark an additional column, since a branch on leaves could not be predicted.
   std::vector<uint8_t> asked(trees.n_columns + 1);
   std::vector<bool> is_set;
