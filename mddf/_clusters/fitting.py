@@ -102,7 +102,9 @@ def fit_on_workers(
     name = f"mddf-{uuid4().hex}"
     with _locked(client, ranks):
         try:
-            addresses = _on_each(client, ranks, open_listener, [(name, r) for r in range(len(ranks))])
+            addresses = _on_each(
+                client, ranks, open_listener, [(name, r) for r in range(len(ranks))]
+            )
             task = FitTask(
                 name,
                 model,

@@ -149,7 +149,8 @@ def kernel_options(
         min_samples_leaf=min(int(model.min_samples_leaf), MOST),
         l2=float(value_of(model, "l2_regularization", n_rows)),
         max_features=min(
-            resolve_max_features(value_of(model, "max_features", n_rows), n_features), most_features
+            resolve_max_features(value_of(model, "max_features", n_rows), n_features),
+            most_features,
         ),
         subsample=float(value_of(model, "subsample", n_rows)),
         quantile=model._loss_quantile(),

@@ -157,7 +157,9 @@ def cases(draw):
         model = GradientBoostingClassifier(**options)
     else:
         model = GradientBoostingRegressor(draw(st.sampled_from(LOSSES)), **options)
-    cuts = sorted(draw(st.lists(st.integers(1, n - 1), min_size=0, max_size=n_shards - 1, unique=True)))
+    cuts = sorted(
+        draw(st.lists(st.integers(1, n - 1), min_size=0, max_size=n_shards - 1, unique=True))
+    )
     return model, data, cuts, validation, validation_cuts[: len(cuts)]
 
 

@@ -24,7 +24,13 @@ MAY_INCLUDE = {
     "explain": ["common"],
     "logistic": ["common", "network"],
     "bindings": [
-        "common", "forest", "baselines", "gradient_boosting", "network", "explain", "logistic",
+        "common",
+        "forest",
+        "baselines",
+        "gradient_boosting",
+        "network",
+        "explain",
+        "logistic",
     ],
 }
 FILES = sorted(file for kind in ("hpp", "cpp") for file in KERNEL.rglob(f"*.{kind}"))
