@@ -195,8 +195,9 @@ class DaskGradientBoostingClassifier(_DaskGradientBoosting):
     ----------
     loss : {"log_loss", "exponential"}, default="log_loss"
         Loss to minimise. "exponential" is for two classes only.
-    learning_rate : float, default=0.05
-        Factor by which the leaf values are multiplied.
+    learning_rate : float or "auto", default="auto"
+        Factor by which the leaf values are multiplied. "auto" stands for 0.05, and for 0.15 above
+        100 000 samples, for which `max_iter` trees are too few at the lower rate.
     max_iter : int, default=1000
         Largest number of trees.
     grow_policy : {"symmetric", "leaf-wise"}, default="symmetric"
@@ -215,7 +216,8 @@ class DaskGradientBoostingClassifier(_DaskGradientBoosting):
         Number added to the sum of second derivatives in a leaf. "auto" stands for 3.
     max_features : {"auto", "sqrt", "log2"}, int, float or None, default="auto"
         Number of features drawn for each level of a symmetric tree or each node of a leaf-wise
-        tree. A float is a share of the features, None means all. "auto" stands for 0.5.
+        tree. A float is a share of the features, None means all. "auto" stands for 0.5, or the
+        value chosen by `early_stopping`, and for 1.0 above 100 000 samples.
     subsample : float or "auto", default="auto"
         Share of the samples drawn for each tree. "auto" stands for 0.8.
     max_bins : int, default=255
@@ -309,7 +311,7 @@ class DaskGradientBoostingClassifier(_DaskGradientBoosting):
         self,
         loss: str = "log_loss",
         *,
-        learning_rate: float = 0.05,
+        learning_rate: float | str = "auto",
         max_iter: int = 1000,
         grow_policy: str = SYMMETRIC,
         max_leaf_nodes: int | None = 31,
@@ -410,8 +412,9 @@ class DaskGradientBoostingRegressor(_DaskGradientBoosting):
         Loss to minimise. Losses with quantiles are refused.
     quantile : float or None, default=None
         Has no effect: losses with quantiles are refused.
-    learning_rate : float, default=0.05
-        Factor by which the leaf values are multiplied.
+    learning_rate : float or "auto", default="auto"
+        Factor by which the leaf values are multiplied. "auto" stands for 0.05, and for 0.15 above
+        100 000 samples, for which `max_iter` trees are too few at the lower rate.
     max_iter : int, default=1000
         Largest number of trees.
     grow_policy : {"symmetric", "leaf-wise"}, default="symmetric"
@@ -430,7 +433,8 @@ class DaskGradientBoostingRegressor(_DaskGradientBoosting):
         Number added to the sum of second derivatives in a leaf. "auto" stands for 3.
     max_features : {"auto", "sqrt", "log2"}, int, float or None, default="auto"
         Number of features drawn for each level of a symmetric tree or each node of a leaf-wise
-        tree. A float is a share of the features, None means all. "auto" stands for 0.5.
+        tree. A float is a share of the features, None means all. "auto" stands for 0.5, or the
+        value chosen by `early_stopping`, and for 1.0 above 100 000 samples.
     subsample : float or "auto", default="auto"
         Share of the samples drawn for each tree. "auto" stands for 0.8.
     max_bins : int, default=255
@@ -521,7 +525,7 @@ class DaskGradientBoostingRegressor(_DaskGradientBoosting):
         loss: str = "squared_error",
         *,
         quantile: float | None = None,
-        learning_rate: float = 0.05,
+        learning_rate: float | str = "auto",
         max_iter: int = 1000,
         grow_policy: str = SYMMETRIC,
         max_leaf_nodes: int | None = 31,

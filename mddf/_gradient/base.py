@@ -362,8 +362,10 @@ class GradientBoosting(BoostedPredictions):
             rows, target, binner.categorical_, n_before, on_trial=on_trial, folds=folds
         )
         model = plan.model
-        options = kernel_options(model, rows.table, target, binner.categorical_, plan.encoding)
-        n_rows = rows.table.n_rows
+        n_rows = rows.n_rows_of_table
+        options = kernel_options(
+            model, rows.table, target, binner.categorical_, plan.encoding, n_rows=n_rows
+        )
         statistics = None
         if plan.encoding is not None:
             statistics_before = self._statistics if before else None
@@ -476,7 +478,7 @@ def warn_of_divergence(
     before = -boosted.train_scores[0] - least
     after = -boosted.train_scores[n_trees] - least
     if not after <= _DIVERGENCE * max(before, 0):
-        n_rows = rows.table.n_rows
+        n_rows = rows.n_rows_of_table
         rate = learning_rate_of(model, n_rows)
         subsample = value_of(model, "subsample", n_rows)
         warn(

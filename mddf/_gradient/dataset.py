@@ -72,6 +72,11 @@ class BoostingRows:
         return None if self.weights is None else self.weights[self.train]
 
     @property
+    def n_rows_of_table(self) -> int:
+        """Number of rows of the table, of all shards if there are several."""
+        return self.table.n_rows
+
+    @property
     def any_held_out(self) -> bool:
         """Whether any rows are held out."""
         return len(self.held_out) > 0

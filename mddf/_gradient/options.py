@@ -124,10 +124,14 @@ def kernel_options(
     encoding: Encoding | None = None,
     *,
     most_features: int = MOST,
+    n_rows: int | None = None,
 ) -> _core.BoostOptions:
-    """Check the parameters against a table and a target, and convert them for the kernel."""
+    """Check the parameters against a table and a target, and convert them for the kernel.
+
+    If the table is a shard, `n_rows` is the number of rows of all shards.
+    """
     n_features = table.bins.n_columns + (0 if encoding is None else encoding.n_columns)
-    n_rows = table.n_rows
+    n_rows = table.n_rows if n_rows is None else n_rows
     symmetric = model.grow_policy == SYMMETRIC
     depth = model.max_depth or (_DEFAULT_DEPTH if symmetric else 0)
     if symmetric and depth > _MAX_DEPTH:

@@ -104,6 +104,10 @@ class ShardRows(BoostingRows):
         return self.communicator if self.communicator.size > 1 else None
 
     @property
+    def n_rows_of_table(self) -> int:
+        return sum(self.communicator.gather(self.table.n_rows))
+
+    @property
     def any_held_out(self) -> bool:
         return any(self.communicator.gather(len(self.held_out) > 0))
 

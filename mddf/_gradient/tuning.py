@@ -152,7 +152,7 @@ class Trials:
         return best
 
     def learning_rate(self, model: BoostingParameters) -> float:
-        return learning_rate_of(model, self.rows.table.n_rows)
+        return learning_rate_of(model, self.rows.n_rows_of_table)
 
     def _race_loss(self, model: BoostingParameters) -> float:
         """Least held-out loss of a model with a larger learning rate and fewer trees."""
@@ -203,7 +203,7 @@ class Trials:
         options = kernel_options(model, rows.table, self.target, self.categorical, self.encoding)
         seeds = draw_seeds(self.entropy, model.max_iter)
         patience = int(model.n_iter_no_change)
-        draws_rows = value_of(model, "subsample", rows.table.n_rows) < 1
+        draws_rows = value_of(model, "subsample", rows.n_rows_of_table) < 1
         if len(self.folds) == 1:  # a single model may have all threads
             train, held_out = self.folds[0]
             rows = replace(rows, train=train, held_out=held_out)
