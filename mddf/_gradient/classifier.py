@@ -32,8 +32,10 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
 
     Parameters
     ----------
-    loss : {"log_loss", "exponential"}, default="log_loss"
-        Loss to minimise. "exponential" is for two classes only.
+    loss : {"log_loss", "exponential"}, callable or CustomLoss, default="log_loss"
+        Loss to minimise. "exponential" is for two classes only. A callable
+        ``(y_true, raw_prediction, sample_weight) -> (gradient, hessian)`` is a loss of your own;
+        a `CustomLoss` also has its values, its start and its link.
     learning_rate : float, default=0.05
         Factor by which the leaf values are multiplied.
     max_iter : int, default=1000
@@ -88,6 +90,8 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
           above, a share of the samples is held out. With fewer than 30 samples, more than 100000
           samples, `warm_start` or another `scoring` than the loss, "auto" is the same as True
           above 10000 samples and False below.
+          A custom loss without a function for its values never holds out samples with "auto",
+          unless `scoring` is a scorer.
 
         With "auto", symmetric trees also choose their depth (4, 6 or 8) if `max_depth` is None,
         and the values of parameters that are "auto" (see Notes). If `fit` gets `X_val`, this set

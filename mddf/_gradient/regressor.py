@@ -51,10 +51,12 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
     Parameters
     ----------
     loss : {"squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma", \
-            "tweedie"}, default="squared_error"
+            "tweedie"}, callable or CustomLoss, default="squared_error"
         Loss to minimise. "poisson" and "tweedie" (targets that are not negative) and "gamma"
         (positive targets) have a logarithmic link. Leaf values of "absolute_error" and "quantile"
-        are medians and quantiles of the residuals.
+        are medians and quantiles of the residuals. A callable
+        ``(y_true, raw_prediction, sample_weight) -> (gradient, hessian)`` is a loss of your own;
+        a `CustomLoss` also has its values, its start and its link.
     quantile : float or None, default=None
         For "quantile", the quantile to predict; None is an error. For "huber", the quantile of the
         absolute residuals above which the loss is linear, updated before each tree; None stands
@@ -115,6 +117,8 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
           share of the samples is held out. With fewer than 30 samples, more than 100000 samples,
           `warm_start` or another `scoring` than the loss, "auto" is the same as True above 10000
           samples and False below.
+          A custom loss without a function for its values never holds out samples with "auto",
+          unless `scoring` is a scorer.
 
         With "auto", symmetric trees also choose their depth (4, 6 or 8) if `max_depth` is None,
         and the values of parameters that are "auto" (see Notes). If `fit` gets `X_val`, this set

@@ -37,6 +37,7 @@ def draws_rows(model):
         GradientBoostingRegressor(**FEW, loss="absolute_error", max_features=0.5),
         GradientBoostingRegressor(**FEW, loss="huber", warm_start=True),
         GradientBoostingRegressor(**FEW, loss="quantile", quantile=0.4),
+        GradientBoostingRegressor(**FEW, loss="tweedie", tweedie_power=1.7),
         GradientBoostingRegressor(**FEW, loss=SQUARED, early_stopping=False),
         GradientBoostingClassifier(**FEW, loss=CustomLoss(functions.class_scores)),
     ],

@@ -215,6 +215,8 @@ def test_explanations_and_exports(loss, grow_policy):
     assert model.feature_importances_.sum() == pytest.approx(1)
     scores = importances(model, X, y, kind="permutation", random_state=0).importances_mean
     assert scores.shape == (6,)
+    gains = importances(model, X, y, random_state=0).importances_mean
+    assert gains[scores.argmax()] > np.median(gains)
 
 
 def test_categories_with_many_levels():
