@@ -22,6 +22,7 @@ from mddf._gradient.base import GradientBoosting
 from mddf._gradient.custom_loss import CustomLoss, GradientHessian, as_custom_loss
 from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.losses import (
+    LOGARITHMIC,
     REGRESSION,
     TAKES_ZEROS,
     BoostingTarget,
@@ -351,6 +352,7 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = takes_outputs(self.loss)
+        tags.target_tags.positive_only = isinstance(self.loss, str) and self.loss in LOGARITHMIC
         return tags
 
     def _scorer(self, rows: BoostingRows, target: Target) -> Callable[[np.ndarray], float] | None:
