@@ -240,7 +240,7 @@ def test_custom_losses_of_several_targets():
 
     loss = CustomLoss(gradient_hessian, lambda y, raw: ((y - raw) ** 2).sum(axis=1) / 2)
     model = GradientBoostingRegressor(
-        CustomLoss(loss.gradient_hessian, loss.loss, functions.column_means),
+        CustomLoss(loss.gradient_hessian, loss.loss, functions.weighted_mean),
         max_iter=60,
         learning_rate=0.2,
         random_state=0,
