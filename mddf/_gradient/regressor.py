@@ -346,9 +346,6 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
                 f"in the fit before, got {self.tweedie_power!r}"
             )
 
-    def _target_attributes(self, target: Target) -> dict[str, Any]:
-        return {"n_outputs_": target.n_scores}
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = takes_outputs(self.loss)
@@ -370,6 +367,12 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
                 return float(scorer(Identity(), target.predicted(raw), y, **options))
 
         return score
+
+    @property
+    def n_outputs_(self) -> int:
+        """Number of targets of each sample."""
+        check_is_fitted(self, "_trees")
+        return self._target.n_scores
 
     def predict(self, X: Any, *, offset: npt.ArrayLike | None = None) -> np.ndarray:
         """Predict the targets.
