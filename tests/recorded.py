@@ -323,6 +323,11 @@ def _boosted() -> dict[str, Case]:
     )
     make = partial(GradientBoostingRegressor, loss="tweedie", tweedie_power=1.3, **few)
     cases["boosted regressor, tweedie"] = _case(make, positive_curve)
+    for loss in ("squared_error", "poisson"):
+        make = partial(GradientBoostingRegressor, loss=loss, **few)
+        cases[f"boosted regressor, several outputs, {loss}"] = _case(make, partial(curve, 3))
+    make = partial(GradientBoostingRegressor, **few)
+    cases["boosted regressor, many outputs"] = _case(make, partial(curve, 9))
     make = partial(GradientBoostingRegressor, loss=absolute_fourth, **few)
     cases["boosted regressor, custom loss"] = _case(make, curve)
     offset = 2 * weights("real") - 1

@@ -89,6 +89,21 @@ class Plan:
     scores: np.ndarray | None
 
 
+@dataclass(frozen=True)
+class ValidationSet:
+    """Validation set of `fit`, any part of which may be None."""
+
+    X: Any
+    y: npt.ArrayLike | None
+    sample_weight: npt.ArrayLike | None
+    offset: npt.ArrayLike | None
+
+    @property
+    def is_passed(self) -> bool:
+        parts = (self.X, self.y, self.sample_weight, self.offset)
+        return any(part is not None for part in parts)
+
+
 class GradientBoosting(BoostedPredictions):
     """Base class of gradient boosting for classification and regression.
 
@@ -233,22 +248,14 @@ class GradientBoosting(BoostedPredictions):
                 binned, target.values, weights, binner.all_levels(table), offsets
             )
             # 3. Hold rows out: a validation set, folds of trials, or a share of the training rows.
-            has_validation_set = any(
-                part is not None for part in (X_val, y_val, sample_weight_val, offset_val)
-            )
+            validation = ValidationSet(X_val, y_val, sample_weight_val, offset_val)
+            has_validation_set = validation.is_passed
             self._check_score(target.kind, has_validation_set=has_validation_set)
             on_trial = not has_validation_set and uses_trials(self, len(rows.train), target.kind)
             folds = None
             if has_validation_set:
-                validation = self._read_validation(
-                    X_val, y_val, sample_weight_val, binner, target.kind, offset=offset_val
-                )
-                if (offset is None) != (offset_val is None):
-                    raise ValueError(
-                        "offset_val must be passed with offset and a validation set, and not "
-                        f"without offset, got {short(offset_val)}"
-                    )
-                rows = rows.with_held_out(validation)
+                rows = rows.with_held_out(self._read_validation(validation, binner, target.kind))
+                _check_offsets(offset, offset_val)
             elif on_trial or self._holds_out(len(rows.train), target.kind):
                 # Splitters cannot read tables of `by_columns`.
                 is_unreadable = X is table and is_splitter(self.cv)
@@ -316,15 +323,10 @@ class GradientBoosting(BoostedPredictions):
         return replace(rows, train=train, held_out=held_out)
 
     def _read_validation(
-        self,
-        X: Any,
-        y: npt.ArrayLike | None,
-        sample_weight: npt.ArrayLike | None,
-        binner: Binner,
-        target: Target,
-        *,
-        offset: npt.ArrayLike | None,
+        self, validation: ValidationSet, binner: Binner, target: Target
     ) -> BoostingRows:
+        X = validation.X
+        y = validation.y
         for name, value, other in (("X_val", X, "y_val"), ("y_val", y, "X_val")):
             if value is None:
                 raise ValueError(f"{name} must be passed with {other}, got None")
@@ -333,15 +335,17 @@ class GradientBoosting(BoostedPredictions):
             table = self._read_table(X, reset=False)
         check_lengths(X, y_val=y)
         weights = None
-        if sample_weight is not None:
+        if validation.sample_weight is not None:
             with naming("sample_weight_val"):
-                weights = all_weights(sample_weight, table.shape[0])
+                weights = all_weights(validation.sample_weight, table.shape[0])
                 weights = boosting_weights(weights, weights)
         with naming("y_val"):
             values = self._read_validation_target(y, target, weights)
         levels = binner.all_levels(table)
         codes = binner.encode(table, levels=levels).codes
-        offsets = None if offset is None else read_offset(offset, table, target, "offset_val")
+        offsets = None
+        if validation.offset is not None:
+            offsets = read_offset(validation.offset, table, target, "offset_val")
         coded = coded_table(binner.bins_, codes)
         return BoostingRows.from_table(coded, values, weights, levels, offsets)
 
@@ -389,8 +393,7 @@ class GradientBoosting(BoostedPredictions):
                 progress_label=type(self).__name__ if self.verbose else None,
                 n_jobs=self.n_jobs,
             )
-        if target.objective is None:  # the least value of a custom loss is not known
-            warn_of_divergence(model, rows, target, boosted)
+        warn_of_divergence(model, rows, target, boosted)
         trees = before.followed_by(boosted.trees) if before else boosted.trees
         validation_scores = boosted.scores if plan.scores is None else plan.scores
         train_scores = boosted.train_scores
@@ -463,6 +466,15 @@ class GradientBoosting(BoostedPredictions):
             )
 
 
+def _check_offsets(offset: npt.ArrayLike | None, offset_val: npt.ArrayLike | None) -> None:
+    """Refuse an offset of the training samples or of the validation set alone."""
+    if (offset is None) != (offset_val is None):
+        raise ValueError(
+            "offset_val must be passed with offset and a validation set, and not without offset, "
+            f"got {short(offset_val)}"
+        )
+
+
 def warn_of_divergence(
     model: GradientBoosting, rows: BoostingRows, target: Target, boosted: Boosted
 ) -> None:
@@ -474,6 +486,8 @@ def warn_of_divergence(
     n_trees = boosted.trees.n_trees
     if not len(boosted.train_scores) or n_trees < _FEWEST_TREES_TO_DIVERGE:
         return
+    if target.objective is not None:
+        return  # the least value of a custom loss is not known
     least = rows.least_loss(target)
     before = -boosted.train_scores[0] - least
     after = -boosted.train_scores[n_trees] - least

@@ -32,8 +32,10 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
 
     Parameters
     ----------
-    loss : {"log_loss", "exponential"}, default="log_loss"
-        Loss to minimise. "exponential" is for two classes only.
+    loss : {"log_loss", "exponential"}, callable or CustomLoss, default="log_loss"
+        Loss to minimise. "exponential" is for two classes only. A callable
+        ``(y_true, raw_prediction, sample_weight) -> (gradient, hessian)`` is a loss of your own;
+        a `CustomLoss` also has its values, its start and its link.
     learning_rate : float or "auto", default="auto"
         Factor by which the leaf values are multiplied. "auto" stands for 0.05, and for 0.15 above
         100 000 samples, for which `max_iter` trees are too few at the lower rate.
@@ -89,6 +91,8 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
           above, a share of the samples is held out. With fewer than 30 samples, more than 100000
           samples, `warm_start` or another `scoring` than the loss, "auto" is the same as True
           above 10000 samples and False below.
+          A custom loss without a function for its values never holds out samples with "auto",
+          unless `scoring` is a scorer.
 
         With "auto", symmetric trees also choose their depth (4, 6 or 8) if `max_depth` is None,
         and the values of parameters that are "auto" (see Notes). If `fit` gets `X_val`, this set

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mddf._base.messages import short
+from mddf._base.validation import naming
 
 # Derivatives must be smaller than this, so that sums over rows are finite.
 _MAX_DERIVATIVE = 1e100
@@ -96,7 +97,8 @@ class CustomLoss:
         self, y: np.ndarray, raw: np.ndarray, weights: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Gradients and hessians of shape (n_rows, n_scores), checked."""
-        result = self.gradient_hessian(y, _without_column(raw), weights)
+        with naming("loss"):
+            result = self.gradient_hessian(y, _without_column(raw), weights)
         if not (isinstance(result, tuple | list) and len(result) == 2):
             raise ValueError(f"loss must return a gradient and a hessian, got {short(result)}")
         gradient = _numbers_of_rows("gradient", result[0], raw)
@@ -112,7 +114,8 @@ class CustomLoss:
     def mean(self, y: np.ndarray, raw: np.ndarray, weights: np.ndarray | None) -> float:
         """Weighted mean of the losses of rows."""
         assert self.loss is not None
-        losses = np.asarray(self.loss(y, _without_column(raw)), np.float64)
+        with naming("loss"):
+            losses = np.asarray(self.loss(y, _without_column(raw)), np.float64)
         if losses.shape != (len(raw),):
             raise ValueError(
                 f"the function `loss` of CustomLoss must return an array of shape ({len(raw)},), "
@@ -129,7 +132,8 @@ class CustomLoss:
 
     def start_scores(self, y: np.ndarray, weights: np.ndarray | None, n_scores: int) -> np.ndarray:
         """Raw prediction before the first tree: shape (n_scores,)."""
-        start = self.start(y, weights) if callable(self.start) else self.start
+        with naming("start"):
+            start = self.start(y, weights) if callable(self.start) else self.start
         try:
             scores = np.asarray(start, np.float64)
         except (TypeError, ValueError):
@@ -145,7 +149,9 @@ class CustomLoss:
     def linked(self, raw: np.ndarray) -> np.ndarray:
         """Result of `inverse_link`, in the shape of `raw`, which is (n_rows, n_scores)."""
         assert self.inverse_link is not None
-        return _numbers_of_rows("inverse_link", self.inverse_link(_without_column(raw)), raw)
+        with naming("inverse_link"):
+            values = self.inverse_link(_without_column(raw))
+        return _numbers_of_rows("inverse_link", values, raw)
 
 
 def _named(value: object) -> str:
@@ -196,4 +202,9 @@ def _numbers_of_rows(name: str, values: object, raw: np.ndarray) -> np.ndarray:
 
 def as_custom_loss(loss: GradientHessian | CustomLoss) -> CustomLoss:
     """Custom loss of a parameter `loss` that is not the name of a loss."""
-    return loss if isinstance(loss, CustomLoss) else CustomLoss(loss)
+    custom = loss if isinstance(loss, CustomLoss) else CustomLoss(loss)
+    functions = {"loss": custom.loss, "inverse_link": custom.inverse_link}
+    for name, function in {"gradient_hessian": custom.gradient_hessian, **functions}.items():
+        if not callable(function) and not (name in functions and function is None):
+            raise ValueError(f"{name} of CustomLoss must be a function, got {short(function)}")
+    return custom

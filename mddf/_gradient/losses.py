@@ -27,7 +27,7 @@ REGRESSION = (
 )
 CLASSIFICATION = ("log_loss", "exponential")
 # Losses whose raw predictions are logarithms of predictions.
-_LOGARITHMIC = ("poisson", "gamma", "tweedie")
+LOGARITHMIC = ("poisson", "gamma", "tweedie")
 # Name of custom losses in the kernel.
 _CUSTOM = "custom"
 # Losses that trees with a value for each output can minimise. Leaves of "absolute_error" and
@@ -112,7 +112,7 @@ class RegressionTarget:
         if y.ndim == 2:
             sizes = np.ones(y.shape[1])
             if not isinstance(loss, CustomLoss):
-                sizes = target_sizes(y, weights, is_logarithmic=loss in _LOGARITHMIC)
+                sizes = target_sizes(y, weights, is_logarithmic=loss in LOGARITHMIC)
             return cls(loss, 0, tweedie_power, sizes)
         if isinstance(loss, CustomLoss):
             return cls(loss, 0, tweedie_power)
@@ -145,7 +145,7 @@ class RegressionTarget:
     @property
     def is_logarithmic(self) -> bool:
         """Whether raw predictions are logarithms of predictions."""
-        return self.loss in _LOGARITHMIC
+        return self.loss in LOGARITHMIC
 
     @property
     def has_exponentials(self) -> bool:

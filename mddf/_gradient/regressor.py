@@ -22,6 +22,7 @@ from mddf._gradient.base import GradientBoosting
 from mddf._gradient.custom_loss import CustomLoss, GradientHessian, as_custom_loss
 from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.losses import (
+    LOGARITHMIC,
     REGRESSION,
     TAKES_ZEROS,
     BoostingTarget,
@@ -51,10 +52,12 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
     Parameters
     ----------
     loss : {"squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma", \
-            "tweedie"}, default="squared_error"
+            "tweedie"}, callable or CustomLoss, default="squared_error"
         Loss to minimise. "poisson" and "tweedie" (targets that are not negative) and "gamma"
         (positive targets) have a logarithmic link. Leaf values of "absolute_error" and "quantile"
-        are medians and quantiles of the residuals.
+        are medians and quantiles of the residuals. A callable
+        ``(y_true, raw_prediction, sample_weight) -> (gradient, hessian)`` is a loss of your own;
+        a `CustomLoss` also has its values, its start and its link.
     quantile : float or None, default=None
         For "quantile", the quantile to predict; None is an error. For "huber", the quantile of the
         absolute residuals above which the loss is linear, updated before each tree; None stands
@@ -116,6 +119,8 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
           share of the samples is held out. With fewer than 30 samples, more than 100000 samples,
           `warm_start` or another `scoring` than the loss, "auto" is the same as True above 10000
           samples and False below.
+          A custom loss without a function for its values never holds out samples with "auto",
+          unless `scoring` is a scorer.
 
         With "auto", symmetric trees also choose their depth (4, 6 or 8) if `max_depth` is None,
         and the values of parameters that are "auto" (see Notes). If `fit` gets `X_val`, this set
@@ -342,12 +347,10 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
                 f"in the fit before, got {self.tweedie_power!r}"
             )
 
-    def _target_attributes(self, target: Target) -> dict[str, Any]:
-        return {"n_outputs_": target.n_scores}
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = takes_outputs(self.loss)
+        tags.target_tags.positive_only = isinstance(self.loss, str) and self.loss in LOGARITHMIC
         return tags
 
     def _scorer(self, rows: BoostingRows, target: Target) -> Callable[[np.ndarray], float] | None:
@@ -365,6 +368,12 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
                 return float(scorer(Identity(), target.predicted(raw), y, **options))
 
         return score
+
+    @property
+    def n_outputs_(self) -> int:
+        """Number of targets of each sample."""
+        check_is_fitted(self, "_trees")
+        return self._target.n_scores
 
     def predict(self, X: Any, *, offset: npt.ArrayLike | None = None) -> np.ndarray:
         """Predict the targets.

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from math import fsum
 
 import numpy as np
 
@@ -259,8 +260,10 @@ class Encoding:
         repeats = training.repeats
         sizes = None
         if self.sizes is not None:
-            # The prior counts as much as a row of the mean size.
-            sizes = self.sizes[training.rows] / self.sizes[training.rows].mean()
+            # The prior counts as much as a row of the mean size. The sum is exact, so that it does
+            # not depend on the order of the rows or the processor.
+            sizes = self.sizes[training.rows]
+            sizes = sizes / (fsum(sizes) / len(sizes))
         target_sums = TargetSums.from_outputs(self.outputs[training.rows], weights, sizes)
         tiled_weights = None if weights is None else np.tile(weights, len(seeds))
         n_outputs = self.outputs.shape[1]

@@ -23,6 +23,7 @@ from mddf._base.backends import in_order, shared
 from mddf._base.parallel import job_count, shares_memory
 from mddf._base.serialization import is_serializable
 from mddf._base.thread_limits import one_thread
+from mddf._gradient.base import GradientBoosting
 from mddf._members.booster_conventions import (
     CATBOOST,
     apply_conventions,
@@ -135,6 +136,8 @@ def _learns_targets(estimator: BaseEstimator) -> bool:
     """Whether one regressor can learn several targets."""
     if is_serializable(estimator):  # regressors of this package
         return True
+    if isinstance(estimator, GradientBoosting):
+        return False  # as for the members "boosted": trees of its own for each target
     if isinstance(estimator, Pipeline):
         return _learns_targets(estimator.steps[-1][1])
     if isinstance(estimator, BaseSearchCV):

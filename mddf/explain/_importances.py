@@ -304,6 +304,8 @@ def _as_raw(link: Any, y: np.ndarray) -> np.ndarray:
     if isinstance(link, RegressionTarget) and link.has_custom_link:
         return y
     if isinstance(link, RegressionTarget):  # logarithms change by shares
+        if link.n_scores > 1:
+            return y / y.mean(axis=0)  # check_targets has refused outputs with only zeros
         return y / np.mean(y) if np.mean(y) > 0 else y
     return np.eye(link.n_classes)[y][:, -link.n_scores :]
 

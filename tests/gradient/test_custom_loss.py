@@ -280,6 +280,14 @@ REFUSED = [
     (CustomLoss(functions.squared, lambda y, raw: 1.0), r"must return an array of shape \(256,\)"),
     (CustomLoss(functions.squared, lambda y, raw: y * np.nan), "must return finite numbers"),
     (CustomLoss, "loss must not be a class"),
+    (CustomLoss(3), "gradient_hessian of CustomLoss must be a function, got 3"),
+    (CustomLoss(functions.squared, "x"), "loss of CustomLoss must be a function, got 'x'"),
+    (
+        CustomLoss(functions.squared, inverse_link=1),
+        "inverse_link of CustomLoss must be a function",
+    ),
+    (CustomLoss(functions.squared, lambda y: y), "loss cannot be used: .* takes 1 positional"),
+    (CustomLoss(functions.squared, start=lambda y: 0.0), "start cannot be used"),
 ]
 
 
@@ -289,7 +297,7 @@ def test_refused_results(loss, message):
     model = GradientBoostingRegressor("squared_error", max_iter=3, **ALL_ROWS).fit(X, y)
     before = dict(vars(model))
     model.loss = loss
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         model.fit(X, y)
     model.loss = "squared_error"
     assert vars(model).keys() == before.keys()

@@ -59,7 +59,8 @@ def test_constraints_hold():
         ({"interaction_cst": [0, 1]}, {}, "interaction_cst must be a list of lists"),
         ({"early_stopping": True, "validation_fraction": 400}, {}, "validation_fraction"),
         ({"early_stopping": True, "scoring": "accuracy"}, {}, "scoring"),
-        ({}, {"y": np.zeros((400, 2))}, "y must have one target"),
+        ({"loss": "huber"}, {"y": np.zeros((400, 2))}, "loss must be one of"),
+        ({}, {"y": np.zeros((400, 2, 2))}, "y"),
         ({}, {"y": None}, "y"),
     ],
 )

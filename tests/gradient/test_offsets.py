@@ -224,6 +224,24 @@ def test_categories_are_encoded_by_rates():
     )
 
 
+@both
+def test_the_order_of_rows_with_offsets_and_many_levels(Model):
+    rng = np.random.default_rng(0)
+    places = [f"p{number}" for number in rng.integers(0, 40, 300)]
+    X = pd.DataFrame({"place": places, "size": rng.normal(size=300)})
+    y = rng.poisson(np.exp(X["size"])).clip(0, 1 if Model is GradientBoostingClassifier else 99)
+    offset = rng.normal(size=300)
+    order = rng.permutation(300)
+    options = {"max_iter": 20, "random_state": 0}
+    if Model is GradientBoostingRegressor:
+        options["loss"] = "poisson"
+    model = Model(**options).fit(X, y, offset=offset)
+    shuffled = Model(**options).fit(X.iloc[order], y[order], offset=offset[order])
+    assert np.array_equal(
+        model._predict_in_blocks(X, offset=offset), shuffled._predict_in_blocks(X, offset=offset)
+    )
+
+
 def test_equal_rows_with_other_offsets_are_not_copies():
     X, y, exposure = counts(50)
     X = np.tile(X[:1], (50, 1))

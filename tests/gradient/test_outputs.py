@@ -215,6 +215,8 @@ def test_explanations_and_exports(loss, grow_policy):
     assert model.feature_importances_.sum() == pytest.approx(1)
     scores = importances(model, X, y, kind="permutation", random_state=0).importances_mean
     assert scores.shape == (6,)
+    gains = importances(model, X, y, random_state=0).importances_mean
+    assert gains[scores.argmax()] > np.median(gains)
 
 
 def test_categories_with_many_levels():
@@ -238,7 +240,7 @@ def test_custom_losses_of_several_targets():
 
     loss = CustomLoss(gradient_hessian, lambda y, raw: ((y - raw) ** 2).sum(axis=1) / 2)
     model = GradientBoostingRegressor(
-        CustomLoss(loss.gradient_hessian, loss.loss, functions.column_means),
+        CustomLoss(loss.gradient_hessian, loss.loss, functions.weighted_mean),
         max_iter=60,
         learning_rate=0.2,
         random_state=0,

@@ -112,14 +112,14 @@ def levels(numbers):
 def test_orders_depend_only_on_the_content_of_rows():
     rng = np.random.default_rng(1)
     codes = rng.integers(0, 3, (200, 2)).astype(np.uint8)  # many rows are equal
-    of, y = rng.integers(0, 4, (200, 1)), rng.integers(0, 2, 200).astype(float)
+    of, y = rng.integers(0, 4, (200, 1)), rng.integers(0, 2, 200)
     seeds, moved = np.array([5, 6, 7], np.uint64), rng.permutation(200)
 
     def content(rows, order):
         return np.column_stack([codes, of, y])[rows][order]
 
-    result = list(Repeats.from_rows(codes, levels(of), y, None).row_orders(seeds))
-    of_moved = Repeats.from_rows(codes[moved], levels(of[moved]), y[moved], None)
+    result = list(Repeats.from_rows(codes, levels(of), y[:, None], None).row_orders(seeds))
+    of_moved = Repeats.from_rows(codes[moved], levels(of[moved]), y[moved, None], None)
     again = list(of_moved.row_orders(seeds))
     for row_order, other in zip(result, again, strict=True):
         assert np.array_equal(np.sort(row_order), np.arange(200))

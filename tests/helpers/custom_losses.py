@@ -18,11 +18,12 @@ def squared(y_true, raw_prediction, sample_weight):
 
 def squared_losses(y_true, raw_prediction):
     rest = y_true - raw_prediction
-    return rest * rest / 2
+    losses = rest * rest / 2
+    return losses if losses.ndim == 1 else losses.sum(axis=1)
 
 
 def weighted_mean(y_true, sample_weight):
-    return np.average(y_true, weights=sample_weight)
+    return np.average(y_true, axis=0, weights=sample_weight)
 
 
 def logistic(y_true, raw_prediction, sample_weight):
@@ -81,7 +82,3 @@ def class_scores(y_true, raw_prediction, sample_weight):
     """The logistic loss of two classes, or the multinomial loss of more."""
     derivatives = logistic if raw_prediction.ndim == 1 else multinomial
     return derivatives(y_true, raw_prediction, sample_weight)
-
-
-def column_means(y_true, sample_weight):
-    return np.average(y_true, axis=0, weights=sample_weight)

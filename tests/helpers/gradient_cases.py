@@ -33,7 +33,7 @@ OPTIONS = {field.name for field in fields(Problem)} - {
 }
 
 
-def make_problem(seed, n_rows=40, weights=None, **options):
+def make_problem(seed, n_rows=40, weights=None, n_outputs=1, **options):
     """A table with numbers, categories and missing values, and a target that depends on them."""
     rng = np.random.default_rng(seed)
     n_bins = [min(n_rows, 255), 7, 2, 5, 4]
@@ -53,6 +53,8 @@ def make_problem(seed, n_rows=40, weights=None, **options):
         y = rng.poisson(np.exp(score)) / (1 if loss == "poisson" else 2)
     else:
         y = np.exp(score) if loss == "gamma" else score
+    if n_outputs > 1:
+        y = np.column_stack([y[rng.permutation(n_rows)] if k % 2 else y for k in range(n_outputs)])
     if weights == "whole":
         of_rows = rng.integers(1, 4, n_rows).astype(float)
     elif weights == "real":
@@ -78,6 +80,7 @@ def table_of(problem):
 
 def options_of(problem, **changes):
     arguments = {name: getattr(problem, name) for name in OPTIONS} | changes
+    arguments["n_outputs"] = problem.y.shape[1] if problem.y.ndim == 2 else 1
     for name, kind in (("monotonic", np.int8), ("interactions", np.uint8)):
         if arguments[name] is not None:
             arguments[name] = np.ascontiguousarray(arguments[name], kind)
@@ -87,7 +90,7 @@ def options_of(problem, **changes):
 def booster_of(problem, **changes):
     return _core.GradientBooster(
         table_of(problem),
-        problem.y,
+        problem.y.ravel(),
         problem.weights,
         problem.train,
         held_out(problem),

@@ -42,6 +42,8 @@ class Problem:
 
     @property
     def width(self):
+        if self.y.ndim == 2:
+            return self.y.shape[1]
         return self.n_classes if self.loss == "softmax" else 1
 
     @property
@@ -98,6 +100,8 @@ def exact_mean(values, weights, whole):
 def start(problem, y, weights):
     """The best constant prediction."""
     loss = problem.loss
+    if y.ndim == 2:
+        return [start(problem, column, weights)[0] for column in y.T]
     if loss == "squared_error":
         return [exact_mean(y, weights, problem.whole)]
     if loss in ("absolute_error", "huber", "quantile"):
@@ -118,6 +122,8 @@ def curvature_unit(problem, y, weights):
     """Return the unit of the penalties of second derivatives."""
     if problem.loss not in ("poisson", "tweedie"):
         return 1.0
+    if y.ndim == 2:
+        return sum(curvature_unit(problem, column, weights) for column in y.T) / y.shape[1]
     mean = exact_mean(y, weights, problem.whole)
     if problem.loss == "poisson":
         return mean
@@ -165,9 +171,9 @@ def gradients(problem, raw, y, weights, large=None):
             total += column
         p = powers * (1 / total)[:, None]
         return (np.arange(problem.n_classes) == y[:, None]) - p, p * (1 - p)
-    f = raw[:, 0]
+    f = raw if y.ndim == 2 else raw[:, 0]
     rest = y - f
-    hessian = np.ones(len(y))
+    hessian = np.ones_like(y)
     if loss == "squared_error":
         gradient = rest
     elif loss == "absolute_error":
@@ -195,6 +201,8 @@ def gradients(problem, raw, y, weights, large=None):
         sign = np.where(y > 0, 1.0, -1.0)
         hessian = exp(-sign * f)
         gradient = sign * hessian
+    if y.ndim == 2:
+        return gradient, hessian
     return gradient[:, None], hessian[:, None]
 
 
@@ -209,6 +217,11 @@ def mean_loss(problem, raw, y, weights, large):
 
 def losses(problem, raw, y, large):
     """The loss of each row; beyond the residual `large`, Huber's loss is linear."""
+    if y.ndim == 2:
+        total = np.zeros(len(y))
+        for k, column in enumerate(y.T):
+            total += losses(problem, raw[:, k : k + 1], column, large)
+        return total
 
     def power(of):
         return exp(np.clip(of, -500, 500))

@@ -187,6 +187,9 @@ def _gradient_boosting():
         yield f"gradient boosting, {policy}", classifier, table("frame"), WORDS, {}
     regressor = GradientBoostingRegressor(**small, early_stopping=True, warm_start=True)
     yield "gradient boosting, regressor", regressor, NUMBERS, TARGETS, {}
+    several = GradientBoostingRegressor("tweedie", **small, tweedie_power=1.2)
+    outputs = np.column_stack([np.abs(TARGETS), 1 + np.abs(TARGETS)])
+    yield "gradient boosting, several outputs", several, NUMBERS, outputs, {}
     names = [[f"{i % 35}", f"{i % 3}"] for i in range(len(WORDS))]
     levels = GradientBoostingClassifier(**small, categorical_features=[0, 1])
     yield "gradient boosting, many levels", levels, np.array(names, object), WORDS, {}

@@ -64,6 +64,12 @@ OTHERS = {
     "steep gamma": {"loss": "gamma", "learning_rate": 1.0},
     "steep tweedie": {"loss": "tweedie", "learning_rate": 1.0, "tweedie_power": 1.9},
     "flat tweedie": {"loss": "tweedie", "tweedie_power": 1.0, "l2": 1.0, "weights": "real"},
+    "outputs": {"n_outputs": 2, "l2": 1.0, "weights": "real", "min_samples_leaf": 3},
+    "outputs, copies": {"n_outputs": 3, "subsample": 0.7, "weights": "whole"},
+    "many outputs": {"n_outputs": 9, "l2": 1.0},
+    "outputs of counts": {"n_outputs": 3, "loss": "poisson", "learning_rate": 1.0},
+    "steep outputs": {"n_outputs": 2, "loss": "gamma", "learning_rate": 2.0},
+    "outputs of amounts": {"n_outputs": 2, "loss": "tweedie", "l2": 1.0, "tweedie_power": 1.7},
     "steep classes": {"loss": "softmax", "learning_rate": 1.0},
     "steep, two classes": {"loss": "log_loss", "learning_rate": 1.0, "weights": "real"},
     "steep, rising": {

@@ -51,6 +51,7 @@ WRONG = {
         np.arange(N, dtype=np.int64),
     ],
     "held_out": [np.array([-1], np.int32), np.array([N], np.int32), None],
+    "offset": [np.zeros((N, 2)), np.zeros((N - 1, 1)), np.full((N, 1), np.inf), np.zeros(N)],
     "start": [np.zeros((N, 2)), np.zeros((N - 1, 1)), np.full((N, 1), np.nan), np.zeros(N)],
     "options": [
         _core.BoostOptions("log_loss"),
@@ -80,6 +81,7 @@ def test_boosters_refuse(name, value):
         ("softmax", 3),
         ("softmax", -1),
         ("poisson", -0.1),
+        ("tweedie", -0.1),
         ("gamma", 0),
         ("squared_error", 1e101),
     ],
@@ -117,6 +119,14 @@ def test_losses_refuse_targets(loss, y):
         {"max_leaf_nodes": 65536},
         {"min_samples_leaf": 0},
         {"max_features": 0},
+        {"tweedie_power": 0.99},
+        {"tweedie_power": 2.01},
+        {"tweedie_power": np.nan},
+        {"n_outputs": 0},
+        {"n_outputs": 1025},
+        {"n_outputs": 2, "loss": "huber"},
+        {"n_outputs": 2, "loss": "softmax"},
+        {"n_outputs": 2, "monotonic": np.ones(3, np.int8)},
         {"counting": "fast"},
         {"monotonic": np.full(3, 2, np.int8)},
         {"monotonic": np.ones(3)},
@@ -128,6 +138,36 @@ def test_losses_refuse_targets(loss, y):
 def test_options_refuse(options):
     with pytest.raises(REFUSED):
         _core.BoostOptions(**{"loss": "squared_error", **options})
+
+
+def test_gradients_of_the_caller_are_checked():
+    arguments = booster_arguments() | {"options": _core.BoostOptions("custom"), "y": np.zeros(0)}
+    booster = _core.GradientBooster(**arguments)
+    n_train = len(PROBLEM.train)
+    ones = np.ones((n_train, 1))
+    assert booster.train_raw().shape == (n_train, 1)
+    assert booster.held_out_raw().shape == (N - n_train, 1)
+    with pytest.raises(ValueError, match="read-only"):
+        booster.train_raw()[0] = 1
+    for gradient, hessian in (
+        (ones[1:], ones[1:]),
+        (ones, np.ones((n_train, 2))),
+        (changed(ones, np.nan), ones),
+        (ones, changed(ones, np.inf)),
+        (ones, changed(ones, -1)),
+        (ones.astype(np.float32), ones),
+    ):
+        with pytest.raises(REFUSED):
+            booster.set_gradients(gradient, hessian)
+    with pytest.raises(ValueError, match="y must have length 0"):
+        _core.GradientBooster(**arguments | {"y": PROBLEM.y})
+    booster.set_gradients(changed(-ones, 1), ones)
+    booster.grow(np.arange(1, dtype=np.uint64))
+    assert booster.n_rounds == 1
+    assert booster.losses().size == 0
+    view = booster.train_raw()
+    del booster
+    assert np.isfinite(view).all()  # the view keeps the booster alive
 
 
 def tree_arguments(symmetric):
