@@ -63,15 +63,19 @@ def to_treelite(model: BaseEstimator) -> treelite.Model:
 
     Examples
     --------
-    >>> import treelite  # doctest: +SKIP
     >>> from sklearn.datasets import load_iris
     >>> from mddf import RandomForestClassifier
     >>> from mddf.export import to_treelite, treelite_inputs
     >>> X, y = load_iris(return_X_y=True)
     >>> forest = RandomForestClassifier(10, random_state=0).fit(X, y)
-    >>> exported = to_treelite(forest)  # doctest: +SKIP
-    >>> treelite.gtil.predict(exported, treelite_inputs(forest, X)).shape  # doctest: +SKIP
-    (150, 1, 3)
+    >>> inputs = treelite_inputs(forest, X)
+    >>> inputs.shape
+    (150, 4)
+
+    With the package treelite, the probabilities have shape (150, 1, 3)::
+
+        exported = to_treelite(forest)
+        probabilities = treelite.gtil.predict(exported, inputs)
     """
     try:
         from treelite.model_builder import ModelBuilder
