@@ -87,7 +87,7 @@ def test_checkpoints_go_on_with_functions(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "found",
+    "coefficient",
     [None, "a", 1.0, [1.0, 2.0], [[1.0]], [-1.0], [np.nan], [np.inf], [0.0], [10**400], [1j]],
     ids=str,
 )
