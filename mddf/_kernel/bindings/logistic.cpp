@@ -47,8 +47,8 @@ Out<double, 2> solve_transposed(In<double, 2> root, In<double, 2> rows) {
   check_length("columns of rows", rows.shape(1), m);
   std::vector<double> solutions;
   for (size_t i = 0; i < n; ++i) {
-    const auto solution = logistic::solve_transposed(root.data(), rows.data() + i * m,
-                                                     static_cast<int64_t>(m));
+    const auto solution =
+        logistic::solve_transposed(root.data(), rows.data() + i * m, static_cast<int64_t>(m));
     solutions.insert(solutions.end(), solution.begin(), solution.end());
   }
   return to_numpy<double, 2>(std::move(solutions), {n, m});
@@ -80,9 +80,8 @@ Out<double, 2> fit_logistic(In<double, 2> features, In<int32_t, 1> labels, In<do
   const logistic::Options options{offsets.data(), static_cast<int64_t>(n_scores), penalty,
                                   tolerance};
   std::vector<double> coefficients(start.data(), start.data() + start.size());
-  without_gil(nullptr, [&](Interrupt& interrupt) {
-    logistic::fit(rows, options, coefficients, interrupt);
-  });
+  without_gil(nullptr,
+              [&](Interrupt& interrupt) { logistic::fit(rows, options, coefficients, interrupt); });
   return to_numpy<double, 2>(std::move(coefficients), {n_scores, n_features});
 }
 

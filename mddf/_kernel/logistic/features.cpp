@@ -46,8 +46,7 @@ std::vector<double> negative_panel(const std::vector<double>& root, int64_t firs
 }
 
 // Cholesky factor of the kernel of the first m rows.
-std::vector<double> cholesky(const double* kernel, int64_t m, double jitter,
-                             Interrupt& interrupt) {
+std::vector<double> cholesky(const double* kernel, int64_t m, double jitter, Interrupt& interrupt) {
   std::vector<double> root(m * m, 0.0);
   for (int64_t i = 0; i < m; ++i) {
     double* row = root.data() + i * m;
@@ -65,8 +64,7 @@ std::vector<double> cholesky(const double* kernel, int64_t m, double jitter,
 
 }  // namespace
 
-Features features(const double* kernel, int64_t n, int64_t m, double jitter,
-                  Interrupt& interrupt) {
+Features features(const double* kernel, int64_t n, int64_t m, double jitter, Interrupt& interrupt) {
   Features result{std::vector<double>(n * m), cholesky(kernel, m, jitter, interrupt)};
   for (int64_t first = 0; first < m; first += kPanel) {
     const std::vector<double> negative = negative_panel(result.root, first, m);

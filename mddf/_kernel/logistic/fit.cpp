@@ -198,7 +198,7 @@ class Fit {
   const Rows& rows_;
   const Options& options_;
   Interrupt& interrupt_;
-  const int64_t size_;  // number of coefficients
+  const int64_t size_;          // number of coefficients
   std::vector<double> scores_;  // of a row
   std::vector<double> block_;   // scores or factors of a block of rows
 };
