@@ -100,8 +100,8 @@ def _trial_losses(forest: Any, trainer: FoldTrainer, entropy: Sequence[int]) -> 
     else:
         evaluated_rows = [held_out for _, held_out in trainer.folds]
         splits = splits_from_folds(trainer.folds)
-        n_trees = int(tree_share * _N_TREES_OF_FOLD)
-        changes = {"n_estimators": min(n_trees, forest.n_estimators)}
+        n_fold_trees = int(tree_share * _N_TREES_OF_FOLD)
+        changes = {"n_estimators": min(n_fold_trees, forest.n_estimators)}
     trial = MemberSpec("trial", clone(forest).set_params(**changes), "trial")
     job = LayerJob(LayerInput(trainer.feature_columns), splits, entropy, "trials")
     (results,) = trainer.grow_all([trial], job)
@@ -243,8 +243,9 @@ def leaf_wise_choice(
     """
     if not is_large_table(trainer.task) or trainer.clock.runs:
         return None
-    splits = splits_from_folds(trainer.folds[:1])
-    job = _BoostingJob(trainer, splits, trainer.task.for_rows(splits[0].held_out), entropy)
+    first_fold = trainer.folds[:1]
+    task = trainer.task.for_rows(first_fold[0][1])
+    job = _BoostingJob(trainer, splits_from_folds(first_fold), task, entropy)
     max_iter = min(member.model.max_iter, _LEAF_WISE_ROUNDS * _trial_rounds(job.task))
     trial = _try_boosting(member, {"max_iter": max_iter}, job)
     return BoostingChoice({}, trial.first_fold_vectors, is_settled=True)
