@@ -203,9 +203,15 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
     split best.
 
     **Kernel logistic regression.** At most 10 000 rows are drawn, fewer for more than five
-    classes; the first 300 are landmarks. The width of the kernel and the penalty are chosen once, by three-fold
-    cross-validation on up to 1000 training rows of the first fold. It has the same bits on every
-    machine.
+    classes; the first 300 are landmarks. The width of the kernel and the penalty are chosen once,
+    by three-fold cross-validation on up to 1000 training rows of the first fold. The result has
+    the same bits on every machine.
+
+    **Large tables.** Above 100 000 samples and without `time_limit`, leaf-wise boosted trees also
+    race, after a few rounds on the first fold, and forests race with a quarter of their trees. If
+    ``cv="auto"`` and there are no groups, named boosted trees have three folds of their own.
+    Unless `preset` is "fast" or "best", symmetric trees have at most 1000 rounds at a rate of
+    0.15.
 
     References
     ----------

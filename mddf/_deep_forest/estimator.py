@@ -21,7 +21,13 @@ from mddf._base.validation import COUNT, Within
 from mddf._binning.binner import Binner
 from mddf._binning.high_cardinality import CategoryLevels
 from mddf._deep_forest.fit_report import LINE_WIDTH, Candidate
-from mddf._deep_forest.fold_trainer import FoldTrainer, is_small_table, make_boosting_folds
+from mddf._deep_forest.fold_trainer import (
+    FoldTrainer,
+    is_large_table,
+    is_small_table,
+    make_boosting_folds,
+    make_boosting_folds_of_large_table,
+)
 from mddf._deep_forest.layers import DeepLayer
 from mddf._deep_forest.nested_cv import make_outer_folds
 from mddf._deep_forest.policy import DeepForestPolicy
@@ -61,6 +67,9 @@ LARGEST = 1e100
 # Boosted trees with many classes or outputs have fewer rounds, since a round costs more, but at
 # least this number. Set by hand.
 _MIN_ROUNDS = 100
+# Parameters of the symmetric boosted trees of large tables of classes: half of the rounds at a
+# higher rate save half of the time. Set by hand.
+_BOOSTING_OF_LARGE_TABLES = {"learning_rate": 0.15, "max_iter": 1000}
 
 
 @dataclass(frozen=True)
@@ -345,6 +354,8 @@ class BaseDeepForest(HoldsMembers, Layered):
             return None
         preset = self._resolved_preset()
         n_repeats = preset.repeats if task.has_margins else preset.number_repeats
+        if n_repeats and is_large_table(task):
+            return make_boosting_folds_of_large_table(task, seeds)
         if not is_small_table(task, inputs.n_features, levels):
             return None
         return make_boosting_folds(task, seeds, n_layer_folds=n_folds, n_repeats=n_repeats)
@@ -551,6 +562,8 @@ def _set_boosting_parameters(
         model = member.model
         if member.kind == "boosted":
             model.set_params(**preset.boosting)
+            if task.has_margins and is_large_table(task) and not preset.boosting:
+                model.set_params(**_BOOSTING_OF_LARGE_TABLES)
         max_iter = max(_MIN_ROUNDS, int(model.max_iter / task.boosting_cost))
         model.set_params(max_iter=min(model.max_iter, max_iter))
         if member.kind == "boosted-leaf-wise" and not is_small:

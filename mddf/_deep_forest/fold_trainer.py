@@ -41,6 +41,12 @@ _N_BOOSTING_FOLDS = 10
 # A table is small up to about a million cells of two classes. For more classes or outputs, cells
 # are multiplied by the cost of a boosting round. Set by hand.
 _MAX_CELLS_OF_SMALL_TABLE = 2**20
+# Tables with more rows are large: members race before they are grown in full, and trials and races
+# have fewer trees. Set by hand.
+_MAX_ROWS_OF_MEDIUM_TABLE = 100_000
+# Large tables have fewer folds of boosted trees, which take most of the time. With 200 000 rows,
+# three models of two thirds of them are better than one model of all rows.
+_N_BOOSTING_FOLDS_OF_LARGE_TABLE = 3
 # Rows on which members of other packages are checked: enough for a few of each class. Not tuned.
 _N_CHECK_ROWS = 40
 # Least sizes of leaves that are tried. Screening for all of them takes one sort of each column.
@@ -258,6 +264,17 @@ def is_small_table(task: Task, n_features: int, levels: CategoryLevels | None) -
         n_columns += len(groups_of(levels))
     n_cells = len(task.target) * n_columns
     return n_cells * task.boosting_cost <= _MAX_CELLS_OF_SMALL_TABLE
+
+
+def is_large_table(task: Task) -> bool:
+    """Whether members take so long that losers must be found early."""
+    return len(task.target) > _MAX_ROWS_OF_MEDIUM_TABLE
+
+
+def make_boosting_folds_of_large_table(task: Task, seeds: Seeds) -> Folds:
+    """Folds of the named boosted trees of large tables, of which there are few."""
+    (seed,) = seeds.integers(Purpose.BOOSTING_FOLDS, size=1)
+    return make_folds(_N_BOOSTING_FOLDS_OF_LARGE_TABLE, None, None, task.strata, seed)
 
 
 def make_boosting_folds(

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from mddf._base.deadline import TimeIsUp
 from mddf._deep_forest.fit_report import Candidate, FitReport
-from mddf._deep_forest.fold_trainer import MU, TARGET_MARGIN, FoldTrainer
+from mddf._deep_forest.fold_trainer import MU, TARGET_MARGIN, FoldTrainer, is_large_table
 from mddf._ensemble.coefficients import MarginHistory, Reweighting
 from mddf._members.screening import is_wide
 from mddf._members.spec import MemberSpec
@@ -29,6 +29,8 @@ STRENGTHS = (0.0, 0.25, 1.0)
 # that a comparison on folds grows 15 on each. Not tuned.
 _N_TREES = 40
 _N_TREES_OF_FOLD = 15
+# Share of these trees for large tables, whose many rows make the comparison exact. Set by hand.
+_TREE_SHARE_OF_LARGE_TABLE = 0.25
 # With fewer rows, the first options are taken without a comparison. Set by hand.
 _MIN_ROWS = 50
 # Depth of boosted trees that is taken where there is no comparison: the middle one.
@@ -45,10 +47,8 @@ _N_DEPTH_FOLDS = 2
 _FAST: dict[str, float] = {"learning_rate": 0.15}
 _MAX_ROUNDS = 200
 _MIN_ROUNDS = 50
-# Tables with more rows are large. There, depths are compared on one fold, whose held-out rows are
-# enough for it, and leaf-wise trees race: they are first grown on one fold in few, fast rounds.
-# With 200 000 rows they took half of the time of a fit and ended with a weight of 0.
-_MAX_ROWS_WITHOUT_RACE = 100_000
+# On one fold of a large table, leaf-wise trees are first grown in few, fast rounds. With 200 000
+# rows they took half of the time of a fit and ended with a weight of 0.
 # Leaf-wise trees have fewer leaves than symmetric trees, so that their trial has more rounds. Not
 # tuned.
 _LEAF_WISE_ROUNDS = 2
@@ -88,18 +88,20 @@ def _trial_losses(forest: Any, trainer: FoldTrainer, entropy: Sequence[int]) -> 
     """
     task = trainer.task
     row_weight = trainer.weights.row
+    tree_share = _TREE_SHARE_OF_LARGE_TABLE if is_large_table(task) else 1.0
     if trainer.uses_out_of_bag:
         order = trainer.order
         evaluated_rows = [order if row_weight is None else order[row_weight[order] > 0]]
         splits = [Split(trainer.all_rows, grower.OUT_OF_BAG, False)]
         changes: dict[str, Any] = {
             "bootstrap": True,
-            "n_estimators": min(_N_TREES, forest.n_estimators),
+            "n_estimators": min(int(tree_share * _N_TREES), forest.n_estimators),
         }
     else:
         evaluated_rows = [held_out for _, held_out in trainer.folds]
         splits = splits_from_folds(trainer.folds)
-        changes = {"n_estimators": min(_N_TREES_OF_FOLD, forest.n_estimators)}
+        n_fold_trees = int(tree_share * _N_TREES_OF_FOLD)
+        changes = {"n_estimators": min(n_fold_trees, forest.n_estimators)}
     trial = MemberSpec("trial", clone(forest).set_params(**changes), "trial")
     job = LayerJob(LayerInput(trainer.feature_columns), splits, entropy, "trials")
     (results,) = trainer.grow_all([trial], job)
@@ -210,7 +212,7 @@ def choose_boosting_options(
     without_comparison = BoostingChoice(_options_of_depth(_MIDDLE_DEPTH))
     if is_wide(trainer.n_samples, trainer.n_features):
         return without_comparison
-    n_folds = 1 if is_large_table(trainer) else _N_DEPTH_FOLDS
+    n_folds = 1 if is_large_table(trainer.task) else _N_DEPTH_FOLDS
     splits = splits_from_folds(trainer.folds[:n_folds])
     rows = np.concatenate([split.held_out for split in splits])
     job = _BoostingJob(trainer, splits, trainer.task.for_rows(rows), entropy)
@@ -231,11 +233,6 @@ def choose_boosting_options(
     )
 
 
-def is_large_table(trainer: FoldTrainer) -> bool:
-    """Whether boosted trees take so long that trials must save time."""
-    return trainer.n_samples > _MAX_ROWS_WITHOUT_RACE
-
-
 def leaf_wise_choice(
     member: MemberSpec, trainer: FoldTrainer, entropy: tuple[int, ...]
 ) -> BoostingChoice | None:
@@ -244,10 +241,11 @@ def leaf_wise_choice(
     They lose the race if they get no weight next to symmetric trees, which are compared after
     trials on the same rows. None if the table is not large or the time is limited.
     """
-    if not is_large_table(trainer) or trainer.clock.runs:
+    if not is_large_table(trainer.task) or trainer.clock.runs:
         return None
-    splits = splits_from_folds(trainer.folds[:1])
-    job = _BoostingJob(trainer, splits, trainer.task.for_rows(splits[0].held_out), entropy)
+    first_fold = trainer.folds[:1]
+    task = trainer.task.for_rows(first_fold[0][1])
+    job = _BoostingJob(trainer, splits_from_folds(first_fold), task, entropy)
     max_iter = min(member.model.max_iter, _LEAF_WISE_ROUNDS * _trial_rounds(job.task))
     trial = _try_boosting(member, {"max_iter": max_iter}, job)
     return BoostingChoice({}, trial.first_fold_vectors, is_settled=True)

@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 from made_tasks import classification_task, regression_task
 from naive_votes import greedy_weights, log_losses
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer
 
+from mddf import DeepForestClassifier
+from mddf._deep_forest import fold_trainer
 from mddf._deep_forest.first_layer import can_race, race_weights, survives_race
 
 
@@ -54,3 +58,25 @@ def test_few_rows_do_not_race():
     assert not can_race(399, 80)
     assert not can_race(1000, 49)
     assert can_race(400, 50)
+
+
+@pytest.mark.usefixtures("few_rounds")
+def test_members_of_large_tables_race_before_they_are_grown_in_full(monkeypatch):
+    """Winners have all their trees on all folds; leaf-wise trees without a weight do not grow."""
+    X, y = load_breast_cancer(return_X_y=True)
+    members = ["random", "completely-random", "boosted", "boosted-leaf-wise"]
+    model = DeepForestClassifier(
+        1, n_estimators=8, members=members, refit=False, random_state=0, calibrate=False
+    )
+    monkeypatch.setattr(fold_trainer, "_MAX_ROWS_OF_MEDIUM_TABLE", 500)
+    large = clone(model).fit(X, y)
+    race = {row["candidate"] for row in large.fit_report_ if row["step"] == "race"}
+    assert race == set(members)
+    for member in large._layers[0].members:
+        if member.is_forest:
+            assert sum(trees.n_trees for trees in member.models) == 5 * 8
+        else:
+            assert len(member.models) == 3
+    again = clone(model).set_params(n_jobs=2).fit(X, y)
+    np.testing.assert_array_equal(again.predict_proba(X), large.predict_proba(X))
+    assert large.score(X, y) > 0.95

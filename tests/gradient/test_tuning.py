@@ -6,7 +6,8 @@ from boosted_cases import answers, both, problem
 from sklearn.datasets import load_breast_cancer
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor
-from mddf._gradient import base, options
+from mddf._gradient import base
+from mddf._gradient import options as gradient_options
 from mddf._gradient import tuning as choosing
 from mddf._gradient.options import PLAIN
 
@@ -190,7 +191,7 @@ def test_copies_of_few_rows_have_more_than_a_few_trees():
 
 
 def test_large_tables_have_a_higher_rate_and_all_features(monkeypatch):
-    monkeypatch.setattr(options, "_MAX_ROWS_OF_SMALL_TABLES", 150)
+    monkeypatch.setattr(gradient_options, "_MAX_ROWS_OF_SMALL_TABLES", 150)
     X, y = load_breast_cancer(return_X_y=True)
     common = {"max_iter": 20, "early_stopping": False, "random_state": 0}
     large = GradientBoostingClassifier(**common).fit(X[:151], y[:151])

@@ -28,8 +28,8 @@ def features(kernel, jitter):
 def dot(a, b):
     """Sum of products: every eighth of them is added to the same partial sum."""
     sums = [0.0] * 8
-    for j, (one, other) in enumerate(zip(a.ravel(), b.ravel(), strict=True)):
-        sums[j % 8] += one * other
+    for j, (a_value, b_value) in enumerate(zip(a.ravel(), b.ravel(), strict=True)):
+        sums[j % 8] += a_value * b_value
     even = (sums[0] + sums[4]) + (sums[2] + sums[6])
     odd = (sums[1] + sums[5]) + (sums[3] + sums[7])
     return even + odd
