@@ -729,6 +729,7 @@ class GradientBooster:
         start: ReadFloat64TableInOrder | None = None,
         cancel: Cancel | None = None,
         keys: ReadUint64sInOrder | None = None,
+        communicator: object | None = None,
     ) -> None: ...
     def grow(
         self,

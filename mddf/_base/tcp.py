@@ -120,12 +120,12 @@ class TcpCommunicator(Communicator):
                 raise LostWorkerError(
                     f"{self._name(absent[0])} has not connected within {self._timeout:g} s"
                 ) from error
-            rank = _rank_of(connection, token, deadline)
-            if rank is None or rank in self._sockets or not self.rank < rank < self.size:
+            other = _rank_of(connection, token, deadline)
+            if other is None or other in self._sockets or not self.rank < other < self.size:
                 connection.close()
                 continue
             _set_options(connection)
-            self._sockets[rank] = connection
+            self._sockets[other] = connection
 
     def _name(self, rank: int) -> str:
         host, port = self._addresses[rank][:2]

@@ -213,9 +213,7 @@ def _new_encoder(max_codes: int) -> OrdinalEncoder:
     )
 
 
-def _encoder_with_largest(
-    values: np.ndarray, sizes: np.ndarray, max_codes: int
-) -> OrdinalEncoder:
+def _encoder_with_largest(values: np.ndarray, sizes: np.ndarray, max_codes: int) -> OrdinalEncoder:
     """Encoder in which the largest of distinct values have codes of their own."""
     # The encoder counts rows, so the largest categories get one row more than the others.
     largest = np.argsort(sizes, kind="stable")[1 - max_codes :]

@@ -22,7 +22,6 @@ from mddf._input.cell_values import NUMBER
 from mddf._input.table import Column, Table
 from mddf._targets.weights import summed_weights, whole_weights
 
-
 # Bytes of the columns, as doubles, that a process holds of all rows at a time; at least one
 # column. More columns at a time are read faster from tables that are stored by rows. Not tuned.
 _SENT_BYTES = 2**26
@@ -102,8 +101,10 @@ def bin_shard(
     names = None if table.names is None else list(map(str, table.names))
     same_for_all(communicator, names, "X must have the same columns in all partitions")
     _learn_kinds(binner, table, weights, communicator)
-    bins = {c: find_bins(np.zeros((1, 1)), n_categories=[encoder.n_codes])
-            for c, encoder in binner.encoders_.items()}
+    bins = {
+        c: find_bins(np.zeros((1, 1)), n_categories=[encoder.n_codes])
+        for c, encoder in binner.encoders_.items()
+    }
     numeric = np.flatnonzero(~binner.categorical_).tolist()
     n_all_rows = sum(communicator.gather(table.shape[0]))
     n_each = min(
@@ -147,7 +148,9 @@ def _learn_bins(
         bins = find_bins(
             all_cells, sample_weight=weights, max_bins=binner.max_bins, n_jobs=binner.n_jobs
         )
-        are_empty = np.array([np.isnan(column[0]) and np.isnan(column).all() for column in all_cells.T])
+        are_empty = np.isnan(all_cells[0])
+        for place in np.flatnonzero(are_empty):
+            are_empty[place] = np.isnan(all_cells[:, place]).all()
         learned = _LearnedBins(own, bins, are_empty)
     return [part for part in communicator.gather(learned) if part is not None]
 

@@ -17,8 +17,10 @@ _COLLECTION = "a Dask array or a Dask data frame"
 
 def is_frame(collection: Any) -> bool:
     """Whether a Dask collection is a data frame or a series."""
-    return hasattr(collection, "to_delayed") and hasattr(collection, "npartitions") and hasattr(
-        collection, "map_partitions"
+    return (
+        hasattr(collection, "to_delayed")
+        and hasattr(collection, "npartitions")
+        and hasattr(collection, "map_partitions")
     )
 
 
@@ -89,7 +91,9 @@ def _aligned_parts(name: str, collection: Any, X: Any) -> Sequence[Any]:
     return parts
 
 
-def _checked_rows(X: Any, y: Any, sample_weight: Any, *, names: list[str], number: int) -> RowsOfUser:
+def _checked_rows(
+    X: Any, y: Any, sample_weight: Any, *, names: list[str], number: int
+) -> RowsOfUser:
     for name, values in zip(names[1:], (y, sample_weight), strict=True):
         if values is not None and len(values) != len(X):
             raise ValueError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from distributed import Client, Future, MultiLock, default_client
 
+from mddf._base.tcp import Address
 from mddf._clusters.collections import assigned, n_rows_of, parts_of, row_chunks
 from mddf._clusters.waiting import results_of
 from mddf._clusters.worker import FitResult, FitTask, close_listener, fit_rank, open_listener
@@ -19,6 +20,8 @@ from mddf._gradient.base import GradientBoosting
 
 Model = TypeVar("Model", bound=GradientBoosting)
 _FIT = "the distributed fit"
+# Training and validation parts of a worker.
+_Shard = tuple["list[Future[Any]]", "list[Future[Any]]"]
 
 
 @dataclass(frozen=True)
@@ -41,11 +44,11 @@ class DistributedFit:
 class _Placed:
     """Parts on the workers that hold them, and their numbers of rows."""
 
-    futures: list[Future]
+    futures: list[Future[Any]]
     workers: list[str]
     n_rows: list[int]
 
-    def on(self, worker: str) -> list[Future]:
+    def on(self, worker: str) -> list[Future[Any]]:
         """Parts of a worker that have rows, in their order."""
         return [
             future
@@ -97,37 +100,22 @@ def fit_on_workers(
     placed_validation = None if validation is None else _place(client, validation, ranks)
     if placed_validation is not None and not sum(placed_validation.n_rows):
         raise ValueError("X_val must not be empty, got 0 rows in all partitions")
-    # 2. Start a task on each worker that has rows. Two fits at once would each wait for workers
-    # that the other one holds, so that a fit locks its workers.
+    # 2. Fit with one task on each worker that has rows.
+    shards = [
+        (placed.on(rank), [] if placed_validation is None else placed_validation.on(rank))
+        for rank in ranks
+    ]
     name = f"mddf-{uuid4().hex}"
-    with _locked(client, ranks):
-        try:
-            addresses = _on_each(client, ranks, open_listener, [(name, r) for r in range(len(ranks))])
-            task = FitTask(
-                name,
-                model,
-                entropy,
-                addresses,
-                secrets.token_bytes(32),
-                timeout,
-                validation is not None,
-            )
-            arguments = [
-                (
-                    task,
-                    rank,
-                    placed.on(worker),
-                    [] if placed_validation is None else placed_validation.on(worker),
-                )
-                for rank, worker in enumerate(ranks)
-            ]
-            results: list[FitResult] = _on_each(client, ranks, fit_rank, arguments)
-        except BaseException:
-            _close_listeners(client, name, ranks)
-            raise
+
+    def task_for(addresses: list[Address]) -> FitTask:
+        token = secrets.token_bytes(32)
+        has_validation_set = validation is not None
+        return FitTask(name, model, entropy, addresses, token, timeout, has_validation_set)
+
+    results = _fit_on_each(client, ranks, shards, name, task_for)
     # 3. All workers have made the same decisions, or something is broken.
     if len({result.digest for result in results}) > 1:
-        raise RuntimeError(f"workers have grown different trees, of hashes {results}")
+        raise RuntimeError("workers have grown different trees: they must run the same mddf")
     for category, message in results[0].warnings:
         warnings.warn(message, category, stacklevel=3)
     return DistributedFit(
@@ -135,6 +123,29 @@ def fit_on_workers(
         [result.n_bytes_sent for result in results],
         [result.n_messages_sent for result in results],
     )
+
+
+def _fit_on_each(
+    client: Client,
+    workers: Sequence[str],
+    shards: Sequence[_Shard],
+    name: str,
+    task_for: Callable[[list[Address]], FitTask],
+) -> list[FitResult]:
+    """Run the tasks of a fit, which wait for each other.
+
+    Two fits at once would each wait for workers that the other one holds, so that a fit locks its
+    workers.
+    """
+    with _locked(client, workers):
+        try:
+            listeners = [(name, rank) for rank in range(len(workers))]
+            task = task_for(_on_each(client, workers, open_listener, listeners))
+            arguments = [(task, rank, *shard) for rank, shard in enumerate(shards)]
+            return _on_each(client, workers, fit_rank, arguments)
+        except BaseException:
+            _close_listeners(client, name, workers)
+            raise
 
 
 def _place(client: Client, collections: dict[str, Any], workers: Sequence[str]) -> _Placed:
@@ -174,7 +185,7 @@ def _close_listeners(client: Client, name: str, ranks: Sequence[str]) -> None:
 
 
 @contextmanager
-def _locked(client: Client, workers: Sequence[str]) -> Any:
+def _locked(client: Client, workers: Sequence[str]) -> Iterator[None]:
     with client.as_current():
         lock = MultiLock(names=[f"mddf {worker}" for worker in workers])
         lock.acquire()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
-from typing import ClassVar
 
 import numpy as np
 from sklearn.model_selection import train_test_split
@@ -47,9 +46,6 @@ class BoostingRows:
     held_out: np.ndarray
     levels: CategoryLevels | None = None
 
-    # Connects the processes that have the other rows; see `ShardRows`.
-    exchange: ClassVar[Communicator | None] = None
-
     @classmethod
     def from_table(
         cls,
@@ -65,6 +61,11 @@ class BoostingRows:
     @property
     def train_weights(self) -> np.ndarray | None:
         return None if self.weights is None else self.weights[self.train]
+
+    @property
+    def exchange(self) -> Communicator | None:
+        """Connection to the processes that have the other rows; see `ShardRows`."""
+        return None
 
     @property
     def any_held_out(self) -> bool:

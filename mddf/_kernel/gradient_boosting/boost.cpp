@@ -72,8 +72,8 @@ Booster::Booster(std::shared_ptr<const TableCodes> codes, const Bins& bins, cons
       weight = scale == kNoScale ? 1 : std::max(1.0, nearest(std::ldexp(weight, scale)));
   }
   const RowWeights row_weights{weights_, are_weighted_, whole_weights_};
-  start_ = start ? std::vector<double>(options_.width(), 0.0)
-                 : loss_.start(y_, row_weights, shards_);
+  start_ =
+      start ? std::vector<double>(options_.width(), 0.0) : loss_.start(y_, row_weights, shards_);
   if (options_.loss == Loss::kPoisson) {
     // The second derivatives are predictions. The penalty and the least hessian are multiplied by
     // the mean target, so that they do not depend on the unit of the targets.

@@ -97,9 +97,8 @@ void sum_over_shards(const Columns& columns, const Chosen& chosen,
   for (size_t i = 1; i < histograms.size() && are_adjacent; ++i)
     are_adjacent = histograms[i] == histograms[i - 1] + columns.n_cells();
   if (are_adjacent) {
-    columns.shards().sum(
-        reinterpret_cast<int32_t*>(histograms[0]),
-        static_cast<int64_t>(histograms.size()) * columns.n_cells() * kWidth);
+    columns.shards().sum(reinterpret_cast<int32_t*>(histograms[0]),
+                         static_cast<int64_t>(histograms.size()) * columns.n_cells() * kWidth);
     return;
   }
   std::vector<Sums<kWidth>> cells;

@@ -62,9 +62,7 @@ class Shortener {
   // Steps are bounded (`steps.hpp`), so that about 20 halvings suffice. After 60 the value is 0.
   static constexpr int kMostHalvings = 60;
 
-  bool any_open() const {
-    return std::find(is_open_.begin(), is_open_.end(), 1) != is_open_.end();
-  }
+  bool any_open() const { return std::find(is_open_.begin(), is_open_.end(), 1) != is_open_.end(); }
 
   void find_rows() {
     const auto n = static_cast<int64_t>(tree_.leaf_of.size());
@@ -78,8 +76,8 @@ class Shortener {
     chosen_.erase(std::remove_if(chosen_.begin(), chosen_.end(), is_closed), chosen_.end());
   }
 
-  // Increase of the loss of each leaf in all shards, in units of a power of two. Sums of whole numbers depend
-  // neither on the order of the rows nor on the number of threads.
+  // Increase of the loss of each leaf in all shards, in units of a power of two. Sums of whole
+  // numbers depend neither on the order of the rows nor on the number of threads.
   std::vector<double> changes(const std::vector<double>& values, Team& team) const {
     const auto n = static_cast<int64_t>(chosen_.size());
     std::vector<double> change(n);
