@@ -163,15 +163,15 @@ def cell(options, set, method):
     """Fit on one worker and on two, in turns, and compare the predictions."""
     rounds = []
     for _ in range(options.repeats):
-        one, one_probabilities, _ = fit_on(1, options, method)
-        two, two_probabilities, model = fit_on(2, options, method)
+        costs_of_one, expected, _ = fit_on(1, options, method)
+        costs_of_two, compared, model = fit_on(2, options, method)
         rounds.append(
-            {f"one_{name}": value for name, value in one.items()}
-            | {f"two_{name}": value for name, value in two.items()}
+            {f"one_{name}": value for name, value in costs_of_one.items()}
+            | {f"two_{name}": value for name, value in costs_of_two.items()}
             | {
-                "speed_up": one["wall_s"] / two["wall_s"],
-                "cpu_speed_up": one["cpu_s"] / two["cpu_s"],
-                "difference": np.abs(one_probabilities - two_probabilities).max(),
+                "speed_up": costs_of_one["wall_s"] / costs_of_two["wall_s"],
+                "cpu_speed_up": costs_of_one["cpu_s"] / costs_of_two["cpu_s"],
+                "difference": np.abs(expected - compared).max(),
             }
         )
     medians = {name: float(np.median([row[name] for row in rounds])) for name in rounds[0]}
