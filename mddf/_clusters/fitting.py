@@ -15,7 +15,7 @@ from distributed import Client, Future, MultiLock, default_client
 from mddf._base.tcp import Address
 from mddf._clusters.collections import assigned, n_rows_of, parts_of, row_chunks
 from mddf._clusters.waiting import results_of
-from mddf._clusters.worker import FitResult, FitTask, close_listener, fit_rank, open_listener
+from mddf._clusters.worker import FitResult, FitTask, cancel_fit, fit_rank, open_listener
 from mddf._gradient.base import GradientBoosting
 
 Model = TypeVar("Model", bound=GradientBoosting)
@@ -144,7 +144,7 @@ def _fit_on_each(
             arguments = [(task, rank, *shard) for rank, shard in enumerate(shards)]
             return _on_each(client, workers, fit_rank, arguments)
         except BaseException:
-            _close_listeners(client, name, workers)
+            _cancel(client, name, workers)
             raise
 
 
@@ -177,11 +177,13 @@ def _on_each(
     return results_of(client, futures, workers, what=_FIT)
 
 
-def _close_listeners(client: Client, name: str, ranks: Sequence[str]) -> None:
+def _cancel(client: Client, name: str, workers: Sequence[str]) -> None:
+    """End the tasks of a fit that wait on workers that are still there."""
     alive = client.nthreads()
-    for rank, worker in enumerate(ranks):
-        if worker in alive:
-            client.submit(close_listener, name, rank, workers=[worker], pure=False)
+    reachable = [worker for worker in workers if worker in alive]
+    if reachable:
+        # A worker that ends at this very moment needs no message.
+        client.run(cancel_fit, name, workers=reachable, on_error="ignore")
 
 
 @contextmanager

@@ -280,3 +280,7 @@ def test_a_worker_that_is_killed(n_workers):
         killer.join()
         assert time.monotonic() - start < 60
         assert not hasattr(model, "_model")
+        # The other worker is free at once, and the dead one is replaced.
+        client.wait_for_workers(n_workers, timeout=60)
+        model.set_params(max_iter=3).fit(*chunked(X, y, (10_000, 10_000)))
+        assert model.n_iter_ == 3
