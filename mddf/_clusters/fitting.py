@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -12,7 +12,6 @@ from uuid import uuid4
 
 from distributed import Client, Future, MultiLock, default_client
 
-from mddf._base.tcp import Address
 from mddf._clusters.collections import assigned, n_rows_of, parts_of, row_chunks
 from mddf._clusters.waiting import results_of
 from mddf._clusters.worker import FitResult, FitTask, cancel_fit, fit_rank, open_listener
@@ -92,27 +91,28 @@ def fit_on_workers(
             "the cluster must not use TLS, because workers exchange sums over plain TCP, got "
             f"{workers[0]}"
         )
-    # 1. Compute the partitions on the workers that keep them.
-    placed = _place(client, training, workers)
-    ranks = [worker for worker in workers if placed.on(worker)]
-    if not ranks:
-        raise ValueError("X must not be empty, got 0 rows in all partitions")
-    placed_validation = None if validation is None else _place(client, validation, ranks)
-    if placed_validation is not None and not sum(placed_validation.n_rows):
-        raise ValueError("X_val must not be empty, got 0 rows in all partitions")
-    # 2. Fit with one task on each worker that has rows.
-    shards = [
-        (placed.on(rank), [] if placed_validation is None else placed_validation.on(rank))
-        for rank in ranks
-    ]
-    name = f"mddf-{uuid4().hex}"
-
-    def task_for(addresses: list[Address]) -> FitTask:
-        token = secrets.token_bytes(32)
-        has_validation_set = validation is not None
-        return FitTask(name, model, entropy, addresses, token, timeout, has_validation_set)
-
-    results = _fit_on_each(client, ranks, shards, name, task_for)
+    with _cancelled_at_the_end(client) as futures:
+        # 1. Compute the partitions on the workers that keep them.
+        placed = _place(client, training, workers, futures)
+        ranks = [worker for worker in workers if placed.on(worker)]
+        if not ranks:
+            raise ValueError("X must not be empty, got 0 rows in all partitions")
+        shards: list[_Shard] = [(placed.on(rank), []) for rank in ranks]
+        if validation is not None:
+            placed_validation = _place(client, validation, ranks, futures)
+            if not sum(placed_validation.n_rows):
+                raise ValueError("X_val must not be empty, got 0 rows in all partitions")
+            shards = [(placed.on(rank), placed_validation.on(rank)) for rank in ranks]
+        # 2. Fit with one task on each worker that has rows.
+        task = FitTask(
+            name=f"mddf-{uuid4().hex}",
+            model=model,
+            entropy=entropy,
+            token=secrets.token_bytes(32),
+            timeout=timeout,
+            has_validation_set=validation is not None,
+        )
+        results = _fit_on_each(client, ranks, shards, task)
     # 3. All workers have made the same decisions, or something is broken.
     if len({result.digest for result in results}) > 1:
         raise RuntimeError("workers have grown different trees: they must run the same mddf")
@@ -125,12 +125,22 @@ def fit_on_workers(
     )
 
 
+@contextmanager
+def _cancelled_at_the_end(client: Client) -> Iterator[list[Future[Any]]]:
+    """List of futures whose tasks are dropped at the end, however it comes.
+
+    Otherwise an exception would keep the futures, and tasks that are bound to a worker that has
+    ended would block the next fit to the same collections.
+    """
+    futures: list[Future[Any]] = []
+    try:
+        yield futures
+    finally:
+        client.cancel(futures, force=True)
+
+
 def _fit_on_each(
-    client: Client,
-    workers: Sequence[str],
-    shards: Sequence[_Shard],
-    name: str,
-    task_for: Callable[[list[Address]], FitTask],
+    client: Client, workers: Sequence[str], shards: Sequence[_Shard], task: FitTask
 ) -> list[FitResult]:
     """Run the tasks of a fit, which wait for each other.
 
@@ -139,17 +149,25 @@ def _fit_on_each(
     """
     with _locked(client, workers):
         try:
-            listeners = [(name, rank) for rank in range(len(workers))]
-            task = task_for(_on_each(client, workers, open_listener, listeners))
-            arguments = [(task, rank, *shard) for rank, shard in enumerate(shards)]
+            listeners = [(task.name, rank) for rank in range(len(workers))]
+            addresses = _on_each(client, workers, open_listener, listeners)
+            arguments = [(task, addresses, rank, *shard) for rank, shard in enumerate(shards)]
             return _on_each(client, workers, fit_rank, arguments)
         except BaseException:
-            _cancel(client, name, workers)
+            _cancel(client, task.name, workers)
             raise
 
 
-def _place(client: Client, collections: dict[str, Any], workers: Sequence[str]) -> _Placed:
-    """Compute the parts of collections, each on the worker that is to hold it."""
+def _place(
+    client: Client,
+    collections: dict[str, Any],
+    workers: Sequence[str],
+    all_futures: list[Future[Any]],
+) -> _Placed:
+    """Compute the parts of collections, each on the worker that is to hold it.
+
+    Their futures are appended to `all_futures`.
+    """
     parts = parts_of(collections)
     X = next(iter(collections.values()))
     places = [workers[number] for number in assigned(row_chunks(X), len(workers))]
@@ -157,6 +175,7 @@ def _place(client: Client, collections: dict[str, Any], workers: Sequence[str]) 
         client.compute(part, workers=[place], allow_other_workers=False, retries=0)
         for part, place in zip(parts, places, strict=True)
     ]
+    all_futures += futures
     counts = [
         client.submit(n_rows_of, future, workers=[place], pure=False)
         for future, place in zip(futures, places, strict=True)

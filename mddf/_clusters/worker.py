@@ -37,7 +37,6 @@ class FitTask:
     model : GradientBoosting
         The estimator, not fitted.
     entropy : list of int
-    addresses : list of (host, port)
     token : bytes
         Secret by which the workers know each other.
     timeout : float
@@ -47,7 +46,6 @@ class FitTask:
     name: str
     model: GradientBoosting
     entropy: list[int]
-    addresses: list[Address]
     token: bytes
     timeout: float
     has_validation_set: bool
@@ -87,16 +85,20 @@ def cancel_fit(name: str) -> None:
 
 
 def fit_rank(
-    task: FitTask, rank: int, training: Sequence[RowsOfUser], validation: Sequence[RowsOfUser]
+    task: FitTask,
+    addresses: Sequence[Address],
+    rank: int,
+    training: Sequence[RowsOfUser],
+    validation: Sequence[RowsOfUser],
 ) -> FitResult:
-    """Fit the model together with the other workers."""
+    """Fit the model together with the other workers, which listen on `addresses`."""
     key = (task.name, rank)
     listener = _listeners.pop(key)
     _cancelled[key] = Event()
     try:
         communicator = TcpCommunicator(
             rank,
-            task.addresses,
+            addresses,
             listener,
             token=task.token,
             timeout=task.timeout,
