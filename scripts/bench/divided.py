@@ -120,8 +120,8 @@ def fit_on(n_workers, options, method):
     costs = {
         "wall_s": wall,
         "cpu_s": max(cpu[worker] - cpu_before[worker] for worker in cpu),
-        "memory_mb": max(memory[worker] - memory_before[worker] for worker in memory) / 2**20,
-        "sent_mb": sent / 2**20,
+        "memory_mib": max(memory[worker] - memory_before[worker] for worker in memory) / 2**20,
+        "sent_mib": sent / 2**20,
     }
     rows, _ = made_block(0, _COMPARED_ROWS, options.columns)
     return costs, probabilities(model, rows), model
@@ -175,9 +175,9 @@ def cell(options, set, method):
             }
         )
     medians = {name: float(np.median([row[name] for row in rounds])) for name in rounds[0]}
-    medians["formula_mb"] = np.nan
+    medians["formula_mib"] = np.nan
     if isinstance(model, GradientBoostingClassifier):
-        medians["formula_mb"] = histogram_bytes(model, options.columns) / 2**20
+        medians["formula_mib"] = histogram_bytes(model, options.columns) / 2**20
     return medians
 
 
@@ -189,8 +189,8 @@ def report(frame, options):
     )
     layout = """method one_wall_s:.3g two_wall_s:.3g times_as_fast=speed_up:.2f
     one_CPU_s=one_cpu_s:.3g two_CPU_s=two_cpu_s:.3g CPU_ratio=cpu_speed_up:.2f
-    one_MB=one_memory_mb:.0f two_MB=two_memory_mb:.0f sent_MB=two_sent_mb:.0f
-    histograms_MB=formula_mb:.0f difference:.2g"""
+    one_MiB=one_memory_mib:.0f two_MiB=two_memory_mib:.0f sent_MiB=two_sent_mib:.0f
+    histograms_MiB=formula_mib:.0f difference:.2g"""
     return [tables.columns("divided", title, frame, layout)]
 
 
