@@ -499,10 +499,10 @@ class DaskGradientBoostingRegressor(_DaskGradientBoosting):
     same time. If a worker ends, fit raises an error, and the estimator is unchanged.
 
     These parameters of the estimator of one machine need all rows in one place, and are refused:
-    `early_stopping` without `X_val`, `scoring` other than "loss", `cv`, `warm_start`, `loss` with quantiles, and
-    columns with 32 categories or more. `max_depth=None` and "auto" stand for fixed values, because
-    no trials choose them. Warnings about columns that look like times or repeated subjects are not
-    given.
+    `early_stopping` without `X_val`, `scoring` other than "loss", `cv`, `warm_start`, `loss` with
+    quantiles, and columns with 32 categories or more. `max_depth=None` and "auto" stand for fixed
+    values, because no trials choose them. Warnings about columns that look like times or repeated
+    subjects are not given.
 
     Examples
     --------

@@ -206,11 +206,11 @@ def _slot_released(future: Any) -> Iterator[None]:
     if future.done() or not in_pool:
         yield
         return
-    secede()  # type: ignore[no-untyped-call]
+    secede()
     try:
         yield
     finally:
-        rejoin()  # type: ignore[no-untyped-call]
+        rejoin()
 
 
 def _submit(backend: Any, task: Task, check_scheduler: bool = False) -> Any:

@@ -105,7 +105,7 @@ class Communicator:
 
 
 def _bytes_of(array: np.ndarray) -> memoryview:
-    return memoryview(np.ascontiguousarray(array)).cast("B")
+    return np.ascontiguousarray(array).data.cast("B")
 
 
 def same_for_all(communicator: Communicator, value: Any, message: str) -> None:

@@ -8,6 +8,7 @@ import socket
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from threading import Event
 from time import monotonic
 
 from mddf._base.communication import Communicator, Message
@@ -18,6 +19,8 @@ _LENGTH = struct.Struct("<Q")  # precedes each message
 _RANK = struct.Struct("<I")  # follows the token when a connection is opened
 # A host that vanished without closing its connections is noticed after about 40 seconds: 10
 # seconds without traffic, then 6 unanswered probes 5 seconds apart.
+# Seconds between two looks at `cancelled` while a process waits for others. Not tuned.
+_SECONDS_BETWEEN_LOOKS = 0.5
 _KEEP_ALIVE = {"TCP_KEEPIDLE": 10, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 6}
 
 
@@ -63,6 +66,8 @@ class TcpCommunicator(Communicator):
         Secret of these processes. Connections without it are refused.
     timeout : float
         Seconds to wait for a message.
+    cancelled : threading.Event or None, default=None
+        Another thread sets it to end all waiting.
 
     Attributes
     ----------
@@ -79,6 +84,7 @@ class TcpCommunicator(Communicator):
         *,
         token: bytes,
         timeout: float,
+        cancelled: Event | None = None,
     ) -> None:
         self.rank = rank
         self.size = len(addresses)
@@ -86,6 +92,7 @@ class TcpCommunicator(Communicator):
         self.n_messages_sent = 0
         self._addresses = addresses
         self._timeout = timeout
+        self._cancelled = cancelled or Event()
         self._sockets: dict[int, socket.socket] = {}
         try:
             with listener:
@@ -112,20 +119,23 @@ class TcpCommunicator(Communicator):
             _set_options(connection)
             connection.sendall(token + _RANK.pack(self.rank))
         while len(self._sockets) < self.size - 1:
-            listener.settimeout(max(0.1, deadline - monotonic()))
+            listener.settimeout(_SECONDS_BETWEEN_LOOKS)
             try:
                 connection, _ = listener.accept()
-            except TimeoutError as error:
+            except TimeoutError:
+                self._refuse_cancelled()
+                if monotonic() < deadline:
+                    continue
                 absent = [r for r in self.others if r not in self._sockets]
                 raise LostWorkerError(
                     f"{self._name(absent[0])} has not connected within {self._timeout:g} s"
-                ) from error
-            rank = _rank_of(connection, token, deadline)
-            if rank is None or rank in self._sockets or not self.rank < rank < self.size:
+                ) from None
+            other = _rank_of(connection, token, deadline)
+            if other is None or other in self._sockets or not self.rank < other < self.size:
                 connection.close()
                 continue
             _set_options(connection)
-            self._sockets[rank] = connection
+            self._sockets[other] = connection
 
     def _name(self, rank: int) -> str:
         host, port = self._addresses[rank][:2]
@@ -156,14 +166,19 @@ class TcpCommunicator(Communicator):
         with selectors.DefaultSelector() as selector:
             for rank in sending.keys() | receiving.keys():
                 selector.register(self._sockets[rank], _events(rank, sending, receiving), rank)
+            deadline = monotonic() + self._timeout
             while sending or receiving:
-                ready = selector.select(self._timeout)
+                ready = selector.select(min(self._timeout, _SECONDS_BETWEEN_LOOKS))
                 if not ready:
+                    self._refuse_cancelled()
+                    if monotonic() < deadline:
+                        continue
                     rank = next(iter(sending.keys() | receiving.keys()))
                     raise LostWorkerError(
                         f"{self._name(rank)} has not answered rank {self.rank} within "
                         f"{self._timeout:g} s"
                     )
+                deadline = monotonic() + self._timeout
                 for key, events in ready:
                     rank = key.data
                     before = _events(rank, sending, receiving)
@@ -214,6 +229,10 @@ class TcpCommunicator(Communicator):
             if n == 0:
                 raise self._lost(message.rank)
             message.n_received += n
+
+    def _refuse_cancelled(self) -> None:
+        if self._cancelled.is_set():
+            raise LostWorkerError(f"cancelled while rank {self.rank} waited for others")
 
     def _lost(self, rank: int) -> LostWorkerError:
         return LostWorkerError(f"{self._name(rank)} has ended during the fit")

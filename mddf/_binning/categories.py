@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Set
+from collections.abc import Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, repeat
@@ -79,12 +79,10 @@ class CategoryEncoder:
     @classmethod
     def from_counts(cls, counts: CategoryCounts, max_codes: int) -> CategoryEncoder:
         """Make the encoder that `learn` makes from a column with these categories."""
-        values = counts.categories
-        n_rows = counts.n_rows
-        if counts.missing is not None:
-            values = np.append(values, np.array([counts.missing], values.dtype))
-            n_rows = np.append(n_rows, counts.n_missing)
-        encoder = cls(_encoder_with_largest(values, n_rows, max_codes))
+        missing = [] if counts.missing is None else [counts.missing]
+        encoder = cls(
+            _encoder_with_largest(counts.categories, counts.n_rows, max_codes, missing=missing)
+        )
         if counts.weights is None or encoder.rare is None:
             return encoder
         return cls(_encoder_with_largest(counts.categories, counts.weights, max_codes))
@@ -214,12 +212,17 @@ def _new_encoder(max_codes: int) -> OrdinalEncoder:
     )
 
 
-def _encoder_with_largest(values: np.ndarray, sizes: np.ndarray, max_codes: int) -> OrdinalEncoder:
-    """Encoder in which the largest of distinct values have codes of their own."""
-    # The encoder counts rows, so the largest categories get one row more than the others.
+def _encoder_with_largest(
+    categories: np.ndarray, sizes: np.ndarray, max_codes: int, *, missing: Sequence[object] = ()
+) -> OrdinalEncoder:
+    """Encoder in which the largest of distinct categories have codes of their own."""
+    # The encoder counts rows, so the largest categories get one row more than the others. It does
+    # not count missing values.
     largest = np.argsort(sizes, kind="stable")[1 - max_codes :]
-    rows = np.concatenate([values, values[largest]])
-    return _new_encoder(max_codes).fit(rows.reshape(-1, 1))
+    rows = [categories, categories[largest]]
+    if len(missing):
+        rows.append(np.array(missing, categories.dtype))
+    return _new_encoder(max_codes).fit(np.concatenate(rows).reshape(-1, 1))
 
 
 def _fitted_encoder(column: Column, weights: np.ndarray | None, max_codes: int) -> OrdinalEncoder:

@@ -148,9 +148,9 @@ def _learn_bins(
         bins = find_bins(
             all_cells, sample_weight=weights, max_bins=binner.max_bins, n_jobs=binner.n_jobs
         )
-        are_empty = np.array(
-            [np.isnan(column[0]) and np.isnan(column).all() for column in all_cells.T]
-        )
+        are_empty = np.isnan(all_cells[0])
+        for place in np.flatnonzero(are_empty):
+            are_empty[place] = np.isnan(all_cells[:, place]).all()
         learned = _LearnedBins(own, bins, are_empty)
     return [part for part in communicator.gather(learned) if part is not None]
 

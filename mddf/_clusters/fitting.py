@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -14,11 +14,13 @@ from distributed import Client, Future, MultiLock, default_client
 
 from mddf._clusters.collections import assigned, n_rows_of, parts_of, row_chunks
 from mddf._clusters.waiting import results_of
-from mddf._clusters.worker import FitResult, FitTask, close_listener, fit_rank, open_listener
+from mddf._clusters.worker import FitResult, FitTask, cancel_fit, fit_rank, open_listener
 from mddf._gradient.base import GradientBoosting
 
 Model = TypeVar("Model", bound=GradientBoosting)
 _FIT = "the distributed fit"
+# Training and validation parts of a worker.
+_Shard = tuple["list[Future[Any]]", "list[Future[Any]]"]
 
 
 @dataclass(frozen=True)
@@ -41,11 +43,11 @@ class DistributedFit:
 class _Placed:
     """Parts on the workers that hold them, and their numbers of rows."""
 
-    futures: list[Future]
+    futures: list[Future[Any]]
     workers: list[str]
     n_rows: list[int]
 
-    def on(self, worker: str) -> list[Future]:
+    def on(self, worker: str) -> list[Future[Any]]:
         """Parts of a worker that have rows, in their order."""
         return [
             future
@@ -89,47 +91,31 @@ def fit_on_workers(
             "the cluster must not use TLS, because workers exchange sums over plain TCP, got "
             f"{workers[0]}"
         )
-    # 1. Compute the partitions on the workers that keep them.
-    placed = _place(client, training, workers)
-    ranks = [worker for worker in workers if placed.on(worker)]
-    if not ranks:
-        raise ValueError("X must not be empty, got 0 rows in all partitions")
-    placed_validation = None if validation is None else _place(client, validation, ranks)
-    if placed_validation is not None and not sum(placed_validation.n_rows):
-        raise ValueError("X_val must not be empty, got 0 rows in all partitions")
-    # 2. Start a task on each worker that has rows. Two fits at once would each wait for workers
-    # that the other one holds, so that a fit locks its workers.
-    name = f"mddf-{uuid4().hex}"
-    with _locked(client, ranks):
-        try:
-            addresses = _on_each(
-                client, ranks, open_listener, [(name, r) for r in range(len(ranks))]
-            )
-            task = FitTask(
-                name,
-                model,
-                entropy,
-                addresses,
-                secrets.token_bytes(32),
-                timeout,
-                validation is not None,
-            )
-            arguments = [
-                (
-                    task,
-                    rank,
-                    placed.on(worker),
-                    [] if placed_validation is None else placed_validation.on(worker),
-                )
-                for rank, worker in enumerate(ranks)
-            ]
-            results: list[FitResult] = _on_each(client, ranks, fit_rank, arguments)
-        except BaseException:
-            _close_listeners(client, name, ranks)
-            raise
+    with _cancelled_at_the_end(client) as futures:
+        # 1. Compute the partitions on the workers that keep them.
+        placed = _place(client, training, workers, futures)
+        ranks = [worker for worker in workers if placed.on(worker)]
+        if not ranks:
+            raise ValueError("X must not be empty, got 0 rows in all partitions")
+        shards: list[_Shard] = [(placed.on(rank), []) for rank in ranks]
+        if validation is not None:
+            placed_validation = _place(client, validation, ranks, futures)
+            if not sum(placed_validation.n_rows):
+                raise ValueError("X_val must not be empty, got 0 rows in all partitions")
+            shards = [(placed.on(rank), placed_validation.on(rank)) for rank in ranks]
+        # 2. Fit with one task on each worker that has rows.
+        task = FitTask(
+            name=f"mddf-{uuid4().hex}",
+            model=model,
+            entropy=entropy,
+            token=secrets.token_bytes(32),
+            timeout=timeout,
+            has_validation_set=validation is not None,
+        )
+        results = _fit_on_each(client, ranks, shards, task)
     # 3. All workers have made the same decisions, or something is broken.
     if len({result.digest for result in results}) > 1:
-        raise RuntimeError(f"workers have grown different trees, of hashes {results}")
+        raise RuntimeError("workers have grown different trees: they must run the same mddf")
     for category, message in results[0].warnings:
         warnings.warn(message, category, stacklevel=3)
     return DistributedFit(
@@ -139,8 +125,49 @@ def fit_on_workers(
     )
 
 
-def _place(client: Client, collections: dict[str, Any], workers: Sequence[str]) -> _Placed:
-    """Compute the parts of collections, each on the worker that is to hold it."""
+@contextmanager
+def _cancelled_at_the_end(client: Client) -> Iterator[list[Future[Any]]]:
+    """List of futures whose tasks are dropped at the end, however it comes.
+
+    Otherwise an exception would keep the futures, and tasks that are bound to a worker that has
+    ended would block the next fit to the same collections.
+    """
+    futures: list[Future[Any]] = []
+    try:
+        yield futures
+    finally:
+        client.cancel(futures, force=True)
+
+
+def _fit_on_each(
+    client: Client, workers: Sequence[str], shards: Sequence[_Shard], task: FitTask
+) -> list[FitResult]:
+    """Run the tasks of a fit, which wait for each other.
+
+    Two fits at once would each wait for workers that the other one holds, so that a fit locks its
+    workers.
+    """
+    with _locked(client, workers):
+        try:
+            listeners = [(task.name, rank) for rank in range(len(workers))]
+            addresses = _on_each(client, workers, open_listener, listeners)
+            arguments = [(task, addresses, rank, *shard) for rank, shard in enumerate(shards)]
+            return _on_each(client, workers, fit_rank, arguments)
+        except BaseException:
+            _cancel(client, task.name, workers)
+            raise
+
+
+def _place(
+    client: Client,
+    collections: dict[str, Any],
+    workers: Sequence[str],
+    all_futures: list[Future[Any]],
+) -> _Placed:
+    """Compute the parts of collections, each on the worker that is to hold it.
+
+    Their futures are appended to `all_futures`.
+    """
     parts = parts_of(collections)
     X = next(iter(collections.values()))
     places = [workers[number] for number in assigned(row_chunks(X), len(workers))]
@@ -148,6 +175,7 @@ def _place(client: Client, collections: dict[str, Any], workers: Sequence[str]) 
         client.compute(part, workers=[place], allow_other_workers=False, retries=0)
         for part, place in zip(parts, places, strict=True)
     ]
+    all_futures += futures
     counts = [
         client.submit(n_rows_of, future, workers=[place], pure=False)
         for future, place in zip(futures, places, strict=True)
@@ -168,15 +196,17 @@ def _on_each(
     return results_of(client, futures, workers, what=_FIT)
 
 
-def _close_listeners(client: Client, name: str, ranks: Sequence[str]) -> None:
+def _cancel(client: Client, name: str, workers: Sequence[str]) -> None:
+    """End the tasks of a fit that wait on workers that are still there."""
     alive = client.nthreads()
-    for rank, worker in enumerate(ranks):
-        if worker in alive:
-            client.submit(close_listener, name, rank, workers=[worker], pure=False)
+    reachable = [worker for worker in workers if worker in alive]
+    if reachable:
+        # A worker that ends at this very moment needs no message.
+        client.run(cancel_fit, name, workers=reachable, on_error="ignore")
 
 
 @contextmanager
-def _locked(client: Client, workers: Sequence[str]) -> Any:
+def _locked(client: Client, workers: Sequence[str]) -> Iterator[None]:
     with client.as_current():
         lock = MultiLock(names=[f"mddf {worker}" for worker in workers])
         lock.acquire()

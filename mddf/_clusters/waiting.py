@@ -19,7 +19,7 @@ _SECONDS_TO_FAIL = 5.0
 
 
 def results_of(
-    client: Client, futures: Sequence[Future], workers: Sequence[str], *, what: str
+    client: Client, futures: Sequence[Future[Any]], workers: Sequence[str], *, what: str
 ) -> list[Any]:
     """Results of tasks, each on one of the workers.
 
@@ -58,7 +58,7 @@ def _refuse_lost(client: Client, workers: Sequence[str], what: str) -> None:
 
 
 def _cause(
-    client: Client, futures: Sequence[Future], workers: Sequence[str], what: str
+    client: Client, futures: Sequence[Future[Any]], workers: Sequence[str], what: str
 ) -> BaseException:
     """Error to report: a task that failed by itself rather than one that lost another worker."""
     until = monotonic() + _SECONDS_TO_FAIL

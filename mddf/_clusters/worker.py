@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from threading import Event
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -21,6 +22,8 @@ from mddf._gradient.shards import RowsOfUser, fit_shard
 
 # Sockets of fits that have not started, by fit and rank. Workers of one process share them.
 _listeners: dict[tuple[str, int], socket.socket] = {}
+# Fits that are at work, by fit and rank, and whether they are cancelled.
+_cancelled: dict[tuple[str, int], Event] = {}
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,6 @@ class FitTask:
     model : GradientBoosting
         The estimator, not fitted.
     entropy : list of int
-    addresses : list of (host, port)
     token : bytes
         Secret by which the workers know each other.
     timeout : float
@@ -44,7 +46,6 @@ class FitTask:
     name: str
     model: GradientBoosting
     entropy: list[int]
-    addresses: list[Address]
     token: bytes
     timeout: float
     has_validation_set: bool
@@ -72,21 +73,49 @@ def open_listener(name: str, rank: int) -> Address:
     return address[0], address[1]
 
 
-def close_listener(name: str, rank: int) -> None:
-    """Close the socket of a fit that does not start."""
-    listener = _listeners.pop((name, rank), None)
-    if listener is not None:
-        listener.close()
+def cancel_fit(name: str) -> None:
+    """End the waiting of a fit's tasks in this process, and close sockets that it has not used.
+
+    Dask does not end tasks that run.
+    """
+    for key in [key for key in _listeners if key[0] == name]:
+        _listeners.pop(key).close()
+    for key in [key for key in _cancelled if key[0] == name]:
+        _cancelled[key].set()
 
 
 def fit_rank(
-    task: FitTask, rank: int, training: Sequence[RowsOfUser], validation: Sequence[RowsOfUser]
+    task: FitTask,
+    addresses: Sequence[Address],
+    rank: int,
+    training: Sequence[RowsOfUser],
+    validation: Sequence[RowsOfUser],
 ) -> FitResult:
-    """Fit the model together with the other workers."""
-    listener = _listeners.pop((task.name, rank))
-    communicator = TcpCommunicator(
-        rank, task.addresses, listener, token=task.token, timeout=task.timeout
-    )
+    """Fit the model together with the other workers, which listen on `addresses`."""
+    key = (task.name, rank)
+    listener = _listeners.pop(key)
+    _cancelled[key] = Event()
+    try:
+        communicator = TcpCommunicator(
+            rank,
+            addresses,
+            listener,
+            token=task.token,
+            timeout=task.timeout,
+            cancelled=_cancelled[key],
+        )
+        return _fit_with(communicator, task, training, validation)
+    finally:
+        del _cancelled[key]
+
+
+def _fit_with(
+    communicator: TcpCommunicator,
+    task: FitTask,
+    training: Sequence[RowsOfUser],
+    validation: Sequence[RowsOfUser],
+) -> FitResult:
+    rank = communicator.rank
     # Workers of one process share the model of the task, so that each fits a copy.
     model = clone(task.model)
     n_jobs = model.n_jobs

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
-from typing import ClassVar
 
 import numpy as np
 from sklearn.model_selection import train_test_split
@@ -50,9 +49,6 @@ class BoostingRows:
     levels: CategoryLevels | None = None
     offset: np.ndarray | None = None
 
-    # Connects the processes that have the other rows; see `ShardRows`.
-    exchange: ClassVar[Communicator | None] = None
-
     @classmethod
     def from_table(
         cls,
@@ -75,6 +71,11 @@ class BoostingRows:
     def n_rows_of_table(self) -> int:
         """Number of rows of the table, of all shards if there are several."""
         return self.table.n_rows
+
+    @property
+    def exchange(self) -> Communicator | None:
+        """Connection to the processes that have the other rows; see `ShardRows`."""
+        return None
 
     @property
     def any_held_out(self) -> bool:

@@ -86,10 +86,12 @@ class ShardRows(BoostingRows):
         weights = None
         held_out = np.arange(n_held_out)
         if self.weights is not None or validation.weights is not None:
-            own = np.ones(n_rows) if self.weights is None else self.weights
-            others = np.ones(n_held_out) if validation.weights is None else validation.weights
-            weights = np.concatenate([own, others])
-            held_out = np.flatnonzero(others > 0)
+            held_out_weights = validation.weights
+            if held_out_weights is None:
+                held_out_weights = np.ones(n_held_out)
+            train_weights = np.ones(n_rows) if self.weights is None else self.weights
+            weights = np.concatenate([train_weights, held_out_weights])
+            held_out = np.flatnonzero(held_out_weights > 0)
         return replace(
             self,
             table=coded_table(self.table.bins, np.vstack([self.table.codes, validation.codes])),
@@ -99,7 +101,7 @@ class ShardRows(BoostingRows):
         )
 
     @property
-    def exchange(self) -> Communicator | None:  # type: ignore[override]  # None there
+    def exchange(self) -> Communicator | None:
         """Communicator that the kernel uses; None if this process has all rows."""
         return self.communicator if self.communicator.size > 1 else None
 
@@ -112,7 +114,7 @@ class ShardRows(BoostingRows):
         return any(self.communicator.gather(len(self.held_out) > 0))
 
     @property
-    def keys(self) -> np.ndarray:  # type: ignore[override]  # computed once, in `_boost`
+    def keys(self) -> np.ndarray:
         ranks = global_ranks(self.y, self.train, self.communicator)
         return hashes_with(self.row_keys, ranks[:, None])
 
@@ -307,8 +309,10 @@ def _read_validation(
             with naming("sample_weight_val"):
                 own = numeric_array(validation.sample_weight, "sample_weight")
         with naming("sample_weight_val"):
-            weights = all_weights(communicator.gather_array(own), sum(lengths))
-            weights = boosting_weights(weights, weights)[first : first + n_rows]
+            checked = all_weights(communicator.gather_array(own), sum(lengths))
+        every_weight = boosting_weights(checked, checked)
+        assert every_weight is not None
+        weights = every_weight[first : first + n_rows]
     values = np.zeros(0)
     if validation is not None:
         with naming("y_val"):

@@ -126,6 +126,28 @@ def test_a_process_that_does_not_answer():
     assert "has not answered rank 0 within 0.2 s" in str(error)
 
 
+def test_waiting_is_cancelled():
+    cancelled = threading.Event()
+    listener = listen("127.0.0.1")
+    addresses = [listener.getsockname()[:2], ("127.0.0.1", 1)]
+    threading.Timer(0.2, cancelled.set).start()
+    with pytest.raises(LostWorkerError, match="cancelled while rank 0 waited for others"):
+        TcpCommunicator(0, addresses, listener, token=TOKEN, timeout=100, cancelled=cancelled)
+
+    def work(communicator):
+        if communicator.rank == 0:
+            return done.wait(20)
+        threading.Timer(0.2, communicator._cancelled.set).start()
+        try:
+            return communicator.gather(0)
+        finally:
+            done.set()
+
+    done = threading.Event()
+    _, error = run_over_tcp(2, work)
+    assert "cancelled while rank 1 waited for others" in str(error)
+
+
 def test_a_process_that_never_connects():
     listener = listen("127.0.0.1")
     addresses = [listener.getsockname()[:2], ("127.0.0.1", 1)]

@@ -123,9 +123,8 @@ def test_a_partition_without_a_class_and_categorical_types_that_differ(client):
     labels = dd.from_delayed([dask.delayed(y[:50]), dask.delayed(y[50:])], meta=y.iloc[:0])
     options = {"max_iter": 5, "random_state": 0, "early_stopping": False}
     fitted = DaskGradientBoostingClassifier(**options).fit(frame, labels)
-    assert_same(
-        GradientBoostingClassifier(**options).fit(X.astype({"size": "category"}), y), fitted
-    )
+    local = GradientBoostingClassifier(**options).fit(X.astype({"size": "category"}), y)
+    assert_same(local, fitted)
 
 
 def test_lazy_columns_in_chunks_and_unknown_sizes(client):
@@ -195,21 +194,13 @@ def test_parameters(client, parameters, message):
 def test_inputs(client):
     X, y = collections_of()
     model = DaskGradientBoostingRegressor(max_iter=2, random_state=0)
-    with pytest.raises(
-        TypeError, match="X must be a Dask array or a Dask data frame, got ndarray"
-    ):
+    with pytest.raises(TypeError, match="X must be a Dask array or a Dask data frame, got nd"):
         model.fit(X.compute(), y)
-    with pytest.raises(
-        TypeError, match="y must be a Dask array or a Dask data frame, got ndarray"
-    ):
+    with pytest.raises(TypeError, match="y must be a Dask array or a Dask data frame, got nd"):
         model.fit(X, y.compute())
-    with pytest.raises(
-        ValueError, match="y must have the same partitions as the features, 2, got 1"
-    ):
+    with pytest.raises(ValueError, match=r"y must have the same partitions .*, 2, got 1"):
         model.fit(X, y[:20].rechunk(20))
-    with pytest.raises(
-        ValueError, match="y must have as many rows .* got 20 and 30 in partition 0"
-    ):
+    with pytest.raises(ValueError, match=r"y must have as many rows .* 20 and 30 in partition 0"):
         model.fit(X, da.concatenate([y[:20], y[20:59].rechunk(39)]))
     with pytest.raises(ValueError, match="y_val must be passed with X_val, got None"):
         model.fit(X, y, X_val=X)
@@ -249,7 +240,7 @@ def test_without_a_client(monkeypatch):
 
     monkeypatch.setattr("mddf._clusters.fitting.default_client", no_client)
     X, y = collections_of()
-    with pytest.raises(ValueError, match="create a distributed.Client first, or pass client"):
+    with pytest.raises(ValueError, match=r"create a distributed.Client first, or pass client"):
         DaskGradientBoostingRegressor(max_iter=2).fit(X, y)
 
 
@@ -289,3 +280,7 @@ def test_a_worker_that_is_killed(n_workers):
         killer.join()
         assert time.monotonic() - start < 60
         assert not hasattr(model, "_model")
+        # The other worker is free at once, and the dead one is replaced.
+        client.wait_for_workers(n_workers, timeout=60)
+        model.set_params(max_iter=3).fit(*chunked(X, y, (10_000, 10_000)))
+        assert model.n_iter_ == 3

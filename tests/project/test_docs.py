@@ -107,6 +107,11 @@ def test_models_for_autogluon_have_pages_and_examples():
     assert all(">>>" in ast.get_docstring(classes[name]) for name in public)
 
 
+def test_estimators_for_dask_have_pages():
+    module = pytest.importorskip("mddf.dask", exc_type=ImportError)
+    assert listed_objects("mddf.dask") == sorted(module.__all__)
+
+
 def listed_objects(module_name):
     """Names of the objects of a module that the reference lists."""
     text = "".join((ROOT / f"docs/{name}.md").read_text() for name in ("api", "api-analysis"))

@@ -31,6 +31,7 @@ STUDIES = {
         "gradient threads equal",
     ),
     "bench.scale": ("--rows 2000 --columns 5", "scale"),
+    "bench.divided": ("--methods GradientBoosting --rows 400 --rounds 2", "divided"),
     "bench.workers": ("--engines loky --rows 500 --predicted 500", "workers"),
     "reproduce.comparison": ("--datasets breast_cancer,wine --rounds 3", "comparison"),
     "reproduce.deepboost": (
@@ -110,6 +111,7 @@ PICTURES = {
 }
 WITHOUT_SETS = (
     "bench.boosting",
+    "bench.divided",
     "bench.gradient",
     "bench.scale",
     "bench.workers",
@@ -122,7 +124,8 @@ WITHOUT_SETS = (
 RUN_BY_CI = ("bench.cascade", "bench.forest")  # outside the repository, in .ci/run
 # Two seconds or more each.
 SLOW = (*RUN_BY_CI, "bench.export", "bench.scale", "bench.workers", "reproduce.deepboost")
-NEEDS = {"bench.export": "onnxruntime", "report.explain": "shap"}
+SLOW += ("bench.divided",)
+NEEDS = {"bench.divided": "distributed", "bench.export": "onnxruntime", "report.explain": "shap"}
 NEEDS |= {"report.autogluon_stack": "autogluon.tabular", "report.elo": "lightgbm"}
 
 
@@ -354,6 +357,7 @@ def test_benchmarks_do_not_mix_settings(script, tmp_path):
         "bench.boosting": {"on"},
         "bench.cascade": {"n_estimators", "n_layers", "repeats", "rows", "alone"},
         "bench.cores": {"n_estimators"},
+        "bench.divided": {"rounds", "rows", "columns"},
         "bench.export": {"n_estimators", "rows"},
         "bench.forest": {"n_estimators"},
         "bench.scale": {"columns"},
