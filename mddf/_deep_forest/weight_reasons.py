@@ -1,4 +1,4 @@
-"""Reasons for the weights of members: what the average would lose or gain by each of them."""
+"""Reasons for the weights of members: the loss of the average with and without each of them."""
 
 from __future__ import annotations
 

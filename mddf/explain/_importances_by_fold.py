@@ -19,7 +19,7 @@ from mddf._base.validation import check_lengths, is_boolean, naming
 from mddf._input.reading import whole_frame
 from mddf._input.table import Table
 from mddf._quality.table_text import as_frame, as_text
-from mddf._resampling.folds import Folds, make_splits
+from mddf._resampling.folds import Folds, check_groups, make_splits
 from mddf._targets.target_validation import all_weights, plain_array
 
 from ._column_groups import ColumnGroups
@@ -210,38 +210,25 @@ def importances_by_fold(
     # 1. Check the rows, and make the folds.
     if not hasattr(estimator, "fit"):
         raise TypeError(f"estimator must have a method fit, got {short(estimator)}")
-    X = whole_frame(X)
-    if isinstance(X, Table):
-        raise TypeError("importances_by_fold needs X in memory, got a table of by_columns")
-    check_lengths(X, y=y)
-    n_samples = len(plain_array(y, "y"))
-    weights = None if sample_weight is None else all_weights(sample_weight, n_samples)
-    if weights is not None and not has_fit_parameter(estimator, "sample_weight"):
+    rows = _Rows.checked(X, y, sample_weight, groups)
+    if rows.weights is not None and not has_fit_parameter(estimator, "sample_weight"):
         raise ValueError(
             "sample_weight needs an estimator whose fit takes weights, got " + short(estimator)
         )
     with naming("random_state"):
         random = check_random_state(random_state)
-    folds = _folds(estimator, X, y, cv=cv, groups=groups, random=random)
+    folds = _folds(estimator, rows, cv=cv, random=random)
     # 2. Fit to the training rows of each fold, and measure on its held-out rows.
-    group_values = None if groups is None else plain_array(groups, "groups").reshape(n_samples)
     results = []
     for train, test in tqdm(folds, desc="folds", disable=not verbose, leave=False):
-        fit_parameters = {}
-        if weights is not None:
-            fit_parameters["sample_weight"] = weights[train]
-        if group_values is not None and has_fit_parameter(estimator, "groups"):
-            fit_parameters["groups"] = group_values[train]
-        model = clone(estimator).fit(take_rows(X, train), _take(y, train), **fit_parameters)
+        model = rows.take(train).fit(clone(estimator))
         fold_kind = resolve_kind(model, kind, column_groups)
-        test_weights = None
-        if weights is not None and fold_kind == "permutation":
-            test_weights = weights[test]
+        held_out = rows.take(test)
         result = importances(
-            model, take_rows(X, test), _take(y, test), kind=fold_kind,
-            column_groups=column_groups, scoring=scoring, n_repeats=n_repeats,
-            max_samples=max_samples, sample_weight=test_weights,
-            n_jobs=n_jobs, random_state=random,
+            model, held_out.X, held_out.y, kind=fold_kind, column_groups=column_groups,
+            scoring=scoring, n_repeats=n_repeats, max_samples=max_samples, n_jobs=n_jobs,
+            sample_weight=held_out.weights if fold_kind == "permutation" else None,
+            random_state=random,
         )  # fmt: skip
         if not isinstance(result, Bunch):
             raise ValueError(
@@ -256,28 +243,68 @@ def importances_by_fold(
     )
 
 
+@dataclass(frozen=True)
+class _Rows:
+    """Rows of a table with their targets, weights and groups."""
+
+    X: Any
+    y: Any
+    weights: np.ndarray | None
+    groups: np.ndarray | None
+
+    @classmethod
+    def checked(
+        cls,
+        X: Any,
+        y: Any,
+        sample_weight: npt.ArrayLike | None,
+        groups: npt.ArrayLike | None,
+    ) -> _Rows:
+        """Check that there is an entry for each row."""
+        X = whole_frame(X)
+        if isinstance(X, Table):
+            raise TypeError("importances_by_fold needs X in memory, got a table of by_columns")
+        check_lengths(X, y=y, groups=groups)
+        n_samples = len(plain_array(y, "y"))
+        weights = None if sample_weight is None else all_weights(sample_weight, n_samples)
+        group_values = None
+        if groups is not None:
+            numbers = np.zeros(n_samples, int)  # only the lengths are compared
+            group_values = check_groups(groups, numbers).values
+        return cls(X, y, weights, group_values)
+
+    def take(self, rows: np.ndarray) -> _Rows:
+        """Keep some rows."""
+        y = self.y.iloc[rows] if hasattr(self.y, "iloc") else plain_array(self.y, "y")[rows]
+        return _Rows(
+            take_rows(self.X, rows),
+            y,
+            None if self.weights is None else self.weights[rows],
+            None if self.groups is None else self.groups[rows],
+        )
+
+    def fit(self, estimator: BaseEstimator) -> BaseEstimator:
+        """Fit an estimator to the rows, with the groups if its `fit` takes them."""
+        parameters = {}
+        if self.weights is not None:
+            parameters["sample_weight"] = self.weights
+        if self.groups is not None and has_fit_parameter(estimator, "groups"):
+            parameters["groups"] = self.groups
+        return estimator.fit(self.X, self.y, **parameters)
+
+
 def _folds(
-    estimator: BaseEstimator,
-    X: Any,
-    y: Any,
-    *,
-    cv: Any,
-    groups: npt.ArrayLike | None,
-    random: np.random.RandomState,
+    estimator: BaseEstimator, rows: _Rows, *, cv: Any, random: np.random.RandomState
 ) -> Folds:
     """Folds of any splitter; a number of folds is stratified by the classes of one output."""
-    labels = plain_array(y, "y")
+    labels = plain_array(rows.y, "y")
     strata = np.zeros(len(labels), int)
     if is_classifier(estimator) and labels.size == len(labels):
         strata = np.unique(labels.ravel(), return_inverse=True)[1]
     if isinstance(cv, Integral) and (is_boolean(cv) or cv < 2):
         raise ValueError(f"cv must be at least 2 folds, got {cv!r}")
     seed = random.randint(np.iinfo(np.int32).max)
-    folds = make_splits(cv, X, y, strata, seed, groups=groups)
+    folds = make_splits(cv, rows.X, rows.y, strata, seed, groups=rows.groups)
     if not folds:
         raise ValueError("cv must give at least one split, got none")
     return folds
-
-
-def _take(y: Any, rows: np.ndarray) -> Any:
-    return y.iloc[rows] if hasattr(y, "iloc") else plain_array(y, "y")[rows]
