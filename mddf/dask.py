@@ -408,10 +408,13 @@ class DaskGradientBoostingRegressor(_DaskGradientBoosting):
 
     Parameters
     ----------
-    loss : {"squared_error", "poisson", "gamma"}, default="squared_error"
-        Loss to minimise. Losses with quantiles are refused.
+    loss : {"squared_error", "poisson", "gamma", "tweedie"}, default="squared_error"
+        Loss to minimise. Losses with quantiles and losses of your own are refused.
     quantile : float or None, default=None
         Has no effect: losses with quantiles are refused.
+    tweedie_power : float, default=1.5
+        For "tweedie", the power of the mean to which the variance is proportional: above 1
+        (Poisson) and below 2 (gamma). Other losses ignore it.
     learning_rate : float or "auto", default="auto"
         Factor by which the leaf values are multiplied. "auto" stands for 0.05, and for 0.15 above
         100 000 samples, for which `max_iter` trees are too few at the lower rate.
@@ -525,6 +528,7 @@ class DaskGradientBoostingRegressor(_DaskGradientBoosting):
         loss: str = "squared_error",
         *,
         quantile: float | None = None,
+        tweedie_power: float = 1.5,
         learning_rate: float | str = "auto",
         max_iter: int = 1000,
         grow_policy: str = SYMMETRIC,
@@ -576,6 +580,7 @@ class DaskGradientBoostingRegressor(_DaskGradientBoosting):
         self.random_state = random_state
         self.verbose = verbose
         self.quantile = quantile
+        self.tweedie_power = tweedie_power
         self.client = client
         self.timeout = timeout
 

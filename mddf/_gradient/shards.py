@@ -156,8 +156,8 @@ def refuse_undivided(model: GradientBoosting, *, has_validation_set: bool) -> No
         "cv": (model.cv is not None, "None"),
         "scoring": (not (isinstance(model.scoring, str) and model.scoring == "loss"), "'loss'"),
         "loss": (
-            model.loss in _QUANTILE_LOSSES,
-            "'squared_error', 'poisson' or 'gamma', which need no quantiles",
+            not isinstance(model.loss, str) or model.loss in _QUANTILE_LOSSES,
+            "the name of a loss without quantiles",
         ),
         "early_stopping": (
             bool(model.early_stopping) and not has_validation_set,
@@ -249,12 +249,18 @@ def _read_target(
         return _read_classes(model, y, sample_weight, communicator)
     assert isinstance(model, GradientBoostingRegressor)
     values = model._read_numbers(y)
+    if values.ndim == 2:
+        raise ValueError(
+            "y must have one target if the rows are divided among workers, got "
+            f"{values.shape[1]} targets"
+        )
     weighted = with_weight(values, None if sample_weight is None else sample_weight[own])
     # The least and the largest target decide all that the check and the scale depend on.
     ends = np.array([weighted.min(), weighted.max()]) if len(weighted) else np.zeros(0)
     ends = communicator.gather_array(ends)
+    assert isinstance(model.loss, str)  # `refuse_undivided` has refused the others
     check_targets(model.loss, ends)
-    kind = RegressionTarget.from_targets(model.loss, ends)
+    kind = RegressionTarget.from_targets(model.loss, ends, tweedie_power=model._variance_power())
     if sample_weight is not None:
         values = np.where(sample_weight[own] > 0, values, ends[0])
     return BoostingTarget(kind, kind.scaled(values), sample_weight)
@@ -280,6 +286,7 @@ def _read_classes(
         factors = class_factors(model.class_weight, classes, all_labels, sample_weight)
         if factors is not None:
             weights = row_weights(sample_weight, factors, all_labels).row
+    assert isinstance(model.loss, str)
     return BoostingTarget(ClassificationTarget(model.loss, classes), labels.astype(float), weights)
 
 

@@ -19,7 +19,7 @@ from thread_communicator import run_in_threads
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor
 from mddf._gradient.shards import RowsOfUser, fit_shard, global_ranks
 
-LOSSES = ["squared_error", "poisson", "gamma"]
+LOSSES = ["squared_error", "poisson", "gamma", "tweedie"]
 
 
 @dataclass(frozen=True)
