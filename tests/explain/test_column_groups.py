@@ -118,8 +118,8 @@ def test_lists_sparse_matrices_and_pipelines():
         result = importances(model, made, Y, column_groups=GROUPS, **OPTIONS)
         np.testing.assert_allclose(result.importances_mean, expected, atol=1e-12)
     frame = pd.DataFrame(X, columns=list("abcde"))
-    named = GradientBoostingRegressor(max_iter=5, random_state=0).fit(frame, Y)
-    result = importances(named, frame, Y, column_groups={"twins": ["a", "b"]}, **OPTIONS)
+    frame_model = GradientBoostingRegressor(max_iter=5, random_state=0).fit(frame, Y)
+    result = importances(frame_model, frame, Y, column_groups={"twins": ["a", "b"]}, **OPTIONS)
     assert result.importances_mean[0] > 0.1
 
 

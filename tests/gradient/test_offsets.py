@@ -93,8 +93,8 @@ def test_the_start_is_the_best_constant_of_two_classes(loss):
 
     def mean_loss(constant):
         margin = sign * (offset + constant)
-        each = np.log1p(np.exp(-margin)) if loss == "log_loss" else np.exp(-margin)
-        return np.average(each, weights=weight)
+        losses = np.log1p(np.exp(-margin)) if loss == "log_loss" else np.exp(-margin)
+        return np.average(losses, weights=weight)
 
     model = GradientBoostingClassifier(loss, max_iter=1, **ALL_ROWS)
     (start,) = model.fit(X, y, weight, offset=offset)._trees.start

@@ -38,11 +38,11 @@ def test_copies_of_a_target_are_predicted_as_one(loss, grow_policy):
     """With equal targets, all gains are multiples of those of one target."""
     X, y = positive(1)
     options = {"loss": loss, "max_iter": 20, "grow_policy": grow_policy, **ALL_ROWS}
-    one = GradientBoostingRegressor(**options).fit(X, y[:, 0])
+    single = GradientBoostingRegressor(**options).fit(X, y[:, 0])
     model = GradientBoostingRegressor(**options).fit(X, np.column_stack([y, y, 4 * y]))
     predicted = model.predict(X)
     assert predicted.shape == (len(X), 3)
-    assert np.allclose(predicted[:, 0], one.predict(X), rtol=1e-6)
+    assert np.allclose(predicted[:, 0], single.predict(X), rtol=1e-6)
     assert np.array_equal(predicted[:, 1], predicted[:, 0])
     assert np.allclose(predicted[:, 2], 4 * predicted[:, 0], rtol=1e-12)
 

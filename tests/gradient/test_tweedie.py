@@ -86,8 +86,10 @@ def test_it_beats_a_linear_model_by_deviance():
     model = GradientBoostingRegressor("tweedie", max_iter=150, learning_rate=0.1, random_state=0)
     linear = TweedieRegressor(power=1.5, link="log")
     deviances = [
-        mean_tweedie_deviance(y[1000:], each.fit(X[:1000], y[:1000]).predict(X[1000:]), power=1.5)
-        for each in (model, linear)
+        mean_tweedie_deviance(
+            y[1000:], estimator.fit(X[:1000], y[:1000]).predict(X[1000:]), power=1.5
+        )
+        for estimator in (model, linear)
     ]
     assert deviances[0] < 0.95 * deviances[1]
 

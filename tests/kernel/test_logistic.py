@@ -144,15 +144,15 @@ print(test_logistic.hashed())
     not _core.wide_vectors_supported(), reason="no wide vectors here: both ways are the same"
 )
 def test_wide_vectors_change_no_bit():
-    here = os.path.dirname(__file__)
-    paths = [here, os.path.join(here, "../helpers")]
-    done = subprocess.run(
+    folder = os.path.dirname(__file__)
+    paths = [folder, os.path.join(folder, "../helpers")]
+    process = subprocess.run(
         [sys.executable, "-P", "-c", HASHED.format(paths=paths)],
         env={**os.environ, "MDDF_WIDE_VECTORS": "0"},
         capture_output=True,
         text=True,
     )
-    assert done.stdout.strip() == hashed(), done.stderr
+    assert process.stdout.strip() == hashed(), process.stderr
 
 
 @pytest.mark.parametrize(
