@@ -123,7 +123,7 @@ sphinx_gallery_conf = {
 
 LITERAL = re.compile(r"(``.+?``|`.+?`)")
 UNDERSCORE = re.compile(r"(?<=\w)_(?!\w)")
-REFERENCE = re.compile(r":ref:`([^<`]+?)\s*(?:<[^>`]+>)?`")
+REFERENCE = re.compile(r":(?:ref|term):`([^<`]+?)\s*(?:<[^>`]+>)?`")
 
 
 def _escape(line):

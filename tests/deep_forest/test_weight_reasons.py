@@ -57,9 +57,11 @@ def test_a_slow_twin_of_regression(weight):
         error(mean) - error(0.95 * mean + 0.05 * FORECASTS[3]),
     ]
     others = [FORECASTS[1], FORECASTS[0], mean, mean]
-    for reason, gain, forecast, rest in zip(reasons, expected, FORECASTS, others, strict=True):
+    for reason, gain, forecast, other_forecast in zip(
+        reasons, expected, FORECASTS, others, strict=True
+    ):
         assert reason.gain == pytest.approx(gain)
-        covariance = np.cov(forecast - TARGET, rest - TARGET, aweights=row_weight)
+        covariance = np.cov(forecast - TARGET, other_forecast - TARGET, aweights=row_weight)
         correlation = covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1])
         assert reason.error_correlation == pytest.approx(correlation)
 
