@@ -56,9 +56,9 @@ def test_a_slow_twin_of_regression(weight):
         error(mean) - error(0.95 * mean + 0.05 * FORECASTS[2]),
         error(mean) - error(0.95 * mean + 0.05 * FORECASTS[3]),
     ]
-    others = [FORECASTS[1], FORECASTS[0], mean, mean]
+    remaining_votes = [FORECASTS[1], FORECASTS[0], mean, mean]
     for reason, gain, forecast, other_forecast in zip(
-        reasons, expected, FORECASTS, others, strict=True
+        reasons, expected, FORECASTS, remaining_votes, strict=True
     ):
         assert reason.gain == pytest.approx(gain)
         covariance = np.cov(forecast - TARGET, other_forecast - TARGET, aweights=row_weight)
