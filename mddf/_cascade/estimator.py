@@ -102,11 +102,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         target = Classes.from_y(y)
         classes = target.classes
         refuse_class("scoring", self.scoring)
-        kind = self._kind()
-        if self.rules is not None:
-            self.rules.check()
-            if self.rules.reweighting is not None:
-                kind = replace(kind, reweighting=None, redraw=self.rules.redraw)
+        kind = self._kind_with_rules()
         members = self._resolve_forests(kind, inputs.sample_weight)
         self._chosen_layers(self.n_layers)  # refuses layers that the cascade cannot have
         grains = resolve_grains(self.grains, inputs.n_features)
@@ -118,11 +114,9 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
 
         # 3. Make the folds, and decide how layers are scored and when to stop.
         folds = self._make_folds(inputs, target, binned)
-        score = out_of_fold_score(self.scoring, classes, target.key, inputs.sample_weight)
-        without_past = folds.without_past
-        if without_past is not None:
-            trainer = in_time_order(trainer, without_past)
-            score = score_on_rows(score, trainer.evaluated_rows, trainer.n_samples)
+        if folds.without_past is not None:
+            trainer = in_time_order(trainer, folds.without_past)
+        score = self._score_of_layers(inputs, target, trainer, folds)
         checkpoint = self._checkpoint_of(inputs, trainer, members, folds)
         stopper = self._make_stopper(score, folds, trainer, n_grains=len(grains))
         choice = self._layers_by_held_out(inputs, target, binned.seeds)
@@ -149,6 +143,25 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
             np.stack([trainer.known_vectors(vectors) for vectors in layer_vectors])
             for layer_vectors in policy.trace.vectors
         ]
+
+    def _kind_with_rules(self) -> CascadeKind:
+        """The kind of cascade, whose reweighting the user's rules replace if they have one."""
+        kind = self._kind()
+        if self.rules is None:
+            return kind
+        self.rules.check()
+        if self.rules.reweighting is None:
+            return kind
+        return replace(kind, reweighting=None, redraw=self.rules.redraw)
+
+    def _score_of_layers(
+        self, inputs: FitInputs, target: Classes, trainer: LayerTrainer, folds: LayerFolds
+    ) -> Callable[..., float]:
+        """Out-of-fold score of a layer, on rows that have a prediction by models of the past."""
+        score = out_of_fold_score(self.scoring, target.classes, target.key, inputs.sample_weight)
+        if folds.without_past is None:
+            return score
+        return score_on_rows(score, trainer.evaluated_rows, trainer.n_samples)
 
     def _resolve_forests(
         self, kind: CascadeKind, sample_weight: np.ndarray | None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -66,19 +67,32 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class _Paths:
+    """Output files of the command."""
+
+    model: Path
+    report: Path
+
+    @classmethod
+    def from_options(cls, options: argparse.Namespace) -> _Paths:
+        """Refuse outputs that cannot be written, before any work."""
+        if not options.table.is_file():
+            path = rows.visible(options.table)
+            raise SystemExit(f"the table must be an existing file, got {path}")
+        stem = options.table.name.split(".")[0] or "model"
+        model = options.out or Path(f"{stem}.skops")
+        report_path = options.report or model.with_suffix(".html")
+        files.check_output("--out", model, files.MODELS, options.overwrite)
+        files.check_output("--report", report_path, (".html",), options.overwrite)
+        pages.check_libraries()
+        return cls(model, report_path)
+
+
 def run(options: argparse.Namespace) -> None:
     """Read, hold rows out, fit, write the report, fit to all rows, save."""
-    # 1. Refuse outputs that cannot be written before any work.
-    if not options.table.is_file():
-        raise SystemExit(f"the table must be an existing file, got {rows.visible(options.table)}")
-    stem = options.table.name.split(".")[0] or "model"
-    model_path = options.out or Path(f"{stem}.skops")
-    report_path = options.report or model_path.with_suffix(".html")
-    files.check_output("--out", model_path, files.MODELS, options.overwrite)
-    files.check_output("--report", report_path, (".html",), options.overwrite)
-    pages.check_libraries()
-
-    # 2. Read the table.
+    paths = _Paths.from_options(options)
+    # 1. Read the table.
     dependent_rows.check_options(options)
     groups = dependent_rows.read_groups(options)
     not_features = [options.groups] if options.groups is not None else []
@@ -86,27 +100,25 @@ def run(options: argparse.Namespace) -> None:
         options.table, options.target, [*options.drop, *not_features],
         task=options.task, form=format_from(options), warn=True,
     )  # fmt: skip
+    if options.positive is not None:
+        check_positive(options.positive, table)
+    # 2. Make the model.
     model = estimators.make(
         options.estimator, table.task, seed=options.seed, n_jobs=options.n_jobs,
         settings=options.set, verbose=options.verbose,
     )  # fmt: skip
-
     dependence = DependentRows.from_options(options, table, groups)
     if "cv" not in dict(options.set):
         model = dependence.validated(model)
-    if options.positive is not None:
-        check_positive(options.positive, table)
-
     # 3. Check the data, fit to the training rows and score the held-out rows.
     fits_again = options.test is None
     # A fit to all rows takes longer by the held-out rows. With --verbose, fits show bars.
     shares = (0.4, 0.1, 0.5) if fits_again else (0.8, 0.2, 0.0)
     with Progress(shown=not options.verbose).running() as progress:
         with progress.step("fit to the training rows", shares[0]):
-            fit = _fit_and_evaluate(options, table, model, model_path.name, dependence)
+            fit = _fit_and_evaluate(options, table, model, paths.model.name, dependence)
         with progress.step("report", shares[1]):
             page = report.render(fit)
-
         # 4. Fit to all rows, unless the held-out rows are of another table.
         if fits_again:
             with warnings.catch_warnings(), progress.step("fit to all rows", shares[2]):
@@ -114,6 +126,7 @@ def run(options: argparse.Namespace) -> None:
                 model.fit(table.X, table.y, **dependence.fit_arguments(table.X))
         else:
             model = fit.model
+    # 5. Write the model and the report.
     contents = files.StoredModel(
         model,
         table.schema,
@@ -121,9 +134,14 @@ def run(options: argparse.Namespace) -> None:
         reference=DriftReference.from_table(table.X).to_json(),
         facts=report.facts(fit),
     )
-    files.write_model(model_path, contents)
-    files.write_text(report_path, page)
+    files.write_model(paths.model, contents)
+    files.write_text(paths.report, page)
+    _print_summary(options, table, fit, paths)
 
+
+def _print_summary(
+    options: argparse.Namespace, table: rows.TrainingTable, fit: report.EvaluatedFit, paths: _Paths
+) -> None:
     scores = [f"{name} {value:.4g}" for name, value in fit.scores.items() if np.isfinite(value)]
     print(f"{table.task} of {options.target!r}: {len(table.X)} rows, {table.X.shape[1]} features")
     plural = "s" if fit.n_held_out != 1 else ""
@@ -131,7 +149,7 @@ def run(options: argparse.Namespace) -> None:
     if fit.findings:
         plural = "s" if len(fit.findings) != 1 else ""
         print(f"data: {len(fit.findings)} finding{plural}, listed in the report")
-    print(f"model: {model_path}\nreport: {report_path}")
+    print(f"model: {paths.model}\nreport: {paths.report}")
 
 
 def _fit_and_evaluate(

@@ -29,6 +29,7 @@ from mddf._base.validation import (
 )
 from mddf._binning.binned_table import BinnedTable, coded_table
 from mddf._binning.binner import Binner
+from mddf._core import BoostOptions
 from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.losses import BoostingTarget, Target
 from mddf._gradient.offsets import read_offset
@@ -102,6 +103,15 @@ class ValidationSet:
     def is_passed(self) -> bool:
         parts = (self.X, self.y, self.sample_weight, self.offset)
         return any(part is not None for part in parts)
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Rows to fit to, some of which may be held out, or the folds of trials on all rows."""
+
+    rows: BoostingRows
+    folds: list[Fold] | None = None
+    on_trial: bool = False
 
 
 class GradientBoosting(BoostedPredictions):
@@ -249,32 +259,52 @@ class GradientBoosting(BoostedPredictions):
             )
             # 3. Hold rows out: a validation set, folds of trials, or a share of the training rows.
             validation = ValidationSet(X_val, y_val, sample_weight_val, offset_val)
-            has_validation_set = validation.is_passed
-            self._check_score(target.kind, has_validation_set=has_validation_set)
-            on_trial = not has_validation_set and uses_trials(self, len(rows.train), target.kind)
-            folds = None
-            if has_validation_set:
-                rows = rows.with_held_out(self._read_validation(validation, binner, target.kind))
-                _check_offsets(offset, offset_val)
-            elif on_trial or self._holds_out(len(rows.train), target.kind):
-                # Splitters cannot read tables of `by_columns`.
-                is_unreadable = X is table and is_splitter(self.cv)
-                X_for_splitter = binner.numbers(table) if is_unreadable else X
-                folds = validation_folds(
-                    self, X_for_splitter, rows, target.kind, groups, entropy=self._entropy
-                )
-                if not on_trial:
-                    rows = self._split(rows, target.kind, folds)
-            if folds is None and groups is not None:
-                group_numbers(groups, target.values, self.cv)  # refuses invalid groups
+            held_out = self._hold_out(
+                rows, target.kind, binner, X=X, table=table, groups=groups, validation=validation
+            )
             # 4. Choose the depth, the regularisation and the number of trees, and grow them.
             before = self._trees if continues else None
-            fitted = self._boost(rows, target.kind, binner, before, on_trial=on_trial, folds=folds)
+            fitted = self._boost(held_out, target.kind, binner, before)
             if X_val is not None and not continues:
-                warn_of_no_gain(rows, fitted["validation_score_"], fitted["train_score_"], table)
+                scores = (fitted["validation_score_"], fitted["train_score_"])
+                warn_of_no_gain(held_out.rows, *scores, table)
             attributes = self._target_attributes(target.kind)
             self.__dict__.update(fitted, _binner=binner, **attributes)
         return self
+
+    def _hold_out(
+        self,
+        rows: BoostingRows,
+        target: Target,
+        binner: Binner,
+        *,
+        X: Any,
+        table: Table,
+        groups: npt.ArrayLike | None,
+        validation: ValidationSet,
+    ) -> HeldOut:
+        """Append a validation set, make the folds of trials, or split training rows off."""
+        labels = rows.y
+        has_validation_set = validation.is_passed
+        self._check_score(target, has_validation_set=has_validation_set)
+        on_trial = not has_validation_set and uses_trials(self, len(rows.train), target)
+        folds = None
+        if has_validation_set:
+            has_offset = rows.offset is not None
+            rows = rows.with_held_out(self._read_validation(validation, binner, target))
+            _check_offsets(validation.offset, has_offset=has_offset)
+        elif on_trial or self._holds_out(len(rows.train), target):
+            # Splitters cannot read tables of `by_columns`.
+            is_unreadable = X is table and is_splitter(self.cv)
+            X_for_splitter = binner.numbers(table) if is_unreadable else X
+            folds = validation_folds(
+                self, X_for_splitter, rows, target, groups, entropy=self._entropy
+            )
+            if not on_trial:
+                rows = self._split(rows, target, folds)
+        if folds is None and groups is not None:
+            group_numbers(groups, labels, self.cv)  # refuses invalid groups
+        return HeldOut(rows, folds, on_trial)
 
     def get_metadata_routing(self) -> MetadataRequest:
         """Metadata that `fit` requests: groups, if `cv` is a splitter that uses them.
@@ -350,50 +380,26 @@ class GradientBoosting(BoostedPredictions):
         return BoostingRows.from_table(coded, values, weights, levels, offsets)
 
     def _boost(
-        self,
-        rows: BoostingRows,
-        target: Target,
-        binner: Binner,
-        before: BoostedTrees | None,
-        *,
-        on_trial: bool,
-        folds: list[Fold] | None = None,
+        self, held_out: HeldOut, target: Target, binner: Binner, before: BoostedTrees | None
     ) -> dict[str, Any]:
         """Grow trees, after the trees of an earlier fit if any; return the fitted attributes."""
         n_before = before.n_trees if before else 0
         self._check_before(before, n_before)
-        plan = self._plan(
-            rows, target, binner.categorical_, n_before, on_trial=on_trial, folds=folds
-        )
-        model = plan.model
+        rows = held_out.rows
+        plan = self._plan(held_out, target, binner.categorical_, n_before)
         n_rows = rows.n_rows_of_table
+        chosen = {name: value_of(plan.model, name, n_rows) for name in PLAIN}
         options = kernel_options(
-            model, rows.table, target, binner.categorical_, plan.encoding, n_rows=n_rows
+            plan.model, rows.table, target, binner.categorical_, plan.encoding, n_rows=n_rows
         )
         statistics = None
         if plan.encoding is not None:
             statistics_before = self._statistics if before else None
             rows, statistics = rows.ordered(plan.encoding, n_before, statistics_before)
-        stops_early = bool(self.early_stopping) and rows.any_held_out
-        if target.n_classes == 1:
-            boosted = Boosted.without_trees(rows.table.bins.n_columns, options.symmetric)
-        else:
-            patience = int(self.n_iter_no_change) if stops_early else 0
-            scorer = model._scorer(rows, target) if rows.any_held_out else None
-            boosted = boost(
-                rows,
-                options,
-                plan.seeds,
-                stopping=Stopping(patience, float(self.tol), scorer),
-                start=before.raw(rows.table.codes, self.n_jobs) if before else None,
-                large_residual=self._large_residual if before else np.inf,
-                watch_training=True,
-                keys=rows.keys if value_of(model, "subsample", n_rows) < 1 else None,
-                objective=target.objective,
-                progress_label=type(self).__name__ if self.verbose else None,
-                n_jobs=self.n_jobs,
-            )
-        warn_of_divergence(model, rows, target, boosted)
+        boosted = self._grow(
+            rows, target, plan, options, before=before, draws_rows=chosen["subsample"] < 1
+        )
+        warn_of_divergence(plan.model, rows, target, boosted)
         trees = before.followed_by(boosted.trees) if before else boosted.trees
         validation_scores = boosted.scores if plan.scores is None else plan.scores
         train_scores = boosted.train_scores
@@ -409,22 +415,49 @@ class GradientBoosting(BoostedPredictions):
             "_target": target,
             "n_iter_": trees.n_trees,
             "n_trees_per_iteration_": 1,
-            "do_early_stopping_": stops_early or plan.scores is not None,
-            "_chosen": {name: value_of(model, name, n_rows) for name in PLAIN},
+            "do_early_stopping_": self._stops_early(rows) or plan.scores is not None,
+            "_chosen": chosen,
             "is_categorical_": binner.categorical_ if binner.categorical_.any() else None,
         }
 
-    def _plan(
+    def _stops_early(self, rows: BoostingRows) -> bool:
+        return bool(self.early_stopping) and rows.any_held_out
+
+    def _grow(
         self,
         rows: BoostingRows,
         target: Target,
-        categorical: np.ndarray,
-        n_before: int,
+        plan: Plan,
+        options: BoostOptions,
         *,
-        on_trial: bool,
-        folds: list[Fold] | None,
+        before: BoostedTrees | None,
+        draws_rows: bool,
+    ) -> Boosted:
+        """Grow the trees of a plan, after the trees of an earlier fit if any."""
+        model = plan.model
+        if target.n_classes == 1:
+            return Boosted.without_trees(rows.table.bins.n_columns, options.symmetric)
+        patience = int(self.n_iter_no_change) if self._stops_early(rows) else 0
+        scorer = model._scorer(rows, target) if rows.any_held_out else None
+        return boost(
+            rows,
+            options,
+            plan.seeds,
+            stopping=Stopping(patience, float(self.tol), scorer),
+            start=before.raw(rows.table.codes, self.n_jobs) if before else None,
+            large_residual=self._large_residual if before else np.inf,
+            watch_training=True,
+            keys=rows.keys if draws_rows else None,
+            objective=target.objective,
+            progress_label=type(self).__name__ if self.verbose else None,
+            n_jobs=self.n_jobs,
+        )
+
+    def _plan(
+        self, held_out: HeldOut, target: Target, categorical: np.ndarray, n_before: int
     ) -> Plan:
         """Choose the parameters and the number of trees, by trials or as the user set them."""
+        rows = held_out.rows
         encoding = None
         if rows.levels is not None and target.n_classes != 1:
             values = rows.y
@@ -436,7 +469,7 @@ class GradientBoosting(BoostedPredictions):
             )
         seeds = draw_seeds(self._entropy, self.max_iter)[n_before:]
         trials = None
-        if on_trial:
+        if held_out.on_trial:
             trials = Trials.from_rows(
                 rows,
                 target,
@@ -444,7 +477,7 @@ class GradientBoosting(BoostedPredictions):
                 categorical=categorical,
                 encoding=encoding,
                 entropy=self._entropy,
-                folds=folds,
+                folds=held_out.folds,
             )
         if trials is None:
             return Plan(self, seeds, encoding, None)
@@ -466,9 +499,9 @@ class GradientBoosting(BoostedPredictions):
             )
 
 
-def _check_offsets(offset: npt.ArrayLike | None, offset_val: npt.ArrayLike | None) -> None:
+def _check_offsets(offset_val: npt.ArrayLike | None, *, has_offset: bool) -> None:
     """Refuse an offset of the training samples or of the validation set alone."""
-    if (offset is None) != (offset_val is None):
+    if has_offset != (offset_val is not None):
         raise ValueError(
             "offset_val must be passed with offset and a validation set, and not without offset, "
             f"got {short(offset_val)}"

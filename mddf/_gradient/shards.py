@@ -18,7 +18,7 @@ from mddf._base.validation import check_lengths, naming
 from mddf._binning.binned_table import coded_table
 from mddf._binning.binner import Binner
 from mddf._binning.shards import ShardWeights, bin_shard
-from mddf._gradient.base import GradientBoosting
+from mddf._gradient.base import GradientBoosting, HeldOut
 from mddf._gradient.classifier import GradientBoostingClassifier
 from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.losses import (
@@ -226,7 +226,7 @@ def fit_shard(
         )
     # 4. Grow the trees.
     model._entropy = entropy
-    fitted = model._boost(rows, target.kind, binner, None, on_trial=False)
+    fitted = model._boost(HeldOut(rows), target.kind, binner, None)
     if has_validation_set and len(rows.held_out) and len(rows.train):
         warn_of_no_gain(rows, fitted["validation_score_"], fitted["train_score_"], table)
     attributes = model._target_attributes(target.kind)

@@ -11,6 +11,8 @@ pytestmark = [
     pytest.mark.slow,
     # scikit-learn refuses more categories than bins, or is silent about new ones.
     pytest.mark.filterwarnings("ignore:.*categories:UserWarning"),
+    # Numbers of bins look like numbers of subjects.
+    pytest.mark.filterwarnings("ignore:.*looks like an identifier of subjects:UserWarning"),
 ]
 
 MODULES = [
