@@ -202,7 +202,10 @@ class PandasTable(FrameTable):
 
     @cached_property
     def _dtypes(self) -> list[Any]:
-        return self.native.dtypes.tolist()
+        # `dtypes` makes a Series, which takes most of its time.
+        manager = getattr(self.native, "_mgr", None)
+        dtypes = manager.get_dtypes() if hasattr(manager, "get_dtypes") else self.native.dtypes
+        return dtypes.tolist()
 
     @cached_property
     def _types(self) -> list[_ReadType]:
