@@ -87,10 +87,10 @@ def onnx_inputs(
             cells[column] = _texts(values, binner.encoders_[column])
         else:
             cells[column] = np.asarray(values, precision)
-    # Columns of this order in memory are contiguous, as runtimes read them.
-    numeric = np.flatnonzero(is_numeric).tolist()
-    numbers = np.asfortranarray(table.numbers(numeric), precision)
-    cells |= {column: numbers[:, place] for place, column in enumerate(numeric)}
+    if numeric := np.flatnonzero(is_numeric).tolist():
+        # Columns of this order in memory are contiguous, as runtimes read them.
+        numbers = np.asfortranarray(table.numbers(numeric), precision)
+        cells |= {column: numbers[:, place] for place, column in enumerate(numeric)}
     return {name: cells[column][:, None] for column, name in enumerate(names)}
 
 
