@@ -203,9 +203,9 @@ class PandasTable(FrameTable):
     @cached_property
     def _dtypes(self) -> list[Any]:
         # `dtypes` makes a Series, which takes most of its time.
-        manager = getattr(self.native, "_mgr", None)
-        dtypes = manager.get_dtypes() if hasattr(manager, "get_dtypes") else self.native.dtypes
-        return dtypes.tolist()
+        get_dtypes = getattr(getattr(self.native, "_mgr", None), "get_dtypes", None)
+        dtypes = self.native.dtypes if get_dtypes is None else get_dtypes()
+        return list(dtypes)
 
     @cached_property
     def _types(self) -> list[_ReadType]:
