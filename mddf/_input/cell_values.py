@@ -167,8 +167,8 @@ def checked_numbers(block: np.ndarray, place: Callable[[int], str]) -> np.ndarra
         )
     elif block.dtype not in NUMERIC_DTYPES:
         block = block.astype(np.float64)
-    # For a row, scikit-learn's check takes ten times as long. It is faster from a million cells on,
-    # where both take little of the time of a prediction.
+    # scikit-learn's check of a single row takes ten times as long. It is faster from some million
+    # cells on, where both take little of the time of a prediction.
     if not np.isinf(block).any():
         return block
     try:
