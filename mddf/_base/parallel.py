@@ -8,14 +8,16 @@ from itertools import islice
 from queue import SimpleQueue
 from threading import Thread, Timer
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from joblib.parallel import get_active_backend
-from tqdm import tqdm
 
 from mddf._base.progress import tell_trees
 from mddf._core import Cancel
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 # A function with its positional and keyword arguments, as returned by joblib's `delayed`.
 Task = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
@@ -87,6 +89,8 @@ def progress_bar(
     if not shown:
         yield _SilentBar(total, description)
         return
+    from tqdm import tqdm  # most fits show no bar
+
     with tqdm(total=total, desc=description, unit=unit) as bar:
         yield bar
 

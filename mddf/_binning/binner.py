@@ -414,7 +414,7 @@ class Binner:
         The number of rows with an unknown category is written to `unknown`, for each column that
         has any. `levels` are the levels of some columns, if they are known already.
         """
-        numeric = self._surely_numeric(table, columns)
+        numeric = self.surely_numeric(table, columns)
         if numeric.all():
             return table.numbers(columns)
         block = np.full((table.shape[0], len(columns)), np.nan)
@@ -465,7 +465,7 @@ class Binner:
         done = set(coded.columns)
         return [i for i in places if columns[i] not in done]
 
-    def _surely_numeric(self, table: Table, columns: range) -> np.ndarray:
+    def surely_numeric(self, table: Table, columns: range) -> np.ndarray:
         """Mark columns of numeric type now and in fit; in arrays, all non-categorical columns."""
         part = slice(columns.start, columns.stop)
         if table.names is None:

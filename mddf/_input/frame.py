@@ -202,7 +202,10 @@ class PandasTable(FrameTable):
 
     @cached_property
     def _dtypes(self) -> list[Any]:
-        return self.native.dtypes.tolist()
+        # `dtypes` makes a Series, which takes most of its time.
+        get_dtypes = getattr(getattr(self.native, "_mgr", None), "get_dtypes", None)
+        dtypes = self.native.dtypes if get_dtypes is None else get_dtypes()
+        return list(dtypes)
 
     @cached_property
     def _types(self) -> list[_ReadType]:
@@ -221,8 +224,9 @@ class PandasTable(FrameTable):
         known: dict[Any, _ReadType | None] = {}
         types = []
         for dtype in self._dtypes:
-            # For extension types of pandas the class is enough, and has a faster hash.
-            key = dtype if isinstance(dtype, np.dtype) else type(dtype)
+            # Classes of other types have one type of number each, and a faster hash.
+            has_kinds = isinstance(dtype, np.dtype) or hasattr(dtype, "pyarrow_dtype")
+            key = dtype if has_kinds else type(dtype)
             if key not in known:
                 known[key] = _fast_type(dtype)
             types.append(known[key])
@@ -294,9 +298,7 @@ def _fast_type(dtype: Any) -> _ReadType | None:
         if dtype.kind in "biuf":
             return _PLAIN_NUMBERS
         return _ReadType(OBJECTS, True) if dtype.kind == "O" else None
-    if hasattr(dtype, "pyarrow_dtype"):
-        return None
-    if hasattr(dtype, "numpy_dtype"):
+    if hasattr(dtype, "numpy_dtype"):  # nullable types, and types of pyarrow
         return _PLAIN_NUMBERS if dtype.kind in "biuf" else None
     return _TYPES_BY_CLASS.get(type(dtype).__name__)
 

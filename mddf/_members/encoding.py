@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.compose import make_column_selector, make_column_transformer
-from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
@@ -66,6 +65,8 @@ def with_encoder(estimator: BaseEstimator, *, kind: str = "one-hot") -> Pipeline
         encoder = OneHotEncoder(
             handle_unknown="infrequent_if_exist", max_categories=_MAX_ONE_HOT, sparse_output=False
         )
+        from sklearn.impute import SimpleImputer
+
         numbers = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler())
         columns = make_column_transformer((encoder, categories), remainder=numbers)
     return make_pipeline(columns, clone(estimator))

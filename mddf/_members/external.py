@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble._base import _BaseHeterogeneousEnsemble
 from sklearn.model_selection._search import BaseSearchCV
@@ -168,6 +167,8 @@ def _weight_route(model: BaseEstimator) -> tuple[str | None, BaseEstimator | Non
 
 def _weighted_estimators(model: BaseEstimator) -> list[BaseEstimator]:
     """Estimators inside to which weights are passed as `sample_weight`."""
+    from sklearn.calibration import CalibratedClassifierCV
+
     if isinstance(model, _BaseHeterogeneousEnsemble):
         inner = [estimator for _, estimator in model.estimators]
         inner.append(getattr(model, "final_estimator", None))

@@ -183,7 +183,8 @@ def categories_by_code(binner: Binner) -> dict[int, list[Hashable | list[Hashabl
         categories = encoder.categories.tolist()
         if encoder.rare is not None:
             rare = encoder.rare.tolist()
-            categories = [value for value in categories if value not in rare] + [rare]
+            shared = set(rare)
+            categories = [value for value in categories if value not in shared] + [rare]
         by_column[column] = categories
     return by_column
 

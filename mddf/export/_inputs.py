@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, repeat
 from typing import TypeAlias
 
 import narwhals.stable.v1 as nw
@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 
 from mddf._binning.binner import Binner
 from mddf._binning.categories import CategoryEncoder
-from mddf._input.cell_values import NUMBER, missing_cells
+from mddf._input.cell_values import NUMBER
 from mddf._input.reading import read_numbers, read_table
 from mddf._inspection.stages import feature_names
 from mddf.explain._arrays import categories_by_code
@@ -67,31 +67,40 @@ def onnx_inputs(
     binner = exported_model(last).binner
     if steps:
         return {"X": _pipeline_numbers(model, X).astype(precision, copy=False)}
-    names = input_names(last)
+    names = _input_names(last, binner)
     table = read_table(last, X, reset=False, categorical_features=last.categorical_features)
-    categories = categories_by_code(binner)
-    if not categories:
+    if not binner.encoders_:
         return {"X": np.asarray(binner.numbers(table), precision)}
-    inputs = {}
-    for column, name in enumerate(names):
-        is_text = column in categories and _is_text(binner, column, name)
+    cells: dict[int, np.ndarray] = {}
+    is_numeric = binner.surely_numeric(table, range(len(names)))
+    for column in np.flatnonzero(~is_numeric).tolist():
+        is_text = column in binner.encoders_ and _is_text(binner, column, names[column])
         cell_column = table.column(column)
-        if (column in categories or table.names) and binner.is_missing(cell_column, column):
-            cells = np.full(table.shape[0], np.nan, object if is_text else precision)
-        elif column in categories:
-            cells = cell_column.values
+        if binner.is_missing(cell_column, column):
+            values = np.full(table.shape[0], np.nan, object if is_text else precision)
+        elif column in binner.encoders_:
+            values = cell_column.values
         else:
-            cells = table.numbers([column])[:, 0]
+            is_numeric[column] = True
+            continue
         if is_text:
-            known, _ = _categories_and_codes(categories[column])
-            cells = _texts(cells, known)
-        inputs[name] = np.asarray(cells, object if is_text else precision)[:, None]
-    return inputs
+            cells[column] = _texts(values, binner.encoders_[column])
+        else:
+            cells[column] = np.asarray(values, precision)
+    if numeric := np.flatnonzero(is_numeric).tolist():
+        # Columns of this order in memory are contiguous, as runtimes read them.
+        numbers = np.asfortranarray(table.numbers(numeric), precision)
+        cells |= {column: numbers[:, place] for place, column in enumerate(numeric)}
+    return {name: cells[column][:, None] for column, name in enumerate(names)}
 
 
 def input_names(model: BaseEstimator) -> list[str]:
     """Names of the graph's inputs; a ValueError names a feature whose name cannot be one."""
-    if not exported_model(model).binner.encoders_:
+    return _input_names(model, exported_model(model).binner)
+
+
+def _input_names(model: BaseEstimator, binner: Binner) -> list[str]:
+    if not binner.encoders_:
         return ["X"]
     names = feature_names(model)
     outputs = ["variable"] if is_regressor(model) else ["label", "probabilities"]
@@ -257,13 +266,19 @@ def _unused_texts(known: Collection[Hashable]) -> tuple[str, str]:
     return next(unused), next(unused)
 
 
-def _texts(values: np.ndarray, known: Collection[Hashable]) -> np.ndarray:
+def _texts(values: np.ndarray, encoder: CategoryEncoder) -> np.ndarray:
     """Cells as texts; a text that is not UTF-8 is in no graph, and becomes a new category."""
-    missing, new = _unused_texts(set(known))
-    texts = np.empty(len(values), object)  # NumPy's own type of text drops NUL at the end
-    texts[:] = [str(value) if is_utf8(str(value)) else new for value in values]
-    texts[missing_cells(values)] = missing
-    return texts
+    missing, new = _unused_texts(encoder.codes_by_category)
+    listed = values.tolist()
+    # Each distinct text is converted once. Missing cells are NaN, which is no text.
+    texts = {
+        value: str(value) if is_utf8(value) else new
+        for value in set(listed)
+        if isinstance(value, str)
+    }
+    cells = np.empty(len(values), object)  # NumPy's own type of text drops NUL at the end
+    cells[:] = [*map(texts.get, listed, repeat(missing))]
+    return cells
 
 
 def _n_features(pipeline: Pipeline) -> int:

@@ -140,6 +140,38 @@ def named_table(names, n_rows=120):
     return X.assign(word=np.array(["a", "b", "c"], object)[np.arange(n_rows) // 2 % 3])
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_rows", [1, 60])
+def test_inputs_are_the_cells_one_by_one(n_rows, dtype):
+    rng = np.random.default_rng(n_rows)
+    words = np.array(["", "?", "a", "b\0", None], object)
+    X = pd.DataFrame(
+        {
+            "word": pd.Series(words[rng.integers(0, 5, 120)], dtype=object),
+            "number": np.where(rng.random(120) < 0.2, np.nan, rng.normal(size=120)),
+            "code": pd.Categorical(rng.integers(0, 5, 120)),
+            "whole": rng.integers(0, 9, 120),
+            "category": pd.Categorical(rng.choice(["x", "y"], 120)),
+        }
+    )
+    model = RandomForestClassifier(2, random_state=0).fit(X, np.arange(120) % 2)
+    new = X.iloc[-n_rows:].copy()
+    new.iloc[0, 0] = "\udc00"  # not UTF-8
+    inputs = onnx_inputs(model, new, dtype=dtype)
+    assert list(inputs) == list(X.columns)
+    for name, values in inputs.items():
+        assert values.shape == (n_rows, 1)
+        assert values.flags.c_contiguous
+        for cell, value in zip(new[name], values[:, 0], strict=True):
+            if name not in ("word", "category"):
+                np.testing.assert_equal(value, dtype(cell))
+            elif cell == "\udc00":
+                assert value == "???"  # a new category
+            else:
+                assert value == ("??" if cell is None else cell)
+        assert values.dtype == (object if name in ("word", "category") else dtype)
+
+
 @pytest.mark.filterwarnings("ignore:.* looks like an identifier of subjects:UserWarning")
 def test_feature_names_equal_to_internal_names():
     inside = [*(f"{kind}{i}" for kind in ("value", "constant") for i in range(9)), "_value3", "X"]

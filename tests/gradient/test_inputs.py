@@ -99,9 +99,7 @@ def test_unsuitable_parameter_values(Model, name):
     if name == "max_iter":
         model.set_params(early_stopping=True, n_iter_no_change=1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            "mddf._base.parallel.tqdm", lambda **_: nullcontext(SimpleNamespace(update=abs))
-        )
+        patch.setattr("tqdm.tqdm", lambda **_: nullcontext(SimpleNamespace(update=abs)))
         values = [value for value in VALUES if not (name == "max_iter" and big(value))]
         result = {}
         for value in values:

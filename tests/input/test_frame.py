@@ -129,6 +129,28 @@ def test_types_of_pandas():
     np.testing.assert_array_equal(numbers, [[1, 1, 1, 0, 1.5, nan], [nan, nan, 2, 2, nan, 3]])
 
 
+ARROW_NUMBERS = [
+    *(pa.int8(), pa.int16(), pa.int32(), pa.int64()),
+    *(pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()),
+    *(pa.float16(), pa.float32(), pa.float64(), pa.bool_()),
+]
+
+
+@pytest.mark.parametrize("n_rows", [1, 5])
+@pytest.mark.parametrize("has_missing", [False, True])
+@pytest.mark.parametrize("type_", ARROW_NUMBERS, ids=str)
+def test_numbers_of_pyarrow_in_pandas(type_, has_missing, n_rows):
+    dtype = np.dtype(type_.to_pandas_dtype())
+    largest = np.iinfo(dtype).max if dtype.kind in "iu" else 1
+    cells = [*np.array([largest, 0, 1, 0, 1], dtype)[:n_rows]]
+    if has_missing:
+        cells[-1] = None
+    X = pd.DataFrame({"number": pd.array(pa.array(cells, type_), pd.ArrowDtype(type_))})
+    expected = [[np.nan if cell is None else float(cell)] for cell in cells]
+    np.testing.assert_array_equal(frame_table(X).numbers([0]), expected)
+    assert not are_words(frame_table(X))[0]
+
+
 def _mixed_frames():
     when = pd.to_datetime(["2020-01-01", None, "2020-01-03"])
     yield pd.DataFrame(

@@ -68,6 +68,14 @@ def test_imports_from_the_source_folder_name_the_remedy(tmp_path):
     assert "start Python in another one, or install with: pip install -e ." in done.stderr
 
 
+def test_import_leaves_out_modules_that_few_need():
+    code = "import sys, mddf; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    rarely_used = {"tqdm", "sklearn.calibration", "sklearn.impute", "scipy.cluster", "onnx"}
+    rarely_used |= {"matplotlib", "catboost", "lightgbm", "xgboost", "shap", "polars", "dask"}
+    assert rarely_used.isdisjoint(done.stdout.split())
+
+
 def test_readme_commands_come_before_the_first_section():
     text = (ROOT / "README.md").read_text()
     lines = text[: text.index("\n## ")].splitlines()
