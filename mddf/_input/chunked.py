@@ -22,7 +22,8 @@ class SourceTable(Table):
     source: Any
 
     def __reduce__(self) -> tuple[Callable[..., Table], tuple[Any]]:
-        return partial(by_columns, bin_rows=self.bin_rows), (self.source,)
+        options = {"bin_rows": self.bin_rows, "codes_folder": self.codes_folder}
+        return partial(by_columns, **options), (self.source,)
 
 
 class ChunkedFrame(SourceTable):
@@ -83,7 +84,9 @@ class WholeArray(SourceTable, ArrayTable):
         self.head = np.empty((0, cells.shape[1]))
 
 
-def by_columns(source: Any, *, bin_rows: int | None = None) -> Table:
+def by_columns(
+    source: Any, *, bin_rows: int | None = None, codes_folder: str | Path | None = None
+) -> Table:
     """Use a table on disk or on a cluster as X, without reading it into memory as a whole.
 
     Columns are read in blocks of up to 64 MB in double precision, and stored in one byte per cell.
@@ -102,11 +105,18 @@ def by_columns(source: Any, *, bin_rows: int | None = None) -> Table:
         They are drawn by a hash of their numbers, so that the order of the rows does not matter.
         Rare values of a column with at most `max_bins` distinct values may then share a bin with
         the next value. The source is read once more. None uses all rows.
+    codes_folder : str or path, default=None
+        Folder on a disk for the codes of the table, if they do not fit in memory. `fit` of
+        GradientBoostingClassifier and GradientBoostingRegressor then writes them to a temporary
+        file of one byte per cell, which it reads for each tree, and grows the same trees. The
+        file has no name, and its room is free again when `fit` ends or fails. A validation set,
+        or target statistics of categories, are added in a second file. Other estimators refuse a
+        `codes_folder` in `fit`. `predict` does not use it. None keeps the codes in memory.
 
     Returns
     -------
     object
-        Table that forests, cascades and deep forests accept as X.
+        Table that forests, cascades, deep forests and gradient boosting accept as X.
 
     Examples
     --------
@@ -127,7 +137,17 @@ def by_columns(source: Any, *, bin_rows: int | None = None) -> Table:
     table = _table(source)
     table.source = source
     table.bin_rows = None if bin_rows is None else int(bin_rows)
+    table.codes_folder = None if codes_folder is None else _folder(codes_folder)
     return table
+
+
+def _folder(codes_folder: Any) -> str:
+    """Absolute path, which does not depend on later changes of the working directory."""
+    if not isinstance(codes_folder, str | Path) or not Path(codes_folder).is_dir():
+        raise ValueError(
+            f"codes_folder must be None or the path of a folder, got {short(codes_folder)}"
+        )
+    return str(Path(codes_folder).absolute())
 
 
 def _table(source: Any) -> SourceTable:
