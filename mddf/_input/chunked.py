@@ -13,7 +13,7 @@ from sklearn.utils import check_array
 from mddf._base.messages import short
 from mddf._input.cell_values import NUMBER, NUMERIC_DTYPES, checked_numbers, fill_masked
 from mddf._input.frame import frame_table
-from mddf._input.table import ArrayTable, Column, Table
+from mddf._input.table import ArrayTable, Cells, Column, Factors, Table
 
 
 class SourceTable(Table):
@@ -57,10 +57,19 @@ class ChunkedFrame(SourceTable):
     def _column(self, c: int) -> Column:
         if self._types[c].kind == NUMBER:
             return super()._column(c)
-        return Column(self.place(c), lambda: self._read([c]).column(0).cells, self._types[c])
+        return Column(self.place(c), lambda: self._cells(c), self._types[c])
+
+    def _cells(self, c: int) -> Cells | Factors:
+        part = self._read([c])
+        cells = part.column(0).cells
+        part.release()
+        return cells
 
     def numbers(self, columns: Sequence[int]) -> np.ndarray:
-        return self._read(columns).numbers(range(len(columns)))
+        part = self._read(columns)
+        numbers = part.numbers(range(len(columns)))
+        part.release()
+        return numbers
 
 
 class ChunkedArray(SourceTable):
@@ -141,6 +150,16 @@ def by_columns(
     return table
 
 
+def _read_arrow(dataset: Any, columns: list[Any]) -> Any:
+    """Read some columns of a dataset of pyarrow."""
+    from pyarrow import default_memory_pool
+
+    # The threads that read a block keep the memory of freed columns. Without this call, a table of
+    # 3 000 000 x 50 numbers of float32 that is read two columns at a time leaves 0.9 GB behind.
+    default_memory_pool().release_unused()
+    return dataset.to_table(columns=columns)
+
+
 def _folder(codes_folder: Any) -> str:
     """Absolute path, which does not depend on later changes of the working directory."""
     if not isinstance(codes_folder, str | Path) or not Path(codes_folder).is_dir():
@@ -175,7 +194,7 @@ def _table(source: Any) -> SourceTable:
         return ChunkedFrame(
             source.schema.empty_table(),
             source.count_rows(),
-            lambda columns: source.to_table(columns=columns),
+            partial(_read_arrow, source),
         )
     if ("dask", "DataFrame") in kinds:
         return ChunkedFrame(source._meta, len(source), lambda columns: source[columns].compute())

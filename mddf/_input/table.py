@@ -240,6 +240,13 @@ class Table:
     def _columns(self) -> Columns:
         return Columns(self._column, keep=False)
 
+    def release(self) -> None:
+        """Forget the columns, so that the memory of the table is free as soon as it is not used.
+
+        The columns refer to the table, which would otherwise live until cycles are collected.
+        """
+        vars(self).pop("_columns", None)
+
     def _column(self, c: int) -> Column:
         return Column(self.place(c), lambda: Cells.from_values(self.numbers([c])[:, 0]), NUMBERS)
 
