@@ -129,7 +129,7 @@ def _write(file: IO[bytes], column: np.ndarray, folder: str, shape: tuple[int, i
     A disk without room raises an error here. If memory were mapped for writing, the operating
     system would end the process.
     """
-    rest = memoryview(column)
+    rest = column.data
     try:
         while len(rest):
             rest = rest[file.write(rest) :]

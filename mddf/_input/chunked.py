@@ -22,8 +22,8 @@ class SourceTable(Table):
     source: Any
 
     def __reduce__(self) -> tuple[Callable[..., Table], tuple[Any]]:
-        options = {"bin_rows": self.bin_rows, "codes_folder": self.codes_folder}
-        return partial(by_columns, **options), (self.source,)
+        call = partial(by_columns, bin_rows=self.bin_rows, codes_folder=self.codes_folder)
+        return call, (self.source,)
 
 
 class ChunkedFrame(SourceTable):

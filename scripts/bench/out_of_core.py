@@ -1,8 +1,8 @@
 """Measure boosted trees whose codes are in memory or in a temporary file.
 
-    python scripts/bench/out_of_core.py                    1 000 000 and 3 000 000 rows of 50 columns
-    python scripts/bench/out_of_core.py --rows 30000000 --places file --limit 4
-    python scripts/bench/out_of_core.py --quick            20 000 rows
+    python scripts/bench/out_of_core.py            1 000 000 and 3 000 000 rows of 50 columns
+    python scripts/bench/out_of_core.py --rows 30000000 --places file --limit 5
+    python scripts/bench/out_of_core.py --quick    20 000 rows
 
 The rows are in a Parquet file, uncompressed float32 in groups of 100 000 rows. Every fit has its
 own process of one thread. "anonymous" is the largest anonymous memory during the fit above that
@@ -82,7 +82,8 @@ def fit(options, path, y, place):
         max_iter=options.rounds, max_depth=6, early_stopping=False, random_state=0
     )
     with MemoryWatch("RssAnon", "RssFile") as watch:
-        seconds, wall, model = bench.cost(model.fit, by_columns(path, codes_folder=codes_folder), y)
+        X = by_columns(path, codes_folder=codes_folder)
+        seconds, wall, model = bench.cost(model.fit, X, y)
     arrays = model._trees.arrays
     digest = hashlib.sha256(b"".join(arrays[name].tobytes() for name in sorted(arrays)))
     anonymous = watch.above_start("RssAnon")

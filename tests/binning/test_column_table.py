@@ -1,7 +1,7 @@
 """Coded tables in a file have the rows of coded tables in memory."""
 
 import errno
-import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -67,18 +67,13 @@ def test_a_folder_that_cannot_be_written(tmp_path):
         write_columns([], (1, 3), str(tmp_path / "missing"))
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no disk that is always full")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no disk that is always full")
 def test_a_disk_without_room(tmp_path, monkeypatch):
-    files = []
-
-    def full_disk(**options):
-        files.append(open("/dev/full", "wb", buffering=0))
-        return files[0]
-
-    monkeypatch.setattr(column_table, "TemporaryFile", full_disk)
     message = "codes_folder: a file of 6 bytes cannot be written"
-    with pytest.raises(OSError, match=message) as raised:
-        write_columns([np.zeros(3, np.uint8)] * 2, (2, 3), str(tmp_path))
+    with Path("/dev/full").open("wb", buffering=0) as file:
+        monkeypatch.setattr(column_table, "TemporaryFile", lambda **_: file)
+        with pytest.raises(OSError, match=message) as raised:
+            write_columns([np.zeros(3, np.uint8)] * 2, (2, 3), str(tmp_path))
+        assert file.closed
     assert raised.value.errno == errno.ENOSPC
     assert raised.value.filename == str(tmp_path)
-    assert files[0].closed

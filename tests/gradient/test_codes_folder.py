@@ -136,7 +136,8 @@ def test_a_shifted_validation_set_is_named(tmp_path):
 def test_a_fit_that_fails_leaves_no_file(tmp_path, monkeypatch):
     X, y = mixed_frame()
     table, folder = in_file(X, tmp_path)
-    model = GradientBoostingRegressor(max_iter=5, categorical_features="from_dtype", random_state=0)
+    settings = {"max_iter": 5, "categorical_features": "from_dtype", "random_state": 0}
+    model = GradientBoostingRegressor(**settings)
     n_written = 0
 
     def no_room(*arguments):
