@@ -64,13 +64,13 @@ class _Place:
     first_column: int = 0
 
     @classmethod
-    def of_block(cls, columns: range, n_rows: int) -> _Place:
+    def empty(cls, columns: range, n_rows: int) -> _Place:
         """Make arrays for the codes of these columns alone."""
         shape = (n_rows, len(columns))
         return cls(columns, np.empty(shape, np.uint8), np.empty(shape[::-1], np.uint8))
 
     def file_columns(self, bins: Bins) -> Iterator[np.ndarray]:
-        """Columns as a `ColumnTable` stores them, of a place that `of_block` made."""
+        """Columns as a `ColumnTable` stores them, of a place that `empty` made."""
         assert self.by_column is not None
         for column, n_bins in zip(self.by_column, np.diff(bins.start).tolist(), strict=True):
             yield missing_as_n_bins(column, n_bins)
@@ -189,7 +189,7 @@ class Binner:
             def places() -> Iterator[_Place]:
                 nonlocal place
                 for columns in table.small_blocks():
-                    place = _Place.of_block(columns, table.shape[0])
+                    place = _Place.empty(columns, table.shape[0])
                     yield place
 
             for bins in self._learn(
@@ -269,7 +269,7 @@ class Binner:
 
         def columns_of_codes() -> Iterator[np.ndarray]:
             for columns in table.small_blocks():
-                place = _Place.of_block(columns, table.shape[0])
+                place = _Place.empty(columns, table.shape[0])
                 bins = self.bins_.columns(columns.start, columns.stop)
                 block = self._block(table, columns, unknown)
                 apply_bins(

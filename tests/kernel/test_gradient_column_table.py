@@ -42,7 +42,7 @@ def test_the_codes_are_freed_with_the_booster(monkeypatch):
     freed = weakref.ref(codes)
     start = np.arange(6, dtype=np.int64)
     table = _core.ColumnTable(codes, start, np.zeros(5, np.uint8))
-    monkeypatch.setattr(gradient_cases, "table_of", lambda _: table)
+    monkeypatch.setattr(gradient_cases, "table_of", lambda _, columns=table: columns)
     booster = gradient_cases.booster_of(problem)
     monkeypatch.undo()
     del codes, table
