@@ -535,6 +535,14 @@ class BinnedTable:
     ) -> None: ...
     def __reduce__(self) -> tuple: ...
 
+class ColumnTable:
+    def __init__(
+        self,
+        codes: ReadUint8TableInOrder,
+        bin_start: ReadInt64sInOrder,
+        categorical: ReadUint8sInOrder,
+    ) -> None: ...
+
 class ClassTarget:
     def __init__(self, labels: ReadUint16sInOrder, n_classes: int) -> None: ...
     @property
@@ -729,9 +737,25 @@ class BoostTeam:
     def close(self) -> None: ...
 
 class GradientBooster:
+    @overload
     def __init__(
         self,
         table: BinnedTable,
+        y: ReadFloat64sInOrder,
+        weights: ReadFloat64sInOrder | None,
+        train: ReadInt32sInOrder,
+        held_out: ReadInt32sInOrder,
+        options: BoostOptions,
+        start: ReadFloat64TableInOrder | None = None,
+        cancel: Cancel | None = None,
+        keys: ReadUint64sInOrder | None = None,
+        offset: ReadFloat64TableInOrder | None = None,
+        communicator: object | None = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        table: ColumnTable,
         y: ReadFloat64sInOrder,
         weights: ReadFloat64sInOrder | None,
         train: ReadInt32sInOrder,

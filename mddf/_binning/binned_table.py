@@ -54,6 +54,30 @@ class BinnedTable:
         """Number of rows."""
         return len(self.codes)
 
+    def column(self, c: int) -> np.ndarray:
+        """Codes of a column."""
+        return self.codes[:, c]
+
+    def codes_of(self, rows: np.ndarray | slice) -> np.ndarray:
+        """Codes of some rows; a slice is not copied."""
+        return self.codes[rows]
+
+    def with_rows(self, rows: np.ndarray) -> BinnedTable:
+        """Copy some rows, possibly repeated, to a new table."""
+        return coded_table(self.bins, self.codes[rows])
+
+    def followed_by(self, codes: np.ndarray) -> BinnedTable:
+        """Copy the rows of this table and further rows with the same bins to a new table."""
+        return coded_table(self.bins, np.vstack([self.codes, codes]))
+
+    def with_columns(
+        self, rows: np.ndarray, cleared: list[int], bins: Bins, codes: np.ndarray
+    ) -> BinnedTable:
+        """Copy some rows and additional columns to a new table; the `cleared` columns are 0."""
+        own_codes = self.codes[rows]
+        own_codes[:, cleared] = 0
+        return coded_table(join_bins(self.bins, bins), np.hstack([own_codes, codes]))
+
     def __sizeof__(self) -> int:
         return self.codes.nbytes * (1 if self.by_column is None else 2)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,11 +10,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from mddf._base.messages import short
 from mddf._base.serialization import register_serializable
 from mddf._binning.bin_subsample import drawn_rows
 from mddf._binning.binned_table import BinnedTable, coded_table, empty_codes, spare_bins
-from mddf._binning.bins import apply_bins, join_bins, learn_bins
+from mddf._binning.bins import Bins, apply_bins, join_bins, learn_bins
 from mddf._binning.categories import CategoryEncoder, look_up_all
+from mddf._binning.column_table import ColumnTable, missing_as_n_bins, write_columns
 from mddf._binning.encoded_rows import EncodedRows
 from mddf._binning.high_cardinality import CategoryLevels
 from mddf._binning.unknown_categories import (
@@ -50,6 +52,38 @@ class UnknownCounts:
     n_rows: int = 0
     unknown: dict[int, int] = field(default_factory=dict)
     warned: set[int] = field(default_factory=set)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Arrays that receive the codes of a block of columns, from column `first_column` on."""
+
+    columns: range
+    codes: np.ndarray
+    by_column: np.ndarray | None
+    first_column: int = 0
+
+    @classmethod
+    def empty(cls, columns: range, n_rows: int) -> _Place:
+        """Make arrays for the codes of these columns alone."""
+        shape = (n_rows, len(columns))
+        return cls(columns, np.empty(shape, np.uint8), np.empty(shape[::-1], np.uint8))
+
+    def file_columns(self, bins: Bins) -> Iterator[np.ndarray]:
+        """Columns as a `ColumnTable` stores them, of a place that `empty` made."""
+        assert self.by_column is not None
+        for column, n_bins in zip(self.by_column, np.diff(bins.start).tolist(), strict=True):
+            yield missing_as_n_bins(column, n_bins)
+
+
+def _refuse_codes_folder(table: Table) -> None:
+    """Refuse a table whose codes were to be in a file, which trees of forests do not read."""
+    if table.codes_folder is not None:
+        raise ValueError(
+            "codes_folder of by_columns must be None for estimators other than "
+            "GradientBoostingClassifier and GradientBoostingRegressor, got "
+            f"{short(table.codes_folder)}"
+        )
 
 
 @register_serializable("binner")
@@ -125,15 +159,71 @@ class Binner:
         there is also a warning of the first column by which the rows are sorted, for fits that
         hold rows out at random.
         """
+        _refuse_codes_folder(table)
+        codes, by_column = empty_codes(table.shape[0], table.shape[1] + n_spare)
+        places = (_Place(columns, codes, by_column, columns.start) for columns in table.blocks())
+        bins_of_blocks = self._learn(
+            table, places, sample_weight, has_groups=has_groups, warns_of_time=warns_of_time
+        )
+        self.bins_ = join_bins(*bins_of_blocks)
+        return BinnedTable(join_bins(self.bins_, spare_bins(n_spare)), codes, by_column)
+
+    def fit_to_file(
+        self,
+        table: Table,
+        sample_weight: np.ndarray | None = None,
+        *,
+        has_groups: bool = False,
+        warns_of_time: bool = False,
+    ) -> ColumnTable:
+        """Learn the bins of a table as `fit_transform` does, and write its codes to a file.
+
+        The file is in `table.codes_folder`. Only one block of columns is in memory at a time.
+        """
+        assert table.codes_folder is not None
+        bins_of_blocks: list[Bins] = []
+
+        def columns_of_codes() -> Iterator[np.ndarray]:
+            place = None
+
+            def places() -> Iterator[_Place]:
+                nonlocal place
+                for columns in table.small_blocks():
+                    place = _Place.empty(columns, table.shape[0])
+                    yield place
+
+            for bins in self._learn(
+                table, places(), sample_weight, has_groups=has_groups, warns_of_time=warns_of_time
+            ):
+                assert place is not None
+                bins_of_blocks.append(bins)
+                yield from place.file_columns(bins)
+
+        codes = write_columns(columns_of_codes(), table.shape[::-1], table.codes_folder)
+        self.bins_ = join_bins(*bins_of_blocks)
+        return ColumnTable(self.bins_, codes, table.codes_folder)
+
+    def _learn(
+        self,
+        table: Table,
+        places: Iterable[_Place],
+        sample_weight: np.ndarray | None,
+        *,
+        has_groups: bool,
+        warns_of_time: bool,
+    ) -> Iterator[Bins]:
+        """Learn the bins of blocks of columns, and write their codes to the places.
+
+        Yields the bins of each block when its codes are written; see `fit_transform`.
+        """
         if sample_weight is not None and np.all(sample_weight == sample_weight[0]):
             sample_weight = None
         self.learn_kinds(table, sample_weight, warns_of_subjects=not has_groups)
-        codes, by_column = empty_codes(table.shape[0], table.shape[1] + n_spare)
         rows = drawn_rows(
             self._blocks_of_numbers(table), table.shape[0], table.bin_rows, sample_weight
         )
-        block_bins = []
-        for columns in table.blocks():
+        for place in places:
+            columns = place.columns
             block = self._block(table, columns)
             self._forget_kinds(block, columns)
             if not has_groups:
@@ -141,20 +231,17 @@ class Binner:
                     table, block, columns, sample_weight, warns_of_time=warns_of_time
                 )
                 warns_of_time = warns_of_time and not is_sorted
-            bins = learn_bins(
+            yield learn_bins(
                 block,
                 n_categories=self._n_categories(columns),
                 rows=rows,
                 sample_weight=sample_weight,
                 max_bins=self.max_bins,
-                out=codes,
-                first_column=columns.start,
-                by_column=by_column,
+                out=place.codes,
+                first_column=place.first_column,
+                by_column=place.by_column,
                 n_jobs=self.n_jobs,
             )
-            block_bins.append(bins)
-        self.bins_ = join_bins(*block_bins)
-        return BinnedTable(join_bins(self.bins_, spare_bins(n_spare)), codes, by_column)
 
     def code(self, table: Table) -> BinnedTable:
         """Code the training table with bins that are known already."""
@@ -172,7 +259,27 @@ class Binner:
 
     def recode(self, table: Table) -> BinnedTable:
         """Code another table with the bins of the first one, to grow more trees."""
+        _refuse_codes_folder(table)
         return coded_table(self.bins_, self.encode(table).codes)
+
+    def recode_to_file(self, table: Table) -> ColumnTable:
+        """Code another table as `recode` does, and write its codes to a file."""
+        assert table.codes_folder is not None
+        unknown: dict[int, int] = {}
+
+        def columns_of_codes() -> Iterator[np.ndarray]:
+            for columns in table.small_blocks():
+                place = _Place.empty(columns, table.shape[0])
+                bins = self.bins_.columns(columns.start, columns.stop)
+                block = self._block(table, columns, unknown)
+                apply_bins(
+                    block, bins, out=place.codes, by_column=place.by_column, n_jobs=self.n_jobs
+                )
+                yield from place.file_columns(bins)
+
+        codes = write_columns(columns_of_codes(), table.shape[::-1], table.codes_folder)
+        self._watch(table, unknown)
+        return ColumnTable(self.bins_, codes, table.codes_folder)
 
     def encode(
         self,

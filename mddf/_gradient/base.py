@@ -29,6 +29,7 @@ from mddf._base.validation import (
 )
 from mddf._binning.binned_table import BinnedTable, coded_table
 from mddf._binning.binner import Binner
+from mddf._binning.column_table import ColumnTable
 from mddf._core import BoostOptions
 from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.losses import BoostingTarget, Target
@@ -247,7 +248,8 @@ class GradientBoosting(BoostedPredictions):
             if continues:
                 self._check_continues(target.kind)
                 binner = self._binner
-                binned = binner.recode(table)
+                in_memory = table.codes_folder is None
+                binned = binner.recode(table) if in_memory else binner.recode_to_file(table)
             else:
                 holds_groups_out = groups is not None or gives_folds(self.cv) or X_val is not None
                 binner, binned = self._bin(table, weights, has_groups=holds_groups_out)
@@ -321,10 +323,11 @@ class GradientBoosting(BoostedPredictions):
 
     def _bin(
         self, table: Table, weights: np.ndarray | None, *, has_groups: bool
-    ) -> tuple[Binner, BinnedTable]:
-        """Fit a binner to a table, and bin the table."""
+    ) -> tuple[Binner, BinnedTable | ColumnTable]:
+        """Fit a binner to a table, and bin the table, in a file if the user named a folder."""
         binner = Binner(self.categorical_features, self.max_bins, self.n_jobs, FEWEST_LEVELS)
-        binned = binner.fit_transform(
+        fit_binner = binner.fit_transform if table.codes_folder is None else binner.fit_to_file
+        binned: BinnedTable | ColumnTable = fit_binner(
             table, weights, has_groups=has_groups, warns_of_time=bool(self.early_stopping)
         )
         return binner, binned
@@ -444,7 +447,7 @@ class GradientBoosting(BoostedPredictions):
             options,
             plan.seeds,
             stopping=Stopping(patience, float(self.tol), scorer),
-            start=before.raw(rows.table.codes, self.n_jobs) if before else None,
+            start=rows.raw_of(before, self.n_jobs) if before else None,
             large_residual=self._large_residual if before else np.inf,
             watch_training=True,
             keys=rows.keys if draws_rows else None,

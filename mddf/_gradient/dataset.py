@@ -11,17 +11,21 @@ from sklearn.model_selection import train_test_split
 
 from mddf._base.communication import Communicator
 from mddf._base.validation import naming
-from mddf._binning.binned_table import BinnedTable, coded_table
-from mddf._binning.bins import join_bins
+from mddf._binning.binned_table import BinnedTable
+from mddf._binning.column_table import ColumnTable
 from mddf._binning.high_cardinality import CategoryLevels
 from mddf._gradient.losses import ClassificationTarget, Target
-from mddf._gradient.repeats import Repeats, copies_of
+from mddf._gradient.repeats import Repeats, copies_of, feature_hashes
 from mddf._gradient.target_encoding import Encoding, TargetStatistics, TrainingRows
-from mddf._resampling.sampling import hashes_with, row_hashes
+from mddf._gradient.trees import BoostedTrees
+from mddf._resampling.sampling import hashes_with
 
 # Fewest combinations of features that are held out as a whole. With fewer, a tenth of them is less
 # than ten, which is too few for early stopping: rows are then held out one by one. Not tuned.
 _MIN_UNITS = 100
+# Rows whose codes are read together, so that a table in a file is never in memory as a whole: 13
+# MB with 50 columns. Each reads 64 pages of a column in the file. Not tuned.
+_ROWS_AT_A_TIME = 2**18
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,7 @@ class BoostingRows:
 
     Attributes
     ----------
-    table : BinnedTable
+    table : BinnedTable or ColumnTable
     y : ndarray of float64 of shape (n_rows,) or (n_rows, n_outputs)
     weights : ndarray of float64 of shape (n_rows,) or None
     train, held_out : ndarray of int32
@@ -41,7 +45,7 @@ class BoostingRows:
         Known parts of the raw predictions.
     """
 
-    table: BinnedTable
+    table: BinnedTable | ColumnTable
     y: np.ndarray
     weights: np.ndarray | None
     train: np.ndarray
@@ -52,7 +56,7 @@ class BoostingRows:
     @classmethod
     def from_table(
         cls,
-        table: BinnedTable,
+        table: BinnedTable | ColumnTable,
         y: np.ndarray,
         weights: np.ndarray | None,
         levels: CategoryLevels | None = None,
@@ -89,7 +93,20 @@ class BoostingRows:
     @cached_property
     def row_keys(self) -> np.ndarray:
         """Hashes of the features: uint64 of shape (n_rows,)."""
-        return row_hashes(self.table.codes, np.zeros((self.table.n_rows, 0), np.int64))
+        hashes = [feature_hashes(self.table.codes_of(rows), None) for rows in self._slices()]
+        return np.concatenate(hashes) if hashes else np.zeros(0, np.uint64)
+
+    def raw_of(self, trees: BoostedTrees, n_jobs: int | None) -> np.ndarray:
+        """Raw predictions of all rows of the table: float64 of shape (n_rows, n_scores)."""
+        raw = np.tile(trees.start, (self.table.n_rows, 1))
+        for rows in self._slices():
+            trees.raw(self.table.codes_of(rows), n_jobs, out=raw[rows])
+        return raw
+
+    def _slices(self) -> list[slice]:
+        """Ranges of rows of the table that are read together."""
+        starts = range(0, self.table.n_rows, _ROWS_AT_A_TIME)
+        return [slice(first, first + _ROWS_AT_A_TIME) for first in starts]
 
     @cached_property
     def keys(self) -> np.ndarray:
@@ -226,7 +243,7 @@ class BoostingRows:
         assert self.weights is not None
         train = np.repeat(train, self.weights[train].astype(np.int64))
         return BoostingRows(
-            coded_table(self.table.bins, self.table.codes[train]),
+            self.table.with_rows(train),
             self.y[train],
             np.ones(len(train)),
             np.arange(len(train), dtype=np.int32),
@@ -253,7 +270,7 @@ class BoostingRows:
         if self.offset is not None and validation.offset is not None:
             offset = np.vstack([self.offset, validation.offset])
         return BoostingRows(
-            coded_table(self.table.bins, np.vstack([self.table.codes, validation.table.codes])),
+            self.table.followed_by(validation.table.codes_of(slice(None))),
             np.concatenate([self.y, validation.y]),
             weights,
             self.train,
@@ -287,8 +304,6 @@ class BoostingRows:
         levels = encoding.levels
         n_train = n_orders * len(training.rows)
         taken = np.concatenate([np.tile(training.rows, n_orders), self.held_out])
-        codes = self.table.codes[taken]
-        codes[:, levels.columns] = 0  # sets of so many levels would fit noise
         seeds = encoding.seeds[(np.arange(n_orders) + first) % n_orders]
         train_codes, statistics = encoding.codes(training, seeds, before)
         held_out_codes = statistics.transform(levels.take(self.held_out))
@@ -298,9 +313,9 @@ class BoostingRows:
             tiled = np.tile(training.weights, n_orders)
             weights = np.concatenate([tiled, self.weights[self.held_out]])
         copies = BoostingRows(
-            coded_table(
-                join_bins(self.table.bins, statistics.bins),
-                np.hstack([codes, np.vstack([train_codes, held_out_codes])]),
+            # Sets of so many levels would fit noise: their columns are cleared.
+            self.table.with_columns(
+                taken, levels.columns, statistics.bins, np.vstack([train_codes, held_out_codes])
             ),
             self.y[taken],
             weights,
@@ -312,14 +327,20 @@ class BoostingRows:
 
     def _repeats(self, levels: CategoryLevels | None) -> Repeats:
         """Find training rows with the same features."""
-        codes = self.table.codes[self.train]
         weights = None if self.weights is None else self.weights[self.train]
-        train_levels = None
-        if levels is not None:
-            train_levels = levels.take(self.train)
-            codes[:, levels.columns] = 0  # a code may stand for several rare levels
+        hashes = [np.zeros(0, np.uint64)]
+        for first in range(0, len(self.train), _ROWS_AT_A_TIME):
+            rows = self.train[first : first + _ROWS_AT_A_TIME]
+            codes = self.table.codes_of(rows)
+            row_levels = None
+            if levels is not None:
+                row_levels = levels.take(rows)
+                codes[:, levels.columns] = 0  # a code may stand for several rare levels
+            hashes.append(feature_hashes(codes, row_levels))
         targets = np.ascontiguousarray(self._targets_and_offsets[self.train]).view(np.int64)
-        return Repeats.from_rows(codes, train_levels, targets, weights)
+        return Repeats.from_hashes(
+            np.concatenate(hashes), targets, weights, n_columns=self.table.bins.n_columns
+        )
 
     def _training_rows(self, encoding: Encoding) -> TrainingRows:
         """Rows of target statistics; a row of weight k is repeated if equal rows are counted."""

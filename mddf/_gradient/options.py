@@ -15,6 +15,7 @@ from mddf import _core
 from mddf._base.messages import short, warn
 from mddf._base.validation import MOST, is_list, monotonic_signs, resolve_max_features
 from mddf._binning.binned_table import BinnedTable
+from mddf._binning.column_table import ColumnTable
 from mddf._gradient.custom_loss import CustomLoss, GradientHessian
 from mddf._gradient.losses import Target
 from mddf._gradient.target_encoding import Encoding
@@ -118,7 +119,7 @@ def learning_rate_of(model: BoostingParameters, n_rows: int) -> float:
 
 def kernel_options(
     model: BoostingParameters,
-    table: BinnedTable,
+    table: BinnedTable | ColumnTable,
     target: Target,
     categorical: np.ndarray,
     encoding: Encoding | None = None,

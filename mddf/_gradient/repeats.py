@@ -46,12 +46,23 @@ class Repeats:
 
         `targets` has the bits of the targets as whole numbers, of shape (n_rows, n).
         """
-        content = codes if levels is None else with_levels(codes, levels)
-        features = row_hashes(content, np.zeros((len(targets), 0), np.int64))
+        features = feature_hashes(codes, levels)
+        return cls.from_hashes(features, targets, weights, n_columns=codes.shape[1])
+
+    @classmethod
+    def from_hashes(
+        cls,
+        features: np.ndarray,
+        targets: np.ndarray,
+        weights: np.ndarray | None,
+        *,
+        n_columns: int,
+    ) -> Repeats:
+        """Find the units of rows by the result of `feature_hashes`; see `from_rows`."""
         hashes = hashes_with(features, targets)
         different, unit = np.unique(features, return_inverse=True)
         n_samples = float(len(targets) if weights is None else weights.sum())
-        return cls(unit, hashes, len(different), n_samples, codes.shape[1])
+        return cls(unit, hashes, len(different), n_samples, n_columns)
 
     def take(self, rows: np.ndarray) -> Repeats:
         """Select rows, possibly repeated, with the units that they have in the whole table."""
@@ -104,6 +115,12 @@ class Repeats:
         for seed in seeds:
             places = mixed(hashes + times_golden(copy.astype(np.uint64) + seed))
             yield order[np.argsort(places, kind="stable")]
+
+
+def feature_hashes(codes: np.ndarray, levels: CategoryLevels | None) -> np.ndarray:
+    """Hashes of the codes and levels of rows: uint64 of shape (n_rows,)."""
+    content = codes if levels is None else with_levels(codes, levels)
+    return row_hashes(content, np.zeros((len(codes), 0), np.int64))
 
 
 def with_levels(codes: np.ndarray, levels: CategoryLevels) -> np.ndarray:

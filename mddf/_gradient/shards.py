@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from mddf._base.communication import Communicator
 from mddf._base.validation import check_lengths, naming
-from mddf._binning.binned_table import coded_table
 from mddf._binning.binner import Binner
 from mddf._binning.shards import ShardWeights, bin_shard
 from mddf._gradient.base import GradientBoosting, HeldOut
@@ -94,7 +93,7 @@ class ShardRows(BoostingRows):
             held_out = np.flatnonzero(held_out_weights > 0)
         return replace(
             self,
-            table=coded_table(self.table.bins, np.vstack([self.table.codes, validation.codes])),
+            table=self.table.followed_by(validation.codes),
             y=np.concatenate([self.y, validation.y]),
             weights=weights,
             held_out=(n_rows + held_out).astype(np.int32),

@@ -333,7 +333,7 @@ class _FoldModel:
             rows, statistics = rows.ordered(encoding)
             keys = None if keys is None else rows.keys
         booster = _booster(rows, options, cancel, objective, keys=keys)
-        codes = rows.table.codes[rows.held_out]
+        codes = rows.table.codes_of(rows.held_out)
         offset = None if rows.offset is None else rows.offset[rows.held_out]
         return cls(booster, codes, offset, statistics, rows.table.bins.n_columns)
 

@@ -48,11 +48,15 @@ def warn_of_no_gain(
 
 def columns_at_the_ends(rows: BoostingRows) -> np.ndarray:
     """Find columns whose held-out rows lie at the ends of the range of training rows."""
-    codes = rows.table.codes
-    train = codes[rows.train]
-    held_out = codes[rows.held_out]
-    lowest = train.min(axis=0)
-    highest = train.max(axis=0)
-    at_ends = np.mean((held_out <= lowest) | (held_out >= highest), axis=0)
-    of_training = np.mean((train == lowest) | (train == highest), axis=0)
-    return np.flatnonzero((at_ends >= _MIN_SHARE_AT_ENDS) & (of_training <= _MAX_TRAINING_SHARE))
+    different = []
+    for c in range(rows.table.bins.n_columns):
+        codes = rows.table.column(c)
+        train = codes[rows.train]
+        held_out = codes[rows.held_out]
+        lowest = train.min()
+        highest = train.max()
+        at_ends = np.mean((held_out <= lowest) | (held_out >= highest))
+        of_training = np.mean((train == lowest) | (train == highest))
+        if at_ends >= _MIN_SHARE_AT_ENDS and of_training <= _MAX_TRAINING_SHARE:
+            different.append(c)
+    return np.array(different, np.intp)

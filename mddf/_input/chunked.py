@@ -13,7 +13,7 @@ from sklearn.utils import check_array
 from mddf._base.messages import short
 from mddf._input.cell_values import NUMBER, NUMERIC_DTYPES, checked_numbers, fill_masked
 from mddf._input.frame import frame_table
-from mddf._input.table import ArrayTable, Column, Table
+from mddf._input.table import ArrayTable, Cells, Column, Factors, Table
 
 
 class SourceTable(Table):
@@ -22,7 +22,8 @@ class SourceTable(Table):
     source: Any
 
     def __reduce__(self) -> tuple[Callable[..., Table], tuple[Any]]:
-        return partial(by_columns, bin_rows=self.bin_rows), (self.source,)
+        call = partial(by_columns, bin_rows=self.bin_rows, codes_folder=self.codes_folder)
+        return call, (self.source,)
 
 
 class ChunkedFrame(SourceTable):
@@ -56,10 +57,19 @@ class ChunkedFrame(SourceTable):
     def _column(self, c: int) -> Column:
         if self._types[c].kind == NUMBER:
             return super()._column(c)
-        return Column(self.place(c), lambda: self._read([c]).column(0).cells, self._types[c])
+        return Column(self.place(c), lambda: self._cells(c), self._types[c])
+
+    def _cells(self, c: int) -> Cells | Factors:
+        part = self._read([c])
+        cells = part.column(0).cells
+        part.release()
+        return cells
 
     def numbers(self, columns: Sequence[int]) -> np.ndarray:
-        return self._read(columns).numbers(range(len(columns)))
+        part = self._read(columns)
+        numbers = part.numbers(range(len(columns)))
+        part.release()
+        return numbers
 
 
 class ChunkedArray(SourceTable):
@@ -83,7 +93,9 @@ class WholeArray(SourceTable, ArrayTable):
         self.head = np.empty((0, cells.shape[1]))
 
 
-def by_columns(source: Any, *, bin_rows: int | None = None) -> Table:
+def by_columns(
+    source: Any, *, bin_rows: int | None = None, codes_folder: str | Path | None = None
+) -> Table:
     """Use a table on disk or on a cluster as X, without reading it into memory as a whole.
 
     Columns are read in blocks of up to 64 MB in double precision, and stored in one byte per cell.
@@ -102,11 +114,18 @@ def by_columns(source: Any, *, bin_rows: int | None = None) -> Table:
         They are drawn by a hash of their numbers, so that the order of the rows does not matter.
         Rare values of a column with at most `max_bins` distinct values may then share a bin with
         the next value. The source is read once more. None uses all rows.
+    codes_folder : str or path, default=None
+        Folder on a disk for the codes of the table, if they do not fit in memory. `fit` of
+        GradientBoostingClassifier and GradientBoostingRegressor then writes them to a temporary
+        file of one byte per cell, which it reads for each tree, and grows the same trees. The
+        file has no name, and its room is free again when `fit` ends or fails. A validation set,
+        or target statistics of categories, are added in a second file. Other estimators refuse a
+        `codes_folder` in `fit`. `predict` does not use it. None keeps the codes in memory.
 
     Returns
     -------
     object
-        Table that forests, cascades and deep forests accept as X.
+        Table that forests, cascades, deep forests and gradient boosting accept as X.
 
     Examples
     --------
@@ -127,7 +146,17 @@ def by_columns(source: Any, *, bin_rows: int | None = None) -> Table:
     table = _table(source)
     table.source = source
     table.bin_rows = None if bin_rows is None else int(bin_rows)
+    table.codes_folder = None if codes_folder is None else _folder(codes_folder)
     return table
+
+
+def _folder(codes_folder: Any) -> str:
+    """Absolute path, which does not depend on later changes of the working directory."""
+    if not isinstance(codes_folder, str | Path) or not Path(codes_folder).is_dir():
+        raise ValueError(
+            f"codes_folder must be None or the path of a folder, got {short(codes_folder)}"
+        )
+    return str(Path(codes_folder).absolute())
 
 
 def _table(source: Any) -> SourceTable:

@@ -206,6 +206,8 @@ class Table:
         The columns without rows, for tables that users make by `mddf.by_columns`.
     bin_rows : int or None
         Number of rows that are enough to find the bins of numeric columns.
+    codes_folder : str or None
+        Folder of a temporary file for the codes; None keeps them in memory.
     has_rows : bool
         Whether `rows` returns some rows without reading all.
     is_read_whole : bool
@@ -220,6 +222,7 @@ class Table:
     names: list[Any] | None = None
     head: Any = None
     bin_rows: int | None = None
+    codes_folder: str | None = None
     has_rows = False
     is_read_whole = False
     date_columns: Sequence[int] = ()
@@ -236,6 +239,13 @@ class Table:
     @cached_property
     def _columns(self) -> Columns:
         return Columns(self._column, keep=False)
+
+    def release(self) -> None:
+        """Forget the columns, so that the memory of the table is free as soon as it is not used.
+
+        The columns refer to the table, which would otherwise live until cycles are collected.
+        """
+        vars(self).pop("_columns", None)
 
     def _column(self, c: int) -> Column:
         return Column(self.place(c), lambda: Cells.from_values(self.numbers([c])[:, 0]), NUMBERS)
@@ -269,6 +279,10 @@ class Table:
 
     def blocks(self) -> list[range]:
         """Ranges of columns that are best read together."""
+        return self.small_blocks()
+
+    def small_blocks(self) -> list[range]:
+        """Ranges of columns that take little memory as numbers."""
         n_rows, n_columns = self.shape
         size = max(1, _BLOCK_BYTES // (8 * n_rows))
         return [range(i, min(i + size, n_columns)) for i in range(0, n_columns, size)]

@@ -1,6 +1,8 @@
 """Tables on disk and on clusters give the same bits as tables in memory."""
 
+import gc
 import tracemalloc
+import weakref
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from mddf import (
 from mddf._binning import bin_subsample as bin_rows
 from mddf._binning.binner import Binner
 from mddf._binning.bins import find_bins
+from mddf._input import frame as data_frame
 from mddf._input import table as data_table
 
 pd = pytest.importorskip("pandas")
@@ -309,3 +312,25 @@ def test_drawn_rows_of_few():
         forest = RandomForestClassifier(3, random_state=0, **options)
         forest.fit(by_columns(data, bin_rows=10), y, sample_weight=weights)
         assert np.diff(forest._binner.bins_.start)[:2].tolist() == [10, 10]
+
+
+def test_a_block_is_freed_before_the_next_one_is_read(tmp_path, monkeypatch):
+    """Even while cycles of references are not collected, as for long in a fit of large arrays."""
+    made, _ = frame(data_frame._FEW_CELLS // 6 + 100)
+    _, parts = from_parquet(tmp_path, made)
+    blocks = []
+
+    def read_and_note(columns):
+        blocks.append(weakref.ref(part := read(columns)))
+        return part
+
+    read = parts._read
+    monkeypatch.setattr(parts, "_read", read_and_note)
+    gc.disable()
+    try:
+        parts.numbers([0, 1])
+        text = parts.column(5)
+        assert len(text.values) == len(made)
+        assert [block() for block in blocks] == [None, None]
+    finally:
+        gc.enable()

@@ -31,6 +31,7 @@ STUDIES = {
         "gradient threads equal",
     ),
     "bench.scale": ("--rows 2000 --columns 5", "scale"),
+    "bench.out_of_core": ("--rows 2000 --columns 5 --rounds 2", "out-of-core"),
     "bench.divided": ("--methods GradientBoosting --rows 400 --rounds 2", "divided"),
     "bench.workers": ("--engines loky --rows 500 --predicted 500", "workers"),
     "reproduce.comparison": ("--datasets breast_cancer,wine --rounds 3", "comparison"),
@@ -113,6 +114,7 @@ WITHOUT_SETS = (
     "bench.boosting",
     "bench.divided",
     "bench.gradient",
+    "bench.out_of_core",
     "bench.scale",
     "bench.workers",
     "report.accuracy_cost",
@@ -124,7 +126,7 @@ WITHOUT_SETS = (
 RUN_BY_CI = ("bench.cascade", "bench.forest")  # outside the repository, in .ci/run
 # Two seconds or more each.
 SLOW = (*RUN_BY_CI, "bench.export", "bench.scale", "bench.workers", "reproduce.deepboost")
-SLOW += ("bench.divided",)
+SLOW += ("bench.divided", "bench.out_of_core")
 NEEDS = {"bench.divided": "distributed", "bench.export": "onnxruntime", "report.explain": "shap"}
 NEEDS |= {"report.autogluon_stack": "autogluon.tabular", "report.elo": "lightgbm"}
 
@@ -360,6 +362,7 @@ def test_benchmarks_do_not_mix_settings(script, tmp_path):
         "bench.divided": {"rounds", "rows", "columns"},
         "bench.export": {"n_estimators", "rows"},
         "bench.forest": {"n_estimators"},
+        "bench.out_of_core": {"columns", "rounds", "limit"},
         "bench.scale": {"columns"},
         "bench.workers": {"n_estimators", "rows", "predicted"},
     }.items(),

@@ -176,6 +176,23 @@ Raises ValueError and changes nothing if they do not fit, or if trees are growin
            }));
 }
 
+void bind_column_table(nb::module_& m) {
+  using nb::arg;
+  nb::class_<ColumnTable>(m, "ColumnTable", R"(A coded table of gradient boosting, by columns.
+
+Parameters
+----------
+codes : uint8 array of shape (n_columns, n_rows)
+    Codes below the number of bins of their column, or this number for missing values. It is not
+    copied and must not be changed.
+bin_start : int64 array of shape (n_columns + 1,)
+    Column c has bin_start[c + 1] - bin_start[c] bins.
+categorical : uint8 array of shape (n_columns,)
+    Whether the codes of a column have no order.)")
+      .def(nb::init<In<uint8_t, 2>, In<int64_t, 1>, In<uint8_t, 1>>(), arg("codes").noconvert(),
+           arg("bin_start").noconvert(), arg("categorical").noconvert());
+}
+
 void bind_target(nb::module_& m) {
   using nb::arg;
   nb::class_<ClassLabels>(m, "ClassTarget", R"(Target of classification trees.
@@ -402,6 +419,7 @@ void bind_growing(nanobind::module_& m) {
   using namespace mddf;
   using nb::arg;
   bind_table(m);
+  bind_column_table(m);
   bind_target(m);
   bind_values(m);
   bind_sampling(m);

@@ -37,15 +37,21 @@ void check_codes(const BinMatrix& matrix, const std::vector<int64_t>& bin_start,
             "by_column: a code is not below the column's number of bins");
 }
 
-void check_bins(int64_t n_columns, const In<double, 1>& values, const In<int64_t, 1>& bin_start,
-                const In<uint8_t, 1>& categorical) {
+void check_counts(int64_t n_columns, const In<int64_t, 1>& bin_start,
+                  const In<uint8_t, 1>& categorical) {
   check_length("bin_start", bin_start.shape(0), n_columns + 1);
   check_length("categorical", categorical.shape(0), n_columns);
   const int64_t* start = bin_start.data();
-  check(start[0] == 0 && start[n_columns] == static_cast<int64_t>(values.shape(0)),
-        "bin_start: expected to begin with 0 and end with the number of values");
   for (int64_t c = 0; c < n_columns; ++c)
     check_range("bin_start, bins of a column", start[c + 1] - start[c], 1, kMaxBins);
+}
+
+void check_bins(int64_t n_columns, const In<double, 1>& values, const In<int64_t, 1>& bin_start,
+                const In<uint8_t, 1>& categorical) {
+  check_counts(n_columns, bin_start, categorical);
+  check(bin_start.data()[0] == 0 &&
+            bin_start.data()[n_columns] == static_cast<int64_t>(values.shape(0)),
+        "bin_start: expected to begin with 0 and end with the number of values");
 }
 
 template <class T>
@@ -153,6 +159,31 @@ void BinnedTable::replace_columns(int64_t first, const In<uint8_t, 2>& codes,
   for (int64_t c = 0; to_columns && c < replacement.n_columns; ++c)
     for (int64_t r = 0; r < all.n_rows; ++r)
       to_columns[(first + c) * all.n_rows + r] = replacement.row(r)[c];
+}
+
+ColumnTable::ColumnTable(In<uint8_t, 2> codes, In<int64_t, 1> bin_start, In<uint8_t, 1> categorical)
+    : codes_(std::move(codes)) {
+  const auto n_columns = static_cast<int64_t>(codes_.shape(0));
+  check_range("rows of codes", n_rows(), 1, INT32_MAX - 1);
+  check_range("columns of codes", n_columns, 0, kMaxColumns - 1);
+  check_counts(n_columns, bin_start, categorical);
+  bin_start_ = copied(bin_start);
+  categorical_ = copied(categorical);
+  without_gil(nullptr, [&](Interrupt& interrupt) {
+    for (int64_t c = 0; c < n_columns; ++c) {
+      interrupt.poll(n_rows());
+      const uint8_t* column = codes_.data() + c * n_rows();
+      uint8_t most = 0;
+      for (int64_t i = 0; i < n_rows(); ++i) most = std::max(most, column[i]);
+      require(most <= bin_start_[c + 1] - bin_start_[c],
+              "codes: one is above the column's number of bins");
+    }
+  });
+}
+
+Bins ColumnTable::bins() const {
+  return {nullptr, nullptr, bin_start_.data(), categorical_.data(),
+          static_cast<int64_t>(categorical_.size())};
 }
 
 ClassLabels::ClassLabels(In<uint16_t, 1> labels, int n_classes)

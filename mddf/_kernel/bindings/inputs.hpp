@@ -70,6 +70,26 @@ class BinnedTable {
   std::weak_ptr<const gradient::TableCodes> boosting_codes_;
 };
 
+// A table of codes in the layout of gradient boosting: column by column, a missing value has the
+// code n_bins of its column. The array is not copied, so that it may be a mapped file.
+class ColumnTable {
+ public:
+  ColumnTable(In<uint8_t, 2> codes, In<int64_t, 1> bin_start, In<uint8_t, 1> categorical);
+  ColumnTable(const ColumnTable&) = delete;
+
+  int64_t n_rows() const { return static_cast<int64_t>(codes_.shape(1)); }
+  Bins bins() const;
+  // Refers to the codes of this object, which boosters therefore keep alive.
+  std::shared_ptr<const gradient::TableCodes> boosting_codes() const {
+    return std::make_shared<const gradient::TableCodes>(codes_.data(), n_rows());
+  }
+
+ private:
+  In<uint8_t, 2> codes_;
+  std::vector<int64_t> bin_start_;
+  std::vector<uint8_t> categorical_;
+};
+
 class ClassLabels {
  public:
   using Reader = TreeReader;

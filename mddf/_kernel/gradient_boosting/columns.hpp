@@ -19,9 +19,10 @@ namespace mddf::gradient {
 // Boosters on the same table share this object.
 class TableCodes {
  public:
+  // Copies the codes of a table, in which a missing value has the code kMissing.
   TableCodes(const BinMatrix& matrix, const Bins& bins, Interrupt& interrupt)
-      : n_rows_(matrix.n_rows), codes_(matrix.n_rows * matrix.n_columns) {
-    uint8_t* to = codes_.data();
+      : n_rows_(matrix.n_rows), copy_(matrix.n_rows * matrix.n_columns), codes_(copy_.data()) {
+    uint8_t* to = copy_.data();
     for (int64_t c = 0; c < matrix.n_columns; ++c) {
       interrupt.poll(2 * n_rows_);
       const BinMatrix::Column from = matrix.column(c, n_rows_);
@@ -29,12 +30,17 @@ class TableCodes {
       for (int64_t i = 0; i < n_rows_; ++i) *to++ = from[i] == kMissing ? missing : from[i];
     }
   }
+  // Refers to codes of this layout, such as those of a mapped file. They must outlive the object.
+  TableCodes(const uint8_t* codes, int64_t n_rows) : n_rows_(n_rows), codes_(codes) {}
+  TableCodes(const TableCodes&) = delete;
+
   int64_t n_rows() const { return n_rows_; }
-  const uint8_t* column(int64_t c) const { return codes_.data() + c * n_rows_; }
+  const uint8_t* column(int64_t c) const { return codes_ + c * n_rows_; }
 
  private:
   int64_t n_rows_;
-  std::vector<uint8_t> codes_;
+  std::vector<uint8_t> copy_;
+  const uint8_t* codes_;
 };
 
 // A column of codes 0 .. n_bins - 1; the code n_bins stands for a missing value.

@@ -1,0 +1,75 @@
+"""Boosters on codes in the layout of trees grow the trees of boosters on a coded table."""
+
+import gc
+import weakref
+
+import gradient_cases
+import numpy as np
+import pytest
+
+from mddf import _core
+from mddf._binning.column_table import missing_as_n_bins
+
+
+def column_table_of(problem):
+    columns = [missing_as_n_bins(problem.codes[:, c], n) for c, n in enumerate(problem.n_bins)]
+    start = np.concatenate([[0], np.cumsum(problem.n_bins)]).astype(np.int64)
+    return _core.ColumnTable(np.stack(columns), start, problem.categorical.astype(np.uint8))
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+@pytest.mark.parametrize("weights", [None, "whole", "real"])
+def test_the_trees_of_a_coded_table(symmetric, weights, monkeypatch):
+    problem = gradient_cases.make_problem(0, 300, weights, symmetric=symmetric)
+    seeds = np.arange(5, dtype=np.uint64)
+    expected, _ = gradient_cases.grown(problem, seeds)
+    monkeypatch.setattr(gradient_cases, "table_of", column_table_of)
+    booster = gradient_cases.booster_of(problem)
+    gc.collect()  # the booster keeps its table alive
+    booster.grow(seeds)
+    for name, array in booster.trees().items():
+        np.testing.assert_array_equal(array, expected[name])
+
+
+class Codes(np.ndarray):
+    """An array that weak references can refer to."""
+
+
+def test_the_codes_are_freed_with_the_booster(monkeypatch):
+    problem = gradient_cases.make_problem(0, 300)
+    codes = np.zeros((5, 300), np.uint8).view(Codes)
+    codes[:, ::2] = 1
+    freed = weakref.ref(codes)
+    start = np.arange(6, dtype=np.int64)
+    table = _core.ColumnTable(codes, start, np.zeros(5, np.uint8))
+    monkeypatch.setattr(gradient_cases, "table_of", lambda _, columns=table: columns)
+    booster = gradient_cases.booster_of(problem)
+    monkeypatch.undo()
+    del codes, table
+    gc.collect()
+    assert freed() is not None
+    booster.grow(np.arange(2, dtype=np.uint64))
+    del booster
+    gc.collect()
+    assert freed() is None
+
+
+START = np.array([0, 2, 5], np.int64)
+CATEGORICAL = np.zeros(2, np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("codes", "start", "categorical", "message"),
+    [
+        ([[0, 3], [0, 0]], START, CATEGORICAL, "codes: one is above"),
+        ([[0, 255], [0, 0]], START, CATEGORICAL, "codes: one is above"),
+        ([[], []], START, CATEGORICAL, "rows of codes"),
+        ([[0, 1], [0, 0]], START[:2], CATEGORICAL, "bin_start"),
+        ([[0, 1], [0, 0]], START[::-1].copy(), CATEGORICAL, "bin_start, bins of a column"),
+        ([[0, 1], [0, 0]], START, CATEGORICAL[:1], "categorical"),
+    ],
+)
+def test_tables_that_are_refused(codes, start, categorical, message):
+    _core.ColumnTable(np.array([[2], [3]], np.uint8), START, CATEGORICAL)
+    with pytest.raises(ValueError, match=message):
+        _core.ColumnTable(np.array(codes, np.uint8).reshape(2, -1), start, categorical)
