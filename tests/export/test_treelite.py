@@ -160,7 +160,7 @@ def test_the_package_is_named_if_it_is_missing():
         "from mddf.export import to_treelite\n"
         "to_treelite(RandomForestRegressor(1).fit([[1], [2]], [1, 2]))\n"
     )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    run = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
     assert 'ImportError: to_treelite needs the package treelite: pip install "mddf[treelite]"' in (
         run.stderr
     )

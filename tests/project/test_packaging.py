@@ -70,7 +70,8 @@ def test_imports_from_the_source_folder_name_the_remedy(tmp_path):
 
 def test_import_leaves_out_modules_that_few_need():
     code = "import sys, mddf; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    command = [sys.executable, "-P", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     rarely_used = {"tqdm", "sklearn.calibration", "sklearn.impute", "scipy.cluster", "onnx"}
     rarely_used |= {"matplotlib", "catboost", "lightgbm", "xgboost", "shap", "polars", "dask"}
     assert rarely_used.isdisjoint(done.stdout.split())
