@@ -1,4 +1,5 @@
 import importlib
+import importlib.util
 import os
 import shutil
 import signal
@@ -17,6 +18,12 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    if importlib.util.find_spec("hypothesis"):
+        from hypothesis import settings
+
+        # A busy machine takes longer than the 200 ms that hypothesis allows for an example.
+        settings.register_profile("mddf", deadline=None)
+        settings.load_profile("mddf")
     # Background jobs of a shell ignore Ctrl-C; processes started by the tests would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     # shap's few loops take less time than to compile them.

@@ -70,7 +70,7 @@ class Columns {
         least = std::min(least, codes[row]);
         most = std::max(most, codes[row]);
       }
-      ends.insert(ends.end(), {-double{least}, double{most}});
+      ends.insert(ends.end(), {-static_cast<double>(least), static_cast<double>(most)});
     }
     shards_.max(ends.data(), static_cast<int64_t>(ends.size()));
     for (int64_t c = 0; c < bins.n_columns; ++c) {
