@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 from uuid import uuid4
 
 from distributed import Client, Future, MultiLock, default_client
@@ -17,7 +17,6 @@ from mddf._clusters.waiting import results_of
 from mddf._clusters.worker import FitResult, FitTask, cancel_fit, fit_rank, open_listener
 from mddf._gradient.base import GradientBoosting
 
-Model = TypeVar("Model", bound=GradientBoosting)
 _FIT = "the distributed fit"
 # Training and validation parts of a worker.
 _Shard = tuple["list[Future[Any]]", "list[Future[Any]]"]
