@@ -417,16 +417,21 @@ class Binner:
             f"column {column.place} of X must hold {kind_at_fit}s as in fit, got {kind}"
         )
 
-    def learn_kinds(
-        self, table: Table, weights: np.ndarray | None, *, warns_of_subjects: bool = False
-    ) -> None:
-        """Learn kinds and categories of the columns, which `numbers` needs, but no bins."""
+    def start_kinds(self, table: Table) -> list[int]:
+        """Take all columns as numeric that surely are; return the others, whose kind to learn."""
         self.categorical_ = category_mask(table, self.categorical_features)
         self.encoders_: dict[int, CategoryEncoder] = {}
         self.unknown_limits_: dict[int, float] = {}
         self.kinds_: list[str | None] = [NUMBER] * table.shape[1]
-        compared = self.categorical_ | (~table.numeric_types & (table.names is not None))
-        for c in np.flatnonzero(compared).tolist():
+        is_open = self.categorical_ | (~table.numeric_types & (table.names is not None))
+        columns: list[int] = np.flatnonzero(is_open).tolist()
+        return columns
+
+    def learn_kinds(
+        self, table: Table, weights: np.ndarray | None, *, warns_of_subjects: bool = False
+    ) -> None:
+        """Learn kinds and categories of the columns, which `numbers` needs, but no bins."""
+        for c in self.start_kinds(table):
             column = table.column(c)
             self.kinds_[c] = column.kind
             if self.categorical_[c]:

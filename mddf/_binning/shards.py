@@ -17,8 +17,6 @@ from mddf._binning.binner import Binner
 from mddf._binning.bins import Bins, find_bins, join_bins
 from mddf._binning.categories import CategoryCounts, CategoryEncoder
 from mddf._binning.unknown_categories import expected_share_of_counts
-from mddf._input.category_mask import category_mask
-from mddf._input.cell_values import NUMBER
 from mddf._input.table import Column, Table
 from mddf._targets.weights import summed_weights, whole_weights
 
@@ -159,14 +157,10 @@ def _learn_kinds(
     binner: Binner, table: Table, weights: ShardWeights, communicator: Communicator
 ) -> None:
     """Do what `Binner.learn_kinds` does, for the rows of all shards."""
-    n_columns = table.shape[1]
-    mask = category_mask(table, binner.categorical_features)
-    compared = np.flatnonzero(mask | (~table.numeric_types & (table.names is not None))).tolist()
-    shard_kinds = {c: _ColumnKind(table.column(c).kind, bool(mask[c])) for c in compared}
-    binner.categorical_ = mask
-    binner.encoders_ = {}
-    binner.unknown_limits_ = {}
-    binner.kinds_ = [NUMBER] * n_columns
+    shard_kinds = {
+        c: _ColumnKind(table.column(c).kind, bool(binner.categorical_[c]))
+        for c in binner.start_kinds(table)
+    }
     gathered = communicator.gather(shard_kinds)
     for c in sorted(set().union(*gathered)):
         kinds = {shard[c] for shard in gathered if c in shard and shard[c].kind is not None}
