@@ -34,6 +34,7 @@ from mddf._gradient.classifier import GradientBoostingClassifier
 from mddf._gradient.options import SYMMETRIC, warn_of_ignored
 from mddf._gradient.regressor import GradientBoostingRegressor
 from mddf._gradient.shards import refuse_undivided
+from mddf._gradient.validation_set import ValidationSet
 
 if TYPE_CHECKING:
     from typing import Self
@@ -110,12 +111,10 @@ class _DaskGradientBoosting(BaseEstimator):
         refuse_booleans("interaction_cst", self.interaction_cst)
         warn_of_ignored(local_model)
         validation = None
-        validation_parts = {"X_val": X_val, "y_val": y_val, "sample_weight_val": sample_weight_val}
-        if any(part is not None for part in validation_parts.values()):
-            for missing, other in (("X_val", "y_val"), ("y_val", "X_val")):
-                if validation_parts[missing] is None:
-                    raise ValueError(f"{missing} must be passed with {other}, got None")
-            validation = validation_parts
+        validation_set = ValidationSet(X_val, y_val, sample_weight_val)
+        if validation_set.is_passed:
+            validation_set.refuse_incomplete()
+            validation = {"X_val": X_val, "y_val": y_val, "sample_weight_val": sample_weight_val}
         refuse_undivided(local_model, has_validation_set=validation is not None)
         if y is None:
             raise ValueError("y must be a Dask array or series, got None")
@@ -216,8 +215,8 @@ class DaskGradientBoostingClassifier(_DaskGradientBoosting):
         Number added to the sum of second derivatives in a leaf. "auto" stands for 3.
     max_features : {"auto", "sqrt", "log2"}, int, float or None, default="auto"
         Number of features drawn for each level of a symmetric tree or each node of a leaf-wise
-        tree. A float is a share of the features, None means all. "auto" stands for 0.5, or the
-        value chosen by `early_stopping`, and for 1.0 above 100 000 samples.
+        tree. A float is a share of the features, None means all. "auto" stands for 0.5, and for
+        1.0 above 100 000 samples.
     subsample : float or "auto", default="auto"
         Share of the samples drawn for each tree. "auto" stands for 0.8.
     max_bins : int, default=255
@@ -432,13 +431,14 @@ class DaskGradientBoostingRegressor(_DaskGradientBoosting):
     min_samples_leaf : int, default=1
         Smallest number of samples in a leaf. A node of a symmetric tree stays undivided if the
         split of its level would leave fewer samples on one side.
-    l2_regularization : float or "auto", default="auto"
-        Number added to the sum of second derivatives in a leaf. "auto" stands for 3.
-    max_features : {"auto", "sqrt", "log2"}, int, float or None, default="auto"
+    l2_regularization : float or "auto", default=3.0
+        Number added to the sum of second derivatives in a leaf, which is the number of samples for
+        the squared error. "auto" stands for 3.
+    max_features : {"auto", "sqrt", "log2"}, int, float or None, default=0.5
         Number of features drawn for each level of a symmetric tree or each node of a leaf-wise
-        tree. A float is a share of the features, None means all. "auto" stands for 0.5, or the
-        value chosen by `early_stopping`, and for 1.0 above 100 000 samples.
-    subsample : float or "auto", default="auto"
+        tree. A float is a share of the features, None means all. "auto" stands for 0.5, and for
+        1.0 above 100 000 samples.
+    subsample : float or "auto", default=0.8
         Share of the samples drawn for each tree. "auto" stands for 0.8.
     max_bins : int, default=255
         Largest number of bins of a numeric feature.

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._metadata_requests import MetadataRequest
 from sklearn.utils._param_validation import RealNotInt, StrOptions
 
-from mddf._base.messages import short, warn
+from mddf._base.messages import short
 from mddf._base.validation import (
     COUNT,
     JOBS,
@@ -27,11 +27,12 @@ from mddf._base.validation import (
     refuse_class,
     unchanged_on_failure,
 )
-from mddf._binning.binned_table import BinnedTable, coded_table
+from mddf._binning.binned_table import BinnedTable
 from mddf._binning.binner import Binner
 from mddf._binning.column_table import ColumnTable
 from mddf._core import BoostOptions
-from mddf._gradient.dataset import BoostingRows
+from mddf._gradient.dataset import BoostingRows, ValidationRows
+from mddf._gradient.divergence import warn_of_divergence
 from mddf._gradient.losses import BoostingTarget, Target
 from mddf._gradient.offsets import read_offset
 from mddf._gradient.options import (
@@ -41,7 +42,6 @@ from mddf._gradient.options import (
     PLAIN,
     SYMMETRIC,
     kernel_options,
-    learning_rate_of,
     value_of,
     warn_of_ignored,
 )
@@ -51,7 +51,7 @@ from mddf._gradient.training import Boosted, Fold, Stopping, boost
 from mddf._gradient.trees import BoostedTrees
 from mddf._gradient.tuning import MAX_ROWS_WITH_FOLDS, Trials, scores_by_loss, uses_trials
 from mddf._gradient.validation_folds import validation_folds
-from mddf._gradient.validation_set import warn_of_no_gain
+from mddf._gradient.validation_set import ValidationSet, warn_of_no_gain
 from mddf._gradient.weights import boosting_weights, within_range
 from mddf._input.reading import read_table
 from mddf._input.table import Table
@@ -61,13 +61,6 @@ from mddf._trees.grower import draw_seeds
 
 if TYPE_CHECKING:
     from typing import Self
-
-# Factor by which the training loss may rise before fit warns of divergence. With targets that are
-# noise and few rows drawn for each tree, it rises by some percent. Not tuned beyond that.
-_DIVERGENCE = 1.5
-# Fewest trees for this warning: if a single tree is grown on a few of about ten rows, the loss of
-# the other rows can rise by more than that factor.
-_FEWEST_TREES_TO_DIVERGE = 10
 
 
 @dataclass(frozen=True)
@@ -89,21 +82,6 @@ class Plan:
     seeds: np.ndarray
     encoding: Encoding | None
     scores: np.ndarray | None
-
-
-@dataclass(frozen=True)
-class ValidationSet:
-    """Validation set of `fit`, any part of which may be None."""
-
-    X: Any
-    y: npt.ArrayLike | None
-    sample_weight: npt.ArrayLike | None
-    offset: npt.ArrayLike | None
-
-    @property
-    def is_passed(self) -> bool:
-        parts = (self.X, self.y, self.sample_weight, self.offset)
-        return any(part is not None for part in parts)
 
 
 @dataclass(frozen=True)
@@ -357,16 +335,13 @@ class GradientBoosting(BoostedPredictions):
 
     def _read_validation(
         self, validation: ValidationSet, binner: Binner, target: Target
-    ) -> BoostingRows:
-        X = validation.X
+    ) -> ValidationRows:
+        validation.refuse_incomplete()
         y = validation.y
-        for name, value, other in (("X_val", X, "y_val"), ("y_val", y, "X_val")):
-            if value is None:
-                raise ValueError(f"{name} must be passed with {other}, got None")
         assert y is not None
         with naming("X_val"):
-            table = self._read_table(X, reset=False)
-        check_lengths(X, y_val=y)
+            table = self._read_table(validation.X, reset=False)
+        check_lengths(validation.X, y_val=y)
         weights = None
         if validation.sample_weight is not None:
             with naming("sample_weight_val"):
@@ -379,8 +354,7 @@ class GradientBoosting(BoostedPredictions):
         offsets = None
         if validation.offset is not None:
             offsets = read_offset(validation.offset, table, target, "offset_val")
-        coded = coded_table(binner.bins_, codes)
-        return BoostingRows.from_table(coded, values, weights, levels, offsets)
+        return ValidationRows(codes, values, weights, levels, offsets)
 
     def _boost(
         self, held_out: HeldOut, target: Target, binner: Binner, before: BoostedTrees | None
@@ -508,34 +482,6 @@ def _check_offsets(offset_val: npt.ArrayLike | None, *, has_offset: bool) -> Non
         raise ValueError(
             "offset_val must be passed with offset and a validation set, and not without offset, "
             f"got {short(offset_val)}"
-        )
-
-
-def warn_of_divergence(
-    model: GradientBoosting, rows: BoostingRows, target: Target, boosted: Boosted
-) -> None:
-    """Warn if the loss of the training rows ended far above the loss of a constant.
-
-    Leaves are shortened so that the loss of the rows that a tree was grown on does not rise. If
-    rows are drawn for each tree, the loss of the other rows still can.
-    """
-    n_trees = boosted.trees.n_trees
-    if not len(boosted.train_scores) or n_trees < _FEWEST_TREES_TO_DIVERGE:
-        return
-    if target.objective is not None:
-        return  # the least value of a custom loss is not known
-    least = rows.least_loss(target)
-    before = -boosted.train_scores[0] - least
-    after = -boosted.train_scores[n_trees] - least
-    if not after <= _DIVERGENCE * max(before, 0):
-        n_rows = rows.n_rows_of_table
-        rate = learning_rate_of(model, n_rows)
-        subsample = value_of(model, "subsample", n_rows)
-        warn(
-            f"boosting diverged: the training loss rose from {before:.3g} to {after:.3g}, counted "
-            f"from the least possible loss. Pass a smaller learning_rate, got {rate!r}, or a "
-            f"larger subsample, got {subsample!r}",
-            kind="boosting diverged",
         )
 
 

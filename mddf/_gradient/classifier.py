@@ -258,15 +258,20 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
 
     def _read_target(self, y: npt.ArrayLike, weights: np.ndarray | None) -> BoostingTarget:
         classes, labels = encode_labels(y)
-        loss = self.loss if isinstance(self.loss, str) else as_custom_loss(self.loss)
+        target = self._target_of(classes)
+        factors = class_factors(self.class_weight, classes, labels, weights)
+        if factors is not None:
+            weights = row_weights(weights, factors, labels).row
+        return BoostingTarget(target, labels.astype(float), weights)
+
+    def _target_of(self, classes: np.ndarray) -> ClassificationTarget:
+        """Target for these classes; refuses a loss that is for two classes only."""
         if self.loss == "exponential" and len(classes) > 2:
             raise ValueError(
                 f"loss must be 'log_loss' for {len(classes)} classes, got 'exponential'"
             )
-        factors = class_factors(self.class_weight, classes, labels, weights)
-        if factors is not None:
-            weights = row_weights(weights, factors, labels).row
-        return BoostingTarget(ClassificationTarget(loss, classes), labels.astype(float), weights)
+        loss = self.loss if isinstance(self.loss, str) else as_custom_loss(self.loss)
+        return ClassificationTarget(loss, classes)
 
     def _read_validation_target(
         self, y: npt.ArrayLike, target: Target, weights: np.ndarray | None
@@ -291,8 +296,7 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
             return None
         assert isinstance(target, ClassificationTarget)
         labels = rows.y[rows.held_out].astype(int)
-        weights = None if rows.weights is None else rows.weights[rows.held_out]
-        score = out_of_fold_score(self.scoring, target.classes, labels, weights)
+        score = out_of_fold_score(self.scoring, target.classes, labels, rows.held_out_weights)
         return lambda raw: score(target.predicted(raw))
 
     def predict(self, X: Any, *, offset: npt.ArrayLike | None = None) -> np.ndarray:

@@ -30,7 +30,7 @@ class CustomBooster:
         self._y = objective.targets(rows.y[rows.train])
         self._weights = rows.train_weights
         self._held_out_y = objective.targets(rows.y[rows.held_out])
-        self._held_out_weights = None if rows.weights is None else rows.weights[rows.held_out]
+        self._held_out_weights = rows.held_out_weights
         self.start = np.zeros(objective.n_scores)
         if start is None:
             self.start = self._loss.start_scores(self._y, self._weights, objective.n_scores)

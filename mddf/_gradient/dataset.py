@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.model_selection import train_test_split
@@ -20,12 +21,33 @@ from mddf._gradient.target_encoding import Encoding, TargetStatistics, TrainingR
 from mddf._gradient.trees import BoostedTrees
 from mddf._resampling.sampling import hashes_with
 
+if TYPE_CHECKING:
+    from typing import Self
+
 # Fewest combinations of features that are held out as a whole. With fewer, a tenth of them is less
 # than ten, which is too few for early stopping: rows are then held out one by one. Not tuned.
 _MIN_UNITS = 100
 # Rows whose codes are read together, so that a table in a file is never in memory as a whole: 13
 # MB with 50 columns. Each reads 64 pages of a column in the file. Not tuned.
 _ROWS_AT_A_TIME = 2**18
+
+
+@dataclass(frozen=True)
+class ValidationRows:
+    """Coded rows of a validation set; a shard may have none.
+
+    Attributes
+    ----------
+    codes : ndarray of uint8 of shape (n_rows, n_columns)
+    y, weights, levels, offset
+        As in `BoostingRows`.
+    """
+
+    codes: np.ndarray
+    y: np.ndarray
+    weights: np.ndarray | None
+    levels: CategoryLevels | None = None
+    offset: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -63,13 +85,17 @@ class BoostingRows:
         offset: np.ndarray | None = None,
     ) -> BoostingRows:
         """Take all rows with a weight above 0 as training rows."""
-        train = np.arange(table.n_rows) if weights is None else np.flatnonzero(weights > 0)
+        train = _rows_with_weight(table.n_rows, weights)
         none = np.zeros(0, np.int32)
         return cls(table, y, weights, train.astype(np.int32), none, levels, offset)
 
     @property
     def train_weights(self) -> np.ndarray | None:
         return None if self.weights is None else self.weights[self.train]
+
+    @property
+    def held_out_weights(self) -> np.ndarray | None:
+        return None if self.weights is None else self.weights[self.held_out]
 
     @property
     def n_rows_of_table(self) -> int:
@@ -234,7 +260,7 @@ class BoostingRows:
 
         If all rows differ and have weight 1, or if there would be too many rows, none is repeated.
         """
-        n_copies = copies_of(None if self.weights is None else self.weights[self.train])
+        n_copies = copies_of(self.train_weights)
         if n_copies is None and len(np.unique(repeats.hashes)) == len(self.train):
             return self
         train = self.train[np.argsort(repeats.hashes, kind="stable")]
@@ -252,14 +278,15 @@ class BoostingRows:
             None if self.offset is None else self.offset[train],
         )
 
-    def with_held_out(self, validation: BoostingRows) -> BoostingRows:
+    def with_held_out(self, validation: ValidationRows) -> Self:
         """Append the rows of a validation set as held-out rows."""
         n_rows = self.table.n_rows
+        held_out = _rows_with_weight(len(validation.y), validation.weights)
         weights = None
         if self.weights is not None or validation.weights is not None:
             weights = np.concatenate(
                 [
-                    np.ones(rows.table.n_rows) if rows.weights is None else rows.weights
+                    np.ones(len(rows.y)) if rows.weights is None else rows.weights
                     for rows in (self, validation)
                 ]
             )
@@ -269,14 +296,14 @@ class BoostingRows:
         offset = None
         if self.offset is not None and validation.offset is not None:
             offset = np.vstack([self.offset, validation.offset])
-        return BoostingRows(
-            self.table.followed_by(validation.table.codes_of(slice(None))),
-            np.concatenate([self.y, validation.y]),
-            weights,
-            self.train,
-            (n_rows + validation.train).astype(np.int32),
-            levels,
-            offset,
+        return replace(
+            self,
+            table=self.table.followed_by(validation.codes),
+            y=np.concatenate([self.y, validation.y]),
+            weights=weights,
+            held_out=(n_rows + held_out).astype(np.int32),
+            levels=levels,
+            offset=offset,
         )
 
     def ordered(
@@ -327,7 +354,6 @@ class BoostingRows:
 
     def _repeats(self, levels: CategoryLevels | None) -> Repeats:
         """Find training rows with the same features."""
-        weights = None if self.weights is None else self.weights[self.train]
         hashes = [np.zeros(0, np.uint64)]
         for first in range(0, len(self.train), _ROWS_AT_A_TIME):
             rows = self.train[first : first + _ROWS_AT_A_TIME]
@@ -339,13 +365,16 @@ class BoostingRows:
             hashes.append(feature_hashes(codes, row_levels))
         targets = np.ascontiguousarray(self._targets_and_offsets[self.train]).view(np.int64)
         return Repeats.from_hashes(
-            np.concatenate(hashes), targets, weights, n_columns=self.table.bins.n_columns
+            np.concatenate(hashes),
+            targets,
+            self.train_weights,
+            n_columns=self.table.bins.n_columns,
         )
 
     def _training_rows(self, encoding: Encoding) -> TrainingRows:
         """Rows of target statistics; a row of weight k is repeated if equal rows are counted."""
         train = self.train
-        weights = None if self.weights is None else self.weights[train]
+        weights = self.train_weights
         repeats = self._repeats(encoding.levels)
         sees_equal_rows = encoding.sees_equal_rows(encoding.levels.take(train), repeats)
         n_copies = copies_of(weights) if sees_equal_rows.any() else None
@@ -355,3 +384,8 @@ class BoostingRows:
             repeats = repeats.take(repeated)
             weights = np.ones(len(train))
         return TrainingRows(train, weights, repeats, sees_equal_rows)
+
+
+def _rows_with_weight(n_rows: int, weights: np.ndarray | None) -> np.ndarray:
+    """Indices of the rows with a weight above 0."""
+    return np.arange(n_rows) if weights is None else np.flatnonzero(weights > 0)

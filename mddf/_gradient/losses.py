@@ -30,10 +30,10 @@ CLASSIFICATION = ("log_loss", "exponential")
 LOGARITHMIC = ("poisson", "gamma", "tweedie")
 # Name of custom losses in the kernel.
 _CUSTOM = "custom"
-# Losses that trees with a value for each output can minimise. Leaves of "absolute_error" and
-# "quantile" are quantiles, and the threshold of "huber" is a quantile, of the residuals of one
-# output.
-TAKES_OUTPUTS = ("squared_error", "poisson", "gamma", "tweedie")
+# Losses whose initial predictions, leaf values or thresholds are quantiles of residuals.
+QUANTILE_LOSSES = ("absolute_error", "quantile", "huber")
+# Losses that trees with a value for each output can minimise. Quantiles are of one output.
+TAKES_OUTPUTS = tuple(loss for loss in REGRESSION if loss not in QUANTILE_LOSSES)
 # Most outputs of a tree; the kernel has the same limit.
 MOST_OUTPUTS = 1024
 # Binary digits of the sizes of several targets. The last digits of a standard deviation differ

@@ -89,7 +89,7 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
     max_features : {"auto", "sqrt", "log2"}, int, float or None, default=0.5
         Number of features drawn for each level of a symmetric tree or each node of a leaf-wise
         tree. A float is a share of the features, None means all. "auto" stands for 0.5, or the
-        value chosen by `early_stopping`.
+        value chosen by `early_stopping`, and for 1.0 above 100 000 samples.
     subsample : float or "auto", default=0.8
         Share of the samples drawn for each tree. "auto" stands for 0.8, or the value chosen by
         `early_stopping`.
@@ -123,7 +123,7 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
           unless `scoring` is a scorer.
 
         With "auto", symmetric trees also choose their depth (4, 6 or 8) if `max_depth` is None,
-        and the values of parameters that are "auto" (see Notes). If `fit` gets `X_val`, this set
+        and the values of parameters that are "auto". If `fit` gets `X_val`, this set
         is scored instead; False then keeps the trees up to the best round.
     scoring : str, callable or None, default="loss"
         Score of held-out samples: the loss, a scorer of scikit-learn, or None for R2. Other scores
@@ -360,8 +360,9 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         assert isinstance(target, RegressionTarget)
         y = target.unscaled(rows.y[rows.held_out])
         options: dict[str, np.ndarray] = {}
-        if rows.weights is not None and "sample_weight" in inspect.signature(scorer).parameters:
-            options["sample_weight"] = rows.weights[rows.held_out]
+        weights = rows.held_out_weights
+        if weights is not None and "sample_weight" in inspect.signature(scorer).parameters:
+            options["sample_weight"] = weights
 
         def score(raw: np.ndarray) -> float:
             with naming("scoring"):

@@ -7,7 +7,7 @@ rows. The order of the rows is the order of the shards.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,14 +15,15 @@ import numpy.typing as npt
 
 from mddf._base.communication import Communicator
 from mddf._base.validation import check_lengths, naming
+from mddf._binning.binned_table import BinnedTable
 from mddf._binning.binner import Binner
 from mddf._binning.shards import ShardWeights, bin_shard
 from mddf._gradient.base import GradientBoosting, HeldOut
 from mddf._gradient.classifier import GradientBoostingClassifier
-from mddf._gradient.dataset import BoostingRows
+from mddf._gradient.dataset import BoostingRows, ValidationRows
 from mddf._gradient.losses import (
+    QUANTILE_LOSSES,
     BoostingTarget,
-    ClassificationTarget,
     RegressionTarget,
     Target,
     check_targets,
@@ -45,8 +46,6 @@ Model = TypeVar("Model", bound=GradientBoosting)
 # Targets are ranked in parts of about so many values, so that a process holds that many at a time
 # instead of the targets of all rows. 2**22 doubles are 32 MiB. Not tuned.
 _RANKED_TOGETHER = 2**22
-# Losses whose initial predictions, leaf values or thresholds are quantiles over rows.
-_QUANTILE_LOSSES = ("absolute_error", "quantile", "huber")
 
 
 @dataclass(frozen=True)
@@ -56,15 +55,6 @@ class RowsOfUser:
     X: Any
     y: Any
     sample_weight: Any = None
-
-
-@dataclass(frozen=True)
-class CodedRows:
-    """Validation rows of a shard, of which there may be none; weights or None."""
-
-    codes: np.ndarray
-    y: np.ndarray
-    weights: np.ndarray | None
 
 
 @dataclass(frozen=True)
@@ -78,26 +68,17 @@ class ShardRows(BoostingRows):
 
     communicator: Communicator = field(kw_only=True)
 
-    def with_validation(self, validation: CodedRows) -> ShardRows:
-        """Append the rows of a validation set as held-out rows."""
-        n_rows = self.table.n_rows
-        n_held_out = len(validation.y)
-        weights = None
-        held_out = np.arange(n_held_out)
-        if self.weights is not None or validation.weights is not None:
-            held_out_weights = validation.weights
-            if held_out_weights is None:
-                held_out_weights = np.ones(n_held_out)
-            train_weights = np.ones(n_rows) if self.weights is None else self.weights
-            weights = np.concatenate([train_weights, held_out_weights])
-            held_out = np.flatnonzero(held_out_weights > 0)
-        return replace(
-            self,
-            table=self.table.followed_by(validation.codes),
-            y=np.concatenate([self.y, validation.y]),
-            weights=weights,
-            held_out=(n_rows + held_out).astype(np.int32),
-        )
+    @classmethod
+    def from_shard(
+        cls,
+        table: BinnedTable,
+        y: np.ndarray,
+        weights: np.ndarray | None,
+        communicator: Communicator,
+    ) -> ShardRows:
+        """Take all rows with a weight above 0 as training rows."""
+        rows = BoostingRows.from_table(table, y, weights)
+        return cls(table, y, weights, rows.train, rows.held_out, communicator=communicator)
 
     @property
     def exchange(self) -> Communicator | None:
@@ -155,7 +136,7 @@ def refuse_undivided(model: GradientBoosting, *, has_validation_set: bool) -> No
         "cv": (model.cv is not None, "None"),
         "scoring": (not (isinstance(model.scoring, str) and model.scoring == "loss"), "'loss'"),
         "loss": (
-            not isinstance(model.loss, str) or model.loss in _QUANTILE_LOSSES,
+            not isinstance(model.loss, str) or model.loss in QUANTILE_LOSSES,
             "the name of a loss without quantiles",
         ),
         "early_stopping": (
@@ -216,11 +197,10 @@ def fit_shard(
     # 2. Bin the table.
     binner = Binner(model.categorical_features, model.max_bins, model.n_jobs, FEWEST_LEVELS)
     binned = bin_shard(binner, table, weights, communicator)
-    part = BoostingRows.from_table(binned, target.values, weights.own)
-    rows = ShardRows(**vars(part), communicator=communicator)
+    rows = ShardRows.from_shard(binned, target.values, weights.own, communicator)
     # 3. Append the validation set as held-out rows.
     if has_validation_set:
-        rows = rows.with_validation(
+        rows = rows.with_held_out(
             _read_validation(model, validation, binner, target.kind, communicator)
         )
     # 4. Grow the trees.
@@ -276,8 +256,7 @@ def _read_classes(
         classes = np.unique(communicator.gather_array(own_classes))
     except TypeError as error:
         raise TypeError("y must hold labels of one kind in all partitions") from error
-    if model.loss == "exponential" and len(classes) > 2:
-        raise ValueError(f"loss must be 'log_loss' for {len(classes)} classes, got 'exponential'")
+    kind = model._target_of(classes)
     labels = np.searchsorted(classes, own_classes).astype(np.uint16)[own_labels]
     weights = sample_weight
     if model.class_weight is not None:
@@ -285,8 +264,7 @@ def _read_classes(
         factors = class_factors(model.class_weight, classes, all_labels, sample_weight)
         if factors is not None:
             weights = row_weights(sample_weight, factors, all_labels).row
-    assert isinstance(model.loss, str)
-    return BoostingTarget(ClassificationTarget(model.loss, classes), labels.astype(float), weights)
+    return BoostingTarget(kind, labels.astype(float), weights)
 
 
 def _read_validation(
@@ -295,7 +273,7 @@ def _read_validation(
     binner: Binner,
     target: Target,
     communicator: Communicator,
-) -> CodedRows:
+) -> ValidationRows:
     """Read the validation rows of this shard, of which there may be none."""
     n_rows = 0
     codes = np.zeros((0, binner.bins_.n_columns), np.uint8)
@@ -323,4 +301,4 @@ def _read_validation(
     if validation is not None:
         with naming("y_val"):
             values = model._read_validation_target(validation.y, target, weights)
-    return CodedRows(codes, values, weights)
+    return ValidationRows(codes, values, weights)

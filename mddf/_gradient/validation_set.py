@@ -1,8 +1,12 @@
-"""Warning about a validation set on which boosting never improves."""
+"""Validation set that the user passes to fit, and a warning if boosting never improves on it."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from mddf._base.messages import warn
 from mddf._gradient.dataset import BoostingRows
@@ -16,6 +20,27 @@ _MIN_SHARE_AT_ENDS = 0.9
 _MAX_TRAINING_SHARE = 0.5
 # Number of columns that a warning names, to keep it short.
 _N_NAMED = 3
+
+
+@dataclass(frozen=True)
+class ValidationSet:
+    """Validation set of `fit`, any part of which may be None."""
+
+    X: Any
+    y: npt.ArrayLike | None
+    sample_weight: npt.ArrayLike | None = None
+    offset: npt.ArrayLike | None = None
+
+    @property
+    def is_passed(self) -> bool:
+        parts = (self.X, self.y, self.sample_weight, self.offset)
+        return any(part is not None for part in parts)
+
+    def refuse_incomplete(self) -> None:
+        """Refuse a validation set without features or targets."""
+        for name, value, other in (("X_val", self.X, "y_val"), ("y_val", self.y, "X_val")):
+            if value is None:
+                raise ValueError(f"{name} must be passed with {other}, got None")
 
 
 def warn_of_no_gain(

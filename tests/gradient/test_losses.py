@@ -145,10 +145,10 @@ def test_counts_of_a_wide_range_do_not_diverge():
 
 
 def test_a_divergence_has_a_name(monkeypatch):
-    from mddf._gradient import base
+    from mddf._gradient import divergence
 
     X, y = steep()
-    monkeypatch.setattr(base, "_DIVERGENCE", 1e-3)
+    monkeypatch.setattr(divergence, "_DIVERGENCE", 1e-3)
     with pytest.warns(UserWarning, match=r"boosting diverged.*learning_rate"):
         GradientBoostingRegressor(max_iter=12).fit(X, y)
 
