@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,9 +21,9 @@ from mddf._binning.encoded_rows import EncodedRows
 from mddf._binning.high_cardinality import CategoryLevels
 from mddf._binning.unknown_categories import (
     UnknownColumn,
+    UnknownCounts,
     expected_share,
     first_different,
-    is_far_above,
     warn_of_unknown,
 )
 from mddf._input.category_mask import category_mask
@@ -39,19 +39,6 @@ from mddf._input.table import ArrayTable, Column, ObjectBlock, Table
 # Expected share of unknown categories for stored models that do not hold one. A warning needs
 # twice the expected share: these models warned if half of the rows had an unknown category.
 _FORMER_LIMIT = 0.25
-
-
-@dataclass
-class UnknownCounts:
-    """Unknown categories in the predictions of a model since it was loaded.
-
-    `unknown` maps each column to its number of rows with an unknown category; `warned` holds the
-    columns that a warning has named.
-    """
-
-    n_rows: int = 0
-    unknown: dict[int, int] = field(default_factory=dict)
-    warned: set[int] = field(default_factory=set)
 
 
 @dataclass(frozen=True)
@@ -600,38 +587,18 @@ class Binner:
         return encoder.levels(column) > len(encoder.categories)
 
     def _watch(self, table: Table, unknown: Mapping[int, int]) -> None:
-        """Warn of columns with far more unknown categories than expected, once for each column.
-
-        The rows of all predictions so far are also tested together, for services that predict one
-        row at a time.
-        """
-        n_rows = table.shape[0]
-        counted = self._counted
-        counted.n_rows += n_rows
+        """Warn of columns with far more unknown categories than expected, once for each column."""
+        counts: UnknownCounts = self.__dict__.setdefault("_unknown_counts", UnknownCounts())
         reported = []
-        for c, n_unknown in unknown.items():
-            counted.unknown[c] = counted.unknown.get(c, 0) + n_unknown
-            if c in counted.warned:
-                continue
+        for c, share in counts.add(table.shape[0], unknown, self._unknown_limit).items():
+            column = table.column(c)
+            examples = first_different(column.values[self._is_unknown(column, c)])
             limit = self._unknown_limit(c)
-            totals = ((n_unknown, n_rows), (counted.unknown[c], counted.n_rows))
-            shares = [total / n for total, n in totals if is_far_above(total, n, limit)]
-            if shares:
-                column = table.column(c)
-                examples = first_different(column.values[self._is_unknown(column, c)])
-                share = shares[0]
-                reported.append(UnknownColumn(table.place(c), share, limit, examples))
-                counted.warned.add(c)
+            reported.append(UnknownColumn(table.place(c), share, limit, examples))
         warn_of_unknown(reported)
 
     def _unknown_limit(self, c: int) -> float:
         return vars(self).get("unknown_limits_", {}).get(c, _FORMER_LIMIT)
-
-    @property
-    def _counted(self) -> UnknownCounts:
-        """Unknown categories of all predictions so far."""
-        counts: UnknownCounts = self.__dict__.setdefault("_unknown_counts", UnknownCounts())
-        return counts
 
     def __getstate__(self) -> dict[str, object]:
         state = {name: value for name, value in vars(self).items() if name != "_unknown_counts"}

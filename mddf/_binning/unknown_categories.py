@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.special import bdtrc
@@ -29,6 +29,41 @@ class UnknownColumn:
     share: float
     expected: float
     examples: Sequence[object]
+
+
+@dataclass
+class UnknownCounts:
+    """Unknown categories in the predictions of a model since it was loaded.
+
+    `unknown` maps each column to its number of rows with an unknown category; `warned` holds the
+    columns that a warning has named.
+    """
+
+    n_rows: int = 0
+    unknown: dict[int, int] = field(default_factory=dict)
+    warned: set[int] = field(default_factory=set)
+
+    def add(
+        self, n_rows: int, unknown: Mapping[int, int], expected: Callable[[int], float]
+    ) -> dict[int, float]:
+        """Count the rows of a prediction; return the columns to warn of and their shares.
+
+        The rows of all predictions so far are also tested together, for services that predict one
+        row at a time. `expected` is a function from a column to its expected share.
+        """
+        self.n_rows += n_rows
+        new_shares = {}
+        for c, n_unknown in unknown.items():
+            self.unknown[c] = self.unknown.get(c, 0) + n_unknown
+            if c in self.warned:
+                continue
+            limit = expected(c)
+            totals = ((n_unknown, n_rows), (self.unknown[c], self.n_rows))
+            shares = [total / n for total, n in totals if is_far_above(total, n, limit)]
+            if shares:
+                new_shares[c] = shares[0]
+                self.warned.add(c)
+        return new_shares
 
 
 def expected_share(levels: np.ndarray, n_levels: int) -> float:
