@@ -68,7 +68,7 @@ def test_a_split_adds_up_the_gains_of_all_targets(grow_policy):
     gains = {(c, t): gain(c, t) for c in range(4) for t in range(4)}
     column, threshold = max(gains, key=gains.get)
     assert model._trees.arrays["column"][0] == column
-    assert model.predict([[threshold + (c == column) * 0.0 for c in range(4)]]).shape == (1, 2)
+    assert model.predict(np.full((1, 4), threshold)).shape == (1, 2)
     is_left = X[:, column] <= threshold
     for side in (is_left, ~is_left):
         expected = y.mean(axis=0) + 0.05 * (y[side].mean(axis=0) - y.mean(axis=0))
@@ -91,7 +91,7 @@ def test_several_targets_are_learnt(n_outputs, grow_policy):
         for column, target in zip(y[:400].T, y[400:].T, strict=True)
     ][:3]
     together = 1 - np.mean((model.predict(X[400:]) - y[400:]) ** 2, axis=0) / y[400:].var(axis=0)
-    assert np.all(together[:3] > np.array(apart) - 0.2)
+    assert np.all(together[:3] > np.array(apart) - 0.05)
     assert model.n_outputs_ == n_outputs
     assert model.score(X[400:], y[400:]) == pytest.approx(np.mean(together))
 
@@ -238,13 +238,13 @@ def test_custom_losses_of_several_targets():
     def gradient_hessian(y_true, raw_prediction, sample_weight):
         return raw_prediction - y_true, np.ones_like(y_true)
 
-    loss = CustomLoss(gradient_hessian, lambda y, raw: ((y - raw) ** 2).sum(axis=1) / 2)
-    model = GradientBoostingRegressor(
-        CustomLoss(loss.gradient_hessian, loss.loss, functions.weighted_mean),
-        max_iter=60,
-        learning_rate=0.2,
-        random_state=0,
-    ).fit(X, y)
+    def row_losses(y_true, raw_prediction):
+        return ((y_true - raw_prediction) ** 2).sum(axis=1) / 2
+
+    loss = CustomLoss(gradient_hessian, row_losses, functions.weighted_mean)
+    model = GradientBoostingRegressor(loss, max_iter=60, learning_rate=0.2, random_state=0).fit(
+        X, y
+    )
     assert model.predict(X).shape == y.shape
     assert model.score(X, y) > 0.5
 
