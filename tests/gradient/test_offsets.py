@@ -8,8 +8,10 @@ from sklearn import config_context
 from sklearn.model_selection import cross_validate
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor
-from mddf._base.elementary import exp, log
+from mddf._base.elementary import log
+from mddf._binning.binner import Binner
 from mddf._gradient.dataset import BoostingRows
+from mddf._input.reading import read_table
 
 ALL_ROWS = {"subsample": 1.0, "max_features": 1.0, "early_stopping": False, "random_state": 0}
 IDENTITY = ["squared_error", "absolute_error", "quantile", "huber"]
@@ -245,9 +247,6 @@ def test_the_order_of_rows_with_offsets_and_many_levels(Model):
 def test_equal_rows_with_other_offsets_are_not_copies():
     X, y, exposure = counts(50)
     X = np.tile(X[:1], (50, 1))
-    from mddf._binning.binner import Binner
-    from mddf._input.reading import read_table
-
     table = read_table(GradientBoostingRegressor(), X, reset=True)
     binned = Binner(None, 255, None, 32).fit_transform(table, None)
     y = np.ones(50)
@@ -258,7 +257,7 @@ def test_equal_rows_with_other_offsets_are_not_copies():
 
 
 REFUSED = [
-    (np.zeros(9), ValueError, r"offset cannot be used|offset.*inconsistent|offset"),
+    (np.zeros(9), ValueError, r"offset cannot be used: .* inconsistent numbers .* \[400, 9\]"),
     (np.full(400, np.nan), ValueError, "offset must be finite, got nan in row 0"),
     (np.full(400, -np.inf), ValueError, "exposure is finite if the exposure is above 0"),
     (np.full(400, 501.0), ValueError, "offset must have numbers from -500 to 500, got 501"),
@@ -311,4 +310,4 @@ def test_n_jobs_and_weights_with_offsets():
     copies = [np.repeat(part, times, axis=0) for part in (X, y, offset)]
     copied = GradientBoostingRegressor(**options).fit(copies[0], copies[1], offset=copies[2])
     assert np.array_equal(weighted.predict(X), copied.predict(X))
-    assert np.array_equal(weighted.predict(X, offset=offset) > 0, exp(offset) > 0)
+    assert np.array_equal(weighted.predict(X, offset=offset), copied.predict(X, offset=offset))
