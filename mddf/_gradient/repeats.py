@@ -35,21 +35,6 @@ class Repeats:
     n_columns: int  # columns of the table
 
     @classmethod
-    def from_rows(
-        cls,
-        codes: np.ndarray,
-        levels: CategoryLevels | None,
-        targets: np.ndarray,
-        weights: np.ndarray | None,
-    ) -> Repeats:
-        """Find the units of rows by their codes and levels.
-
-        `targets` has the bits of the targets as whole numbers, of shape (n_rows, n).
-        """
-        features = feature_hashes(codes, levels)
-        return cls.from_hashes(features, targets, weights, n_columns=codes.shape[1])
-
-    @classmethod
     def from_hashes(
         cls,
         features: np.ndarray,
@@ -58,7 +43,10 @@ class Repeats:
         *,
         n_columns: int,
     ) -> Repeats:
-        """Find the units of rows by the result of `feature_hashes`; see `from_rows`."""
+        """Find the units of rows by the result of `feature_hashes`.
+
+        `targets` has the bits of the targets as whole numbers, of shape (n_rows, n).
+        """
         hashes = hashes_with(features, targets)
         different, unit = np.unique(features, return_inverse=True)
         n_samples = float(len(targets) if weights is None else weights.sum())

@@ -3,12 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from boosted_cases import repeats_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor
 from mddf._binning.high_cardinality import CategoryLevels
-from mddf._gradient.repeats import Repeats, copies_of
+from mddf._gradient.repeats import copies_of
 from mddf._gradient.target_encoding import TargetSums
 
 # With all of these set, nothing is left for a race to choose.
@@ -106,7 +107,7 @@ def test_orders_keep_copies_together(seed, n_different):
     codes = np.zeros((60, 1), np.uint8)
     levels = CategoryLevels([0], numbers[:, None], np.array([n_different]))
     targets = (numbers % 3)[:, None]
-    repeats = Repeats.from_rows(codes, levels, targets, None)
+    repeats = repeats_of(codes, levels, targets)
     assert repeats.n_units == len(np.unique(numbers))
     assert not repeats.has_conflicts
     assert repeats.is_lookup(repeats.n_units, 1)
@@ -123,8 +124,8 @@ def test_equal_rows_of_different_targets_are_observations():
     codes = np.zeros((40, 2), np.uint8)
     targets = np.arange(40)[:, None] % 2
     codes[:, 0] = np.arange(40) // 4
-    assert Repeats.from_rows(codes, None, targets, None).has_conflicts
-    assert not Repeats.from_rows(codes, None, codes[:, :1].astype(int), None).has_conflicts
+    assert repeats_of(codes, None, targets).has_conflicts
+    assert not repeats_of(codes, None, codes[:, :1].astype(int)).has_conflicts
 
 
 def test_only_whole_weights_are_copies():

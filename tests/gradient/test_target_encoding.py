@@ -7,6 +7,7 @@ from time import monotonic
 import numpy as np
 import pandas as pd
 import pytest
+from boosted_cases import repeats_of
 from sklearn.metrics import log_loss
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor, _core
@@ -15,7 +16,6 @@ from mddf._binning import binner as binner_module
 from mddf._binning.binner import Binner
 from mddf._binning.high_cardinality import CategoryLevels
 from mddf._gradient.dataset import BoostingRows
-from mddf._gradient.repeats import Repeats
 from mddf._gradient.target_encoding import Encoding, TargetSums
 from mddf._gradient.training import boost, boost_folds
 from mddf._input.frame import FrameTable
@@ -118,8 +118,8 @@ def test_orders_depend_only_on_the_content_of_rows():
     def content(rows, order):
         return np.column_stack([codes, of, y])[rows][order]
 
-    result = list(Repeats.from_rows(codes, levels(of), y[:, None], None).row_orders(seeds))
-    of_moved = Repeats.from_rows(codes[moved], levels(of[moved]), y[moved, None], None)
+    result = list(repeats_of(codes, levels(of), y[:, None]).row_orders(seeds))
+    of_moved = repeats_of(codes[moved], levels(of[moved]), y[moved, None])
     again = list(of_moved.row_orders(seeds))
     for row_order, other in zip(result, again, strict=True):
         assert np.array_equal(np.sort(row_order), np.arange(200))
