@@ -100,13 +100,12 @@ class _DaskGradientBoosting(BaseEstimator):
         -------
         self
         """
-        constraints = self._estimator._parameter_constraints
         local_model = self._unfitted()
-        name = type(self).__name__
-        validate_parameter_constraints(constraints, local_model.get_params(deep=False), name)
-        own = {"timeout": self.timeout}
         validate_parameter_constraints(
-            {"timeout": [Within(Real, 0, None, closed="neither")]}, own, name
+            self._estimator._parameter_constraints
+            | {"timeout": [Within(Real, 0, None, closed="neither")]},
+            local_model.get_params(deep=False) | {"timeout": self.timeout},
+            type(self).__name__,
         )
         refuse_booleans("interaction_cst", self.interaction_cst)
         warn_of_ignored(local_model)

@@ -17,7 +17,6 @@ from mddf._clusters.waiting import results_of
 from mddf._clusters.worker import FitResult, FitTask, cancel_fit, fit_rank, open_listener
 from mddf._gradient.base import GradientBoosting
 
-_FIT = "the distributed fit"
 # Training and validation parts of a worker.
 _Shard = tuple["list[Future[Any]]", "list[Future[Any]]"]
 
@@ -179,7 +178,7 @@ def _place(
         client.submit(n_rows_of, future, workers=[place], pure=False)
         for future, place in zip(futures, places, strict=True)
     ]
-    return _Placed(futures, places, results_of(client, counts, workers, what=_FIT))
+    return _Placed(futures, places, results_of(client, counts, workers))
 
 
 def _on_each(
@@ -192,7 +191,7 @@ def _on_each(
         )
         for worker, args in zip(workers, arguments, strict=True)
     ]
-    return results_of(client, futures, workers, what=_FIT)
+    return results_of(client, futures, workers)
 
 
 def _cancel(client: Client, name: str, workers: Sequence[str]) -> None:

@@ -19,12 +19,11 @@ _SECONDS_TO_FAIL = 5.0
 
 
 def results_of(
-    client: Client, futures: Sequence[Future[Any]], workers: Sequence[str], *, what: str
+    client: Client, futures: Sequence[Future[Any]], workers: Sequence[str]
 ) -> list[Any]:
     """Results of tasks, each on one of the workers.
 
     If one fails, all are cancelled and its error is raised; a RuntimeError if a worker ends.
-    `what` describes the tasks in this error.
     """
     try:
         open_futures = set(futures)
@@ -32,10 +31,10 @@ def results_of(
             try:
                 wait(open_futures, timeout=_SECONDS_BETWEEN_LOOKS, return_when="FIRST_COMPLETED")
             except TimeoutError:
-                _refuse_lost(client, workers, what)
+                _refuse_lost(client, workers)
             done = {future for future in open_futures if future.done()}
             if any(future.status != "finished" for future in done):
-                raise _cause(client, futures, workers, what)
+                raise _cause(client, futures, workers)
             open_futures -= done
         return list(client.gather(list(futures)))
     except BaseException:
@@ -48,29 +47,29 @@ def _lost(client: Client, workers: Sequence[str]) -> list[str]:
     return [worker for worker in workers if worker not in alive]
 
 
-def _refuse_lost(client: Client, workers: Sequence[str], what: str) -> None:
+def _refuse_lost(client: Client, workers: Sequence[str]) -> None:
     lost = _lost(client, workers)
     if lost:
         raise RuntimeError(
-            f"{what} stopped because a worker ended: {', '.join(lost)}. The model is not fitted; "
-            "call fit again"
+            f"the distributed fit stopped because a worker ended: {', '.join(lost)}. The model is "
+            "not fitted; call fit again"
         )
 
 
 def _cause(
-    client: Client, futures: Sequence[Future[Any]], workers: Sequence[str], what: str
+    client: Client, futures: Sequence[Future[Any]], workers: Sequence[str]
 ) -> BaseException:
     """Error to report: a task that failed by itself rather than one that lost another worker."""
     until = monotonic() + _SECONDS_TO_FAIL
     while monotonic() < until and not all(future.done() for future in futures):
-        _refuse_lost(client, workers, what)
+        _refuse_lost(client, workers)
         try:
             wait(list(futures), timeout=0.2)
         except TimeoutError:
             continue
-    _refuse_lost(client, workers, what)
+    _refuse_lost(client, workers)
     errors = [future.exception() for future in futures if future.status == "error"]
     errors.sort(key=lambda error: isinstance(error, LostWorkerError))
     if errors:
         return errors[0]
-    return RuntimeError(f"{what} stopped because its tasks were cancelled")
+    return RuntimeError("the distributed fit stopped because its tasks were cancelled")

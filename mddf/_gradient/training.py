@@ -422,7 +422,8 @@ def boost_folds(
             if now + (now - begin) * (len(folds) / len(models) - 1) > start_by:
                 raise TimeIsUp
         # 2. Grow them until the common loss has not fallen for `patience` rounds.
-        shares = _shares([held_out for _, held_out in folds], rows.weights)
+        sums = held_out_sums(folds, rows.weights)
+        shares = sums / (sums.sum() or 1.0)
         best = len(seeds)
         for first, last in _steps_until(len(seeds), patience, until):
             grows: list[Task] = [(model.grow, (seeds[first:last], cancel), {}) for model in models]
@@ -440,7 +441,6 @@ def boost_folds(
         return list(from_threads(ends, n_threads, cancel))
 
 
-def _shares(held_out: list[np.ndarray], weights: np.ndarray | None) -> np.ndarray:
-    """Share of each fold in the weight of all held-out rows."""
-    sums = np.array([len(r) if weights is None else weights[r].sum() for r in held_out])
-    return sums / (sums.sum() or 1.0)
+def held_out_sums(folds: Sequence[Fold], weights: np.ndarray | None) -> np.ndarray:
+    """Number of held-out rows of each fold, or the sum of their weights."""
+    return np.array([len(rows) if weights is None else weights[rows].sum() for _, rows in folds])

@@ -21,7 +21,7 @@ from mddf._gradient.options import (
     value_of,
 )
 from mddf._gradient.target_encoding import Encoding
-from mddf._gradient.training import Fold, Stopping, boost, boost_folds
+from mddf._gradient.training import Fold, Stopping, boost, boost_folds, held_out_sums
 from mddf._trees.grower import draw_seeds
 
 Model = TypeVar("Model", bound=BoostingParameters)
@@ -229,12 +229,8 @@ class Trials:
             objective=self.target.objective,
             n_jobs=model.n_jobs,
         )
-        held_out_parts = [part for _, part in self.folds]
-        shares = [
-            len(part) if rows.weights is None else rows.weights[part].sum()
-            for part in held_out_parts
-        ]
-        return np.average([model.scores for model in models], axis=0, weights=shares)
+        sums = held_out_sums(self.folds, rows.weights)
+        return np.average([model.scores for model in models], axis=0, weights=sums)
 
 
 def _is_open(model: BoostingParameters, parameter: str) -> bool:
