@@ -242,8 +242,7 @@ class MLDFClassifier(Layered, LayeredClassifier):
             groups=inputs.groups,
             seeds=binned.seeds,
         )
-        if folds.without_past is not None:
-            trainer = in_time_order(trainer, folds.without_past)
+        trainer = in_time_order(trainer, folds.without_past)
 
         # 3. Build the layers.
         policy = self._make_policy(trainer, forests, folds)
@@ -258,10 +257,7 @@ class MLDFClassifier(Layered, LayeredClassifier):
         self.stop_reason_ = stop_reason
         self._store_trace(policy)
         self._keep_stages()
-        return [
-            np.stack([trainer.known_vectors(vectors) for vectors in layer_vectors])
-            for layer_vectors in policy.vectors
-        ]
+        return list(map(trainer.known_vectors, policy.vectors))
 
     def _store_trace(self, policy: LabelPolicy) -> None:
         """Set the fitted attributes that describe the fit."""

@@ -58,6 +58,7 @@ from mddf._targets.kernel_targets import Units
 from mddf._targets.weights import RowWeights
 from mddf._training.checkpoints import Checkpoint, fit_inputs
 from mddf._training.layer_builder import Stop, build_layers
+from mddf._training.layer_trainer import in_time_order
 from mddf._training.layered_estimator import CONSTRAINTS, BinnedInputs, FitInputs, Layered
 from mddf._training.seeds import Purpose, Seeds
 from mddf._training.tasks import Task
@@ -227,12 +228,7 @@ class BaseDeepForest(HoldsMembers, Layered):
         self._store_fit(policy, stop or Stop(f"n_layers={preset.n_layers} were grown"))
         self._store_outcome(policy)
         self._keep_stages()
-        if not with_features:
-            return []
-        return [
-            np.stack([trainer.known_vectors(vectors) for vectors in layer_vectors])
-            for layer_vectors in kept.vectors
-        ]
+        return list(map(trainer.known_vectors, kept.vectors)) if with_features else []
 
     def _make_members(self, inputs: FitInputs, target: Target) -> list[MemberSpec]:
         """Members of the first layer; refuses members that the task or the weights exclude."""
@@ -298,9 +294,6 @@ class BaseDeepForest(HoldsMembers, Layered):
             groups=groups,
             allow_time_order=True,
         )
-        without_past = rows_never_held_out(folds, len(strata))
-        if len(without_past):
-            task = task.evaluated_on(np.setdiff1d(np.arange(len(strata)), without_past))
         outer_folds = make_outer_folds(
             cv,
             folds,
@@ -313,7 +306,7 @@ class BaseDeepForest(HoldsMembers, Layered):
         holds_groups_out = groups is not None or gives_folds(self.cv)
         needs_numbers = any(member.needs_numbers for member in members)
         levels = binner.all_levels(inputs.table)
-        return FoldTrainer(
+        trainer = FoldTrainer(
             table=table,
             n_features=inputs.n_features,
             numbers=bounded(binner.numbers(inputs.table), LARGEST) if needs_numbers else None,
@@ -325,7 +318,6 @@ class BaseDeepForest(HoldsMembers, Layered):
             show_progress=self.verbose > 1,
             folds=folds,
             outer_folds=outer_folds,
-            without_past=without_past if len(without_past) else None,
             clock=clock,
             uses_out_of_bag=not (holds_groups_out or is_wide(len(task.target), inputs.n_features)),
             groups=None if groups is None else group_numbers(groups, strata, cv),
@@ -333,6 +325,7 @@ class BaseDeepForest(HoldsMembers, Layered):
             boosting_folds=self._boosting_folds(inputs, task, levels, seeds, n_folds=len(folds)),
             frames=_frame_maker(inputs, members, binner),
         )
+        return in_time_order(trainer, rows_never_held_out(folds, len(strata)))
 
     def _resolved_cv(self, task: Task) -> Any:
         """The parameter `cv`, with a number of folds in place of "auto"."""
