@@ -20,7 +20,7 @@ from mddf._base.fingerprint import fingerprint
 from mddf._base.messages import short
 from mddf._base.types import TableLike
 from mddf._base.validation import Within, finite
-from mddf._cascade.labels import LabelForests, LabelPolicy
+from mddf._cascade.labels import HISTORY, LabelForests, LabelPolicy
 from mddf._cascade.plan import LayerFolds
 from mddf._cascade.stopping import Stopper
 from mddf._ensemble.label_measures import MEASURES
@@ -264,7 +264,7 @@ class MLDFClassifier(Layered, LayeredClassifier):
         trainer = policy.trainer
         self._seen = fingerprint(trainer.table.codes[:, : trainer.n_features])
         self.n_layers_ = len(policy.model.layers)
-        self.history_ = policy.history()
+        self.history_ = policy.stopper.history(HISTORY)
         probabilities = np.minimum(policy.vectors[-1].mean(axis=0), 1.0)
         self.oof_probabilities_ = trainer.known_vectors(probabilities)
         self._n_without_oof = trainer.n_samples - len(trainer.evaluated_rows)

@@ -31,8 +31,8 @@ _MOST_SCORES = 50_000
 _GAMMAS = (0.0625, 0.25, 1.0)
 # Candidates for the penalty, from strong to weak. Not tuned.
 _PENALTIES = (10.0, 1.0, 0.1, 0.01, 0.001, 0.0001)
-# Rows on which the candidates are compared, and the number of folds. For many classes, there are
-# as many fewer rows as the fits take longer for each. Not tuned.
+# Candidates are compared by three folds of at most 1000 rows. With more than three classes, rows
+# times classes are at most 3000, but there are at least 300 rows. Not tuned.
 _COMPARED_ROWS = 1000
 _COMPARED_SCORES = 3000
 _FEWEST_COMPARED_ROWS = 300
