@@ -20,7 +20,7 @@ from mddf._base.fingerprint import fingerprint
 from mddf._base.messages import short
 from mddf._base.types import TableLike
 from mddf._base.validation import Within, finite
-from mddf._cascade.labels import LabelForests, LabelPolicy
+from mddf._cascade.labels import HISTORY, LabelForests, LabelPolicy
 from mddf._cascade.plan import LayerFolds
 from mddf._cascade.stopping import Stopper
 from mddf._ensemble.label_measures import MEASURES
@@ -242,8 +242,7 @@ class MLDFClassifier(Layered, LayeredClassifier):
             groups=inputs.groups,
             seeds=binned.seeds,
         )
-        if folds.without_past is not None:
-            trainer = in_time_order(trainer, folds.without_past)
+        trainer = in_time_order(trainer, folds.without_past)
 
         # 3. Build the layers.
         policy = self._make_policy(trainer, forests, folds)
@@ -258,17 +257,14 @@ class MLDFClassifier(Layered, LayeredClassifier):
         self.stop_reason_ = stop_reason
         self._store_trace(policy)
         self._keep_stages()
-        return [
-            np.stack([trainer.known_vectors(vectors) for vectors in layer_vectors])
-            for layer_vectors in policy.vectors
-        ]
+        return list(map(trainer.known_vectors, policy.vectors))
 
     def _store_trace(self, policy: LabelPolicy) -> None:
         """Set the fitted attributes that describe the fit."""
         trainer = policy.trainer
         self._seen = fingerprint(trainer.table.codes[:, : trainer.n_features])
         self.n_layers_ = len(policy.model.layers)
-        self.history_ = policy.history()
+        self.history_ = policy.stopper.history(HISTORY)
         probabilities = np.minimum(policy.vectors[-1].mean(axis=0), 1.0)
         self.oof_probabilities_ = trainer.known_vectors(probabilities)
         self._n_without_oof = trainer.n_samples - len(trainer.evaluated_rows)

@@ -35,7 +35,7 @@ from mddf._fitted.fitted_model import FittedStages
 from mddf._fitted.vector_layout import columns_of
 from mddf._members.composition import HoldsMembers
 from mddf._members.spec import MemberSpec
-from mddf._resampling.folds import gives_folds, is_splitter, make_folds, rows_never_held_out
+from mddf._resampling.folds import gives_folds, is_splitter, make_folds
 from mddf._resampling.sampling import canonical_order
 from mddf._targets.kernel_targets import Classes
 from mddf._targets.target_validation import class_factors
@@ -50,7 +50,7 @@ from mddf._training.layered_estimator import (
     Layered,
     column_names,
 )
-from mddf._training.seeds import Purpose, Seeds
+from mddf._training.seeds import Purpose
 from mddf._training.tasks import ClassificationTask
 
 
@@ -114,12 +114,11 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
 
         # 3. Make the folds, and decide how layers are scored and when to stop.
         folds = self._make_folds(inputs, target, binned)
-        if folds.without_past is not None:
-            trainer = in_time_order(trainer, folds.without_past)
-        score = self._score_of_layers(inputs, target, trainer, folds)
+        trainer = in_time_order(trainer, folds.without_past)
+        score = self._score_of_layers(inputs, target, trainer)
         checkpoint = self._checkpoint_of(inputs, trainer, members, folds)
         stopper = self._make_stopper(score, folds, trainer, n_grains=len(grains))
-        choice = self._layers_by_held_out(inputs, target, binned.seeds)
+        choice = self._layers_by_held_out(inputs, target, folds)
         if choice is not None:
             stopper.n_layers = choice.n_layers
 
@@ -139,10 +138,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         self._cascade = policy.model
         self._store_trace(policy, choice)
         self._keep_stages()
-        return [
-            np.stack([trainer.known_vectors(vectors) for vectors in layer_vectors])
-            for layer_vectors in policy.trace.vectors
-        ]
+        return [trainer.known_vectors(np.stack(vectors)) for vectors in policy.trace.vectors]
 
     def _kind_with_rules(self) -> CascadeKind:
         """The kind of cascade, whose reweighting the user's rules replace if they have one."""
@@ -155,11 +151,11 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         return replace(kind, reweighting=None, redraw=self.rules.redraw)
 
     def _score_of_layers(
-        self, inputs: FitInputs, target: Classes, trainer: LayerTrainer, folds: LayerFolds
+        self, inputs: FitInputs, target: Classes, trainer: LayerTrainer
     ) -> Callable[..., float]:
         """Out-of-fold score of a layer, on rows that have a prediction by models of the past."""
         score = out_of_fold_score(self.scoring, target.classes, target.key, inputs.sample_weight)
-        if folds.without_past is None:
+        if not trainer.is_in_time_order:
             return score
         return score_on_rows(score, trainer.evaluated_rows, trainer.n_samples)
 
@@ -253,10 +249,11 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         )
 
     def _layers_by_held_out(
-        self, inputs: FitInputs, target: Classes, seeds: Seeds
+        self, inputs: FitInputs, target: Classes, folds: LayerFolds
     ) -> LayerChoice | None:
         """Number of layers that score best on a quarter of the samples, in a fit without them.
 
+        In time order, the samples that the last fold holds out take the place of this quarter.
         None unless keep_layers="held-out".
         """
         if not (self.early_stopping and self.keep_layers == "held-out"):
@@ -271,8 +268,12 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         X = inputs.X
         sample_weight = inputs.sample_weight
         groups = inputs.groups
-        seed = seeds.integer(Purpose.HELD_OUT_LAYERS)
-        train, held_out = self._fold_of_held_out(inputs, labels, seed)
+        seed = folds.seeds.integer(Purpose.HELD_OUT_LAYERS)
+        if folds.fixed is not None and len(folds.without_past):
+            # In time order, the fold with the longest past comes first.
+            train, held_out = folds.fixed[0]
+        else:
+            train, held_out = make_folds(4, X, labels, labels, seed, groups=groups)[0]
         trial = clone(self).set_params(
             keep_layers="best", calibrate=False, checkpoint=None, random_state=seed
         )
@@ -296,20 +297,6 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         return LayerChoice(
             best, f"{best} of {len(scores)} layers scored best on {len(held_out)} held-out samples"
         )
-
-    def _fold_of_held_out(
-        self, inputs: FitInputs, labels: np.ndarray, seed: int
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Three quarters of the samples and the rest; in time order, the last fold."""
-        X = inputs.X
-        groups = inputs.groups
-        if gives_folds(self.cv):
-            folds = make_folds(
-                self.cv, X, labels, labels, seed, groups=groups, allow_time_order=True
-            )
-            if len(rows_never_held_out(folds, len(labels))):
-                return folds[0]
-        return make_folds(4, X, labels, labels, seed, groups=groups)[0]
 
     def _checkpoint_of(
         self,

@@ -209,11 +209,6 @@ class LabelPolicy(LayerPolicy[LabelProposal, LabelLayer, dict[str, float]]):
             print(kept.reason)
         return kept.reason
 
-    def history(self) -> dict[str, np.ndarray]:
-        """Figures of all layers that were trained."""
-        records = self.stopper.records
-        return {name: np.array([record[name] for record in records]) for name in HISTORY}
-
     def to_store(self, layer: LabelLayer) -> tuple[Any, ...]:
         return layer.layer, layer.vectors, layer.reused, layer.seconds
 

@@ -97,12 +97,11 @@ class LayerFolds:
         )
 
     @property
-    def without_past(self) -> np.ndarray | None:
-        """Rows that no fold holds out, as there are some in time order; None without such rows."""
+    def without_past(self) -> np.ndarray:
+        """Rows that no fold holds out, as there are some in time order."""
         if self.fixed is None:
-            return None
-        rows = rows_never_held_out(self.fixed, len(self.labels))
-        return rows if len(rows) else None
+            return np.empty(0, int)
+        return rows_never_held_out(self.fixed, len(self.labels))
 
     def for_active_rows(self, number: int, active: np.ndarray) -> Folds | None:
         """Folds of the rows that did not leave; None for out-of-bag predictions.

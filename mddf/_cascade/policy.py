@@ -269,9 +269,7 @@ class CascadePolicy(LayerPolicy[LayerProposal, TrainedLayer, LayerEvaluation]):
         self.trace.probabilities = kept.probabilities
         self.trace.stop_reason = kept.reason
         tell_line(kept.reason, verbose=self.verbose)
-        self.trace.history = {
-            name: np.array([record[name] for record in self.stopper.records]) for name in HISTORY
-        }
+        self.trace.history = self.stopper.history(HISTORY)
         n_kept = kept.last_layer + 1
         del self.model.layers[n_kept:]
         del self.model.alphas[n_kept:]

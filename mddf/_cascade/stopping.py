@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -65,6 +65,10 @@ class Stopper:
         if record["score"] == best["score"] and self.compares_margins:
             return record["margin_mean"] > best["margin_mean"]
         return record["score"] > best["score"]
+
+    def history(self, names: Sequence[str]) -> dict[str, np.ndarray]:
+        """Named figures of all layers that were trained."""
+        return {name: np.array([record[name] for record in self.records]) for name in names}
 
     def kept(self) -> KeptLayers:
         """The layers that are kept, after the last one was added."""

@@ -92,7 +92,10 @@ def fit_error_scale(
 
 
 def _folds_of_known_errors(trainer: FoldTrainer) -> Folds:
-    """Folds that train on rows with a known error; without rows to train on, all rows."""
+    """Folds that train on rows with a known error.
+
+    If no fold has such rows, there is one that trains on all of them and holds out none.
+    """
     if not trainer.is_in_time_order:
         return trainer.folds
     evaluated = trainer.evaluated_rows

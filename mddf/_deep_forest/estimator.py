@@ -19,16 +19,14 @@ from mddf._base.fingerprint import fingerprint
 from mddf._base.progress import tell_line
 from mddf._base.validation import COUNT, Within
 from mddf._binning.binner import Binner
-from mddf._binning.high_cardinality import CategoryLevels
 from mddf._deep_forest.fit_report import LINE_WIDTH, Candidate
-from mddf._deep_forest.fold_trainer import (
-    FoldTrainer,
-    is_large_table,
+from mddf._deep_forest.fold_trainer import FoldTrainer
+from mddf._deep_forest.layers import DeepLayer
+from mddf._deep_forest.named_boosting import (
     is_small_table,
     make_boosting_folds,
-    make_boosting_folds_of_large_table,
+    set_boosting_parameters,
 )
-from mddf._deep_forest.layers import DeepLayer
 from mddf._deep_forest.nested_cv import make_outer_folds
 from mddf._deep_forest.policy import DeepForestPolicy
 from mddf._deep_forest.presets import Preset, preset_named
@@ -47,7 +45,6 @@ from mddf._members.members import Makers, resolve_members
 from mddf._members.screening import is_wide
 from mddf._members.spec import MemberSpec
 from mddf._resampling.folds import (
-    Folds,
     gives_folds,
     group_numbers,
     make_folds,
@@ -58,18 +55,13 @@ from mddf._targets.kernel_targets import Units
 from mddf._targets.weights import RowWeights
 from mddf._training.checkpoints import Checkpoint, fit_inputs
 from mddf._training.layer_builder import Stop, build_layers
+from mddf._training.layer_trainer import in_time_order
 from mddf._training.layered_estimator import CONSTRAINTS, BinnedInputs, FitInputs, Layered
-from mddf._training.seeds import Purpose, Seeds
+from mddf._training.seeds import Purpose
 from mddf._training.tasks import Task
 
 # Members that are not forests get numbers up to this one; sums of their squares are finite.
 LARGEST = 1e100
-# Boosted trees with many classes or outputs have fewer rounds, since a round costs more, but at
-# least this number. Set by hand.
-_MIN_ROUNDS = 100
-# Parameters of the symmetric boosted trees of large tables of classes: half of the rounds at a
-# higher rate save half of the time. Set by hand.
-_BOOSTING_OF_LARGE_TABLES = {"learning_rate": 0.15, "max_iter": 1000}
 
 
 @dataclass(frozen=True)
@@ -202,7 +194,7 @@ class BaseDeepForest(HoldsMembers, Layered):
 
         # 3. Make the folds, and check that all members can be trained on them.
         trainer = self._make_trainer(inputs, target, members, binned, clock)
-        _set_boosting_parameters(members, preset, trainer)
+        set_boosting_parameters(members, preset, trainer)
         trainer.check_members(members)
         checkpoint = self._checkpoint_of(trainer, members, inputs)
 
@@ -227,12 +219,7 @@ class BaseDeepForest(HoldsMembers, Layered):
         self._store_fit(policy, stop or Stop(f"n_layers={preset.n_layers} were grown"))
         self._store_outcome(policy)
         self._keep_stages()
-        if not with_features:
-            return []
-        return [
-            np.stack([trainer.known_vectors(vectors) for vectors in layer_vectors])
-            for layer_vectors in kept.vectors
-        ]
+        return list(map(trainer.known_vectors, kept.vectors)) if with_features else []
 
     def _make_members(self, inputs: FitInputs, target: Target) -> list[MemberSpec]:
         """Members of the first layer; refuses members that the task or the weights exclude."""
@@ -298,9 +285,6 @@ class BaseDeepForest(HoldsMembers, Layered):
             groups=groups,
             allow_time_order=True,
         )
-        without_past = rows_never_held_out(folds, len(strata))
-        if len(without_past):
-            task = task.evaluated_on(np.setdiff1d(np.arange(len(strata)), without_past))
         outer_folds = make_outer_folds(
             cv,
             folds,
@@ -313,7 +297,16 @@ class BaseDeepForest(HoldsMembers, Layered):
         holds_groups_out = groups is not None or gives_folds(self.cv)
         needs_numbers = any(member.needs_numbers for member in members)
         levels = binner.all_levels(inputs.table)
-        return FoldTrainer(
+        boosting_folds = None
+        if isinstance(self.cv, str) and groups is None:
+            boosting_folds = make_boosting_folds(
+                task,
+                self._resolved_preset(),
+                seeds,
+                is_small=is_small_table(task, inputs.n_features, levels),
+                n_layer_folds=len(folds),
+            )
+        trainer = FoldTrainer(
             table=table,
             n_features=inputs.n_features,
             numbers=bounded(binner.numbers(inputs.table), LARGEST) if needs_numbers else None,
@@ -325,40 +318,20 @@ class BaseDeepForest(HoldsMembers, Layered):
             show_progress=self.verbose > 1,
             folds=folds,
             outer_folds=outer_folds,
-            without_past=without_past if len(without_past) else None,
             clock=clock,
             uses_out_of_bag=not (holds_groups_out or is_wide(len(task.target), inputs.n_features)),
             groups=None if groups is None else group_numbers(groups, strata, cv),
             levels=levels,
-            boosting_folds=self._boosting_folds(inputs, task, levels, seeds, n_folds=len(folds)),
+            boosting_folds=boosting_folds,
             frames=_frame_maker(inputs, members, binner),
         )
+        return in_time_order(trainer, rows_never_held_out(folds, len(strata)))
 
     def _resolved_cv(self, task: Task) -> Any:
         """The parameter `cv`, with a number of folds in place of "auto"."""
         if not isinstance(self.cv, str):
             return self.cv
         return 5 if len(task.target) >= task.min_samples_for_five_folds else 10
-
-    def _boosting_folds(
-        self,
-        inputs: FitInputs,
-        task: Task,
-        levels: CategoryLevels | None,
-        seeds: Seeds,
-        *,
-        n_folds: int,
-    ) -> Folds | None:
-        """Folds of the named boosted trees; None if they have the folds of the layer."""
-        if not isinstance(self.cv, str) or inputs.groups is not None:
-            return None
-        preset = self._resolved_preset()
-        n_repeats = preset.repeats if task.has_margins else preset.number_repeats
-        if n_repeats and is_large_table(task):
-            return make_boosting_folds_of_large_table(task, seeds)
-        if not is_small_table(task, inputs.n_features, levels):
-            return None
-        return make_boosting_folds(task, seeds, n_layer_folds=n_folds, n_repeats=n_repeats)
 
     def _checkpoint_of(
         self, trainer: FoldTrainer, members: list[MemberSpec], inputs: FitInputs
@@ -548,27 +521,6 @@ def _report_time_order(policy: DeepForestPolicy) -> None:
     candidate = Candidate("time order", decision=f"{n_without} rows have no past prediction")
     n_rows = trainer.n_samples - n_without
     policy.report.add("folds", [candidate], n_rows=n_rows, n_folds=len(trainer.folds))
-
-
-def _set_boosting_parameters(
-    members: Sequence[MemberSpec], preset: Preset, trainer: FoldTrainer
-) -> None:
-    """Set the parameters of the named boosted trees that depend on preset and table."""
-    task = trainer.task
-    is_small = is_small_table(task, trainer.n_features, trainer.levels)
-    for member in members:
-        if not member.is_boosted or member.kind is None:
-            continue
-        model = member.model
-        if member.kind == "boosted":
-            model.set_params(**preset.boosting)
-            if task.has_margins and is_large_table(task) and not preset.boosting:
-                model.set_params(**_BOOSTING_OF_LARGE_TABLES)
-        max_iter = max(_MIN_ROUNDS, int(model.max_iter / task.boosting_cost))
-        model.set_params(max_iter=min(model.max_iter, max_iter))
-        if member.kind == "boosted-leaf-wise" and not is_small:
-            # Half as many rounds at twice the rate keep the models of large tables small.
-            model.learning_rate *= 2
 
 
 def _frame_maker(

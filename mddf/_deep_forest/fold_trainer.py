@@ -15,14 +15,13 @@ from mddf._binning.binned_table import BinnedTable
 from mddf._binning.bins import Bins, apply_bins, find_bins
 from mddf._binning.high_cardinality import CategoryLevels
 from mddf._gradient.options import warn_of_ignored
-from mddf._gradient.target_encoding import groups_of
 from mddf._gradient.weights import boosting_weights
 from mddf._members.boosted import BoostedModel, BoostingData, boost_parts, boosting_options
 from mddf._members.dataframes import FrameMaker
 from mddf._members.external import blaming
 from mddf._members.screening import best_columns, is_wide, split_gains
 from mddf._members.spec import MemberSpec
-from mddf._resampling.folds import Folds, make_folds
+from mddf._resampling.folds import Folds
 from mddf._resampling.sampling import row_hashes
 from mddf._training.layer_trainer import EstimatorFit, LayerTrainer, Split, splits_from_folds
 from mddf._training.seeds import Purpose, Seeds
@@ -35,18 +34,9 @@ _START_SHARE = 0.8
 # `MDDFClassifier`.
 TARGET_MARGIN = 0.9
 MU = 0.1
-# Named boosted trees of small tables have ten folds of their own. With leaf-wise trees, their loss
-# was 0.986 times that on the five folds of the layer, over 21 data sets of classes.
-_N_BOOSTING_FOLDS = 10
-# A table is small up to about a million cells of two classes. For more classes or outputs, cells
-# are multiplied by the cost of a boosting round. Set by hand.
-_MAX_CELLS_OF_SMALL_TABLE = 2**20
 # Tables with more rows are large: members race before they are grown in full, and trials and races
 # have fewer trees. Set by hand.
 _MAX_ROWS_OF_MEDIUM_TABLE = 100_000
-# Large tables have fewer folds of boosted trees, which take most of the time. With 200 000 rows,
-# three models of two thirds of them are better than one model of all rows.
-_N_BOOSTING_FOLDS_OF_LARGE_TABLE = 3
 # Rows on which members of other packages are checked: enough for a few of each class. Not tuned.
 _N_CHECK_ROWS = 40
 # Least sizes of leaves that are tried. Screening for all of them takes one sort of each column.
@@ -257,34 +247,6 @@ def _few_rows(rows: np.ndarray, strata: np.ndarray) -> np.ndarray:
     return rows[np.argsort(stratum, kind="stable")[np.concatenate(positions)]]
 
 
-def is_small_table(task: Task, n_features: int, levels: CategoryLevels | None) -> bool:
-    """Whether boosting takes little time: by cells, target statistics included, and classes."""
-    n_columns = n_features
-    if levels is not None:
-        n_columns += len(groups_of(levels))
-    n_cells = len(task.target) * n_columns
-    return n_cells * task.boosting_cost <= _MAX_CELLS_OF_SMALL_TABLE
-
-
 def is_large_table(task: Task) -> bool:
     """Whether members take so long that losers must be found early."""
     return len(task.target) > _MAX_ROWS_OF_MEDIUM_TABLE
-
-
-def make_boosting_folds_of_large_table(task: Task, seeds: Seeds) -> Folds:
-    """Folds of the named boosted trees of large tables, of which there are few."""
-    (seed,) = seeds.integers(Purpose.BOOSTING_FOLDS, size=1)
-    return make_folds(_N_BOOSTING_FOLDS_OF_LARGE_TABLE, None, None, task.strata, seed)
-
-
-def make_boosting_folds(
-    task: Task, seeds: Seeds, *, n_layer_folds: int, n_repeats: int
-) -> Folds | None:
-    """Folds of the named boosted trees of small tables; None if the layer has as many."""
-    if n_layer_folds >= n_repeats * _N_BOOSTING_FOLDS:
-        return None
-    return [
-        fold
-        for seed in seeds.integers(Purpose.BOOSTING_FOLDS, size=n_repeats)
-        for fold in make_folds(_N_BOOSTING_FOLDS, None, None, task.strata, seed)
-    ]

@@ -239,11 +239,8 @@ class KernelRidge(BaseEstimator):
         """
         # 1. Draw rows.
         self.n_features_in_ = X.shape[1]
-        rows = check_random_state(self.random_state).permutation(len(X))[:MOST_ROWS]
-        weight = None
-        if sample_weight is not None:
-            rows = rows[sample_weight[rows] > LEAST_WEIGHT * sample_weight[rows].max()]
-            weight = sample_weight[rows]
+        rows = drawn_rows(len(X), MOST_ROWS, sample_weight, self.random_state)
+        weight = None if sample_weight is None else sample_weight[rows]
         X = X[rows]
         values = values[rows]
         # 2. Choose the kernel, and compute features for the landmarks.
@@ -373,6 +370,19 @@ class ComparedRows:
         """Median distance of two rows; 1 if there is one row, or if the median is 0."""
         pairs = self.distances[np.triu_indices(len(self.distances), 1)]
         return (float(np.median(pairs)) if len(pairs) else 0.0) or 1.0
+
+
+def drawn_rows(
+    n_samples: int,
+    most: int,
+    sample_weight: np.ndarray | None,
+    random_state: int | np.random.RandomState | None,
+) -> np.ndarray:
+    """Draw rows at random, and leave out rows of negligible weight."""
+    rows = check_random_state(random_state).permutation(n_samples)[:most]
+    if sample_weight is None:
+        return rows
+    return rows[sample_weight[rows] > LEAST_WEIGHT * sample_weight[rows].max()]
 
 
 def round_to_grain(encoded: np.ndarray) -> np.ndarray:

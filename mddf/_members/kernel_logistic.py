@@ -9,15 +9,14 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
 
 from mddf import _core
 from mddf._base.elementary import class_probabilities, exp, log
 from mddf._base.serialization import register_serializable
 from mddf._ensemble.blending import log_losses
 from mddf._members.kernel import (
-    LEAST_WEIGHT,
     MOST_ROWS,
+    drawn_rows,
     round_to_grain,
     squared_distances,
 )
@@ -32,8 +31,8 @@ _MOST_SCORES = 50_000
 _GAMMAS = (0.0625, 0.25, 1.0)
 # Candidates for the penalty, from strong to weak. Not tuned.
 _PENALTIES = (10.0, 1.0, 0.1, 0.01, 0.001, 0.0001)
-# Rows on which the candidates are compared, and the number of folds. For many classes, there are
-# as many fewer rows as the fits take longer for each. Not tuned.
+# Candidates are compared by three folds of at most 1000 rows. With more than three classes, rows
+# times classes are at most 3000, but there are at least 300 rows. Not tuned.
 _COMPARED_ROWS = 1000
 _COMPARED_SCORES = 3000
 _FEWEST_COMPARED_ROWS = 300
@@ -141,10 +140,9 @@ class KernelLogisticClassifier(ClassifierMixin, BaseEstimator):
         self.n_features_in_ = X.shape[1]
         self.classes_, labels = np.unique(y, return_inverse=True)
         n_rows = min(MOST_ROWS, max(_LANDMARKS, _MOST_SCORES // len(self.classes_)))
-        rows = check_random_state(self.random_state).permutation(len(X))[:n_rows]
+        rows = drawn_rows(len(X), n_rows, sample_weight, self.random_state)
         weight = np.ones(len(rows))
         if sample_weight is not None:
-            rows = rows[sample_weight[rows] > LEAST_WEIGHT * sample_weight[rows].max()]
             weight = sample_weight[rows] / sample_weight[rows].mean()
         training = _Training(labels[rows].astype(np.int32), weight, len(self.classes_))
         # 2. Encode them.

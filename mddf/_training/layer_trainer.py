@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -155,8 +155,8 @@ class LayerTrainer:
     weights: RowWeights
     # (n_samples,): all rows in their canonical order, from which bootstraps draw.
     order: np.ndarray
-    # Rows that no fold holds out; None if there are none. Folds in time order have some: their
-    # out-of-fold vectors are unknown, and they take part in no loss.
+    # Rows that no fold holds out, in time order; None if there are none. Their out-of-fold vectors
+    # are unknown, and they take part in no loss. Set by `in_time_order`.
     without_past: np.ndarray | None = None
     n_jobs: int | None = None
     clock: Clock = field(default_factory=Clock)  # without a limit by default
@@ -194,11 +194,11 @@ class LayerTrainer:
             first += part.shape[1]
 
     def known_vectors(self, vectors: np.ndarray) -> np.ndarray:
-        """Out-of-fold vectors (n_samples, n_added) as features, missing where they are unknown."""
+        """Out-of-fold vectors (..., n_samples, n_columns), with NaN where they are unknown."""
         if self.without_past is None:
             return vectors
         known = vectors.copy()
-        known[self.without_past] = np.nan
+        known[..., self.without_past, :] = np.nan
         return known
 
     def columns_for(
@@ -357,7 +357,12 @@ class LayerTrainer:
         return aggregator.combined(total)
 
 
-def in_time_order(trainer: LayerTrainer, without_past: np.ndarray) -> LayerTrainer:
-    """Copy a trainer for folds that never hold some rows out."""
+TrainerT = TypeVar("TrainerT", bound=LayerTrainer)
+
+
+def in_time_order(trainer: TrainerT, without_past: np.ndarray) -> TrainerT:
+    """Copy a trainer for folds that never hold some rows out; without such rows, return it."""
+    if not len(without_past):
+        return trainer
     trainer = replace(trainer, without_past=without_past)
     return replace(trainer, task=trainer.task.evaluated_on(trainer.evaluated_rows))

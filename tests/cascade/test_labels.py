@@ -49,14 +49,12 @@ def test_sizes_of_the_published_layers():
     forests = LabelForests.from_names(
         ["random", "extremely-random"], n_estimators=40, n_more=20, most=100, depth_step=3
     )
-    sizes = [(m.model.n_estimators, m.model.max_depth) for m in map(first_of(forests), range(5))]
+    models = [forests.members(number)[0].model for number in range(5)]
+    sizes = [(model.n_estimators, model.max_depth) for model in models]
     assert sizes == [(40, 3), (60, 6), (80, 9), (100, 12), (100, 15)]
     unlimited = LabelForests.from_names(
         ["completely-random"], n_estimators=200, n_more=20, most=100, depth_step=None
     )
-    assert first_of(unlimited)(4).model.n_estimators == 200
-    assert first_of(unlimited)(4).model.max_depth is None
-
-
-def first_of(forests):
-    return lambda number: forests.members(number)[0]
+    model = unlimited.members(4)[0].model
+    assert model.n_estimators == 200
+    assert model.max_depth is None

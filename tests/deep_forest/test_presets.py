@@ -12,7 +12,7 @@ from mddf import DeepForestClassifier, DeepForestRegressor
 from mddf._deep_forest.fold_trainer import FoldTrainer
 from mddf._deep_forest.presets import PRESETS
 
-MAX_CELLS_OF_SMALL_TABLE = "mddf._deep_forest.fold_trainer._MAX_CELLS_OF_SMALL_TABLE"
+MAX_CELLS_OF_SMALL_TABLE = "mddf._deep_forest.named_boosting._MAX_CELLS_OF_SMALL_TABLE"
 
 pytestmark = pytest.mark.usefixtures("few_rounds")
 

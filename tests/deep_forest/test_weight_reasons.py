@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import accuracy_score, log_loss, make_scorer
 
 from mddf import DeepForestClassifier, DeepForestRegressor, TimeOrder
+from mddf._deep_forest import first_layer
 from mddf._deep_forest.stack import Average, weighted_mean
 from mddf._deep_forest.weight_reasons import weight_reasons
 from mddf._ensemble.blending import UNCALIBRATED
@@ -140,11 +141,10 @@ def test_the_leaderboard_says_why(Deep):
     pd.testing.assert_frame_equal(*tables, check_exact=True)
 
 
-def test_layers_scores_outputs_and_time_order_have_reasons():
+def test_scores_outputs_and_time_order_have_reasons():
     X, y = load_breast_cancer(return_X_y=True)
     small = {"n_estimators": 4, "members": ["random", "linear"], "random_state": 0}
     fits = {
-        "layers": DeepForestClassifier(3, **small).fit(X, y),
         "score": DeepForestClassifier(1, **small, scoring=make_scorer(accuracy_score)).fit(X, y),
         "outputs": DeepForestClassifier(1, **small).fit(X, np.column_stack([y, X[:, 0] > 14])),
         "time": DeepForestClassifier(1, **small, cv=TimeOrder(n_splits=3)).fit(X, y),
@@ -152,7 +152,21 @@ def test_layers_scores_outputs_and_time_order_have_reasons():
     }
     for model in fits.values():
         assert all(row["reason"] for row in model.leaderboard_)
-    last_layer = [row for row in fits["layers"].leaderboard_ if row["layer"] > 1]
-    dropped = [row for row in last_layer if np.isnan(row["gain"])]
-    assert all(row["reason"] == f"layer {row['layer']} did not help" for row in dropped)
     assert fits["one"].leaderboard_[0]["reason"] == "the only member with a weight"
+
+
+def test_members_and_layers_without_weight_have_reasons(monkeypatch):
+    """Without the race, which would leave these members out."""
+    monkeypatch.setattr(first_layer, "can_race", lambda *_: False)
+    X, y = load_breast_cancer(return_X_y=True)
+    members = ["random", "completely-random"]
+    model = DeepForestClassifier(3, members=members, n_estimators=4, random_state=0).fit(X, y)
+    without_weight = [row for row in model.leaderboard_ if row["weight"] == 0]
+    compared = [row for row in without_weight if np.isfinite(row["gain"])]
+    dropped = [row for row in without_weight if np.isnan(row["gain"])]
+    assert [row["layer"] for row in compared] == [1, 2]
+    assert [row["layer"] for row in dropped] == [3, 3]
+    for row in compared:
+        assert f"(correlation {row['error_correlation']:.2f})" in row["reason"]
+    for row in dropped:
+        assert row["reason"] == "layer 3 did not help"

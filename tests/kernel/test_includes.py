@@ -22,7 +22,7 @@ MAY_INCLUDE = {
     "gradient_boosting": ["common", "forest/data"],
     "network": ["common"],
     "explain": ["common"],
-    "logistic": ["common", "network"],
+    "logistic": ["common"],
     "bindings": [
         "common",
         "forest",

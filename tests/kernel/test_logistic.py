@@ -1,13 +1,11 @@
 """Features of kernels and logistic regressions of the kernel against the slow twin, bit by bit."""
 
 import hashlib
-import os
-import subprocess
-import sys
 
 import naive_logistic
 import numpy as np
 import pytest
+from narrow_vectors import hashed_with_narrow_vectors, needs_wide_vectors
 from scipy.linalg import cholesky
 from scipy.optimize import minimize
 
@@ -57,7 +55,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_fits_are_those_of_the_twin(case):
+def test_fits_match_a_slow_twin(case):
     result = _core.fit_logistic(**CASES[case])
     assert np.array_equal(result, naive_logistic.fit(**CASES[case]))
 
@@ -94,7 +92,7 @@ def test_gradients_and_curvature_of_the_twin_are_slopes():
 
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (5, 5), (20, 16), (23, 17), (70, 33), (600, 3)])
 @pytest.mark.parametrize("width", [1.0, 1e6])
-def test_features_are_those_of_the_twin(n, m, width):
+def test_features_match_a_slow_twin(n, m, width):
     kernel = kernel_of(n, m, width=width)
     features, root = _core.kernel_features(kernel, 1e-6)
     twin_features, twin_root = naive_logistic.features(kernel, 1e-6)
@@ -131,28 +129,9 @@ def hashed():
     return result.hexdigest()
 
 
-# Of a process that is to have wide vectors, or not.
-HASHED = """
-import sys
-sys.path[:0] = {paths}
-import test_logistic
-print(test_logistic.hashed())
-"""
-
-
-@pytest.mark.skipif(
-    not _core.wide_vectors_supported(), reason="no wide vectors here: both ways are the same"
-)
+@needs_wide_vectors
 def test_wide_vectors_change_no_bit():
-    folder = os.path.dirname(__file__)
-    paths = [folder, os.path.join(folder, "../helpers")]
-    process = subprocess.run(
-        [sys.executable, "-P", "-c", HASHED.format(paths=paths)],
-        env={**os.environ, "MDDF_WIDE_VECTORS": "0"},
-        capture_output=True,
-        text=True,
-    )
-    assert process.stdout.strip() == hashed(), process.stderr
+    assert hashed_with_narrow_vectors(__file__) == hashed()
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,11 @@
 """Networks of the kernel against the slow twin, bit by bit, and refused arguments."""
 
 import hashlib
-import os
-import subprocess
-import sys
 
 import naive_network
 import numpy as np
 import pytest
+from narrow_vectors import hashed_with_narrow_vectors, needs_wide_vectors
 
 from mddf import _core
 
@@ -132,15 +130,6 @@ def test_a_learning_rate_of_0_keeps_initial_networks():
     np.testing.assert_allclose(biases, np.log([0.75, 0.25]), rtol=1e-6)
 
 
-# Of a process that is to have wide vectors, or not.
-HASHED = """
-import sys
-sys.path[:0] = {paths}
-import test_network
-print(test_network.hashed())
-"""
-
-
 def hashed():
     """A hash of networks and layers of many sizes."""
     result = hashlib.sha256()
@@ -155,19 +144,9 @@ def hashed():
     return result.hexdigest()
 
 
-@pytest.mark.skipif(
-    not _core.wide_vectors_supported(), reason="no wide vectors here: both ways are the same"
-)
+@needs_wide_vectors
 def test_wide_vectors_change_no_bit():
-    folder = os.path.dirname(__file__)
-    paths = [folder, os.path.join(folder, "../helpers")]
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", HASHED.format(paths=paths)],
-        env={**os.environ, "MDDF_WIDE_VECTORS": "0"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.stdout.strip() == hashed(), done.stderr
+    assert hashed_with_narrow_vectors(__file__) == hashed()
 
 
 # Layers

@@ -9,8 +9,8 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/call.hpp"
+#include "common/product.hpp"
 #include "common/wide.hpp"
-#include "network/product.hpp"
 
 namespace mddf {
 namespace {
@@ -85,7 +85,7 @@ Out<double, 2> dense_layer(In<double, 2> inputs, In<float, 2> weights, In<float,
   check_length("biases", biases.shape(0), weights.shape(1));
   const auto n = static_cast<int64_t>(inputs.shape(0));
   const auto n_in = static_cast<int64_t>(weights.shape(0));
-  const auto n_out = static_cast<int64_t>(weights.shape(1)), out = network::padded(n_out);
+  const auto n_out = static_cast<int64_t>(weights.shape(1)), out = matrix::padded(n_out);
   std::vector<double> outputs(n * n_out);
   without_gil(nullptr, [&](Interrupt& interrupt) {
     constexpr int64_t kRows = 64;
@@ -95,10 +95,10 @@ Out<double, 2> dense_layer(In<double, 2> inputs, In<float, 2> weights, In<float,
     for (int64_t first = 0; first < n; first += kRows) {
       const int64_t n_rows = std::min(kRows, n - first);
       for (int64_t i = 0; i < n_rows; ++i) std::copy_n(biases.data(), n_out, sums.data() + i * out);
-      const network::Factors<double> rows{inputs.data() + first * n_in, n_in, 1};
+      const matrix::Factors<double> rows{inputs.data() + first * n_in, n_in, 1};
       simd::with_width([&](auto wide) MDDF_INLINED {
-        network::add_product<decltype(wide)::value>(rows, used.data(), out, n_rows, n_in, out,
-                                                    sums.data(), out);
+        matrix::add_product<decltype(wide)::value>(rows, used.data(), out, n_rows, n_in, out,
+                                                   sums.data(), out);
       });
       for (int64_t i = 0; i < n_rows; ++i)
         for (int64_t j = 0; j < n_out; ++j) {

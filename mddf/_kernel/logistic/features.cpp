@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/product.hpp"
 #include "common/wide.hpp"
-#include "network/product.hpp"
 
 namespace mddf::logistic {
 namespace {
 
 // Columns that are computed together. Earlier columns are subtracted by a matrix product.
-constexpr int64_t kPanel = network::kLanes;
+constexpr int64_t kPanel = matrix::kLanes;
 constexpr int64_t kRows = 256;  // rows of a block; not tuned
 
 // Solves rows * root' = kernel for some columns from `first` on, of n rows with stride m. Earlier
@@ -24,8 +24,8 @@ MDDF_INLINE void solve_panel(const double* negative, const double* root, int64_t
     std::copy_n(kernel + i * m + first, width, panel + i * kPanel);
     std::fill(panel + i * kPanel + width, panel + (i + 1) * kPanel, 0.0);
   }
-  network::add_product<kIsWide>(network::Factors<double>{rows, m, 1}, negative, kPanel, n, first,
-                                kPanel, panel, kPanel);
+  matrix::add_product<kIsWide>(matrix::Factors<double>{rows, m, 1}, negative, kPanel, n, first,
+                               kPanel, panel, kPanel);
   for (int64_t i = 0; i < n; ++i)
     for (int64_t j = 0; j < width; ++j) {
       const double* root_row = root + (first + j) * m + first;

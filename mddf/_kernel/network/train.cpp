@@ -5,9 +5,9 @@
 #include <numeric>
 
 #include "common/elementary.hpp"
+#include "common/product.hpp"
 #include "common/random.hpp"
 #include "common/wide.hpp"
-#include "network/product.hpp"
 
 namespace mddf::network {
 namespace {
@@ -49,8 +49,8 @@ struct Layer {
   Layer(int64_t n_in, int64_t n_out)
       : n_in(n_in),
         n_out(n_out),
-        in(padded(n_in)),
-        out(padded(n_out)),
+        in(matrix::padded(n_in)),
+        out(matrix::padded(n_out)),
         weights(n_in * out),
         biases(out),
         turned(out * in) {}
@@ -69,7 +69,8 @@ struct Layer {
   MDDF_INLINE void forward(const float* inputs, int64_t n, const float* used, float* sums) const {
     for (int64_t i = 0; i < n; ++i)
       std::copy(biases.values.begin(), biases.values.end(), sums + i * out);
-    add_product<kIsWide>(Factors<float>{inputs, in, 1}, used, out, n, n_in, out, sums, out);
+    matrix::add_product<kIsWide>(matrix::Factors<float>{inputs, in, 1}, used, out, n, n_in, out,
+                                 sums, out);
   }
 
   // Computes the gradients by weights, biases and inputs from the gradients by the sums of n rows.
@@ -81,14 +82,14 @@ struct Layer {
     for (int64_t i = 0; i < n; ++i)
       for (int64_t j = 0; j < out; ++j) of_biases[j] += by_sums[i * out + j];
     std::fill(weights.gradient.begin(), weights.gradient.end(), 0.0f);
-    add_product<kIsWide>(Factors<float>{inputs, 1, in}, by_sums, out, n_in, n, out,
-                         weights.gradient.data(), out);
+    matrix::add_product<kIsWide>(matrix::Factors<float>{inputs, 1, in}, by_sums, out, n_in, n, out,
+                                 weights.gradient.data(), out);
     if (by_inputs == nullptr) return;
     for (int64_t i = 0; i < n_in; ++i)
       for (int64_t j = 0; j < out; ++j) turned[j * in + i] = weights.values[i * out + j];
     std::fill(by_inputs, by_inputs + n * in, 0.0f);
-    add_product<kIsWide>(Factors<float>{by_sums, out, 1}, turned.data(), in, n, n_out, in,
-                         by_inputs, in);
+    matrix::add_product<kIsWide>(matrix::Factors<float>{by_sums, out, 1}, turned.data(), in, n,
+                                 n_out, in, by_inputs, in);
   }
 
   const int64_t n_in, n_out, in, out;
@@ -221,7 +222,7 @@ class Trainer {
   // Draws eight bytes from each random number.
   void draw_bytes() {
     Random random = random_;  // a local copy, since bytes could alias the member
-    const auto n = static_cast<int64_t>(drawn_.size());  // a multiple of kLanes
+    const auto n = static_cast<int64_t>(drawn_.size());  // a multiple of matrix::kLanes
     uint8_t* drawn = drawn_.data();
     for (int64_t first = 0; first < n; first += 8) {
       const uint64_t bits = random.next();

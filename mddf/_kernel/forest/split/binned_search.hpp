@@ -47,8 +47,8 @@ class BinnedSearch {
  public:
   using Node = NodeClasses<Weight>;
 
-  // Whether this is faster than sorting the samples. The limits were measured; above 32 classes,
-  // the histogram takes longer to clear and to sweep.
+  // Whether a histogram is used instead of sorting the samples: not if it has many more cells than
+  // there are samples. The limits are not tuned.
   static bool suits(const Node& node, int low, int high) {
     const int cells_per_sample = node.n_present <= 32 ? 24 : 8;
     return (high - low + 1) * padded(node.n_present) <= cells_per_sample * node.n_samples;

@@ -86,7 +86,7 @@ class ClassSplitter {
   void forget_codes() { tile_codes_ = nullptr; }
 
  private:
-  // Searches the drawn columns by histograms if that is faster for all of them; returns false if
+  // Searches the drawn columns by histograms if these are used for all of them; returns false if
   // not.
   bool try_histograms(const Sample* samples, int64_t width, Split& best) {
     if (options_.random_thresholds) return false;

@@ -7,7 +7,7 @@
 
 namespace mddf {
 
-// Below about this number of samples, sorting by ranks is faster than by counting.
+// Most samples that are sorted by ranks; more are sorted by counting. Not tuned.
 constexpr int kFewCodes = 32;
 // Sample numbers by ascending code. Samples with equal codes keep their order.
 using FewInOrder = std::array<int32_t, kFewCodes>;

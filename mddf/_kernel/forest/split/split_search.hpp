@@ -80,11 +80,11 @@ class SplitSearch {
     return true;
   }
 
-  // Whether a histogram with this number of bins is faster for a node.
+  // Whether a histogram with this number of bins is used for a node.
   bool prefers_histogram(const Node& node, int n_bins) const {
     if (options_.limits_leaves()) return false;  // histograms do not count samples
-    // The limits were chosen by speed. They must not change: the last bits of rounded sums depend
-    // on the method, and so does the split.
+    // The limits are not tuned. They must not change: the last bits of rounded sums depend on the
+    // method, and so does the split.
     constexpr int kLeast = (kExact ? 2 : 4) * kFewCodes;
     constexpr int kBinsPerSample = kExact ? 3 : 2;
     if (node.few()) return node.n_samples > kLeast && n_bins <= 4 * node.n_samples;

@@ -7,7 +7,7 @@
 
 #include "common/wide.hpp"
 
-namespace mddf::network {
+namespace mddf::matrix {
 
 // The length of the rows of matrices is padded to a multiple of this number.
 constexpr int64_t kLanes = 16;
@@ -94,4 +94,4 @@ MDDF_INLINE void add_product(Factors<T> a, const T* b, int64_t b_stride, int64_t
   detail::add_product<kWidth>(a, b, b_stride, n_rows, n_terms, n_columns, c, c_stride);
 }
 
-}  // namespace mddf::network
+}  // namespace mddf::matrix
