@@ -35,7 +35,7 @@ def table():
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(mddf.batch, "_BLOCK_ROWS", 32)
+    monkeypatch.setattr(mddf.batch, "BLOCK_ROWS", 32)
 
 
 FEATURES = ["whole", "day", "x", "kind"]
@@ -108,7 +108,7 @@ def test_intervals(table, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"keep": ["kex"]}, "keep must name columns of .*, got 'kex'"),
+        ({"keep": ["kex"]}, "keep must be a column of .*: key, .*; got 'kex'"),
         ({"keep": "key"}, "keep must be a list of names, got the text 'key'"),
         ({"coverage": 0.9}, "coverage is for regressors with predict_interval, got a Random"),
         ({"table": "none.parquet"}, "table must be an existing file or folder, got none.parquet"),
