@@ -17,10 +17,10 @@ Address = tuple[str, int]
 
 _LENGTH = struct.Struct("<Q")  # precedes each message
 _RANK = struct.Struct("<I")  # follows the token when a connection is opened
-# A host that vanished without closing its connections is noticed after about 40 seconds: 10
-# seconds without traffic, then 6 unanswered probes 5 seconds apart.
 # Seconds between two looks at `cancelled` while a process waits for others. Not tuned.
 _SECONDS_BETWEEN_LOOKS = 0.5
+# A host that vanished without closing its connections is noticed after about 40 seconds: 10
+# seconds without traffic, then 6 unanswered probes 5 seconds apart.
 _KEEP_ALIVE = {"TCP_KEEPIDLE": 10, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 6}
 
 
