@@ -50,7 +50,8 @@ def predict_file(
     out : path
         ``.csv`` or ``.parquet`` file, which is written whole or not at all. A row has the kept
         columns, the prediction, and the probability ``p(class)`` of each class, or the interval
-        (``low``, ``high``). The prediction is named ``predicted``, and the target if it is known.
+        (``low``, ``high``). The column of predictions is ``predicted``, followed by the name of
+        the target if the model is a file of ``mddf fit``.
     keep : sequence of str, default=()
         Columns of the table to copy unchanged, such as its key.
     coverage : float, default=None
@@ -93,7 +94,7 @@ def predict_file(
         raise ValueError(f"keep must be a list of names, got the text {keep!r}")
     with _value_errors():
         out = Path(out)
-        files.check_output("out", out, files.TABLES, overwrite=overwrite)
+        files.check_output("out", out, files.TABLES, overwrite, overwrite_option="overwrite=True")
         if isinstance(model, BaseEstimator):
             blocks = _ParquetTable(Path(table), model, list(keep)).predictions(coverage)
         else:

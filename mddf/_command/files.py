@@ -33,7 +33,14 @@ TABLES = (".csv", *PARQUET)
 _LIBRARIES = {".skops": "skops"} | dict.fromkeys(PARQUET, "pyarrow")
 
 
-def check_output(option: str, path: Path, suffixes: tuple[str, ...], overwrite: bool) -> None:
+def check_output(
+    option: str,
+    path: Path,
+    suffixes: tuple[str, ...],
+    overwrite: bool,
+    *,
+    overwrite_option: str = "--overwrite",
+) -> None:
     """End the command if a file cannot be written in the format of its suffix."""
     suffix = path.suffix.lower()
     if suffix not in suffixes:
@@ -41,7 +48,7 @@ def check_output(option: str, path: Path, suffixes: tuple[str, ...], overwrite: 
     if not Path(os.path.realpath(path)).parent.is_dir():
         raise SystemExit(f"{option} must be in an existing folder, got {visible(path)}")
     if path.is_dir() or (path.exists() and not overwrite):
-        state = "is a folder" if path.is_dir() else "exists: --overwrite replaces it"
+        state = "is a folder" if path.is_dir() else f"exists: {overwrite_option} replaces it"
         raise SystemExit(f"{option}: {visible(path)} {state}")
     if suffix in _LIBRARIES:
         need(_LIBRARIES[suffix], "commands")

@@ -118,7 +118,7 @@ def test_intervals(table, tmp_path):
         ({"table": "empty.parquet"}, "must have rows, got none"),
         ({"out": "out.xls"}, r"out must end in \.csv or \.parquet"),
         ({"out": "no/out.csv"}, "out must be in an existing folder"),
-        ({"out": "table.csv"}, "exists"),
+        ({"out": "table.csv"}, "out: table.csv exists: overwrite=True replaces it"),
     ],
 )
 def test_bad_arguments_leave_no_file(table, tmp_path, monkeypatch, change, message):
