@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from mddf._base.messages import nearest, short
 from mddf._base.serialization import publish
 from mddf._schema.calendar import columns_of_fit
-from mddf._schema.source import PARQUET
+from mddf._schema.source import BLOCK_ROWS, PARQUET
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,10 +24,6 @@ if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
 
 __all__ = ["predict_file"]
-
-# Rows of a block. At 50 numeric columns a block takes 40 MB as it is read and a few times as much
-# while it is predicted. Blocks of 20 000 to 500 000 rows took the same time within 3 %.
-_BLOCK_ROWS = 100_000
 
 
 def predict_file(
@@ -54,7 +50,8 @@ def predict_file(
     out : path
         ``.csv`` or ``.parquet`` file, which is written whole or not at all. A row has the kept
         columns, the prediction, and the probability ``p(class)`` of each class, or the interval
-        (``low``, ``high``). The prediction is named ``predicted``, and the target if it is known.
+        (``low``, ``high``). The column of predictions is ``predicted``, followed by the name of
+        the target if the model is a file of ``mddf fit``.
     keep : sequence of str, default=()
         Columns of the table to copy unchanged, such as its key.
     coverage : float, default=None
@@ -97,7 +94,7 @@ def predict_file(
         raise ValueError(f"keep must be a list of names, got the text {keep!r}")
     with _value_errors():
         out = Path(out)
-        files.check_output("out", out, files.TABLES, overwrite=overwrite)
+        files.check_output("out", out, files.TABLES, overwrite, overwrite_option="overwrite=True")
         if isinstance(model, BaseEstimator):
             blocks = _ParquetTable(Path(table), model, list(keep)).predictions(coverage)
         else:
@@ -120,15 +117,13 @@ def _predictions_of_stored(
     model: Path, table: Path, keep: list[str], coverage: float | None
 ) -> Iterator[pd.DataFrame]:
     """Predictions by a file of `mddf fit`, which describes the columns of its tables."""
-    from mddf._command import files, predict, rows
+    from mddf._command import files, predict
 
     stored = files.read_model(model)
     _check_coverage(stored.model, coverage)
-    for X, source in rows.read_feature_blocks(table, stored.schema, keep):
-        _check_kept(keep, source.names, table)
-        block = predict.predictions(stored.model, X, stored.schema.target.name, coverage=coverage)
-        rows.insert_cells(block, source, keep)
-        yield block
+    return predict.predicted_blocks(
+        stored.model, table, stored.schema, keep, keep_option="keep", coverage=coverage
+    )
 
 
 @dataclass(frozen=True)
@@ -149,8 +144,7 @@ class _ParquetTable:
         for batch in self._batches(list(dict.fromkeys([*features, *self.keep]))):
             n_rows += batch.num_rows
             X = batch.select(features).to_pandas()
-            block = predict.predictions(self.model, X, "", coverage=coverage)
-            block = block.rename(columns={"predicted ": "predicted"})
+            block = predict.predictions(self.model, X, "predicted", coverage=coverage)
             for position, name in enumerate(self.keep):
                 cells = batch.column(name).combine_chunks()
                 rows.insert_column(block, position, name, cells)
@@ -194,15 +188,17 @@ class _ParquetTable:
         """Rows of the file in tables of Arrow, in their order."""
         import pyarrow as pa
 
+        from mddf._command import rows
+
         names = self._names_in_file
-        _check_kept(self.keep, names, self.path)
+        rows.check_names(f"keep must be a column of {self.path}:", self.keep, names)
         for name in columns:
             if name not in names:
                 raise ValueError(
                     f"{self.path} must have a column {name!r}, as in fit; got "
                     f"{short(names)}{nearest(name, names)}"
                 )
-        for batch in self._dataset.to_batches(columns=columns, batch_size=_BLOCK_ROWS):
+        for batch in self._dataset.to_batches(columns=columns, batch_size=BLOCK_ROWS):
             if batch.num_rows:
                 yield pa.Table.from_batches([batch])
 
@@ -217,14 +213,6 @@ def _check_coverage(model: BaseEstimator, coverage: float | None) -> None:
         )
     if not 0 < coverage < 1:
         raise ValueError(f"coverage must be between 0 and 1, got {coverage!r}")
-
-
-def _check_kept(keep: list[str], names: list[str], table: Path) -> None:
-    for name in keep:
-        if name not in names:
-            raise ValueError(
-                f"keep must name columns of {table}, got {name!r}{nearest(name, names)}"
-            )
 
 
 publish(globals())

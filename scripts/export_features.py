@@ -9,8 +9,8 @@
     python scripts/export_features.py letter --representation leaves --layers 1
     python scripts/export_features.py letter --representation kernel --components 20
 
---representation "vectors" are class vectors. Those of training rows are out-of-fold; those of test
-rows are the result of `transform`. "leaves" has a column of zeros and ones for each leaf of a
+--representation "vectors" are class vectors: out-of-fold for training rows, and the result of
+`transform` for test rows. "leaves" has a column of zeros and ones for each leaf of a
 layer, and "kernel" the leading eigenvectors of the layer's forest kernel. The trees of both have
 seen the labels of the training rows. Leaves are sparse: their .npz files can be read by
 `scipy.sparse.load_npz`.
@@ -221,7 +221,7 @@ def apply(options) -> None:
         schema = stored_schema(manifest, options)
     except Exception as error:  # whatever the files hold
         raise SystemExit(
-            f"--apply needs what --save-model wrote, with manifest.json beside it: {error}"
+            f"--apply needs what --save-model wrote, with manifest.json next to it: {error}"
         ) from None
     X, y = tables.read_test(options.csv, schema, None)
     path = file_of_part(options, options.csv.stem)

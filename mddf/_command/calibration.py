@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import logit
+from scipy.special import expit, logit
 from scipy.stats import binomtest
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def draw(axis: Axes, groups: CalibrationGroups) -> None:
     reachable = np.concatenate([points, inside[(inside > smallest) & (inside < 1 - smallest)]])
     gain = _GAIN_OF_LOG_ODDS * _spread(points, _padded(inside))
     if _spread(logit(points), _padded(logit(reachable))) > gain:
-        low, high = 1 / (1 + np.exp(-_padded(logit(reachable))))
+        low, high = expit(_padded(logit(reachable)))
         axis.set(xscale="logit", yscale="logit")
         ticks = _log_odds_ticks(low, high)
         for side in (axis.xaxis, axis.yaxis):

@@ -73,14 +73,13 @@ class DependentRows:
             return cls(groups)
         name = options.time
         feature = calendar.part_name(name, "days") if name in options.dates else name
-        numeric = [c for c in table.X.columns if table.X[c].dtype.kind == "f"]
-        if feature not in table.X.columns:
+        if feature not in table.X:
             rows.check_names(
                 f"--time must be a column of features of {options.table}:",
                 [name],
                 table.schema.names,
             )
-        if feature not in numeric:
+        if feature not in table.X or table.X[feature].dtype.kind != "f":
             raise SystemExit(
                 f"--time must be a column of numbers, or one of --dates, got {name!r}: "
                 f"--dates {name!r} reads dates"
@@ -88,18 +87,17 @@ class DependentRows:
         if table.X[feature].isna().any():
             row = int(table.X[feature].isna().to_numpy().argmax())
             raise SystemExit(f"--time must be known in every row, got none in row {row + 1}")
-        return cls(None, feature, options.gap)
+        return cls(time_feature=feature, gap=options.gap)
 
     @property
-    def exist(self) -> bool:
+    def are_dependent(self) -> bool:
         """Whether rows depend on each other."""
         return self.groups is not None or self.time_feature is not None
 
-    def validated(self, model: BaseEstimator) -> BaseEstimator:
-        """Set the folds of a model in time order, if it has folds."""
+    def set_folds(self, model: BaseEstimator) -> None:
+        """Set the folds of a model to time order, if it has folds and rows have times."""
         if self.time_feature is not None and "cv" in model.get_params(deep=False):
             model.set_params(cv=TimeOrder(self.time_feature, gap=self.gap))
-        return model
 
     def fit_arguments(self, X: Any) -> dict[str, np.ndarray]:
         """Arguments of fit for rows of the table, which keep their numbers as labels."""
@@ -131,9 +129,10 @@ def read_groups(options: argparse.Namespace) -> np.ndarray | None:
     name = options.groups
     if name is None:
         return None
-    source = rows.read(options.table, format_from(options), [name])
+    form = format_from(options)
+    source = rows.read(options.table, form, [name])
     rows.check_names(f"--groups must be a column of {options.table}:", [name], source.names)
-    values = cells.without_missing(cells.unpacked(source.cells[name]), format_from(options))
+    values = cells.without_missing(cells.unpacked(source.cells[name]), form)
     if values.null_count:
         row = int(np.asarray(values.is_null()).argmax())
         raise SystemExit(f"{source.place(row)}: --groups {name!r} must not be missing")

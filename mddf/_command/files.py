@@ -7,7 +7,7 @@ import os
 import signal
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -33,7 +33,14 @@ TABLES = (".csv", *PARQUET)
 _LIBRARIES = {".skops": "skops"} | dict.fromkeys(PARQUET, "pyarrow")
 
 
-def check_output(option: str, path: Path, suffixes: tuple[str, ...], overwrite: bool) -> None:
+def check_output(
+    option: str,
+    path: Path,
+    suffixes: tuple[str, ...],
+    overwrite: bool,
+    *,
+    overwrite_option: str = "--overwrite",
+) -> None:
     """End the command if a file cannot be written in the format of its suffix."""
     suffix = path.suffix.lower()
     if suffix not in suffixes:
@@ -41,7 +48,7 @@ def check_output(option: str, path: Path, suffixes: tuple[str, ...], overwrite: 
     if not Path(os.path.realpath(path)).parent.is_dir():
         raise SystemExit(f"{option} must be in an existing folder, got {visible(path)}")
     if path.is_dir() or (path.exists() and not overwrite):
-        state = "is a folder" if path.is_dir() else "exists: --overwrite replaces it"
+        state = "is a folder" if path.is_dir() else f"exists: {overwrite_option} replaces it"
         raise SystemExit(f"{option}: {visible(path)} {state}")
     if suffix in _LIBRARIES:
         need(_LIBRARIES[suffix], "commands")
@@ -107,31 +114,38 @@ def write_text(path: Path, text: str) -> None:
 
 def write_table(path: Path, table: pd.DataFrame) -> None:
     """Write a data frame as CSV or Parquet."""
-    with replacing(path) as new_path:
-        if path.suffix.lower() in PARQUET:
-            table.to_parquet(new_path, index=False)
-        else:
-            table.to_csv(new_path, index=False)
+    write_tables(path, [table])
 
 
-def write_tables(path: Path, tables: Iterator[pd.DataFrame]) -> int:
+def write_tables(path: Path, tables: Iterable[pd.DataFrame]) -> int:
     """Write data frames one below the other as CSV or Parquet; returns the number of rows."""
-    n_rows = 0
-    with replacing(path) as new_path, ExitStack() as stack:
-        writer = None
-        for number, table in enumerate(tables):
-            n_rows += len(table)
-            if path.suffix.lower() not in PARQUET:
-                mode = "a" if number else "w"
-                table.to_csv(new_path, index=False, mode=mode, header=number == 0)
-                continue
-            import pyarrow as pa
-            from pyarrow.parquet import ParquetWriter
+    write = _write_parquet if path.suffix.lower() in PARQUET else _write_csv
+    with replacing(path) as new_path:
+        return write(new_path, tables)
 
+
+def _write_csv(path: Path, tables: Iterable[pd.DataFrame]) -> int:
+    n_rows = 0
+    for number, table in enumerate(tables):
+        mode = "a" if number else "w"
+        table.to_csv(path, index=False, mode=mode, header=number == 0)
+        n_rows += len(table)
+    return n_rows
+
+
+def _write_parquet(path: Path, tables: Iterable[pd.DataFrame]) -> int:
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetWriter
+
+    n_rows = 0
+    writer = None
+    with ExitStack() as stack:
+        for table in tables:
             block = pa.Table.from_pandas(table, preserve_index=False)
             if writer is None:
-                writer = stack.enter_context(ParquetWriter(new_path, block.schema))
+                writer = stack.enter_context(ParquetWriter(path, block.schema))
             writer.write_table(block.cast(writer.schema))
+            n_rows += len(table)
     return n_rows
 
 

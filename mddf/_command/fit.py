@@ -109,7 +109,7 @@ def run(options: argparse.Namespace) -> None:
     )  # fmt: skip
     dependence = DependentRows.from_options(options, table, groups)
     if "cv" not in dict(options.set):
-        model = dependence.validated(model)
+        dependence.set_folds(model)
     # 3. Check the data, fit to the training rows and score the held-out rows.
     fits_again = options.test is None
     # A fit to all rows takes longer by the held-out rows. With --verbose, fits show bars.
@@ -251,9 +251,10 @@ def held_out(
         if y_test is None:
             raise SystemExit(f"--test: {options.test} must have labels in {options.target!r}")
         return LabelledRows(X, y), LabelledRows(X_test, y_test)
-    if dependence.exist:
+    if dependence.are_dependent:
         train_rows, test_rows = dependence.split(X, options.holdout, options.seed)
-        _check_classes_of_training(options, y, train_rows, is_classification)
+        if is_classification:
+            _check_classes_of_training(options, y, train_rows)
         return (
             LabelledRows(X.iloc[train_rows], y[train_rows]),
             LabelledRows(X.iloc[test_rows], y[test_rows]),
@@ -290,11 +291,9 @@ def held_out(
 
 
 def _check_classes_of_training(
-    options: argparse.Namespace, y: np.ndarray, train_rows: np.ndarray, is_classification: bool
+    options: argparse.Namespace, y: np.ndarray, train_rows: np.ndarray
 ) -> None:
     """End the command if a class is only among the groups or the times that are held out."""
-    if not is_classification:
-        return
     missing = sorted(set(y.tolist()) - set(y[train_rows].tolist()), key=str)
     if missing:
         option = "--groups" if options.groups is not None else "--time"

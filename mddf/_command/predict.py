@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from .scores import Decision
 if TYPE_CHECKING:
     import pandas as pd
 
+    from mddf._schema.schema import Schema
 
 DESCRIPTION = """\
 Predict the rows of a table by a model of `mddf fit`.
@@ -67,7 +68,15 @@ def run(options: argparse.Namespace) -> None:
         files.check_output("--out", options.out, files.TABLES, options.overwrite)
     stored = files.read_model(options.model)
     decision = _decision(options, stored)
-    tables = _predicted_blocks(options, stored, decision)
+    tables = predicted_blocks(
+        stored.model,
+        options.table,
+        table_options.schema_for(options, stored.schema),
+        options.keep,
+        keep_option="--keep",
+        coverage=options.interval,
+        decision=decision,
+    )
     if options.out is None:
         for number, table in enumerate(tables):
             table.to_csv(sys.stdout, index=False, header=number == 0)
@@ -76,19 +85,26 @@ def run(options: argparse.Namespace) -> None:
         print(f"{options.out}: {n_rows} predictions of {stored.schema.target.name!r}")
 
 
-def _predicted_blocks(
-    options: argparse.Namespace, stored: files.StoredModel, decision: Decision | None
+def predicted_blocks(
+    model: BaseEstimator,
+    table: Path,
+    schema: Schema,
+    keep: Sequence[str] = (),
+    *,
+    keep_option: str,
+    coverage: float | None = None,
+    decision: Decision | None = None,
 ) -> Iterator[pd.DataFrame]:
-    """Predictions of the blocks of a table, in their order, so that any table fits in memory."""
-    schema = table_options.schema_for(options, stored.schema)
-    rule = f"--keep must be a column of {options.table}:"
-    for X, source in rows.read_feature_blocks(options.table, schema, options.keep):
-        rows.check_names(rule, options.keep, source.names)
-        table = predictions(
-            stored.model, X, schema.target.name, coverage=options.interval, decision=decision
-        )
-        rows.insert_cells(table, source, options.keep)
-        yield table
+    """Predictions of the blocks of a table, in their order, so that any table fits in memory.
+
+    Errors call `keep` by the name `keep_option`.
+    """
+    column = f"predicted {schema.target.name}"
+    for X, source in rows.read_feature_blocks(table, schema, keep):
+        rows.check_names(f"{keep_option} must be a column of {table}:", keep, source.names)
+        block = predictions(model, X, column, coverage=coverage, decision=decision)
+        rows.insert_cells(block, source, keep)
+        yield block
 
 
 def _decision(options: argparse.Namespace, stored: files.StoredModel) -> Decision | None:
@@ -127,22 +143,22 @@ def _decision(options: argparse.Namespace, stored: files.StoredModel) -> Decisio
 def predictions(
     model: BaseEstimator,
     X: pd.DataFrame,
-    target: str,
+    column: str,
     *,
     coverage: float | None = None,
     decision: Decision | None = None,
 ) -> pd.DataFrame:
-    """Data frame of predictions, with probabilities or intervals."""
+    """Data frame of predictions in a column of this name, and of probabilities or intervals."""
     pandas = need("pandas", "data")
     if is_classifier(model):
         if coverage is not None:
             raise SystemExit("--interval is for regressions, and the model predicts classes")
         probabilities = model.predict_proba(X)
         decision = decision or Decision(0)
-        columns = {f"predicted {target}": decision.predict(probabilities, model.classes_)}
+        columns = {column: decision.predict(probabilities, model.classes_)}
         columns |= {f"p({label})": probabilities[:, k] for k, label in enumerate(model.classes_)}
         return pandas.DataFrame(columns)
-    columns = {f"predicted {target}": model.predict(X)}
+    columns = {column: model.predict(X)}
     if coverage is not None:
         if not hasattr(model, "predict_interval"):
             raise SystemExit(f"--interval: {type(model).__name__} gives no intervals")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -11,8 +11,7 @@ import numpy as np
 from mddf._input.cell_values import missing_cells
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECONDS_PER_DAY = 86_400_000_000
-_MICROSECONDS_PER_SECOND = 1_000_000
+_MICROSECOND = timedelta(microseconds=1)
 
 
 def are_dates(values: np.ndarray) -> bool:
@@ -64,8 +63,6 @@ def _microseconds(value: date | np.datetime64) -> float:
     if isinstance(value, np.datetime64):
         return float(value.astype("datetime64[us]").astype(np.int64))
     if not isinstance(value, datetime):
-        return float((value - _EPOCH.date()).days * _MICROSECONDS_PER_DAY)
+        return float((value - _EPOCH.date()) // _MICROSECOND)
     in_zone = value if value.tzinfo is not None else value.replace(tzinfo=UTC)
-    elapsed = in_zone - _EPOCH
-    seconds = elapsed.days * 86_400 + elapsed.seconds
-    return float(seconds * _MICROSECONDS_PER_SECOND + elapsed.microseconds)
+    return float((in_zone - _EPOCH) // _MICROSECOND)

@@ -82,9 +82,9 @@ def by_row_numbers(
 
     def score(model: BaseEstimator, row_numbers: np.ndarray, y: Any, **weights: Any) -> Any:
         shuffled = X
-        for columns, rows in zip(groups, row_numbers.T, strict=True):
-            if not np.array_equal(rows, all_rows):
-                shuffled = _with_columns_of_rows(shuffled, columns, rows)
+        is_shuffled = (row_numbers != all_rows[:, None]).any(axis=0)
+        for group in np.flatnonzero(is_shuffled).tolist():
+            shuffled = _with_columns_of_rows(shuffled, groups[group], row_numbers[:, group])
         return scorer(model, shuffled, y, **weights)
 
     return np.repeat(all_rows[:, None], len(groups), axis=1), score

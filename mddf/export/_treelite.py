@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, is_regressor
 
 from mddf._base.messages import short
 from mddf._fitted.fitted_model import FittedStages, StageMember
-from mddf._gradient.losses import ClassificationTarget, RegressionTarget
+from mddf._gradient.losses import ClassificationTarget, RegressionTarget, Target
 from mddf._inspection.stages import fitted_stages, numbers_of
 from mddf._trees.decoding import thresholds
 from mddf._trees.nodes import LEAF, Nodes
@@ -48,7 +48,8 @@ def to_treelite(model: BaseEstimator) -> treelite.Model:
     TypeError
         If the model is not a forest or gradient boosting, or is a pipeline.
     ValueError
-        If trees split by target statistics, or a classifier has several outputs or one class.
+        If trees split by target statistics, the loss is a CustomLoss with an inverse link, or a
+        classifier has several outputs or one class.
 
     See Also
     --------
@@ -146,6 +147,11 @@ def _single_member(model: BaseEstimator) -> tuple[FittedStages, StageMember]:
             "model must have no target statistics of categories for treelite, which cannot "
             f"compute them, got {short(model)}; to_onnx takes it"
         )
+    if isinstance(fitted.link, Target) and fitted.link.has_custom_link:
+        raise ValueError(
+            "model must have no CustomLoss with an inverse_link for treelite, which cannot run a "
+            f"Python function, got {short(model)}"
+        )
     if not is_regressor(model) and len(model.classes_) < 2:
         raise ValueError("model must have at least two classes for treelite, got 1")
     return fitted, member
@@ -154,8 +160,10 @@ def _single_member(model: BaseEstimator) -> tuple[FittedStages, StageMember]:
 def _output(model: BaseEstimator, fitted: FittedStages, member: StageMember) -> _Output:
     base = np.broadcast_to(np.asarray(member.offset, float), member.n_columns)
     link = fitted.link
-    if isinstance(link, RegressionTarget):  # predictions are 2 ** exponent * exp(raw prediction)
-        return _Output("kRegressor", "exponential", (1, 1), base + link.exponent * np.log(2))
+    if isinstance(link, RegressionTarget):
+        # Predictions are exp(raw prediction) times the size of the targets.
+        log_size = link.exponent * np.log(2) if link.sizes is None else np.log(link.sizes)
+        return _Output("kRegressor", "exponential", (member.n_columns, 1), base + log_size)
     if isinstance(link, ClassificationTarget):
         if link.n_scores > 1:
             return _Output("kMultiClf", "softmax", (1, link.n_scores), base)

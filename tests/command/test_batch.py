@@ -35,7 +35,7 @@ def table():
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(mddf.batch, "_BLOCK_ROWS", 32)
+    monkeypatch.setattr(mddf.batch, "BLOCK_ROWS", 32)
 
 
 FEATURES = ["whole", "day", "x", "kind"]
@@ -108,7 +108,7 @@ def test_intervals(table, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"keep": ["kex"]}, "keep must name columns of .*, got 'kex'"),
+        ({"keep": ["kex"]}, "keep must be a column of .*: key, .*; got 'kex'"),
         ({"keep": "key"}, "keep must be a list of names, got the text 'key'"),
         ({"coverage": 0.9}, "coverage is for regressors with predict_interval, got a Random"),
         ({"table": "none.parquet"}, "table must be an existing file or folder, got none.parquet"),
@@ -118,7 +118,7 @@ def test_intervals(table, tmp_path):
         ({"table": "empty.parquet"}, "must have rows, got none"),
         ({"out": "out.xls"}, r"out must end in \.csv or \.parquet"),
         ({"out": "no/out.csv"}, "out must be in an existing folder"),
-        ({"out": "table.csv"}, "exists"),
+        ({"out": "table.csv"}, "out: table.csv exists: overwrite=True replaces it"),
     ],
 )
 def test_bad_arguments_leave_no_file(table, tmp_path, monkeypatch, change, message):

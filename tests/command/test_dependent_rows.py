@@ -6,6 +6,7 @@ import pytest
 
 from mddf import TimeOrder
 from mddf.__main__ import main
+from mddf._command.dependent_rows import DependentRows
 from mddf._command.files import read_model
 
 
@@ -41,6 +42,22 @@ def test_groups_are_held_out_together_and_are_no_feature(table):
     model, schema = fit(table, "--groups", "person", "--dates", "day")
     assert schema.names == ["day", "x"]
     assert model.n_without_oof_ == 0
+
+
+def test_a_split_keeps_groups_whole():
+    groups = np.random.default_rng(0).permutation(np.repeat(list("abcdefghij"), 4))
+    train, test = DependentRows(groups=groups).split(pd.DataFrame({"x": groups}), 0.2, seed=0)
+    assert sorted([*train, *test]) == list(range(40))
+    assert len(set(groups[test])) == 2
+    assert not set(groups[train]) & set(groups[test])
+
+
+def test_a_split_in_time_order_has_a_gap():
+    times = np.random.default_rng(0).permutation(np.arange(50.0))
+    rows = DependentRows(time_feature="t", gap=3.0)
+    train, test = rows.split(pd.DataFrame({"t": times}), 0.2, seed=0)
+    assert sorted(times[test]) == list(range(40, 50))
+    assert sorted(times[train]) == list(range(37))
 
 
 @pytest.mark.parametrize("estimator", ["deep-forest", "gradient-boosting"])

@@ -7,14 +7,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from boosted_cases import TABLES as BOOSTED_TABLES
-from boosted_cases import frame_of_few_levels
-from made_models import TABLES, labels_of, number_table
+from custom_losses import class_scores, half, squared, squared_losses
+from made_models import TABLES, frame_table, labels_of, number_table
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mddf import (
     CompletelyRandomForestClassifier,
     CompletelyRandomForestRegressor,
+    CustomLoss,
     DeepForestClassifier,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
@@ -94,6 +95,25 @@ def test_boosted_numbers(kind, loss, size):
     assert_same(GradientBoostingRegressor(loss, **BOOSTING).fit(X[:120], y[:120]), X)
 
 
+@pytest.mark.parametrize("loss", ["squared_error", "poisson", "tweedie"])
+def test_boosted_numbers_of_several_outputs(loss):
+    X = number_table()
+    y = np.exp(labels_of(X) + 0.1 * np.arange(len(X)) % 0.7)
+    targets = np.column_stack([y, 1e3 * y[::-1]])
+    assert_same(GradientBoostingRegressor(loss, **BOOSTING).fit(X, targets), X)
+
+
+def test_custom_losses_without_an_inverse_link():
+    X = number_table()
+    y = labels_of(X)
+    loss = CustomLoss(squared, squared_losses)
+    assert_same(GradientBoostingRegressor(loss, **BOOSTING).fit(X, y), X)
+    loss = CustomLoss(class_scores)
+    assert_same(
+        GradientBoostingClassifier(loss, early_stopping=False, **BOOSTING).fit(X, y > 0), X
+    )
+
+
 def test_values_at_thresholds_and_unknown_categories():
     X = pd.DataFrame({"a": np.arange(60) % 7 / 10, "b": np.array(list("xyz"))[np.arange(60) % 3]})
     y = (np.arange(60) % 7 > 3) ^ (np.arange(60) % 3 == 1)
@@ -141,11 +161,14 @@ def test_refusals():
             X, np.zeros(len(X))
         ),
     }
-    levels = frame_of_few_levels()
-    target = labels_of(levels)
-    boosted = GradientBoostingClassifier(max_iter=3, random_state=0).fit(levels, target)
-    if boosted._statistics is not None:
-        cases["must have no target statistics of categories for treelite"] = boosted
+    levels = frame_table()
+    boosted = GradientBoostingClassifier(max_iter=3, random_state=0).fit(levels, labels_of(levels))
+    assert boosted._statistics is not None
+    cases["must have no target statistics of categories for treelite"] = boosted
+    custom = CustomLoss(class_scores, inverse_link=half)
+    cases["must have no CustomLoss with an inverse_link for treelite"] = (
+        GradientBoostingClassifier(custom, max_iter=3, early_stopping=False).fit(X, y > 0)
+    )
     for message, model in cases.items():
         with pytest.raises((TypeError, ValueError), match=message):
             to_treelite(model)

@@ -52,10 +52,6 @@ def multinomial(y_true, raw_prediction, sample_weight):
     return weighted(gradient, sample_weight), weighted(p * (1 - p), sample_weight)
 
 
-def log_shares(y_true, sample_weight):
-    return log(np.bincount(y_true, sample_weight) / len(y_true))
-
-
 def poisson(y_true, raw_prediction, sample_weight):
     mean = exp(raw_prediction)
     return weighted(mean - y_true, sample_weight), weighted(mean, sample_weight)

@@ -122,11 +122,6 @@ def predict_tree(tree, X):
     return np.array(out)
 
 
-def deepboost_objective(phi, weight, y, H, alpha, cost):
-    """F(alpha) of equation 4."""
-    return weight @ phi(1 - y * (H.T @ alpha)) + cost @ abs(alpha)
-
-
 def deepboost(H, y, weight, cost, n_rounds, logistic):
     """The paper's pseudocode over an explicit set of hypotheses; returns f after each round."""
     alpha = np.zeros(len(H))

@@ -44,7 +44,7 @@ STUDIES = {
         "sets",
     ),
     "report.dependent_rows": (
-        "--datasets simulated --methods honest%folds random%folds",
+        "--methods honest%folds random%folds",
         "losses summary",
     ),
     "report.explain": ("--datasets iris --n-estimators 5 --rows 3", "agreement noise"),
