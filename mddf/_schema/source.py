@@ -32,8 +32,7 @@ _DELIMITERS = ",;\t|"
 _SAMPLE = 20_000
 # pyarrow needs whole rows within a block. Rows of thousands of cells exceed its default of 1 MB.
 _BLOCK_BYTES = 2**24
-# Rows of a block of Parquet: with 100 columns of doubles, 50 MB. Predictions by blocks of 20 000
-# to 500 000 rows took the same time within 3 %.
+# Rows of a block of Parquet: with 100 columns of doubles, 50 MB. Not tuned.
 BLOCK_ROWS = 2**16
 
 

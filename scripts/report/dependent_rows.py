@@ -46,7 +46,8 @@ SETS = {
     SIMULATED: Dependence(groups=(0,)),
     # Rows of one recipe differ in the age of the concrete.
     "concrete": Dependence(groups=(0, 1, 2, 3, 4, 5, 6)),
-    # Rows of one wing and angle differ in frequency and speed.
+    # Rows of one run in the wind tunnel (wing, angle and speed, which fix column 4) differ in
+    # frequency.
     "airfoil": Dependence(groups=(1, 2, 4)),
     # Rows of one hull differ in speed.
     "yacht": Dependence(groups=(0, 1, 2, 3, 4)),
