@@ -39,7 +39,7 @@ from mddf._targets.target_validation import (
     encode_labels,
     numeric_array,
 )
-from mddf._targets.weights import row_weights
+from mddf._targets.weights import row_weights, whole_weights
 
 Model = TypeVar("Model", bound=GradientBoosting)
 
@@ -135,9 +135,10 @@ def refuse_undivided(model: GradientBoosting, *, has_validation_set: bool) -> No
         "warm_start": (bool(model.warm_start), "False"),
         "cv": (model.cv is not None, "None"),
         "scoring": (not (isinstance(model.scoring, str) and model.scoring == "loss"), "'loss'"),
-        "loss": (
-            not isinstance(model.loss, str) or model.loss in QUANTILE_LOSSES,
-            "the name of a loss without quantiles",
+        "loss": (not isinstance(model.loss, str), "the name of a loss"),
+        "monotonic_cst": (
+            model.loss in QUANTILE_LOSSES and model.monotonic_cst is not None,
+            f"None with the loss {model.loss!r}",
         ),
         "early_stopping": (
             bool(model.early_stopping) and not has_validation_set,
@@ -193,6 +194,8 @@ def fit_shard(
     own = slice(first, first + n_rows)
     target = _read_target(model, training.y, sample_weight, own, communicator)
     every_weight = boosting_weights(target.weights, sample_weight)
+    if every_weight is not None and model.loss in QUANTILE_LOSSES:
+        _refuse_fractions(every_weight, model.loss)
     weights = ShardWeights(None if every_weight is None else every_weight[own], every_weight)
     # 2. Bin the table.
     binner = Binner(model.categorical_features, model.max_bins, model.n_jobs, FEWEST_LEVELS)
@@ -211,6 +214,16 @@ def fit_shard(
     attributes = model._target_attributes(target.kind)
     model.__dict__.update(fitted, _binner=binner, **attributes)
     return model
+
+
+def _refuse_fractions(weights: np.ndarray, loss: str) -> None:
+    """Refuse weights whose sums are rounded, so that quantiles would depend on their order."""
+    counted = weights[weights > 0]
+    if not (whole_weights(weights) or np.all(counted == counted[0])):
+        raise ValueError(
+            f"sample_weight must be whole numbers with loss={loss!r} if the rows are divided among "
+            f"workers, got {weights[weights != np.rint(weights)][0]:g}"
+        )
 
 
 def _read_target(

@@ -14,6 +14,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from mddf._input.cell_values import ENCODE, fill_masked, read_numeric_array
+from mddf._input.chunked import ChunkedFrame
 from mddf._input.date_columns import (
     check_dates_of_fit,
     date_columns,
@@ -54,6 +55,8 @@ def read_table(
     """
     if isinstance(X, Table):
         _refuse_empty(X)
+        if isinstance(X, ChunkedFrame):
+            X = _with_dates(estimator, X, reset, categorical_features)
         _check_features(estimator, X.head, reset)
         return X
     X = whole_frame(X)
@@ -80,6 +83,19 @@ def read_table(
     cells = read_numeric_array(estimator, X)
     _check_features(estimator, X if hasattr(X, "shape") else cells, reset)
     return ArrayTable(cells)
+
+
+def _with_dates(
+    estimator: BaseEstimator,
+    X: ChunkedFrame,
+    reset: bool,
+    categorical_features: npt.ArrayLike | None,
+) -> ChunkedFrame:
+    """Replace the columns of dates of a table that is read by columns."""
+    if reset:
+        return X.with_dates(categorical_features)
+    names = getattr(estimator, "feature_names_in_", None)
+    return X if names is None else X.with_dates_of_fit(names.tolist())
 
 
 def _check_features(estimator: BaseEstimator, X: Any, reset: bool) -> None:
