@@ -26,7 +26,8 @@ from mddf import (
 from mddf._forest import divided
 from mddf._forest.shard_rows import places_in_order
 from mddf._forest.shards import fit_forest_shard
-from mddf._resampling.sampling import canonical_order
+from mddf._resampling.sampling import canonical_order, row_hashes
+from mddf._trees.decoding import decode_forest
 
 FORESTS = [
     RandomForestClassifier,
@@ -71,13 +72,14 @@ def sharded_fits(model, data, cuts):
     return run_in_threads(len(bounds) - 1, work)
 
 
-def node_arrays(forest):
-    """Nodes of each tree, and the values of its leaves without those of other trees."""
-    trees = []
-    for tree in forest.estimators_:
-        inner = tree.tree_
-        trees.append([inner.feature, inner.threshold, inner.children_left, inner.value])
-    return trees
+def assert_same_nodes(expected, other):
+    """Compare the nodes of two trees, whose blocks may hold other trees."""
+    expected, other = decode_forest(expected), decode_forest(other)
+    for name in ("left", "column", "highest", "missing_left", "value", "weight"):
+        np.testing.assert_array_equal(getattr(expected, name), getattr(other, name), name)
+    assert expected.sets.keys() == other.sets.keys()
+    for node, codes in expected.sets.items():
+        np.testing.assert_array_equal(codes, other.sets[node])
 
 
 def assert_same_forests(expected, fitted):
@@ -85,12 +87,10 @@ def assert_same_forests(expected, fitted):
         np.testing.assert_array_equal(
             getattr(expected._binner.bins_, name), getattr(fitted._binner.bins_, name)
         )
-    words = [np.concatenate([block.nodes for block in f._trees]) for f in (expected, fitted)]
     assert len(expected) == len(fitted)
-    assert len(words[0]) == len(words[1])
-    for before, after in zip(node_arrays(expected), node_arrays(fitted), strict=True):
-        for one_machine, shards in zip(before, after, strict=True):
-            np.testing.assert_array_equal(one_machine, shards)
+    trees = [[t for block in f._trees for t in block.single_trees()] for f in (expected, fitted)]
+    for tree, other in zip(*trees, strict=True):
+        assert_same_nodes(tree, other)
     np.testing.assert_array_equal(expected.feature_importances_, fitted.feature_importances_)
     if hasattr(expected, "classes_"):
         np.testing.assert_array_equal(expected.classes_, fitted.classes_)
@@ -299,8 +299,6 @@ def test_places_in_order():
     codes = rng.integers(0, 3, (200, 2)).astype(np.uint8)
     labels = rng.integers(0, 2, 200).astype(np.uint16)
     weights = rng.integers(1, 4, 200).astype(float)
-    from mddf._resampling.sampling import row_hashes
-
     hashes = row_hashes(codes, labels)
     bounds = [0, 3, 50, 50, 200]
     for some_weights in (None, weights):

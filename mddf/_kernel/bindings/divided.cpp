@@ -9,8 +9,8 @@
 
 #include "bindings/call.hpp"
 #include "bindings/inputs.hpp"
-#include "forest/divided/divided_rows.hpp"
-#include "forest/divided/shard.hpp"
+#include "forest/split/divided_rows.hpp"
+#include "forest/split/shard_sums.hpp"
 #include "forest/grow/class_block.hpp"
 #include "forest/grow/value_block.hpp"
 
@@ -26,6 +26,8 @@ Out<T, 1> copy_of(const T* values, int64_t n) {
 Out<uint8_t, 1> left_codes(const Split& split) {
   std::vector<uint8_t> left(256);
   for (int code = 0; code < 256; ++code) left[code] = !split.goes_right(static_cast<uint8_t>(code));
+  // A set that was completed by send_unseen() does not hold the code of missing values.
+  left[kMissing] = split.missing_left;
   return to_numpy(std::move(left));
 }
 

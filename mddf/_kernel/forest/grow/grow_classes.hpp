@@ -18,7 +18,7 @@
 #include "forest/data/nonzero_rows.hpp"
 #include "forest/data/samples.hpp"
 #include "forest/data/training.hpp"
-#include "forest/divided/divided_rows.hpp"
+#include "forest/split/divided_rows.hpp"
 #include "forest/grow/frontier.hpp"
 #include "forest/small/small_classes.hpp"
 #include "forest/small/small_nodes.hpp"

@@ -17,7 +17,7 @@
 #include "forest/data/bin_matrix.hpp"
 #include "forest/data/samples.hpp"
 #include "forest/data/training.hpp"
-#include "forest/divided/divided_rows.hpp"
+#include "forest/split/divided_rows.hpp"
 #include "forest/grow/frontier.hpp"
 #include "forest/small/small_nodes.hpp"
 #include "forest/small/small_values.hpp"

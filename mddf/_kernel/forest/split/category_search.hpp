@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "forest/data/bins.hpp"
-#include "forest/divided/bin_counts.hpp"
+#include "forest/data/bin_counts.hpp"
 #include "forest/split/criterion.hpp"
 #include "forest/split/node_classes.hpp"
 #include "forest/split/split.hpp"

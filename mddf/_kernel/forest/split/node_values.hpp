@@ -16,7 +16,7 @@
 #include "common/random.hpp"
 #include "forest/data/samples.hpp"
 #include "forest/data/training.hpp"
-#include "forest/divided/value_sums.hpp"
+#include "forest/data/value_sums.hpp"
 
 namespace mddf {
 

@@ -23,7 +23,7 @@
 #include "forest/data/bins.hpp"
 #include "forest/data/samples.hpp"
 #include "forest/data/training.hpp"
-#include "forest/divided/value_sums.hpp"
+#include "forest/data/value_sums.hpp"
 #include "forest/split/bounds.hpp"
 #include "forest/split/node_values.hpp"
 #include "forest/split/split.hpp"

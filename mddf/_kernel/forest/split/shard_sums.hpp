@@ -10,7 +10,7 @@
 #include "common/span.hpp"
 #include "forest/data/bin_matrix.hpp"
 #include "forest/data/bins.hpp"
-#include "forest/divided/value_sums.hpp"
+#include "forest/data/value_sums.hpp"
 #include "forest/split/node_values.hpp"
 
 namespace mddf {

@@ -1,4 +1,4 @@
-// forest/divided: trees on rows that are divided among several processes.
+// Rows of a tree that are divided among several processes.
 //
 // One process grows the tree. For large nodes, it gets sums over the rows of all processes: counts
 // of the bins of the columns that the node draws. These are whole numbers, which are the same in
@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "forest/data/samples.hpp"
-#include "forest/divided/bin_counts.hpp"
-#include "forest/divided/value_sums.hpp"
+#include "forest/data/bin_counts.hpp"
+#include "forest/data/value_sums.hpp"
 #include "forest/split/split.hpp"
 
 namespace mddf {
