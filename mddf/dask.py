@@ -362,8 +362,8 @@ class DaskGradientBoostingRegressor(_DaskGradientBoosting):
 
     Parameters
     ----------
-    loss : {"squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma", "tweedie"}, \
-            default="squared_error"
+    loss : {"squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma", \
+            "tweedie"}, default="squared_error"
         Loss to minimise. Losses of your own are refused. "absolute_error", "quantile" and "huber"
         need sample weights that are whole numbers, and no monotonic constraints.
     quantile : float or None, default=None

@@ -128,8 +128,8 @@ class DaskRandomForestClassifier(_Classifier):
     """A random forest for classification on Dask collections.
 
     The rows are divided among the workers, and each worker grows some of the trees. The model has
-    the same bits as that of `mddf.RandomForestClassifier` on all rows, in the order of the
-    partitions.
+    the same bits as that of `mddf.RandomForestClassifier` on all rows,
+    in the order of the partitions.
 
     Parameters
     ----------
@@ -289,8 +289,8 @@ class DaskCompletelyRandomForestClassifier(_Classifier):
     """A completely-random forest for classification on Dask collections.
 
     The rows are divided among the workers, and each worker grows some of the trees. The model has
-    the same bits as that of `mddf.CompletelyRandomForestClassifier` on all rows, in the order of the
-    partitions.
+    the same bits as that of `mddf.CompletelyRandomForestClassifier` on all rows,
+    in the order of the partitions.
 
     Parameters
     ----------
@@ -450,16 +450,16 @@ class DaskRandomForestRegressor(_Regressor):
     """A random forest for regression on Dask collections.
 
     The rows are divided among the workers, and each worker grows some of the trees. The model has
-    the same bits as that of `mddf.RandomForestRegressor` on all rows, in the order of the
-    partitions.
+    the same bits as that of `mddf.RandomForestRegressor` on all rows,
+    in the order of the partitions.
 
     Parameters
     ----------
     n_estimators : int, default=100
         Number of trees.
     criterion : {"squared_error", "friedman_mse", "poisson"}, default="squared_error"
-        Loss by which splits are chosen. "poisson" is the deviance of targets that are not negative;
-        "friedman_mse" is the same as "squared_error".
+        Loss by which splits are chosen. "poisson" is the deviance of targets that are not
+        negative; "friedman_mse" is the same as "squared_error".
     max_depth : int, default=None
         Maximum depth of a tree; None for no limit.
     min_samples_split : int or float, default=2
@@ -533,8 +533,8 @@ class DaskRandomForestRegressor(_Regressor):
     same time. If a worker ends, fit raises an error, and the estimator is unchanged.
 
     These parameters of the estimator of one machine need all rows in one place, and are refused:
-    `criterion="absolute_error"`, `max_leaf_nodes`, `oob_score`, `warm_start`, `keep_targets`, and several
-    targets. Weights need a bootstrap.
+    `criterion="absolute_error"`, `max_leaf_nodes`, `oob_score`, `warm_start`, `keep_targets`, and
+    several targets. Weights need a bootstrap.
     Rows that trees drew are not stored.
 
     Examples
@@ -610,16 +610,16 @@ class DaskCompletelyRandomForestRegressor(_Regressor):
     """A completely-random forest for regression on Dask collections.
 
     The rows are divided among the workers, and each worker grows some of the trees. The model has
-    the same bits as that of `mddf.CompletelyRandomForestRegressor` on all rows, in the order of the
-    partitions.
+    the same bits as that of `mddf.CompletelyRandomForestRegressor` on all rows,
+    in the order of the partitions.
 
     Parameters
     ----------
     n_estimators : int, default=100
         Number of trees.
     criterion : {"squared_error", "friedman_mse", "poisson"}, default="squared_error"
-        Loss by which splits are chosen. "poisson" is the deviance of targets that are not negative;
-        "friedman_mse" is the same as "squared_error".
+        Loss by which splits are chosen. "poisson" is the deviance of targets that are not
+        negative; "friedman_mse" is the same as "squared_error".
     max_depth : int, default=None
         Maximum depth of a tree; None for no limit.
     min_samples_split : int or float, default=2
@@ -693,8 +693,8 @@ class DaskCompletelyRandomForestRegressor(_Regressor):
     same time. If a worker ends, fit raises an error, and the estimator is unchanged.
 
     These parameters of the estimator of one machine need all rows in one place, and are refused:
-    `criterion="absolute_error"`, `max_leaf_nodes`, `oob_score`, `warm_start`, `keep_targets`, and several
-    targets. Weights need a bootstrap.
+    `criterion="absolute_error"`, `max_leaf_nodes`, `oob_score`, `warm_start`, `keep_targets`, and
+    several targets. Weights need a bootstrap.
     Rows that trees drew are not stored.
 
     Examples

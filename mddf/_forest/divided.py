@@ -269,9 +269,7 @@ class ValuePeers(_Peers):
         sums, most = zip(*self._begin(number), strict=True)
         return _added(sums), max(most)
 
-    def add_up_bins(
-        self, node: int, columns: np.ndarray, least: int, shift: int
-    ) -> np.ndarray:
+    def add_up_bins(self, node: int, columns: np.ndarray, least: int, shift: int) -> np.ndarray:
         """Cells of the bins of some columns."""
         return _sum_of(self._ask(AddUpBins(self._tree, node, columns, least, shift)))
 
@@ -326,9 +324,7 @@ def grow_divided(
     n_at_once = min(_MOST_TREES_AT_ONCE, sum(communicator.gather(n_jobs)), n_trees)
     bounds = [n_trees * slot // n_at_once for slot in range(n_at_once + 1)]
     own_slots = range(communicator.rank, n_at_once, communicator.size)
-    most_copied = max(
-        _SMALL, _LEAST_COPIED, int(_COPIED_SHARE * n_all_rows / communicator.size)
-    )
+    most_copied = max(_SMALL, _LEAST_COPIED, int(_COPIED_SHARE * n_all_rows / communicator.size))
     rounds = _Rounds(len(own_slots))
     blocks: list[GrownBlock] = []
     errors: list[BaseException] = []
@@ -412,7 +408,5 @@ def _answer_round(
     for (rank, _), answer in zip(by_tree, in_threads(answers_to, by_tree), strict=True):
         answers[rank].append(answer)
     received = communicator.distribute(answers)
-    rounds.answer(
-        {slot: [shard[number] for shard in received] for number, slot in enumerate(own)}
-    )
+    rounds.answer({slot: [shard[number] for shard in received] for number, slot in enumerate(own)})
     return True

@@ -221,8 +221,8 @@ def _refuse_fractions(weights: np.ndarray, loss: str) -> None:
     counted = weights[weights > 0]
     if not (whole_weights(weights) or np.all(counted == counted[0])):
         raise ValueError(
-            f"sample_weight must be whole numbers with loss={loss!r} if the rows are divided among "
-            f"workers, got {weights[weights != np.rint(weights)][0]:g}"
+            f"sample_weight must be whole numbers with loss={loss!r} if the rows are divided "
+            f"among workers, got {weights[weights != np.rint(weights)][0]:g}"
         )
 
 

@@ -223,7 +223,8 @@ def report(frame, options):
 study = Study(
     globals(), "bench_divided", "set=made method=methods", ("rounds", "rows", "columns"),
     fresh=True,
-    methods=["GradientBoosting", "LightGBM", "XGBoost"], rounds=100, rows=1_000_000, columns=50, repeats=1,
+    methods=["GradientBoosting", "LightGBM", "XGBoost"],
+    rounds=100, rows=1_000_000, columns=50, repeats=1,
     checks={"methods": tuple(FITS)},
     quick={"rounds": 3, "rows": 4000, "methods": ["GradientBoosting", "RandomForest"]},
 )  # fmt: skip

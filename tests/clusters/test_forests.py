@@ -84,7 +84,7 @@ def test_frames_with_labels_weights_and_categories(client, n_partitions):
     X, signal_ = made_array()
     X = pd.DataFrame(X, columns=list("abcde"))
     X["colour"] = np.array(["red", "green", "blue", None], object)[np.arange(400) % 4]
-    X["name"] = [f"name {i % 50}" for i in range(400)]
+    X["name"] = [f"name {i % 7}" for i in range(400)]
     y = pd.Series(np.where(signal_ > 1, "high", np.where(signal_ < -1, "low", "middle")))
     y[:150] = y[:150].replace("high", "middle")  # a partition without a class
     weights = pd.Series(np.random.default_rng(1).random(400))

@@ -104,7 +104,8 @@ def assert_sharding_changes_nothing(model, data, cuts):
         fitted = sharded_fits(model, data, cuts)[0]
     assert_same_forests(whole, fitted)
     predict = "predict_proba" if hasattr(whole, "predict_proba") else "predict"
-    np.testing.assert_array_equal(getattr(whole, predict)(data.X), getattr(fitted, predict)(data.X))
+    expected = getattr(whole, predict)(data.X)
+    np.testing.assert_array_equal(getattr(fitted, predict)(data.X), expected)
     return whole
 
 
@@ -164,14 +165,18 @@ def cases(draw):
         options["class_weight"] = draw(st.sampled_from([None, "balanced"]))
     shares_bins = options["max_bins"] == 4 and options["categorical_features"] is not None
     allowed = [None, "whole", "equal"] if shares_bins else [None, "whole", "real", "equal"]
-    data = make_data(rng, n, kind=kind, weights=draw(st.sampled_from(allowed)) if bootstrap else None)
+    weights = draw(st.sampled_from(allowed)) if bootstrap else None
+    data = make_data(rng, n, kind=kind, weights=weights)
     if draw(st.booleans()) and (not is_classifier or data.y.max() == 1):
         options["monotonic_cst"] = [1, 0, -1, 0, 0]
     places = st.lists(st.integers(1, n - 1), max_size=3, unique=True)
     return forest(**options), data, sorted(draw(places))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FIXTURE_IS_CONSTANT = [HealthCheck.function_scoped_fixture]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=FIXTURE_IS_CONSTANT)
 @given(cases())
 def test_any_division_gives_the_same_bits(case):
     assert_sharding_changes_nothing(*case)
@@ -280,7 +285,7 @@ def test_parameters_that_need_all_rows(forest, parameters, message):
 def test_several_outputs(forest):
     X = np.arange(40.0)[:, None]
     y = np.column_stack([np.arange(40) % 2, np.arange(40) % 3])
-    with pytest.raises(ValueError, match="y must have one .* divided among workers, got"):
+    with pytest.raises(ValueError, match=r"y must have one .* divided among workers, got"):
         sharded_fits(forest(2, random_state=0), Data(X, y), [20])
 
 

@@ -9,10 +9,10 @@
 
 #include "bindings/call.hpp"
 #include "bindings/inputs.hpp"
-#include "forest/split/divided_rows.hpp"
-#include "forest/split/shard_sums.hpp"
 #include "forest/grow/class_block.hpp"
 #include "forest/grow/value_block.hpp"
+#include "forest/split/divided_rows.hpp"
+#include "forest/split/shard_sums.hpp"
 
 namespace mddf {
 namespace {
@@ -92,10 +92,10 @@ class PythonClassRows : public PythonRows<DividedClassRows, TrainingSet> {
                   int64_t n_columns) override {
     nb::gil_scoped_acquire acquire;
     n_present_ = n_present;
-    take_cells(cells_,
-               rows_.attr("count_bins")(node, copy_of(present, n_present),
-                                        copy_of(columns, n_columns)),
-               columns, n_columns, 1 + n_present);
+    take_cells(
+        cells_,
+        rows_.attr("count_bins")(node, copy_of(present, n_present), copy_of(columns, n_columns)),
+        columns, n_columns, 1 + n_present);
   }
   BinCounts counts(int64_t i, int n_bins) const override {
     return {cells_->data() + start_[i], n_bins, n_present_};
@@ -152,9 +152,8 @@ class PythonValueRows : public PythonRows<DividedValueRows, ValueTraining> {
   void add_up_bins(uint32_t node, const int32_t* columns, int64_t n_columns, int64_t least,
                    int shift) override {
     nb::gil_scoped_acquire acquire;
-    take_cells(cells_,
-               rows_.attr("add_up_bins")(node, copy_of(columns, n_columns), least, shift), columns,
-               n_columns, BinSumsOfValues::kWidth);
+    take_cells(cells_, rows_.attr("add_up_bins")(node, copy_of(columns, n_columns), least, shift),
+               columns, n_columns, BinSumsOfValues::kWidth);
   }
   BinSumsOfValues sums(int64_t i, int n_bins) const override {
     return {cells_->data() + start_[i], n_bins};
@@ -235,9 +234,9 @@ GrownBlock<Reader> grown_trees(Trees trees, std::vector<double> importances, siz
 }
 
 GrownBlock<TreeReader> grow_divided_classes(BinnedTable& table, int n_classes,
-                                             const GrowOptions& options, In<uint64_t, 1> seeds,
-                                             int64_t n_draws, nb::object rows, int64_t most_copied,
-                                             Cancel* cancel) {
+                                            const GrowOptions& options, In<uint64_t, 1> seeds,
+                                            int64_t n_draws, nb::object rows, int64_t most_copied,
+                                            Cancel* cancel) {
   const BinnedTable::Use use(table);
   check_divided(options, seeds, n_draws, most_copied);
   check_range("n_classes", n_classes, 1, UINT16_MAX);
@@ -257,9 +256,9 @@ GrownBlock<TreeReader> grow_divided_classes(BinnedTable& table, int n_classes,
 }
 
 GrownBlock<ValueTreeReader> grow_divided_values(BinnedTable& table, const GrowOptions& options,
-                                                 In<uint64_t, 1> seeds, int64_t n_draws,
-                                                 nb::object rows, int64_t most_copied,
-                                                 Cancel* cancel) {
+                                                In<uint64_t, 1> seeds, int64_t n_draws,
+                                                nb::object rows, int64_t most_copied,
+                                                Cancel* cancel) {
   const BinnedTable::Use use(table);
   check_divided(options, seeds, n_draws, most_copied);
   ValueTraining data{};
@@ -319,8 +318,7 @@ Out<uint32_t, 1> count_shard_bins(BinnedTable& table, In<uint32_t, 1> rows, In<u
   check_columns(columns, bins);
   std::vector<uint16_t> number(65536);
   const int64_t n_present = static_cast<int64_t>(present.shape(0));
-  for (int64_t c = 0; c < n_present; ++c)
-    number[present.data()[c]] = static_cast<uint16_t>(c);
+  for (int64_t c = 0; c < n_present; ++c) number[present.data()[c]] = static_cast<uint16_t>(c);
   return to_numpy(without_gil(cancel, [&](Interrupt& interrupt) {
     return add_up_bins<uint32_t>(node, matrix, bins, as_span(columns), 1 + n_present, interrupt,
                                  [&](uint32_t* cell, int64_t i) {
@@ -330,10 +328,9 @@ Out<uint32_t, 1> count_shard_bins(BinnedTable& table, In<uint32_t, 1> rows, In<u
   }));
 }
 
-Out<int64_t, 1> add_up_shard_bins(BinnedTable& table, In<uint32_t, 1> rows,
-                                  In<uint32_t, 1> counts, In<int64_t, 1> targets,
-                                  In<int32_t, 1> columns, int64_t least, int shift,
-                                  Cancel* cancel) {
+Out<int64_t, 1> add_up_shard_bins(BinnedTable& table, In<uint32_t, 1> rows, In<uint32_t, 1> counts,
+                                  In<int64_t, 1> targets, In<int32_t, 1> columns, int64_t least,
+                                  int shift, Cancel* cancel) {
   const BinnedTable::Use use(table);
   const BinMatrix matrix = table.matrix();
   const Bins bins = table.bins();
@@ -346,8 +343,7 @@ Out<int64_t, 1> add_up_shard_bins(BinnedTable& table, In<uint32_t, 1> rows,
     return add_up_bins<int64_t>(
         node, matrix, bins, as_span(columns), BinSumsOfValues::kWidth, interrupt,
         [&](int64_t* cell, int64_t i) {
-          const uint64_t distance =
-              static_cast<uint64_t>(targets.data()[node.rows[i]] - least);
+          const uint64_t distance = static_cast<uint64_t>(targets.data()[node.rows[i]] - least);
           ++cell[0];
           cell[1] += node.counts[i];
           cell[2] += NodeValues<true>::weighted(distance, node.counts[i], shift, false);
@@ -378,8 +374,8 @@ Returns
 trees : TreeReader or ValueTreeReader
 importances : float64 array of shape (n_trees, n_columns))";
   m.def("grow_divided_classes", &grow_divided_classes, arg("table"), arg("n_classes"),
-        arg("options"), arg("seeds").noconvert(), arg("n_draws"), arg("rows"),
-        arg("most_copied"), arg("cancel").none() = nb::none(), grow_text);
+        arg("options"), arg("seeds").noconvert(), arg("n_draws"), arg("rows"), arg("most_copied"),
+        arg("cancel").none() = nb::none(), grow_text);
   m.def("grow_divided_values", &grow_divided_values, arg("table"), arg("options"),
         arg("seeds").noconvert(), arg("n_draws"), arg("rows"), arg("most_copied"),
         arg("cancel").none() = nb::none(), grow_text);

@@ -186,8 +186,7 @@ class GradientBooster {
           "train: expected at least one row, and as many in each copy");
     check(!exchange_ || options.options().n_copies == 1,
           "communicator: expected no copies of rows");
-    check(!exchange_ || !options.options().needs_quantiles() ||
-              options.options().monotonic.empty(),
+    check(!exchange_ || !options.options().needs_quantiles() || options.options().monotonic.empty(),
           "communicator: expected no monotonic constraints with quantiles");
     check(options.n_columns() < 0 || options.n_columns() == table.bins.n_columns,
           "options: made for a table of another number of columns");

@@ -17,12 +17,12 @@
 #include "forest/data/bin_matrix.hpp"
 #include "forest/data/samples.hpp"
 #include "forest/data/training.hpp"
-#include "forest/split/divided_rows.hpp"
 #include "forest/grow/frontier.hpp"
 #include "forest/small/small_nodes.hpp"
 #include "forest/small/small_values.hpp"
 #include "forest/split/bounds.hpp"
 #include "forest/split/column_pool.hpp"
+#include "forest/split/divided_rows.hpp"
 #include "forest/split/node_values.hpp"
 #include "forest/split/split.hpp"
 #include "forest/tree/value_trees.hpp"
@@ -219,9 +219,8 @@ class ValueGrower {
       (is_right ? right_part : left_part) += bins.part(code);
     });
     if (from_root_)
-      writer_.gain(split.column,
-                   root_.gain(static_cast<double>(left_weight), left_part,
-                              static_cast<double>(right_weight), right_part));
+      writer_.gain(split.column, root_.gain(static_cast<double>(left_weight), left_part,
+                                            static_cast<double>(right_weight), right_part));
     else
       writer_.gain(split.column, gain_of(split));
     send_unseen(split, left_weight > right_weight, on_right, data_.bins);
@@ -231,9 +230,9 @@ class ValueGrower {
       bound_children(frame.index, left, split.column, (predict(of_left) + predict(of_right)) / 2);
     const uint32_t n_constant = static_cast<uint32_t>(pool_.constant());
     const auto child = [&](uint32_t index, const ValueSums& of_child) {
-      place_divided({index, 0, static_cast<uint32_t>(of_child.rows), depth, n_constant,
-                     split.column, 0, {}},
-                    of_child);
+      place_divided(
+          {index, 0, static_cast<uint32_t>(of_child.rows), depth, n_constant, split.column, 0, {}},
+          of_child);
     };
     child(left + 1, of_right);
     child(left, of_left);

@@ -78,7 +78,6 @@ class SmallNodes {
   }
 
  protected:
-
   template <class Sample>
   MDDF_TARGET_AVX2 void enter(const Sample* samples, int n, const BinMatrix& matrix) {
     n_samples_ = n;

@@ -8,8 +8,8 @@
 #include <numeric>
 #include <vector>
 
-#include "forest/data/bins.hpp"
 #include "forest/data/bin_counts.hpp"
+#include "forest/data/bins.hpp"
 #include "forest/split/criterion.hpp"
 #include "forest/split/node_classes.hpp"
 #include "forest/split/split.hpp"

@@ -8,13 +8,13 @@
 
 #include "common/interrupt.hpp"
 #include "common/random.hpp"
+#include "forest/data/bin_counts.hpp"
 #include "forest/data/bin_matrix.hpp"
 #include "forest/data/bins.hpp"
 #include "forest/data/nonzero_rows.hpp"
 #include "forest/data/training.hpp"
-#include "forest/data/bin_counts.hpp"
-#include "forest/split/divided_rows.hpp"
 #include "forest/split/column_pool.hpp"
+#include "forest/split/divided_rows.hpp"
 #include "forest/split/histogram.hpp"
 #include "forest/split/node_classes.hpp"
 #include "forest/split/split.hpp"
@@ -86,7 +86,8 @@ class ClassSplitter {
            (pool_.drawn() < options_.max_features || pool_.only_constant())) {
       const int64_t width =
           pool_.draw_some(random, options_.max_features, max_drawn, drawn_.data());
-      if (width > 0) rows.count_bins(index, node.present.data(), node.n_present, drawn_.data(), width);
+      if (width > 0)
+        rows.count_bins(index, node.present.data(), node.n_present, drawn_.data(), width);
       for (int64_t j = 0; j < width; ++j) {
         const BinCounts counts = rows.counts(j, data_.bins.count(drawn_[j]));
         constant_[j] = !try_column(drawn_[j], counts, best);

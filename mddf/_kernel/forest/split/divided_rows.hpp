@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "forest/data/samples.hpp"
 #include "forest/data/bin_counts.hpp"
+#include "forest/data/samples.hpp"
 #include "forest/data/value_sums.hpp"
 #include "forest/split/split.hpp"
 

@@ -26,8 +26,8 @@ inline std::vector<uint32_t> draw_own(Random& random, int64_t n_draws, uint64_t 
   // First guesses for the search, as in BootstrapDraw.
   std::vector<int64_t> guide(n);
   const auto share_of = [&](uint64_t at) {
-    return std::min(n - 1, static_cast<int64_t>(static_cast<double>(at) /
-                                                static_cast<double>(total) * n));
+    return std::min(n - 1,
+                    static_cast<int64_t>(static_cast<double>(at) / static_cast<double>(total) * n));
   };
   for (int64_t i = 0, share = 0; share < n; ++share) {
     const double least = static_cast<double>(total) * (static_cast<double>(share) / n);

@@ -146,8 +146,7 @@ uint32_t divide_samples(const Split& split, const Sample* samples, const uint8_t
 // `on_right` has the codes that occur on the right; it is read if the left side is larger.
 inline void send_unseen(Split& split, bool left_is_larger, const CodeSet& on_right,
                         const Bins& bins) {
-  if (split.categorical && left_is_larger)
-    split.list_all_but(on_right, bins.count(split.column));
+  if (split.categorical && left_is_larger) split.list_all_but(on_right, bins.count(split.column));
   if (!split.saw_missing) split.missing_left = left_is_larger;
 }
 

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "forest/data/bin_counts.hpp"
 #include "forest/data/bins.hpp"
 #include "forest/data/training.hpp"
-#include "forest/data/bin_counts.hpp"
 #include "forest/split/best_threshold.hpp"
 #include "forest/split/bin_sweep.hpp"
 #include "forest/split/binned_search.hpp"
