@@ -8,7 +8,7 @@ has a question. The threads wait meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Condition, Thread
@@ -21,7 +21,7 @@ from mddf._base.communication import Communicator
 from mddf._base.parallel import progress_bar, stopped_on_error
 from mddf._core import Cancel, TreeOptions
 from mddf._forest.shard_rows import NodeRows, Shard
-from mddf._trees.arrays import TreeBlock, trees_from_reader
+from mddf._trees.arrays import Trees, ValueTrees, trees_from_reader
 
 # Trees that grow at the same time, on all processes together. Each takes some four bytes for every
 # row of a shard, so that 16 of them take about as much as 64 columns of codes. More trees than
@@ -136,6 +136,9 @@ class End:
         shard.end(self.tree)
 
 
+Question = Begin | CountBins | AddUpBins | Divide | Copy | End
+
+
 def _class_weights(shard: Shard, rows: NodeRows) -> np.ndarray:
     weights = np.bincount(shard.target[rows.rows], rows.counts, minlength=shard.n_classes)
     return weights.astype(np.uint32)
@@ -169,11 +172,11 @@ class _Rounds:
     def __init__(self, n_trees_at_once: int) -> None:
         self._changed = Condition()
         self._n_working = n_trees_at_once
-        self._questions: dict[int, list[Any]] = {}
+        self._questions: dict[int, list[Question]] = {}
         self._answers: dict[int, list[Any]] = {}
         self._is_stopped = False
 
-    def ask(self, slot: int, questions: list[Any]) -> list[Any]:
+    def ask(self, slot: int, questions: list[Question]) -> list[Any]:
         """Answers of all shards to the last of some questions, by rank."""
         with self._changed:
             self._questions[slot] = questions
@@ -190,7 +193,7 @@ class _Rounds:
             self._n_working -= 1
             self._changed.notify_all()
 
-    def questions(self) -> dict[int, list[Any]]:
+    def questions(self) -> dict[int, list[Question]]:
         """Wait for all threads, and return their questions."""
         with self._changed:
             self._changed.wait_for(lambda: self._n_working == 0)
@@ -220,9 +223,9 @@ class _Peers:
         self._first_tree = first_tree
         self._tree = first_tree
         # Questions without an answer, which are sent with the next one.
-        self._before: list[Any] = []
+        self._before: list[Question] = []
 
-    def _ask(self, question: Any) -> list[Any]:
+    def _ask(self, question: Question) -> list[Any]:
         questions, self._before = [*self._before, question], []
         return self._rounds.ask(self._slot, questions)
 
@@ -250,7 +253,7 @@ class ClassPeers(_Peers):
     def begin(self, number: int) -> tuple[int, np.ndarray]:
         """Begin a tree: the number of its rows, and the weights of the classes."""
         n_rows, weights = zip(*self._begin(number), strict=True)
-        return sum(n_rows), np.sum(weights, axis=0, dtype=np.uint32)
+        return sum(n_rows), _sum_of(weights)
 
     def count_bins(self, node: int, present: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Cells of the bins of some columns."""
@@ -295,8 +298,99 @@ class GrownBlock:
     """Trees that one thread has grown, in the order of the forest, and their importances."""
 
     first_tree: int
-    trees: TreeBlock
+    trees: Trees | ValueTrees
     importances: np.ndarray
+
+
+class _Growth:
+    """Trees of one process while they grow."""
+
+    def __init__(
+        self,
+        shard: Shard,
+        options: TreeOptions,
+        communicator: Communicator,
+        *,
+        n_trees_at_once: int,
+        most_copied: int,
+    ) -> None:
+        self._shard = shard
+        self._options = options
+        self._communicator = communicator
+        self._most_copied = most_copied
+        n_trees = len(shard.draws.seeds)
+        self._bounds = [n_trees * slot // n_trees_at_once for slot in range(n_trees_at_once + 1)]
+        self._slots = range(communicator.rank, n_trees_at_once, communicator.size)
+        self._rounds = _Rounds(len(self._slots))
+        self._errors: list[BaseException] = []
+        self.blocks: list[GrownBlock] = []
+
+    def run(self, pool: ThreadPoolExecutor, cancel: Cancel) -> Iterator[int]:
+        """Grow all trees, and yield the numbers of trees that end in each round."""
+        threads = [Thread(target=self._grow_slot, args=(slot, cancel)) for slot in self._slots]
+        try:
+            for thread in threads:
+                thread.start()
+            while (n_ended := self._answer_round(pool)) is not None:
+                yield n_ended
+        except BaseException:
+            self._rounds.stop()
+            raise
+        finally:
+            for thread in threads:
+                thread.join()
+
+    def _grow_slot(self, slot: int, cancel: Cancel) -> None:
+        """Grow the trees of one thread."""
+        try:
+            first, end = self._bounds[slot : slot + 2]
+            kind = ClassPeers if self._shard.n_classes else ValuePeers
+            peers = kind(self._rounds, slot, first)
+            reader, importances = self._grow(peers, self._shard.draws.seeds[first:end], cancel)
+            peers.end()
+            self.blocks.append(GrownBlock(first, trees_from_reader(reader), importances))
+        except _Stopped:
+            pass
+        except BaseException as error:
+            self._errors.append(error)
+        finally:
+            self._rounds.finish()
+
+    def _grow(
+        self, peers: _Peers, seeds: np.ndarray, cancel: Cancel
+    ) -> tuple[_core.TreeReader | _core.ValueTreeReader, np.ndarray]:
+        table = self._shard.table.cells
+        n_classes = self._shard.n_classes
+        options = self._options
+        n_draws = self._shard.draws.n_draws
+        if n_classes:
+            return _core.grow_divided_classes(
+                table, n_classes, options, seeds, n_draws, peers, self._most_copied, cancel
+            )
+        return _core.grow_divided_values(
+            table, options, seeds, n_draws, peers, self._most_copied, cancel
+        )
+
+    def _answer_round(self, pool: ThreadPoolExecutor) -> int | None:
+        """Answer the questions of all trees, and count the trees that end; None after the last."""
+        own = self._rounds.questions()
+        if self._errors:
+            raise self._errors[0]
+        all_questions = self._communicator.gather(list(own.values()))
+        if not any(all_questions):
+            return None
+        by_tree = [questions for of_rank in all_questions for questions in of_rank]
+        all_answers = iter(pool.map(self._answer, by_tree))
+        answers = [[next(all_answers) for _ in of_rank] for of_rank in all_questions]
+        received = self._communicator.distribute(answers)
+        self._rounds.answer(
+            {slot: [of_rank[number] for of_rank in received] for number, slot in enumerate(own)}
+        )
+        return sum(isinstance(question, End) for of_tree in by_tree for question in of_tree)
+
+    def _answer(self, questions: list[Question]) -> Any:
+        """Answer to the last of the questions of a tree."""
+        return [question.answer(self._shard) for question in questions][-1]
 
 
 def grow_divided(
@@ -321,92 +415,22 @@ def grow_divided(
         Number of rows of all shards.
     """
     n_trees = len(shard.draws.seeds)
-    n_at_once = min(_MOST_TREES_AT_ONCE, sum(communicator.gather(n_jobs)), n_trees)
-    bounds = [n_trees * slot // n_at_once for slot in range(n_at_once + 1)]
-    own_slots = range(communicator.rank, n_at_once, communicator.size)
-    most_copied = max(_SMALL, _LEAST_COPIED, int(_COPIED_SHARE * n_all_rows / communicator.size))
-    rounds = _Rounds(len(own_slots))
-    blocks: list[GrownBlock] = []
-    errors: list[BaseException] = []
-
-    def grow_slot(slot: int, cancel: Cancel) -> None:
-        try:
-            first, end = bounds[slot : slot + 2]
-            peers = (ClassPeers if shard.n_classes else ValuePeers)(rounds, slot, first)
-            reader, importances = _grow(
-                shard, options, peers, shard.draws.seeds[first:end], most_copied, cancel
-            )
-            peers.end()
-            blocks.append(GrownBlock(first, trees_from_reader(reader), importances))
-        except _Stopped:
-            pass
-        except BaseException as error:
-            errors.append(error)
-        finally:
-            rounds.finish()
-
+    n_threads = sum(communicator.gather(n_jobs))
+    growth = _Growth(
+        shard,
+        options,
+        communicator,
+        n_trees_at_once=min(_MOST_TREES_AT_ONCE, n_threads, n_trees),
+        most_copied=max(
+            _SMALL, _LEAST_COPIED, int(_COPIED_SHARE * n_all_rows / communicator.size)
+        ),
+    )
     optional_bar = progress_bar(n_trees, "growing", "tree", shown=verbose)
     with (
         stopped_on_error() as cancel,
         optional_bar as bar,
         ThreadPoolExecutor(max(1, n_jobs)) as pool,
     ):
-        threads = [Thread(target=grow_slot, args=(slot, cancel)) for slot in own_slots]
-        try:
-            for thread in threads:
-                thread.start()
-            while _answer_round(shard, rounds, communicator, pool.map, errors, bar.update):
-                pass
-        except BaseException:
-            rounds.stop()
-            raise
-        finally:
-            for thread in threads:
-                thread.join()
-    return blocks
-
-
-def _grow(
-    shard: Shard,
-    options: TreeOptions,
-    peers: _Peers,
-    seeds: np.ndarray,
-    most_copied: int,
-    cancel: Cancel,
-) -> Any:
-    n_draws = shard.draws.n_draws
-    cells = shard.table.cells
-    if shard.n_classes:
-        return _core.grow_divided_classes(
-            cells, shard.n_classes, options, seeds, n_draws, peers, most_copied, cancel
-        )
-    return _core.grow_divided_values(cells, options, seeds, n_draws, peers, most_copied, cancel)
-
-
-def _answer_round(
-    shard: Shard,
-    rounds: _Rounds,
-    communicator: Communicator,
-    in_threads: Callable[..., Any],
-    errors: list[BaseException],
-    count_trees: Callable[[int], Any],
-) -> bool:
-    """Answer the questions of all trees; return False if no tree has a question."""
-    own = rounds.questions()
-    if errors:
-        raise errors[0]
-    asked = communicator.gather(list(own.values()))
-    if not any(asked):
-        return False
-    by_tree = [(rank, questions) for rank in range(len(asked)) for questions in asked[rank]]
-    count_trees(sum(isinstance(q, End) for _, questions in by_tree for q in questions))
-
-    def answers_to(rank_and_questions: tuple[int, list[Any]]) -> Any:
-        return [question.answer(shard) for question in rank_and_questions[1]][-1]
-
-    answers: list[list[Any]] = [[] for _ in asked]
-    for (rank, _), answer in zip(by_tree, in_threads(answers_to, by_tree), strict=True):
-        answers[rank].append(answer)
-    received = communicator.distribute(answers)
-    rounds.answer({slot: [shard[number] for shard in received] for number, slot in enumerate(own)})
-    return True
+        for n_ended in growth.run(pool, cancel):
+            bar.update(n_ended)
+    return growth.blocks

@@ -135,7 +135,7 @@ def fit_forest_shard(
     binned = bin_shard(binner, table, bin_weights, communicator)
     # 3. Grow the trees.
     seeds = grower.draw_seeds(entropy, model.n_estimators)
-    draws = _plan_draws(model, binned, target, weights, seeds, communicator)
+    draws = _plan_draws(model, binned, target, weights, seeds=seeds, communicator=communicator)
     signs = monotonic_signs(
         model, np.asarray(binned.bins.categorical, bool), model._n_scores(target)
     )
@@ -235,6 +235,7 @@ def _plan_draws(
     table: BinnedTable,
     target: _Target,
     weights: _AllWeights,
+    *,
     seeds: np.ndarray,
     communicator: Communicator,
 ) -> Draws:
