@@ -701,6 +701,17 @@ def draw_divided(
     ends: ReadUint64sInOrder,
     cancel: Cancel | None = None,
 ) -> Uint32s: ...
+def draw_divided_uniformly(
+    seed: int, n_draws: int, total: int, places: ReadUint64sInOrder, cancel: Cancel | None = None
+) -> Uint32s: ...
+def divide_shard_rows(
+    table: BinnedTable,
+    rows: ReadUint32sInOrder,
+    counts: ReadUint32sInOrder,
+    column: int,
+    left_codes: ReadUint8sInOrder,
+    cancel: Cancel | None = None,
+) -> tuple[tuple[Uint32s, Uint32s], tuple[Uint32s, Uint32s]]: ...
 def count_shard_bins(
     table: BinnedTable,
     rows: ReadUint32sInOrder,

@@ -7,6 +7,7 @@ needs memory for one whole column at a time. Categories are merged with their co
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,9 @@ from mddf._targets.weights import summed_weights, whole_weights
 # Bytes of the columns, as doubles, that a process holds of all rows at a time; at least one
 # column. More columns at a time are read faster from tables that are stored by rows. Not tuned.
 _SENT_BYTES = 2**26
+# Doubles have eight bytes and codes have one, so that an eighth of the columns of a shard takes as
+# much memory as the codes of the shard.
+_SENT_SHARE = 1 / 8
 
 
 @dataclass(frozen=True)
@@ -105,9 +109,8 @@ def bin_shard(
     }
     numeric = np.flatnonzero(~binner.categorical_).tolist()
     n_all_rows = sum(communicator.gather(table.shape[0]))
-    n_each = min(
-        max(1, _SENT_BYTES // (8 * n_all_rows)), -(-len(numeric) // communicator.size) or 1
-    )
+    n_of_shard = -(-len(numeric) // communicator.size) or 1
+    n_each = max(1, min(_SENT_BYTES // (8 * n_all_rows), math.ceil(_SENT_SHARE * n_of_shard)))
     n_together = n_each * communicator.size
     for first in range(0, len(numeric), n_together):
         columns = numeric[first : first + n_together]

@@ -23,9 +23,9 @@ from mddf._core import Cancel, TreeOptions
 from mddf._forest.shard_rows import NodeRows, Shard
 from mddf._trees.arrays import Trees, ValueTrees, trees_from_reader
 
-# Trees that grow at the same time, on all processes together. Each takes some four bytes for every
-# row of a shard, so that 16 of them take about as much as 64 columns of codes. More trees than
-# processes are only needed if processes have several threads. Not tuned.
+# Trees that grow at the same time, on all processes together. Each takes eight bytes for every row
+# that it drew from a shard, so that 16 bootstraps take about as much as 80 columns of codes. More
+# trees than processes are only needed if processes have several threads. Not tuned.
 _MOST_TREES_AT_ONCE = 16
 # Nodes of at most this share of the rows of a shard, and of at most this number of rows in any
 # case, are grown on copies of their rows. A larger share needs fewer rounds and more memory. The
@@ -34,8 +34,6 @@ _COPIED_SHARE = 1 / 8
 _LEAST_COPIED = 4096
 # Subtrees of at most 64 rows have code of their own in the kernel, which needs all of the rows.
 _SMALL = 64
-# Copied codes of more bytes are also stored by columns; see `_binning.binned_table`.
-_CACHE_BYTES = 2**19
 
 # (rows, weight, least, most, low, high) of `ValueSums` in the kernel.
 Sums = tuple[int, int, int, int, int, int]
@@ -239,12 +237,11 @@ class _Peers:
         """Forget the last tree."""
         self._ask(End(self._tree))
 
-    def copy(self, node: int) -> tuple[np.ndarray, np.ndarray | None, np.ndarray, np.ndarray]:
-        """Codes by rows and by columns, targets and counts of the rows of a node."""
+    def copy(self, node: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Codes, targets and counts of the rows of a node."""
         parts = self._ask(Copy(self._tree, node))
         codes, targets, counts = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-        by_column = np.ascontiguousarray(codes.T) if codes.nbytes > _CACHE_BYTES else None
-        return codes, by_column, targets, counts
+        return codes, targets, counts
 
 
 class ClassPeers(_Peers):

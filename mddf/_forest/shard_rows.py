@@ -20,28 +20,32 @@ class Draws:
 
     Without a bootstrap, `n_draws` is 0 and each tree has all of `rows`. Otherwise a draw is a
     whole number below `total`, and the i-th of `rows` is drawn by the numbers from ``starts[i]``
-    to ``ends[i] - 1``, which are ascending.
+    to ``ends[i] - 1``, which are ascending. Without `ends`, the number ``starts[i]`` alone draws
+    it.
     """
 
     seeds: np.ndarray
+    n_rows: int  # of the shard
     rows: np.ndarray
     n_draws: int = 0
     total: int = 0
     starts: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint64))
-    ends: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint64))
+    ends: np.ndarray | None = None
 
     def of_tree(self, tree: int) -> NodeRows:
         """Rows of a tree in this shard."""
         if not self.n_draws:
             return NodeRows(self.rows, np.ones(len(self.rows), np.uint32))
-        counts = _core.draw_divided(
-            int(self.seeds[tree]), self.n_draws, self.total, self.starts, self.ends
-        )
-        drawn = np.flatnonzero(counts)
-        rows = self.rows[drawn]
+        seed = int(self.seeds[tree])
+        if self.ends is None:
+            counts = _core.draw_divided_uniformly(seed, self.n_draws, self.total, self.starts)
+        else:
+            counts = _core.draw_divided(seed, self.n_draws, self.total, self.starts, self.ends)
         # In the order of the table, in which the codes are read faster.
-        order = np.argsort(rows)
-        return NodeRows(rows[order], counts[drawn[order]])
+        by_row = np.zeros(self.n_rows, np.uint32)
+        by_row[self.rows] = counts
+        drawn = np.flatnonzero(by_row)
+        return NodeRows(drawn.astype(np.uint32), by_row[drawn])
 
 
 @dataclass(frozen=True)
@@ -50,13 +54,6 @@ class NodeRows:
 
     rows: np.ndarray
     counts: np.ndarray
-
-    def divided(self, goes_left: np.ndarray) -> tuple[NodeRows, NodeRows]:
-        """Rows of both children."""
-        return (
-            NodeRows(self.rows[goes_left], self.counts[goes_left]),
-            NodeRows(self.rows[~goes_left], self.counts[~goes_left]),
-        )
 
 
 @dataclass
@@ -96,9 +93,13 @@ class Shard:
         """Divide the rows of a node between its children `left` and `left` + 1."""
         nodes = self.nodes[tree]
         parent = nodes.pop(node)
-        goes_left = left_codes.view(bool)[self.table.column(column)[parent.rows]]
-        nodes[left], nodes[left + 1] = parent.divided(goes_left)
-        return nodes[left], nodes[left + 1]
+        children = _core.divide_shard_rows(
+            self.table.cells, parent.rows, parent.counts, column, left_codes
+        )
+        of_left, of_right = (NodeRows(rows, counts) for rows, counts in children)
+        nodes[left] = of_left
+        nodes[left + 1] = of_right
+        return of_left, of_right
 
 
 def places_in_order(

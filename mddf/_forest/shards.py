@@ -242,7 +242,7 @@ def _plan_draws(
     """Do what `plan_sampling` does, for the rows of this shard."""
     rows = np.arange(table.n_rows, dtype=np.uint32)
     if not model.bootstrap:
-        return Draws(seeds, rows)
+        return Draws(seeds, table.n_rows, rows)
     row_weight = weights.of_shard(weights.weights.row)
     if row_weight is not None:
         rows = rows[row_weight > 0]
@@ -259,8 +259,8 @@ def _plan_draws(
     rows = rows[by_place]
     places = places[by_place]
     if in_order is None or np.all(in_order == in_order[0]):
-        starts = places.astype(np.uint64)
-        return Draws(seeds, rows, drawn, n_counted, starts, starts + np.uint64(1))
+        return Draws(seeds, table.n_rows, rows, drawn, n_counted, places.astype(np.uint64))
     cumulative = cumulative_weights(in_order)
     starts = np.concatenate([np.zeros(1, np.uint64), cumulative])[places]
-    return Draws(seeds, rows, drawn, int(cumulative[-1]), starts, cumulative[places])
+    total = int(cumulative[-1])
+    return Draws(seeds, table.n_rows, rows, drawn, total, starts, cumulative[places])

@@ -172,15 +172,18 @@ def histogram_bytes(model, n_columns):
     return total
 
 
-def copied_bytes(model, options):
-    """Bytes that each of two workers sends for the rows of the trees that the other one grows.
+def forest_bytes(model, options):
+    """Bytes that the second of two workers sends for a forest.
 
     A tree has (1 - 1 / e) of the rows, half of which are on the other worker, and copies each of
     them once: its codes, its class in two bytes and its count in four. Each worker grows half of
-    the trees.
+    the trees, and sends half of its columns to the other one, which finds their bins. The second
+    worker sends its trees to the first.
     """
     n_rows = (1 - np.exp(-1)) * options.rows / 2
-    return len(model) / 2 * n_rows * (options.columns + 6)
+    copied = len(model) / 2 * n_rows * (options.columns + 6)
+    columns = options.rows / 2 * options.columns / 2 * np.float32().nbytes
+    return copied + columns + sum(block.n_bytes for block in model._trees) / 2
 
 
 def cell(options, set, method):
@@ -203,7 +206,7 @@ def cell(options, set, method):
     if isinstance(model, GradientBoostingClassifier):
         medians["formula_mib"] = histogram_bytes(model, options.columns) / 2**20
     if isinstance(model, RandomForestClassifier):
-        medians["formula_mib"] = copied_bytes(model, options) / 2**20
+        medians["formula_mib"] = forest_bytes(model, options) / 2**20
     return medians
 
 

@@ -2,6 +2,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 
+#include <array>
 #include <memory>
 #include <tuple>
 #include <type_traits>
@@ -45,14 +46,12 @@ class PythonRows : public Base {
   nb::tuple take_copies(uint32_t node) {
     nb::tuple parts = nb::cast<nb::tuple>(rows_.attr("copy")(node));
     codes_ = nb::cast<In<uint8_t, 2>>(parts[0]);
-    by_column_.reset();
-    if (!nb::object(parts[1]).is_none()) by_column_ = nb::cast<In<uint8_t, 2>>(parts[1]);
     const auto n = static_cast<int64_t>(codes_->shape(0));
     check(static_cast<int64_t>(codes_->shape(1)) == data_.bins.n_columns && n > 0 &&
               n <= most_copied_,
           "copy: expected some rows of all columns");
-    data_.matrix = {codes_->data(), n, data_.bins.n_columns,
-                    by_column_ ? by_column_->data() : nullptr};
+    // Codes by columns would save less time than it takes to make them.
+    data_.matrix = {codes_->data(), n, data_.bins.n_columns};
     return parts;
   }
   // Takes cells of some columns.
@@ -73,7 +72,7 @@ class PythonRows : public Base {
   int64_t n_begun_ = 0;         // number of trees that have begun
 
  private:
-  std::optional<In<uint8_t, 2>> codes_, by_column_;
+  std::optional<In<uint8_t, 2>> codes_;
 };
 
 class PythonClassRows : public PythonRows<DividedClassRows, TrainingSet> {
@@ -107,8 +106,8 @@ class PythonClassRows : public PythonRows<DividedClassRows, TrainingSet> {
   void copy(uint32_t node, std::vector<CountedSample>& samples) override {
     nb::gil_scoped_acquire acquire;
     const nb::tuple parts = take_copies(node);
-    const auto labels = nb::cast<In<uint16_t, 1>>(parts[2]);
-    const auto counts = nb::cast<In<uint32_t, 1>>(parts[3]);
+    const auto labels = nb::cast<In<uint16_t, 1>>(parts[1]);
+    const auto counts = nb::cast<In<uint32_t, 1>>(parts[2]);
     const size_t n = static_cast<size_t>(data_.matrix.n_rows);
     check_length("labels", labels.shape(0), n);
     check_length("counts", counts.shape(0), n);
@@ -168,8 +167,8 @@ class PythonValueRows : public PythonRows<DividedValueRows, ValueTraining> {
   void copy(uint32_t node, std::vector<RowSample>& samples) override {
     nb::gil_scoped_acquire acquire;
     const nb::tuple parts = take_copies(node);
-    const auto targets = nb::cast<In<int64_t, 1>>(parts[2]);
-    const auto counts = nb::cast<In<uint32_t, 1>>(parts[3]);
+    const auto targets = nb::cast<In<int64_t, 1>>(parts[1]);
+    const auto counts = nb::cast<In<uint32_t, 1>>(parts[2]);
     const size_t n = static_cast<size_t>(data_.matrix.n_rows);
     check_length("targets", targets.shape(0), n);
     check_length("counts", counts.shape(0), n);
@@ -295,6 +294,17 @@ Out<uint32_t, 1> draw_divided(uint64_t seed, int64_t n_draws, uint64_t total,
   }));
 }
 
+Out<uint32_t, 1> draw_divided_uniformly(uint64_t seed, int64_t n_draws, uint64_t total,
+                                        In<uint64_t, 1> places, Cancel* cancel) {
+  check(total > 0, "total: expected more than 0");
+  check_each("places", places, "numbers below total",
+             [total](uint64_t place) { return place < total; });
+  return to_numpy(without_gil(cancel, [&](Interrupt& interrupt) {
+    Random random(seed);
+    return draw_own(random, n_draws, total, as_span(places), interrupt);
+  }));
+}
+
 ShardNode checked_node(const In<uint32_t, 1>& rows, const In<uint32_t, 1>& counts, size_t n_rows) {
   check_length("counts", counts.shape(0), rows.shape(0));
   check_each("rows", rows, "rows of the table", [n_rows](uint32_t row) { return row < n_rows; });
@@ -351,6 +361,25 @@ Out<int64_t, 1> add_up_shard_bins(BinnedTable& table, In<uint32_t, 1> rows, In<u
   }));
 }
 
+using ChildArrays = std::tuple<Out<uint32_t, 1>, Out<uint32_t, 1>>;
+
+std::tuple<ChildArrays, ChildArrays> divide_shard_rows(BinnedTable& table, In<uint32_t, 1> rows,
+                                                       In<uint32_t, 1> counts, int32_t column,
+                                                       In<uint8_t, 1> left_codes, Cancel* cancel) {
+  const BinnedTable::Use use(table);
+  const BinMatrix matrix = table.matrix();
+  const ShardNode node = checked_node(rows, counts, static_cast<size_t>(matrix.n_rows));
+  check_range("column", column, 0, matrix.n_columns - 1);
+  check_length("left_codes", left_codes.shape(0), 256);
+  std::array<OwnedRows, 2> children = without_gil(cancel, [&](Interrupt&) {
+    return divide_rows(node, matrix.column(column, node.rows.size), left_codes.data());
+  });
+  const auto arrays = [](OwnedRows& child) {
+    return ChildArrays{to_numpy(std::move(child.rows)), to_numpy(std::move(child.counts))};
+  };
+  return {arrays(children[0]), arrays(children[1])};
+}
+
 SumsTuple add_up_shard(In<uint32_t, 1> rows, In<uint32_t, 1> counts, In<int64_t, 1> targets) {
   const ShardNode node = checked_node(rows, counts, targets.shape(0));
   const ValueSums sums = add_up_targets(node, targets.data());
@@ -385,6 +414,23 @@ importances : float64 array of shape (n_trees, n_columns))";
 
 A draw is a whole number below total. Row i is drawn by the numbers from starts[i] to ends[i] - 1;
 both are ascending. Other numbers draw rows of other shards.)");
+  m.def("draw_divided_uniformly", &draw_divided_uniformly, arg("seed"), arg("n_draws"),
+        arg("total"), arg("places").noconvert(), arg("cancel").none() = nb::none(),
+        "Do what draw_divided does if row i is drawn by the number places[i] alone.");
+  m.def("divide_shard_rows", &divide_shard_rows, arg("table"), arg("rows").noconvert(),
+        arg("counts").noconvert(), arg("column"), arg("left_codes").noconvert(),
+        arg("cancel").none() = nb::none(),
+        R"(Divide the rows of a node in a shard between its children.
+
+Parameters
+----------
+left_codes : uint8 array of shape (256,)
+    Whether each code goes left.
+
+Returns
+-------
+left, right : tuple of two uint32 arrays
+    Rows and counts of each child.)");
   m.def("count_shard_bins", &count_shard_bins, arg("table"), arg("rows").noconvert(),
         arg("counts").noconvert(), arg("labels").noconvert(), arg("present").noconvert(),
         arg("columns").noconvert(), arg("cancel").none() = nb::none(),

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <vector>
 
+#include "common/bits.hpp"
 #include "common/interrupt.hpp"
 #include "common/random.hpp"
 #include "common/span.hpp"
@@ -46,10 +48,67 @@ inline std::vector<uint32_t> draw_own(Random& random, int64_t n_draws, uint64_t 
   return counts;
 }
 
+// Does the same if every row is drawn by one number, its place. A set of bits tells which numbers
+// are places of this shard, and is far smaller than a table of places, so that it stays in the
+// cache: every process repeats the draws of all.
+inline std::vector<uint32_t> draw_own(Random& random, int64_t n_draws, uint64_t total,
+                                      const Span<uint64_t>& places, Interrupt& interrupt) {
+  struct Word {
+    uint64_t bits = 0;
+    uint64_t n_before = 0;  // number of places in the words before
+  };
+  std::vector<Word> words(total / 64 + 1);
+  for (const uint64_t place : places) words[place / 64].bits |= uint64_t{1} << place % 64;
+  uint64_t n_before = 0;
+  for (Word& word : words) {
+    word.n_before = n_before;
+    n_before += static_cast<uint64_t>(count_bits(word.bits));
+  }
+  std::vector<uint32_t> counts(places.size);
+  for (int64_t drawn = 0; drawn < n_draws; ++drawn) {
+    const uint64_t at = random.below(total), bit = uint64_t{1} << at % 64;
+    const Word& word = words[at / 64];
+    if (word.bits & bit)
+      ++counts[word.n_before + static_cast<uint64_t>(count_bits(word.bits & (bit - 1)))];
+    if (drawn % 4096 == 0) interrupt.poll(8 * 4096);
+  }
+  return counts;
+}
+
 // Rows of a node in a shard, and how often the tree drew them.
 struct ShardNode {
   Span<uint32_t> rows, counts;
 };
+
+// Rows of a node, as they are stored.
+struct OwnedRows {
+  std::vector<uint32_t> rows, counts;
+};
+
+// Divides the rows of a node between its children. left_codes tells for each of the 256 codes
+// whether it goes left.
+inline std::array<OwnedRows, 2> divide_rows(const ShardNode& node, const BinMatrix::Column& codes,
+                                            const uint8_t* left_codes) {
+  // Both children get room for all rows, so that there is no branch, which could not be predicted.
+  std::array<OwnedRows, 2> children;
+  const int64_t n = node.rows.size;
+  for (OwnedRows& child : children) child.rows.resize(n), child.counts.resize(n);
+  std::array<int64_t, 2> n_rows{};
+  for (int64_t i = 0; i < n; ++i) {
+    const uint32_t row = node.rows[i];
+    const bool is_right = !left_codes[codes[row]];
+    OwnedRows& child = children[is_right];
+    child.rows[n_rows[is_right]] = row;
+    child.counts[n_rows[is_right]] = node.counts[i];
+    ++n_rows[is_right];
+  }
+  for (int side = 0; side < 2; ++side) {
+    OwnedRows& child = children[side];
+    child.rows.resize(n_rows[side]), child.counts.resize(n_rows[side]);
+    child.rows.shrink_to_fit(), child.counts.shrink_to_fit();
+  }
+  return children;
+}
 
 // Adds up the rows of a node in a shard by the bins of some columns. Each column has one cell of
 // `width` numbers for each bin, and one for missing values. add(cell, i) adds the i-th row.
