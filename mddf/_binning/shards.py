@@ -8,6 +8,7 @@ needs memory for one whole column at a time. Categories are merged with their co
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,6 +44,11 @@ class _ColumnKind:
 
     kind: str | None
     is_categorical: bool
+
+
+def in_any_shard(communicator: Communicator) -> Callable[[list[str]], set[str]]:
+    """Function from the names of columns in this shard to the names in any shard."""
+    return lambda names: set().union(*communicator.gather(names))
 
 
 def _count_categories(column: Column, weights: np.ndarray | None) -> CategoryCounts:

@@ -42,8 +42,8 @@ class _DaskForest(DaskEstimator):
             Classes (numbers, strings or booleans) for a classifier, numbers for a regressor, with
             the same partitions as `X`.
         sample_weight : Dask array or series of shape (n_samples,), default=None
-            Weights as on one machine, with the same partitions as `X`; only with a bootstrap.
-            Every worker holds the weights of all samples for a moment.
+            Weights as on one machine, with the same partitions as `X`; without a bootstrap, whole
+            numbers up to 65535. Every worker holds the weights of all samples for a moment.
 
         Returns
         -------
@@ -213,8 +213,8 @@ class DaskRandomForestClassifier(_Classifier):
 
     These parameters of the estimator of one machine need all rows in one place, and are refused:
     `criterion="entropy"`, `max_leaf_nodes`, `oob_score`, `warm_start`, `bootstrap="balanced"`,
-    `class_weight="balanced_subsample"`, `groups`, and several outputs. Weights need a bootstrap.
-    Rows that trees drew are not stored.
+    `class_weight="balanced_subsample"`, `groups`, and several outputs. Without a
+    bootstrap, weights must be whole numbers. Rows that trees drew are not stored.
 
     Examples
     --------
@@ -374,8 +374,8 @@ class DaskCompletelyRandomForestClassifier(_Classifier):
 
     These parameters of the estimator of one machine need all rows in one place, and are refused:
     `criterion="entropy"`, `max_leaf_nodes`, `oob_score`, `warm_start`, `bootstrap="balanced"`,
-    `class_weight="balanced_subsample"`, `groups`, and several outputs. Weights need a bootstrap.
-    Rows that trees drew are not stored.
+    `class_weight="balanced_subsample"`, `groups`, and several outputs. Without a
+    bootstrap, weights must be whole numbers. Rows that trees drew are not stored.
 
     Examples
     --------
@@ -534,8 +534,8 @@ class DaskRandomForestRegressor(_Regressor):
 
     These parameters of the estimator of one machine need all rows in one place, and are refused:
     `criterion="absolute_error"`, `max_leaf_nodes`, `oob_score`, `warm_start`, `keep_targets`, and
-    several targets. Weights need a bootstrap.
-    Rows that trees drew are not stored.
+    several targets. Without a bootstrap, weights must be whole numbers. Rows that trees drew are
+    not stored.
 
     Examples
     --------
@@ -694,8 +694,8 @@ class DaskCompletelyRandomForestRegressor(_Regressor):
 
     These parameters of the estimator of one machine need all rows in one place, and are refused:
     `criterion="absolute_error"`, `max_leaf_nodes`, `oob_score`, `warm_start`, `keep_targets`, and
-    several targets. Weights need a bootstrap.
-    Rows that trees drew are not stored.
+    several targets. Without a bootstrap, weights must be whole numbers. Rows that trees drew are
+    not stored.
 
     Examples
     --------

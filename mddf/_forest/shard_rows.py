@@ -18,10 +18,10 @@ from mddf._binning.binned_table import BinnedTable
 class Draws:
     """How trees draw the rows of this shard.
 
-    Without a bootstrap, `n_draws` is 0 and each tree has all of `rows`. Otherwise a draw is a
-    whole number below `total`, and the i-th of `rows` is drawn by the numbers from ``starts[i]``
-    to ``ends[i] - 1``, which are ascending. Without `ends`, the number ``starts[i]`` alone draws
-    it.
+    Without a bootstrap, `n_draws` is 0, and each tree has all of `rows`, with `weights` if there
+    are any. Otherwise a draw is a whole number below `total`, and the i-th of `rows` is drawn by
+    the numbers from ``starts[i]`` to ``ends[i] - 1``, which are ascending. Without `ends`, the
+    number ``starts[i]`` alone draws it.
     """
 
     seeds: np.ndarray
@@ -31,11 +31,13 @@ class Draws:
     total: int = 0
     starts: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint64))
     ends: np.ndarray | None = None
+    weights: np.ndarray | None = None
 
     def of_tree(self, tree: int) -> NodeRows:
         """Rows of a tree in this shard."""
         if not self.n_draws:
-            return NodeRows(self.rows, np.ones(len(self.rows), np.uint32))
+            weights = np.ones(len(self.rows)) if self.weights is None else self.weights
+            return NodeRows(self.rows, weights.astype(np.uint32))
         seed = int(self.seeds[tree])
         if self.ends is None:
             counts = _core.draw_divided_uniformly(seed, self.n_draws, self.total, self.starts)

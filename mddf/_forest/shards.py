@@ -19,7 +19,7 @@ from mddf._base.types import TableLike
 from mddf._base.validation import check_lengths, monotonic_signs
 from mddf._binning.binned_table import BinnedTable
 from mddf._binning.binner import Binner
-from mddf._binning.shards import ShardWeights, bin_shard
+from mddf._binning.shards import ShardWeights, bin_shard, in_any_shard
 from mddf._forest.base import Forest
 from mddf._forest.base_classifier import BaseForest
 from mddf._forest.base_regressor import BaseForestRegressor, check_counts
@@ -42,6 +42,8 @@ from mddf._trees import grower
 
 AnyForest = TypeVar("AnyForest", bound=Forest[Any])
 
+# The kernel keeps the counts of rows with classes in 16 bits.
+_MOST_COUNTED = 2**16 - 1
 # Targets of one shard.
 _Target = Classes | Values
 
@@ -110,7 +112,13 @@ def fit_forest_shard(
     refuse_undivided(model)
     model._check_bootstrap()
     # 1. Read the table, the weights and the target.
-    table = read_table(model, X, reset=True, categorical_features=model.categorical_features)
+    table = read_table(
+        model,
+        X,
+        reset=True,
+        categorical_features=model.categorical_features,
+        join_dates=in_any_shard(communicator),
+    )
     check_lengths(X, y=y)
     n_rows = table.shape[0]
     sample_weights = None
@@ -125,10 +133,7 @@ def fit_forest_shard(
     target, row_weight = _read_target(model, y, sample_weights, own, communicator)
     weights = _AllWeights(row_weight, own)
     if row_weight.row is not None and not model.bootstrap:
-        raise ValueError(
-            "bootstrap must be True if there are weights and the rows are divided among workers, "
-            f"got {model.bootstrap!r}"
-        )
+        _refuse_other_than_counts(row_weight.row)
     # 2. Bin the table.
     binner = Binner(model.categorical_features, model.max_bins, model.n_jobs)
     bin_weights = ShardWeights(weights.of_shard(sample_weights), sample_weights)
@@ -160,6 +165,17 @@ def fit_forest_shard(
     state = _state_of([block for part in gathered_blocks for block in part], binner, entropy)
     model.__dict__.update(state.attributes() | model._target_attributes(target))
     return model
+
+
+def _refuse_other_than_counts(weights: np.ndarray) -> None:
+    """Refuse weights that do not count rows, whose sums in nodes would depend on the order."""
+    is_count = (weights == np.rint(weights)) & (weights <= _MOST_COUNTED)
+    if not is_count.all():
+        raise ValueError(
+            "sample_weight, times class_weight if there is one, must be whole numbers up to "
+            f"{_MOST_COUNTED} with bootstrap=False if the rows are divided among workers, got "
+            f"{weights[~is_count][0]:g}"
+        )
 
 
 def _state_of(blocks: list[GrownBlock], binner: Binner, entropy: list[int]) -> ForestState:
@@ -241,12 +257,12 @@ def _plan_draws(
 ) -> Draws:
     """Do what `plan_sampling` does, for the rows of this shard."""
     rows = np.arange(table.n_rows, dtype=np.uint32)
-    if not model.bootstrap:
-        return Draws(seeds, table.n_rows, rows)
     row_weight = weights.of_shard(weights.weights.row)
     if row_weight is not None:
         rows = rows[row_weight > 0]
         row_weight = row_weight[row_weight > 0]
+    if not model.bootstrap:
+        return Draws(seeds, table.n_rows, rows, weights=row_weight)
     hashes = row_hashes(table.codes, target.key)[rows]
     places, in_order = places_in_order(hashes, row_weight, communicator)
     n_counted = sum(communicator.gather(len(rows)))

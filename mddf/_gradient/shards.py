@@ -17,7 +17,7 @@ from mddf._base.communication import Communicator
 from mddf._base.validation import check_lengths, naming
 from mddf._binning.binned_table import BinnedTable
 from mddf._binning.binner import Binner
-from mddf._binning.shards import ShardWeights, bin_shard
+from mddf._binning.shards import ShardWeights, bin_shard, in_any_shard
 from mddf._gradient.base import GradientBoosting, HeldOut
 from mddf._gradient.classifier import GradientBoostingClassifier
 from mddf._gradient.dataset import BoostingRows, ValidationRows
@@ -32,6 +32,7 @@ from mddf._gradient.regressor import GradientBoostingRegressor, with_weight
 from mddf._gradient.target_encoding import FEWEST_LEVELS
 from mddf._gradient.validation_set import warn_of_no_gain
 from mddf._gradient.weights import boosting_weights, within_range
+from mddf._input.reading import read_table
 from mddf._resampling.sampling import hashes_with
 from mddf._targets.target_validation import (
     all_weights,
@@ -180,7 +181,13 @@ def fit_shard(
     """
     refuse_undivided(model, has_validation_set=has_validation_set)
     # 1. Read the table, the target and the weights.
-    table = model._read_table(training.X, reset=True)
+    table = read_table(
+        model,
+        training.X,
+        reset=True,
+        categorical_features=model.categorical_features,
+        join_dates=in_any_shard(communicator),
+    )
     check_lengths(training.X, y=training.y)
     n_rows = table.shape[0]
     sample_weight = None

@@ -136,11 +136,15 @@ def test_parameters(client, parameters, message):
     assert not hasattr(model, "_model")
 
 
-def test_weights_need_a_bootstrap(client):
+def test_weights_without_a_bootstrap_are_counts(client):
     X, y = made_array(60)
     model = DaskRandomForestRegressor(3, bootstrap=False, random_state=0)
-    with pytest.raises(ValueError, match="bootstrap must be True if there are weights"):
-        model.fit(*chunked(X, y, (30, 30)), da.ones(60, chunks=30))
+    with pytest.raises(ValueError, match=r"sample_weight.* must be whole numbers up to 65535"):
+        model.fit(*chunked(X, y, (30, 30)), da.full(60, 0.5, chunks=30))
+    weights = np.arange(60) % 3
+    model.fit(*chunked(X, y, (30, 30)), da.from_array(weights, chunks=30))
+    local = mddf.RandomForestRegressor(3, bootstrap=False, random_state=0).fit(X, y, weights)
+    assert_same(local, model, X)
 
 
 @pytest.mark.slow

@@ -164,8 +164,10 @@ def cases(draw):
     elif bootstrap:
         options["class_weight"] = draw(st.sampled_from([None, "balanced"]))
     shares_bins = options["max_bins"] == 4 and options["categorical_features"] is not None
-    allowed = [None, "whole", "equal"] if shares_bins else [None, "whole", "real", "equal"]
-    weights = draw(st.sampled_from(allowed)) if bootstrap else None
+    allowed = [None, "whole", "equal"]
+    if bootstrap and not shares_bins:
+        allowed.append("real")
+    weights = draw(st.sampled_from(allowed))
     data = make_data(rng, n, kind=kind, weights=weights)
     if draw(st.booleans()) and (not is_classifier or data.y.max() == 1):
         options["monotonic_cst"] = [1, 0, -1, 0, 0]
@@ -225,7 +227,7 @@ def test_frames_with_categories_dates_and_labels():
             + rng.integers(0, 100, n).astype("timedelta64[D]"),
         }
     )
-    X.loc[:149, "colour"] = None  # no value in the first shard
+    X.loc[:149, ["colour", "day"]] = None  # no value in the first shard
     y = np.where((X["colour"] == "red") ^ (X["number"] > 0.3), "yes", "no")
     y[150:] = np.where(rng.random(350) < 0.1, "perhaps", y[150:])  # a class the first shard lacks
     for forest in FORESTS[:2]:
@@ -271,7 +273,12 @@ def test_a_shard_of_rows_without_weight():
         (
             RandomForestClassifier,
             {"bootstrap": False, "class_weight": "balanced"},
-            "bootstrap must be True if there are weights",
+            "sample_weight, times class_weight if there is one, must be whole numbers",
+        ),
+        (
+            RandomForestClassifier,
+            {"bootstrap": False, "class_weight": {0: 70_000}},
+            "must be whole numbers up to 65535 with bootstrap=False",
         ),
     ],
 )

@@ -240,6 +240,18 @@ def test_values_that_only_one_shard_has():
     assert_sharding_changes_nothing(model, Data(X, y), [150])
 
 
+def test_dates_that_one_shard_lacks():
+    rng = np.random.default_rng(0)
+    X = frame(rng, 300)
+    X.loc[:149, "day"] = pd.NaT
+    days = pd.date_range("2024-01-01", periods=100).to_pydatetime().tolist()
+    X["other day"] = pd.Series([*[None] * 200, *days], dtype=object)
+    X["never"] = pd.Series(pd.NaT, X.index, dtype="datetime64[ns]")
+    y = np.where(X["day"].dt.month == 2, 1.0, X["number"])
+    model = GradientBoostingRegressor(max_iter=4, early_stopping=False, random_state=0)
+    assert_sharding_changes_nothing(model, Data(X, y), [150, 180])
+
+
 def test_rare_categories_share_a_bin():
     rng = np.random.default_rng(0)
     codes = np.minimum(rng.geometric(0.2, 400), 20).astype(float)
