@@ -87,6 +87,7 @@ Int8s = Annotated[NDArray[numpy.int8], dict(shape=(None,))]
 Float64Table = Annotated[NDArray[numpy.float64], dict(shape=(None, None))]
 Int32s = Annotated[NDArray[numpy.int32], dict(shape=(None,))]
 Uint32s = Annotated[NDArray[numpy.uint32], dict(shape=(None,))]
+Int64s = Annotated[NDArray[numpy.int64], dict(shape=(None,))]
 ReadUint64TableInOrder = Annotated[
     NDArray[numpy.uint64], dict(shape=(None, None), order="C", device="cpu", writable=False)
 ]
@@ -673,6 +674,66 @@ def sample_counts(
     sampling: Sampling, n_rows: int, seed: int, cancel: Cancel | None = None
 ) -> Uint32s: ...
 def wide_vectors_supported() -> bool: ...
+def grow_divided_classes(
+    table: BinnedTable,
+    n_classes: int,
+    options: TreeOptions,
+    seeds: ReadUint64sInOrder,
+    n_draws: int,
+    rows: object,
+    most_copied: int,
+    cancel: Cancel | None = None,
+) -> tuple[TreeReader, Float64Table]: ...
+def grow_divided_values(
+    table: BinnedTable,
+    options: TreeOptions,
+    seeds: ReadUint64sInOrder,
+    n_draws: int,
+    rows: object,
+    most_copied: int,
+    cancel: Cancel | None = None,
+) -> tuple[ValueTreeReader, Float64Table]: ...
+def draw_divided(
+    seed: int,
+    n_draws: int,
+    total: int,
+    starts: ReadUint64sInOrder,
+    ends: ReadUint64sInOrder,
+    cancel: Cancel | None = None,
+) -> Uint32s: ...
+def draw_divided_uniformly(
+    seed: int, n_draws: int, total: int, places: ReadUint64sInOrder, cancel: Cancel | None = None
+) -> Uint32s: ...
+def divide_shard_rows(
+    table: BinnedTable,
+    rows: ReadUint32sInOrder,
+    counts: ReadUint32sInOrder,
+    column: int,
+    left_codes: ReadUint8sInOrder,
+    cancel: Cancel | None = None,
+) -> tuple[tuple[Uint32s, Uint32s], tuple[Uint32s, Uint32s]]: ...
+def count_shard_bins(
+    table: BinnedTable,
+    rows: ReadUint32sInOrder,
+    counts: ReadUint32sInOrder,
+    labels: ReadUint16sInOrder,
+    present: ReadUint16sInOrder,
+    columns: ReadInt32sInOrder,
+    cancel: Cancel | None = None,
+) -> Uint32s: ...
+def add_up_shard_bins(
+    table: BinnedTable,
+    rows: ReadUint32sInOrder,
+    counts: ReadUint32sInOrder,
+    targets: ReadInt64sInOrder,
+    columns: ReadInt32sInOrder,
+    least: int,
+    shift: int,
+    cancel: Cancel | None = None,
+) -> Int64s: ...
+def add_up_shard(
+    rows: ReadUint32sInOrder, counts: ReadUint32sInOrder, targets: ReadInt64sInOrder
+) -> tuple[int, int, int, int, int, int]: ...
 
 class BoostOptions:
     def __init__(

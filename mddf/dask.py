@@ -1,8 +1,7 @@
-"""Gradient boosting on Dask collections, with the rows divided among the workers.
+"""Gradient boosting and forests on Dask collections, with the rows divided among the workers.
 
-The fitted model has the same bits as the model that `mddf.GradientBoostingClassifier` or
-`mddf.GradientBoostingRegressor` makes from all rows on one machine, for every number of workers
-and partitions. ``pip install "mddf[dask]"``.
+The fitted model has the same bits as the model that the estimator of `mddf` makes from all rows
+on one machine, for every number of workers and partitions. ``pip install "mddf[dask]"``.
 """
 
 from __future__ import annotations
@@ -13,10 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import validate_parameter_constraints
-from sklearn.utils.validation import check_is_fitted
 
 try:
     import dask  # noqa: F401
@@ -28,7 +25,15 @@ except ImportError as error:
 
 from mddf._base.validation import Within, refuse_booleans, unchanged_on_failure
 from mddf._clusters.collections import predicted
+from mddf._clusters.estimator import DaskEstimator, predict, predict_proba
 from mddf._clusters.fitting import client_for, fit_on_workers
+from mddf._clusters.forests import (
+    DaskCompletelyRandomForestClassifier,
+    DaskCompletelyRandomForestRegressor,
+    DaskRandomForestClassifier,
+    DaskRandomForestRegressor,
+)
+from mddf._clusters.shard_fits import BoostingFit
 from mddf._gradient.base import GradientBoosting
 from mddf._gradient.classifier import GradientBoostingClassifier
 from mddf._gradient.options import SYMMETRIC, warn_of_ignored
@@ -39,35 +44,21 @@ from mddf._gradient.validation_set import ValidationSet
 if TYPE_CHECKING:
     from typing import Self
 
-__all__ = ["DaskGradientBoostingClassifier", "DaskGradientBoostingRegressor"]
-
-# Parameters that the local estimator does not have.
-_OWN_PARAMETERS = ("client", "timeout")
-
-
-def _predict(model: Any, X: Any) -> np.ndarray:
-    return np.asarray(model.predict(X))
-
-
-def _predict_proba(model: Any, X: Any) -> np.ndarray:
-    return np.asarray(model.predict_proba(X))
+__all__ = [
+    "DaskCompletelyRandomForestClassifier",
+    "DaskCompletelyRandomForestRegressor",
+    "DaskGradientBoostingClassifier",
+    "DaskGradientBoostingRegressor",
+    "DaskRandomForestClassifier",
+    "DaskRandomForestRegressor",
+]
 
 
-class _DaskGradientBoosting(BaseEstimator):
+class _DaskGradientBoosting(DaskEstimator):
     """Base class of both estimators. Subclasses name the estimator of one machine."""
 
     _estimator: ClassVar[type[GradientBoosting]]
-    client: distributed.Client | None
-    timeout: float
-    random_state: int | np.random.RandomState | None
     interaction_cst: Any
-
-    def _unfitted(self) -> Any:
-        """Make the estimator of one machine, with the same parameters."""
-        parameters = self.get_params(deep=False)
-        return self._estimator(
-            **{name: value for name, value in parameters.items() if name not in _OWN_PARAMETERS}
-        )
 
     def fit(
         self,
@@ -124,42 +115,12 @@ class _DaskGradientBoosting(BaseEstimator):
                 local_model,
                 {"X": X, "y": y, "sample_weight": sample_weight},
                 validation,
+                kind=BoostingFit(),
                 entropy=entropy.tolist(),
                 timeout=float(self.timeout),
             )
-            self._model = result.model
-            self.n_bytes_sent_ = result.n_bytes_sent
-            self.n_messages_sent_ = result.n_messages_sent
-            self.n_features_in_ = self._model.n_features_in_
-            if hasattr(self._model, "feature_names_in_"):
-                self.feature_names_in_ = self._model.feature_names_in_
+            self._take(result)
         return self
-
-    def to_local(self) -> Any:
-        """Return the fitted model as an estimator of one machine.
-
-        Returns
-        -------
-        GradientBoostingClassifier or GradientBoostingRegressor
-            A model with the same bits as a fit on one machine on the rows in the order of the
-            partitions.
-        """
-        check_is_fitted(self, "_model")
-        return self._model
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_model")
-
-    def __sklearn_clone__(self) -> Self:
-        # A client cannot be copied; the clone uses the same cluster.
-        parameters = self.get_params(deep=False)
-        client = parameters.pop("client")
-        copies = {name: clone(value, safe=False) for name, value in parameters.items()}
-        return type(self)(client=client, **copies)
-
-    def __getstate__(self) -> dict[str, Any]:
-        # A client is a connection of this process.
-        return super().__getstate__() | {"client": None}
 
     @property
     def n_iter_(self) -> int:
@@ -175,11 +136,6 @@ class _DaskGradientBoosting(BaseEstimator):
     def validation_score_(self) -> np.ndarray:
         """Minus the loss of the validation set; empty without a validation set."""
         return np.asarray(self.to_local().validation_score_)
-
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        """Gain of the splits of each feature, scaled to sum 1."""
-        return np.asarray(self.to_local().feature_importances_)
 
 
 class DaskGradientBoostingClassifier(_DaskGradientBoosting):
@@ -380,7 +336,7 @@ class DaskGradientBoostingClassifier(_DaskGradientBoosting):
         -------
         Dask array or series of shape (n_samples,)
         """
-        return predicted(X, self.to_local(), _predict, self.classes_[:0])
+        return predicted(X, self.to_local(), predict, self.classes_[:0])
 
     def predict_proba(self, X: Any) -> Any:
         """Predict class probabilities lazily.
@@ -394,7 +350,7 @@ class DaskGradientBoostingClassifier(_DaskGradientBoosting):
         Dask array or data frame of shape (n_samples, n_classes)
         """
         example = np.zeros((0, len(self.classes_)))
-        return predicted(X, self.to_local(), _predict_proba, example)
+        return predicted(X, self.to_local(), predict_proba, example)
 
 
 class DaskGradientBoostingRegressor(_DaskGradientBoosting):
@@ -406,10 +362,14 @@ class DaskGradientBoostingRegressor(_DaskGradientBoosting):
 
     Parameters
     ----------
-    loss : {"squared_error", "poisson", "gamma", "tweedie"}, default="squared_error"
-        Loss to minimise. Losses with quantiles and losses of your own are refused.
+    loss : {"squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma", \
+            "tweedie"}, default="squared_error"
+        Loss to minimise. Losses of your own are refused. "absolute_error", "quantile" and "huber"
+        need sample weights that are whole numbers, and no monotonic constraints.
     quantile : float or None, default=None
-        Has no effect: losses with quantiles are refused.
+        For "quantile", the quantile to predict; None is an error. For "huber", the quantile of the
+        absolute residuals above which the loss is linear; None stands for 0.9. Other losses ignore
+        it.
     tweedie_power : float, default=1.5
         For "tweedie", the power of the mean to which the variance is proportional: above 1
         (Poisson) and below 2 (gamma). Other losses ignore it.
@@ -501,8 +461,8 @@ class DaskGradientBoostingRegressor(_DaskGradientBoosting):
     same time. If a worker ends, fit raises an error, and the estimator is unchanged.
 
     These parameters of the estimator of one machine need all rows in one place, and are refused:
-    `early_stopping` without `X_val`, `scoring` other than "loss", `cv`, `warm_start`, `loss` with
-    quantiles, and columns with 32 categories or more. `max_depth=None` and "auto" stand for fixed
+    `early_stopping` without `X_val`, `scoring` other than "loss", `cv`, `warm_start`, losses of
+    your own, and columns with 32 categories or more. `max_depth=None` and "auto" stand for fixed
     values, because no trials choose them. Warnings about columns that look like times or repeated
     subjects are not given.
 
@@ -594,4 +554,4 @@ class DaskGradientBoostingRegressor(_DaskGradientBoosting):
         -------
         Dask array or series of shape (n_samples,)
         """
-        return predicted(X, self.to_local(), _predict, np.zeros(0))
+        return predicted(X, self.to_local(), predict, np.zeros(0))

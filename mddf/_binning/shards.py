@@ -7,6 +7,8 @@ needs memory for one whole column at a time. Categories are merged with their co
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +25,9 @@ from mddf._targets.weights import summed_weights, whole_weights
 # Bytes of the columns, as doubles, that a process holds of all rows at a time; at least one
 # column. More columns at a time are read faster from tables that are stored by rows. Not tuned.
 _SENT_BYTES = 2**26
+# Doubles have eight bytes and codes have one, so that an eighth of the columns of a shard takes as
+# much memory as the codes of the shard.
+_SENT_SHARE = 1 / 8
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,11 @@ class _ColumnKind:
 
     kind: str | None
     is_categorical: bool
+
+
+def in_any_shard(communicator: Communicator) -> Callable[[list[str]], set[str]]:
+    """Function from the names of columns in this shard to the names in any shard."""
+    return lambda names: set().union(*communicator.gather(names))
 
 
 def _count_categories(column: Column, weights: np.ndarray | None) -> CategoryCounts:
@@ -105,9 +115,8 @@ def bin_shard(
     }
     numeric = np.flatnonzero(~binner.categorical_).tolist()
     n_all_rows = sum(communicator.gather(table.shape[0]))
-    n_each = min(
-        max(1, _SENT_BYTES // (8 * n_all_rows)), -(-len(numeric) // communicator.size) or 1
-    )
+    n_of_shard = -(-len(numeric) // communicator.size) or 1
+    n_each = max(1, min(_SENT_BYTES // (8 * n_all_rows), math.ceil(_SENT_SHARE * n_of_shard)))
     n_together = n_each * communicator.size
     for first in range(0, len(numeric), n_together):
         columns = numeric[first : first + n_together]

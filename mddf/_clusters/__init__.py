@@ -1,6 +1,7 @@
-"""Gradient boosting on Dask collections.
+"""Gradient boosting and forests on Dask collections.
 
 `collections` divides Dask collections into parts in the order of their rows. `fitting` places the
 parts on workers and starts a task on each of them (`worker`), which fits the model together with
-the tasks on the other workers. `waiting` collects results and notices workers that end.
+the tasks on the other workers (`shard_fits`). `waiting` collects results and notices workers that
+end. `estimator` and `forests` have the classes that `mddf.dask` publishes.
 """

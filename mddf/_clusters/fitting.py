@@ -13,9 +13,9 @@ from uuid import uuid4
 from distributed import Client, Future, MultiLock, default_client
 
 from mddf._clusters.collections import assigned, n_rows_of, parts_of, row_chunks
+from mddf._clusters.shard_fits import ShardFit
 from mddf._clusters.waiting import results_of
 from mddf._clusters.worker import FitResult, FitTask, cancel_fit, fit_rank, open_listener
-from mddf._gradient.base import GradientBoosting
 
 # Training and validation parts of a worker.
 _Shard = tuple["list[Future[Any]]", "list[Future[Any]]"]
@@ -27,7 +27,7 @@ class DistributedFit:
 
     Attributes
     ----------
-    model : GradientBoosting
+    model : estimator
     n_bytes_sent, n_messages_sent : list of int
         Bytes and messages that each worker has sent to the others.
     """
@@ -68,10 +68,11 @@ def client_for(client: Client | None) -> Client:
 
 def fit_on_workers(
     client: Client,
-    model: GradientBoosting,
+    model: Any,
     training: dict[str, Any],
     validation: dict[str, Any] | None,
     *,
+    kind: ShardFit,
     entropy: list[int],
     timeout: float,
 ) -> DistributedFit:
@@ -104,6 +105,7 @@ def fit_on_workers(
         # 2. Fit with one task on each worker that has rows.
         task = FitTask(
             name=f"mddf-{uuid4().hex}",
+            kind=kind,
             model=model,
             entropy=entropy,
             token=secrets.token_bytes(32),

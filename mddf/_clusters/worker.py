@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import socket
 import warnings
 from collections.abc import Sequence
@@ -17,8 +16,8 @@ from sklearn.base import clone
 
 from mddf._base.tcp import Address, TcpCommunicator, listen
 from mddf._clusters.collections import joined
-from mddf._gradient.base import GradientBoosting
-from mddf._gradient.shards import RowsOfUser, fit_shard
+from mddf._clusters.shard_fits import ShardFit
+from mddf._gradient.shards import RowsOfUser
 
 # Sockets of fits that have not started, by fit and rank. Workers of one process share them.
 _listeners: dict[tuple[str, int], socket.socket] = {}
@@ -34,7 +33,8 @@ class FitTask:
     ----------
     name : str
         Unique name of the fit.
-    model : GradientBoosting
+    kind : ShardFit
+    model : estimator
         The estimator, not fitted.
     entropy : list of int
     token : bytes
@@ -44,7 +44,8 @@ class FitTask:
     """
 
     name: str
-    model: GradientBoosting
+    kind: ShardFit
+    model: Any
     entropy: list[int]
     token: bytes
     timeout: float
@@ -55,7 +56,7 @@ class FitTask:
 class FitResult:
     """Result of a worker; only rank 0 returns the model."""
 
-    model: GradientBoosting | None
+    model: Any
     digest: str
     warnings: list[tuple[type[Warning], str]]
     n_bytes_sent: int
@@ -127,7 +128,7 @@ def _fit_with(
         with recording as caught:
             if rank == 0:
                 warnings.simplefilter("always")
-            fit_shard(
+            task.kind.fit(
                 model,
                 joined(training),
                 joined(validation) if validation else None,
@@ -141,19 +142,8 @@ def _fit_with(
     model._binner.n_jobs = n_jobs
     return FitResult(
         model if rank == 0 else None,
-        _digest(model),
+        task.kind.digest(model),
         [(warning.category, str(warning.message)) for warning in caught or []],
         communicator.n_bytes_sent,
         communicator.n_messages_sent,
     )
-
-
-def _digest(model: GradientBoosting) -> str:
-    """Hash of the trees and the bins, which are the same on all workers."""
-    digest = hashlib.sha256()
-    arrays: dict[str, Any] = model._trees.arrays
-    for name in sorted(arrays):
-        digest.update(arrays[name].tobytes())
-    for array in (model._trees.start, model._binner.bins_.edges, model._binner.bins_.values):
-        digest.update(array.tobytes())
-    return digest.hexdigest()

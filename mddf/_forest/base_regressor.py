@@ -49,7 +49,7 @@ class BaseForestRegressor(Forest[Values], TableRegressor):
     def _read_target(self, y: npt.ArrayLike, sample_weight: np.ndarray | None) -> Values:
         y = read_values(y)
         if self.criterion == "poisson":
-            _check_counts(y, sample_weight)
+            check_counts(y, sample_weight)
         continues = self.warm_start and hasattr(self, "_trees")
         if continues and y.shape[1] != self.n_outputs_:
             raise ValueError(
@@ -255,7 +255,7 @@ def _without_single_output(values: np.ndarray) -> np.ndarray:
     return values[:, 0] if values.shape[1] == 1 else values
 
 
-def _check_counts(y: np.ndarray, weights: np.ndarray | None) -> None:
+def check_counts(y: np.ndarray, weights: np.ndarray | None) -> None:
     """Refuse targets whose Poisson deviance is not defined."""
     counts = y if weights is None else y[weights > 0]
     if np.any(counts < 0):

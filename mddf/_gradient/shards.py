@@ -17,7 +17,7 @@ from mddf._base.communication import Communicator
 from mddf._base.validation import check_lengths, naming
 from mddf._binning.binned_table import BinnedTable
 from mddf._binning.binner import Binner
-from mddf._binning.shards import ShardWeights, bin_shard
+from mddf._binning.shards import ShardWeights, bin_shard, in_any_shard
 from mddf._gradient.base import GradientBoosting, HeldOut
 from mddf._gradient.classifier import GradientBoostingClassifier
 from mddf._gradient.dataset import BoostingRows, ValidationRows
@@ -32,6 +32,7 @@ from mddf._gradient.regressor import GradientBoostingRegressor, with_weight
 from mddf._gradient.target_encoding import FEWEST_LEVELS
 from mddf._gradient.validation_set import warn_of_no_gain
 from mddf._gradient.weights import boosting_weights, within_range
+from mddf._input.reading import read_table
 from mddf._resampling.sampling import hashes_with
 from mddf._targets.target_validation import (
     all_weights,
@@ -39,7 +40,7 @@ from mddf._targets.target_validation import (
     encode_labels,
     numeric_array,
 )
-from mddf._targets.weights import row_weights
+from mddf._targets.weights import row_weights, whole_weights
 
 Model = TypeVar("Model", bound=GradientBoosting)
 
@@ -135,9 +136,10 @@ def refuse_undivided(model: GradientBoosting, *, has_validation_set: bool) -> No
         "warm_start": (bool(model.warm_start), "False"),
         "cv": (model.cv is not None, "None"),
         "scoring": (not (isinstance(model.scoring, str) and model.scoring == "loss"), "'loss'"),
-        "loss": (
-            not isinstance(model.loss, str) or model.loss in QUANTILE_LOSSES,
-            "the name of a loss without quantiles",
+        "loss": (not isinstance(model.loss, str), "the name of a loss"),
+        "monotonic_cst": (
+            model.loss in QUANTILE_LOSSES and model.monotonic_cst is not None,
+            f"None with the loss {model.loss!r}",
         ),
         "early_stopping": (
             bool(model.early_stopping) and not has_validation_set,
@@ -179,7 +181,13 @@ def fit_shard(
     """
     refuse_undivided(model, has_validation_set=has_validation_set)
     # 1. Read the table, the target and the weights.
-    table = model._read_table(training.X, reset=True)
+    table = read_table(
+        model,
+        training.X,
+        reset=True,
+        categorical_features=model.categorical_features,
+        join_dates=in_any_shard(communicator),
+    )
     check_lengths(training.X, y=training.y)
     n_rows = table.shape[0]
     sample_weight = None
@@ -193,6 +201,8 @@ def fit_shard(
     own = slice(first, first + n_rows)
     target = _read_target(model, training.y, sample_weight, own, communicator)
     every_weight = boosting_weights(target.weights, sample_weight)
+    if every_weight is not None and model.loss in QUANTILE_LOSSES:
+        _refuse_fractions(every_weight, model.loss)
     weights = ShardWeights(None if every_weight is None else every_weight[own], every_weight)
     # 2. Bin the table.
     binner = Binner(model.categorical_features, model.max_bins, model.n_jobs, FEWEST_LEVELS)
@@ -211,6 +221,16 @@ def fit_shard(
     attributes = model._target_attributes(target.kind)
     model.__dict__.update(fitted, _binner=binner, **attributes)
     return model
+
+
+def _refuse_fractions(weights: np.ndarray, loss: str) -> None:
+    """Refuse weights whose sums are rounded, so that quantiles would depend on their order."""
+    counted = weights[weights > 0]
+    if not (whole_weights(weights) or np.all(counted == counted[0])):
+        raise ValueError(
+            f"sample_weight must be whole numbers with loss={loss!r} if the rows are divided "
+            f"among workers, got {weights[weights != np.rint(weights)][0]:g}"
+        )
 
 
 def _read_target(

@@ -7,13 +7,23 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+import narwhals.stable.v1 as nw
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils import check_array
 
 from mddf._base.messages import short
 from mddf._input.cell_values import NUMBER, NUMERIC_DTYPES, checked_numbers, fill_masked
+from mddf._input.date_columns import (
+    check_dates_of_fit,
+    columns_of_date_types,
+    date_columns,
+    date_columns_of_fit,
+    with_calendar,
+)
 from mddf._input.frame import frame_table
 from mddf._input.table import ArrayTable, Cells, Column, Factors, Table
+from mddf._schema.calendar import PARTS, part_name
 
 
 class SourceTable(Table):
@@ -45,6 +55,23 @@ class ChunkedFrame(SourceTable):
     def numeric_types(self) -> np.ndarray:
         return np.array([type_.kind == NUMBER for type_ in self._types])
 
+    def with_dates_of_fit(self, names_at_fit: Sequence[str]) -> ChunkedFrame:
+        """Replace the columns that held dates in fit by their parts."""
+        assert self.names is not None
+        check_dates_of_fit(self.names, names_at_fit)
+        dates = date_columns_of_fit(self.head, names_at_fit)
+        return DatedFrame(self, dates) if dates else self
+
+    def with_dates(self, categorical_features: npt.ArrayLike | None) -> ChunkedFrame:
+        """Replace columns of dates by their parts, unless they are categories or have no date."""
+        assert self.names is not None
+        dates = [
+            c
+            for c in columns_of_date_types(self.head, categorical_features)
+            if date_columns(self._fetch([self.names[c]]), None)
+        ]
+        return DatedFrame(self, dates) if dates else self
+
     def _read(self, columns: Sequence[int]) -> Table:
         assert self.names is not None
         part = frame_table(self._fetch([self.names[c] for c in columns]), columns)
@@ -70,6 +97,38 @@ class ChunkedFrame(SourceTable):
         numbers = part.numbers(range(len(columns)))
         part.release()
         return numbers
+
+
+class DatedFrame(ChunkedFrame):
+    """Columns with names and types, some of which were columns of dates.
+
+    As in `with_calendar`, the days of a date stand in the place of its column, and its other parts
+    at the end.
+    """
+
+    def __init__(self, whole: ChunkedFrame, dates: Sequence[int]) -> None:
+        assert whole.names is not None
+        date_names = {whole.names[c] for c in dates}
+        head = with_calendar(whole.head, dates)
+        source_of = {name: name for name in whole.names}
+        source_of |= {part_name(name, part): name for name in date_names for part in PARTS}
+
+        def fetch(names: list[Any]) -> Any:
+            sources = list(dict.fromkeys(source_of[name] for name in names))
+            part = whole._fetch(sources)
+            part = with_calendar(part, [i for i, s in enumerate(sources) if s in date_names])
+            return nw.from_native(part, eager_only=True).select(names).to_native()
+
+        super().__init__(head, whole.shape[0], fetch)
+        self._whole = whole
+        self.date_columns = list(dates)
+        self.n_appended = len(dates) * (len(PARTS) - 1)
+        self.source = whole.source
+        self.bin_rows = whole.bin_rows
+        self.codes_folder = whole.codes_folder
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return DatedFrame, (self._whole, self.date_columns)
 
 
 class ChunkedArray(SourceTable):
@@ -108,7 +167,8 @@ def by_columns(
         A Parquet file or a folder of Parquet files (needs pyarrow). Folders within it with names
         such as key=value add a column. Collections of Dask are computed again for each block of
         columns: persist them, or read them from Parquet. A numeric array, which may be mapped
-        into memory, is not copied.
+        into memory, is not copied. Columns whose type is one of dates become calendar features,
+        as in a data frame, unless they are marked as categories.
     bin_rows : int, default=None
         Number of rows on which `fit` finds the bins of numeric columns, if there are more rows.
         They are drawn by a hash of their numbers, so that the order of the rows does not matter.

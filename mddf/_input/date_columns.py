@@ -32,12 +32,28 @@ def date_columns(X: Any, categorical_features: npt.ArrayLike | None) -> list[int
         for c, dtype in enumerate(schema.values())
         if dtype not in _OTHER_TYPES and _has_dates(frame[:, c])
     ]
+    return _not_marked(columns, list(schema), categorical_features)
+
+
+def columns_of_date_types(head: Any, categorical_features: npt.ArrayLike | None) -> list[int]:
+    """Numbers of the columns whose type is one of dates and that are not marked as categories.
+
+    `head` is a data frame, which needs no rows.
+    """
+    frame = nw.from_native(head, eager_only=True)
+    columns = [c for c in range(frame.shape[1]) if holds_dates(frame[:, c])]
+    return _not_marked(columns, frame.columns, categorical_features)
+
+
+def _not_marked(
+    columns: list[int], names: list[str], categorical_features: npt.ArrayLike | None
+) -> list[int]:
+    """Leave out the columns that are marked as categories."""
     if not columns or categorical_features is None or isinstance(categorical_features, str):
         return columns
     marked = np.asarray(categorical_features)
     if marked.dtype.kind == "b":
         return [c for c in columns if not (c < len(marked) and marked[c])]
-    names = list(schema)
     if marked.dtype.kind in "iu":
         numbers = {int(c) % len(names) for c in marked}
         return [c for c in columns if c not in numbers]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Collection
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -14,6 +15,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from mddf._input.cell_values import ENCODE, fill_masked, read_numeric_array
+from mddf._input.chunked import ChunkedFrame
 from mddf._input.date_columns import (
     check_dates_of_fit,
     date_columns,
@@ -45,20 +47,24 @@ def read_table(
     *,
     reset: bool,
     categorical_features: npt.ArrayLike | None = None,
+    join_dates: Callable[[list[str]], Collection[str]] | None = None,
 ) -> Table:
     """Convert X to a table; cells are converted at once only if they are numbers.
 
     In fit (`reset`), ``n_features_in_`` and ``feature_names_in_`` of the estimator are set, and
     otherwise compared. Columns of arrays that are categories by `categorical_features` may hold
-    any objects.
+    any objects. If X is one shard of a table, `join_dates` gets the names of its columns of dates
+    and returns those of all shards: in one shard all dates of a column may be missing.
     """
     if isinstance(X, Table):
         _refuse_empty(X)
+        if isinstance(X, ChunkedFrame):
+            X = _with_dates(estimator, X, reset, categorical_features)
         _check_features(estimator, X.head, reset)
         return X
     X = whole_frame(X)
     if is_frame(X):
-        return _read_frame(estimator, X, reset, categorical_features)
+        return _read_frame(estimator, X, reset, categorical_features, join_dates)
     if sparse.issparse(X):
         # The check adds the cells up, among which may be infinities.
         with np.errstate(invalid="ignore"):
@@ -82,6 +88,19 @@ def read_table(
     return ArrayTable(cells)
 
 
+def _with_dates(
+    estimator: BaseEstimator,
+    X: ChunkedFrame,
+    reset: bool,
+    categorical_features: npt.ArrayLike | None,
+) -> ChunkedFrame:
+    """Replace the columns of dates of a table that is read by columns."""
+    if reset:
+        return X.with_dates(categorical_features)
+    names = getattr(estimator, "feature_names_in_", None)
+    return X if names is None else X.with_dates_of_fit(names.tolist())
+
+
 def _check_features(estimator: BaseEstimator, X: Any, reset: bool) -> None:
     validate_data(estimator, X, skip_check_array=True, reset=reset)
 
@@ -93,12 +112,19 @@ def _refuse_empty(X: Any) -> None:
 
 
 def _read_frame(
-    estimator: BaseEstimator, X: Any, reset: bool, categorical_features: npt.ArrayLike | None
+    estimator: BaseEstimator,
+    X: Any,
+    reset: bool,
+    categorical_features: npt.ArrayLike | None,
+    join_dates: Callable[[list[str]], Collection[str]] | None,
 ) -> FrameTable:
     _refuse_empty(X)
     table = frame_table(X)
     if reset:
         dates = date_columns(X, categorical_features)
+        if join_dates is not None:
+            joined = join_dates([table.names[c] for c in dates])
+            dates = [c for c, name in enumerate(table.names or ()) if name in joined]
     else:
         names_at_fit = getattr(estimator, "feature_names_in_", None)
         names = None if names_at_fit is None else names_at_fit.tolist()

@@ -76,13 +76,20 @@ class Values:
         """
         is_counted = slice(None) if weights is None else weights > 0
         bound = np.abs(y[is_counted]).max(axis=0)
-        if exponents is None:
-            exponents = np.where(bound > 0, np.frexp(bound)[1], _MIN_EXPONENT)
-        elif np.any(np.frexp(bound)[1] > exponents):
+        if exponents is not None and np.any(np.frexp(bound)[1] > exponents):
             raise ValueError(
                 "with warm_start=True, y must not exceed the least power of two above all targets "
                 f"of the first fit, 2.0**{exponents.tolist()}, got values up to {bound.tolist()}"
             )
+        return cls.from_bound(y, bound, exponents)
+
+    @classmethod
+    def from_bound(
+        cls, y: np.ndarray, bound: np.ndarray, exponents: np.ndarray | None = None
+    ) -> Values:
+        """Convert finite targets, where `bound` is the largest absolute value with a weight."""
+        if exponents is None:
+            exponents = np.where(bound > 0, np.frexp(bound)[1], _MIN_EXPONENT)
         key = np.rint(np.ldexp(np.clip(y, -bound, bound), _BITS - exponents)).astype(np.int64)
         return cls(y, exponents, key)
 

@@ -130,6 +130,10 @@ class GrowthResult:
             self._merge_importances(piece.importances)
         piece.clear()
 
+    def merge_trees(self, trees: Trees | ValueTrees, importances: np.ndarray) -> None:
+        """Add a block of trees, and the importances of each of its trees."""
+        self.merge(_GrownPiece(trees, None, None, importances))
+
     def _merge_sums(self, sums: np.ndarray, n_trees: np.ndarray | None) -> None:
         # Sums are exact in any order: probabilities in leaves are multiples of 2^-30, and the two
         # parts of a mean also have such a unit.

@@ -19,7 +19,8 @@ from thread_communicator import run_in_threads
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor
 from mddf._gradient.shards import RowsOfUser, fit_shard, global_ranks
 
-LOSSES = ["squared_error", "poisson", "gamma", "tweedie"]
+QUANTILE_LOSSES = ["absolute_error", "quantile", "huber"]
+LOSSES = ["squared_error", "poisson", "gamma", "tweedie", *QUANTILE_LOSSES]
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,10 @@ def cases(draw):
         options["class_weight"] = draw(st.sampled_from([None, "balanced"]))
         model = GradientBoostingClassifier(**options)
     else:
-        model = GradientBoostingRegressor(draw(st.sampled_from(LOSSES)), **options)
+        loss = draw(st.sampled_from(LOSSES))
+        if loss == "quantile":
+            options["quantile"] = draw(st.sampled_from([0.1, 0.5, 0.83]))
+        model = GradientBoostingRegressor(loss, **options)
     places = st.lists(st.integers(1, n - 1), max_size=n_shards - 1, unique=True)
     cuts = sorted(draw(places))
     return model, data, cuts, validation, validation_cuts[: len(cuts)]
@@ -167,7 +171,7 @@ def cases(draw):
 def test_any_division_gives_the_same_bits(case):
     model, data, cuts, validation, validation_cuts = case
     shares_bins = model.max_bins < 8 and model.categorical_features is not None
-    if shares_bins:  # weights that are not whole are refused
+    if shares_bins or model.loss in QUANTILE_LOSSES:  # weights that are not whole are refused
         if data.sample_weight is not None:
             data = Data(data.X, data.y, np.ceil(data.sample_weight))
         if isinstance(model, GradientBoostingClassifier):
@@ -236,6 +240,18 @@ def test_values_that_only_one_shard_has():
     assert_sharding_changes_nothing(model, Data(X, y), [150])
 
 
+def test_dates_that_one_shard_lacks():
+    rng = np.random.default_rng(0)
+    X = frame(rng, 300)
+    X.loc[:149, "day"] = pd.NaT
+    days = pd.date_range("2024-01-01", periods=100).to_pydatetime().tolist()
+    X["other day"] = pd.Series([*[None] * 200, *days], dtype=object)
+    X["never"] = pd.Series(pd.NaT, X.index, dtype="datetime64[ns]")
+    y = np.where(X["day"].dt.month == 2, 1.0, X["number"])
+    model = GradientBoostingRegressor(max_iter=4, early_stopping=False, random_state=0)
+    assert_sharding_changes_nothing(model, Data(X, y), [150, 180])
+
+
 def test_rare_categories_share_a_bin():
     rng = np.random.default_rng(0)
     codes = np.minimum(rng.geometric(0.2, 400), 20).astype(float)
@@ -254,6 +270,26 @@ def test_a_shard_of_rows_without_weight():
         max_iter=5, subsample=0.7, early_stopping=False, random_state=0
     )
     assert_sharding_changes_nothing(model, data, [100, 200])
+
+
+@pytest.mark.parametrize("loss", QUANTILE_LOSSES)
+def test_quantiles_of_equal_and_negative_targets(loss):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    options = {"max_iter": 6, "early_stopping": False, "random_state": 0}
+    if loss == "quantile":
+        options["quantile"] = 0.3
+    model = GradientBoostingRegressor(loss, **options)
+    for y in (np.round(X[:, 0]), -np.exp(9 * X[:, 0]), np.full(300, -2.0)):
+        for weight in (None, rng.integers(1, 5, 300).astype(float), np.full(300, 0.3)):
+            assert_sharding_changes_nothing(model, Data(X, y, weight), [40, 41, 200])
+
+
+def test_quantiles_of_fractions_of_rows():
+    data = make_data(np.random.default_rng(0), 60, weights="real")
+    model = GradientBoostingRegressor("huber", max_iter=3, early_stopping=False, random_state=0)
+    with pytest.raises(ValueError, match="sample_weight must be whole numbers with loss='huber'"):
+        sharded_fits(model, data, [20])
 
 
 def test_one_class():
@@ -283,8 +319,11 @@ def test_single_precision():
         ({"warm_start": True}, "warm_start must be False"),
         ({"cv": 3}, "cv must be None"),
         ({"scoring": "r2"}, "scoring must be 'loss'"),
-        ({"loss": "absolute_error"}, "loss must be the name of a loss without quantiles"),
-        ({"loss": "huber"}, "loss must be the name of a loss without quantiles"),
+        ({"loss": lambda y, raw: (y, raw)}, "loss must be the name of a loss"),
+        (
+            {"loss": "absolute_error", "monotonic_cst": [1, 0, 0, 0]},
+            "monotonic_cst must be None with the loss 'absolute_error'",
+        ),
     ],
 )
 def test_parameters_that_need_all_rows(parameters, message):

@@ -110,6 +110,74 @@ def test_messages_have_the_number_of_the_column_in_the_whole_table(wrong, tmp_pa
         forest.predict(parts)
 
 
+def frame_of_dates(n_rows=300):
+    made, y = frame(n_rows)
+    moments = pd.date_range("2023-01-30", periods=n_rows, freq="7h").to_series(index=made.index)
+    made.insert(1, "moment", moments.where(np.arange(n_rows) % 9 > 0))
+    made["day"] = moments.astype("datetime64[s]").dt.normalize()
+    made["never"] = pd.Series(pd.NaT, made.index, dtype="datetime64[ns]")
+    return made, y ^ (moments.dt.month == 3).to_numpy()
+
+
+@pytest.mark.parametrize("source", [from_parquet, from_dask])
+@pytest.mark.parametrize("model", [RandomForestClassifier, GradientBoostingClassifier])
+def test_dates_become_calendar_features(source, model, tmp_path, monkeypatch):
+    made, y = frame_of_dates()
+    monkeypatch.setattr(data_table, "_BLOCK_BYTES", 300 * 8 * 2)  # two columns
+    whole, parts = source(tmp_path, made)
+    options = {"random_state": 0}
+    if model is GradientBoostingClassifier:
+        options |= {"max_iter": 20, "early_stopping": False}
+    expected = model(**options).fit(whole, y)
+    fitted = model(**options).fit(parts, y)
+    assert fitted.feature_names_in_.tolist() == expected.feature_names_in_.tolist()
+    assert "moment.weekday" in fitted.feature_names_in_
+    probabilities = expected.predict_proba(whole)
+    np.testing.assert_array_equal(fitted.predict_proba(whole), probabilities)
+    np.testing.assert_array_equal(fitted.predict_proba(parts), probabilities)
+    np.testing.assert_array_equal(expected.predict_proba(parts), probabilities)
+
+
+def test_dates_that_are_marked_as_categories(tmp_path):
+    made, y = frame_of_dates()
+    made["day"] = made["day"].dt.to_period("M").dt.start_time  # few categories
+    whole, parts = from_parquet(tmp_path, made[["a", "day"]])
+    for marked in ([1], ["day"], [False, True]):
+        options = {"categorical_features": marked, "random_state": 0}
+        expected = RandomForestClassifier(5, **options).fit(whole, y)
+        fitted = RandomForestClassifier(5, **options).fit(parts, y)
+        assert fitted.n_features_in_ == 2
+        np.testing.assert_array_equal(fitted.predict_proba(parts), expected.predict_proba(whole))
+
+
+def test_dates_that_are_missing_in_a_later_table(tmp_path):
+    made, y = frame_of_dates()
+    _, parts = from_parquet(tmp_path, made[["a", "day"]])
+    forest = RandomForestClassifier(2, random_state=0).fit(parts, y)
+    (tmp_path / "other").mkdir()
+    _, other = from_parquet(tmp_path / "other", made[["a"]])
+    with pytest.raises(ValueError, match="must have a column 'day' of dates, as in fit"):
+        forest.predict(other)
+
+
+def test_names_that_parts_of_dates_would_have(tmp_path):
+    made, y = frame_of_dates()
+    _, parts = from_parquet(tmp_path, made[["a", "day"]].assign(**{"day.month": 1}))
+    with pytest.raises(ValueError, match=r"must not have a column 'day\.month'"):
+        RandomForestClassifier(2).fit(parts, y)
+
+
+def test_tables_of_dates_are_pickled(tmp_path):
+    import pickle
+
+    made, _ = frame_of_dates()
+    whole, parts = from_parquet(tmp_path, made[["a", "day"]])
+    dated = pickle.loads(pickle.dumps(parts.with_dates(None)))
+    assert dated.names == ["a", "day.days", "day.month", "day.weekday", "day.hour"]
+    months = dated.numbers([2])[:, 0]
+    np.testing.assert_array_equal(months, whole["day"].dt.month)
+
+
 def test_a_column_of_text_is_read_once_for_a_prediction(tmp_path):
     made, y = frame()
     parts = from_parquet(tmp_path, made[["a", "text"]])[1]

@@ -184,8 +184,10 @@ class GradientBooster {
     check((train.shape(0) > 0 || exchange_) &&
               static_cast<int64_t>(train.shape(0)) % options.options().n_copies == 0,
           "train: expected at least one row, and as many in each copy");
-    check(!exchange_ || (!options.options().needs_quantiles() && options.options().n_copies == 1),
-          "communicator: expected a loss without quantiles, and no copies of rows");
+    check(!exchange_ || options.options().n_copies == 1,
+          "communicator: expected no copies of rows");
+    check(!exchange_ || !options.options().needs_quantiles() || options.options().monotonic.empty(),
+          "communicator: expected no monotonic constraints with quantiles");
     check(options.n_columns() < 0 || options.n_columns() == table.bins.n_columns,
           "options: made for a table of another number of columns");
     std::vector<int32_t> rows = checked_rows("train", train, n_rows);

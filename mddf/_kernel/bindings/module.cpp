@@ -10,6 +10,7 @@ namespace nb = nanobind;
 
 void bind_binning(nb::module_& m);
 void bind_growing(nb::module_& m);
+void bind_divided(nb::module_& m);
 void bind_trees(nb::module_& m);
 void bind_elementary(nb::module_& m);
 void bind_descent(nb::module_& m);
@@ -73,6 +74,7 @@ release the GIL while they work.)";
   bind_elementary(m);
   bind_descent(m);
   bind_growing(m);
+  bind_divided(m);
   bind_gradient(m);
   bind_logistic(m);
   bind_network(m);

@@ -16,6 +16,14 @@ inline int lowest_bit(uint64_t bits) {
 #endif
 }
 
+// Number of bits that are 1. Processors count them in one step, but not all of them.
+inline int count_bits(uint64_t bits) {
+  bits -= bits >> 1 & 0x5555555555555555u;
+  bits = (bits & 0x3333333333333333u) + (bits >> 2 & 0x3333333333333333u);
+  bits = (bits + (bits >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+  return static_cast<int>((bits * 0x0101010101010101u) >> 56);
+}
+
 // Number of bits of a number; 0 for 0.
 inline int bit_width(uint64_t value) {
 #if defined(__GNUC__) || defined(__clang__)

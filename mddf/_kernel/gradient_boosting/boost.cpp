@@ -93,7 +93,7 @@ Booster::Booster(std::shared_ptr<const TableCodes> codes, const Bins& bins, cons
     start_ = start_with_offset(options_, {y_, row_weights, shards_, offset});
   else
     start_ = loss_.start(y_, row_weights, shards_);
-  loss_.set_least_large(target.offset ? differences(y_, offset) : y_, weights_);
+  loss_.set_least_large(target.offset ? differences(y_, offset) : y_, row_weights, shards_);
   if (options_.loss == Loss::kPoisson || options_.loss == Loss::kTweedie) {
     const double unit = curvature_unit();
     options_.l2 *= unit;
@@ -153,7 +153,8 @@ bool Booster::grow(const uint64_t* seeds, int64_t n_seeds, int64_t patience, dou
   if (whole) total = 0;
   for (int64_t i = 0; whole && i < n; ++i) total += whole[i];
   total = shards_.sum(total);
-  loss_.prepare(raw_, y_, weights_);
+  const RowWeights row_weights{weights_, are_weighted_, whole_weights_};
+  loss_.prepare(raw_, y_, row_weights, shards_);
   if (losses_.empty() && train_losses_.empty()) note_loss(team);
   for (int64_t round = 0; round < n_seeds; ++round) {
     if (patience > 0 && trees_.n_trees() - best_round_ >= patience) break;
@@ -175,7 +176,7 @@ bool Booster::grow(const uint64_t* seeds, int64_t n_seeds, int64_t patience, dou
     std::vector<double> weights = sums.weights;
     for (double& weight : weights) weight *= weight_unit_;
     trees_.add(columns_, grown, options_.symmetric, values, std::move(weights));
-    loss_.prepare(raw_, y_, weights_);
+    loss_.prepare(raw_, y_, row_weights, shards_);
     const double before = losses_.empty() ? 0 : losses_[best_round_];
     note_loss(team);
     if (!losses_.empty() && losses_.back() < before - tol) {
@@ -370,7 +371,17 @@ void Booster::shorten(const Grown& tree, const LeafSums& sums, const Multiplicit
 }
 
 std::vector<double> Booster::quantile_values(const Grown& tree) const {
-  QuantileLeaves leaves(tree, options_.loss == Loss::kQuantile ? options_.quantile : 0.5);
+  const double share = options_.loss == Loss::kQuantile ? options_.quantile : 0.5;
+  if (shards_.are_several()) {
+    std::vector<double> rest(train_.size());
+    for (size_t i = 0; i < rest.size(); ++i) rest[i] = y_[i] - raw_[i];
+    const auto leaf_of = [&](int64_t i) {
+      return is_drawn_.empty() || is_drawn_[i] ? int{tree.leaf_of[i]} : -1;
+    };
+    return quantiles_of_shards(rest, leaf_of, tree.n_leaves(), weights_, are_weighted_, share,
+                               shards_);
+  }
+  QuantileLeaves leaves(tree, share);
   for (size_t i = 0; i < train_.size(); ++i) {
     if (!is_drawn_.empty() && !is_drawn_[i]) continue;
     const double rest = y_[i] - raw_[i];

@@ -14,6 +14,7 @@
 #include "gradient_boosting/exponentials.hpp"
 #include "gradient_boosting/fixed_point.hpp"
 #include "gradient_boosting/options.hpp"
+#include "gradient_boosting/shard_quantiles.hpp"
 
 namespace mddf::gradient {
 
@@ -40,6 +41,14 @@ inline double weighted_quantile(std::vector<double> values, const std::vector<do
   return pairs.back().first;
 }
 
+// The same over the values of all shards. If there are several, weights must be whole numbers.
+inline double quantile_of_all(std::vector<double> values, const RowWeights& weights, double share,
+                              const Shards& shards) {
+  if (!shards.are_several()) return weighted_quantile(std::move(values), weights.of, share);
+  return quantiles_of_shards(
+      values, [](int64_t) { return 0; }, 1, weights.of, weights.are_any, share, shards)[0];
+}
+
 // The numbers of one output, from rows of `width` numbers.
 inline std::vector<double> column_of(const std::vector<double>& rows, int output, int width) {
   std::vector<double> column(rows.size() / width);
@@ -60,7 +69,7 @@ class LossFunction {
   explicit LossFunction(const Options& options) : options_(options), width_(options.width()) {}
 
   // The raw prediction before the first tree: the best constant for the rows of all shards, or
-  // nearly so. Losses with quantiles need all rows in one shard.
+  // nearly so.
   std::vector<double> start(const std::vector<double>& y, const RowWeights& weights,
                             const Shards& shards) const {
     const auto share = bounded_share;
@@ -93,17 +102,18 @@ class LossFunction {
 
   // Sets the least value of Huber's threshold from the targets, less their offsets if there are
   // any; called once before the first round.
-  void set_least_large(const std::vector<double>& y, const std::vector<double>& weights) {
-    if (options_.loss == Loss::kHuber) least_large_ = kLeastLarge * spread(y, weights);
+  void set_least_large(const std::vector<double>& y, const RowWeights& weights,
+                       const Shards& shards) {
+    if (options_.loss == Loss::kHuber) least_large_ = kLeastLarge * spread(y, weights, shards);
   }
 
   // Updates Huber's threshold from the residuals of all rows; called once before each round.
   void prepare(const std::vector<double>& raw, const std::vector<double>& y,
-               const std::vector<double>& weights) {
+               const RowWeights& weights, const Shards& shards) {
     if (options_.loss != Loss::kHuber) return;
     std::vector<double> sizes(y.size());
     for (size_t i = 0; i < y.size(); ++i) sizes[i] = std::fabs(y[i] - raw[i]);
-    const double quantile = weighted_quantile(std::move(sizes), weights, options_.quantile);
+    const double quantile = quantile_of_all(std::move(sizes), weights, options_.quantile, shards);
     large_ = std::max(least_large_, std::min(large_, quantile));
   }
 
@@ -150,9 +160,9 @@ class LossFunction {
         return exact_mean(y, weights, shards);
       case Loss::kAbsolute:
       case Loss::kHuber:
-        return weighted_quantile(y, weights.of, 0.5);
+        return quantile_of_all(y, weights, 0.5, shards);
       case Loss::kQuantile:
-        return weighted_quantile(y, weights.of, options_.quantile);
+        return quantile_of_all(y, weights, options_.quantile, shards);
       default: {  // losses with a logarithmic link
         const double mean = exact_mean(y, weights, shards);
         return mean > 0 ? logarithm(mean) : -kMaxExponent / 2;
@@ -385,15 +395,18 @@ class LossFunction {
 
   // Quantile of the distances of targets from their median. Targets that equal the median are left
   // out, since they may be most of the targets.
-  double spread(const std::vector<double>& y, const std::vector<double>& weights) const {
-    const double median = weighted_quantile(y, weights, 0.5);
+  double spread(const std::vector<double>& y, const RowWeights& weights,
+                const Shards& shards) const {
+    const double median = quantile_of_all(y, weights, 0.5, shards);
     std::vector<double> distances, distance_weights;
     for (size_t i = 0; i < y.size(); ++i) {
       if (y[i] == median) continue;
       distances.push_back(std::fabs(y[i] - median));
-      if (!weights.empty()) distance_weights.push_back(weights[i]);
+      if (weights.are_any) distance_weights.push_back(weights.of[i]);
     }
-    return weighted_quantile(std::move(distances), distance_weights, options_.quantile);
+    return quantile_of_all(std::move(distances),
+                           {distance_weights, weights.are_any, weights.are_whole},
+                           options_.quantile, shards);
   }
 
   // Least value of Huber's threshold, as a share of the spread of the targets. If most targets are

@@ -24,6 +24,7 @@
 #include "forest/split/bounds.hpp"
 #include "forest/split/class_splitter.hpp"
 #include "forest/split/column_pool.hpp"
+#include "forest/split/divided_rows.hpp"
 #include "forest/split/node_classes.hpp"
 #include "forest/split/split.hpp"
 #include "forest/tree/tree_writer.hpp"
@@ -56,23 +57,29 @@ class TreeGrower {
   // Grows a tree on samples() and appends it to `trees`. Adds the decrease of impurity by each
   // column to `importances`, unless it is null.
   void grow(Random& random, GrownTrees& trees, double* importances) {
-    random_ = &random;
-    writer_.begin(trees, importances);
-    pool_.restart(data_.columns);
     samples_[1].resize(samples_[0].size());
-    waiting_.clear();
-    copied_end_ = 0;
     const uint32_t n = static_cast<uint32_t>(samples_[0].size());
     classes_.count_root(samples_[0].data(), n);
-    weight_ = static_cast<double>(classes_.left.total());
-    splitter_.search().set_min_leaf_weight(options_.min_weight_leaf * weight_);
-    if (options_.is_monotonic()) bounds_.assign(1, {0, 1});
-    Frame frame{0, 0, n, 0, 0, -1, 0, 0};
+    Frame frame = begin(random, trees, importances, n);
     if (options_.max_leaf_nodes > 0) {
       grow_best_first(frame);
     } else if (place(frame, classes_.left)) {
       classes_.take(classes_.left, node_);
       while (visit(frame) || next(frame)) {
+      }
+    }
+    writer_.end(data_.bins, options_.prune * weight_);
+  }
+
+  // Does the same on divided rows, depth first. The sums of `Sample` must be exact.
+  void grow(DividedClassRows& rows, Random& random, GrownTrees& trees, double* importances) {
+    std::vector<Weight> weights(data_.target.n_classes);
+    const int64_t n = rows.begin(weights);
+    classes_.count_root(weights.data());
+    Frame frame = begin(random, trees, importances, static_cast<uint32_t>(n));
+    if (place(frame, classes_.left)) {
+      classes_.take(classes_.left, node_);
+      while (visit(frame, rows) || next(frame)) {
       }
     }
     writer_.end(data_.bins, options_.prune * weight_);
@@ -100,6 +107,19 @@ class TreeGrower {
     double gain;         // gain of the split
     uint32_t index() const { return frame.index; }
   };
+
+  // Begins a tree; the classes of the root are in classes_.left.
+  Frame begin(Random& random, GrownTrees& trees, double* importances, uint32_t n) {
+    random_ = &random;
+    writer_.begin(trees, importances);
+    pool_.restart(data_.columns);
+    waiting_.clear();
+    copied_end_ = 0;
+    weight_ = static_cast<double>(classes_.left.total());
+    splitter_.search().set_min_leaf_weight(options_.min_weight_leaf * weight_);
+    if (options_.is_monotonic()) bounds_.assign(1, {0, 1});
+    return {0, 0, n, 0, 0, -1, 0, 0};
+  }
 
   // Makes a pure node a leaf; returns whether the node may be split.
   bool place(const Frame& frame, const List& classes) {
@@ -146,6 +166,51 @@ class TreeGrower {
     }
     Frame right;
     divide(frame, split, score, right);
+    return place_children(frame, right);
+  }
+
+  // Does the same for a node of divided rows.
+  bool visit(Frame& frame, DividedClassRows& rows) {
+    node_.n_samples = frame.end - frame.start;
+    if (node_.n_samples <= rows.most_copied()) {
+      grow_copy(frame, rows);
+      return false;
+    }
+    interrupt_.poll(16 * 256);
+    Split split;
+    const double score = find_split(frame, split, [&] {
+      splitter_.find(rows, frame.index, frame.n_constant, *random_, split);
+    });
+    if (split.column < 0) {
+      leaf(frame);
+      return false;
+    }
+    note_split(frame, split, score);
+    const uint32_t node = frame.index;
+    Frame right;
+    write_split(frame, split, splitter_.divide_counts(split), right);
+    rows.divide(node, split, frame.index);
+    return place_children(frame, right);
+  }
+
+  // Grows the subtree of a node of divided rows, whose classes are in node_, on copies of the rows.
+  void grow_copy(Frame frame, DividedClassRows& rows) {
+    rows.copy(frame.index, samples_[0]);
+    if constexpr (kHasSmall)
+      if (small_) small_->copy_last_rows();
+    samples_[1].resize(samples_[0].size());
+    copied_end_ = 0;
+    frame.start = 0;
+    frame.end = static_cast<uint32_t>(samples_[0].size());
+    frame.buffer = 0;
+    const size_t n_waiting = waiting_.size();
+    while (visit(frame) || (waiting_.size() > n_waiting && next(frame))) {
+    }
+  }
+
+  // Makes pure children of a node leaves. Returns true if `frame` and node_ are now a child that
+  // must be visited next.
+  bool place_children(Frame& frame, const Frame& right) {
     const bool visit_right = place(right, classes_.right);
     if (!place(frame, classes_.left)) {
       if (visit_right) classes_.take(classes_.right, node_), frame = right;
@@ -227,6 +292,11 @@ class TreeGrower {
 
   // Finds the best allowed split of a node; returns the score of the node if it is needed.
   double find_split(const Frame& frame, const Sample* samples, Split& split) {
+    return find_split(frame, split,
+                      [&] { splitter_.find(samples, frame.n_constant, *random_, split); });
+  }
+  template <class Find>
+  double find_split(const Frame& frame, Split& split, Find find) {
     const bool is_wanted = writer_.wants_importances() || options_.weighs_splits();
     const double score = is_wanted ? node_.template score<Criterion>() : 0;
     writer_.gain(frame.from_column, score);
@@ -234,7 +304,7 @@ class TreeGrower {
         node_.n_samples / 2 < options_.min_samples_leaf)
       return score;
     if (options_.is_monotonic()) splitter_.search().set_bounds(bounds_[frame.index]);
-    splitter_.find(samples, frame.n_constant, *random_, split);
+    find();
     if (options_.min_decrease > 0 && is_too_little(split.score - score)) split.column = -1;
     return score;
   }
@@ -243,9 +313,7 @@ class TreeGrower {
   // Divides the samples and writes the node, whose classes are in node_. `frame` becomes the left
   // child. The classes of both children are then in classes_.
   void divide(Frame& frame, Split& split, double score, Frame& right) {
-    writer_.gain(split.column, -score);
-    if (options_.prune > 0)
-      writer_.note(frame.index, split.score - score, payload(frame), node_.weight);
+    note_split(frame, split, score);
     const uint32_t n = frame.end - frame.start;
     Sample* samples = samples_[1 - frame.buffer].data() + frame.start;
     const uint32_t n_left = splitter_.partition(split, samples_of(frame), n, samples);
@@ -253,6 +321,18 @@ class TreeGrower {
     // Categories and missing values that the node does not have go to the side with more weight.
     const bool left_is_larger = classes_.left.total() > classes_.right.total();
     send_unseen(split, left_is_larger, samples + n_left, n - n_left, splitter_.matrix, data_.bins);
+    write_split(frame, split, n_left, right);
+  }
+
+  // Adds the score of a node that will be split to the importances, and notes it for pruning.
+  void note_split(const Frame& frame, const Split& split, double score) {
+    writer_.gain(split.column, -score);
+    if (options_.prune > 0)
+      writer_.note(frame.index, split.score - score, payload(frame), node_.weight);
+  }
+
+  // Writes a split with n_left samples on the left. `frame` becomes the left child.
+  void write_split(Frame& frame, const Split& split, uint32_t n_left, Frame& right) {
     const uint32_t left = writer_.inner(frame.index, split);
     if (options_.is_monotonic()) bound_children(frame.index, left, split.column);
     const uint32_t middle = frame.start + n_left;

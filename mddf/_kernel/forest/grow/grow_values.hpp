@@ -22,6 +22,7 @@
 #include "forest/small/small_values.hpp"
 #include "forest/split/bounds.hpp"
 #include "forest/split/column_pool.hpp"
+#include "forest/split/divided_rows.hpp"
 #include "forest/split/node_values.hpp"
 #include "forest/split/split.hpp"
 #include "forest/tree/value_trees.hpp"
@@ -63,17 +64,11 @@ class ValueGrower {
   // Grows a tree on samples() and appends it to `trees`. Adds the decrease of impurity by each
   // column to `importances`, unless it is null.
   void grow(Random& random, GrownValueTrees& trees, double* importances) {
-    random_ = &random;
-    writer_.begin(trees, importances);
-    pool_.restart(data_.columns);
     samples_[1].resize(samples_[0].size());
-    waiting_.clear();
     const uint32_t n = static_cast<uint32_t>(samples_[0].size());
     if (from_root_) measure_from(root_, samples_[0].data(), n);
     const Sums sums = add_up(samples_[0].data(), n);
-    weight_ = static_cast<double>(sums.weight);
-    search_.set_min_leaf_weight(options_.min_weight_leaf * weight_);
-    if (options_.is_monotonic()) bounds_.assign(1, {});
+    begin(random, trees, importances, sums.weight);
     light_ = true;
     for (const RowSample& sample : samples_[0]) light_ &= sample.weight <= kMaxLight;
     const Frame root{0, 0, n, 0, 0, -1, 0, sums};
@@ -86,6 +81,23 @@ class ValueGrower {
         waiting_.pop_back();
         visit(frame);
       }
+    }
+    writer_.end(data_.bins, options_.prune * weight_);
+  }
+
+  // Does the same on divided rows, depth first, for a single output whose leaves hold means.
+  void grow(DividedValueRows& rows, Random& random, GrownValueTrees& trees, double* importances) {
+    const ValueSums sums = rows.begin();
+    light_ = rows.most_weight() <= kMaxLight;
+    begin(random, trees, importances, static_cast<int64_t>(sums.weight));
+    if (from_root_) root_.take(sums);
+    place_divided({0, 0, static_cast<uint32_t>(sums.rows), 0, 0, -1, 0, {}}, sums);
+    while (!waiting_.empty()) {
+      const Frame frame = waiting_.back();
+      const ValueSums of_node = waiting_sums_.back();
+      waiting_.pop_back();
+      waiting_sums_.pop_back();
+      visit(frame, of_node, rows);
     }
     writer_.end(data_.bins, options_.prune * weight_);
   }
@@ -107,6 +119,16 @@ class ValueGrower {
     double gain;  // gain of the split
     uint32_t index() const { return frame.index; }
   };
+
+  void begin(Random& random, GrownValueTrees& trees, double* importances, int64_t weight) {
+    random_ = &random;
+    writer_.begin(trees, importances);
+    pool_.restart(data_.columns);
+    waiting_.clear();
+    weight_ = static_cast<double>(weight);
+    search_.set_min_leaf_weight(options_.min_weight_leaf * weight_);
+    if (options_.is_monotonic()) bounds_.assign(1, {});
+  }
 
   Sums add_up(const RowSample* samples, int64_t n) const {
     Sums sums;
@@ -163,6 +185,124 @@ class ValueGrower {
     leaf(frame);
   }
 
+  // Nodes of divided rows wait with their sums.
+  void place_divided(const Frame& frame, const ValueSums& sums) {
+    if (sums.least == sums.most) {
+      writer_.target_leaf(frame.index, node_, sums.least, static_cast<double>(sums.weight));
+      if (options_.is_monotonic()) writer_.clip_last(bounds_[frame.index]);
+      return;
+    }
+    waiting_.push_back(frame);
+    waiting_sums_.push_back(sums);
+  }
+
+  // Splits a node of divided rows or makes it a leaf.
+  void visit(Frame frame, const ValueSums& sums, DividedValueRows& rows) {
+    if (sums.rows <= rows.most_copied()) return grow_copy(frame, rows);
+    interrupt_.poll(16 * 256);
+    frame.sums.weight = static_cast<int64_t>(sums.weight);
+    node_.take(sums);
+    Split split;
+    if (may_split(frame, sums.rows)) {
+      if (options_.is_monotonic()) search_.set_bounds(bounds_[frame.index]);
+      find_split(frame, sums, rows, split);
+      keep_if_enough(frame, split);
+    }
+    if (split.column < 0) return leaf(frame);
+    const BinSumsOfValues bins = best_sums_.sums();
+    int64_t left_weight = 0, left_part = 0, right_weight = 0, right_part = 0;
+    CodeSet on_right;
+    bins.for_each_code([&](int code) {
+      const bool is_right = split.goes_right(static_cast<uint8_t>(code));
+      if (is_right) on_right.insert(code);
+      (is_right ? right_weight : left_weight) += bins.weight(code);
+      (is_right ? right_part : left_part) += bins.part(code);
+    });
+    if (from_root_)
+      writer_.gain(split.column, root_.gain(static_cast<double>(left_weight), left_part,
+                                            static_cast<double>(right_weight), right_part));
+    else
+      writer_.gain(split.column, gain_of(split));
+    send_unseen(split, left_weight > right_weight, on_right, data_.bins);
+    const uint32_t left = writer_.inner(frame.index, split), depth = frame.depth + 1;
+    const auto [of_left, of_right] = rows.divide_and_add_up(frame.index, split, left);
+    if (options_.is_monotonic())
+      bound_children(frame.index, left, split.column, (predict(of_left) + predict(of_right)) / 2);
+    const uint32_t n_constant = static_cast<uint32_t>(pool_.constant());
+    const auto child = [&](uint32_t index, const ValueSums& of_child) {
+      place_divided(
+          {index, 0, static_cast<uint32_t>(of_child.rows), depth, n_constant, split.column, 0, {}},
+          of_child);
+    };
+    child(left + 1, of_right);
+    child(left, of_left);
+  }
+
+  // Grows the subtree of a node of divided rows on copies of its rows.
+  void grow_copy(Frame frame, DividedValueRows& rows) {
+    rows.copy(frame.index, samples_[0]);
+#ifdef MDDF_AVX2
+    if (small_) small_->copy_last_rows();
+#endif
+    samples_[1].resize(samples_[0].size());
+    from_ = &root_;
+    frame.start = frame.buffer = 0;
+    frame.end = static_cast<uint32_t>(samples_[0].size());
+    frame.sums = add_up(samples_[0].data(), frame.end);
+    std::vector<Frame> others;
+    std::swap(others, waiting_);
+    visit(frame);
+    while (!waiting_.empty()) {
+      const Frame next = waiting_.back();
+      waiting_.pop_back();
+      visit(next);
+    }
+    std::swap(others, waiting_);
+  }
+
+  // find_split() for a node of divided rows.
+  void find_split(const Frame& frame, const ValueSums& sums, DividedValueRows& rows, Split& best) {
+    std::array<int32_t, kMaxDrawn> drawn;
+    std::array<uint8_t, kMaxDrawn> constant;
+    const Node& measured = from_root_ ? root_ : node_;
+    bool has_begun = from_root_;
+    pool_.begin(frame.n_constant);
+    while (pool_.any_unknown() &&
+           (pool_.drawn() < options_.max_features || pool_.only_constant())) {
+      const int64_t width =
+          pool_.draw_some(*random_, options_.max_features, kMaxDrawn, drawn.data());
+      if (width > 0)
+        rows.add_up_bins(frame.index, drawn.data(), width, measured.least(), measured.shift(0));
+      for (int64_t j = 0; j < width; ++j) {
+        const BinSumsOfValues bins = rows.sums(j, data_.bins.count(drawn[j]));
+        if (!has_begun) {
+          node_.set_total(bins.total_part());
+          search_.begin(sums.rows);
+          has_begun = true;
+        }
+        constant[j] = !(options_.random_thresholds ? try_random(drawn[j], bins, best)
+                                                   : search_.try_column(drawn[j], bins, best));
+        if (best.column == drawn[j]) best_sums_.take(bins);
+      }
+      std::reverse(constant.begin(), constant.begin() + width);
+      pool_.mark_constant(constant.data(), width);
+    }
+  }
+  bool try_random(int32_t column, const BinSumsOfValues& sums, Split& best) {
+    Split split;
+    if (!draw_split(data_, column, sums.codes(), *random_, split)) return false;
+    if (!from_root_) search_.score(sums, split);
+    if (take_first_ || split.score > best.score) best = split;
+    return true;
+  }
+  // Prediction of a leaf of divided rows.
+  double predict(const ValueSums& sums) {
+    side_.take(sums);
+    predicted_.clear();
+    side_.append_means(predicted_);
+    return predicted_[0];
+  }
+
   // Grows a tree in which the nodes with the largest gains are split first.
   void grow_best_first(const Frame& root) {
     frontier_.clear();
@@ -199,12 +339,19 @@ class ValueGrower {
     const RowSample* samples = samples_of(frame);
     const int64_t n = frame.end - frame.start;
     if (!from_root_) node_.load_targets(samples, n);
-    if (frame.depth >= options_.max_depth || n < options_.min_samples_split ||
-        n / 2 < options_.min_samples_leaf)
-      return;
+    if (!may_split(frame, n)) return;
     if (!from_root_) node_.fill(), search_.begin(samples, n);
     if (options_.is_monotonic()) search_.set_bounds(bounds_[frame.index]);
     find_split(samples, n, frame, split);
+    keep_if_enough(frame, split);
+  }
+
+  bool may_split(const Frame& frame, int64_t n) const {
+    return frame.depth < options_.max_depth && n >= options_.min_samples_split &&
+           n / 2 >= options_.min_samples_leaf;
+  }
+  // Drops a split that decreases too little, and notes others for pruning.
+  void keep_if_enough(const Frame& frame, Split& split) {
     if (split.column < 0) return;
     if (options_.min_decrease > 0 && options_.decreases_too_little(gain_of(split) / weight_))
       split.column = -1;
@@ -350,6 +497,9 @@ class ValueGrower {
   Random* random_ = nullptr;
   std::array<std::vector<RowSample>, 2> samples_;
   std::vector<Frame> waiting_;
+  // If rows are divided: the sums of the waiting nodes, and of the bins of the chosen column.
+  std::vector<ValueSums> waiting_sums_;
+  OwnedBinSums best_sums_;
   std::vector<uint8_t> codes_, sides_;
   int32_t gathered_ = -1;  // column whose codes are in codes_
   Frontier<Candidate> frontier_;

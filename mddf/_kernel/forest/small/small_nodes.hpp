@@ -64,13 +64,20 @@ class SmallNodes {
         codes_(
             (transposes_ ? std::max<int64_t>(data.matrix.n_columns, kTransposedColumns) : kSmall) *
             kSmall) {
-    const BinMatrix& matrix = data.matrix;
+    copy_last_rows();
+  }
+
+ public:
+  // Must be called if the matrix of the training data was replaced.
+  void copy_last_rows() {
+    const BinMatrix& matrix = data_.matrix;
     if (!transposes_ || matrix.n_columns >= kTransposedColumns) return;
     first_copied_ = std::max<int64_t>(matrix.n_rows - kTransposedColumns, 0);
     copied_.assign(matrix.row(first_copied_), matrix.row(matrix.n_rows));
     copied_.resize(copied_.size() + kTransposedColumns);
   }
 
+ protected:
   template <class Sample>
   MDDF_TARGET_AVX2 void enter(const Sample* samples, int n, const BinMatrix& matrix) {
     n_samples_ = n;

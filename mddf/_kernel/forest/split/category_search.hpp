@@ -8,6 +8,7 @@
 #include <numeric>
 #include <vector>
 
+#include "forest/data/bin_counts.hpp"
 #include "forest/data/bins.hpp"
 #include "forest/split/criterion.hpp"
 #include "forest/split/node_classes.hpp"
@@ -29,8 +30,24 @@ class CategorySearch {
   template <class Allows>
   bool search(const Node& node, const uint8_t* codes, int n_bins, int32_t column, Allows allows,
               Split& best) {
-    const int k = node.n_present;
     gather_categories(node, codes, n_bins);
+    return search_categories(node, column, allows, best);
+  }
+
+  // The same from the rows and the class weights of each category.
+  template <class Allows>
+  bool search(const Node& node, const BinCounts& counts, int32_t column, Allows allows,
+              Split& best) {
+    take_categories(node, counts);
+    return search_categories(node, column, allows, best);
+  }
+
+ private:
+  using Sum = typename Sweep<Criterion, Weight>::Sum;
+
+  template <class Allows>
+  bool search_categories(const Node& node, int32_t column, Allows allows, Split& best) {
+    const int k = node.n_present;
     const int n_groups = static_cast<int>(categories_.size());
     if (n_groups < 2) return false;
     const auto weight_of = [&](int group, int c) { return weights_[group * int64_t{k} + c]; };
@@ -72,9 +89,6 @@ class CategorySearch {
     return true;
   }
 
- private:
-  using Sum = typename Sweep<Criterion, Weight>::Sum;
-
   struct Category {
     int code;
     int64_t rows = 0;
@@ -109,6 +123,27 @@ class CategorySearch {
       categories_[g].total += weight;
       ++categories_[g].rows;
     }
+    list_present_classes(node);
+  }
+
+  // Does the same from counts.
+  void take_categories(const Node& node, const BinCounts& counts) {
+    categories_.clear();
+    weights_.clear();
+    counts.for_each_code([&](int code) {
+      Category category{code};
+      category.rows = counts.rows(code);
+      for (int c = 0; c < node.n_present; ++c) {
+        weights_.push_back(static_cast<double>(counts.weight(code, c)));
+        category.total += weights_.back();
+      }
+      categories_.push_back(category);
+    });
+    list_present_classes(node);
+  }
+
+  void list_present_classes(const Node& node) {
+    const size_t k = static_cast<size_t>(node.n_present);
     present_classes_.clear();
     for (size_t g = 0; g < categories_.size(); ++g) {
       categories_[g].first = static_cast<uint32_t>(present_classes_.size());

@@ -8,11 +8,13 @@
 
 #include "common/interrupt.hpp"
 #include "common/random.hpp"
+#include "forest/data/bin_counts.hpp"
 #include "forest/data/bin_matrix.hpp"
 #include "forest/data/bins.hpp"
 #include "forest/data/nonzero_rows.hpp"
 #include "forest/data/training.hpp"
 #include "forest/split/column_pool.hpp"
+#include "forest/split/divided_rows.hpp"
 #include "forest/split/histogram.hpp"
 #include "forest/split/node_classes.hpp"
 #include "forest/split/split.hpp"
@@ -70,6 +72,47 @@ class ClassSplitter {
       std::reverse(constant_.begin(), constant_.begin() + width);
       pool_.mark_constant(constant_.data(), width);
     }
+  }
+
+  // The same for a node of divided rows, from counts of their bins. Columns are drawn in the same
+  // order.
+  void find(DividedClassRows& rows, uint32_t index, int64_t n_constant, Random& random,
+            Split& best) {
+    const int64_t max_drawn = std::clamp<int64_t>(kTileBytes / node.n_samples, 1, kMaxDrawn);
+    random_ = &random;
+    search_.begin_node();
+    pool_.begin(n_constant);
+    while (pool_.any_unknown() &&
+           (pool_.drawn() < options_.max_features || pool_.only_constant())) {
+      const int64_t width =
+          pool_.draw_some(random, options_.max_features, max_drawn, drawn_.data());
+      if (width > 0)
+        rows.count_bins(index, node.present.data(), node.n_present, drawn_.data(), width);
+      for (int64_t j = 0; j < width; ++j) {
+        const BinCounts counts = rows.counts(j, data_.bins.count(drawn_[j]));
+        constant_[j] = !try_column(drawn_[j], counts, best);
+        if (best.column == drawn_[j]) best_counts_.take(counts);
+      }
+      std::reverse(constant_.begin(), constant_.begin() + width);
+      pool_.mark_constant(constant_.data(), width);
+    }
+  }
+
+  // Fills `classes` with the classes of both sides of the split that was found last by counts, and
+  // sends what the node does not have to the side with more weight. Returns the rows on the left.
+  uint32_t divide_counts(Split& split) {
+    const BinCounts counts = best_counts_.counts();
+    std::vector<Weight> left(node.n_present, 0);
+    uint32_t n_left = 0;
+    CodeSet on_right;
+    counts.for_each_code([&](int code) {
+      if (split.goes_right(static_cast<uint8_t>(code))) return on_right.insert(code);
+      n_left += counts.rows(code);
+      for (int c = 0; c < node.n_present; ++c) left[c] += counts.weight(code, c);
+    });
+    classes.divide(left.data(), node);
+    send_unseen(split, classes.left.total() > classes.right.total(), on_right, data_.bins);
+    return n_left;
   }
 
   // Moves the samples of the node to `to`, first the samples of the left child; returns their
@@ -176,6 +219,26 @@ class ClassSplitter {
     return true;
   }
 
+  bool try_column(int32_t column, const BinCounts& counts, Split& best) {
+    if (!options_.random_thresholds)
+      return data_.bins.categorical[column] ? search_.categorical(node, counts, column, best)
+                                            : search_.numeric(node, counts, column, best);
+    const CodeSet seen = counts.codes();
+    if (is_completely_random_) return draw_split(data_, column, seen, *random_, best);
+    Split split;
+    if (!draw_split(data_, column, seen, *random_, split)) return false;
+    int64_t n_left = 0;
+    left_total_.assign(node.n_present, 0);
+    counts.for_each_code([&](int code) {
+      if (split.goes_right(static_cast<uint8_t>(code))) return;
+      for (int c = 0; c < node.n_present; ++c) left_total_[c] += counts.weight(code, c);
+      n_left += counts.rows(code);
+    });
+    score_left(n_left, split);
+    if (split.score > best.score) best = split;
+    return true;
+  }
+
   // Sets the score of a random split. It stays -infinity if a side has too few samples.
   void score(const uint8_t* codes, Split& split) {
     const int64_t n = node.n_samples;
@@ -186,6 +249,10 @@ class ClassSplitter {
       left_total_[node.label[i]] += static_cast<double>(node.sample_weight[i]);
       ++n_left;
     }
+    score_left(n_left, split);
+  }
+  // Does this from the number of rows on the left and their class weights in left_total_.
+  void score_left(int64_t n_left, Split& split) {
     double left = 0, terms_left = 0, terms_right = 0;
     for (size_t c = 0; c < left_total_.size(); ++c) {
       left += left_total_[c];
@@ -217,6 +284,7 @@ class ClassSplitter {
   bool numbered_ = false;                // whether `node` has labels and weights of its samples
   const uint8_t* tile_codes_ = nullptr;  // codes of the chosen column, if still available
   std::vector<double> left_total_;
+  OwnedBinCounts best_counts_;  // counts of the chosen column, if rows are divided
   int64_t tile_stride_ = 0;
 };
 

@@ -1,6 +1,7 @@
 // Counts the classes of nodes.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -70,14 +71,13 @@ class ClassCounter {
   void count_root(const Sample* samples, uint32_t n) {
     stack_.clear();
     count(samples, n, weight_.data());
-    left.size = 0;
-    for (size_t c = 0; c < weight_.size(); ++c) {
-      if (weight_[c] > 0) {
-        left.label[left.size] = static_cast<uint16_t>(c);
-        left.weight[left.size++] = weight_[c];
-      }
-      weight_[c] = 0;
-    }
+    take_root();
+  }
+  // The same from the weight of each class.
+  void count_root(const Weight* weights) {
+    stack_.clear();
+    std::copy_n(weights, weight_.size(), weight_.begin());
+    take_root();
   }
 
   // Fills `left` and `right` with the classes of the children. The first n_left samples belong to
@@ -112,6 +112,18 @@ class ClassCounter {
       right.weight[right.size] = to_right;
       left.size += to_left > 0;
       right.size += to_right > 0;
+    }
+  }
+
+  // The same from the weights on the left of each present class, which are whole numbers.
+  void divide(const Weight* left_weights, const Node& node) {
+    left.size = right.size = 0;
+    for (int c = 0; c < node.n_present; ++c) {
+      left.label[left.size] = right.label[right.size] = node.present[c];
+      left.weight[left.size] = left_weights[c];
+      right.weight[right.size] = static_cast<Weight>(node.total[c]) - left_weights[c];
+      left.size += left.weight[left.size] > 0;
+      right.size += right.weight[right.size] > 0;
     }
   }
 
@@ -170,6 +182,17 @@ class ClassCounter {
   }
 
  private:
+  void take_root() {
+    left.size = 0;
+    for (size_t c = 0; c < weight_.size(); ++c) {
+      if (weight_[c] > 0) {
+        left.label[left.size] = static_cast<uint16_t>(c);
+        left.weight[left.size++] = weight_[c];
+      }
+      weight_[c] = 0;
+    }
+  }
+
   // Most classes for which counts are kept in four copies.
   static constexpr size_t kStriped = 16;
   static constexpr bool kExact = std::is_integral_v<Weight>;

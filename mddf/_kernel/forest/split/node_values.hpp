@@ -16,6 +16,7 @@
 #include "common/random.hpp"
 #include "forest/data/samples.hpp"
 #include "forest/data/training.hpp"
+#include "forest/data/value_sums.hpp"
 
 namespace mddf {
 
@@ -74,6 +75,7 @@ class NodeValues {
     }
     samples_ = samples;
     n_ = n;
+    has_sum_ = false;
     for (int j = 0; j < k; ++j) min_target_[j] = max_target_[j] = fixed(samples[0].row)[j];
     for (int64_t first = 0; first < n; first += kAtOnce) {
       const int64_t last = std::min(first + kAtOnce, n);
@@ -100,16 +102,26 @@ class NodeValues {
     const int weight_bits = bit_width(weight);
     total_[0] = static_cast<int64_t>(weight);
     for (int64_t i = 0; i < n_; ++i) cell_[i * (k + 1)] = samples_[i].weight;
-    for (int j = 0; j < k; ++j) {
-      const int range_bits = bit_width(static_cast<uint64_t>(max_target_[j] - min_target_[j]));
-      shift_[j] = std::max(0, range_bits + weight_bits - 62);
-      factor_[j] = target_.scale[j] * power_of_four(shift_[j] - ValueTarget::kBits);
-      power_[j] = static_cast<double>(uint64_t{1} << shift_[j]);
-      total_[1 + j] = 0;
-    }
+    for (int j = 0; j < k; ++j) choose_shift(j, weight_bits);
     for (int64_t first = 0; first < n_; first += kAtOnce)
       for (int j = 0; j < k; ++j) total_[1 + j] += fill_output(j, first, all_ones);
   }
+
+  // Takes a node of divided rows with a single output, of which only sums are known.
+  void take(const ValueSums& sums) {
+    min_target_[0] = sums.least;
+    max_target_[0] = sums.most;
+    total_[0] = static_cast<int64_t>(sums.weight);
+    choose_shift(0, bit_width(sums.weight));
+    has_sum_ = true;
+    // The sum of the distances from the lowest target, of 128 bits.
+    const uint64_t offset = static_cast<uint64_t>(sums.least + ValueSums::kOffset);
+    const uint64_t low = offset * sums.weight;
+    sum_low_ = sums.low - low;
+    sum_high_ = sums.high - multiply_high(offset, sums.weight) - (sums.low < low);
+  }
+  // Sets the sum of the parts of such a node.
+  void set_total(int64_t part) { total_[1] = part; }
 
   // Converts sums of parts and weights of an output to a sum of targets, as a share of the bound on
   // all targets.
@@ -120,6 +132,7 @@ class NodeValues {
   double unit(int j) const { return std::sqrt(target_.scale[j]); }
   int64_t fixed_value(uint32_t row, int j) const { return fixed(row)[j]; }
   int shift(int j) const { return shift_[j]; }
+  int64_t least() const { return min_target_[0]; }  // for a single output
   // Distance of a target from the lowest target, and the target at a distance.
   int64_t distance(int64_t i, int j) const { return value_[i * n_outputs() + j] - min_target_[j]; }
   double at_distance(int j, double distance) const {
@@ -186,6 +199,10 @@ class NodeValues {
   void append_row(uint32_t row, std::vector<double>& to) const {
     for (int j = 0; j < n_outputs(); ++j) to.push_back(static_cast<double>(fixed(row)[j]) * kUnit);
   }
+  // Appends a target, for a single output.
+  void append_target(int64_t fixed, std::vector<double>& to) const {
+    to.push_back(static_cast<double>(fixed) * kUnit);
+  }
   // Appends the target of the i-th sample, for a single output.
   void append_value(int i, std::vector<double>& to) const {
     to.push_back(static_cast<double>(value_[i]) * kUnit);
@@ -229,8 +246,17 @@ class NodeValues {
   }
   static double power_of_four_up(int n) { return static_cast<double>(uint64_t{1} << (2 * n)); }
 
+  void choose_shift(int j, int weight_bits) {
+    const int range_bits = bit_width(static_cast<uint64_t>(max_target_[j] - min_target_[j]));
+    shift_[j] = std::max(0, range_bits + weight_bits - 62);
+    factor_[j] = target_.scale[j] * power_of_four(shift_[j] - ValueTarget::kBits);
+    power_[j] = static_cast<double>(uint64_t{1} << shift_[j]);
+    total_[1 + j] = 0;
+  }
+
   // Returns the distance of the mean from the lowest target.
   double distance_of_mean(int j) const {
+    if (has_sum_) return mean_of(sum_high_, sum_low_, static_cast<uint64_t>(total_[0]));
     const int k = n_outputs();
     uint64_t weight = 0;
     uint64_t low = 0, high = 0;  // halves of a 128-bit sum
@@ -241,6 +267,9 @@ class NodeValues {
       low += part;
       high += multiply_high(distance, samples_[i].weight) + (low < part);
     }
+    return mean_of(high, low, weight);
+  }
+  static double mean_of(uint64_t high, uint64_t low, uint64_t weight) {
     return (std::ldexp(static_cast<double>(high), 64) + static_cast<double>(low)) /
            static_cast<double>(weight);
   }
@@ -255,6 +284,9 @@ class NodeValues {
   std::vector<int> shift_;
   std::vector<double> power_;  // 2^shift
   std::vector<std::pair<int64_t, uint32_t>> in_order_;
+  // Of a node of divided rows: the halves of the sum of the distances from the lowest target.
+  bool has_sum_ = false;
+  uint64_t sum_low_ = 0, sum_high_ = 0;
 };
 
 }  // namespace mddf

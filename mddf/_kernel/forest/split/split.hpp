@@ -103,6 +103,31 @@ inline bool draw_split(const TrainingData& data, int32_t column, const uint8_t* 
   return true;
 }
 
+// The same from the set of the codes that occur in the node.
+inline bool draw_split(const TrainingData& data, int32_t column, const CodeSet& seen,
+                       Random& random, Split& split) {
+  if (data.bins.categorical[column]) return draw_category_set(column, seen, random, split);
+  int low = kMissing, high = -1;
+  for (int code = 0; code < kMissing; ++code) {
+    if (!seen.contains(code)) continue;
+    low = std::min(low, code);
+    high = code;
+  }
+  const bool has_missing = seen.contains(kMissing);
+  if (high < 0 || (low == high && !has_missing)) return false;
+  split.column = column;
+  if (has_missing) {
+    split.saw_missing = true;
+    if (low == high) {  // one value, and missing values
+      split.threshold = kMissing - 1;
+      return true;
+    }
+    split.missing_left = random.next() >> 63;
+  }
+  split.threshold = draw_cut(data, column, low, high, random);
+  return true;
+}
+
 // Moves the samples to `to`, first the samples that go left; returns their number.
 template <class Sample>
 uint32_t divide_samples(const Split& split, const Sample* samples, const uint8_t* codes, uint32_t n,
@@ -118,16 +143,23 @@ uint32_t divide_samples(const Split& split, const Sample* samples, const uint8_t
 }
 
 // Sends categories and missing values that the node does not have to the side with more weight.
+// `on_right` has the codes that occur on the right; it is read if the left side is larger.
+inline void send_unseen(Split& split, bool left_is_larger, const CodeSet& on_right,
+                        const Bins& bins) {
+  if (split.categorical && left_is_larger) split.list_all_but(on_right, bins.count(split.column));
+  if (!split.saw_missing) split.missing_left = left_is_larger;
+}
+
+// The same from the samples on the right.
 template <class Sample>
 void send_unseen(Split& split, bool left_is_larger, const Sample* on_right, uint32_t n_right,
                  const BinMatrix& matrix, const Bins& bins) {
+  CodeSet codes;
   if (split.categorical && left_is_larger) {
-    CodeSet codes;
     const BinMatrix::Column column = matrix.column(split.column, n_right);
     for (uint32_t i = 0; i < n_right; ++i) codes.insert(column[on_right[i].row]);
-    split.list_all_but(codes, bins.count(split.column));
   }
-  if (!split.saw_missing) split.missing_left = left_is_larger;
+  send_unseen(split, left_is_larger, codes, bins);
 }
 
 // Number of classes by whose shares categories are sorted, for a node with k classes. With two

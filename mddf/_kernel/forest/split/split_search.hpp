@@ -2,9 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <type_traits>
 
+#include "forest/data/bin_counts.hpp"
 #include "forest/data/bins.hpp"
 #include "forest/data/training.hpp"
 #include "forest/split/best_threshold.hpp"
@@ -113,6 +115,41 @@ class SplitSearch {
     return varies;
   }
 
+  // The same as numeric(), from the rows and the class weights of each bin. Sums must be exact.
+  bool numeric(const Node& node, const BinCounts& counts, int32_t column, Split& best) {
+    std::array<int, 256> codes;
+    int n_codes = 0;
+    counts.for_each_code([&](int code) { codes[n_codes++] = code; });
+    if (n_codes < 2) return false;
+    BestThreshold threshold(best, codes[n_codes - 1] == kMissing);
+    const int n_present = n_codes - threshold.has_missing;
+    for (int missing_left = 0; missing_left <= (threshold.has_missing ? 1 : 0); ++missing_left) {
+      int64_t rows_left = 0;
+      sweep_.start(node.total.data(), node.n_present);
+      const auto take = [&](int code) {
+        rows_left += counts.rows(code);
+        for (int c = 0; c < node.n_present; ++c)
+          if (const uint32_t weight = counts.weight(code, c)) sweep_.add(c, weight);
+      };
+      if (missing_left) take(kMissing);
+      const int last = n_present - (threshold.has_missing && !missing_left ? 0 : 1);
+      for (int i = 0; i < last; ++i) {
+        take(codes[i]);
+        if (!allows(node, column, rows_left, sweep_)) continue;
+        threshold.offer(sweep_.improve(threshold.score(), node.weight), codes[i],
+                        i + 1 < n_present ? codes[i + 1] : kMissing, missing_left != 0);
+      }
+    }
+    threshold.improve(column, best);
+    return true;
+  }
+  bool categorical(const Node& node, const BinCounts& counts, int32_t column, Split& best) {
+    const auto allowed = [&](int64_t rows_left, const Sweep<Criterion, Weight>& sweep) {
+      return allows(node, column, rows_left, sweep);
+    };
+    return category_search_.search(node, counts, column, allowed, best);
+  }
+
   // The same as numeric(), for a categorical column.
   bool categorical(const Node& node, const uint8_t* codes, int n_bins, int32_t column,
                    Split& best) {
@@ -153,6 +190,7 @@ class SplitSearch {
   SortedSearch<Criterion, Weight> sorted_;
   BinnedSearch<Criterion, Weight> binned_;
   BinSweep<Criterion, Weight> bin_sweep_;
+  Sweep<Criterion, Weight> sweep_;
 };
 
 }  // namespace mddf

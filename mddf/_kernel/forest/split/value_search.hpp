@@ -23,6 +23,7 @@
 #include "forest/data/bins.hpp"
 #include "forest/data/samples.hpp"
 #include "forest/data/training.hpp"
+#include "forest/data/value_sums.hpp"
 #include "forest/split/bounds.hpp"
 #include "forest/split/node_values.hpp"
 #include "forest/split/split.hpp"
@@ -81,6 +82,44 @@ class ValueSearch {
       }
       forget_groups();
     }
+  }
+
+  // Begins with a node of divided rows, of n rows, whose total is known.
+  void begin(int64_t n) { begin(nullptr, n); }
+
+  // Replaces `best` if the column has a better split, by sums of a node of divided rows; returns
+  // false if the column is constant.
+  bool try_column(int32_t column, const BinSumsOfValues& sums, Split& best) {
+    present_[0] = CodeSet{};
+    sums.for_each_code([&](int code) {
+      present_[0].insert(code);
+      sums_[code * node_.stride()] = sums.weight(code);
+      sums_[code * node_.stride() + 1] = sums.part(code);
+      rows_[code] = static_cast<uint32_t>(sums.rows(code));
+    });
+    gather_groups(0);
+    const bool varies = n_groups_ + has_missing_ >= 2;
+    if (varies) {
+      if (data_.bins.categorical[column])
+        search_categories(column, best);
+      else
+        search_thresholds(column, best);
+    }
+    forget_groups();
+    return varies;
+  }
+
+  // Sets the score of a random split by such sums.
+  void score(const BinSumsOfValues& sums, Split& split) {
+    std::fill(left_.begin(), left_.end(), 0);
+    int64_t rows_left = 0;
+    sums.for_each_code([&](int code) {
+      if (split.goes_right(static_cast<uint8_t>(code))) return;
+      left_[0] += sums.weight(code);
+      left_[1] += sums.part(code);
+      rows_left += sums.rows(code);
+    });
+    if (allows(split.column, rows_left)) split.score = improve(split.score);
   }
 
   // The decrease of the squared error by a split with this score; see NodeValues for its unit.

@@ -26,6 +26,11 @@ class ValueWriter : public NodeWriter<GrownValueTrees> {
     leaf(index, next_row<Node::kOne>(), weight);
     node.append_row(row, trees_->leaf_value);
   }
+  // The same from the target, for a single output.
+  void target_leaf(uint32_t index, const NodeValues<true>& node, int64_t fixed, double weight) {
+    leaf(index, next_row<true>(), weight);
+    node.append_target(fixed, trees_->leaf_value);
+  }
   // The same for samples that were summed, which all have the target of the i-th sample.
   void value_leaf(uint32_t index, const NodeValues<true>& node, int i, double weight) {
     leaf(index, next_row<true>(), weight);

@@ -1,0 +1,184 @@
+"""Forests on Dask collections have the bits of forests on one machine."""
+
+import os
+import pickle
+import signal
+import threading
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+import mddf
+
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+distributed = pytest.importorskip("distributed")
+
+import mddf.dask as mddf_dask  # noqa: E402
+from mddf._forest import divided  # noqa: E402
+from mddf.dask import DaskRandomForestClassifier, DaskRandomForestRegressor  # noqa: E402
+
+NAMES = [
+    "RandomForestClassifier",
+    "CompletelyRandomForestClassifier",
+    "RandomForestRegressor",
+    "CompletelyRandomForestRegressor",
+]
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Three workers, threads of this process."""
+    with distributed.Client(
+        processes=False, n_workers=3, threads_per_worker=1, dashboard_address=":0"
+    ) as client:
+        yield client
+
+
+@pytest.fixture(autouse=True)
+def small_copies(monkeypatch):
+    monkeypatch.setattr(divided, "_LEAST_COPIED", 0)
+
+
+def made_array(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 5))
+    X[:, 1] = rng.integers(0, 6, n)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    return X, np.nan_to_num(X) @ [1, 0.3, -1, 0, 0] + rng.normal(0, 0.3, n)
+
+
+def chunked(X, y, chunks):
+    return da.from_array(X, chunks=(chunks, -1)), da.from_array(y, chunks=(chunks,))
+
+
+def assert_same(local, fitted, X):
+    other = fitted.to_local()
+    np.testing.assert_array_equal(local.apply(X), other.apply(X))
+    np.testing.assert_array_equal(local.feature_importances_, fitted.feature_importances_)
+    predict = "predict_proba" if hasattr(local, "predict_proba") else "predict"
+    np.testing.assert_array_equal(getattr(local, predict)(X), getattr(other, predict)(X))
+    assert local.get_params() == other.get_params()
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("chunks", [(400,), (10, 1, 300, 89), (1, 0, 250, 0, 149)])
+def test_arrays_in_any_partitions(client, name, chunks):
+    X, signal_ = made_array()
+    y = np.digitize(signal_, [-1, 1]) if name.endswith("Classifier") else signal_
+    local = getattr(mddf, name)(4, random_state=0, bootstrap=True).fit(X, y)
+    dask_X, dask_y = chunked(X, y, chunks)
+    fitted = getattr(mddf_dask, f"Dask{name}")(4, random_state=0, bootstrap=True)
+    fitted.fit(dask_X, dask_y)
+    assert_same(local, fitted, X)
+    predictions = fitted.predict(dask_X)
+    assert isinstance(predictions, da.Array)
+    np.testing.assert_array_equal(predictions.compute(), local.predict(X))
+
+
+@pytest.mark.parametrize("n_partitions", [1, 5])
+def test_frames_with_labels_weights_and_categories(client, n_partitions):
+    X, signal_ = made_array()
+    X = pd.DataFrame(X, columns=list("abcde"))
+    X["colour"] = np.array(["red", "green", "blue", None], object)[np.arange(400) % 4]
+    X["name"] = [f"name {i % 7}" for i in range(400)]
+    y = pd.Series(np.where(signal_ > 1, "high", np.where(signal_ < -1, "low", "middle")))
+    y[:150] = y[:150].replace("high", "middle")  # a partition without a class
+    weights = pd.Series(np.random.default_rng(1).random(400))
+
+    def divide(frame):
+        return dd.from_pandas(frame, npartitions=n_partitions)
+
+    options = {"class_weight": "balanced", "random_state": 0, "n_estimators": 5}
+    local = mddf.RandomForestClassifier(**options).fit(X, y, weights)
+    fitted = DaskRandomForestClassifier(**options).fit(divide(X), divide(y), divide(weights))
+    assert_same(local, fitted, X)
+    assert fitted.classes_.tolist() == ["high", "low", "middle"]
+    labels = fitted.predict(divide(X))
+    assert isinstance(labels, dd.Series)
+    assert labels.compute().tolist() == local.predict(X).tolist()
+    probabilities = fitted.predict_proba(divide(X)).compute()
+    np.testing.assert_array_equal(probabilities.to_numpy(), local.predict_proba(X))
+
+
+def test_the_estimator_is_cloned_and_pickled(client):
+    X, y = made_array()
+    model = DaskRandomForestRegressor(3, random_state=0, client=client)
+    model = clone(model).set_params(max_depth=3)
+    model.fit(*chunked(X, y, (100, 300)))
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.to_local().predict(X), model.to_local().predict(X))
+    assert again.client is None
+    assert again.n_features_in_ == 5
+    assert len(again.n_bytes_sent_) == 2
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"criterion": "absolute_error"}, "criterion must be 'squared_error'"),
+        ({"max_leaf_nodes": 5}, "max_leaf_nodes must be None"),
+        ({"oob_score": True}, "oob_score must be False"),
+        ({"bootstrap": False, "max_samples": 0.5}, "max_samples needs bootstrap=True"),
+        ({"timeout": 0}, "'timeout' parameter of DaskRandomForestRegressor must be"),
+        ({"n_estimators": 0}, "'n_estimators' parameter of DaskRandomForestRegressor must be"),
+        ({"monotonic_cst": [1, 1]}, "monotonic_cst"),
+    ],
+)
+def test_parameters(client, parameters, message):
+    X, y = made_array(60)
+    model = DaskRandomForestRegressor(random_state=0, **parameters)
+    with pytest.raises(ValueError, match=message):
+        model.fit(*chunked(X, y, (30, 30)))
+    assert not hasattr(model, "_model")
+
+
+def test_weights_without_a_bootstrap_are_counts(client):
+    X, y = made_array(60)
+    model = DaskRandomForestRegressor(3, bootstrap=False, random_state=0)
+    with pytest.raises(ValueError, match=r"sample_weight.* must be whole numbers up to 65535"):
+        model.fit(*chunked(X, y, (30, 30)), da.full(60, 0.5, chunks=30))
+    weights = np.arange(60) % 3
+    model.fit(*chunked(X, y, (30, 30)), da.from_array(weights, chunks=30))
+    local = mddf.RandomForestRegressor(3, bootstrap=False, random_state=0).fit(X, y, weights)
+    assert_same(local, model, X)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_processes(n_workers):
+    X, signal_ = made_array(30_000)
+    y = np.digitize(signal_, [-1, 1])
+    local = mddf.RandomForestClassifier(8, random_state=0).fit(X, y)
+    with distributed.Client(n_workers=n_workers, threads_per_worker=2, dashboard_address=":0"):
+        model = DaskRandomForestClassifier(8, random_state=0)
+        fitted = model.fit(*chunked(X, y, (10_000, 5000, 15_000)))
+        assert_same(local, fitted, X[:1000])
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed():
+    X, y = made_array(20_000)
+    model = DaskRandomForestRegressor(5000, random_state=0)
+    with distributed.Client(n_workers=2, threads_per_worker=1, dashboard_address=":0") as client:
+        pids = client.run(os.getpid)
+
+        def kill():
+            time.sleep(5)  # the fit is then at work
+            os.kill(next(iter(pids.values())), signal.SIGKILL)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        start = time.monotonic()
+        with pytest.raises((RuntimeError, ConnectionError), match="ended"):
+            model.fit(*chunked(X, y, (10_000, 10_000)))
+        killer.join()
+        assert time.monotonic() - start < 60
+        assert not hasattr(model, "_model")
+        # The other worker is free at once, and the dead one is replaced.
+        client.wait_for_workers(2, timeout=60)
+        model.set_params(n_estimators=2).fit(*chunked(X, y, (10_000, 10_000)))
+        assert len(model.to_local()) == 2

@@ -1,0 +1,340 @@
+"""Forests on divided rows have the bits of forests on one machine, however the rows are divided.
+
+Each shard has a thread. Nodes of more than 64 rows are split by sums over the shards, which are
+all nodes that may be: larger copies would leave few of them in small tables.
+"""
+
+import pickle
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+from thread_communicator import run_in_threads
+
+from mddf import (
+    CompletelyRandomForestClassifier,
+    CompletelyRandomForestRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from mddf._forest import divided
+from mddf._forest.shard_rows import places_in_order
+from mddf._forest.shards import fit_forest_shard
+from mddf._resampling.sampling import canonical_order, row_hashes
+from mddf._trees.decoding import decode_forest
+
+FORESTS = [
+    RandomForestClassifier,
+    CompletelyRandomForestClassifier,
+    RandomForestRegressor,
+    CompletelyRandomForestRegressor,
+]
+
+
+@pytest.fixture(autouse=True)
+def small_copies(monkeypatch):
+    monkeypatch.setattr(divided, "_LEAST_COPIED", 0)
+    monkeypatch.setattr(divided, "_COPIED_SHARE", 0.0)
+
+
+@dataclass(frozen=True)
+class Data:
+    X: object
+    y: np.ndarray
+    sample_weight: np.ndarray | None = None
+
+    def rows(self, first, last):
+        X = self.X[first:last] if isinstance(self.X, np.ndarray) else self.X.iloc[first:last]
+        weight = None if self.sample_weight is None else self.sample_weight[first:last]
+        return X, self.y[first:last], weight
+
+
+def sharded_fits(model, data, cuts):
+    """Fit in a thread for each shard; return the models of all of them."""
+    bounds = [0, *cuts, len(data.y)]
+    entropy = check_random_state(model.random_state).randint(0, 2**32, 4, np.uint64).tolist()
+
+    def work(communicator):
+        rank = communicator.rank
+        return fit_forest_shard(
+            clone(model),
+            *data.rows(bounds[rank], bounds[rank + 1]),
+            communicator=communicator,
+            entropy=entropy,
+        )
+
+    return run_in_threads(len(bounds) - 1, work)
+
+
+def assert_same_nodes(expected, other):
+    """Compare the nodes of two trees, whose blocks may hold other trees."""
+    expected, other = decode_forest(expected), decode_forest(other)
+    for name in ("left", "column", "highest", "missing_left", "value", "weight"):
+        np.testing.assert_array_equal(getattr(expected, name), getattr(other, name), name)
+    assert expected.sets.keys() == other.sets.keys()
+    for node, codes in expected.sets.items():
+        np.testing.assert_array_equal(codes, other.sets[node])
+
+
+def assert_same_forests(expected, fitted):
+    for name in ("edges", "values", "start", "categorical"):
+        np.testing.assert_array_equal(
+            getattr(expected._binner.bins_, name), getattr(fitted._binner.bins_, name)
+        )
+    assert len(expected) == len(fitted)
+    trees = [[t for block in f._trees for t in block.single_trees()] for f in (expected, fitted)]
+    for tree, other in zip(*trees, strict=True):
+        assert_same_nodes(tree, other)
+    np.testing.assert_array_equal(expected.feature_importances_, fitted.feature_importances_)
+    if hasattr(expected, "classes_"):
+        np.testing.assert_array_equal(expected.classes_, fitted.classes_)
+        assert expected.classes_.dtype == fitted.classes_.dtype
+
+
+def assert_sharding_changes_nothing(model, data, cuts):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of columns that look like times and the like
+        whole = clone(model).fit(data.X, data.y, data.sample_weight)
+        fitted = sharded_fits(model, data, cuts)[0]
+    assert_same_forests(whole, fitted)
+    predict = "predict_proba" if hasattr(whole, "predict_proba") else "predict"
+    expected = getattr(whole, predict)(data.X)
+    np.testing.assert_array_equal(getattr(fitted, predict)(data.X), expected)
+    return whole
+
+
+def make_data(rng, n, *, kind, weights=None):
+    X = rng.normal(size=(n, 5))
+    X[:, 1] = rng.integers(0, 12, n)
+    X[:, 2] = np.round(X[:, 2], 1)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    signal = np.nan_to_num(X) @ [1, -0.2, 1, 0, 0.1] + rng.normal(0, 0.5, n)
+    if kind == "classes":
+        y = np.digitize(signal, [-1.0, 0.0, 1.5][: int(rng.integers(1, 4))])
+    elif kind == "counts":
+        y = np.round(np.abs(signal))
+        y[0] = 1
+    else:
+        y = signal * 10.0 ** rng.integers(-3, 4)
+    sample_weight = None
+    if weights == "whole":
+        sample_weight = rng.integers(0, 4, n).astype(float)
+        sample_weight[0] = 1
+    elif weights == "real":
+        sample_weight = rng.random(n) * (rng.random(n) < 0.9)
+        sample_weight[0] = 0.5
+    elif weights == "equal":
+        sample_weight = np.full(n, 2.0)
+    return Data(X, y, sample_weight)
+
+
+@st.composite
+def cases(draw):
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    n = draw(st.integers(80, 700))
+    forest = draw(st.sampled_from(FORESTS))
+    is_classifier = forest in FORESTS[:2]
+    bootstrap = draw(st.booleans())
+    options = {
+        "n_estimators": draw(st.integers(1, 4)),
+        "max_depth": draw(st.sampled_from([None, None, 2])),
+        "min_samples_leaf": draw(st.sampled_from([1, 1, 7, 0.1])),
+        "min_samples_split": draw(st.sampled_from([2, 100])),
+        "min_weight_fraction_leaf": draw(st.sampled_from([0.0, 0.0, 0.05])),
+        "min_impurity_decrease": draw(st.sampled_from([0.0, 0.0, 0.01])),
+        "ccp_alpha": draw(st.sampled_from([0.0, 0.0, 0.01])),
+        "max_features": draw(st.sampled_from([1, 2, 1.0])),
+        "bootstrap": bootstrap,
+        "max_samples": draw(st.sampled_from([None, 0.7])) if bootstrap else None,
+        "max_bins": draw(st.sampled_from([4, 255])),
+        "categorical_features": draw(st.sampled_from([None, [1]])),
+        "random_state": draw(st.integers(0, 9)),
+    }
+    kind = "classes" if is_classifier else "numbers"
+    if not is_classifier:
+        options["criterion"] = draw(st.sampled_from(["squared_error", "poisson", "friedman_mse"]))
+        if options["criterion"] == "poisson":
+            kind = "counts"
+    elif bootstrap:
+        options["class_weight"] = draw(st.sampled_from([None, "balanced"]))
+    shares_bins = options["max_bins"] == 4 and options["categorical_features"] is not None
+    allowed = [None, "whole", "equal"]
+    if bootstrap and not shares_bins:
+        allowed.append("real")
+    weights = draw(st.sampled_from(allowed))
+    data = make_data(rng, n, kind=kind, weights=weights)
+    if draw(st.booleans()) and (not is_classifier or data.y.max() == 1):
+        options["monotonic_cst"] = [1, 0, -1, 0, 0]
+    places = st.lists(st.integers(1, n - 1), max_size=3, unique=True)
+    return forest(**options), data, sorted(draw(places))
+
+
+FIXTURE_IS_CONSTANT = [HealthCheck.function_scoped_fixture]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=FIXTURE_IS_CONSTANT)
+@given(cases())
+def test_any_division_gives_the_same_bits(case):
+    assert_sharding_changes_nothing(*case)
+
+
+@pytest.mark.parametrize("forest", FORESTS)
+def test_copies_of_middle_size(forest, monkeypatch, two_threads):
+    monkeypatch.setattr(divided, "_LEAST_COPIED", 300)
+    kind = "classes" if forest in FORESTS[:2] else "numbers"
+    data = make_data(np.random.default_rng(3), 3000, kind=kind)
+    model = forest(6, random_state=0, bootstrap=True, n_jobs=2)
+    assert_sharding_changes_nothing(model, data, [900, 901, 2000])
+
+
+def test_fewer_trees_than_processes():
+    data = make_data(np.random.default_rng(0), 300, kind="classes")
+    assert_sharding_changes_nothing(RandomForestClassifier(1, random_state=0), data, [100, 200])
+
+
+def test_many_classes():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 4))
+    data = Data(X, np.digitize(X[:, 0] + X[:, 1], np.linspace(-2, 2, 20)).astype(str))
+    assert_sharding_changes_nothing(RandomForestClassifier(3, random_state=0), data, [10, 500])
+
+
+def test_more_columns_than_a_register_has():
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(size=(600, 80)), 1)
+    for forest in FORESTS:
+        y = X[:, 0] + X[:, 70]
+        data = Data(X, (y > 0) if forest in FORESTS[:2] else y)
+        assert_sharding_changes_nothing(forest(2, random_state=0), data, [250])
+
+
+def test_frames_with_categories_dates_and_labels():
+    rng = np.random.default_rng(0)
+    colours = np.array(["red", "green", "blue", None], object)
+    n = 500
+    X = pd.DataFrame(
+        {
+            "number": rng.normal(size=n),
+            "colour": colours[rng.integers(0, 4, n)],
+            "name": [f"name {i}" for i in rng.integers(0, 60, n)],
+            "day": np.datetime64("2024-01-01", "ns")
+            + rng.integers(0, 100, n).astype("timedelta64[D]"),
+        }
+    )
+    X.loc[:149, ["colour", "day"]] = None  # no value in the first shard
+    y = np.where((X["colour"] == "red") ^ (X["number"] > 0.3), "yes", "no")
+    y[150:] = np.where(rng.random(350) < 0.1, "perhaps", y[150:])  # a class the first shard lacks
+    for forest in FORESTS[:2]:
+        assert_sharding_changes_nothing(forest(3, random_state=0), Data(X, y), [150, 200])
+
+
+@pytest.mark.parametrize("forest", FORESTS)
+def test_constant_columns_and_targets(forest):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 2, 300), np.full(300, 3.0), np.full(300, np.nan)])
+    model = forest(2, random_state=0)
+    assert_sharding_changes_nothing(model, Data(X, np.ones(300)), [10, 200])
+    assert_sharding_changes_nothing(model, Data(X, rng.integers(0, 2, 300)), [10, 200])
+
+
+def test_targets_of_any_size():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    for scale in (1e-300, 1e300):
+        y = rng.normal(size=400) * scale
+        for forest in FORESTS[2:]:
+            model = forest(2, random_state=0, bootstrap=True, max_depth=3)
+            assert_sharding_changes_nothing(model, Data(X, y), [100, 399])
+
+
+def test_a_shard_of_rows_without_weight():
+    data = make_data(np.random.default_rng(0), 400, kind="numbers", weights="whole")
+    data.sample_weight[100:200] = 0
+    assert_sharding_changes_nothing(RandomForestRegressor(3, random_state=0), data, [100, 200])
+
+
+@pytest.mark.parametrize(
+    ("forest", "parameters", "message"),
+    [
+        (RandomForestClassifier, {"criterion": "entropy"}, "criterion must be 'gini'"),
+        (RandomForestRegressor, {"criterion": "absolute_error"}, "criterion must be 'squared"),
+        (RandomForestClassifier, {"max_leaf_nodes": 4}, "max_leaf_nodes must be None"),
+        (RandomForestClassifier, {"oob_score": True}, "oob_score must be False"),
+        (RandomForestClassifier, {"warm_start": True}, "warm_start must be False"),
+        (RandomForestClassifier, {"bootstrap": "balanced"}, "bootstrap must be True or False"),
+        (RandomForestClassifier, {"class_weight": "balanced_subsample"}, "class_weight must be"),
+        (RandomForestRegressor, {"keep_targets": 3}, "keep_targets must be None"),
+        (
+            RandomForestClassifier,
+            {"bootstrap": False, "class_weight": "balanced"},
+            "sample_weight, times class_weight if there is one, must be whole numbers",
+        ),
+        (
+            RandomForestClassifier,
+            {"bootstrap": False, "class_weight": {0: 70_000}},
+            "must be whole numbers up to 65535 with bootstrap=False",
+        ),
+    ],
+)
+def test_parameters_that_need_all_rows(forest, parameters, message):
+    data = make_data(np.random.default_rng(0), 40, kind="classes")
+    with pytest.raises(ValueError, match=f"{message}.* got"):
+        sharded_fits(forest(2, random_state=0, **parameters), data, [20])
+
+
+@pytest.mark.parametrize("forest", [RandomForestClassifier, RandomForestRegressor])
+def test_several_outputs(forest):
+    X = np.arange(40.0)[:, None]
+    y = np.column_stack([np.arange(40) % 2, np.arange(40) % 3])
+    with pytest.raises(ValueError, match=r"y must have one .* divided among workers, got"):
+        sharded_fits(forest(2, random_state=0), Data(X, y), [20])
+
+
+def test_an_error_of_a_tree_ends_all_processes(monkeypatch):
+    def fail(*args):
+        raise MemoryError("no memory for copies")
+
+    monkeypatch.setattr(divided._Peers, "copy", fail)
+    data = make_data(np.random.default_rng(0), 200, kind="classes")
+    with pytest.raises(MemoryError, match="no memory for copies"):
+        sharded_fits(RandomForestClassifier(4, random_state=0), data, [50, 120])
+
+
+def test_places_in_order():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 3, (200, 2)).astype(np.uint8)
+    labels = rng.integers(0, 2, 200).astype(np.uint16)
+    weights = rng.integers(1, 4, 200).astype(float)
+    hashes = row_hashes(codes, labels)
+    bounds = [0, 3, 50, 50, 200]
+    for some_weights in (None, weights):
+
+        def work(communicator, some_weights=some_weights):
+            part = slice(*bounds[communicator.rank : communicator.rank + 2])
+            own_weights = None if some_weights is None else some_weights[part]
+            return places_in_order(hashes[part], own_weights, communicator)
+
+        results = run_in_threads(4, work)
+        order = canonical_order(codes, labels, some_weights)
+        places = np.concatenate([places for places, _ in results])
+        np.testing.assert_array_equal(places[order], np.arange(200))
+        for _, in_order in results:
+            if some_weights is None:
+                assert in_order is None
+            else:
+                np.testing.assert_array_equal(in_order, weights[order])
+
+
+def test_models_are_pickled():
+    data = make_data(np.random.default_rng(0), 200, kind="classes")
+    fitted, _ = sharded_fits(RandomForestClassifier(3, random_state=0), data, [20])
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(again.predict(data.X), fitted.predict(data.X))
+    with pytest.raises(AttributeError, match="are not stored"):
+        _ = fitted.estimators_samples_
