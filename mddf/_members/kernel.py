@@ -10,8 +10,6 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import cholesky, eigh, solve_triangular
-from scipy.spatial.distance import cdist
-from scipy.special import ndtri
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.linear_model import Ridge
 from sklearn.utils import check_random_state
@@ -20,6 +18,7 @@ from mddf._base.elementary import exp, softmax
 from mddf._base.serialization import register_serializable
 from mddf._ensemble.blending import fit_exponent, map_outputs
 from mddf._members.linear import FeatureEncoding, product
+from mddf._members.scores import FARTHEST, GRAIN, SCALINGS, ScaledColumns
 from mddf._targets.class_outputs import joint_labels
 
 # Largest numbers of landmarks and of training rows. They bound the time and memory of a fit, which
@@ -34,10 +33,6 @@ LEAST_WEIGHT = 1e-12
 # Added to the diagonal of the landmarks' kernel matrix, so that it is positive definite in
 # floating point.
 _JITTER = 1e-6
-# Encoded numbers are multiples of GRAIN, at most FARTHEST standard deviations from the mean. Their
-# products have so few binary digits that sums of them are exact in any order.
-GRAIN = 2.0**-10
-FARTHEST = 2.0**8
 # Rows of a block of predictions, which bounds its memory. Not tuned.
 _BLOCK = 1024
 # Candidates for the kernel: Laplace kernels, whose width is a multiple of the median distance, and
@@ -54,113 +49,6 @@ _COMPARED_ROWS = 400
 # A Gaussian kernel is chosen only if its error is smaller by this factor, because more training
 # rows improve Laplace kernels more. Set by hand.
 _GAUSSIAN_GAIN = 1.01
-# Quantiles of a column that are kept as knots. Not tuned.
-_KNOTS = 256
-# Value of a category's indicator, next to normal scores with standard deviation 1. Set by hand.
-INDICATOR = 0.5
-# Differing categories are counted by columns instead of by indicators if a block has at least 32
-# rows and columns have 16 levels or more in the mean. With many levels, this takes a fifth of the
-# time.
-_FEW_ROWS = 32
-_MANY_LEVELS = 16
-
-
-@register_serializable("normal scores")
-@dataclass
-class NormalScores:
-    """Encoding of columns by normal quantiles of the numbers, and by indicators of categories."""
-
-    encoding: FeatureEncoding  # of the categories
-    values: list[np.ndarray]  # knots of each numeric column, in ascending order
-    scores: list[np.ndarray]  # at the knots, interpolated between them
-
-    @classmethod
-    def from_rows(cls, X: np.ndarray, encoding: FeatureEncoding) -> NormalScores:
-        values = []
-        scores = []
-        numbers = X[:, ~encoding.categorical]
-        ordered = np.sort(numbers, axis=0)
-        # All columns without equal or missing numbers have the same scores. Using these saves most
-        # of the time of a wide table.
-        all_differ = np.all(ordered[:-1] < ordered[1:], axis=0) & ~np.isnan(ordered[-1])
-        shared_knots, shared_scores = _choose_knots(np.ones(len(X), int))
-        for i, column in enumerate(numbers.T):
-            if all_differ[i]:
-                values.append(ordered[shared_knots, i])
-                scores.append(shared_scores)
-                continue
-            levels, counts = np.unique(column[~np.isnan(column)], return_counts=True)
-            if not len(levels):
-                levels = np.zeros(1)
-                counts = np.ones(1, int)
-            knots, column_scores = _choose_knots(counts)
-            values.append(levels[knots])
-            scores.append(column_scores)
-        return cls(encoding, values, scores)
-
-    def numbers(self, X: np.ndarray) -> np.ndarray:
-        """Scores of the numeric columns; a missing number gets the median's score, 0."""
-        numbers = X[:, ~self.encoding.categorical]
-        encoded = np.empty(numbers.shape)
-        for i, column in enumerate(numbers.T):
-            scores = np.interp(column, self.values[i], self.scores[i])
-            encoded[:, i] = np.where(np.isnan(column), 0.0, scores)
-        return encoded
-
-    def dense(self, X: np.ndarray) -> np.ndarray:
-        """Encoded rows, shape (n_rows, n_encoded)."""
-        encoded = INDICATOR * self.encoding.dense(X)
-        encoded[:, : len(self.values)] = self.numbers(X)
-        return encoded
-
-    def distances(
-        self, X: np.ndarray, landmarks: np.ndarray, encoded: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Sums of absolute differences between rows and landmarks, which `dense` has encoded.
-
-        Terms are added one after the other, numbers first. If columns have many levels, different
-        categories are counted by column, as there are far fewer columns than indicators. `encoded`
-        are the rows of X, encoded by `dense`, if they are known.
-        """
-        encoding = self.encoding
-        n_numbers = len(self.values)
-        has_categories = len(encoding.places) > 0
-        few_levels = encoding.n_codes < _MANY_LEVELS * len(encoding.places)
-        if has_categories and (len(X) < _FEW_ROWS or few_levels):
-            return cdist(self.dense(X) if encoded is None else encoded, landmarks, "cityblock")
-        numbers = self.numbers(X) if encoded is None else encoded[:, :n_numbers]
-        distances = cdist(numbers, landmarks[:, :n_numbers], "cityblock")
-        if has_categories:
-            n_different = _n_different(encoding.places_of(X), landmarks[:, n_numbers:])
-            for n_added in range(int(n_different.max())):
-                np.add(distances, INDICATOR, out=distances, where=n_different > n_added)
-        return distances
-
-
-def _choose_knots(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Positions of the values of a column that are kept as knots, and their normal scores.
-
-    `counts` are the numbers of rows with each value, in ascending order of the values.
-    """
-    below = (np.cumsum(counts) - counts / 2) / counts.sum()
-    knots = np.arange(len(counts))
-    if len(counts) > _KNOTS:
-        knots = np.unique(np.searchsorted(below, np.linspace(0, below[-1], _KNOTS)))
-    return knots, np.rint(ndtri(below[knots]) / GRAIN) * GRAIN
-
-
-def _n_different(places: np.ndarray, indicators: np.ndarray) -> np.ndarray:
-    """Number of indicators that differ between rows and landmarks.
-
-    A landmark has one indicator of 1 in each categorical column. A row has none, and the place -1,
-    if its category is not among the training rows.
-    """
-    landmark_places = np.nonzero(indicators)[1].reshape(len(indicators), places.shape[1])
-    n_different = np.zeros((len(places), len(indicators)), np.int16)
-    for column, landmark_column in zip(places.T, landmark_places.T, strict=True):
-        n_different += np.where(column < 0, 1, 2).astype(np.int16)[:, None]
-        n_different -= 2 * (column[:, None] == landmark_column).astype(np.int16)
-    return n_different
 
 
 @dataclass(frozen=True)
@@ -192,13 +80,16 @@ class KernelRidge(BaseEstimator):
         `gamma`, the best kernel is chosen.
     penalty : float or None, default=None
         Penalty of the ridge regression; None chooses the best one.
+    scaling : {"standard", "robust", "normal"} or None, default=None
+        Scaling of numbers. None standardises them for a Gaussian kernel, and takes normal scores
+        for a Laplace kernel.
     random_state : int, RandomState or None, default=None
         Draws the rows.
 
     Attributes
     ----------
-    encoding_ : FeatureEncoding or NormalScores
-        The former for a Gaussian kernel.
+    encoding_ : FeatureEncoding or ScaledColumns
+        The former for a Gaussian kernel without `scaling`.
     rate_ : float
         The kernel is ``exp(-rate_ * distance)``.
     landmarks_ : ndarray of shape (n_landmarks, n_encoded)
@@ -207,7 +98,7 @@ class KernelRidge(BaseEstimator):
     intercept_ : ndarray of shape (n_outputs,)
     """
 
-    encoding_: FeatureEncoding | NormalScores
+    encoding_: FeatureEncoding | ScaledColumns
     kernel_: dict[str, float]
     # Largest number of rows on which the penalty is chosen. The time grows with its cube. Not
     # tuned.
@@ -222,12 +113,15 @@ class KernelRidge(BaseEstimator):
         width: float | None = None,
         penalty: float | None = None,
         random_state: int | np.random.RandomState | None = None,
+        *,
+        scaling: str | None = None,
     ) -> None:
         self.categorical = categorical
         self.gamma = gamma
         self.width = width
         self.penalty = penalty
         self.random_state = random_state
+        self.scaling = scaling
 
     def _learn(
         self, X: np.ndarray, values: np.ndarray, sample_weight: np.ndarray | None
@@ -271,6 +165,11 @@ class KernelRidge(BaseEstimator):
         """Parameters of the chosen kernel and penalty, for fits on other rows."""
         return {"gamma": None, "width": None, "penalty": self.penalty_} | self.kernel_
 
+    @property
+    def is_laplace(self) -> bool:
+        """Whether distances are sums of absolute differences."""
+        return "width" in self.kernel_
+
     def _features(self, similarities: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """Features whose inner products are the kernel, and the Cholesky factor behind them."""
         kernel_matrix = np.vstack(list(similarities))
@@ -287,18 +186,20 @@ class KernelRidge(BaseEstimator):
         Returns the rows on which the width of a Laplace kernel or the kernel was chosen, if any.
         """
         encoding = FeatureEncoding.from_rows(X, np.asarray(self.categorical, bool))
+        gaussian_encoding = encoding if self.scaling is None else SCALINGS[self.scaling](X, encoding)
         compared_rows = X[:_COMPARED_ROWS]
 
         @cache
         def laplace() -> ComparedRows:
-            scores = NormalScores.from_rows(X, encoding)
+            scores = SCALINGS[self.scaling or "normal"](X, encoding)
             encoded = scores.dense(compared_rows)
             return ComparedRows(scores, encoded, scores.distances(compared_rows, encoded, encoded))
 
         @cache
         def gaussian() -> ComparedRows:
-            encoded = round_to_grain(encoding.dense(compared_rows))
-            return ComparedRows(encoding, encoded, squared_distances(encoded, encoded))
+            encoded = round_to_grain(gaussian_encoding.dense(compared_rows))
+            distances = squared_distances(encoded, encoded)
+            return ComparedRows(gaussian_encoding, encoded, distances)
 
         def set_kernel(kernel: dict[str, float]) -> ComparedRows:
             self.kernel_ = kernel
@@ -312,7 +213,7 @@ class KernelRidge(BaseEstimator):
 
         if self.gamma is not None:
             self.kernel_ = {"gamma": self.gamma}
-            self.encoding_ = encoding
+            self.encoding_ = gaussian_encoding
             self.rate_ = self.gamma / X.shape[1]
             return None
         if self.width is not None:
@@ -332,7 +233,8 @@ class KernelRidge(BaseEstimator):
         """Kernel of rows and landmarks, by blocks of rows."""
         for first in range(0, len(X), _BLOCK):
             rows = X[first : first + _BLOCK]
-            if isinstance(self.encoding_, NormalScores):
+            if self.is_laplace:
+                assert isinstance(self.encoding_, ScaledColumns)
                 distances = self.encoding_.distances(rows, self.landmarks_)
             else:
                 distances = squared_distances(self._encoded(rows), self.landmarks_)
@@ -349,7 +251,7 @@ class KernelRidge(BaseEstimator):
         other, and exported graphs would round scores halfway between two knots differently.
         """
         encoded = self.encoding_.dense(X)
-        return encoded if isinstance(self.encoding_, NormalScores) else round_to_grain(encoded)
+        return encoded if self.is_laplace else round_to_grain(encoded)
 
     def _values(self, X: np.ndarray) -> np.ndarray:
         """Fitted function at rows, shape (n_rows, n_outputs)."""
@@ -361,7 +263,7 @@ class KernelRidge(BaseEstimator):
 class ComparedRows:
     """Rows on which kernels are compared, and their distances (n_rows, n_rows)."""
 
-    encoding: FeatureEncoding | NormalScores
+    encoding: FeatureEncoding | ScaledColumns
     encoded: np.ndarray
     distances: np.ndarray
 
@@ -455,9 +357,10 @@ class KernelClassifier(ClassifierMixin, KernelRidge):
         penalty: float | None = None,
         random_state: int | np.random.RandomState | None = None,
         *,
+        scaling: str | None = None,
         n_classes: list[int] | None = None,
     ) -> None:
-        super().__init__(categorical, gamma, width, penalty, random_state)
+        super().__init__(categorical, gamma, width, penalty, random_state, scaling=scaling)
         self.n_classes = n_classes
 
     @property
