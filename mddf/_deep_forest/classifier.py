@@ -22,6 +22,7 @@ from mddf._ensemble.blending import Calibration, by_output
 from mddf._ensemble.scoring import MARGIN_RATIO, out_of_fold_score
 from mddf._fitted.base_estimators import LayeredClassifier, takes_outputs
 from mddf._members.members import AUTO, Makers, named_classifiers
+from mddf._members.pool import POOL
 from mddf._targets.class_outputs import ClassOutputs, decode_labels, several_outputs
 from mddf._targets.target_validation import class_factors, encode_labels
 from mddf._targets.weights import row_weights
@@ -244,6 +245,7 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
     }
 
     _auto_members = AUTO
+    _pool_members = POOL
 
     def __init__(
         self,

@@ -35,6 +35,10 @@ _RACE_SHARE = 0.2
 _FOREST_SHARE = 0.5
 _BOOSTING_SHARE = 0.7
 _ESTIMATOR_SHARE = 0.4
+# A member of the pool is trained if this many times the seconds of its slowest relative, and the
+# seconds of a refit, fit into this share of the remaining time. Set by hand.
+_POOL_FACTOR = 1.5
+_POOL_SHARE = 0.7
 # Rough time that a kernel or network, the slowest of the named estimators, takes on a fold: by
 # rows, or in tables of many columns by the numbers that it encodes, up to 2 million of them. It
 # only has to tell seconds from minutes.
@@ -172,11 +176,27 @@ def survives_race(weights: np.ndarray) -> np.ndarray:
 def _train_survivors(training: _FirstLayerTraining, survivors: Sequence[int]) -> None:
     """Train members on all folds, or on the other folds after a race.
 
-    Forests come first, then boosted trees, then estimators, which may take longest.
+    Members of the pool come last. With a limit of time, they have the time that is left, so that a
+    longer limit adds members to those of a shorter one.
     """
+    training.plan_work(survivors)
+    members = training.members
+    _train_members(training, [i for i in survivors if not members[i].is_of_pool])
+    pool = [i for i in survivors if members[i].is_of_pool]
+    if not training.trainer.clock.runs:
+        _train_members(training, pool)
+        return
+    for i in pool:
+        if training.has_time_for_pool(i):
+            _train_members(training, [i])
+        else:
+            training.out_of_time.add(i)
+
+
+def _train_members(training: _FirstLayerTraining, survivors: Sequence[int]) -> None:
+    """Train forests first, then boosted trees, then estimators, which may take longest."""
     members = training.members
     clock = training.trainer.clock
-    training.plan_work(survivors)
     first_split = training.splits[:1]
     other_splits = training.splits[1:]
     after_race = [i for i in survivors if i in training.trained]
@@ -283,6 +303,24 @@ class _FirstLayerTraining:
         seconds = sum(self.seconds[i] for i in forests) * len(self.splits)
         if not self.trainer.clock.allows(seconds, _FOREST_SHARE):
             self.out_of_time.update(forests[1:])
+
+    def has_time_for_pool(self, i: int) -> bool:
+        """Whether a member of the pool fits into the remaining time, together with a refit.
+
+        The slowest member of the same kind so far tells the time that it takes.
+        """
+        n_refits = max(1, len(self.splits) - 1)
+        seconds = [
+            self.seconds[other] for other in self.trained if self._is_same_kind(i, other)
+        ]
+        if not seconds:
+            return False
+        expected = _POOL_FACTOR * max(seconds)
+        refit = (expected + sum(self.seconds.values())) / n_refits
+        return self.trainer.clock.allows(expected + refit, _POOL_SHARE)
+
+    def _is_same_kind(self, i: int, other: int) -> bool:
+        return type(self.members[i].model) is type(self.members[other].model)
 
     def _has_time(self, i: int, splits: Sequence[Split], first: int) -> bool:
         """Whether an estimator fits into the remaining time; if not, it is left out."""

@@ -19,6 +19,7 @@ from mddf._fitted.base_estimators import TableRegressor
 from mddf._fitted.batching import BlockResults, row_blocks
 from mddf._input.reading import read_table
 from mddf._members.members import AUTO_REGRESSORS, Makers, named_regressors
+from mddf._members.pool import POOL_REGRESSORS
 from mddf._targets.kernel_targets import Units, Values, read_values
 from mddf._targets.weights import row_weights
 from mddf._training.seeds import Purpose
@@ -169,6 +170,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
     )
 
     _auto_members = AUTO_REGRESSORS
+    _pool_members = POOL_REGRESSORS
     _units: Units
 
     def _store_outcome(self, policy: DeepForestPolicy) -> None:

@@ -17,9 +17,10 @@ from mddf._gradient.classifier import GradientBoostingClassifier
 from mddf._gradient.regressor import GradientBoostingRegressor
 from mddf._members.kernel import KernelClassifier, KernelRegressor
 from mddf._members.kernel_logistic import KernelLogisticClassifier
+from mddf._members.linear import LinearClassifier, LinearRegressor
 from mddf._members.network import NetworkClassifier, NetworkRegressor
 
-Settings = Mapping[str, Any]
+Settings = dict[str, Any]
 
 # Symmetric trees of one depth each, at half the rate of the member "boosted".
 _SYMMETRIC: Settings = {
@@ -37,6 +38,7 @@ _LEAF_WISE: Settings = {
     "subsample": 0.8,
 }
 _BOOSTED: Mapping[str, Settings] = {
+    "boosted-depth-1": {**_SYMMETRIC, "max_depth": 1, "l2_regularization": 10.0},
     "boosted-depth-2": {**_SYMMETRIC, "max_depth": 2, "l2_regularization": 10.0},
     "boosted-depth-4": {**_SYMMETRIC, "max_depth": 4, "l2_regularization": 10.0},
     "boosted-depth-6": {**_SYMMETRIC, "max_depth": 6, "l2_regularization": 3.0},
@@ -86,6 +88,7 @@ POOL = (
     "kernel-standard",
     "kernel-logistic-robust",
     "kernel-logistic-normal",
+    "linear-strong",
     *_NETWORKS,
 )
 POOL_REGRESSORS = (
@@ -93,6 +96,7 @@ POOL_REGRESSORS = (
     "boosted-leaf-wise",
     "kernel-robust",
     "kernel-standard",
+    "linear-strong",
     *_NETWORK_REGRESSORS,
 )
 
@@ -111,6 +115,7 @@ def pool_classifiers(
         "kernel-standard": partial(
             KernelClassifier, categorical, scaling="standard", n_classes=widths
         ),
+        "linear-strong": partial(LinearClassifier, categorical, C=0.05),
         "kernel-logistic-robust": partial(
             KernelLogisticClassifier, categorical, scaling="robust"
         ),
@@ -127,6 +132,7 @@ def pool_regressors(categorical: np.ndarray) -> dict[str, Callable[[], BaseEstim
         **_variants(partial(NetworkRegressor, categorical), _NETWORK_REGRESSORS),
         "kernel-robust": partial(KernelRegressor, categorical, scaling="robust"),
         "kernel-standard": partial(KernelRegressor, categorical, scaling="standard"),
+        "linear-strong": partial(LinearRegressor, categorical, alpha=30.0),
     }
 
 
