@@ -240,8 +240,7 @@ class BaseDeepForest(HoldsMembers, Layered):
         )
         if preset.with_pool and isinstance(self.members, str):
             members = [
-                replace(member, is_of_pool=member.name in self._pool_members)
-                for member in members
+                replace(member, is_of_pool=member.name in self._pool_members) for member in members
             ]
         for member in members:
             if target.weights.row is not None and member.needs_numbers:

@@ -310,9 +310,7 @@ class _FirstLayerTraining:
         The slowest member of the same kind so far tells the time that it takes.
         """
         n_refits = max(1, len(self.splits) - 1)
-        seconds = [
-            self.seconds[other] for other in self.trained if self._is_same_kind(i, other)
-        ]
+        seconds = [self.seconds[other] for other in self.trained if self._is_same_kind(i, other)]
         if not seconds:
             return False
         expected = _POOL_FACTOR * max(seconds)

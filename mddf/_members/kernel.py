@@ -186,7 +186,9 @@ class KernelRidge(BaseEstimator):
         Returns the rows on which the width of a Laplace kernel or the kernel was chosen, if any.
         """
         encoding = FeatureEncoding.from_rows(X, np.asarray(self.categorical, bool))
-        gaussian_encoding = encoding if self.scaling is None else SCALINGS[self.scaling](X, encoding)
+        gaussian_encoding = (
+            encoding if self.scaling is None else SCALINGS[self.scaling](X, encoding)
+        )
         compared_rows = X[:_COMPARED_ROWS]
 
         @cache

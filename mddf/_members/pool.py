@@ -58,27 +58,69 @@ _BOOSTED: Mapping[str, Settings] = {
 _NETWORKS: Mapping[str, Settings] = {
     "network-robust": {"scaling": "robust"},
     "network-standard": {"scaling": "standard"},
-    "network-2": {"scaling": "robust", "width": 128, "n_epochs": 60, "rates": [0.01],
-                  "dropout": 0.3},
-    "network-3": {"scaling": "robust", "width": 32, "n_epochs": 80, "rates": [0.02],
-                  "dropout": 0.0, "decay": 0.1},
-    "network-4": {"scaling": "normal", "width": 128, "n_epochs": 20, "rates": [0.02],
-                  "dropout": 0.3},
-    "network-5": {"scaling": "robust", "width": 64, "n_epochs": 100, "rates": [0.005],
-                  "dropout": 0.15, "decay": 0.05},
-    "network-6": {"scaling": "standard", "width": 64, "n_epochs": 40, "rates": [0.04],
-                  "dropout": 0.05},
+    "network-2": {
+        "scaling": "robust",
+        "width": 128,
+        "n_epochs": 60,
+        "rates": [0.01],
+        "dropout": 0.3,
+    },
+    "network-3": {
+        "scaling": "robust",
+        "width": 32,
+        "n_epochs": 80,
+        "rates": [0.02],
+        "dropout": 0.0,
+        "decay": 0.1,
+    },
+    "network-4": {
+        "scaling": "normal",
+        "width": 128,
+        "n_epochs": 20,
+        "rates": [0.02],
+        "dropout": 0.3,
+    },
+    "network-5": {
+        "scaling": "robust",
+        "width": 64,
+        "n_epochs": 100,
+        "rates": [0.005],
+        "dropout": 0.15,
+        "decay": 0.05,
+    },
+    "network-6": {
+        "scaling": "standard",
+        "width": 64,
+        "n_epochs": 40,
+        "rates": [0.04],
+        "dropout": 0.05,
+    },
 }
 _NETWORK_REGRESSORS: Mapping[str, Settings] = {
     "network-robust": {"scaling": "robust"},
     "network-standard": {"scaling": "standard"},
-    "network-2": {"scaling": "robust", "width": 64, "n_epochs": 200, "rates": [0.03],
-                  "dropout": 0.1},
+    "network-2": {
+        "scaling": "robust",
+        "width": 64,
+        "n_epochs": 200,
+        "rates": [0.03],
+        "dropout": 0.1,
+    },
     "network-3": {"scaling": "robust", "width": 16, "n_epochs": 300, "rates": [0.05]},
-    "network-4": {"scaling": "normal", "width": 128, "n_epochs": 100, "rates": [0.02],
-                  "dropout": 0.1},
-    "network-5": {"scaling": "robust", "width": 128, "n_epochs": 300, "rates": [0.01],
-                  "decay": 0.05},
+    "network-4": {
+        "scaling": "normal",
+        "width": 128,
+        "n_epochs": 100,
+        "rates": [0.02],
+        "dropout": 0.1,
+    },
+    "network-5": {
+        "scaling": "robust",
+        "width": 128,
+        "n_epochs": 300,
+        "rates": [0.01],
+        "decay": 0.05,
+    },
     "network-6": {"scaling": "standard", "width": 32, "n_epochs": 100, "rates": [0.1]},
 }
 
@@ -116,12 +158,8 @@ def pool_classifiers(
             KernelClassifier, categorical, scaling="standard", n_classes=widths
         ),
         "linear-strong": partial(LinearClassifier, categorical, C=0.05),
-        "kernel-logistic-robust": partial(
-            KernelLogisticClassifier, categorical, scaling="robust"
-        ),
-        "kernel-logistic-normal": partial(
-            KernelLogisticClassifier, categorical, scaling="normal"
-        ),
+        "kernel-logistic-robust": partial(KernelLogisticClassifier, categorical, scaling="robust"),
+        "kernel-logistic-normal": partial(KernelLogisticClassifier, categorical, scaling="normal"),
     }
 
 

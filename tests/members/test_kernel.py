@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 from naive_votes import fit_exponent, log_losses
-from scipy.spatial.distance import cdist
-from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
