@@ -122,7 +122,7 @@ def _race(
     with trainer.clock.cut(_RACE_SHARE):
         training.train(to_train, training.splits[:1])
     forecasts = [
-        known_vectors[i] if i in known_vectors else training.trained[i].vectors[held_out]
+        known_vectors[i] if i in known_vectors else training.first_fold_vectors(i)
         for i in racing
     ]
     task = trainer.task.for_rows(held_out)
@@ -270,6 +270,13 @@ class _FirstLayerTraining:
                 self._fit_estimator(i, splits, first)
                 self._add_seconds(i, perf_counter() - start)
                 self._finish_work(i)
+
+    def first_fold_vectors(self, i: int) -> np.ndarray:
+        """Predictions of the rows that the first fold holds out, if it alone is trained so far."""
+        held_out = self.splits[0].held_out
+        # Vectors are sums over the folds, divided by their number.
+        n_times = self.aggregator.n_times_held_out[held_out]
+        return self.trained[i].vectors[held_out] * n_times[:, None]
 
     def plan_work(self, numbers: Sequence[int]) -> None:
         """Estimate the seconds of the folds that are left, to tell the share that is done.
