@@ -170,6 +170,11 @@ class BaseDeepForest(HoldsMembers, Layered):
         }
         return replace(preset, **explicit)
 
+    @property
+    def _has_pool(self) -> bool:
+        """Whether the members of the pool are among the members."""
+        return self._resolved_preset().with_pool and isinstance(self.members, str)
+
     def _fit(
         self,
         X: Any,
@@ -227,7 +232,7 @@ class BaseDeepForest(HoldsMembers, Layered):
         preset = self._resolved_preset()
         task = target.task
         auto_names = [name for name in self._auto_members if name not in preset.without]
-        if preset.with_pool:
+        if self._has_pool:
             auto_names += self._pool_members
         members = resolve_members(
             self.members,
@@ -238,7 +243,7 @@ class BaseDeepForest(HoldsMembers, Layered):
             max_bins=self.max_bins,
             own_parameters=self._own_parameters(),
         )
-        if preset.with_pool and isinstance(self.members, str):
+        if self._has_pool:
             members = [
                 replace(member, is_of_pool=member.name in self._pool_members) for member in members
             ]
@@ -261,6 +266,7 @@ class BaseDeepForest(HoldsMembers, Layered):
             depths=preset.depths if trainer.task.has_margins else preset.number_depths,
             # A limit of time may leave no time for a refit.
             keep_fold_models=not self.refit or trainer.clock.runs,
+            with_pool=self._has_pool,
             verbose=self.verbose > 0,
         )
 

@@ -81,10 +81,11 @@ def train_first_layer(
     # Whether the models of the folds predict, not models of all samples. Boosted trees keep them
     # in any case.
     keep_fold_models: bool,
+    races: bool,  # whether members without a weight on the first fold are left out
 ) -> OutOfFoldLayer:
     """Train the members of the first layer: all on one fold, the winners of the race on all."""
     training = _FirstLayerTraining(members, trainer, keep_fold_models)
-    losers = _race(training, boosting_choices, report)
+    losers = _race(training, boosting_choices, report) if races else []
     survivors = [i for i in range(len(members)) if i not in losers]
     _train_survivors(training, survivors)
     for i, decision in sorted(training.cuts().items()):
@@ -122,8 +123,7 @@ def _race(
     with trainer.clock.cut(_RACE_SHARE):
         training.train(to_train, training.splits[:1])
     forecasts = [
-        known_vectors[i] if i in known_vectors else training.first_fold_vectors(i)
-        for i in racing
+        known_vectors[i] if i in known_vectors else training.first_fold_vectors(i) for i in racing
     ]
     task = trainer.task.for_rows(held_out)
     weights, losses = race_weights(task, forecasts, trainer.seeds.entropy_for(Purpose.RACE))

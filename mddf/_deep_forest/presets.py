@@ -49,8 +49,8 @@ PRESETS = {
         number_depths=(6, 4, 2),
         repeats=0,
     ),
-    # The default with a pool of further members, and more folds of the boosted trees.
-    "best": Preset(with_pool=True, repeats=3, number_repeats=3),
+    # The default with a pool of further members.
+    "best": Preset(with_pool=True),
 }
 
 

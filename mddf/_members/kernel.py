@@ -18,7 +18,7 @@ from mddf._base.elementary import exp, softmax
 from mddf._base.serialization import register_serializable
 from mddf._ensemble.blending import fit_exponent, map_outputs
 from mddf._members.linear import FeatureEncoding, product
-from mddf._members.scores import FARTHEST, GRAIN, SCALINGS, ScaledColumns
+from mddf._members.scores import FARTHEST, GRAIN, NormalScores
 from mddf._targets.class_outputs import joint_labels
 
 # Largest numbers of landmarks and of training rows. They bound the time and memory of a fit, which
@@ -80,16 +80,13 @@ class KernelRidge(BaseEstimator):
         `gamma`, the best kernel is chosen.
     penalty : float or None, default=None
         Penalty of the ridge regression; None chooses the best one.
-    scaling : {"standard", "robust", "normal"} or None, default=None
-        Scaling of numbers. None standardises them for a Gaussian kernel, and takes normal scores
-        for a Laplace kernel.
     random_state : int, RandomState or None, default=None
         Draws the rows.
 
     Attributes
     ----------
-    encoding_ : FeatureEncoding or ScaledColumns
-        The former for a Gaussian kernel without `scaling`.
+    encoding_ : FeatureEncoding or NormalScores
+        The former for a Gaussian kernel.
     rate_ : float
         The kernel is ``exp(-rate_ * distance)``.
     landmarks_ : ndarray of shape (n_landmarks, n_encoded)
@@ -98,7 +95,7 @@ class KernelRidge(BaseEstimator):
     intercept_ : ndarray of shape (n_outputs,)
     """
 
-    encoding_: FeatureEncoding | ScaledColumns
+    encoding_: FeatureEncoding | NormalScores
     kernel_: dict[str, float]
     # Largest number of rows on which the penalty is chosen. The time grows with its cube. Not
     # tuned.
@@ -113,15 +110,12 @@ class KernelRidge(BaseEstimator):
         width: float | None = None,
         penalty: float | None = None,
         random_state: int | np.random.RandomState | None = None,
-        *,
-        scaling: str | None = None,
     ) -> None:
         self.categorical = categorical
         self.gamma = gamma
         self.width = width
         self.penalty = penalty
         self.random_state = random_state
-        self.scaling = scaling
 
     def _learn(
         self, X: np.ndarray, values: np.ndarray, sample_weight: np.ndarray | None
@@ -165,11 +159,6 @@ class KernelRidge(BaseEstimator):
         """Parameters of the chosen kernel and penalty, for fits on other rows."""
         return {"gamma": None, "width": None, "penalty": self.penalty_} | self.kernel_
 
-    @property
-    def is_laplace(self) -> bool:
-        """Whether distances are sums of absolute differences."""
-        return "width" in self.kernel_
-
     def _features(self, similarities: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """Features whose inner products are the kernel, and the Cholesky factor behind them."""
         kernel_matrix = np.vstack(list(similarities))
@@ -186,22 +175,18 @@ class KernelRidge(BaseEstimator):
         Returns the rows on which the width of a Laplace kernel or the kernel was chosen, if any.
         """
         encoding = FeatureEncoding.from_rows(X, np.asarray(self.categorical, bool))
-        gaussian_encoding = (
-            encoding if self.scaling is None else SCALINGS[self.scaling](X, encoding)
-        )
         compared_rows = X[:_COMPARED_ROWS]
 
         @cache
         def laplace() -> ComparedRows:
-            scores = SCALINGS[self.scaling or "normal"](X, encoding)
+            scores = NormalScores.from_rows(X, encoding)
             encoded = scores.dense(compared_rows)
             return ComparedRows(scores, encoded, scores.distances(compared_rows, encoded, encoded))
 
         @cache
         def gaussian() -> ComparedRows:
-            encoded = round_to_grain(gaussian_encoding.dense(compared_rows))
-            distances = squared_distances(encoded, encoded)
-            return ComparedRows(gaussian_encoding, encoded, distances)
+            encoded = round_to_grain(encoding.dense(compared_rows))
+            return ComparedRows(encoding, encoded, squared_distances(encoded, encoded))
 
         def set_kernel(kernel: dict[str, float]) -> ComparedRows:
             self.kernel_ = kernel
@@ -215,7 +200,7 @@ class KernelRidge(BaseEstimator):
 
         if self.gamma is not None:
             self.kernel_ = {"gamma": self.gamma}
-            self.encoding_ = gaussian_encoding
+            self.encoding_ = encoding
             self.rate_ = self.gamma / X.shape[1]
             return None
         if self.width is not None:
@@ -235,8 +220,7 @@ class KernelRidge(BaseEstimator):
         """Kernel of rows and landmarks, by blocks of rows."""
         for first in range(0, len(X), _BLOCK):
             rows = X[first : first + _BLOCK]
-            if self.is_laplace:
-                assert isinstance(self.encoding_, ScaledColumns)
+            if isinstance(self.encoding_, NormalScores):
                 distances = self.encoding_.distances(rows, self.landmarks_)
             else:
                 distances = squared_distances(self._encoded(rows), self.landmarks_)
@@ -253,7 +237,7 @@ class KernelRidge(BaseEstimator):
         other, and exported graphs would round scores halfway between two knots differently.
         """
         encoded = self.encoding_.dense(X)
-        return encoded if self.is_laplace else round_to_grain(encoded)
+        return encoded if isinstance(self.encoding_, NormalScores) else round_to_grain(encoded)
 
     def _values(self, X: np.ndarray) -> np.ndarray:
         """Fitted function at rows, shape (n_rows, n_outputs)."""
@@ -265,7 +249,7 @@ class KernelRidge(BaseEstimator):
 class ComparedRows:
     """Rows on which kernels are compared, and their distances (n_rows, n_rows)."""
 
-    encoding: FeatureEncoding | ScaledColumns
+    encoding: FeatureEncoding | NormalScores
     encoded: np.ndarray
     distances: np.ndarray
 
@@ -359,10 +343,9 @@ class KernelClassifier(ClassifierMixin, KernelRidge):
         penalty: float | None = None,
         random_state: int | np.random.RandomState | None = None,
         *,
-        scaling: str | None = None,
         n_classes: list[int] | None = None,
     ) -> None:
-        super().__init__(categorical, gamma, width, penalty, random_state, scaling=scaling)
+        super().__init__(categorical, gamma, width, penalty, random_state)
         self.n_classes = n_classes
 
     @property

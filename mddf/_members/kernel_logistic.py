@@ -110,6 +110,8 @@ class KernelLogisticClassifier(ClassifierMixin, BaseEstimator):
         Penalty of the logistic regression; None chooses the best one.
     random_state : int, RandomState or None, default=None
         Draws the rows.
+    scaling : {"standard", "robust", "normal"} or None, default=None
+        Scaling of numbers, with indicators of 0.5. None standardises them, with indicators of 1.
 
     Attributes
     ----------

@@ -106,7 +106,7 @@ def named_classifiers(
         "linear": lambda: LinearClassifier(categorical),
         "network": lambda: NetworkClassifier(categorical),
         "kernel-logistic": lambda: KernelLogisticClassifier(categorical),
-        **pool_classifiers(categorical, widths),
+        **pool_classifiers(categorical),
     }
 
 

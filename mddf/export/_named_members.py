@@ -43,7 +43,8 @@ def add_kernel(
     else:
         numbers = _add_scaled_numbers(graph, X, model.encoding_)
         encoded = graph.concat(numbers + _add_indicators(graph, X, model.encoding_))
-    if not isinstance(model, KernelLogisticClassifier) and model.is_laplace:
+    is_logistic = isinstance(model, KernelLogisticClassifier)
+    if isinstance(model.encoding_, NormalScores) and not is_logistic:
         distances = _add_city_block_distances(graph, encoded, model.landmarks_)
     else:
         distances = _add_squared_distances(graph, encoded, model.landmarks_)

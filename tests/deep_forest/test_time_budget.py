@@ -232,8 +232,8 @@ def test_the_pool_gets_the_time_that_the_default_members_leave(
 def test_a_member_of_the_pool_without_a_relative_is_left_out(Model, load, few_rounds, monkeypatch):
     """Nothing then tells how long it takes."""
     X, y = load(return_X_y=True)
-    monkeypatch.setattr(Model, "_auto_members", ("random", "linear"))
+    monkeypatch.setattr(Model, "_auto_members", ("random", "boosted"))
     parameters = {"preset": "best", "n_estimators": 5, "cv": 2, "random_state": 0}
     model = Model(1, time_limit=1000.0, **parameters).fit(X[:150], y[:150])
     assert ("network-robust", "left out") in cuts_of(model)
-    assert ("linear-strong", "left out") not in cuts_of(model)
+    assert ("boosted-depth-2", "left out") not in cuts_of(model)

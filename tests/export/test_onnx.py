@@ -283,11 +283,10 @@ def test_calibrated_cascades():
         "kernel-logistic",
         "linear",
         "network",
-        "kernel-robust",
-        "kernel-standard",
+        "kernel-logistic-normal",
         "kernel-logistic-robust",
         "network-robust",
-        "network-standard",
+        "network-quick",
     ],
 )
 def test_members_alone(kind, member, n_classes):

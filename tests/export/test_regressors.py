@@ -49,10 +49,8 @@ def assert_same(model, X, dtype=np.float64, rtol=1e-12):
         ["linear"],
         ["network"],
         ["boosted"],
-        ["kernel-robust"],
-        ["kernel-standard"],
         ["network-robust"],
-        ["network-standard"],
+        ["network-quick"],
     ],
     ids=str,
 )
