@@ -148,7 +148,7 @@ def draw(frame, options):
 
 study = Study(
     globals(), "time-curve", held_out.keys, datasets=list(data.BUNDLED), own_sets="",
-    methods=METHODS, seeds=1, n_jobs=1,
+    methods=METHODS, seeds=1,
     quick={"datasets": ["iris"], "methods": ["default-1", "default", "best-1"]},
 )  # fmt: skip
 parse, main = study.parse, study.main
