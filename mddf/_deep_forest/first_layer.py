@@ -273,7 +273,7 @@ class _FirstLayerTraining:
 
     def first_fold_vectors(self, i: int) -> np.ndarray:
         """Predictions of the rows that the first fold holds out, if it alone is trained so far."""
-        held_out = self.splits[0].held_out
+        held_out = self.trainer.folds[0][1]
         # Vectors are sums over the folds, divided by their number.
         n_times = self.aggregator.n_times_held_out[held_out]
         return self.trained[i].vectors[held_out] * n_times[:, None]
