@@ -35,6 +35,12 @@ _RACE_SHARE = 0.2
 _FOREST_SHARE = 0.5
 _BOOSTING_SHARE = 0.7
 _ESTIMATOR_SHARE = 0.4
+# Share for estimators that had no time before boosted trees and others took less than theirs, and
+# for the pool: only a refit follows. Set by hand.
+_LAST_SHARE = 0.8
+# Share of the time of the first fold that the other folds take if it chose options for them. It
+# was 0.12 to 0.5 for kernels on 300 and 1000 rows.
+_SHARE_WITHOUT_CHOICE = 0.5
 # A member of the pool is trained if this many times the seconds of its slowest relative, and the
 # seconds of a refit, fit into this share of the remaining time. Set by hand.
 _POOL_FACTOR = 1.5
@@ -213,10 +219,12 @@ def _train_members(training: _FirstLayerTraining, survivors: Sequence[int]) -> N
     if not clock.runs:
         training.train(estimators, training.splits)
         return
-    # The first fold shows whether the time suffices for more.
-    training.train(estimators, first_split)
-    trained = [i for i in estimators if i in training.trained]
-    training.train(trained, other_splits, first=1)
+    for share in (_ESTIMATOR_SHARE, _LAST_SHARE):
+        # The first fold shows whether the time suffices for more.
+        waiting = [i for i in estimators if i not in training.trained]
+        training.train(waiting, first_split, share=share)
+        begun = [i for i in estimators if training.has_only_first_fold(i)]
+        training.train(begun, other_splits, first=1, share=share)
 
 
 def _seconds_of_estimator(member: MemberSpec, trainer: FoldTrainer) -> float:
@@ -249,12 +257,20 @@ class _FirstLayerTraining:
         self.seconds: dict[int, float] = {}
         # Members that were left out because of the limit of time.
         self.out_of_time: set[int] = set()
+        self._complete: set[int] = set()  # estimators that were trained on all folds
         self._rounds_in_time: dict[int, str] = {}
         # Seconds of the work that is planned and of what is left of it, for progress only.
         self._work = 0.0
         self._work_left: dict[int, float] = {}
 
-    def train(self, numbers: Sequence[int], splits: Sequence[Split], *, first: int = 0) -> None:
+    def train(
+        self,
+        numbers: Sequence[int],
+        splits: Sequence[Split],
+        *,
+        first: int = 0,
+        share: float = _ESTIMATOR_SHARE,  # of the remaining time, for an estimator
+    ) -> None:
         """Train members other than boosted trees on splits, of which the first has number `first`.
 
         Members that are trained on the splits from 1 on were trained on split 0 before.
@@ -264,10 +280,12 @@ class _FirstLayerTraining:
         self._tell("forests" if any(self.members[i].is_forest for i in numbers) else "")
         self._grow_forests([i for i in numbers if self.members[i].is_forest], splits, first)
         for i in numbers:
-            if not self.members[i].is_forest and self._has_time(i, splits, first):
+            if not self.members[i].is_forest and self._has_time(i, splits, first, share):
                 self._tell(self.members[i].name)
                 start = perf_counter()
                 self._fit_estimator(i, splits, first)
+                if first + len(splits) == len(self.splits):
+                    self._complete.add(i)
                 self._add_seconds(i, perf_counter() - start)
                 self._finish_work(i)
 
@@ -317,7 +335,11 @@ class _FirstLayerTraining:
         The slowest member of the same kind so far tells the time that it takes.
         """
         n_refits = max(1, len(self.splits) - 1)
-        seconds = [self.seconds[other] for other in self.trained if self._is_same_kind(i, other)]
+        seconds = [
+            self.seconds[other]
+            for other in self.trained
+            if other not in self.out_of_time and self._is_same_kind(i, other)
+        ]
         if not seconds:
             return False
         expected = _POOL_FACTOR * max(seconds)
@@ -327,17 +349,24 @@ class _FirstLayerTraining:
     def _is_same_kind(self, i: int, other: int) -> bool:
         return type(self.members[i].model) is type(self.members[other].model)
 
-    def _has_time(self, i: int, splits: Sequence[Split], first: int) -> bool:
-        """Whether an estimator fits into the remaining time; if not, it is left out."""
+    def has_only_first_fold(self, i: int) -> bool:
+        """Whether a member has been trained on the first fold, but not on the others."""
+        return i in self.trained and i not in self._complete
+
+    def _has_time(self, i: int, splits: Sequence[Split], first: int, share: float) -> bool:
+        """Whether an estimator fits into the remaining time; if not, it is left out so far."""
         clock = self.trainer.clock
         if not clock.runs or all(member.needs_numbers for member in self.members):
             return True
+        self.out_of_time.discard(i)
         if first:
             # The first fold shows the time of a fold. A fit of all rows may follow.
             seconds = self.seconds[i] * (len(splits) + 2)
+            if self.members[i].chosen is not None:
+                seconds *= _SHARE_WITHOUT_CHOICE
         else:
             seconds = _seconds_of_estimator(self.members[i], self.trainer) * clock.pace
-        if not clock.allows(seconds, _ESTIMATOR_SHARE):
+        if not clock.allows(seconds, share):
             self.out_of_time.add(i)
         return i not in self.out_of_time
 

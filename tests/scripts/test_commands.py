@@ -76,7 +76,7 @@ STUDIES = {
         "multi-label multi-label-by-set",
     ),
     "report.time_curve": (
-        "--datasets iris --methods default default-1",
+        "--datasets iris --methods default default-2",
         "time-curve",
     ),
     "reproduce.quadboost": ("--datasets wine --methods QuadBoost AdaBoost", "table1"),
