@@ -116,7 +116,12 @@ def report(frame, options):
         layout = """set rows:.0f best/default=ratio:.3f default,_CPU_s=default_seconds:.1f
         best,_CPU_s=best_seconds:.1f CPU_ratio=cost:.1f members_kept=members:.1f"""
         report_tables.append(
-            tables.columns("best-by-set", "The preset best, without a limit", by_set, layout)
+            tables.columns(
+                "best-by-set",
+                "Loss on new rows of the preset best, without a limit",
+                by_set,
+                layout,
+            )
         )
     return report_tables
 

@@ -1,10 +1,12 @@
 """Members that the preset "best" adds to the default ones."""
 
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.base import clone
 
-from mddf import DeepForestClassifier, DeepForestRegressor
+from mddf import DeepForestClassifier, DeepForestRegressor, TimeOrder
 from mddf._members import pool
 from mddf._members.members import AUTO, AUTO_REGRESSORS, named_classifiers, named_regressors
 from mddf._members.pool import POOL, POOL_REGRESSORS
@@ -105,3 +107,31 @@ def test_settings_of_networks_are_used():
         assert network.weights_[0].shape[2] == settings.get("width", 64)
         scaling = settings.get("scaling", "normal")
         assert type(network.encoding_).__name__ == f"{scaling.title()}Scores"
+
+
+@pytest.mark.parametrize("kind", ["groups", "time order", "outputs", "targets", "weights"])
+def test_the_best_preset_fits_problems_of_all_kinds(kind):
+    X = table(90)
+    y = numbers(X)
+    labels = np.digitize(y, [-0.5, 0.5])
+    parameters = {"preset": "best", "n_layers": 1, "n_estimators": 2, "cv": 2, "random_state": 0}
+    options = {}
+    target = labels
+    Model = DeepForestClassifier
+    if kind == "groups":
+        options["groups"] = np.arange(90) // 3
+    elif kind == "time order":
+        parameters["cv"] = TimeOrder(np.arange(90), n_splits=3)
+    elif kind == "outputs":
+        target = np.column_stack([labels, labels > 1])
+    elif kind == "targets":
+        Model = DeepForestRegressor
+        target = np.column_stack([y, X[:, 1]])
+    else:
+        options["sample_weight"] = np.arange(90) % 3 + 0.5
+    model = Model(**parameters).fit(X, target, **options)
+    weights = [row["weight"] for row in model.leaderboard_]
+    assert sum(weights) == pytest.approx(1)
+    new = table(40, seed=1)
+    assert model.predict(new).shape == target[:40].shape
+    assert np.array_equal(pickle.loads(pickle.dumps(model)).predict(new), model.predict(new))
