@@ -27,6 +27,36 @@ _MOST_ROWS = 20_000
 _LEAST_WEIGHT = 0.02
 
 
+# Share of the weight that the default members have by a vote of their own. With the half, the loss
+# on 21 development sets was 0.990 times that of the default, lower on 17, and at most 1.01 times.
+# Without it the mean was the same, but the loss was lower on 14, and up to 1.03 times.
+_DEFAULT_SHARE = 0.5
+
+
+def weights_with_pool(
+    task: Task,
+    votes: Sequence[np.ndarray],
+    is_of_pool: np.ndarray,  # whether each member is of the pool
+    rows: np.ndarray,  # rows with an out-of-fold prediction
+    entropy: Sequence[int],  # entropy of the draws
+) -> np.ndarray:
+    """Weights of the default members and of the pool.
+
+    The default members share one half by a vote as if they were alone, and all members the other
+    half. A score of the user's, which may be undefined on parts of the rows, is voted on by all
+    rows at once.
+    """
+    if task.score is None:
+        weights = bagged_weights(task, votes, rows, entropy)
+    else:
+        weights = task.member_weights(votes)
+    default = np.flatnonzero(~is_of_pool)
+    if len(default):
+        weights *= 1 - _DEFAULT_SHARE
+        weights[default] += _DEFAULT_SHARE * task.member_weights([votes[i] for i in default])
+    return _without_small_weights(weights)
+
+
 def bagged_weights(
     task: Task,
     votes: Sequence[np.ndarray],  # each of shape (n_samples, n_columns)
@@ -41,6 +71,9 @@ def bagged_weights(
     for _ in range(_N_VOTES):
         drawn = np.sort(rng.permutation(rows)[:n_drawn])
         weights += task.trial_weights(votes, drawn, _N_STEPS)
-    weights /= _N_VOTES
-    weights[weights < min(_LEAST_WEIGHT, weights.max())] = 0.0
-    return weights / weights.sum()
+    return _without_small_weights(weights / _N_VOTES)
+
+
+def _without_small_weights(weights: np.ndarray) -> np.ndarray:
+    kept = np.where(weights < min(_LEAST_WEIGHT, weights.max()), 0.0, weights)
+    return kept / kept.sum()

@@ -90,7 +90,7 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
         self.members = members
         self.depths = depths
         self.keep_fold_models = keep_fold_models
-        self.stack = Stack(trainer, bags_votes=with_pool)
+        self.stack = Stack(trainer, with_pool=with_pool)
         self.races = not with_pool or is_large_table(trainer.task)
         self.report = FitReport(verbose)
         self.leaderboard = Leaderboard(verbose)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mddf._binning.bins import apply_bins
-from mddf._deep_forest.bagged_vote import bagged_weights
+from mddf._deep_forest.bagged_vote import weights_with_pool
 from mddf._deep_forest.fold_trainer import Features, FoldTrainer
 from mddf._ensemble.blending import Calibration
 from mddf._ensemble.margin_loss import class_margins
@@ -155,27 +155,31 @@ class Stack:
         self,
         trainer: FoldTrainer,
         *,
-        bags_votes: bool = False,  # whether weights are means over votes on parts of the rows
+        with_pool: bool = False,  # whether the pool of the preset "best" is among the members
     ) -> None:
         self.trainer = trainer
-        self.bags_votes = bags_votes
+        self.with_pool = with_pool
         self.layers: list[GrownLayer] = []
 
     def average_with(self, layer: GrownLayer) -> Average:
         """Average of the layers so far and another one."""
-        votes = [*self.votes(), *layer.votes]
-        return Average.from_votes(self.trainer.task, votes, self._weights_of(votes))
+        layers = [*self.layers, layer]
+        votes = [vote for grown in layers for vote in grown.votes]
+        return Average.from_votes(self.trainer.task, votes, self._weights_of(layers, votes))
 
-    def _weights_of(self, votes: Sequence[np.ndarray]) -> np.ndarray:
-        """Weights of members by their votes.
-
-        A score of the user's may be undefined on parts of the rows: it decides on all of them.
-        """
+    def _weights_of(self, layers: Sequence[GrownLayer], votes: Sequence[np.ndarray]) -> np.ndarray:
+        """Weights of the members of some layers by their votes."""
         trainer = self.trainer
-        if not self.bags_votes or trainer.task.score is not None:
+        if not self.with_pool:
             return trainer.task.member_weights(votes)
-        entropy = trainer.seeds.entropy_for(Purpose.BAGGED_VOTE)
-        return bagged_weights(trainer.task, votes, trainer.evaluated_rows, entropy)
+        members = [member for layer in layers for member in layer.trained.members]
+        return weights_with_pool(
+            trainer.task,
+            votes,
+            np.array([member.is_of_pool for member in members]),
+            trainer.evaluated_rows,
+            trainer.seeds.entropy_for(Purpose.BAGGED_VOTE),
+        )
 
     def add(self, layer: GrownLayer, average: Average) -> None:
         """Add a layer, with the average that includes it."""

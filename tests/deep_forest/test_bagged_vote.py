@@ -7,7 +7,7 @@ from naive_votes import greedy_weights
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
 from mddf import DeepForestClassifier, DeepForestRegressor
-from mddf._deep_forest.bagged_vote import bagged_weights
+from mddf._deep_forest.bagged_vote import bagged_weights, weights_with_pool
 
 BOTH = pytest.mark.parametrize(
     ("Model", "load"),
@@ -67,23 +67,38 @@ def test_one_member_keeps_a_weight_if_all_are_small():
     assert weights.sum() == pytest.approx(1)
 
 
+@pytest.mark.parametrize("with_score", [False, True])
+def test_default_members_share_half_of_the_weight_by_a_vote_of_their_own(with_score):
+    labels, forecasts = classes(500, (1.0, 1.5, 1.0, 2.0))
+    task = classification_task(labels, calibrate=False)
+    all_weights = bagged_weights(task, forecasts, np.arange(500), (3,))
+    if with_score:
+        task.score = lambda forecast: float(np.mean(forecast.argmax(axis=1) == labels))
+        all_weights = task.member_weights(forecasts)
+    is_of_pool = np.array([False, False, True, True])
+    weights = weights_with_pool(task, forecasts, is_of_pool, np.arange(500), (3,))
+    expected = all_weights / 2 + np.append(task.member_weights(forecasts[:2]) / 2, [0, 0])
+    expected[expected < 0.02] = 0
+    np.testing.assert_allclose(weights, expected / expected.sum())
+    alone = weights_with_pool(task, forecasts, np.ones(4, bool), np.arange(500), (3,))
+    np.testing.assert_allclose(alone, all_weights)
+
+
 @pytest.mark.usefixtures("few_rounds")
 @BOTH
 def test_best_weights_members_by_votes_on_parts_of_the_rows(Model, load, monkeypatch):
-    """Explicit members, and a score of the user's, are weighted by one vote."""
+    """Explicit members are weighted by one vote."""
     X, y = load(return_X_y=True)
     n_votes = []
 
     def watched(*arguments):
         n_votes.append(len(arguments[1]))
-        return bagged_weights(*arguments)
+        return weights_with_pool(*arguments)
 
-    monkeypatch.setattr("mddf._deep_forest.stack.bagged_weights", watched)
+    monkeypatch.setattr("mddf._deep_forest.stack.weights_with_pool", watched)
     parameters = {"n_layers": 1, "n_estimators": 3, "cv": 2, "random_state": 0}
     model = Model(preset="best", **parameters).fit(X[:100], y[:100])
     assert n_votes == [len(model.leaderboard_)]
     Model(preset="best", members=["random", "linear"], **parameters).fit(X[:100], y[:100])
     Model(members=["random", "linear"], **parameters).fit(X[:100], y[:100])
-    if Model is DeepForestClassifier:
-        Model(preset="best", scoring="accuracy", **parameters).fit(X[:100], y[:100])
     assert len(n_votes) == 1
