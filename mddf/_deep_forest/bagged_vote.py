@@ -50,8 +50,8 @@ def weights_with_pool(
         weights = bagged_weights(task, votes, rows, entropy)
     else:
         weights = task.member_weights(votes)
-    default = np.flatnonzero(~is_of_pool)
-    if len(default):
+    default = np.flatnonzero(~is_of_pool).tolist()
+    if default:
         weights *= 1 - _DEFAULT_SHARE
         weights[default] += _DEFAULT_SHARE * task.member_weights([votes[i] for i in default])
     return _without_small_weights(weights)

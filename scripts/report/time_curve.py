@@ -131,9 +131,9 @@ def draw(frame, options):
     by_method = summary(frame)
     figure, ((axis,),) = pictures.panels([3.4], 1, 5.5)
     for preset, style in zip(PRESETS, pictures.STYLES, strict=False):
-        rows = by_method[by_method["preset"] == preset].sort_values("elapsed_seconds")
+        rows = by_method[by_method["preset"] == preset].sort_values("cpu_seconds")
         axis.errorbar(
-            rows["elapsed_seconds"],
+            rows["cpu_seconds"],
             rows["ratio"],
             rows["ratio_std"],
             capsize=3,
@@ -141,12 +141,12 @@ def draw(frame, options):
             **style,
         )
     axis.set_xscale("log")
-    axis.set(xlabel="seconds of a fit, mean", ylabel="loss / loss of the default")
+    axis.set(xlabel="CPU seconds of a fit, mean", ylabel="loss / loss of the default")
     axis.legend()
     n_sets = int(by_method["n_sets"].max())
     caption = (
-        f"Loss on new rows against the time of a fit with limits, relative to the default without "
-        f"a limit; geometric mean of {n_sets} sets, bars of one standard error."
+        f"Loss on new rows against the CPU time of fits with limits, relative to the default "
+        f"without a limit; geometric mean of {n_sets} sets, bars of one standard error."
     )
     pictures.save(figure, options, "time-curve", caption)
 
