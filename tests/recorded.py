@@ -463,6 +463,15 @@ def _deep_forests() -> dict[str, Case]:
             partial(DeepForestRegressor, 1, refit=False, **networks),
             partial(curve, 2, missing=0.1),
         ),
+        "deep forest, best": _case(
+            partial(DeepForestClassifier, preset="best", n_estimators=3, cv=3, random_state=2),
+            mixed,
+            sample_weight=weights("real"),
+        ),
+        "deep regressor, best": _case(
+            partial(DeepForestRegressor, preset="best", n_estimators=3, cv=3, random_state=2),
+            partial(curve, missing=0.1),
+        ),
         "deep forest, folds kept, two jobs": _case(
             partial(classify, refit=False, n_jobs=2), partial(numbers, missing=0.1)
         ),

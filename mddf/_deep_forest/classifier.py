@@ -22,6 +22,7 @@ from mddf._ensemble.blending import Calibration, by_output
 from mddf._ensemble.scoring import MARGIN_RATIO, out_of_fold_score
 from mddf._fitted.base_estimators import LayeredClassifier, takes_outputs
 from mddf._members.members import AUTO, Makers, named_classifiers
+from mddf._members.pool import POOL
 from mddf._targets.class_outputs import ClassOutputs, decode_labels, several_outputs
 from mddf._targets.target_validation import class_factors, encode_labels
 from mddf._targets.weights import row_weights
@@ -45,10 +46,11 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
         Maximum number of layers. "auto" takes the value of `preset`, 2 by default.
     preset : {"default", "fast", "best"}, default="default"
         Values of parameters that are left at "auto". "fast" takes about a third of the time: one
-        layer, 50 trees, fewer rounds of boosting, and fewer kinds of members. "best" takes about
-        twice the time: 300 trees, and boosted trees at half the learning rate on more folds.
+        layer, 50 trees, fewer rounds of boosting, and fewer kinds of members. "best" trains
+        a pool of further members next to the default ones, and takes about six times the CPU time.
     time_limit : float or None, default=None
-        Time in seconds that fit may take. If it is short, there are fewer trees, rounds, members
+        Time in seconds that fit may take. Members of the pool of "best" get the time that the
+        default members leave. If the limit is short, there are fewer trees, rounds, members
         and layers, and models of the folds instead of a refit; `fit_report_` lists these cuts. The
         fit may take a tenth longer. If the limit is too short to read the table and to grow a tree
         on each fold, there is a warning. Results are reproducible only without a limit.
@@ -244,6 +246,7 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
     }
 
     _auto_members = AUTO
+    _pool_members = POOL
 
     def __init__(
         self,

@@ -35,6 +35,16 @@ _RACE_SHARE = 0.2
 _FOREST_SHARE = 0.5
 _BOOSTING_SHARE = 0.7
 _ESTIMATOR_SHARE = 0.4
+# Share for estimators that were not finished at first, in the time that the others left: only a
+# refit and the pool follow. Set by hand.
+_LAST_SHARE = 0.8
+# Share of the time of the first fold that the other folds take if it chose options for them. It
+# was 0.12 to 0.5 for kernels on 300 and 1000 rows.
+_SHARE_WITHOUT_CHOICE = 0.5
+# A member of the pool is trained if this many times the seconds of its slowest relative, and the
+# seconds of a refit, fit into this share of the remaining time. Set by hand.
+_POOL_FACTOR = 1.5
+_POOL_SHARE = 0.7
 # Rough time that a kernel or network, the slowest of the named estimators, takes on a fold: by
 # rows, or in tables of many columns by the numbers that it encodes, up to 2 million of them. It
 # only has to tell seconds from minutes.
@@ -77,10 +87,11 @@ def train_first_layer(
     # Whether the models of the folds predict, not models of all samples. Boosted trees keep them
     # in any case.
     keep_fold_models: bool,
+    races: bool,  # whether members without a weight on the first fold are left out
 ) -> OutOfFoldLayer:
     """Train the members of the first layer: all on one fold, the winners of the race on all."""
     training = _FirstLayerTraining(members, trainer, keep_fold_models)
-    losers = _race(training, boosting_choices, report)
+    losers = _race(training, boosting_choices, report) if races else []
     survivors = [i for i in range(len(members)) if i not in losers]
     _train_survivors(training, survivors)
     for i, decision in sorted(training.cuts().items()):
@@ -118,8 +129,7 @@ def _race(
     with trainer.clock.cut(_RACE_SHARE):
         training.train(to_train, training.splits[:1])
     forecasts = [
-        known_vectors[i] if i in known_vectors else training.trained[i].vectors[held_out]
-        for i in racing
+        known_vectors[i] if i in known_vectors else training.first_fold_vectors(i) for i in racing
     ]
     task = trainer.task.for_rows(held_out)
     weights, losses = race_weights(task, forecasts, trainer.seeds.entropy_for(Purpose.RACE))
@@ -172,11 +182,27 @@ def survives_race(weights: np.ndarray) -> np.ndarray:
 def _train_survivors(training: _FirstLayerTraining, survivors: Sequence[int]) -> None:
     """Train members on all folds, or on the other folds after a race.
 
-    Forests come first, then boosted trees, then estimators, which may take longest.
+    Members of the pool come last. With a limit of time, they have the time that is left, so that a
+    longer limit adds members to those of a shorter one.
     """
+    training.plan_work(survivors)
+    members = training.members
+    _train_members(training, [i for i in survivors if not members[i].is_of_pool])
+    pool = [i for i in survivors if members[i].is_of_pool]
+    if not training.trainer.clock.runs:
+        _train_members(training, pool)
+        return
+    for i in pool:
+        if training.has_time_for_pool(i):
+            _train_members(training, [i])
+        else:
+            training.out_of_time.add(i)
+
+
+def _train_members(training: _FirstLayerTraining, survivors: Sequence[int]) -> None:
+    """Train forests first, then boosted trees, then estimators, which may take longest."""
     members = training.members
     clock = training.trainer.clock
-    training.plan_work(survivors)
     first_split = training.splits[:1]
     other_splits = training.splits[1:]
     after_race = [i for i in survivors if i in training.trained]
@@ -195,8 +221,9 @@ def _train_survivors(training: _FirstLayerTraining, survivors: Sequence[int]) ->
         return
     # The first fold shows whether the time suffices for more.
     training.train(estimators, first_split)
-    trained = [i for i in estimators if i in training.trained]
-    training.train(trained, other_splits, first=1)
+    for share in (_ESTIMATOR_SHARE, _LAST_SHARE):
+        begun = [i for i in estimators if training.has_only_first_fold(i)]
+        training.train(begun, other_splits, first=1, share=share)
 
 
 def _seconds_of_estimator(member: MemberSpec, trainer: FoldTrainer) -> float:
@@ -229,12 +256,20 @@ class _FirstLayerTraining:
         self.seconds: dict[int, float] = {}
         # Members that were left out because of the limit of time.
         self.out_of_time: set[int] = set()
+        self._complete: set[int] = set()  # estimators that were trained on all folds
         self._rounds_in_time: dict[int, str] = {}
         # Seconds of the work that is planned and of what is left of it, for progress only.
         self._work = 0.0
         self._work_left: dict[int, float] = {}
 
-    def train(self, numbers: Sequence[int], splits: Sequence[Split], *, first: int = 0) -> None:
+    def train(
+        self,
+        numbers: Sequence[int],
+        splits: Sequence[Split],
+        *,
+        first: int = 0,
+        share: float = _ESTIMATOR_SHARE,  # of the remaining time, for an estimator
+    ) -> None:
         """Train members other than boosted trees on splits, of which the first has number `first`.
 
         Members that are trained on the splits from 1 on were trained on split 0 before.
@@ -244,12 +279,21 @@ class _FirstLayerTraining:
         self._tell("forests" if any(self.members[i].is_forest for i in numbers) else "")
         self._grow_forests([i for i in numbers if self.members[i].is_forest], splits, first)
         for i in numbers:
-            if not self.members[i].is_forest and self._has_time(i, splits, first):
+            if not self.members[i].is_forest and self._has_time(i, splits, first, share):
                 self._tell(self.members[i].name)
                 start = perf_counter()
                 self._fit_estimator(i, splits, first)
+                if first + len(splits) == len(self.splits):
+                    self._complete.add(i)
                 self._add_seconds(i, perf_counter() - start)
                 self._finish_work(i)
+
+    def first_fold_vectors(self, i: int) -> np.ndarray:
+        """Predictions of the rows that the first fold holds out, if it alone is trained so far."""
+        held_out = self.trainer.folds[0][1]
+        # Vectors are sums over the folds, divided by their number.
+        n_times = self.aggregator.n_times_held_out[held_out]
+        return self.trained[i].vectors[held_out] * n_times[:, None]
 
     def plan_work(self, numbers: Sequence[int]) -> None:
         """Estimate the seconds of the folds that are left, to tell the share that is done.
@@ -284,17 +328,44 @@ class _FirstLayerTraining:
         if not self.trainer.clock.allows(seconds, _FOREST_SHARE):
             self.out_of_time.update(forests[1:])
 
-    def _has_time(self, i: int, splits: Sequence[Split], first: int) -> bool:
-        """Whether an estimator fits into the remaining time; if not, it is left out."""
+    def has_time_for_pool(self, i: int) -> bool:
+        """Whether a member of the pool fits into the remaining time, together with a refit.
+
+        The slowest member of the same kind so far tells the time that it takes.
+        """
+        n_refits = max(1, len(self.splits) - 1)
+        seconds = [
+            self.seconds[other]
+            for other in self.trained
+            if other not in self.out_of_time and self._is_same_kind(i, other)
+        ]
+        if not seconds:
+            return False
+        expected = _POOL_FACTOR * max(seconds)
+        refit = (expected + sum(self.seconds.values())) / n_refits
+        return self.trainer.clock.allows(expected + refit, _POOL_SHARE)
+
+    def _is_same_kind(self, i: int, other: int) -> bool:
+        return type(self.members[i].model) is type(self.members[other].model)
+
+    def has_only_first_fold(self, i: int) -> bool:
+        """Whether a member has been trained on the first fold, but not on the others."""
+        return i in self.trained and i not in self._complete
+
+    def _has_time(self, i: int, splits: Sequence[Split], first: int, share: float) -> bool:
+        """Whether an estimator fits into the remaining time; if not, it is left out so far."""
         clock = self.trainer.clock
         if not clock.runs or all(member.needs_numbers for member in self.members):
             return True
+        self.out_of_time.discard(i)
         if first:
             # The first fold shows the time of a fold. A fit of all rows may follow.
             seconds = self.seconds[i] * (len(splits) + 2)
+            if self.members[i].chosen is not None:
+                seconds *= _SHARE_WITHOUT_CHOICE
         else:
             seconds = _seconds_of_estimator(self.members[i], self.trainer) * clock.pace
-        if not clock.allows(seconds, _ESTIMATOR_SHARE):
+        if not clock.allows(seconds, share):
             self.out_of_time.add(i)
         return i not in self.out_of_time
 

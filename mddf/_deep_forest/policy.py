@@ -13,7 +13,7 @@ from mddf._base.deadline import TimeIsUp
 from mddf._base.progress import tell_work
 from mddf._deep_forest.first_layer import FIRST_LAYER_SHARE, train_first_layer
 from mddf._deep_forest.fit_report import Candidate, FitReport, Leaderboard
-from mddf._deep_forest.fold_trainer import FoldTrainer
+from mddf._deep_forest.fold_trainer import FoldTrainer, is_large_table
 from mddf._deep_forest.later_layers import LaterLayers
 from mddf._deep_forest.stack import Average, GrownLayer, OutOfFoldLayer, Stack, weighted_mean
 from mddf._deep_forest.time_budget import fit_into_time
@@ -81,13 +81,17 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
         *,
         depths: tuple[int, ...],  # depths of the named boosted trees that are compared
         keep_fold_models: bool,  # whether they predict, not models of all samples
+        # Whether the pool of the preset "best" is among the members. Weights are then means over
+        # votes on parts of the rows, and all members of medium tables are trained on all folds.
+        with_pool: bool,
         verbose: bool,
     ) -> None:
         self.trainer = trainer
         self.members = members
         self.depths = depths
         self.keep_fold_models = keep_fold_models
-        self.stack = Stack(trainer)
+        self.stack = Stack(trainer, with_pool=with_pool)
+        self.races = not with_pool or is_large_table(trainer.task)
         self.report = FitReport(verbose)
         self.leaderboard = Leaderboard(verbose)
         self.later_layers = LaterLayers(
@@ -192,6 +196,7 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
                 self.report,
                 self._boosting_choices,
                 keep_fold_models=self.keep_fold_models,
+                races=self.races,
             )
         tell_work(f"layer {number + 1}", FIRST_LAYER_SHARE)
         later = self.later_layers

@@ -19,6 +19,7 @@ from mddf._fitted.base_estimators import TableRegressor
 from mddf._fitted.batching import BlockResults, row_blocks
 from mddf._input.reading import read_table
 from mddf._members.members import AUTO_REGRESSORS, Makers, named_regressors
+from mddf._members.pool import POOL_REGRESSORS
 from mddf._targets.kernel_targets import Units, Values, read_values
 from mddf._targets.weights import row_weights
 from mddf._training.seeds import Purpose
@@ -40,10 +41,11 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         Maximum number of layers. "auto" takes the value of `preset`, 2 by default.
     preset : {"default", "fast", "best"}, default="default"
         Values of parameters that are left at "auto". "fast" takes about a third of the time: one
-        layer, 50 trees, fewer rounds of boosting, and fewer kinds of members. "best" takes about
-        twice the time: 300 trees, and boosted trees at half the learning rate on more folds.
+        layer, 50 trees, fewer rounds of boosting, and fewer kinds of members. "best" trains
+        a pool of further members next to the default ones, and takes about six times the CPU time.
     time_limit : float or None, default=None
-        Time in seconds that fit may take. If it is short, there are fewer trees, rounds, members
+        Time in seconds that fit may take. Members of the pool of "best" get the time that the
+        default members leave. If the limit is short, there are fewer trees, rounds, members
         and layers, and models of the folds instead of a refit; `fit_report_` lists these cuts. The
         fit may take a tenth longer. If the limit is too short to read the table and to grow a tree
         on each fold, there is a warning. Results are reproducible only without a limit.
@@ -169,6 +171,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
     )
 
     _auto_members = AUTO_REGRESSORS
+    _pool_members = POOL_REGRESSORS
     _units: Units
 
     def _store_outcome(self, policy: DeepForestPolicy) -> None:

@@ -27,6 +27,7 @@ from mddf._members.kernel import KernelClassifier, KernelRegressor
 from mddf._members.kernel_logistic import KernelLogisticClassifier
 from mddf._members.linear import LinearClassifier, LinearRegressor
 from mddf._members.network import NetworkClassifier, NetworkRegressor
+from mddf._members.pool import pool_classifiers, pool_regressors
 from mddf._members.spec import MemberSpec
 
 # Default members. The two forests of each kind differ in the number of columns drawn for each
@@ -105,6 +106,7 @@ def named_classifiers(
         "linear": lambda: LinearClassifier(categorical),
         "network": lambda: NetworkClassifier(categorical),
         "kernel-logistic": lambda: KernelLogisticClassifier(categorical),
+        **pool_classifiers(categorical),
     }
 
 
@@ -120,6 +122,7 @@ def named_regressors(n_estimators: int, categorical: np.ndarray) -> Makers:
         "kernel": lambda: KernelRegressor(categorical),
         "linear": lambda: LinearRegressor(categorical),
         "network": lambda: NetworkRegressor(categorical),
+        **pool_regressors(categorical),
     }
 
 

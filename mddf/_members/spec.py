@@ -25,6 +25,8 @@ class MemberSpec:
     is_boosted: bool = False
     # Whether it is an estimator of the user, which gets the original columns of a data frame.
     is_external: bool = False
+    # Whether it is a further member of the preset "best", which a limit of time comes to last.
+    is_of_pool: bool = False
     # Parameters that the fit on the first fold has chosen for the other folds.
     chosen: Mapping[str, object] | None = None
 

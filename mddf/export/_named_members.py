@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from mddf._members.kernel import (
-    FARTHEST,
-    GRAIN,
-    INDICATOR,
-    KernelClassifier,
-    KernelRegressor,
-    NormalScores,
-)
+from mddf._members.kernel import KernelClassifier, KernelRegressor
 from mddf._members.kernel_logistic import KernelLogisticClassifier
 from mddf._members.linear import FeatureEncoding, LinearClassifier, LinearRegressor
 from mddf._members.network import Network, NetworkClassifier, NetworkRegressor
+from mddf._members.scores import (
+    FARTHEST,
+    GRAIN,
+    INDICATOR,
+    MOST_RANGES,
+    MOST_ROBUST,
+    NormalScores,
+    RobustScores,
+    ScaledColumns,
+)
 
 from ._graph import Graph
 
@@ -35,12 +38,15 @@ def add_kernel(
     model: KernelClassifier | KernelRegressor | KernelLogisticClassifier,
 ) -> str:
     """Append the values of a kernel model, or its scores, shape (n_rows, n_outputs)."""
-    if isinstance(model.encoding_, NormalScores):
-        encoded = _add_normal_scores(graph, X, model.encoding_, indicator=INDICATOR)
-        distances = _add_city_block_distances(graph, encoded, model.landmarks_)
+    if isinstance(model.encoding_, ScaledColumns):
+        encoded = _add_scores(graph, X, model.encoding_, indicator=INDICATOR)
     else:
         numbers = _add_scaled_numbers(graph, X, model.encoding_)
         encoded = graph.concat(numbers + _add_indicators(graph, X, model.encoding_))
+    is_logistic = isinstance(model, KernelLogisticClassifier)
+    if isinstance(model.encoding_, NormalScores) and not is_logistic:
+        distances = _add_city_block_distances(graph, encoded, model.landmarks_)
+    else:
         distances = _add_squared_distances(graph, encoded, model.landmarks_)
     similarities = graph.add("Exp", graph.add("Mul", distances, -model.rate_))
     values = graph.add("MatMul", similarities, model.bumps_)
@@ -64,7 +70,7 @@ def _add_networks(graph: Graph, X: str, model: Network) -> str:
     """Append the outputs of all networks, shape (n_networks, n_rows, n_outputs)."""
     if len(model.columns_) < model.n_features_in_:
         X = graph.columns(X, model.columns_)
-    values = _add_normal_scores(graph, X, model.encoding_, indicator=1.0)
+    values = _add_scores(graph, X, model.encoding_, indicator=1.0)
     if len(model.missing_):
         is_missing = graph.add("IsNaN", graph.columns(X, model.missing_))
         values = graph.concat([values, graph.cast(is_missing, np.float64)])
@@ -115,18 +121,45 @@ def _add_scaled_numbers(graph: Graph, X: str, encoding: FeatureEncoding) -> list
     return [graph.add("Div", graph.add("Sub", numbers, encoding.means), encoding.scales)]
 
 
-def _add_normal_scores(graph: Graph, X: str, scores: NormalScores, *, indicator: float) -> str:
-    """Append normal scores of numeric columns, and indicators of the value `indicator`."""
+def _add_scores(graph: Graph, X: str, scores: ScaledColumns, *, indicator: float) -> str:
+    """Append scores of numeric columns, and indicators of the value `indicator`."""
     encoding = scores.encoding
-    columns = np.flatnonzero(~encoding.categorical).tolist()
-    parts = [
-        _add_interpolation(graph, graph.columns(X, [column]), knots, column_scores)
-        for column, knots, column_scores in zip(columns, scores.values, scores.scores, strict=True)
-    ]
+    if isinstance(scores, NormalScores):
+        parts = _add_normal_scores(graph, X, scores)
+    elif isinstance(scores, RobustScores):
+        parts = _add_robust_scores(graph, X, scores)
+    else:
+        parts = [
+            graph.clip(numbers, -FARTHEST, FARTHEST)
+            for numbers in _add_scaled_numbers(graph, X, encoding)
+        ]
     indicators = _add_indicators(graph, X, encoding)
     if indicator != 1:
         indicators = [graph.add("Mul", table, indicator) for table in indicators]
     return graph.concat(parts + indicators)
+
+
+def _add_normal_scores(graph: Graph, X: str, scores: NormalScores) -> list[str]:
+    """Append the normal scores of each numeric column."""
+    columns = np.flatnonzero(~scores.encoding.categorical).tolist()
+    return [
+        _add_interpolation(graph, graph.columns(X, [column]), knots, column_scores)
+        for column, knots, column_scores in zip(columns, scores.values, scores.scores, strict=True)
+    ]
+
+
+def _add_robust_scores(graph: Graph, X: str, scores: RobustScores) -> list[str]:
+    """Append the robust scores of the numeric columns, if there are any, 0 where missing."""
+    categorical = scores.encoding.categorical
+    if categorical.all():
+        return []
+    numbers = graph.columns(X, np.flatnonzero(~categorical))
+    numbers = graph.add("Where", graph.add("IsNaN", numbers), scores.medians, numbers)
+    numbers = graph.add("Div", graph.add("Sub", numbers, scores.medians), scores.ranges)
+    numbers = graph.clip(numbers, -MOST_RANGES, MOST_RANGES)
+    shares = graph.add("Div", numbers, MOST_ROBUST)
+    root = graph.add("Sqrt", graph.add("Add", 1.0, graph.add("Mul", shares, shares)))
+    return [graph.add("Div", numbers, root)]
 
 
 def _add_indicators(graph: Graph, X: str, encoding: FeatureEncoding) -> list[str]:

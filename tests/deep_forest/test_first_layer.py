@@ -5,9 +5,10 @@ import pytest
 from made_tasks import classification_task, regression_task
 from naive_votes import greedy_weights, log_losses
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.model_selection import RepeatedKFold
 
-from mddf import DeepForestClassifier
+from mddf import DeepForestClassifier, DeepForestRegressor
 from mddf._deep_forest import fold_trainer
 from mddf._deep_forest.first_layer import can_race, race_weights, survives_race
 
@@ -80,3 +81,17 @@ def test_members_of_large_tables_race_before_they_are_grown_in_full(monkeypatch)
     again = clone(model).set_params(n_jobs=2).fit(X, y)
     np.testing.assert_array_equal(again.predict_proba(X), large.predict_proba(X))
     assert large.score(X, y) > 0.95
+
+
+@pytest.mark.usefixtures("few_rounds")
+@pytest.mark.parametrize("n_repeats", [1, 3])
+def test_members_race_by_their_own_predictions_if_folds_are_repeated(n_repeats):
+    """The predictions of one fold count in full, not as a share of the mean over the folds."""
+    X, y = load_diabetes(return_X_y=True)
+    cv = RepeatedKFold(n_splits=5, n_repeats=n_repeats, random_state=0)
+    members = ["random", "linear"]
+    model = DeepForestRegressor(1, members=members, n_estimators=10, cv=cv, random_state=0)
+    model.fit(X, y)
+    losses = [row["loss"] for row in model.fit_report_ if row["step"] == "race"]
+    assert len(losses) == 2
+    assert max(losses) < 0.62  # 0.66 with predictions divided by three

@@ -1,6 +1,5 @@
 """Presets of deep forests."""
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -36,29 +35,14 @@ def test_the_fast_preset_has_fewer_members_and_one_layer(Model, load):
     assert model.score(X, y) > 0.5
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("Model", [DeepForestClassifier, DeepForestRegressor])
-def test_the_best_preset_has_more_of_all(Model, monkeypatch):
-    default, best = PRESETS["default"], PRESETS["best"]
-    assert best.n_estimators > default.n_estimators
-    assert best.repeats > default.repeats
-    assert best.number_repeats > default.number_repeats
-    assert set(best.depths) > set(default.depths)
-    small = replace(best, n_estimators=8, boosting={"max_iter": 20, "learning_rate": 0.3})
-    depths = "depths" if Model is DeepForestClassifier else "number_depths"
-    monkeypatch.setitem(PRESETS, "best", small)
-    X, y = load_breast_cancer(return_X_y=True)
-    model = Model(1, preset="best", random_state=0).fit(X[:200], y[:200])
-    default_model = Model(1, n_estimators=8, random_state=0).fit(X[:200], y[:200])
-    assert members_of(model) == members_of(default_model)
-    for fitted, preset in ((model, best), (default_model, default)):
-        tried = [
-            r for r in fitted.fit_report_ if (r["step"], r["member"]) == ("options", "boosted")
-        ]
-        result = [int(re.match("max_depth=([0-9]+)", row["candidate"])[1]) for row in tried]
-        # Last, the best one on half of the features.
-        assert tuple(result[:-1]) == getattr(preset, depths)
-        assert result[-1] in result[:-1]
+@BOTH
+def test_the_best_preset_has_the_default_members_and_the_pool(Model, load):
+    X, y = load(return_X_y=True)
+    parameters = {"n_estimators": 3, "cv": 2, "random_state": 0}
+    model = Model(1, preset="best", **parameters).fit(X[:100], y[:100])
+    default = Model(1, **parameters).fit(X[:100], y[:100])
+    assert members_of(model) == members_of(default) | set(Model._pool_members)
+    assert not members_of(default) & set(Model._pool_members)
 
 
 def test_explicit_parameters_override_the_preset():

@@ -276,7 +276,19 @@ def test_calibrated_cascades():
 
 @pytest.mark.parametrize("kind", TABLES)
 @pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("member", ["kernel", "kernel-logistic", "linear", "network"])
+@pytest.mark.parametrize(
+    "member",
+    [
+        "kernel",
+        "kernel-logistic",
+        "linear",
+        "network",
+        "kernel-logistic-normal",
+        "kernel-logistic-robust",
+        "network-robust",
+        "network-quick",
+    ],
+)
 def test_members_alone(kind, member, n_classes):
     X = TABLES[kind](300)
     y = np.minimum(labels_of(X), n_classes - 1)

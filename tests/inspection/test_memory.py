@@ -24,9 +24,6 @@ def test_default_trees_of_a_deep_forest(n_estimators):
 @pytest.mark.parametrize(
     ("parameters", "n_trees"),
     [
-        ({"preset": "best"}, 300),
-        ({"preset": "best", "n_estimators": "auto"}, 300),
-        ({"preset": "best", "n_estimators": 7}, 7),
         ({"preset": "fast"}, 50),
         ({"preset": "default", "n_estimators": 500}, 500),
         ({"n_estimators": 500, "members": ["random"], "time_limit": 3}, 500),
@@ -34,6 +31,13 @@ def test_default_trees_of_a_deep_forest(n_estimators):
 )
 def test_trees_of_a_deep_forest(parameters, n_trees):
     assert deep(**parameters) - deep() == (n_trees - 100) * TREE_BYTES
+
+
+def test_the_pool_of_the_best_preset_has_predictions_of_its_own():
+    predictions = deep(preset="best") - deep()
+    assert predictions == 2 * 800 * 2 * ROWS
+    trees = deep(preset="best", n_estimators=7) - deep(preset="best")
+    assert trees == (7 - 100) * TREE_BYTES
 
 
 def test_unknown_presets_are_named():

@@ -3,15 +3,12 @@
 import numpy as np
 import pytest
 from naive_votes import fit_exponent, log_losses
-from scipy.spatial.distance import cdist
-from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 
-from mddf._members import kernel
-from mddf._members.kernel import KernelClassifier, KernelRegressor, NormalScores
-from mddf._members.linear import FeatureEncoding
+from mddf._members import kernel, scores
+from mddf._members.kernel import KernelClassifier, KernelRegressor
 
 NONE = np.zeros(3, bool)
 CATEGORY = np.array([False, False, True])
@@ -194,20 +191,6 @@ def test_fast_changing_regression_targets_get_narrow_kernels():
     assert KernelClassifier(NONE, random_state=0).fit(X, y > 0).kernel_ != {"gamma": 1.0}
 
 
-def test_normal_scores_of_any_column():
-    rng = np.random.default_rng(0)
-    X = np.column_stack([np.exp(3 * rng.normal(size=2000)), np.full(2000, np.nan), np.ones(2000)])
-    X[::9, 0] = np.nan
-    scores = kernel.NormalScores.from_rows(X, FeatureEncoding.from_rows(X, NONE)).dense(X)
-    present_scores = scores[~np.isnan(X[:, 0]), 0]
-    assert abs(present_scores.mean()) < 0.01
-    assert 0.95 < present_scores.std() < 1.05
-    assert (scores[::9, 0] == 0).all()
-    assert (scores[:, 1:] == 0).all()
-    order = np.argsort(X[~np.isnan(X[:, 0]), 0])
-    assert (np.diff(present_scores[order]) >= 0).all()
-
-
 @pytest.mark.parametrize("weighted", [False, True])
 def test_several_outputs_share_a_kernel(weighted):
     """A single output is unchanged; several have separate functions and common parameters."""
@@ -232,27 +215,6 @@ def test_several_outputs_share_a_kernel(weighted):
             np.testing.assert_allclose(part, result, atol=1e-9)
 
 
-@pytest.mark.parametrize("n_numbers", [0, 1, 4])
-@pytest.mark.parametrize("levels", [(100,), (250, 3), (90, 60, 200)])
-def test_distances_by_levels_equal_distances_by_indicators(n_numbers, levels):
-    """Equal to the last bit, also for unseen and missing values and for single rows."""
-    rng = np.random.default_rng(len(levels))
-    categories = [rng.integers(0, n, 300).astype(float) for n in levels]
-    numbers = list(rng.normal(size=(n_numbers, 300)) ** 3)
-    X = np.column_stack(categories + numbers)
-    X[::7, 0] = np.nan
-    categorical = np.arange(X.shape[1]) < len(levels)
-    scores = kernel.NormalScores.from_rows(X, FeatureEncoding.from_rows(X, categorical))
-    assert scores.encoding.n_codes >= kernel._MANY_LEVELS * len(levels)
-    landmarks, queries = scores.dense(X[:40]), X[100:].copy()
-    queries[::3, len(levels) - 1] = 255
-    queries[::5, -1] = np.nan
-    result = scores.distances(queries, landmarks)
-    assert np.array_equal(result, cdist(scores.dense(queries), landmarks, "cityblock"))
-    alone = [scores.distances(queries[i : i + 1], landmarks) for i in range(9)]
-    assert np.array_equal(np.vstack(alone), result[:9])
-
-
 @pytest.mark.parametrize("kind", ["width", "gamma"])
 def test_both_methods_for_many_levels_predict_the_same(kind, monkeypatch):
     rng = np.random.default_rng(0)
@@ -260,24 +222,5 @@ def test_both_methods_for_many_levels_predict_the_same(kind, monkeypatch):
     y = np.isin(X[:, 0] % 7, [1, 2]) + 0.2 * X[:, 2]
     parameters = {"categorical": np.array([True, True, False]), kind: 1.0, "random_state": 0}
     by_levels = KernelRegressor(**parameters).fit(X, y).predict(X)
-    monkeypatch.setattr(kernel, "_MANY_LEVELS", np.inf)
+    monkeypatch.setattr(scores, "_MANY_LEVELS", np.inf)
     assert np.array_equal(by_levels, KernelRegressor(**parameters).fit(X, y).predict(X))
-
-
-@pytest.mark.parametrize("n_rows", [30, 300])
-def test_normal_scores_of_columns_with_and_without_ties(n_rows):
-    """Columns without ties share their scores, and get the same scores as alone."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(n_rows, 4))
-    X[:, 1] = np.round(X[:, 1])
-    X[0, 2] = np.nan
-    encoding = FeatureEncoding.from_rows(X, np.zeros(4, bool))
-    learnt = NormalScores.from_rows(X, encoding)
-    for place, column in enumerate(X.T):
-        known = column[~np.isnan(column)]
-        knots, of_each = np.unique(known, return_counts=True)
-        below = (np.cumsum(of_each) - of_each / 2) / len(known)
-        places = np.searchsorted(knots, learnt.values[place])
-        assert np.array_equal(knots[places], learnt.values[place])
-        assert len(places) == min(len(knots), 256)
-        np.testing.assert_allclose(learnt.scores[place], norm.ppf(below[places]), atol=2**-10)

@@ -10,8 +10,8 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import log_loss
 
 from mddf._members import network
-from mddf._members.kernel import INDICATOR
 from mddf._members.network import NetworkClassifier, NetworkRegressor
+from mddf._members.scores import INDICATOR
 
 CATEGORY = np.array([False, False, True])
 

@@ -75,6 +75,10 @@ STUDIES = {
         "--datasets few-rows --methods MLDF random-forest",
         "multi-label multi-label-by-set",
     ),
+    "report.time_curve": (
+        "--datasets iris --methods default default-2",
+        "time-curve",
+    ),
     "reproduce.quadboost": ("--datasets wine --methods QuadBoost AdaBoost", "table1"),
     "reproduce.scanning": (
         "--models forest --train 100 --trees 2 --scanner-trees 1",
@@ -109,6 +113,7 @@ PICTURES = {
     "run_uci": ["small-sample"],
     "reproduce.comparison": ["roc"],
     "reproduce.deepboost": ["deepboost-digits-49"],
+    "report.time_curve": ["time-curve"],
 }
 WITHOUT_SETS = (
     "bench.boosting",

@@ -1,0 +1,162 @@
+"""Measure the loss of the presets of deep forests against the time that a fit may take.
+
+    python scripts/report/time_curve.py --quick
+    python scripts/report/time_curve.py --datasets german ionosphere --n-jobs 1
+
+A third of the rows is held out for testing. ingredients.py explains --own-sets. A method is a
+preset and a limit in seconds: best-5 is DeepForest with preset="best" and time_limit=5, and best
+has no limit. Losses are log-losses for classes and RMSE for regression, divided by the loss of the
+default without a limit on the same split. Probabilities are clipped to at least 0.0001.
+"""
+
+import time
+
+import numpy as np
+import pandas as pd
+from _lab import data, held_out, pictures, tables
+from _lab.study import Study
+from sklearn.utils import _safe_indexing
+
+from mddf import DeepForestClassifier, DeepForestRegressor
+
+BASE = "default"
+LIMITS = (2, 5, 15, 60)
+PRESETS = ("default", "best")
+METHODS = [name for preset in PRESETS for name in (*(f"{preset}-{n}" for n in LIMITS), preset)]
+# Smallest probability in a log-loss: one wrong row cannot dominate a small set.
+FLOOR = 1e-4
+
+
+def preset_and_limit(method):
+    """Return the preset and the limit in seconds (None: no limit) of a method's name."""
+    preset, _, limit = method.partition("-")
+    return preset, float(limit) if limit else None
+
+
+def loss(model, X, y, task):
+    """Return the log-loss or the RMSE on new rows."""
+    if task == "regression":
+        return held_out.loss(model, X, y, task)
+    own = model.predict_proba(X)[np.arange(len(y)), np.searchsorted(model.classes_, y)]
+    return float(-np.log(np.maximum(own, FLOOR)).mean())
+
+
+def cell(options, set, seed, method):
+    X, y, task, train, test = held_out.split(options, set, seed)
+    preset, limit = preset_and_limit(method)
+    Forest = DeepForestRegressor if task == "regression" else DeepForestClassifier
+    model = Forest(preset=preset, time_limit=limit, random_state=seed, n_jobs=options.n_jobs)
+    cpu_start, start = time.process_time(), time.perf_counter()
+    model.fit(_safe_indexing(X, train), y[train])
+    return {
+        "rows": len(train),
+        "cpu_seconds": time.process_time() - cpu_start,
+        "elapsed_seconds": time.perf_counter() - start,
+        "loss": loss(model, _safe_indexing(X, test), y[test], task),
+        "members": sum(len(layer.members) for layer in model._layers),
+    }
+
+
+def relative(frame):
+    """Return the results with the logarithm of each loss relative to the base on its split."""
+    base = frame[frame["method"] == BASE].set_index(["set", "seed"])["loss"]
+    frame = frame[[key in base.index for key in zip(frame["set"], frame["seed"], strict=True)]]
+    keys = pd.MultiIndex.from_frame(frame[["set", "seed"]])
+    return frame.assign(log_ratio=np.log(frame["loss"].to_numpy() / base.loc[keys].to_numpy()))
+
+
+def summary(frame):
+    """Return a row for each method: mean ratio over the sets, its error, wins, losses and time."""
+    by_set = (
+        relative(frame).groupby(["method", "set"], sort=False).mean(numeric_only=True)
+    ).reset_index()
+    rows = []
+    for method, of_sets in by_set.groupby("method", sort=False):
+        logs = of_sets["log_ratio"]
+        preset, limit = preset_and_limit(method)
+        rows.append(
+            {
+                "method": method,
+                "preset": preset,
+                "limit": np.nan if limit is None else limit,
+                "n_sets": len(logs),
+                "ratio": np.exp(logs.mean()),
+                "ratio_std": np.exp(logs.mean()) * logs.std() / np.sqrt(len(logs)),
+                "better": (logs < 0).sum(),
+                "worse": (logs > 0).sum(),
+                "cpu_seconds": of_sets["cpu_seconds"].mean(),
+                "elapsed_seconds": of_sets["elapsed_seconds"].mean(),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def report(frame, options):
+    if BASE not in set(frame["method"]):
+        return []
+    by_method = summary(frame)
+    layout = """method loss/default=ratio:.4f± better=better:.0f worse=worse:.0f
+    seconds=elapsed_seconds:.1f CPU,_s=cpu_seconds:.1f"""
+    n_sets = int(by_method["n_sets"].max())
+    title = f"Loss on new rows, geometric mean of {n_sets} sets ± standard error"
+    report_tables = [tables.columns("time-curve", title, by_method, layout)]
+    means = relative(frame).groupby(["set", "method"], sort=False).mean(numeric_only=True)
+    full = means[means.index.get_level_values("method").isin(PRESETS)].unstack("method")
+    if {*PRESETS} <= {*full["loss"].columns}:
+        by_set = pd.DataFrame(
+            {
+                "rows": full["rows", BASE],
+                "ratio": np.exp(full["log_ratio", "best"]),
+                "default_seconds": full["cpu_seconds", "default"],
+                "best_seconds": full["cpu_seconds", "best"],
+                "members": full["members", "best"],
+            }
+        ).reset_index()
+        by_set["cost"] = by_set["best_seconds"] / by_set["default_seconds"]
+        layout = """set rows:.0f best/default=ratio:.3f default,_CPU_s=default_seconds:.1f
+        best,_CPU_s=best_seconds:.1f CPU_ratio=cost:.1f members_kept=members:.1f"""
+        report_tables.append(
+            tables.columns(
+                "best-by-set",
+                "Loss on new rows of the preset best, without a limit",
+                by_set,
+                layout,
+            )
+        )
+    return report_tables
+
+
+def draw(frame, options):
+    """Draw the mean relative loss against the mean time of a fit, a line for each preset."""
+    by_method = summary(frame)
+    figure, ((axis,),) = pictures.panels([3.4], 1, 5.5)
+    for preset, style in zip(PRESETS, pictures.STYLES, strict=False):
+        rows = by_method[by_method["preset"] == preset].sort_values("cpu_seconds")
+        axis.errorbar(
+            rows["cpu_seconds"],
+            rows["ratio"],
+            rows["ratio_std"],
+            capsize=3,
+            label=f'preset="{preset}"',
+            **style,
+        )
+    axis.set_xscale("log")
+    axis.set(xlabel="CPU seconds of a fit, mean", ylabel="loss / loss of the default")
+    axis.legend()
+    n_sets = int(by_method["n_sets"].max())
+    caption = (
+        f"Loss on new rows against the CPU time of fits with limits, relative to the default "
+        f"without a limit; geometric mean of {n_sets} sets, bars of one standard error."
+    )
+    pictures.save(figure, options, "time-curve", caption)
+
+
+study = Study(
+    globals(), "time-curve", held_out.keys, datasets=list(data.BUNDLED), own_sets="",
+    methods=METHODS, seeds=1,
+    quick={"datasets": ["iris"], "methods": ["default-2", "default", "best-2"]},
+)  # fmt: skip
+parse, main = study.parse, study.main
+
+if __name__ == "__main__":
+    raise SystemExit(main())
