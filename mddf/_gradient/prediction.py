@@ -113,6 +113,12 @@ class BoostedPredictions(BoostingParameters):
         return int(levels.max(initial=0)) if self._trees.symmetric else None
 
     @property
+    def linear_leaves_(self) -> bool:
+        """Whether the leaves are linear functions."""
+        check_is_fitted(self, "_trees")
+        return self._trees.has_linear_leaves
+
+    @property
     def chosen_(self) -> dict[str, Any]:
         """Values of `max_features`, `l2_regularization` and `subsample` that fit used."""
         check_is_fitted(self, "_trees")

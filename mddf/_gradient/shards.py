@@ -135,6 +135,7 @@ def refuse_undivided(model: GradientBoosting, *, has_validation_set: bool) -> No
         "warm_start": (bool(model.warm_start), "False"),
         "cv": (model.cv is not None, "None"),
         "scoring": (not (isinstance(model.scoring, str) and model.scoring == "loss"), "'loss'"),
+        "linear_leaves": (model.linear_leaves is not False, "False"),
         "loss": (
             not isinstance(model.loss, str) or model.loss in QUANTILE_LOSSES,
             "the name of a loss without quantiles",

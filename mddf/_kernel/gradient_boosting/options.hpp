@@ -38,6 +38,8 @@ struct Options {
   int max_leaf_nodes = 31;  // for leaf-wise trees only
   int64_t min_samples_leaf = 1;
   double l2 = 0;
+  // Penalty on the squared slopes of linear leaves, added to second derivatives as `l2`.
+  double slope_l2 = 1;
   // Least sum of second derivatives in a leaf, unless they are 1 for each row. LightGBM has the
   // same default.
   double least_hessian = 1e-3;
