@@ -37,8 +37,10 @@ from mddf._gradient.losses import BoostingTarget, Target
 from mddf._gradient.offsets import read_offset
 from mddf._gradient.options import (
     AUTO,
+    GRADIENT,
     LEAF_WISE,
     MOST_LEAVES,
+    NEWTON,
     PLAIN,
     SYMMETRIC,
     is_auto,
@@ -126,6 +128,7 @@ class GradientBoosting(BoostedPredictions):
         "max_bins": [Within(Integral, 2, 255, closed="both")],
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
         "linear_leaves": ["boolean", StrOptions({AUTO})],
+        "split_score": [StrOptions({NEWTON, GRADIENT, AUTO})],
         "monotonic_cst": ["array-like", dict, None],
         "interaction_cst": [list, tuple, StrOptions({"pairwise", "no_interactions"}), None],
         "early_stopping": [StrOptions({"auto"}), "boolean"],
@@ -409,6 +412,7 @@ class GradientBoosting(BoostedPredictions):
             "n_trees_per_iteration_": 1,
             "do_early_stopping_": self._stops_early(rows) or plan.scores is not None,
             "_chosen": chosen,
+            "_split_score": GRADIENT if plan.model.split_score == GRADIENT else NEWTON,
             "is_categorical_": binner.categorical_ if binner.categorical_.any() else None,
         }
 

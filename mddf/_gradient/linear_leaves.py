@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 
 from mddf._binning.bins import Bins
 
-SLOPE_L2 = float(os.environ.get("SLOPE_L2", "3"))
+# Penalty on the squared slopes of linear leaves, where positions reach from -1 to 1. Errors on five
+# regression sets, relative to constant leaves: 0.954 with 0.3, 0.951 with 1, 0.956 with 3, and
+# 0.963 with 10.
+SLOPE_L2 = 1.0
+# Positions are whole numbers up to this one, which the kernel can add up exactly.
 MOST_POSITION = 256
-KIND = os.environ.get("POSITIONS", "code")
 
 
 def code_positions(bins: Bins) -> np.ndarray:
-    positions = np.zeros((bins.n_columns, 256), np.int16)
-    for column in range(bins.n_columns):
-        if bins.categorical[column]:
-            continue
-        n = int(bins.start[column + 1] - bins.start[column])
-        values = bins.values[bins.start[column] : bins.start[column + 1]]
-        if KIND == "code":
-            x = (2 * np.arange(n) + 1 - n) / n
-        else:
-            median = np.median(values)
-            q = np.quantile(values, [0.25, 0.75])
-            scale = (q[1] - q[0]) / 1.35 or values.std() or 1.0
-            z = (values - median) / scale
-            x = z / np.sqrt(1 + (z / 3) ** 2) / 3
-        positions[column, :n] = np.rint(MOST_POSITION * x)
+    """Positions of all codes, which linear leaves read: int16 of shape (n_columns, 256).
+
+    The positions of a numeric column are its ranks among the bins, from -256 to 256. They are 0
+    for missing values, categories and codes without a bin. Ranks had less error than the values
+    of the bins, standardised by their quartiles and bounded, on six of ten regression sets and
+    more on three. Outliers do not matter to them.
+    """
+    positions = np.zeros((bins.n_columns, MOST_POSITION), np.int16)
+    counts = np.diff(bins.start)
+    for column in np.flatnonzero(bins.categorical == 0):
+        n = int(counts[column])
+        ranks = (2 * np.arange(n) + 1 - n) / n
+        positions[column, :n] = np.rint(MOST_POSITION * ranks)
     return positions

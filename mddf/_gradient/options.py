@@ -24,6 +24,9 @@ from mddf._gradient.target_encoding import Encoding
 # Values of `grow_policy`.
 SYMMETRIC = "symmetric"
 LEAF_WISE = "leaf-wise"
+# Values of `split_score`.
+NEWTON = "newton"
+GRADIENT = "gradient"
 # Largest number of groups times features in `interaction_cst`. Each takes a byte, so that the
 # groups take at most 256 MiB.
 _MAX_GROUP_CELLS = 2**28
@@ -63,6 +66,7 @@ class BoostingParameters:
     max_bins: int
     categorical_features: npt.ArrayLike | None
     linear_leaves: bool | str
+    split_score: str
     monotonic_cst: npt.ArrayLike | dict[str, int] | None
     interaction_cst: str | Sequence[Iterable[int]] | None
     early_stopping: bool | str
@@ -128,6 +132,19 @@ def _obstacle_to_linear_leaves(model: BoostingParameters) -> str | None:
     return None if model.monotonic_cst is None else "monotonic_cst"
 
 
+def may_have_gradient_scores(model: BoostingParameters) -> bool:
+    """Whether the other parameters allow splits to be scored without second derivatives."""
+    return model.monotonic_cst is None
+
+
+def _refuse_gradient_scores(model: BoostingParameters) -> None:
+    if model.split_score == GRADIENT and not may_have_gradient_scores(model):
+        raise ValueError(
+            "split_score must be 'newton' or 'auto' with monotonic_cst, got "
+            f"{model.split_score!r}"
+        )
+
+
 def _refuse_linear_leaves(model: BoostingParameters) -> None:
     obstacle = _obstacle_to_linear_leaves(model)
     if has_linear_leaves(model) and obstacle is not None:
@@ -161,6 +178,7 @@ def kernel_options(
     If the table is a shard, `n_rows` is the number of rows of all shards.
     """
     _refuse_linear_leaves(model)
+    _refuse_gradient_scores(model)
     n_features = table.bins.n_columns + (0 if encoding is None else encoding.n_columns)
     n_rows = table.n_rows if n_rows is None else n_rows
     max_features = value_of(model, "max_features", n_rows)
@@ -193,6 +211,7 @@ def kernel_options(
         n_copies=1 if encoding is None else encoding.n_copies,
         interactions=interactions,
         slope_l2=SLOPE_L2 if has_linear_leaves(model) else None,
+        newton_splits=model.split_score != GRADIENT,
     )
 
 

@@ -13,11 +13,13 @@ from mddf._base.elementary import log
 from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.losses import ClassificationTarget, Target
 from mddf._gradient.options import (
+    GRADIENT,
     SYMMETRIC,
     BoostingParameters,
     is_auto,
     kernel_options,
     learning_rate_of,
+    may_have_gradient_scores,
     may_have_linear_leaves,
     value_of,
 )
@@ -55,10 +57,11 @@ _RACE = (
     ("l2_regularization", 0.3, 0.05),
     ("subsample", 1.0, 0.05),
     ("l2_regularization", 0.05, 0.1),
+    ("split_score", GRADIENT, 0.0),
     ("linear_leaves", True, 0.0),
 )
 # Parameters that leaf-wise trees choose.
-_LEAF_WISE_RACE = ("linear_leaves",)
+_LEAF_WISE_RACE = ("split_score", "linear_leaves")
 # To save trees, the race multiplies the learning rate by 4, up to a rate of 0.4. Not tuned.
 _RACE_RATE_FACTOR = 4
 _MAX_RACE_RATE = 0.4
@@ -244,6 +247,8 @@ class Trials:
 def _is_open(model: BoostingParameters, parameter: str) -> bool:
     """Whether the user left the choice of a parameter to fit."""
     if parameter == "linear_leaves" and not may_have_linear_leaves(model):
+        return False
+    if parameter == "split_score" and not may_have_gradient_scores(model):
         return False
     return model.max_depth is None if parameter == "max_depth" else is_auto(model, parameter)
 

@@ -96,10 +96,15 @@ Booster::Booster(std::shared_ptr<const TableCodes> codes, const Bins& bins, cons
     start_ = loss_.start(y_, row_weights, shards_);
   loss_.set_least_large(target.offset ? differences(y_, offset) : y_, weights_);
   if (positions_.are_any()) trees_.first_slope.push_back(0);
+  options_.split_l2 = options_.l2;
+  if (!options_.newton_splits)
+    weights_of_splits_ =
+        are_weighted_ && !whole_weights_ ? weights_ : std::vector<double>(train_.size(), 1.0);
   if (options_.loss == Loss::kPoisson || options_.loss == Loss::kTweedie) {
     const double unit = curvature_unit();
     options_.l2 *= unit;
     options_.slope_l2 *= unit;
+    if (options_.newton_splits) options_.split_l2 = options_.l2;
     options_.least_hessian *= unit;
   }
   any_held_out_ = shards_.sum(static_cast<double>(held_out_.size())) > 0;
@@ -166,7 +171,8 @@ bool Booster::grow(const uint64_t* seeds, int64_t n_seeds, int64_t patience, dou
     note_training_loss();
     if (!are_gradients_set_) set_gradients(team);
     const Gradients gradients{gradient_, hessian_,       largest_gradient_, largest_hessian_,
-                              width,     {whole, total}, is_drawn_,         shards_};
+                              width,     {whole, total}, is_drawn_,         shards_,
+                              options_.newton_splits ? nullptr : &weights_of_splits_};
     const GrownTree& grown = grower_->grow(gradients, random, team, interrupt);
     const LeafSums sums =
         LeafAdder(gradients, summed_weights_, grown.tree, options_.wide()).sums(team);
@@ -245,7 +251,7 @@ void Booster::add_linear_to_raw(const Grown& tree, const LeafValues& values, Tea
   team.ranges(static_cast<int64_t>(train_.size()), kFewRows, [&](int64_t first, int64_t last) {
     for (int64_t i = first; i < last; ++i)
       for (int k = 0; k < width; ++k)
-        raw_[i * width + k] += values.at(tree.leaf_of[i], k, columns_, positions_, train_[i]);
+        raw_[i * width + k] += values.at(tree.leaf_of[i], k, train_[i]);
   });
 }
 
@@ -328,7 +334,7 @@ void Booster::draw_rows(Random& random, Team& team) {
 LeafValues Booster::leaf_values(const GrownTree& grown, const LeafSums& sums,
                                 const Gradients& gradients, Team& team) const {
   const int width = trees_.width;
-  LeafValues values{width, constant_values(grown, sums), {}, {}, {}};
+  LeafValues values{width, constant_values(grown, sums), {}, {}, {}, {}};
   std::vector<StepOfLeaf> steps(grown.tree.n_leaves());
   for (size_t at = 0; at < values.constants.size(); ++at)
     steps[at / width].add(sums.gradients[at] * sums.gradient_unit,
@@ -389,7 +395,7 @@ void Booster::shorten(const Grown& tree, const std::vector<StepOfLeaf>& steps,
   while (rate * first_factor > 2) first_factor /= 2;
   const double* real_weights = whole_weights_ || weights_.empty() ? nullptr : weights_.data();
   const TrainingRows rows{raw_,      y_,       options_.target_width(), times, real_weights,
-                          is_drawn_, columns_, positions_,              shards_};
+                          is_drawn_, train_,   shards_};
   Shortener(loss_, rows, tree, std::move(may_rise), is_constrained)
       .shorten(values, first_factor, team);
 }
@@ -420,9 +426,8 @@ void Booster::add_to_held_out(const Grown& tree, const LeafValues& values) {
   }
   for (int64_t i = 0; i < n; ++i)
     for (int k = 0; k < width; ++k)
-      held_raw_[i * width + k] += values.are_linear()
-                                      ? values.at(leaf[i], k, columns_, positions_, held_out_[i])
-                                      : values.constants[leaf[i] * width + k];
+      held_raw_[i * width + k] += values.are_linear() ? values.at(leaf[i], k, held_out_[i])
+                                                      : values.constants[leaf[i] * width + k];
 }
 
 }  // namespace mddf::gradient

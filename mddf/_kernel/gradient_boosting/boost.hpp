@@ -102,6 +102,7 @@ class Booster {
   std::vector<double>
       summed_weights_;  // weights as multiples of `weight_unit_`; empty if all are 1
   double weight_unit_ = 1;
+  std::vector<double> weights_of_splits_;  // empty if splits are scored by second derivatives
   std::vector<double> start_, raw_, held_raw_, best_raw_;
   std::vector<double> gradient_, hessian_;
   bool are_gradients_set_ = false;  // whether `gradient_` belongs to the present `raw_`

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <cstdint>
 #include <mutex>
 #include <vector>
@@ -47,6 +46,14 @@ class Positions {
   bool are_any_ = false;
 };
 
+// Codes of a column and their positions.
+struct PositionColumn {
+  const double* positions;
+  const uint8_t* codes;  // of all rows of the table
+
+  double operator[](int64_t row) const { return positions[codes[row]]; }
+};
+
 // Values of the leaves of a tree, with `width` numbers each.
 struct LeafValues {
   int width = 1;
@@ -54,6 +61,7 @@ struct LeafValues {
   // The slopes of a leaf begin at its `first_slope`, which is empty if all leaves are constant.
   std::vector<int64_t> first_slope;
   std::vector<int32_t> slope_column;  // places in `Columns`
+  std::vector<PositionColumn> position_columns;  // those of `slope_column`
   std::vector<double> slopes;         // `width` numbers for each of `slope_column`
 
   bool are_linear() const { return !first_slope.empty(); }
@@ -66,13 +74,10 @@ struct LeafValues {
   }
 
   // Value of one output of a linear leaf for a row of the table.
-  double at(size_t leaf, int output, const Columns& columns, const Positions& positions,
-            int64_t row) const {
+  double at(size_t leaf, int output, int64_t row) const {
     double value = constants[leaf * width + output];
-    for (int64_t s = first_slope[leaf]; s < first_slope[leaf + 1]; ++s) {
-      const int column = slope_column[s];
-      value += slopes[s * width + output] * positions[column][columns[column].codes[row]];
-    }
+    for (int64_t s = first_slope[leaf]; s < first_slope[leaf + 1]; ++s)
+      value += slopes[s * width + output] * position_columns[s][row];
     return value;
   }
 };
@@ -83,19 +88,17 @@ struct LinearSteps {
   std::vector<double> descent, curvature, reach;
 };
 
-// Most columns of a linear function. The splits near the root come first.
+// Most columns of a linear function. The splits near the root come first. With three columns, fits
+// of six regression sets took 0.8 of the time, and the errors of airfoil and houses were 2 % and 1 %
+// larger.
 constexpr int kMostSlopes = 7;
-inline size_t most_slopes() {
-  static const size_t most = std::getenv("MOST_SLOPES") ? std::atoi(std::getenv("MOST_SLOPES")) : kMostSlopes;
-  return most;
-}
 
 // Numeric columns that are split on the path to each leaf, from the root down, each once.
 inline std::vector<std::vector<int32_t>> path_columns(const Grown& tree, const Columns& columns) {
   using List = std::vector<int32_t>;
   const auto add = [&](List& list, int column) {
     const bool is_new = std::find(list.begin(), list.end(), column) == list.end();
-    if (is_new && !columns[column].categorical && list.size() < most_slopes()) list.push_back(column);
+    if (is_new && !columns[column].categorical && list.size() < kMostSlopes) list.push_back(column);
   };
   const bool is_symmetric = tree.left.empty();
   if (is_symmetric) {
@@ -130,8 +133,9 @@ class SlopeFitter {
         of_leaf_(path_columns(tree, columns)) {
     size_t most = 0;
     for (const std::vector<int32_t>& list : of_leaf_) {
-      cells_.emplace_back();
-      for (const int32_t c : list) cells_.back().push_back({positions[c], columns[c].codes});
+      position_columns_.emplace_back();
+      for (const int32_t c : list)
+        position_columns_.back().push_back({positions[c], columns[c].codes});
       most = std::max(most, list.size());
     }
     side_ = most < kFewEntries ? kFewEntries : kSide;
@@ -163,10 +167,14 @@ class SlopeFitter {
         steps.curvature[at] = solved.curvature;
         steps.reach[at] = solved.reach;
       }
-      if (any)
+      if (any) {
         values.slope_column.insert(values.slope_column.end(), list.begin(), list.end());
-      else
+        values.position_columns.insert(values.position_columns.end(),
+                                       position_columns_[leaf].begin(),
+                                       position_columns_[leaf].end());
+      } else {
         values.slopes.resize(first);
+      }
       values.first_slope.push_back(static_cast<int64_t>(values.slope_column.size()));
     }
     return steps;
@@ -176,12 +184,6 @@ class SlopeFitter {
   static constexpr int kSumBits = 52;         // sums of doubles below 2^53 are exact
   // Entries of a row: a constant 1, then positions. Rows of a few entries have shorter sums.
   static constexpr int kSide = kMostSlopes + 1, kFewEntries = 4;
-
-  // Positions and codes of a column, from which the entries of rows are read.
-  struct Cells {
-    const double* positions;
-    const uint8_t* codes;
-  };
 
   struct Solution {
     bool is_valid = false;
@@ -223,18 +225,24 @@ class SlopeFitter {
       if (count == 0) continue;
       count *= of_.times[i];
       const int leaf = tree_.leaf_of[i];
-      const std::vector<Cells>& cells = cells_[leaf];
+      const std::vector<PositionColumn>& cells = position_columns_[leaf];
       const int64_t row = columns_.rows()[i];
       const int n = static_cast<int>(cells.size());
       double entries[kLength] = {1};
-      for (int j = 0; j < n; ++j) entries[j + 1] = cells[j].positions[cells[j].codes[row]];
+      for (int j = 0; j < n; ++j) entries[j + 1] = cells[j][row];
       for (int k = 0; k < width; ++k) {
         double* of_output = to + (int64_t{leaf} * width + k) * kLength * (kLength + 1);
         const double hessian = count * nearest(of_.hessian[i * width + k] * hessian_factor);
         const double gradient = count * nearest(of_.gradient[i * width + k] * gradient_factor);
-        for (int a = 0; a <= n; ++a) {
+        // Only entries on the diagonal and above are needed; four of them make a vector.
+        for (int a = 0; a <= std::min(n, kFewEntries - 1); ++a) {
           const double product = hessian * entries[a];
           for (int b = 0; b < kLength; ++b) of_output[a * kLength + b] += product * entries[b];
+        }
+        for (int a = kFewEntries; a <= n; ++a) {
+          const double product = hessian * entries[a];
+          for (int b = kFewEntries; b < kLength; ++b)
+            of_output[a * kLength + b] += product * entries[b];
         }
         for (int b = 0; b < kLength; ++b)
           of_output[kLength * kLength + b] += gradient * entries[b];
@@ -259,7 +267,7 @@ class SlopeFitter {
       right[a] = (gradients[a + 1] - solved.mean[a] * gradients[0]) * gradient_unit;
       for (int b = 0; b <= a; ++b)
         matrix[a][b] =
-            (sums[(a + 1) * side_ + b + 1] - solved.mean[b] * sums[a + 1]) * hessian_unit;
+            (sums[(b + 1) * side_ + a + 1] - solved.mean[b] * sums[a + 1]) * hessian_unit;
     }
     for (int a = 0; a < n; ++a) {
       for (int b = 0; b <= a; ++b) {
@@ -303,7 +311,7 @@ class SlopeFitter {
   bool wide_;
   int gradient_scale_, hessian_scale_;
   std::vector<std::vector<int32_t>> of_leaf_;
-  std::vector<std::vector<Cells>> cells_;
+  std::vector<std::vector<PositionColumn>> position_columns_;
   int side_;  // number of entries, rounded up
 };
 

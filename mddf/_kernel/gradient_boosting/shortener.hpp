@@ -22,8 +22,7 @@ struct TrainingRows {
   Multiplicity times;                    // whole weights
   const double* real_weights;            // other weights, or null
   const std::vector<uint8_t>& is_drawn;  // rows that the tree was grown on; empty for all rows
-  const Columns& columns;
-  const Positions& positions;  // of linear leaves
+  const std::vector<int32_t>& numbers;  // of the rows in the table
   const Shards& shards;
 };
 
@@ -111,14 +110,12 @@ class Shortener {
       for (int64_t i = 0; i < n; ++i) {
         const int64_t row = chosen_[begin + i];
         const size_t leaf = tree_.leaf_of[row];
-        const int64_t row_of_table = rows_.columns.rows()[row];
         for (int k = 0; k < target_width; ++k)
           y[i * target_width + k] = rows_.y[row * target_width + k];
         for (int k = 0; k < width; ++k) {
           raw[i * width + k] = rows_.raw[row * width + k];
-          const double step = values.are_linear()
-                                  ? values.at(leaf, k, rows_.columns, rows_.positions, row_of_table)
-                                  : values.constants[leaf * width + k];
+          const double step = values.are_linear() ? values.at(leaf, k, rows_.numbers[row])
+                                                  : values.constants[leaf * width + k];
           moved[i * width + k] = raw[i * width + k] + step;
         }
       }
