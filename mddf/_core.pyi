@@ -90,6 +90,9 @@ Uint32s = Annotated[NDArray[numpy.uint32], dict(shape=(None,))]
 ReadUint64TableInOrder = Annotated[
     NDArray[numpy.uint64], dict(shape=(None, None), order="C", device="cpu", writable=False)
 ]
+ReadInt16TableInOrder = Annotated[
+    NDArray[numpy.int16], dict(shape=(None, None), order="C", device="cpu", writable=False)
+]
 Int32TableInOrder = Annotated[
     NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu")
 ]
@@ -697,7 +700,11 @@ class BoostOptions:
         wide_vectors: bool = True,
         tweedie_power: float = 1.5,
         n_outputs: int = 1,
+        slope_l2: float | None = None,
+        newton_splits: bool = True,
     ) -> None: ...
+    @property
+    def linear_leaves(self) -> bool: ...
     @property
     def symmetric(self) -> bool: ...
 
@@ -716,6 +723,10 @@ class GradientTrees:
         values: ReadFloat64TableInOrder,
         symmetric: bool,
         n_columns: int,
+        first_slope: ReadInt64sInOrder | None = None,
+        slope_column: ReadInt32sInOrder | None = None,
+        slopes: ReadFloat64TableInOrder | None = None,
+        positions: ReadInt16TableInOrder | None = None,
     ) -> None: ...
     @property
     def n_trees(self) -> int: ...
@@ -751,6 +762,7 @@ class GradientBooster:
         keys: ReadUint64sInOrder | None = None,
         offset: ReadFloat64TableInOrder | None = None,
         communicator: object | None = None,
+        positions: ReadInt16TableInOrder | None = None,
     ) -> None: ...
     @overload
     def __init__(
@@ -766,6 +778,7 @@ class GradientBooster:
         keys: ReadUint64sInOrder | None = None,
         offset: ReadFloat64TableInOrder | None = None,
         communicator: object | None = None,
+        positions: ReadInt16TableInOrder | None = None,
     ) -> None: ...
     def grow(
         self,

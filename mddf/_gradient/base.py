@@ -488,12 +488,12 @@ class GradientBoosting(BoostedPredictions):
                 f"with warm_start=True, max_iter must be at least {n_before}, the number of trees "
                 f"of the fit before, got {self.max_iter}"
             )
-        if before and not is_auto(self, "linear_leaves"):
-            if before.has_linear_leaves != bool(self.linear_leaves):
-                raise ValueError(
-                    "with warm_start=True, linear_leaves must be the same as in the fit before or "
-                    f"'auto', got {self.linear_leaves!r}"
-                )
+        may_change = is_auto(self, "linear_leaves")
+        if before and not may_change and before.has_linear_leaves != bool(self.linear_leaves):
+            raise ValueError(
+                "with warm_start=True, linear_leaves must be the same as in the fit before or "
+                f"'auto', got {self.linear_leaves!r}"
+            )
         if before and before.symmetric != (self.grow_policy == SYMMETRIC):
             raise ValueError(
                 "with warm_start=True, grow_policy must be the same as in the fit before, got "

@@ -6,9 +6,9 @@ import numpy as np
 
 from mddf._binning.bins import Bins
 
-# Penalty on the squared slopes of linear leaves, where positions reach from -1 to 1. Errors on five
-# regression sets, relative to constant leaves: 0.954 with 0.3, 0.951 with 1, 0.956 with 3, and
-# 0.963 with 10.
+# Penalty on the squared slopes of linear leaves, where positions reach from -1 to 1. Errors on
+# five regression sets, relative to constant leaves: 0.954 with 0.3, 0.951 with 1, 0.956 with 3,
+# and 0.963 with 10.
 SLOPE_L2 = 1.0
 # Positions are whole numbers up to this one, which the kernel can add up exactly.
 MOST_POSITION = 256

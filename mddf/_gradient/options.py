@@ -140,8 +140,7 @@ def may_have_gradient_scores(model: BoostingParameters) -> bool:
 def _refuse_gradient_scores(model: BoostingParameters) -> None:
     if model.split_score == GRADIENT and not may_have_gradient_scores(model):
         raise ValueError(
-            "split_score must be 'newton' or 'auto' with monotonic_cst, got "
-            f"{model.split_score!r}"
+            f"split_score must be 'newton' or 'auto' with monotonic_cst, got {model.split_score!r}"
         )
 
 

@@ -45,11 +45,11 @@ class BoostedTrees:
     Attributes
     ----------
     arrays : dict of str to ndarray
-        Arguments of ``_core.GradientTrees``, without slopes if leaves are constant, and two arrays of training: ``gain`` is the decrease
-        of the loss by each split, ``weight`` the total weight of the training samples in each
-        leaf. If a level of a symmetric tree leaves a node undivided, several numbers denote its
-        leaf: the first of them has the weight, the others have 0. `compact` trees lack both
-        arrays.
+        Arguments of ``_core.GradientTrees``, without slopes if leaves are constant, and two arrays
+        of training: ``gain`` is the decrease of the loss by each split, ``weight`` the total
+        weight of the training samples in each leaf. If a level of a symmetric tree leaves a node
+        undivided, several numbers denote its leaf: the first of them has the weight, the others
+        have 0. `compact` trees lack both arrays.
     symmetric : bool
         Whether all nodes of a level have the same split.
     n_columns : int

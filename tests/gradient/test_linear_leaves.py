@@ -108,18 +108,22 @@ def test_the_training_score_does_not_fall():
 def test_held_out_samples_choose():
     X, y = smooth_table(900)
     steps = np.digitize(X["x"], [-1, 0, 1]).astype(float)
-    for target, expected in ((y, True), (steps, False)):
-        options = {**FAST, "max_depth": 2, "l2_regularization": 0.1, "max_features": 1.0}
-        model = GradientBoostingRegressor(linear_leaves="auto", **options)
-        assert model.fit(X, target).linear_leaves_ is expected
-        chosen = clone(model).set_params(early_stopping=True).fit(X, target)
-        assert chosen.linear_leaves_ is expected
-        chosen = clone(model).fit(X[:600], target[:600], X_val=X[600:], y_val=target[600:])
-        assert chosen.linear_leaves_ is expected
-        kept = clone(model).set_params(linear_leaves=expected)
-        kept.fit(X[:600], target[:600], X_val=X[600:], y_val=target[600:])
-        assert np.array_equal(kept.predict(X), chosen.predict(X))
-        assert not clone(model).set_params(early_stopping=False).fit(X, target).linear_leaves_
+    options = {**FAST, "max_depth": 2, "l2_regularization": 0.1, "max_features": 1.0}
+    auto = GradientBoostingRegressor(linear_leaves="auto", **options)
+    for target in (y, steps):
+        models = [
+            clone(auto)
+            .set_params(linear_leaves=linear)
+            .fit(X[:600], target[:600], X_val=X[600:], y_val=target[600:])
+            for linear in (False, True, "auto")
+        ]
+        scores = [model.validation_score_.max() for model in models]
+        assert models[2].linear_leaves_ == (scores[1] > scores[0])
+        better = models[models[2].linear_leaves_]
+        assert np.array_equal(better.predict(X), models[2].predict(X))
+    assert clone(auto).fit(X, y).linear_leaves_
+    assert clone(auto).set_params(early_stopping=True).fit(X, y).linear_leaves_
+    assert not clone(auto).set_params(early_stopping=False).fit(X, y).linear_leaves_
 
 
 def test_categories_alone_have_constants():
@@ -156,7 +160,7 @@ def test_missing_and_unseen_values_are_finite():
 )
 def test_parameters_that_need_constants_are_refused(options):
     X, y = smooth_table(100)
-    with pytest.raises(ValueError, match="linear_leaves must be False or 'auto'.*got True"):
+    with pytest.raises(ValueError, match=r"linear_leaves must be False or 'auto'.*got True"):
         GradientBoostingRegressor(linear_leaves=True, **FAST, **options).fit(X, y)
     model = GradientBoostingRegressor(linear_leaves="auto", **FAST, **options).fit(X, y)
     assert not model.linear_leaves_

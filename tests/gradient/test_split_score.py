@@ -57,7 +57,7 @@ def test_trials_choose():
 def test_constraints_are_refused():
     X, y = load_breast_cancer(return_X_y=True)
     constraints = [1] + [0] * 29
-    with pytest.raises(ValueError, match="split_score must be 'newton' or 'auto'.*'gradient'"):
+    with pytest.raises(ValueError, match=r"split_score must be 'newton' or 'auto'.*'gradient'"):
         GradientBoostingClassifier(split_score="gradient", monotonic_cst=constraints).fit(X, y)
     model = GradientBoostingClassifier(split_score="auto", monotonic_cst=constraints, **FAST)
     assert model.fit(X, y).split_score_ == "newton"

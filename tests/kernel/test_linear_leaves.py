@@ -86,7 +86,8 @@ def test_slopes_match_ridge_regressions(loss, weights, shape):
                 assert np.allclose(slopes[:, k], ratio * expected, rtol=1e-5, atol=1e-12)
                 halvings = -np.log2(ratio * 256 / problem.learning_rate)
                 assert np.isclose(halvings, round(halvings), atol=1e-5)
-                assert halvings > -0.5 and (loss != "squared_error" or halvings < 0.5)
+                assert halvings > -0.5
+                assert loss != "squared_error" or halvings < 0.5
                 # The weighted mean of the leaf is that of a constant leaf.
                 change = after[train[rows], k] - raw[train[rows], k]
                 constant = arrays["values"][arrays["first_leaf"][tree] + leaf, k]

@@ -234,12 +234,9 @@ class GradientBooster {
           "positions: expected for linear leaves, and not for others");
     if (positions) check_positions(*positions, table.bins, exchange_ != nullptr);
     if (offset) check_scores("offset", *offset, n_rows, options.options().width());
-    const Target target{y.data(),
-                        offset ? offset->data() : nullptr,
-                        data_or_null(weights),
-                        whole,
-                        data_or_null(keys),
-                        positions ? positions->data() : nullptr};
+    const Target target{
+        y.data(),           offset ? offset->data() : nullptr,      data_or_null(weights), whole,
+        data_or_null(keys), positions ? positions->data() : nullptr};
     without_gil(cancel, [&](Interrupt& interrupt) {
       booster_ = std::make_unique<Booster>(table.codes(interrupt), table.bins, target,
                                            std::move(rows), std::move(others), options.options(),

@@ -170,9 +170,10 @@ bool Booster::grow(const uint64_t* seeds, int64_t n_seeds, int64_t patience, dou
     draw_rows(random, team);
     note_training_loss();
     if (!are_gradients_set_) set_gradients(team);
-    const Gradients gradients{gradient_, hessian_,       largest_gradient_, largest_hessian_,
-                              width,     {whole, total}, is_drawn_,         shards_,
-                              options_.newton_splits ? nullptr : &weights_of_splits_};
+    const Gradients gradients{
+        gradient_,        hessian_, largest_gradient_,
+        largest_hessian_, width,    {whole, total},
+        is_drawn_,        shards_,  options_.newton_splits ? nullptr : &weights_of_splits_};
     const GrownTree& grown = grower_->grow(gradients, random, team, interrupt);
     const LeafSums sums =
         LeafAdder(gradients, summed_weights_, grown.tree, options_.wide()).sums(team);
@@ -394,8 +395,8 @@ void Booster::shorten(const Grown& tree, const std::vector<StepOfLeaf>& steps,
   const double rate = step_rate(options_.loss, options_.learning_rate);
   while (rate * first_factor > 2) first_factor /= 2;
   const double* real_weights = whole_weights_ || weights_.empty() ? nullptr : weights_.data();
-  const TrainingRows rows{raw_,      y_,       options_.target_width(), times, real_weights,
-                          is_drawn_, train_,   shards_};
+  const TrainingRows rows{raw_,   y_,     options_.target_width(), times, real_weights, is_drawn_,
+                          train_, shards_};
   Shortener(loss_, rows, tree, std::move(may_rise), is_constrained)
       .shorten(values, first_factor, team);
 }

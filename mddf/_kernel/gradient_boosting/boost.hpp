@@ -24,7 +24,7 @@ struct Target {
   const double* offset;
   const double* weights;
   bool whole_weights;
-  const uint64_t* keys;  // rows with the same key are drawn together; null draws single rows
+  const uint64_t* keys;      // rows with the same key are drawn together; null draws single rows
   const int16_t* positions;  // of the codes, for linear leaves (`Positions`); null: constant leaves
 };
 

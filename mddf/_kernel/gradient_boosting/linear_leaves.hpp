@@ -60,9 +60,9 @@ struct LeafValues {
   std::vector<double> constants;
   // The slopes of a leaf begin at its `first_slope`, which is empty if all leaves are constant.
   std::vector<int64_t> first_slope;
-  std::vector<int32_t> slope_column;  // places in `Columns`
+  std::vector<int32_t> slope_column;             // places in `Columns`
   std::vector<PositionColumn> position_columns;  // those of `slope_column`
-  std::vector<double> slopes;         // `width` numbers for each of `slope_column`
+  std::vector<double> slopes;                    // `width` numbers for each of `slope_column`
 
   bool are_linear() const { return !first_slope.empty(); }
 
@@ -89,8 +89,8 @@ struct LinearSteps {
 };
 
 // Most columns of a linear function. The splits near the root come first. With three columns, fits
-// of six regression sets took 0.8 of the time, and the errors of airfoil and houses were 2 % and 1 %
-// larger.
+// of six regression sets took 0.8 of the time, and the errors of airfoil and houses were 2 % and 1
+// % larger.
 constexpr int kMostSlopes = 7;
 
 // Numeric columns that are split on the path to each leaf, from the root down, each once.
@@ -156,7 +156,8 @@ class SlopeFitter {
       bool any = false;
       for (int k = 0; k < width; ++k) {
         const size_t at = static_cast<size_t>(leaf) * width + k;
-        const Solution solved = solve(sums.data() + at * n_sums(), static_cast<int>(list.size()), rate);
+        const Solution solved =
+            solve(sums.data() + at * n_sums(), static_cast<int>(list.size()), rate);
         if (!solved.is_valid) continue;
         any = true;
         for (size_t j = 0; j < list.size(); ++j) {
@@ -181,7 +182,7 @@ class SlopeFitter {
   }
 
  private:
-  static constexpr int kSumBits = 52;         // sums of doubles below 2^53 are exact
+  static constexpr int kSumBits = 52;  // sums of doubles below 2^53 are exact
   // Entries of a row: a constant 1, then positions. Rows of a few entries have shorter sums.
   static constexpr int kSide = kMostSlopes + 1, kFewEntries = 4;
 
@@ -244,8 +245,7 @@ class SlopeFitter {
           for (int b = kFewEntries; b < kLength; ++b)
             of_output[a * kLength + b] += product * entries[b];
         }
-        for (int b = 0; b < kLength; ++b)
-          of_output[kLength * kLength + b] += gradient * entries[b];
+        for (int b = 0; b < kLength; ++b) of_output[kLength * kLength + b] += gradient * entries[b];
       }
     }
   }

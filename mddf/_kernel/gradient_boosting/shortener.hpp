@@ -22,7 +22,7 @@ struct TrainingRows {
   Multiplicity times;                    // whole weights
   const double* real_weights;            // other weights, or null
   const std::vector<uint8_t>& is_drawn;  // rows that the tree was grown on; empty for all rows
-  const std::vector<int32_t>& numbers;  // of the rows in the table
+  const std::vector<int32_t>& numbers;   // of the rows in the table
   const Shards& shards;
 };
 
