@@ -19,17 +19,17 @@ def path_columns(arrays, tree, symmetric, categorical):
     columns = arrays["column"][first:last].tolist()
     n_leaves = int(np.diff(arrays["first_leaf"])[tree])
 
-    def shown(path):
+    def slope_columns(path):
         distinct = dict.fromkeys(column for column in path if not categorical[column])
         return list(distinct)[:7]
 
     if symmetric:
-        return [shown(columns)] * n_leaves
+        return [slope_columns(columns)] * n_leaves
     paths = {0: []} if columns else {-1: []}
     for split, column in enumerate(columns):
         for child in (arrays["left"][first + split], arrays["right"][first + split]):
             paths[int(child)] = [*paths[split], column]
-    return [shown(paths[-1 - leaf]) for leaf in range(n_leaves)]
+    return [slope_columns(paths[-1 - leaf]) for leaf in range(n_leaves)]
 
 
 def slopes_of(arrays, leaf):
