@@ -91,6 +91,9 @@ Int64s = Annotated[NDArray[numpy.int64], dict(shape=(None,))]
 ReadUint64TableInOrder = Annotated[
     NDArray[numpy.uint64], dict(shape=(None, None), order="C", device="cpu", writable=False)
 ]
+ReadInt16TableInOrder = Annotated[
+    NDArray[numpy.int16], dict(shape=(None, None), order="C", device="cpu", writable=False)
+]
 Int32TableInOrder = Annotated[
     NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu")
 ]
@@ -758,7 +761,11 @@ class BoostOptions:
         wide_vectors: bool = True,
         tweedie_power: float = 1.5,
         n_outputs: int = 1,
+        slope_l2: float | None = None,
+        newton_splits: bool = True,
     ) -> None: ...
+    @property
+    def linear_leaves(self) -> bool: ...
     @property
     def symmetric(self) -> bool: ...
 
@@ -777,6 +784,10 @@ class GradientTrees:
         values: ReadFloat64TableInOrder,
         symmetric: bool,
         n_columns: int,
+        first_slope: ReadInt64sInOrder | None = None,
+        slope_column: ReadInt32sInOrder | None = None,
+        slopes: ReadFloat64TableInOrder | None = None,
+        positions: ReadInt16TableInOrder | None = None,
     ) -> None: ...
     @property
     def n_trees(self) -> int: ...
@@ -812,6 +823,7 @@ class GradientBooster:
         keys: ReadUint64sInOrder | None = None,
         offset: ReadFloat64TableInOrder | None = None,
         communicator: object | None = None,
+        positions: ReadInt16TableInOrder | None = None,
     ) -> None: ...
     @overload
     def __init__(
@@ -827,6 +839,7 @@ class GradientBooster:
         keys: ReadUint64sInOrder | None = None,
         offset: ReadFloat64TableInOrder | None = None,
         communicator: object | None = None,
+        positions: ReadInt16TableInOrder | None = None,
     ) -> None: ...
     def grow(
         self,

@@ -51,6 +51,11 @@ class StageMember:
         return True
 
     @property
+    def has_linear_leaves(self) -> bool:
+        """Whether values of leaves are linear functions instead of constants."""
+        return False
+
+    @property
     def reads_codes(self) -> bool:
         """Whether it reads codes; other members read numbers."""
         return self.has_trees

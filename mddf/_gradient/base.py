@@ -37,11 +37,15 @@ from mddf._gradient.losses import BoostingTarget, Target
 from mddf._gradient.offsets import read_offset
 from mddf._gradient.options import (
     AUTO,
+    GRADIENT,
     LEAF_WISE,
     MOST_LEAVES,
+    NEWTON,
     PLAIN,
     SYMMETRIC,
+    is_auto,
     kernel_options,
+    may_have_linear_leaves,
     value_of,
     warn_of_ignored,
 )
@@ -49,7 +53,13 @@ from mddf._gradient.prediction import BoostedPredictions
 from mddf._gradient.target_encoding import FEWEST_LEVELS, Encoding
 from mddf._gradient.training import Boosted, Fold, Stopping, boost
 from mddf._gradient.trees import BoostedTrees
-from mddf._gradient.tuning import MAX_ROWS_WITH_FOLDS, Trials, scores_by_loss, uses_trials
+from mddf._gradient.tuning import (
+    MAX_ROWS_WITH_FOLDS,
+    Trials,
+    scores_by_loss,
+    uses_trials,
+    with_parameters,
+)
 from mddf._gradient.validation_folds import validation_folds
 from mddf._gradient.validation_set import ValidationSet, warn_of_no_gain
 from mddf._gradient.weights import boosting_weights, within_range
@@ -117,6 +127,8 @@ class GradientBoosting(BoostedPredictions):
         "subsample": [Within(Real, 0, 1, closed="right"), StrOptions({AUTO})],
         "max_bins": [Within(Integral, 2, 255, closed="both")],
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
+        "linear_leaves": ["boolean", StrOptions({AUTO})],
+        "split_score": [StrOptions({NEWTON, GRADIENT, AUTO})],
         "monotonic_cst": ["array-like", dict, None],
         "interaction_cst": [list, tuple, StrOptions({"pairwise", "no_interactions"}), None],
         "early_stopping": [StrOptions({"auto"}), "boolean"],
@@ -366,16 +378,22 @@ class GradientBoosting(BoostedPredictions):
         plan = self._plan(held_out, target, binner.categorical_, n_before)
         n_rows = rows.n_rows_of_table
         chosen = {name: value_of(plan.model, name, n_rows) for name in PLAIN}
-        options = kernel_options(
-            plan.model, rows.table, target, binner.categorical_, plan.encoding, n_rows=n_rows
-        )
+        options = [
+            kernel_options(
+                model, rows.table, target, binner.categorical_, plan.encoding, n_rows=n_rows
+            )
+            for model in _with_leaves_to_try(plan.model, rows, before)
+        ]
         statistics = None
         if plan.encoding is not None:
             statistics_before = self._statistics if before else None
             rows, statistics = rows.ordered(plan.encoding, n_before, statistics_before)
-        boosted = self._grow(
-            rows, target, plan, options, before=before, draws_rows=chosen["subsample"] < 1
-        )
+        draws_rows = chosen["subsample"] < 1
+        candidates = [
+            self._grow(rows, target, plan, option, before=before, draws_rows=draws_rows)
+            for option in options
+        ]
+        boosted = max(candidates, key=lambda candidate: candidate.scores.max(initial=-np.inf))
         warn_of_divergence(plan.model, rows, target, boosted)
         trees = before.followed_by(boosted.trees) if before else boosted.trees
         validation_scores = boosted.scores if plan.scores is None else plan.scores
@@ -394,6 +412,7 @@ class GradientBoosting(BoostedPredictions):
             "n_trees_per_iteration_": 1,
             "do_early_stopping_": self._stops_early(rows) or plan.scores is not None,
             "_chosen": chosen,
+            "_split_score": GRADIENT if plan.model.split_score == GRADIENT else NEWTON,
             "is_categorical_": binner.categorical_ if binner.categorical_.any() else None,
         }
 
@@ -469,11 +488,32 @@ class GradientBoosting(BoostedPredictions):
                 f"with warm_start=True, max_iter must be at least {n_before}, the number of trees "
                 f"of the fit before, got {self.max_iter}"
             )
+        may_change = is_auto(self, "linear_leaves")
+        if before and not may_change and before.has_linear_leaves != bool(self.linear_leaves):
+            raise ValueError(
+                "with warm_start=True, linear_leaves must be the same as in the fit before or "
+                f"'auto', got {self.linear_leaves!r}"
+            )
         if before and before.symmetric != (self.grow_policy == SYMMETRIC):
             raise ValueError(
                 "with warm_start=True, grow_policy must be the same as in the fit before, got "
                 f"{self.grow_policy!r}"
             )
+
+
+def _with_leaves_to_try(
+    model: GradientBoosting, rows: BoostingRows, before: BoostedTrees | None
+) -> list[GradientBoosting]:
+    """Copies of a model with constant leaves, and with linear leaves if held-out rows choose.
+
+    Trees of a fit before decide about the trees that follow them.
+    """
+    if not is_auto(model, "linear_leaves"):
+        return [model]
+    if before:
+        return [with_parameters(model, linear_leaves=before.has_linear_leaves)]
+    tries_both = rows.any_held_out and may_have_linear_leaves(model)
+    return [with_parameters(model, linear_leaves=it) for it in (False, True)[: 1 + tries_both]]
 
 
 def _check_offsets(offset_val: npt.ArrayLike | None, *, has_offset: bool) -> None:

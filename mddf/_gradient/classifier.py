@@ -17,7 +17,7 @@ from mddf._gradient.base import GradientBoosting
 from mddf._gradient.custom_loss import CustomLoss, GradientHessian, as_custom_loss
 from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.losses import CLASSIFICATION, BoostingTarget, ClassificationTarget, Target
-from mddf._gradient.options import SYMMETRIC
+from mddf._gradient.options import NEWTON, SYMMETRIC
 from mddf._targets.target_validation import class_factors, encode_labels, known_labels
 from mddf._targets.weights import row_weights
 
@@ -73,6 +73,15 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         Features with 32 categories or more are encoded by target statistics (see Notes). In other
         features, the rarest categories beyond `max_bins` share a bin, and categories that fit did
         not see count as missing.
+    linear_leaves : bool or "auto", default=False
+        Whether the value of a leaf is a linear function of the numeric features that are split on
+        the path to it, instead of a constant (see Notes). "auto" lets held-out samples choose;
+        without any, leaves are constants. True does not go with `monotonic_cst`.
+    split_score : {"newton", "gradient", "auto"}, default="newton"
+        Whether the gain of a split divides squared gradients by second derivatives, or by the
+        number of samples as in CatBoost. Leaf values use second derivatives in both cases. "auto"
+        lets the trials of `early_stopping` choose, and stands for "newton" without them. The
+        squared error has the same gain in both cases. "gradient" does not go with `monotonic_cst`.
     monotonic_cst : array of int of shape (n_features,), dict or None, default=None
         For each feature 1 if the score of the second class must not decrease with it, -1 if the
         score must not increase, otherwise 0. A dict has names of features as keys. For two classes
@@ -137,6 +146,10 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         Depth of the deepest symmetric tree; None for leaf-wise trees.
     chosen_ : dict
         Values of `max_features`, `l2_regularization` and `subsample` that fit used.
+    split_score_ : str
+        Score of the splits: "newton" or "gradient".
+    linear_leaves_ : bool
+        Whether the leaves are linear functions.
     n_trees_per_iteration_ : int
         Always 1, because a tree has values for all classes.
     do_early_stopping_ : bool
@@ -175,6 +188,11 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
     four orders, which trees use in turn. Missing values are a category of their own. A category
     that fit did not see gets the mean of all samples.
 
+    Linear leaves suit targets that are smooth in their features [4]_. A linear function reads at
+    most seven features, those that are split first on the path, by the ranks of their bins; a
+    missing value counts as the middle one. Slopes are ridge regressions on the gradients and
+    second derivatives of the loss. Shapley values by trees and exports refuse such models.
+
     References
     ----------
     .. [1] J. H. Friedman, "Greedy function approximation: a gradient boosting machine", Annals of
@@ -184,6 +202,8 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
     .. [3] L. Prokhorenkova, G. Gusev, A. Vorobev, A. V. Dorogush and A. Gulin, "CatBoost: unbiased
        boosting with categorical features", Advances in Neural Information Processing Systems 31,
        2018.
+    .. [4] Y. Shi, J. Li and Z. Li, "Gradient boosting with piece-wise linear regression trees",
+       International Joint Conference on Artificial Intelligence, 2019.
 
     Examples
     --------
@@ -216,6 +236,8 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         subsample: float | str = "auto",
         max_bins: int = 255,
         categorical_features: npt.ArrayLike | None = "from_dtype",
+        linear_leaves: bool | str = False,
+        split_score: str = NEWTON,
         monotonic_cst: npt.ArrayLike | dict[str, int] | None = None,
         interaction_cst: str | Sequence[Iterable[int]] | None = None,
         early_stopping: bool | str = "auto",
@@ -242,6 +264,8 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         self.subsample = subsample
         self.max_bins = max_bins
         self.categorical_features = categorical_features
+        self.linear_leaves = linear_leaves
+        self.split_score = split_score
         self.monotonic_cst = monotonic_cst
         self.interaction_cst = interaction_cst
         self.early_stopping = early_stopping

@@ -25,6 +25,7 @@ class CustomBooster:
         *,
         keys: np.ndarray | None,
         start: np.ndarray | None,
+        positions: np.ndarray | None = None,
     ) -> None:
         self._loss = objective.loss
         self._y = objective.targets(rows.y[rows.train])
@@ -46,6 +47,7 @@ class CustomBooster:
             cancel=cancel,
             keys=keys,
             offset=rows.offset,
+            positions=positions,
         )
         self._losses: list[float] = []
         self._train_losses: list[float] = []

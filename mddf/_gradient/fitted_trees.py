@@ -56,6 +56,10 @@ class BoostedMember(StageMember):
         return self.trees.start * self.unit
 
     @property
+    def has_linear_leaves(self) -> bool:
+        return self.trees.has_linear_leaves
+
+    @property
     def has_leaf_weights(self) -> bool:
         return True
 

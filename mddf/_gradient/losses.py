@@ -30,6 +30,8 @@ CLASSIFICATION = ("log_loss", "exponential")
 LOGARITHMIC = ("poisson", "gamma", "tweedie")
 # Name of custom losses in the kernel.
 _CUSTOM = "custom"
+# Losses whose leaf values are quantiles of residuals.
+QUANTILE_LEAVES = ("absolute_error", "quantile")
 # Losses whose initial predictions, leaf values or thresholds are quantiles of residuals.
 QUANTILE_LOSSES = ("absolute_error", "quantile", "huber")
 # Losses that trees with a value for each output can minimise. Quantiles are of one output.

@@ -17,12 +17,16 @@ from mddf._base.validation import MOST, is_list, monotonic_signs, resolve_max_fe
 from mddf._binning.binned_table import BinnedTable
 from mddf._binning.column_table import ColumnTable
 from mddf._gradient.custom_loss import CustomLoss, GradientHessian
-from mddf._gradient.losses import Target
+from mddf._gradient.linear_leaves import SLOPE_L2
+from mddf._gradient.losses import QUANTILE_LEAVES, Target
 from mddf._gradient.target_encoding import Encoding
 
 # Values of `grow_policy`.
 SYMMETRIC = "symmetric"
 LEAF_WISE = "leaf-wise"
+# Values of `split_score`.
+NEWTON = "newton"
+GRADIENT = "gradient"
 # Largest number of groups times features in `interaction_cst`. Each takes a byte, so that the
 # groups take at most 256 MiB.
 _MAX_GROUP_CELLS = 2**28
@@ -61,6 +65,8 @@ class BoostingParameters:
     subsample: float | str
     max_bins: int
     categorical_features: npt.ArrayLike | None
+    linear_leaves: bool | str
+    split_score: str
     monotonic_cst: npt.ArrayLike | dict[str, int] | None
     interaction_cst: str | Sequence[Iterable[int]] | None
     early_stopping: bool | str
@@ -109,6 +115,45 @@ def value_of(model: BoostingParameters, parameter: str, n_rows: int) -> Any:
     return PLAIN[parameter]
 
 
+def has_linear_leaves(model: BoostingParameters) -> bool:
+    """Whether leaves are linear functions; "auto" means constants until held-out rows decide."""
+    return not is_auto(model, "linear_leaves") and bool(model.linear_leaves)
+
+
+def may_have_linear_leaves(model: BoostingParameters) -> bool:
+    """Whether the other parameters allow linear leaves."""
+    return _obstacle_to_linear_leaves(model) is None
+
+
+def _obstacle_to_linear_leaves(model: BoostingParameters) -> str | None:
+    """Name of a parameter that linear leaves do not go with."""
+    if isinstance(model.loss, str) and model.loss in QUANTILE_LEAVES:
+        return "loss"
+    return None if model.monotonic_cst is None else "monotonic_cst"
+
+
+def may_have_gradient_scores(model: BoostingParameters) -> bool:
+    """Whether the other parameters allow splits to be scored without second derivatives."""
+    return model.monotonic_cst is None
+
+
+def _refuse_gradient_scores(model: BoostingParameters) -> None:
+    if model.split_score == GRADIENT and not may_have_gradient_scores(model):
+        raise ValueError(
+            f"split_score must be 'newton' or 'auto' with monotonic_cst, got {model.split_score!r}"
+        )
+
+
+def _refuse_linear_leaves(model: BoostingParameters) -> None:
+    obstacle = _obstacle_to_linear_leaves(model)
+    if has_linear_leaves(model) and obstacle is not None:
+        raise ValueError(
+            "linear_leaves must be False or 'auto' for a loss whose leaves are medians or "
+            f"quantiles and with monotonic_cst, got {model.linear_leaves!r} with "
+            f"{obstacle}={short(getattr(model, obstacle))}"
+        )
+
+
 def learning_rate_of(model: BoostingParameters, n_rows: int) -> float:
     """Learning rate for a table with this number of rows."""
     if not is_auto(model, "learning_rate"):
@@ -131,6 +176,8 @@ def kernel_options(
 
     If the table is a shard, `n_rows` is the number of rows of all shards.
     """
+    _refuse_linear_leaves(model)
+    _refuse_gradient_scores(model)
     n_features = table.bins.n_columns + (0 if encoding is None else encoding.n_columns)
     n_rows = table.n_rows if n_rows is None else n_rows
     max_features = value_of(model, "max_features", n_rows)
@@ -162,6 +209,8 @@ def kernel_options(
         monotonic=monotonic,
         n_copies=1 if encoding is None else encoding.n_copies,
         interactions=interactions,
+        slope_l2=SLOPE_L2 if has_linear_leaves(model) else None,
+        newton_splits=model.split_score != GRADIENT,
     )
 
 

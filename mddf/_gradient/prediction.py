@@ -16,7 +16,7 @@ from mddf._fitted.fitted_model import FittedStages, one_stage
 from mddf._gradient.fitted_trees import BoostedMember
 from mddf._gradient.losses import Target
 from mddf._gradient.offsets import read_offset
-from mddf._gradient.options import PLAIN, BoostingParameters, value_of
+from mddf._gradient.options import NEWTON, PLAIN, BoostingParameters, value_of
 from mddf._gradient.target_encoding import TargetStatistics, with_statistics
 from mddf._gradient.trees import BoostedTrees
 from mddf._input.reading import read_table
@@ -34,6 +34,7 @@ class BoostedPredictions(BoostingParameters):
     _target: Target
     _statistics: TargetStatistics | None = None
     _chosen: dict[str, Any] | None = None  # models of earlier releases lack it
+    _split_score: str = NEWTON  # models of earlier releases lack it
 
     def _new_rows(self, X: Any) -> NewRows:
         """Prepare X for encoding by blocks of rows."""
@@ -111,6 +112,18 @@ class BoostedPredictions(BoostingParameters):
         check_is_fitted(self, "_trees")
         levels = np.diff(self._trees.arrays["first_split"])
         return int(levels.max(initial=0)) if self._trees.symmetric else None
+
+    @property
+    def split_score_(self) -> str:
+        """Score of the splits: "newton" or "gradient"."""
+        check_is_fitted(self, "_trees")
+        return self._split_score
+
+    @property
+    def linear_leaves_(self) -> bool:
+        """Whether the leaves are linear functions."""
+        check_is_fitted(self, "_trees")
+        return self._trees.has_linear_leaves
 
     @property
     def chosen_(self) -> dict[str, Any]:

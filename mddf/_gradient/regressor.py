@@ -31,7 +31,7 @@ from mddf._gradient.losses import (
     check_targets,
     takes_outputs,
 )
-from mddf._gradient.options import SYMMETRIC
+from mddf._gradient.options import NEWTON, SYMMETRIC
 from mddf._targets.kernel_targets import read_values
 
 
@@ -102,6 +102,16 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         Features with 32 categories or more are encoded by target statistics (see Notes). In other
         features, the rarest categories beyond `max_bins` share a bin, and categories that fit did
         not see count as missing.
+    linear_leaves : bool or "auto", default=False
+        Whether the value of a leaf is a linear function of the numeric features that are split on
+        the path to it, instead of a constant (see Notes). "auto" lets held-out samples choose;
+        without any, leaves are constants. True does not go with `monotonic_cst`, and not with the
+        losses "absolute_error" and "quantile".
+    split_score : {"newton", "gradient", "auto"}, default="newton"
+        Whether the gain of a split divides squared gradients by second derivatives, or by the
+        number of samples as in CatBoost. Leaf values use second derivatives in both cases. "auto"
+        lets the trials of `early_stopping` choose, and stands for "newton" without them. The
+        squared error has the same gain in both cases. "gradient" does not go with `monotonic_cst`.
     monotonic_cst : array of int of shape (n_features,), dict or None, default=None
         For each feature 1 if predictions must not decrease with it, -1 if they must not increase,
         otherwise 0. A dict has names of features as keys.
@@ -163,6 +173,10 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         Depth of the deepest symmetric tree; None for leaf-wise trees.
     chosen_ : dict
         Values of `max_features`, `l2_regularization` and `subsample` that fit used.
+    split_score_ : str
+        Score of the splits: "newton" or "gradient".
+    linear_leaves_ : bool
+        Whether the leaves are linear functions.
     n_trees_per_iteration_ : int
         Always 1.
     do_early_stopping_ : bool
@@ -202,6 +216,11 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
 
     If there are several targets, the first eight have statistics.
 
+    Linear leaves suit targets that are smooth in their features [4]_. A linear function reads at
+    most seven features, those that are split first on the path, by the ranks of their bins; a
+    missing value counts as the middle one. Slopes are ridge regressions on the gradients and
+    second derivatives of the loss. Shapley values by trees and exports refuse such models.
+
     References
     ----------
     .. [1] J. H. Friedman, "Greedy function approximation: a gradient boosting machine", Annals of
@@ -211,6 +230,8 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
        2018.
     .. [3] L. Iosipoi and A. Vakhrushev, "SketchBoost: fast gradient boosted decision tree for
        multioutput problems", Advances in Neural Information Processing Systems 35, 2022.
+    .. [4] Y. Shi, J. Li and Z. Li, "Gradient boosting with piece-wise linear regression trees",
+       International Joint Conference on Artificial Intelligence, 2019.
 
     Examples
     --------
@@ -246,6 +267,8 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         subsample: float | str = 0.8,
         max_bins: int = 255,
         categorical_features: npt.ArrayLike | None = "from_dtype",
+        linear_leaves: bool | str = False,
+        split_score: str = NEWTON,
         monotonic_cst: npt.ArrayLike | dict[str, int] | None = None,
         interaction_cst: str | Sequence[Iterable[int]] | None = None,
         early_stopping: bool | str = "auto",
@@ -271,6 +294,8 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         self.subsample = subsample
         self.max_bins = max_bins
         self.categorical_features = categorical_features
+        self.linear_leaves = linear_leaves
+        self.split_score = split_score
         self.monotonic_cst = monotonic_cst
         self.interaction_cst = interaction_cst
         self.early_stopping = early_stopping

@@ -28,6 +28,7 @@ from mddf._gradient.losses import (
     Target,
     check_targets,
 )
+from mddf._gradient.options import NEWTON
 from mddf._gradient.regressor import GradientBoostingRegressor, with_weight
 from mddf._gradient.target_encoding import FEWEST_LEVELS
 from mddf._gradient.validation_set import warn_of_no_gain
@@ -136,6 +137,8 @@ def refuse_undivided(model: GradientBoosting, *, has_validation_set: bool) -> No
         "warm_start": (bool(model.warm_start), "False"),
         "cv": (model.cv is not None, "None"),
         "scoring": (not (isinstance(model.scoring, str) and model.scoring == "loss"), "'loss'"),
+        "linear_leaves": (model.linear_leaves is not False, "False"),
+        "split_score": (model.split_score != NEWTON, "'newton'"),
         "loss": (not isinstance(model.loss, str), "the name of a loss"),
         "monotonic_cst": (
             model.loss in QUANTILE_LOSSES and model.monotonic_cst is not None,

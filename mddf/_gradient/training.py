@@ -24,6 +24,7 @@ from mddf._core import BoostOptions, Cancel
 from mddf._gradient.custom_booster import CustomBooster
 from mddf._gradient.custom_loss import CustomObjective
 from mddf._gradient.dataset import BoostingRows
+from mddf._gradient.linear_leaves import code_positions
 from mddf._gradient.target_encoding import Encoding, TargetStatistics
 from mddf._gradient.trees import BoostedTrees
 
@@ -161,9 +162,21 @@ def boost(
     any_held_out = rows.any_held_out
 
     def grow(team: _core.BoostTeam | None) -> Boosted:
-        booster = _booster(rows, options, cancel, objective, keys=keys, start=start)
+        positions = _positions(rows, options)
+        booster = _booster(
+            rows, options, cancel, objective, keys=keys, start=start, positions=positions
+        )
         booster.large_residual = large_residual
-        run = _Run(booster, options.symmetric, n_columns, stopping, watch_training, team, cancel)
+        run = _Run(
+            booster,
+            options.symmetric,
+            n_columns,
+            positions,
+            stopping,
+            watch_training,
+            team,
+            cancel,
+        )
         is_shown = progress_label is not None
         has_progress = is_shown or has_listener()
         label = progress_label or "boosting"
@@ -192,9 +205,12 @@ def _booster(
     *,
     keys: np.ndarray | None,
     start: np.ndarray | None = None,
+    positions: np.ndarray | None = None,
 ) -> Booster:
     if objective is not None:
-        return CustomBooster(rows, options, objective, cancel, keys=keys, start=start)
+        return CustomBooster(
+            rows, options, objective, cancel, keys=keys, start=start, positions=positions
+        )
     return _core.GradientBooster(
         rows.table.cells,
         rows.y.ravel(),
@@ -207,7 +223,22 @@ def _booster(
         keys=keys,
         offset=rows.offset,
         communicator=rows.exchange,
+        positions=positions,
     )
+
+
+def _positions(rows: BoostingRows, options: BoostOptions) -> np.ndarray | None:
+    """Positions of the codes, which linear leaves read; None for constant leaves."""
+    return code_positions(rows.table.bins) if options.linear_leaves else None
+
+
+def _trees_of(
+    booster: Booster, symmetric: bool, n_columns: int, positions: np.ndarray | None
+) -> BoostedTrees:
+    arrays = booster.trees()
+    if positions is not None:
+        arrays["positions"] = positions
+    return BoostedTrees(arrays, symmetric, n_columns, booster.start)
 
 
 def _steps(n: int, size: int) -> list[tuple[int, int]]:
@@ -219,14 +250,14 @@ class _Run:
     booster: Booster
     symmetric: bool
     n_columns: int
+    positions: np.ndarray | None  # of linear leaves
     stopping: Stopping
     watch_training: bool
     team: _core.BoostTeam | None
     cancel: Cancel
 
     def trees(self) -> BoostedTrees:
-        arrays = self.booster.trees()
-        return BoostedTrees(arrays, self.symmetric, self.n_columns, self.booster.start)
+        return _trees_of(self.booster, self.symmetric, self.n_columns, self.positions)
 
     def grow(self, seeds: np.ndarray, patience: int) -> bool:
         return self.booster.grow(
@@ -316,6 +347,7 @@ class _FoldModel:
     held_out_offset: np.ndarray | None
     statistics: TargetStatistics | None
     n_columns: int
+    positions: np.ndarray | None
 
     @classmethod
     def start(
@@ -332,17 +364,19 @@ class _FoldModel:
         if encoding is not None:
             rows, statistics = rows.ordered(encoding)
             keys = None if keys is None else rows.keys
-        booster = _booster(rows, options, cancel, objective, keys=keys)
+        positions = _positions(rows, options)
+        booster = _booster(rows, options, cancel, objective, keys=keys, positions=positions)
         codes = rows.table.codes_of(rows.held_out)
         offset = None if rows.offset is None else rows.offset[rows.held_out]
-        return cls(booster, codes, offset, statistics, rows.table.bins.n_columns)
+        n_columns = rows.table.bins.n_columns
+        return cls(booster, codes, offset, statistics, n_columns, positions)
 
     def grow(self, seeds: np.ndarray, cancel: Cancel) -> None:
         self.booster.grow(seeds, cancel=cancel)
 
     def finish(self, n_trees: int, symmetric: bool) -> Boosted:
         booster = self.booster
-        trees = BoostedTrees(booster.trees(), symmetric, self.n_columns, booster.start)
+        trees = _trees_of(booster, symmetric, self.n_columns, self.positions)
         trees = trees.first(n_trees).compact()
         raw = trees.raw(self.held_out_codes, 1)
         if self.held_out_offset is not None:

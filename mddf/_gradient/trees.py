@@ -16,8 +16,20 @@ from mddf._base.serialization import register_serializable
 # Arrays that explanations read and predictions do not. Each has as many entries as a second array.
 _TRAINING_ARRAYS = {"gain": "column", "weight": "values"}
 # Types of the kernel for the arrays that `compact` trees keep in smaller types.
-_KERNEL_TYPES = {"column": np.int32, "set": np.int32, "values": np.float64}
-_COMPACT_TYPES: dict[str, type] = {"column": np.uint16, "set": np.int16, "values": np.float32}
+_KERNEL_TYPES = {
+    "column": np.int32,
+    "set": np.int32,
+    "values": np.float64,
+    "slope_column": np.int32,
+    "slopes": np.float64,
+}
+_COMPACT_TYPES: dict[str, type] = {
+    "column": np.uint16,
+    "set": np.int16,
+    "values": np.float32,
+    "slope_column": np.uint16,
+    "slopes": np.float32,
+}
 # Fewest trees times rows for each thread: they take some hundred microseconds, more than a thread
 # takes to start. Not tuned.
 _MIN_LEAVES_PER_THREAD = 2**16
@@ -33,11 +45,11 @@ class BoostedTrees:
     Attributes
     ----------
     arrays : dict of str to ndarray
-        Arguments of ``_core.GradientTrees``, and two arrays of training: ``gain`` is the decrease
-        of the loss by each split, ``weight`` the total weight of the training samples in each
-        leaf. If a level of a symmetric tree leaves a node undivided, several numbers denote its
-        leaf: the first of them has the weight, the others have 0. `compact` trees lack both
-        arrays.
+        Arguments of ``_core.GradientTrees``, without slopes if leaves are constant, and two arrays
+        of training: ``gain`` is the decrease of the loss by each split, ``weight`` the total
+        weight of the training samples in each leaf. If a level of a symmetric tree leaves a node
+        undivided, several numbers denote its leaf: the first of them has the weight, the others
+        have 0. `compact` trees lack both arrays.
     symmetric : bool
         Whether all nodes of a level have the same split.
     n_columns : int
@@ -85,6 +97,11 @@ class BoostedTrees:
         return len(self.arrays["first_split"]) - 1
 
     @property
+    def has_linear_leaves(self) -> bool:
+        """Whether the values of leaves are linear functions."""
+        return "first_slope" in self.arrays
+
+    @property
     def n_scores(self) -> int:
         """Length of a raw prediction."""
         return len(self.start)
@@ -100,8 +117,10 @@ class BoostedTrees:
             name: array for name, array in self.arrays.items() if name not in _TRAINING_ARRAYS
         }
         for name, dtype in _COMPACT_TYPES.items():
+            if name not in compact:
+                continue
             array = compact[name]
-            if name == "values" or array.max(initial=0) <= np.iinfo(dtype).max:
+            if dtype == np.float32 or array.max(initial=0) <= np.iinfo(dtype).max:
                 compact[name] = array.astype(dtype)
         return BoostedTrees(compact, self.symmetric, self.n_columns, self.start)
 
@@ -126,6 +145,15 @@ class BoostedTrees:
             "first_split": first_split - first_split[0],
             "first_leaf": first_leaf - first_leaf[0],
         }
+        if self.has_linear_leaves:
+            first_slope = self.arrays["first_slope"][leaves.start : leaves.stop + 1]
+            slopes = slice(first_slope[0], first_slope[-1])
+            part |= {
+                "first_slope": first_slope - first_slope[0],
+                "slope_column": self.arrays["slope_column"][slopes].copy(),
+                "slopes": self.arrays["slopes"][slopes].copy(),
+                "positions": self.arrays["positions"],
+            }
         for name, array in self.arrays.items():
             if name in ("values", "weight"):
                 part[name] = array[leaves].copy()
@@ -143,6 +171,9 @@ class BoostedTrees:
         joined = {}
         for name, array in self.arrays.items():
             added = later.arrays[name]
+            if name == "positions":
+                joined[name] = array
+                continue
             if name.startswith("first_"):
                 added = added[1:] + array[-1]
             elif name == "set":

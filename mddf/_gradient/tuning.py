@@ -13,11 +13,14 @@ from mddf._base.elementary import log
 from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.losses import ClassificationTarget, Target
 from mddf._gradient.options import (
+    GRADIENT,
     SYMMETRIC,
     BoostingParameters,
     is_auto,
     kernel_options,
     learning_rate_of,
+    may_have_gradient_scores,
+    may_have_linear_leaves,
     value_of,
 )
 from mddf._gradient.target_encoding import Encoding
@@ -54,7 +57,11 @@ _RACE = (
     ("l2_regularization", 0.3, 0.05),
     ("subsample", 1.0, 0.05),
     ("l2_regularization", 0.05, 0.1),
+    ("split_score", GRADIENT, 0.0),
+    ("linear_leaves", True, 0.0),
 )
+# Parameters that leaf-wise trees choose.
+_LEAF_WISE_RACE = ("split_score", "linear_leaves")
 # To save trees, the race multiplies the learning rate by 4, up to a rate of 0.4. Not tuned.
 _RACE_RATE_FACTOR = 4
 _MAX_RACE_RATE = 0.4
@@ -139,12 +146,16 @@ class Trials:
     def race(self, model: Model) -> Model:
         """Choose the depth and the parameters at "auto"; return a model with these values."""
         candidates = [candidate for candidate in _RACE if _is_open(model, candidate[0])]
-        if not candidates or model.grow_policy != SYMMETRIC:
+        best = model
+        if model.grow_policy == SYMMETRIC:
+            best = with_parameters(model, max_depth=model.max_depth or _FIRST_DEPTH)
+        else:
+            candidates = [candidate for candidate in candidates if candidate[0] in _LEAF_WISE_RACE]
+        if not candidates:
             return model
-        best = _with_parameters(model, max_depth=model.max_depth or _FIRST_DEPTH)
         best_loss = self._race_loss(best)
         for name, value, share in candidates:
-            challenger = _with_parameters(best, **{name: value})
+            challenger = with_parameters(best, **{name: value})
             loss = self._race_loss(challenger)
             if loss < best_loss - share * abs(best_loss - self.least_loss):
                 best = challenger
@@ -159,7 +170,7 @@ class Trials:
         slow_rate = self.learning_rate(model)
         rate = min(_RACE_RATE_FACTOR * slow_rate, max(slow_rate, _MAX_RACE_RATE))
         factor = rate / slow_rate
-        fast_model = _with_parameters(
+        fast_model = with_parameters(
             model,
             learning_rate=rate,
             max_iter=ceil(model.max_iter / factor),
@@ -235,10 +246,14 @@ class Trials:
 
 def _is_open(model: BoostingParameters, parameter: str) -> bool:
     """Whether the user left the choice of a parameter to fit."""
+    if parameter == "linear_leaves" and not may_have_linear_leaves(model):
+        return False
+    if parameter == "split_score" and not may_have_gradient_scores(model):
+        return False
     return model.max_depth is None if parameter == "max_depth" else is_auto(model, parameter)
 
 
-def _with_parameters(model: Model, **parameters: object) -> Model:
+def with_parameters(model: Model, **parameters: object) -> Model:
     """Copy a model with other parameters; `clone` would drop attributes such as `_entropy`."""
     copy = object.__new__(type(model))
     copy.__dict__.update(model.__dict__ | parameters)

@@ -64,6 +64,11 @@ def refuse_untraceable(model: BaseEstimator, remedy: str) -> None:
             f"contributions cannot be passed back through its layers; use {remedy}"
         )
     for member in fitted.members:
+        if member.has_linear_leaves:
+            raise TypeError(
+                f"the leaves of the {type(model).__name__} are linear functions "
+                f"(linear_leaves), not constants, so that trees do not explain them; use {remedy}"
+            )
         if not member.has_trees:
             raise TypeError(
                 f"only forests of mddf have trees that can be read, and a layer of the "

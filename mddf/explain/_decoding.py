@@ -21,8 +21,17 @@ def leaf_indices(
     return predictor.leaf_indices([block], codes, n_jobs=n_jobs)
 
 
-def decode(trees: TreeBlock | BoostedTrees) -> Nodes:
-    """Unpack a block of trees."""
+def decode(trees: TreeBlock | BoostedTrees, *, reads_values: bool = True) -> Nodes:
+    """Unpack a block of trees.
+
+    Nodes have a number as their value, so that linear leaves are refused unless the caller does
+    not read values.
+    """
+    if isinstance(trees, BoostedTrees) and trees.has_linear_leaves and reads_values:
+        raise TypeError(
+            "model must have leaves that are constants, so that its trees can be read, got a "
+            "model with linear_leaves=True"
+        )
     return _decode_boosted(trees) if isinstance(trees, BoostedTrees) else decode_forest(trees)
 
 

@@ -114,7 +114,7 @@ def _member_leaves(
 
 def _leaf_nodes(trees: BoostedTrees, leaves: np.ndarray) -> np.ndarray:
     """Nodes of leaves: several leaves of a symmetric tree can be the same node."""
-    nodes: np.ndarray = decode(trees).leaves(leaves)
+    nodes: np.ndarray = decode(trees, reads_values=False).leaves(leaves)
     return nodes.astype(np.int64, copy=False)
 
 

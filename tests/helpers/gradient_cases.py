@@ -87,7 +87,7 @@ def options_of(problem, **changes):
     return _core.BoostOptions(arguments.pop("loss"), **arguments)
 
 
-def booster_of(problem, **changes):
+def booster_of(problem, positions=None, **changes):
     return _core.GradientBooster(
         table_of(problem),
         problem.y.ravel(),
@@ -95,6 +95,7 @@ def booster_of(problem, **changes):
         problem.train,
         held_out(problem),
         options_of(problem, **changes),
+        positions=positions,
     )
 
 

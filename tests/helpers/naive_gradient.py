@@ -145,7 +145,11 @@ class Round:
     ):
         self.problem, self.codes, self.random = problem, codes, random
         any_weights = problem.weights is not None
-        counts_rows = problem.loss in CONSTANT and problem.whole
+        has_unit_hessians = problem.loss in CONSTANT or not problem.newton_splits
+        counts_rows = has_unit_hessians and problem.whole
+        if not problem.newton_splits:
+            weights = np.ones(len(times)) if problem.whole else problem.weights[problem.train]
+            hessian, curvature_unit = weights[:, None], 1.0
         counted = problem.min_samples_leaf > 1 and (not counts_rows or any_weights)
         needed = problem.width + 1 + counted
         kernel_width = 2 if needed <= 2 else 4 if needed <= 4 else 8
@@ -176,7 +180,7 @@ class Round:
         self.numbers = np.column_stack(parts) * drawn[:, None]
         unit = ldexp(1.0, hessian_scale)
         least = 1e-3 * curvature_unit * unit
-        least = 1 if problem.loss in CONSTANT else max(1, ceil(min(least, 1e9)))
+        least = 1 if has_unit_hessians else max(1, ceil(min(least, 1e9)))
         l2 = problem.l2 * curvature_unit * unit
         most = self.most_score(units, of_hessian, times, drawn, least + l2)
         most = min(most, 2.0**60 * n_lanes / (least + l2)) if most > 0 else 1.0

@@ -39,6 +39,7 @@ class Problem:
     category_smoothing: float = 10.0
     monotonic: np.ndarray | None = None
     interactions: np.ndarray | None = None
+    newton_splits: bool = True
 
     @property
     def width(self):

@@ -193,6 +193,8 @@ def _gradient_boosting():
     several = GradientBoostingRegressor("tweedie", **small, tweedie_power=1.2)
     outputs = np.column_stack([np.abs(TARGETS), 1 + np.abs(TARGETS)])
     yield "gradient boosting, several outputs", several, NUMBERS, outputs, {}
+    linear = GradientBoostingClassifier(**small, linear_leaves=True)
+    yield "gradient boosting, linear leaves", linear, table("frame"), WORDS, {}
     names = [[f"{i % 35}", f"{i % 3}"] for i in range(len(WORDS))]
     levels = GradientBoostingClassifier(**small, categorical_features=[0, 1])
     yield "gradient boosting, many levels", levels, np.array(names, object), WORDS, {}

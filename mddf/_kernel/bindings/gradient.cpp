@@ -1,6 +1,7 @@
 // Python bindings of gradient boosting.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -43,6 +44,21 @@ void check_scores(const std::string& name, const In<double, 2>& scores, int64_t 
         name + ": expected finite numbers");
 }
 
+void check_positions(const In<int16_t, 2>& positions, const Bins& bins, bool is_shard) {
+  check(!is_shard, "positions: linear leaves need all rows in one process");
+  check(static_cast<int64_t>(positions.shape(0)) == bins.n_columns && positions.shape(1) == 256,
+        "positions: expected 256 numbers for each column");
+  for (int64_t c = 0; c < bins.n_columns; ++c) {
+    const int16_t* of_column = positions.data() + 256 * c;
+    const int n_bins = bins.count(c);
+    check(std::all_of(of_column, of_column + 256,
+                      [](int16_t position) { return std::abs(position) <= kMostPosition; }) &&
+              std::all_of(of_column + n_bins, of_column + 256,
+                          [](int16_t position) { return position == 0; }),
+          "positions: expected numbers from -256 to 256, and 0 without a bin");
+  }
+}
+
 // Sums over the rows of several processes, by methods of an object of Python; see
 // `_base/communication.py`.
 class PythonExchange : public Exchange {
@@ -74,21 +90,22 @@ class GradientBooster {
                   In<int32_t, 1> train, In<int32_t, 1> held_out, const BoostOptions& options,
                   std::optional<In<double, 2>> start, Cancel* cancel,
                   std::optional<In<uint64_t, 1>> keys, std::optional<In<double, 2>> offset,
-                  nb::object communicator) {
+                  nb::object communicator, std::optional<In<int16_t, 2>> positions) {
     const BinnedTable::Use use(table);
     start_boosting({table.matrix().n_rows, table.bins(),
                     [&](Interrupt& interrupt) { return table.boosting_codes(interrupt); }},
-                   y, weights, train, held_out, options, start, cancel, keys, offset, communicator);
+                   y, weights, train, held_out, options, start, cancel, keys, offset, communicator,
+                   positions);
   }
   // The booster refers to the codes of the table, which must outlive it.
   GradientBooster(ColumnTable& table, In<double, 1> y, std::optional<In<double, 1>> weights,
                   In<int32_t, 1> train, In<int32_t, 1> held_out, const BoostOptions& options,
                   std::optional<In<double, 2>> start, Cancel* cancel,
                   std::optional<In<uint64_t, 1>> keys, std::optional<In<double, 2>> offset,
-                  nb::object communicator) {
+                  nb::object communicator, std::optional<In<int16_t, 2>> positions) {
     start_boosting(
         {table.n_rows(), table.bins(), [&](Interrupt&) { return table.boosting_codes(); }}, y,
-        weights, train, held_out, options, start, cancel, keys, offset, communicator);
+        weights, train, held_out, options, start, cancel, keys, offset, communicator, positions);
   }
 
   bool grow(In<uint64_t, 1> seeds, int64_t patience, double tol, bool watch_training, Team* team,
@@ -119,6 +136,11 @@ class GradientBooster {
     arrays["sets"] = table_of(trees.sets, 4);
     arrays["values"] = table_of(trees.values, trees.width);
     arrays["weight"] = to_numpy(trees.weight);
+    if (!trees.first_slope.empty()) {
+      arrays["first_slope"] = to_numpy(trees.first_slope);
+      arrays["slope_column"] = to_numpy(trees.slope_column);
+      arrays["slopes"] = table_of(trees.slopes, trees.width);
+    }
     return arrays;
   }
   Out<double, 1> start() { return to_numpy(booster_->start()); }
@@ -176,7 +198,8 @@ class GradientBooster {
                       const In<int32_t, 1>& held_out, const BoostOptions& options,
                       const std::optional<In<double, 2>>& start, Cancel* cancel,
                       const std::optional<In<uint64_t, 1>>& keys,
-                      const std::optional<In<double, 2>>& offset, const nb::object& communicator) {
+                      const std::optional<In<double, 2>>& offset, const nb::object& communicator,
+                      const std::optional<In<int16_t, 2>>& positions) {
     if (!communicator.is_none()) exchange_ = std::make_unique<PythonExchange>(communicator);
     const Shards shards(exchange_.get());
     const int64_t n_rows = table.n_rows;
@@ -209,9 +232,13 @@ class GradientBooster {
     }
     if (keys) check_length("keys", keys->shape(0), n_rows);
     if (start) check_scores("start", *start, n_rows, options.options().width());
+    check(options.linear_leaves() == positions.has_value(),
+          "positions: expected for linear leaves, and not for others");
+    if (positions) check_positions(*positions, table.bins, exchange_ != nullptr);
     if (offset) check_scores("offset", *offset, n_rows, options.options().width());
-    const Target target{y.data(), offset ? offset->data() : nullptr, data_or_null(weights), whole,
-                        data_or_null(keys)};
+    const Target target{
+        y.data(),           offset ? offset->data() : nullptr,      data_or_null(weights), whole,
+        data_or_null(keys), positions ? positions->data() : nullptr};
     without_gil(cancel, [&](Interrupt& interrupt) {
       booster_ = std::make_unique<Booster>(table.codes(interrupt), table.bins, target,
                                            std::move(rows), std::move(others), options.options(),
@@ -272,7 +299,9 @@ offset : float64 array of shape (n_rows, n_scores) or None
     Added to the raw prediction of each row. It is not part of the trees or of `start`.
 communicator : Communicator or None
     If the rows are one shard of a table, an object that exchanges sums with the processes that
-    have the other shards. All of them then make the same calls and grow the same trees.)";
+    have the other shards. All of them then make the same calls and grow the same trees.
+positions : int16 array of shape (n_columns, 256) or None
+    For linear leaves: a whole number from -256 to 256 for each code; 0 for missing values.)";
 
 }  // namespace
 }  // namespace mddf::gradient
@@ -307,20 +336,24 @@ n_threads : int
   nb::class_<GradientBooster>(m, "GradientBooster", kBooster)
       .def(nb::init<BinnedTable&, In<double, 1>, std::optional<In<double, 1>>, In<int32_t, 1>,
                     In<int32_t, 1>, const BoostOptions&, std::optional<In<double, 2>>, Cancel*,
-                    std::optional<In<uint64_t, 1>>, std::optional<In<double, 2>>, nb::object>(),
+                    std::optional<In<uint64_t, 1>>, std::optional<In<double, 2>>, nb::object,
+                    std::optional<In<int16_t, 2>>>(),
            arg("table"), arg("y").noconvert(), arg("weights").none().noconvert(),
            arg("train").noconvert(), arg("held_out").noconvert(), arg("options"),
            arg("start").none().noconvert() = nb::none(), arg("cancel").none() = nb::none(),
            arg("keys").none().noconvert() = nb::none(),
-           arg("offset").none().noconvert() = nb::none(), arg("communicator").none() = nb::none())
+           arg("offset").none().noconvert() = nb::none(), arg("communicator").none() = nb::none(),
+           arg("positions").none().noconvert() = nb::none())
       .def(nb::init<ColumnTable&, In<double, 1>, std::optional<In<double, 1>>, In<int32_t, 1>,
                     In<int32_t, 1>, const BoostOptions&, std::optional<In<double, 2>>, Cancel*,
-                    std::optional<In<uint64_t, 1>>, std::optional<In<double, 2>>, nb::object>(),
+                    std::optional<In<uint64_t, 1>>, std::optional<In<double, 2>>, nb::object,
+                    std::optional<In<int16_t, 2>>>(),
            nb::keep_alive<1, 2>(), arg("table"), arg("y").noconvert(),
            arg("weights").none().noconvert(), arg("train").noconvert(), arg("held_out").noconvert(),
            arg("options"), arg("start").none().noconvert() = nb::none(),
            arg("cancel").none() = nb::none(), arg("keys").none().noconvert() = nb::none(),
-           arg("offset").none().noconvert() = nb::none(), arg("communicator").none() = nb::none())
+           arg("offset").none().noconvert() = nb::none(), arg("communicator").none() = nb::none(),
+           arg("positions").none().noconvert() = nb::none())
       .def("grow", &GradientBooster::grow, arg("seeds").noconvert(), arg("patience") = 0,
            arg("tol") = 0.0, arg("watch_training") = false, arg("team").none() = nb::none(),
            arg("cancel").none() = nb::none(),

@@ -122,7 +122,11 @@ wide_vectors : bool
 tweedie_power : float
     Power of the variance of the loss "tweedie", from 1 to 2.
 n_outputs : int
-    Length of a raw prediction, for "custom" and for losses of numbers without medians.)";
+    Length of a raw prediction, for "custom" and for losses of numbers without medians.
+slope_l2 : float or None
+    Penalty of the slopes of linear leaves, for positions from -1 to 1; None: constant leaves.
+newton_splits : bool
+    Whether second derivatives count in the scores of splits, or each row by its weight.)";
 
 }  // namespace
 
@@ -132,7 +136,8 @@ BoostOptions::BoostOptions(const std::string& loss, int n_classes, bool symmetri
                            double subsample, int64_t n_copies, double quantile,
                            double category_smoothing, std::optional<In<int8_t, 1>> monotonic,
                            std::optional<In<uint8_t, 2>> interactions, const std::string& counting,
-                           bool wide_vectors, double tweedie_power, int n_outputs) {
+                           bool wide_vectors, double tweedie_power, int n_outputs,
+                           std::optional<double> slope_l2, bool newton_splits) {
   Options options;
   options.loss = loss_named(loss);
   options.n_classes = n_classes;
@@ -150,6 +155,15 @@ BoostOptions::BoostOptions(const std::string& loss, int n_classes, bool symmetri
   options.wide_vectors = wide_vectors;
   options.tweedie_power = tweedie_power;
   options.n_outputs = n_outputs;
+  check(newton_splits || !monotonic, "newton_splits: expected with monotonic");
+  options.newton_splits = newton_splits;
+  if (slope_l2) {
+    check_positive("slope_l2", *slope_l2, false);
+    check(!options.quantile_leaves(), "slope_l2: not with a loss whose leaves are quantiles");
+    check(!monotonic, "slope_l2: not with monotonic");
+    options.slope_l2 = *slope_l2;
+    linear_leaves_ = true;
+  }
   check(counting == "cheaper" || counting == "walk" || counting == "histograms",
         "counting: expected cheaper, walk or histograms, got " + counting);
   options.counting = counting == "walk"         ? Counting::kWalk
@@ -179,14 +193,17 @@ void bind_boost_options(nb::module_& m) {
   nb::class_<BoostOptions>(m, "BoostOptions", kOptions)
       .def(nb::init<const std::string&, int, bool, double, int, int, int64_t, double, int64_t,
                     double, int64_t, double, double, std::optional<In<int8_t, 1>>,
-                    std::optional<In<uint8_t, 2>>, const std::string&, bool, double, int>(),
+                    std::optional<In<uint8_t, 2>>, const std::string&, bool, double, int,
+                    std::optional<double>, bool>(),
            arg("loss"), nb::kw_only(), arg("n_classes") = 2, arg("symmetric") = true,
            arg("learning_rate") = 0.1, arg("max_depth") = 6, arg("max_leaf_nodes") = 31,
            arg("min_samples_leaf") = 1, arg("l2") = 0.0, arg("max_features") = INT32_MAX,
            arg("subsample") = 1.0, arg("n_copies") = 1, arg("quantile") = 0.5,
            arg("category_smoothing") = 10.0, arg("monotonic").none().noconvert() = nb::none(),
            arg("interactions").none().noconvert() = nb::none(), arg("counting") = "cheaper",
-           arg("wide_vectors") = true, arg("tweedie_power") = 1.5, arg("n_outputs") = 1)
+           arg("wide_vectors") = true, arg("tweedie_power") = 1.5, arg("n_outputs") = 1,
+           arg("slope_l2").none() = nb::none(), arg("newton_splits") = true)
+      .def_prop_ro("linear_leaves", [](const BoostOptions& of) { return of.linear_leaves(); })
       .def_prop_ro("symmetric", [](const BoostOptions& of) { return of.options().symmetric; });
 }
 

@@ -18,14 +18,18 @@ class BoostOptions {
                int64_t max_features, double subsample, int64_t n_copies, double quantile,
                double category_smoothing, std::optional<In<int8_t, 1>> monotonic,
                std::optional<In<uint8_t, 2>> interactions, const std::string& counting,
-               bool wide_vectors, double tweedie_power, int n_outputs);
+               bool wide_vectors, double tweedie_power, int n_outputs,
+               std::optional<double> slope_l2, bool newton_splits);
   const Options& options() const { return options_; }
+  // Whether leaves are linear functions; the booster then needs positions of the codes.
+  bool linear_leaves() const { return linear_leaves_; }
   // Number of columns that the table must have; -1 for any.
   int64_t n_columns() const { return n_columns_; }
 
  private:
   Options options_;
   int64_t n_columns_ = -1;
+  bool linear_leaves_ = false;
 };
 
 // The parts of the bindings of gradient boosting.

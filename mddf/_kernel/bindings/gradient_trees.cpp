@@ -17,7 +17,10 @@ class GradientTrees {
   GradientTrees(In<int64_t, 1> first_split, In<int64_t, 1> first_leaf, In<int32_t, 1> column,
                 In<uint8_t, 1> shift, In<uint8_t, 1> threshold, In<int32_t, 1> set,
                 In<int32_t, 1> left, In<int32_t, 1> right, In<uint64_t, 2> sets,
-                In<double, 2> values, bool symmetric, int64_t n_columns)
+                In<double, 2> values, bool symmetric, int64_t n_columns,
+                std::optional<In<int64_t, 1>> first_slope,
+                std::optional<In<int32_t, 1>> slope_column, std::optional<In<double, 2>> slopes,
+                std::optional<In<int16_t, 2>> positions)
       : first_split_(copied(first_split)),
         first_leaf_(copied(first_leaf)),
         column_(copied(column)),
@@ -54,6 +57,11 @@ class GradientTrees {
       for (int64_t t = 0; t < n_trees(); ++t) check_tree(t);
     }
     bits_ = std::make_unique<LeafBits>(arrays(), n_trees());
+    const bool has_slopes = first_slope.has_value();
+    check(has_slopes == slope_column.has_value() && has_slopes == slopes.has_value() &&
+              has_slopes == positions.has_value(),
+          "first_slope, slope_column, slopes, positions: expected all of them or none");
+    if (has_slopes) take_slopes(*first_slope, *slope_column, *slopes, *positions);
   }
 
   int64_t n_trees() const { return static_cast<int64_t>(first_split_.size()) - 1; }
@@ -111,10 +119,33 @@ class GradientTrees {
         fits &= child >= 0 ? (child > i && child < n) : -1 - child < n_leaves;
     check(fits, "left, right: expected splits behind their parents, and leaves of the tree");
   }
+  void take_slopes(const In<int64_t, 1>& first_slope, const In<int32_t, 1>& slope_column,
+                   const In<double, 2>& slopes, const In<int16_t, 2>& positions) {
+    first_slope_ = copied(first_slope);
+    slope_column_ = copied(slope_column);
+    const auto n_slopes = static_cast<int64_t>(slope_column_.size());
+    check_starts("first_slope", first_slope_, n_slopes);
+    check_length("first_slope", first_slope_.size(), values_.size() / width_ + 1);
+    check_each("slope_column", slope_column, "columns of the table",
+               [this](int32_t c) { return 0 <= c && c < n_columns_; });
+    check(static_cast<int64_t>(slopes.shape(0)) == n_slopes &&
+              static_cast<int>(slopes.shape(1)) == width_,
+          "slopes: expected a row for each of slope_column, and a column for each score");
+    check(static_cast<int64_t>(positions.shape(0)) == n_columns_ && positions.shape(1) == 256,
+          "positions: expected 256 numbers for each column");
+    slopes_.assign(slopes.data(), slopes.data() + slopes.size());
+    positions_.assign(positions.data(), positions.data() + positions.size());
+  }
   TreeArrays arrays() const {
     TreeArrays arrays{width_,         symmetric_,        first_split_.data(), first_leaf_.data(),
                       column_.data(), set_.data(),       left_.data(),        right_.data(),
                       shift_.data(),  threshold_.data(), sets_.data(),        values_.data()};
+    if (!first_slope_.empty()) {
+      arrays.first_slope = first_slope_.data();
+      arrays.slope_column = slope_column_.data();
+      arrays.slopes = slopes_.data();
+      arrays.positions = positions_.data();
+    }
     if (!bits_) return arrays;
     arrays.left_leaves = bits_->left_leaves.data();
     arrays.leaf_of_bit = bits_->leaf_of_bit.data();
@@ -127,6 +158,11 @@ class GradientTrees {
   std::vector<uint8_t> shift_, threshold_;
   std::vector<uint64_t> sets_;
   std::vector<double> values_;
+  // Empty if leaves are constant.
+  std::vector<int64_t> first_slope_;
+  std::vector<int32_t> slope_column_;
+  std::vector<double> slopes_;
+  std::vector<int16_t> positions_;
   std::unique_ptr<LeafBits> bits_;
   int width_;
   bool symmetric_;
@@ -155,14 +191,26 @@ sets : uint64 array of shape (n_sets, 4)
 values : float64 array of shape (n_leaves, n_scores)
 symmetric : bool
 n_columns : int
-    Number of columns of the codes.)")
+    Number of columns of the codes.
+first_slope : int64 array of shape (n_leaves + 1,) or None
+    First slope of each leaf, for linear leaves; None: constant leaves.
+slope_column : int32 array of shape (n_slopes,) or None
+slopes : float64 array of shape (n_slopes, n_scores) or None
+    Added to the value of a leaf, times the position of the row's code in the column.
+positions : int16 array of shape (n_columns, 256) or None
+    Positions of the codes of each column.)")
       .def(nb::init<In<int64_t, 1>, In<int64_t, 1>, In<int32_t, 1>, In<uint8_t, 1>, In<uint8_t, 1>,
                     In<int32_t, 1>, In<int32_t, 1>, In<int32_t, 1>, In<uint64_t, 2>, In<double, 2>,
-                    bool, int64_t>(),
+                    bool, int64_t, std::optional<In<int64_t, 1>>, std::optional<In<int32_t, 1>>,
+                    std::optional<In<double, 2>>, std::optional<In<int16_t, 2>>>(),
            arg("first_split").noconvert(), arg("first_leaf").noconvert(), arg("column").noconvert(),
            arg("shift").noconvert(), arg("threshold").noconvert(), arg("set").noconvert(),
            arg("left").noconvert(), arg("right").noconvert(), arg("sets").noconvert(),
-           arg("values").noconvert(), arg("symmetric"), arg("n_columns"))
+           arg("values").noconvert(), arg("symmetric"), arg("n_columns"),
+           arg("first_slope").none().noconvert() = nb::none(),
+           arg("slope_column").none().noconvert() = nb::none(),
+           arg("slopes").none().noconvert() = nb::none(),
+           arg("positions").none().noconvert() = nb::none())
       .def_prop_ro("n_trees", &GradientTrees::n_trees)
       .def("add_raw", &GradientTrees::add_raw, arg("codes").noconvert(), arg("first"), arg("last"),
            arg("out").noconvert(), arg("cancel").none() = nb::none(),

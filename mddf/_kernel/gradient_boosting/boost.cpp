@@ -60,6 +60,7 @@ Booster::Booster(std::shared_ptr<const TableCodes> codes, const Bins& bins, cons
       shards_(shards),
       loss_(options_),
       columns_(std::move(codes), bins, std::move(train), shards, interrupt),
+      positions_(target.positions, columns_),
       train_(columns_.rows()),
       held_out_(std::move(held_out)),
       y_(taken_rows(target.y, options_.target_width(), train_)),
@@ -94,9 +95,16 @@ Booster::Booster(std::shared_ptr<const TableCodes> codes, const Bins& bins, cons
   else
     start_ = loss_.start(y_, row_weights, shards_);
   loss_.set_least_large(target.offset ? differences(y_, offset) : y_, row_weights, shards_);
+  if (positions_.are_any()) trees_.first_slope.push_back(0);
+  options_.split_l2 = options_.l2;
+  if (!options_.newton_splits)
+    weights_of_splits_ =
+        are_weighted_ && !whole_weights_ ? weights_ : std::vector<double>(train_.size(), 1.0);
   if (options_.loss == Loss::kPoisson || options_.loss == Loss::kTweedie) {
     const double unit = curvature_unit();
     options_.l2 *= unit;
+    options_.slope_l2 *= unit;
+    if (options_.newton_splits) options_.split_l2 = options_.l2;
     options_.least_hessian *= unit;
   }
   any_held_out_ = shards_.sum(static_cast<double>(held_out_.size())) > 0;
@@ -163,13 +171,14 @@ bool Booster::grow(const uint64_t* seeds, int64_t n_seeds, int64_t patience, dou
     draw_rows(random, team);
     note_training_loss();
     if (!are_gradients_set_) set_gradients(team);
-    const Gradients gradients{gradient_, hessian_,       largest_gradient_, largest_hessian_,
-                              width,     {whole, total}, is_drawn_,         shards_};
+    const Gradients gradients{
+        gradient_,        hessian_, largest_gradient_,
+        largest_hessian_, width,    {whole, total},
+        is_drawn_,        shards_,  options_.newton_splits ? nullptr : &weights_of_splits_};
     const GrownTree& grown = grower_->grow(gradients, random, team, interrupt);
     const LeafSums sums =
         LeafAdder(gradients, summed_weights_, grown.tree, options_.wide()).sums(team);
-    std::vector<double> values = leaf_values(grown, sums);
-    shorten(grown.tree, sums, gradients.times, values, team);
+    const LeafValues values = leaf_values(grown, sums, gradients, team);
     add_to_raw(grown.tree, values, team);
     are_gradients_set_ = false;
     add_to_held_out(grown.tree, values);
@@ -221,10 +230,11 @@ void Booster::set_gradients(Team& team) {
   largest_hessian_ = largest[1];
 }
 
-void Booster::add_to_raw(const Grown& tree, const std::vector<double>& values, Team& team) {
+void Booster::add_to_raw(const Grown& tree, const LeafValues& values, Team& team) {
+  if (values.are_linear()) return add_linear_to_raw(tree, values, team);
   const int width = trees_.width;
   team.ranges(static_cast<int64_t>(train_.size()), kFewRows, [&](int64_t first, int64_t last) {
-    const double* of = values.data();
+    const double* of = values.constants.data();
     const uint16_t* leaf_of = tree.leaf_of.data();
     double* raw = raw_.data();
     if (width == 1) {
@@ -235,6 +245,15 @@ void Booster::add_to_raw(const Grown& tree, const std::vector<double>& values, T
       for (int64_t i = first; i < last; ++i)
         for (int k = 0; k < width; ++k) raw[i * width + k] += of[int64_t{leaf_of[i]} * width + k];
     });
+  });
+}
+
+void Booster::add_linear_to_raw(const Grown& tree, const LeafValues& values, Team& team) {
+  const int width = trees_.width;
+  team.ranges(static_cast<int64_t>(train_.size()), kFewRows, [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i)
+      for (int k = 0; k < width; ++k)
+        raw_[i * width + k] += values.at(tree.leaf_of[i], k, train_[i]);
   });
 }
 
@@ -314,7 +333,28 @@ void Booster::draw_rows(Random& random, Team& team) {
   });
 }
 
-std::vector<double> Booster::leaf_values(const GrownTree& grown, const LeafSums& sums) const {
+LeafValues Booster::leaf_values(const GrownTree& grown, const LeafSums& sums,
+                                const Gradients& gradients, Team& team) const {
+  const int width = trees_.width;
+  LeafValues values{width, constant_values(grown, sums), {}, {}, {}, {}};
+  std::vector<StepOfLeaf> steps(grown.tree.n_leaves());
+  for (size_t at = 0; at < values.constants.size(); ++at)
+    steps[at / width].add(sums.gradients[at] * sums.gradient_unit,
+                          sums.hessians[at] * sums.hessian_unit, values.constants[at]);
+  if (positions_.are_any()) {
+    const std::vector<double> constants = values.constants;
+    const LinearSteps linear =
+        SlopeFitter(gradients, grown.tree, columns_, positions_, options_.slope_l2, options_.wide())
+            .add_slopes(values, step_rate(options_.loss, options_.learning_rate), team);
+    for (size_t at = 0; at < constants.size(); ++at)
+      steps[at / width].add_linear(constants[at], linear.descent[at], linear.curvature[at],
+                                   linear.reach[at]);
+  }
+  shorten(grown.tree, steps, gradients.times, values, team);
+  return values;
+}
+
+std::vector<double> Booster::constant_values(const GrownTree& grown, const LeafSums& sums) const {
   const int width = trees_.width;
   const double rate = step_rate(options_.loss, options_.learning_rate);
   std::vector<double> values =
@@ -338,21 +378,13 @@ std::vector<double> Booster::newton_values(const LeafSums& sums) const {
   return values;
 }
 
-void Booster::shorten(const Grown& tree, const LeafSums& sums, const Multiplicity& times,
-                      std::vector<double>& values, Team& team) const {
-  const auto width = static_cast<size_t>(trees_.width);
+void Booster::shorten(const Grown& tree, const std::vector<StepOfLeaf>& steps,
+                      const Multiplicity& times, LeafValues& values, Team& team) const {
   const bool is_constrained = !options_.monotonic.empty();
   std::vector<uint8_t> may_rise(tree.n_leaves());
-  std::vector<double> gradient(width), hessian(width);
   bool any = false;
   for (size_t leaf = 0; leaf < may_rise.size(); ++leaf) {
-    for (size_t k = 0; k < width; ++k) {
-      gradient[k] = sums.gradients[leaf * width + k] * sums.gradient_unit;
-      hessian[k] = sums.hessians[leaf * width + k] * sums.hessian_unit;
-    }
-    may_rise[leaf] =
-        !cannot_rise(options_.loss, gradient.data(), hessian.data(), values.data() + leaf * width,
-                     trees_.width, options_.learning_rate);
+    may_rise[leaf] = !cannot_rise(options_.loss, steps[leaf], options_.learning_rate);
     // A quantile that a constraint has moved may be too large a step for its leaf.
     if (is_constrained && options_.quantile_leaves()) may_rise[leaf] = 1;
     any |= may_rise[leaf] != 0;
@@ -364,8 +396,8 @@ void Booster::shorten(const Grown& tree, const LeafSums& sums, const Multiplicit
   const double rate = step_rate(options_.loss, options_.learning_rate);
   while (rate * first_factor > 2) first_factor /= 2;
   const double* real_weights = whole_weights_ || weights_.empty() ? nullptr : weights_.data();
-  const TrainingRows rows{
-      raw_, y_, options_.target_width(), times, real_weights, is_drawn_, trees_.width, shards_};
+  const TrainingRows rows{raw_,   y_,     options_.target_width(), times, real_weights, is_drawn_,
+                          train_, shards_};
   Shortener(loss_, rows, tree, std::move(may_rise), is_constrained)
       .shorten(values, first_factor, team);
 }
@@ -395,7 +427,7 @@ std::vector<double> Booster::quantile_values(const Grown& tree) const {
       [&](int column) { return int{options_.monotonic[columns_[column].number]}; });
 }
 
-void Booster::add_to_held_out(const Grown& tree, const std::vector<double>& values) {
+void Booster::add_to_held_out(const Grown& tree, const LeafValues& values) {
   const int width = trees_.width;
   const auto n = static_cast<int64_t>(held_out_.size());
   std::vector<uint16_t> leaf(n, 0);
@@ -405,7 +437,9 @@ void Booster::add_to_held_out(const Grown& tree, const std::vector<double>& valu
     for (int64_t i = 0; i < n; ++i) leaf[i] = leaf_at(tree, columns_, held_out_[i]);
   }
   for (int64_t i = 0; i < n; ++i)
-    for (int k = 0; k < width; ++k) held_raw_[i * width + k] += values[leaf[i] * width + k];
+    for (int k = 0; k < width; ++k)
+      held_raw_[i * width + k] += values.are_linear() ? values.at(leaf[i], k, held_out_[i])
+                                                      : values.constants[leaf[i] * width + k];
 }
 
 }  // namespace mddf::gradient

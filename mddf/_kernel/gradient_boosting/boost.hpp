@@ -8,8 +8,10 @@
 #include "gradient_boosting/columns.hpp"
 #include "gradient_boosting/grower.hpp"
 #include "gradient_boosting/leaf_sums.hpp"
+#include "gradient_boosting/linear_leaves.hpp"
 #include "gradient_boosting/loss.hpp"
 #include "gradient_boosting/options.hpp"
+#include "gradient_boosting/steps.hpp"
 #include "gradient_boosting/trees.hpp"
 
 namespace mddf::gradient {
@@ -22,7 +24,8 @@ struct Target {
   const double* offset;
   const double* weights;
   bool whole_weights;
-  const uint64_t* keys;  // rows with the same key are drawn together; null draws single rows
+  const uint64_t* keys;      // rows with the same key are drawn together; null draws single rows
+  const int16_t* positions;  // of the codes, for linear leaves (`Positions`); null: constant leaves
 };
 
 // Boosts on some rows of a table and computes the loss of other rows. More trees can be grown at
@@ -67,14 +70,18 @@ class Booster {
   double curvature_unit() const;
   void draw_rows(Random& random, Team& team);
   void set_gradients(Team& team);
-  void add_to_raw(const Grown& tree, const std::vector<double>& values, Team& team);
-  std::vector<double> leaf_values(const GrownTree& grown, const LeafSums& sums) const;
+  void add_to_raw(const Grown& tree, const LeafValues& values, Team& team);
+  void add_linear_to_raw(const Grown& tree, const LeafValues& values, Team& team);
+  std::vector<double> constant_values(const GrownTree& grown, const LeafSums& sums) const;
+  // Values of the leaves, shortened where they would increase the loss.
+  LeafValues leaf_values(const GrownTree& grown, const LeafSums& sums, const Gradients& gradients,
+                         Team& team) const;
   std::vector<double> newton_values(const LeafSums& sums) const;
   // Halves the values of leaves that would increase the loss of the rows that were drawn.
-  void shorten(const Grown& tree, const LeafSums& sums, const Multiplicity& times,
-               std::vector<double>& values, Team& team) const;
+  void shorten(const Grown& tree, const std::vector<StepOfLeaf>& steps, const Multiplicity& times,
+               LeafValues& values, Team& team) const;
   std::vector<double> quantile_values(const Grown& tree) const;
-  void add_to_held_out(const Grown& tree, const std::vector<double>& values);
+  void add_to_held_out(const Grown& tree, const LeafValues& values);
   double held_out_loss(Team& team);
   void note_loss(Team& team);
   void note_training_loss();
@@ -85,6 +92,7 @@ class Booster {
   Shards shards_;
   LossFunction loss_;
   Columns columns_;
+  Positions positions_;
   const std::vector<int32_t>& train_;
   std::vector<int32_t> held_out_;
   std::vector<double> y_, weights_;
@@ -94,6 +102,7 @@ class Booster {
   std::vector<double>
       summed_weights_;  // weights as multiples of `weight_unit_`; empty if all are 1
   double weight_unit_ = 1;
+  std::vector<double> weights_of_splits_;  // empty if splits are scored by second derivatives
   std::vector<double> start_, raw_, held_raw_, best_raw_;
   std::vector<double> gradient_, hessian_;
   bool are_gradients_set_ = false;  // whether `gradient_` belongs to the present `raw_`
@@ -120,6 +129,12 @@ struct TreeArrays {
   // From `LeafBits`, for trees that have them:
   const uint64_t* left_leaves = nullptr;
   const uint8_t *leaf_of_bit = nullptr, *has_bits = nullptr;
+  // Slopes of linear leaves as in `BoostedTrees`, but beginning with 0, and the 256 positions of
+  // the codes of each column; null if leaves are constant.
+  const int64_t* first_slope = nullptr;
+  const int32_t* slope_column = nullptr;
+  const double* slopes = nullptr;
+  const int16_t* positions = nullptr;
 };
 
 // Leaves as bits, for leaf-wise trees with at most 64 leaves. The leftmost leaf has the lowest

@@ -78,9 +78,9 @@ class GrowerOf : public Grower {
     ScorerOf scorer;
     const double unit = std::ldexp(1.0, rounded_.hessian_scale());
     scorer.monotonic = !options_.monotonic.empty();
-    scorer.l2 = options_.l2 * unit;
+    scorer.l2 = options_.split_l2 * unit;
     scorer.least_hessian =
-        options_.constant_hessian() ? 1 : std::max(1, whole_above(options_.least_hessian * unit));
+        options_.unit_splits() ? 1 : std::max(1, whole_above(options_.least_hessian * unit));
     scorer.least_count =
         static_cast<int32_t>(kCounted || (counts_rows_ && !of.times.of)
                                  ? std::clamp<int64_t>(options_.min_samples_leaf, 1, INT32_MAX / 2)
@@ -107,7 +107,7 @@ class GrowerOf : public Grower {
 // row, `min_samples_leaf` needs a separate count of rows.
 inline std::unique_ptr<Grower> make_grower(const Columns& columns, const Options& options,
                                            bool real_weights, bool any_weights) {
-  const bool counts_rows = options.constant_hessian() && !real_weights;
+  const bool counts_rows = options.unit_splits() && !real_weights;
   const bool counted = options.min_samples_leaf > 1 && (!counts_rows || any_weights);
   const int lanes = options.width() + 1 + counted;
   const auto make = [&](auto width, auto outputs) -> std::unique_ptr<Grower> {

@@ -38,6 +38,12 @@ struct Options {
   int max_leaf_nodes = 31;  // for leaf-wise trees only
   int64_t min_samples_leaf = 1;
   double l2 = 0;
+  // Whether the scores of splits use second derivatives. Otherwise they count rows, and only the
+  // values of leaves are Newton steps. Not with monotonic constraints, whose limits are scores.
+  bool newton_splits = true;
+  double split_l2 = 0;  // `l2` in the unit of the scores of splits; the booster sets it
+  // Penalty on the squared slopes of linear leaves, added to second derivatives as `l2`.
+  double slope_l2 = 1;
   // Least sum of second derivatives in a leaf, unless they are 1 for each row. LightGBM has the
   // same default.
   double least_hessian = 1e-3;
@@ -68,6 +74,8 @@ struct Options {
   bool constant_hessian() const {
     return loss == Loss::kSquared || loss == Loss::kAbsolute || loss == Loss::kQuantile;
   }
+  // Whether splits are searched as if the second derivatives were 1 for each row.
+  bool unit_splits() const { return !newton_splits || constant_hessian(); }
   // Whether the gradient of a row needs an exponential.
   static constexpr bool needs_exponential(Loss loss) {
     return loss == Loss::kPoisson || loss == Loss::kGamma || loss == Loss::kTweedie ||

@@ -175,8 +175,37 @@ LeafBits::LeafBits(const TreeArrays& trees, int64_t n_trees)
   }
 }
 
+namespace {
+
+// Adds the values of linear leaves, with the additions of `LeafValues::at`.
+void add_linear(const TreeArrays& trees, int64_t first, int64_t last, const uint8_t* codes,
+                int64_t n_rows, int64_t n_columns, double* out, Interrupt& interrupt) {
+  const int width = trees.width;
+  each_leaf(trees, first, last, codes, n_rows, n_columns, interrupt,
+            [&](int64_t row, int64_t n, int64_t tree, const int32_t* leaves) {
+              for (int64_t i = 0; i < n; ++i) {
+                const int64_t leaf = trees.first_leaf[tree] + leaves[i];
+                const uint8_t* of_row = codes + (row + i) * n_columns;
+                double* to = out + (row + i) * width;
+                for (int k = 0; k < width; ++k) {
+                  double value = trees.values[leaf * width + k];
+                  for (int64_t s = trees.first_slope[leaf]; s < trees.first_slope[leaf + 1]; ++s) {
+                    const int64_t column = trees.slope_column[s];
+                    value += trees.slopes[s * width + k] *
+                             trees.positions[256 * column + of_row[column]];
+                  }
+                  to[k] += value;
+                }
+              }
+            });
+}
+
+}  // namespace
+
 void add_raw(const TreeArrays& trees, int64_t first, int64_t last, const uint8_t* codes,
              int64_t n_rows, int64_t n_columns, double* out, Interrupt& interrupt) {
+  if (trees.first_slope)
+    return add_linear(trees, first, last, codes, n_rows, n_columns, out, interrupt);
   const int width = trees.width;
   each_leaf(trees, first, last, codes, n_rows, n_columns, interrupt,
             [&](int64_t row, int64_t n, int64_t tree, const int32_t* leaves) {

@@ -30,6 +30,8 @@ struct Gradients {
   Multiplicity times;
   const std::vector<uint8_t>& is_drawn;  // rows that the tree is grown on; empty for all rows
   const Shards& shards;
+  // Weights of the rows that replace the hessians in the search of splits; null if none do.
+  const std::vector<double>* weights_of_splits = nullptr;
 };
 
 // Largest absolute value.
@@ -75,7 +77,10 @@ class Rounded {
       gradients = projected_.data();
       largest_gradient = of.shards.max(largest_in(projected_, team, wide_));
     }
-    if (of.width > 1) {
+    if (of.weights_of_splits) {
+      hessians = of.weights_of_splits->data();
+      largest_hessian = of.shards.max(largest_in(*of.weights_of_splits, team, wide_));
+    } else if (of.width > 1) {
       find_means(of, team);
       hessians = means_.data();
       largest_hessian = of.shards.max(largest_in(means_, team, wide_));

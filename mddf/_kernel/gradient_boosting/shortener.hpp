@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gradient_boosting/fixed_point.hpp"
+#include "gradient_boosting/linear_leaves.hpp"
 #include "gradient_boosting/loss.hpp"
 #include "gradient_boosting/team.hpp"
 #include "gradient_boosting/tree.hpp"
@@ -21,7 +22,7 @@ struct TrainingRows {
   Multiplicity times;                    // whole weights
   const double* real_weights;            // other weights, or null
   const std::vector<uint8_t>& is_drawn;  // rows that the tree was grown on; empty for all rows
-  int width;
+  const std::vector<int32_t>& numbers;   // of the rows in the table
   const Shards& shards;
 };
 
@@ -38,7 +39,7 @@ class Shortener {
   }
 
   // The first step multiplies values by `first_factor`, a power of 1/2, and later steps by 1/2.
-  void shorten(std::vector<double>& values, double first_factor, Team& team) {
+  void shorten(LeafValues& values, double first_factor, Team& team) {
     find_rows();
     for (int halving = 0; any_open(); ++halving) {
       const bool gives_up = halving == kMaxHalvings;
@@ -53,7 +54,7 @@ class Shortener {
         if (!is_open_[leaf]) continue;
         is_open_[leaf] = change[leaf] > 0 && !gives_up;
         if (!(change[leaf] > 0)) continue;
-        for (int k = 0; k < rows_.width; ++k) values[leaf * rows_.width + k] *= factor;
+        values.multiply(leaf, factor);
       }
       drop_closed();
     }
@@ -79,7 +80,7 @@ class Shortener {
 
   // Increase of the loss of each leaf in all shards, in units of a power of two. Sums of whole
   // numbers depend neither on the order of the rows nor on the number of threads.
-  std::vector<double> changes(const std::vector<double>& values, Team& team) const {
+  std::vector<double> changes(const LeafValues& values, Team& team) const {
     const auto n = static_cast<int64_t>(chosen_.size());
     std::vector<double> change(n);
     team.ranges(n, kFewRows,
@@ -98,8 +99,8 @@ class Shortener {
     return sums;
   }
 
-  void of_rows(const std::vector<double>& values, int64_t first, int64_t last, double* out) const {
-    const int width = rows_.width;
+  void of_rows(const LeafValues& values, int64_t first, int64_t last, double* out) const {
+    const int width = values.width;
     const int64_t together = std::max<int64_t>(1, LossFunction::kMaxRows / width);
     const int target_width = rows_.target_width;
     std::vector<double> y(together * target_width), raw(together * width), moved(together * width);
@@ -108,12 +109,14 @@ class Shortener {
       const int64_t n = std::min(together, last - begin);
       for (int64_t i = 0; i < n; ++i) {
         const int64_t row = chosen_[begin + i];
-        const double* value = values.data() + int64_t{tree_.leaf_of[row]} * width;
+        const size_t leaf = tree_.leaf_of[row];
         for (int k = 0; k < target_width; ++k)
           y[i * target_width + k] = rows_.y[row * target_width + k];
         for (int k = 0; k < width; ++k) {
           raw[i * width + k] = rows_.raw[row * width + k];
-          moved[i * width + k] = raw[i * width + k] + value[k];
+          const double step = values.are_linear() ? values.at(leaf, k, rows_.numbers[row])
+                                                  : values.constants[leaf * width + k];
+          moved[i * width + k] = raw[i * width + k] + step;
         }
       }
       loss_.losses(raw.data(), y.data(), n, before.data());

@@ -75,20 +75,38 @@ inline double excess(double x) {
   return (exponential(std::min(x, 500.0)) - 1 - x) / (x * x);
 }
 
-// Whether it is certain that the values do not increase the loss of the rows of a leaf. `gradient`
-// and `hessian` have the sums over the rows for each of the `width` outputs.
-inline bool cannot_rise(Loss loss, const double* gradient, const double* hessian,
-                        const double* value, int width, double learning_rate) {
+// A step of a leaf: the sum over its rows of the negative gradients times their steps, the sum of
+// the second derivatives times squared steps, and bounds of the steps of all rows and outputs.
+struct StepOfLeaf {
+  double descent = 0, curvature = 0, least = 0, most = 0;
+
+  // Adds the step `value` of one output, whose rows have sums of gradients and hessians.
+  void add(double gradient, double hessian, double value) {
+    descent += gradient * value;
+    curvature += hessian * value * value;
+    include(value, 0);
+  }
+  // Adds steps of up to `reach` on both sides of `value`, whose sum over the rows is 0.
+  void add_linear(double value, double linear_descent, double linear_curvature, double reach) {
+    descent += linear_descent;
+    curvature += linear_curvature;
+    include(value, reach);
+  }
+
+ private:
+  void include(double value, double reach) {
+    least = std::min(least, value - reach);
+    most = std::max(most, value + reach);
+  }
+};
+
+// Whether it is certain that a step does not increase the loss of the rows of its leaf.
+inline bool cannot_rise(Loss loss, const StepOfLeaf& step, double learning_rate) {
   if (loss == Loss::kAbsolute || loss == Loss::kQuantile) return learning_rate <= 1;
   if (loss == Loss::kCustom)
     return true;  // its loss is not known, so that nothing can be shortened
-  double descent = 0, curvature = 0, least = 0, most = 0;
-  for (int k = 0; k < width; ++k) {
-    descent += gradient[k] * value[k];
-    curvature += hessian[k] * value[k] * value[k];
-    least = std::min(least, value[k]);
-    most = std::max(most, value[k]);
-  }
+  const double descent = step.descent, least = step.least, most = step.most;
+  double curvature = step.curvature;
   if (descent < 0) return false;
   switch (loss) {
     case Loss::kSquared:

@@ -8,6 +8,7 @@
 
 #include "forest/data/bins.hpp"
 #include "gradient_boosting/grower.hpp"
+#include "gradient_boosting/linear_leaves.hpp"
 
 namespace mddf::gradient {
 
@@ -31,6 +32,11 @@ struct BoostedTrees {
   // Weight of the training rows in each leaf, drawn or not. If several numbers of a symmetric tree
   // denote one leaf, the first has the weight and the others have 0.
   std::vector<double> weight;
+  // Slopes of linear leaves; empty if leaves are constant. The slopes of leaf l of all trees are
+  // [first_slope[l], first_slope[l + 1]), with a column of the table and `width` numbers for each.
+  std::vector<int64_t> first_slope;
+  std::vector<int32_t> slope_column;
+  std::vector<double> slopes;
 
   int64_t n_trees() const { return static_cast<int64_t>(first_split.size()) - 1; }
 
@@ -49,16 +55,26 @@ struct BoostedTrees {
     sets.insert(sets.end(), on_left.words.begin(), on_left.words.end());
   }
 
+  void add_slopes(const Columns& columns, const LeafValues& of_leaf, int leaf) {
+    for (int64_t s = of_leaf.first_slope[leaf]; s < of_leaf.first_slope[leaf + 1]; ++s) {
+      slope_column.push_back(columns[of_leaf.slope_column[s]].number);
+      slopes.insert(slopes.end(), of_leaf.slopes.begin() + s * width,
+                    of_leaf.slopes.begin() + (s + 1) * width);
+    }
+    first_slope.push_back(static_cast<int64_t>(slope_column.size()));
+  }
+
   // Appends a tree with the values and weights of its leaves.
   void add(const Columns& columns, const GrownTree& grown, bool symmetric,
-           const std::vector<double>& of_leaf, std::vector<double> weight_of) {
+           const LeafValues& of_leaf, std::vector<double> weight_of) {
     const Grown& tree = grown.tree;
     for (const Split& split : tree.splits)
       add_split(split, columns[split.column], grown.score_unit);
     const auto add_leaf = [&](int leaf) {
-      values.insert(values.end(), of_leaf.begin() + leaf * width,
-                    of_leaf.begin() + (leaf + 1) * width);
+      values.insert(values.end(), of_leaf.constants.begin() + leaf * width,
+                    of_leaf.constants.begin() + (leaf + 1) * width);
       weight.push_back(std::exchange(weight_of[leaf], 0));
+      if (of_leaf.are_linear()) add_slopes(columns, of_leaf, leaf);
     };
     if (symmetric) {
       for (const uint16_t leaf : tree.leaf_of_way) add_leaf(leaf);

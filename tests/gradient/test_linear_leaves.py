@@ -1,0 +1,192 @@
+"""Gradient boosting with linear leaves."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from mddf import (
+    DeepForestRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    cost,
+)
+from mddf._binning.bins import find_bins
+from mddf._gradient.linear_leaves import MOST_POSITION, code_positions
+from mddf.explain import importances, shap_values
+from mddf.export import to_onnx, to_treelite
+
+FAST = {"max_iter": 30, "learning_rate": 0.3, "random_state": 0}
+POLICIES = ["symmetric", "leaf-wise"]
+
+
+def smooth_table(n_rows=400, seed=0, *, missing=True):
+    """Numbers with missing values and categories, and a target that is smooth in the numbers."""
+    rng = np.random.default_rng(seed)
+    numbers = rng.normal(size=(n_rows, 3))
+    group = rng.choice(["a", "b", "c"], n_rows)
+    y = 3 * numbers[:, 0] - 2 * numbers[:, 1] + numbers[:, 0] * numbers[:, 2] + (group == "a")
+    if missing:
+        numbers[rng.random(n_rows) < 0.1, 1] = np.nan
+    return pd.DataFrame(numbers, columns=list("xyz")).assign(group=pd.Categorical(group)), y
+
+
+def test_positions_rise_with_the_codes():
+    rng = np.random.default_rng(0)
+    X = np.column_stack(
+        [rng.normal(size=500), rng.integers(0, 2, 500), np.ones(500), rng.integers(0, 3, 500)]
+    )
+    bins = find_bins(X, n_categories=[-1, -1, -1, 3])
+    positions = code_positions(bins)
+    assert positions.shape == (4, 256)
+    counts = np.diff(bins.start)
+    assert counts.tolist() == [255, 2, 1, 3]
+    assert np.all(np.diff(positions[0, :255]) > 0)
+    assert abs(positions).max() <= MOST_POSITION
+    assert np.array_equal(positions[1, :2], -positions[1, 1::-1])
+    assert positions[1, 1] > 0
+    for column, n in enumerate(counts):
+        assert not positions[column, n:].any()
+    assert not positions[2:].any()
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_smooth_target_is_fitted_better(policy):
+    X, y = smooth_table(1200)
+    errors = []
+    for linear in (False, True):
+        model = GradientBoostingRegressor(
+            linear_leaves=linear, grow_policy=policy, max_depth=3, early_stopping=False, **FAST
+        ).fit(X[:800], y[:800])
+        assert model.linear_leaves_ is linear
+        errors.append(np.mean((model.predict(X[800:]) - y[800:]) ** 2))
+    assert errors[1] < 0.8 * errors[0]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("task", ["numbers", "two classes", "classes", "outputs"])
+def test_models_are_stored_staged_and_continued(task, policy):
+    X, y = smooth_table()
+    Model = GradientBoostingRegressor
+    if "class" in task:
+        Model = GradientBoostingClassifier
+        y = np.digitize(y, [0] if task == "two classes" else [-2, 2]).astype(str)
+    elif task == "outputs":
+        y = np.column_stack([y, -(y**2)])
+    options = {**FAST, "grow_policy": policy, "max_depth": 3, "early_stopping": False}
+    model = Model(linear_leaves=True, **options).fit(X, y)
+    raw = "decision_function" if Model is GradientBoostingClassifier else "predict"
+    expected = getattr(model, raw)(X)
+    assert np.array_equal(getattr(pickle.loads(pickle.dumps(model)), raw)(X), expected)
+    staged = "staged_" + raw
+    if hasattr(model, staged):
+        *_, last = getattr(model, staged)(X)
+        assert np.array_equal(last, expected)
+    assert np.array_equal(getattr(clone(model).set_params(n_jobs=2).fit(X, y), raw)(X), expected)
+    # A warm start continues with the same leaves, and refuses others.
+    half = Model(linear_leaves=True, warm_start=True, **{**options, "max_iter": 15}).fit(X, y)
+    half.set_params(max_iter=30, linear_leaves="auto").fit(X, y)
+    assert np.array_equal(getattr(half, raw)(X), expected)
+    with pytest.raises(ValueError, match="linear_leaves must be the same as in the fit before"):
+        half.set_params(max_iter=40, linear_leaves=False).fit(X, y)
+    assert model.apply(X).shape == (len(X), 30)
+    assert cost(model).n_trees == 30
+
+
+def test_the_training_score_does_not_fall():
+    X, y = smooth_table()
+    for loss in ("squared_error", "poisson", "gamma", "tweedie"):
+        target = y if loss == "squared_error" else np.exp(y / 5)
+        model = GradientBoostingRegressor(
+            loss, linear_leaves=True, early_stopping=False, subsample=1.0, **FAST
+        ).fit(X, target)
+        assert np.all(np.diff(model.train_score_) >= -1e-12)
+
+
+def test_held_out_samples_choose():
+    X, y = smooth_table(900)
+    steps = np.digitize(X["x"], [-1, 0, 1]).astype(float)
+    options = {**FAST, "max_depth": 2, "l2_regularization": 0.1, "max_features": 1.0}
+    auto = GradientBoostingRegressor(linear_leaves="auto", **options)
+    for target in (y, steps):
+        models = [
+            clone(auto)
+            .set_params(linear_leaves=linear)
+            .fit(X[:600], target[:600], X_val=X[600:], y_val=target[600:])
+            for linear in (False, True, "auto")
+        ]
+        scores = [model.validation_score_.max() for model in models]
+        assert models[2].linear_leaves_ == (scores[1] > scores[0])
+        better = models[models[2].linear_leaves_]
+        assert np.array_equal(better.predict(X), models[2].predict(X))
+    assert clone(auto).fit(X, y).linear_leaves_
+    assert clone(auto).set_params(early_stopping=True).fit(X, y).linear_leaves_
+    assert not clone(auto).set_params(early_stopping=False).fit(X, y).linear_leaves_
+
+
+def test_categories_alone_have_constants():
+    X, y = smooth_table()
+    predictions = [
+        GradientBoostingRegressor(linear_leaves=linear, early_stopping=False, **FAST)
+        .fit(X[["group"]], y)
+        .predict(X[["group"]])
+        for linear in (False, True)
+    ]
+    assert np.array_equal(*predictions)
+
+
+def test_missing_and_unseen_values_are_finite():
+    X, y = smooth_table(missing=False)
+    model = GradientBoostingRegressor(linear_leaves=True, early_stopping=False, **FAST).fit(X, y)
+    new = X.iloc[:4].copy()
+    new.loc[0, "x"] = np.nan
+    new.loc[1, "y"] = 1e300
+    new.loc[2, "z"] = -1e300
+    new["group"] = pd.Categorical(["d", "a", "b", "c"])
+    with pytest.warns(UserWarning, match="categories that fit did not see"):
+        predictions = model.predict(new)
+    assert np.all(np.abs(predictions) < 10 * np.abs(y).max())
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"loss": "absolute_error"},
+        {"loss": "quantile", "quantile": 0.3},
+        {"monotonic_cst": [1, 0, 0, 0]},
+    ],
+)
+def test_parameters_that_need_constants_are_refused(options):
+    X, y = smooth_table(100)
+    with pytest.raises(ValueError, match=r"linear_leaves must be False or 'auto'.*got True"):
+        GradientBoostingRegressor(linear_leaves=True, **FAST, **options).fit(X, y)
+    model = GradientBoostingRegressor(linear_leaves="auto", **FAST, **options).fit(X, y)
+    assert not model.linear_leaves_
+
+
+def test_readers_of_trees_refuse_them():
+    X, y = smooth_table(100)
+    X = X[["x", "y"]]
+    model = GradientBoostingRegressor(linear_leaves=True, early_stopping=False, **FAST).fit(X, y)
+    with pytest.raises(TypeError, match="linear_leaves"):
+        shap_values(model, X, method="tree")
+    with pytest.raises(TypeError, match="linear_leaves"):
+        to_onnx(model, dtype=np.float64)
+    with pytest.raises(TypeError, match="linear_leaves"):
+        to_treelite(model)
+    shares = shap_values(model, X[:3], method="permutation", random_state=0)
+    assert shares is not None
+    assert importances(model, X, y, random_state=0).importances_mean[0] > 0
+
+
+def test_a_deep_forest_takes_them_as_members():
+    X, y = smooth_table(200)
+    member = GradientBoostingRegressor(linear_leaves=True, **FAST)
+    model = DeepForestRegressor(
+        1, members=[member, "random"], n_estimators=2, cv=2, random_state=0
+    ).fit(X, y)
+    assert np.isfinite(model.predict(X)).all()
+    with pytest.raises(TypeError, match="linear_leaves"):
+        to_onnx(model, dtype=np.float64)
