@@ -13,6 +13,7 @@ from mddf._deep_forest.fit_report import Candidate, FitReport, leaderboard_row
 from mddf._deep_forest.fold_trainer import FoldTrainer, is_large_table
 from mddf._deep_forest.stack import OutOfFoldLayer
 from mddf._deep_forest.tuning import BoostingChoice
+from mddf._members.boosted_crosses import BoostedCrosses
 from mddf._members.external_training import n_fits
 from mddf._members.kernel import MOST_ROWS, KernelRidge
 from mddf._members.kernel_logistic import KernelLogisticClassifier
@@ -321,7 +322,7 @@ class _FirstLayerTraining:
             entropy = self.trainer.seeds.entropy_for(Purpose.ESTIMATORS, i)
             fits = self.trainer.fit_member(self.members[i], splits[:1], entropy)
             model, _ = fits[0]
-            if isinstance(model, KernelRidge | KernelLogisticClassifier):
+            if isinstance(model, KernelRidge | KernelLogisticClassifier | BoostedCrosses):
                 self.members[i] = self.members[i].with_chosen(model.chosen())
             self._add_fits(i, fits, splits[:1])
             splits = splits[1:]

@@ -21,6 +21,7 @@ from mddf._forest.regressors import CompletelyRandomForestRegressor, RandomFores
 from mddf._gradient.base import GradientBoosting
 from mddf._gradient.classifier import GradientBoostingClassifier
 from mddf._gradient.regressor import GradientBoostingRegressor
+from mddf._members.boosted_crosses import BoostedCrossesClassifier, BoostedCrossesRegressor
 from mddf._members.composition import split_names
 from mddf._members.external import blaming, check_external
 from mddf._members.kernel import KernelClassifier, KernelRegressor
@@ -105,6 +106,7 @@ def named_classifiers(
         "linear": lambda: LinearClassifier(categorical),
         "network": lambda: NetworkClassifier(categorical),
         "kernel-logistic": lambda: KernelLogisticClassifier(categorical),
+        "boosted-crosses": lambda: BoostedCrossesClassifier(categorical),
     }
 
 
@@ -120,6 +122,7 @@ def named_regressors(n_estimators: int, categorical: np.ndarray) -> Makers:
         "kernel": lambda: KernelRegressor(categorical),
         "linear": lambda: LinearRegressor(categorical),
         "network": lambda: NetworkRegressor(categorical),
+        "boosted-crosses": lambda: BoostedCrossesRegressor(categorical),
     }
 
 

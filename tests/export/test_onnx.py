@@ -276,7 +276,9 @@ def test_calibrated_cascades():
 
 @pytest.mark.parametrize("kind", TABLES)
 @pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("member", ["kernel", "kernel-logistic", "linear", "network"])
+@pytest.mark.parametrize(
+    "member", ["boosted-crosses", "kernel", "kernel-logistic", "linear", "network"]
+)
 def test_members_alone(kind, member, n_classes):
     X = TABLES[kind](300)
     y = np.minimum(labels_of(X), n_classes - 1)

@@ -41,7 +41,17 @@ def assert_same(model, X, dtype=np.float64, rtol=1e-12):
 @pytest.mark.parametrize("n_outputs", [1, 2])
 @pytest.mark.parametrize("kind", TABLES)
 @pytest.mark.parametrize(
-    "members", ["auto", ["random"], ["kernel"], ["linear"], ["network"], ["boosted"]], ids=str
+    "members",
+    [
+        "auto",
+        ["random"],
+        ["kernel"],
+        ["linear"],
+        ["network"],
+        ["boosted"],
+        ["boosted-crosses"],
+    ],
+    ids=str,
 )
 def test_named_members(members, kind, n_outputs):
     X = TABLES[kind](300)
