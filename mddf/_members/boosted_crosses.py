@@ -140,6 +140,7 @@ class BoostedCrosses(BaseEstimator):
     """
 
     _Boosting: ClassVar[type[GradientBoosting]]
+    n_rounds_: list[int]
 
     def __init__(
         self,
@@ -177,11 +178,13 @@ class BoostedCrosses(BaseEstimator):
         # 3. Choose the number of rounds.
         encoded = self._encode(X)
         table = coded_table(self.bins_, encoded.codes)
-        rows_of_table = BoostingRows.from_table(table, targets.outputs[0][0].astype(float), weights)
+        first_target = targets.outputs[0][0].astype(float)
+        rows_of_table = BoostingRows.from_table(table, first_target, weights)
         data = BoostingData(table, targets, weights, rows_of_table.keys, encoded.levels)
-        self.n_rounds_ = self.n_rounds
         if self.n_rounds is None:
             self.n_rounds_ = self._choose_rounds(data, rows_of_table, entropy)
+        else:
+            self.n_rounds_ = self.n_rounds
         # 4. Grow the trees.
         self._grow(data, entropy)
 
@@ -228,8 +231,8 @@ class BoostedCrosses(BaseEstimator):
     def _encode(self, X: np.ndarray) -> EncodedRows:
         """Codes and levels of rows, from the input columns."""
         # Categories that were absent in training count as missing.
-        limit = np.where(self.n_codes_ > 0, self.n_codes_, np.inf)
-        X = np.where(X >= limit, np.nan, X)
+        limits = np.where(self.n_codes_ > 0, self.n_codes_, np.inf)
+        X = np.where(limits <= X, np.nan, X)
         n_levels = len(self.level_columns_)
         n_cells = self.bins_.n_columns - n_levels
         codes = np.zeros((len(X), self.bins_.n_columns), np.uint8)
@@ -271,9 +274,7 @@ class BoostedCrosses(BaseEstimator):
             encoding = None
             statistics = None
             if data.levels is not None:
-                encoding = Encoding.from_targets(
-                    data.levels, y, n_classes, stream, model.max_bins
-                )
+                encoding = Encoding.from_targets(data.levels, y, n_classes, stream, model.max_bins)
                 rows, statistics = rows.ordered(encoding)
                 all_statistics.append(statistics)
             options = boosting_options(model, data.table, n_classes, encoding)

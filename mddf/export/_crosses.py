@@ -60,9 +60,7 @@ def _add_levels(graph: Graph, numbers: str, model: BoostedCrosses) -> dict[int, 
         n_levels = int(model.n_codes_[column])
         code = graph.columns(numbers, [column])
         level = graph.add("Where", graph.add("IsNaN", code), float(n_levels), code)
-        flat = graph.add(
-            "Reshape", graph.cast(level, np.int64), graph.constant([-1], np.int64)
-        )
+        flat = graph.add("Reshape", graph.cast(level, np.int64), graph.constant([-1], np.int64))
         levels[first + place] = LevelsInput(flat, n_levels)
     return levels
 
