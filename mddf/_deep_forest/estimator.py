@@ -295,7 +295,7 @@ class BaseDeepForest(HoldsMembers, Layered):
             groups=groups,
         )
         holds_groups_out = groups is not None or gives_folds(self.cv)
-        needs_numbers = any(member.needs_numbers for member in members)
+        needs_numbers = any(member.needs_numbers or member.has_crosses for member in members)
         levels = binner.all_levels(inputs.table)
         boosting_folds = None
         if isinstance(self.cv, str) and groups is None:
@@ -474,10 +474,8 @@ class BaseDeepForest(HoldsMembers, Layered):
     def feature_importances_(self) -> np.ndarray:
         """Mean decrease of impurity in the first layer's forests, weighted as in the average.
 
-        The member "boosted-crosses" takes part with the gains of its splits. The gain of a column
-        that is made from two features is divided equally between them. If no such member is kept,
-        it is the mean over all forests that were trained on the folds. Zeros if there are no such
-        members, or none of them has a split.
+        If no forest is kept, it is the mean over all forests that were trained on the folds. Zeros
+        if there are no forests among the members, or none of them has a split.
         """
         check_is_fitted(self)
         first_layer = self._layers[0]

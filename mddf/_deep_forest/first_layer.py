@@ -13,7 +13,6 @@ from mddf._deep_forest.fit_report import Candidate, FitReport, leaderboard_row
 from mddf._deep_forest.fold_trainer import FoldTrainer, is_large_table
 from mddf._deep_forest.stack import OutOfFoldLayer
 from mddf._deep_forest.tuning import BoostingChoice
-from mddf._members.boosted_crosses import BoostedCrosses
 from mddf._members.external_training import n_fits
 from mddf._members.kernel import MOST_ROWS, KernelRidge
 from mddf._members.kernel_logistic import KernelLogisticClassifier
@@ -81,7 +80,8 @@ def train_first_layer(
 ) -> OutOfFoldLayer:
     """Train the members of the first layer: all on one fold, the winners of the race on all."""
     training = _FirstLayerTraining(members, trainer, keep_fold_models)
-    losers = _race(training, boosting_choices, report)
+    left_out = [i for i, choice in boosting_choices.items() if choice.is_left_out]
+    losers = [*left_out, *_race(training, boosting_choices, report)]
     survivors = [i for i in range(len(members)) if i not in losers]
     _train_survivors(training, survivors)
     for i, decision in sorted(training.cuts().items()):
@@ -105,6 +105,7 @@ def _race(
         if choice.first_fold_vectors is not None
     }
     racing = [i for i, m in enumerate(members) if i in known_vectors or not m.is_boosted]
+    racing = [i for i in racing if not (i in boosting_choices and boosting_choices[i].is_left_out)]
     if trainer.clock.runs:
         # Time spent on slow estimators may be missing for the others.
         racing = [i for i in racing if not members[i].needs_numbers]
@@ -322,7 +323,7 @@ class _FirstLayerTraining:
             entropy = self.trainer.seeds.entropy_for(Purpose.ESTIMATORS, i)
             fits = self.trainer.fit_member(self.members[i], splits[:1], entropy)
             model, _ = fits[0]
-            if isinstance(model, KernelRidge | KernelLogisticClassifier | BoostedCrosses):
+            if isinstance(model, KernelRidge | KernelLogisticClassifier):
                 self.members[i] = self.members[i].with_chosen(model.chosen())
             self._add_fits(i, fits, splits[:1])
             splits = splits[1:]

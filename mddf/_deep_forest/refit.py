@@ -13,7 +13,6 @@ from mddf._base.serialization import to_plain
 from mddf._deep_forest.fit_report import FitReport, Leaderboard
 from mddf._deep_forest.layers import DeepLayer, FittedMember
 from mddf._deep_forest.stack import GrownLayer, OutOfFoldLayer, Stack
-from mddf._members.boosted_crosses import gains_of_features
 from mddf._training.layer_trainer import LayerInput, LayerJob, Split
 from mddf._training.seeds import Purpose
 
@@ -86,8 +85,6 @@ def _fitted_member(
     if spec.is_forest:
         importances = np.sum([result.importances for result in models], axis=0)
         models = [trees for result in models for trees in result.trees]
-    else:
-        importances = gains_of_features(models)
     return FittedMember(
         spec.name,
         weight,

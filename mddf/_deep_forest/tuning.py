@@ -194,6 +194,9 @@ class BoostingChoice:
     # Whether the vectors suffice to leave the member out: if more rounds would not lower the loss,
     # which is unknown if the time may have ended them, or if the table is large.
     is_settled: bool = False
+    loss: float | None = None  # of the comparison, if there was one
+    # Whether the comparison has decided that the member is left out.
+    is_left_out: bool = False
 
 
 def choose_boosting_options(
@@ -228,7 +231,10 @@ def choose_boosting_options(
     report.add("options", candidates, n_rows=len(rows), n_folds=len(splits), member=member.name)
     is_settled = best.n_rounds < _SETTLED_SHARE * _trial_rounds(job.task)
     return BoostingChoice(
-        best.options, best.first_fold_vectors, is_settled and not trainer.clock.runs
+        best.options,
+        best.first_fold_vectors,
+        is_settled and not trainer.clock.runs,
+        loss=best.loss,
     )
 
 
@@ -248,6 +254,47 @@ def leaf_wise_choice(
     max_iter = min(member.model.max_iter, _LEAF_WISE_ROUND_FACTOR * _trial_rounds(job.task))
     trial = _try_boosting(member, {"max_iter": max_iter}, job)
     return BoostingChoice({}, trial.first_fold_vectors, is_settled=True)
+
+
+def crosses_choice(
+    member: MemberSpec,
+    boosted: BoostingChoice,
+    trainer: FoldTrainer,
+    entropy: tuple[int, ...],
+    report: FitReport,
+) -> BoostingChoice:
+    """Compare boosted trees on made columns with the same trees without made columns.
+
+    They have the options that were chosen for the latter, on the same folds and with the same
+    random draws, and are left out unless their loss is lower.
+    """
+    left_out = BoostingChoice(boosted.options, is_left_out=True)
+    if boosted.loss is None:
+        return left_out
+    n_folds = 1 if is_large_table(trainer.task) else _N_DEPTH_FOLDS
+    splits = splits_from_folds(trainer.folds[:n_folds])
+    rows = np.concatenate([split.held_out for split in splits])
+    job = _BoostingJob(trainer, splits, trainer.task.for_rows(rows), entropy)
+    try:
+        trial = _try_boosting(member, boosted.options, job)
+    except TimeIsUp:
+        report.add_cut("made columns", "not tried", n_rows=len(rows), member=member.name)
+        return left_out
+    is_better = trial.loss < boosted.loss
+    candidates = [
+        Candidate("without made columns", boosted.loss),
+        Candidate("with made columns", trial.loss, "kept" if is_better else "left out"),
+    ]
+    report.add("options", candidates, n_rows=len(rows), n_folds=len(splits), member=member.name)
+    if not is_better:
+        return left_out
+    is_settled = trial.n_rounds < _SETTLED_SHARE * _trial_rounds(job.task)
+    return BoostingChoice(
+        trial.options,
+        trial.first_fold_vectors,
+        is_settled and not trainer.clock.runs,
+        loss=trial.loss,
+    )
 
 
 def _options_of_depth(depth: int) -> dict[str, float]:

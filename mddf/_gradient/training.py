@@ -20,6 +20,7 @@ from mddf._base.parallel import (
     stopped_on_error,
 )
 from mddf._base.progress import has_listener
+from mddf._binning.binned_table import BinnedTable
 from mddf._core import BoostOptions, Cancel
 from mddf._gradient.custom_booster import CustomBooster
 from mddf._gradient.custom_loss import CustomObjective
@@ -359,6 +360,7 @@ def boost_folds(
     patience: int = 0,
     keys: np.ndarray | None = None,
     encoding: Encoding | None = None,
+    table_of_fold: Sequence[BinnedTable] | None = None,
     objective: CustomObjective | None = None,
     until: float = np.inf,
     start_by: float = np.inf,
@@ -386,6 +388,8 @@ def boost_folds(
         Rows with the same key are drawn together; None draws rows by position.
     encoding : Encoding or None, default=None
         Each model gets statistics of its training rows for columns with many categories.
+    table_of_fold : list of BinnedTable or None, default=None
+        A table for each fold in the place of the table of `rows`, with as many columns.
     objective : CustomObjective or None, default=None
         Custom loss; None stands for the loss of the options.
     until : float, default=inf
@@ -400,6 +404,11 @@ def boost_folds(
     """
     folds = [(np.asarray(train, np.int32), np.asarray(test, np.int32)) for train, test in folds]
     n_threads = job_count(n_jobs, len(folds))
+    tables = [rows.table] * len(folds) if table_of_fold is None else table_of_fold
+    rows_of_fold = [
+        replace(rows, table=table, train=train, held_out=held_out)
+        for table, (train, held_out) in zip(tables, folds, strict=True)
+    ]
     with stopped_on_error() as cancel:
         # 1. Prepare the rows and statistics of all models. If time is limited, prepare as many
         # models at a time as there are threads, and look at the clock between.
@@ -412,10 +421,10 @@ def boost_folds(
             starts: list[Task] = [
                 (
                     _FoldModel.start,
-                    (replace(rows, train=train, held_out=held_out), options, cancel),
+                    (fold_rows, options, cancel),
                     {"keys": keys, "encoding": encoding, "objective": objective},
                 )
-                for train, held_out in folds[first : first + n_at_once]
+                for fold_rows in rows_of_fold[first : first + n_at_once]
             ]
             models += from_threads(starts, n_threads, cancel)
             now = monotonic()

@@ -21,7 +21,6 @@ from mddf._forest.regressors import CompletelyRandomForestRegressor, RandomFores
 from mddf._gradient.base import GradientBoosting
 from mddf._gradient.classifier import GradientBoostingClassifier
 from mddf._gradient.regressor import GradientBoostingRegressor
-from mddf._members.boosted_crosses import BoostedCrossesClassifier, BoostedCrossesRegressor
 from mddf._members.composition import split_names
 from mddf._members.external import blaming, check_external
 from mddf._members.kernel import KernelClassifier, KernelRegressor
@@ -102,11 +101,11 @@ def named_classifiers(
         ),
         "boosted": lambda: GradientBoostingClassifier(**_BOOSTING),
         "boosted-leaf-wise": lambda: GradientBoostingClassifier(**_LEAF_WISE),
+        "boosted-crosses": lambda: GradientBoostingClassifier(**_BOOSTING),
         "kernel": lambda: KernelClassifier(categorical, n_classes=n_classes),
         "linear": lambda: LinearClassifier(categorical),
         "network": lambda: NetworkClassifier(categorical),
         "kernel-logistic": lambda: KernelLogisticClassifier(categorical),
-        "boosted-crosses": lambda: BoostedCrossesClassifier(categorical),
     }
 
 
@@ -119,10 +118,10 @@ def named_regressors(n_estimators: int, categorical: np.ndarray) -> Makers:
         ),
         "boosted": lambda: GradientBoostingRegressor(**_BOOSTING),
         "boosted-leaf-wise": lambda: GradientBoostingRegressor(**_LEAF_WISE),
+        "boosted-crosses": lambda: GradientBoostingRegressor(**_BOOSTING),
         "kernel": lambda: KernelRegressor(categorical),
         "linear": lambda: LinearRegressor(categorical),
         "network": lambda: NetworkRegressor(categorical),
-        "boosted-crosses": lambda: BoostedCrossesRegressor(categorical),
     }
 
 

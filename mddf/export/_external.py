@@ -17,7 +17,6 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, LogisticR
 from sklearn.multioutput import MultiOutputRegressor
 
 from mddf._base.messages import short
-from mddf._members.boosted_crosses import BoostedCrossesClassifier, BoostedCrossesRegressor
 from mddf._members.kernel import KernelClassifier, KernelRegressor
 from mddf._members.kernel_logistic import KernelLogisticClassifier
 from mddf._members.linear import LinearClassifier, LinearRegressor
@@ -25,7 +24,6 @@ from mddf._members.network import NetworkClassifier, NetworkRegressor
 from mddf._members.one_per_output import OnePerOutput, SomeClassesClassifier
 
 from ._boosting import add_softmax
-from ._crosses import add_boosted_crosses
 from ._graph import Graph
 from ._hist_gradient import CategoryCodes, add_hist_gradient_boosting
 from ._named_members import (
@@ -45,12 +43,7 @@ _TAKE_CATEGORIES = (
     DummyRegressor,
 )
 # Classifiers that give the only class probability 1 if they were trained on one.
-_CLASSIFIERS_OF_ONE_CLASS = (
-    LinearClassifier,
-    KernelLogisticClassifier,
-    BoostedCrossesClassifier,
-    DummyClassifier,
-)
+_CLASSIFIERS_OF_ONE_CLASS = (LinearClassifier, KernelLogisticClassifier, DummyClassifier)
 
 
 def add_external_classifier(
@@ -90,9 +83,6 @@ def add_external_classifier(
     elif isinstance(model, KernelLogisticClassifier) and len(model.classes_) > 1:
         scores = add_kernel(graph, X, model)
         probabilities = add_softmax(graph, scores, len(model.intercept_))
-    elif isinstance(model, BoostedCrossesClassifier) and len(model.classes_) > 1:
-        (scores,) = add_boosted_crosses(graph, X, model)
-        probabilities = add_softmax(graph, scores, model.model_.trees[0].n_scores)
     elif isinstance(model, KernelClassifier):
         scores = graph.add("Mul", add_kernel(graph, X, model), model.scale_)
         probabilities = graph.add("Softmax", scores, axis=1)
@@ -140,8 +130,6 @@ def add_external_regressor(
         return add_hist_gradient_boosting(graph, X, model, category_codes)
     if isinstance(model, KernelRegressor):
         return add_kernel(graph, X, model)
-    if isinstance(model, BoostedCrossesRegressor):
-        return graph.concat(add_boosted_crosses(graph, X, model))
     if isinstance(model, NetworkRegressor):
         return add_network_regression(graph, X, model)
     if isinstance(model, LinearRegressor):
