@@ -176,6 +176,8 @@ def _add_boosted(graph: Graph, rows: _StageInput, member: BoostedFolds) -> str:
 
 def _add_boosted_on_crosses(graph: Graph, rows: _StageInput, member: CrossedFolds) -> str:
     n_features = member.n_features
+    if not n_features:  # only one class in its training rows
+        return graph.repeat(np.ones(1), rows.codes)
     codes = graph.columns(rows.codes, np.arange(n_features))
     bins = rows.bins.columns(0, n_features)
     vectors = []
