@@ -51,10 +51,6 @@ _MIN_ROUNDS = 50
 # time of a fit and ended with a weight of 0. This trial has more rounds than the trials of
 # symmetric trees, by this factor, since leaf-wise trees have fewer leaves. Not tuned.
 _LEAF_WISE_ROUND_FACTOR = 2
-# Boosted trees on made columns are trained if the loss of their trial is below the loss without
-# made columns times this factor. It is above 1 only if the loss would fall further with more
-# rounds: on airfoil, the ratio of the losses was 1.03 in the trial, and 0.8 with all rounds.
-_MOST_LOSS_OF_UNSETTLED = 1.05
 # Share of the remaining time for each trial of boosting options. Not tuned.
 _TIME_SHARE = 0.05
 # A trial whose best round comes before this share of its rounds would not improve by more rounds.
@@ -198,7 +194,8 @@ class BoostingChoice:
     # Whether the vectors suffice to leave the member out: if more rounds would not lower the loss,
     # which is unknown if the time may have ended them, or if the table is large.
     is_settled: bool = False
-    loss: float | None = None  # of the comparison, if there was one
+    # (n_rows,): losses of the rows that the comparison holds out; None without a comparison.
+    losses: np.ndarray | None = None
     # Whether the comparison has decided that the member is left out.
     is_left_out: bool = False
 
@@ -238,7 +235,7 @@ def choose_boosting_options(
         best.options,
         best.first_fold_vectors,
         is_settled and not trainer.clock.runs,
-        loss=best.loss,
+        losses=best.losses,
     )
 
 
@@ -270,11 +267,11 @@ def crosses_choice(
     """Compare boosted trees on made columns with the same trees without made columns.
 
     They have the options that were chosen for the latter, on the same folds and with the same
-    random draws. They are left out unless their loss is lower, or may become lower with more
-    rounds.
+    random draws. They are left out if their loss is higher by more than one standard error: two
+    folds of a small table are too few to tell which is better.
     """
     left_out = BoostingChoice(boosted.options, is_left_out=True)
-    if boosted.loss is None:
+    if boosted.losses is None:
         return left_out
     n_folds = 1 if is_large_table(trainer.task) else _N_DEPTH_FOLDS
     splits = splits_from_folds(trainer.folds[:n_folds])
@@ -286,9 +283,13 @@ def crosses_choice(
         report.add_cut("made columns", "not tried", n_rows=len(rows), member=member.name)
         return left_out
     is_settled = trial.n_rounds < _SETTLED_SHARE * _trial_rounds(job.task)
-    is_kept = trial.loss < boosted.loss * (1.0 if is_settled else _MOST_LOSS_OF_UNSETTLED)
+    gains = boosted.losses - trial.losses
+    weight = job.task.weight
+    groups = None if trainer.groups is None else trainer.groups[rows]
+    error = mean_error(gains, weight, n_counted(len(gains), weight), groups)
+    is_kept = bool(np.average(gains, weights=weight) > -error)
     candidates = [
-        Candidate("without made columns", boosted.loss),
+        Candidate("without made columns", float(np.average(boosted.losses, weights=weight))),
         Candidate("with made columns", trial.loss, "kept" if is_kept else "left out"),
     ]
     report.add("options", candidates, n_rows=len(rows), n_folds=len(splits), member=member.name)
@@ -298,7 +299,7 @@ def crosses_choice(
         trial.options,
         trial.first_fold_vectors,
         is_settled and not trainer.clock.runs,
-        loss=trial.loss,
+        losses=trial.losses,
     )
 
 
@@ -324,7 +325,8 @@ class _BoostingJob:
 @dataclass(frozen=True)
 class _BoostingTrial:
     options: dict[str, float]
-    loss: float
+    losses: np.ndarray  # (n_rows,)
+    loss: float  # their mean
     first_fold_vectors: np.ndarray
     n_rounds: int
 
@@ -346,6 +348,7 @@ def _try_boosting(
     first_model, first_vectors = fits[0]
     return _BoostingTrial(
         options,
+        losses=losses,
         loss=float(np.average(losses, weights=job.task.weight)),
         first_fold_vectors=first_vectors,
         n_rounds=max(first_model.rounds, default=0),
