@@ -404,11 +404,7 @@ def boost_folds(
     """
     folds = [(np.asarray(train, np.int32), np.asarray(test, np.int32)) for train, test in folds]
     n_threads = job_count(n_jobs, len(folds))
-    tables = [rows.table] * len(folds) if table_of_fold is None else table_of_fold
-    rows_of_fold = [
-        replace(rows, table=table, train=train, held_out=held_out)
-        for table, (train, held_out) in zip(tables, folds, strict=True)
-    ]
+    rows_of_fold = _rows_of_folds(rows, folds, table_of_fold)
     with stopped_on_error() as cancel:
         # 1. Prepare the rows and statistics of all models. If time is limited, prepare as many
         # models at a time as there are threads, and look at the clock between.
@@ -448,6 +444,17 @@ def boost_folds(
         # 3. Keep the best rounds.
         ends: list[Task] = [(model.finish, (best, options.symmetric), {}) for model in models]
         return list(from_threads(ends, n_threads, cancel))
+
+
+def _rows_of_folds(
+    rows: BoostingRows, folds: Sequence[Fold], table_of_fold: Sequence[BinnedTable] | None
+) -> list[BoostingRows]:
+    if table_of_fold is None:
+        return [replace(rows, train=train, held_out=held_out) for train, held_out in folds]
+    return [
+        replace(rows, table=table, train=train, held_out=held_out)
+        for table, (train, held_out) in zip(table_of_fold, folds, strict=True)
+    ]
 
 
 def held_out_sums(folds: Sequence[Fold], weights: np.ndarray | None) -> np.ndarray:

@@ -282,13 +282,13 @@ def test_frames_groups_and_time_order():
 
 def test_the_number_of_threads_does_not_matter():
     X = table()
-    one, two = (
+    single, threaded = (
         DeepForestClassifier(1, **CROSSES, n_jobs=n_jobs).fit(X, labels(X)) for n_jobs in (1, 2)
     )
-    for first, second in zip(models_of(one), models_of(two), strict=True):
+    for first, second in zip(models_of(single), models_of(threaded), strict=True):
         for left, right in zip(learned(first), learned(second), strict=True):
             np.testing.assert_array_equal(left, right)
-    np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
+    np.testing.assert_array_equal(single.predict_proba(X), threaded.predict_proba(X))
 
 
 @pytest.mark.filterwarnings("ignore:time_limit")

@@ -72,8 +72,8 @@ def test_means_of_groups(weighted):
         for group in range(4):
             is_group = rows[:, category] == group if group < 3 else np.isnan(rows[:, category])
             mean = np.nanmean(rows[is_group, number])
-            found = crosses.group_means[place, group if group < 3 else N_CODES]
-            np.testing.assert_allclose(found, mean, rtol=1e-12)
+            learned_mean = crosses.group_means[place, group if group < 3 else N_CODES]
+            np.testing.assert_allclose(learned_mean, mean, rtol=1e-12)
 
 
 def test_new_categories_have_the_mean_of_all_rows():
