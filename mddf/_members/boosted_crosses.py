@@ -28,12 +28,11 @@ from mddf._members.boosted import (
     boost_parts,
     boosting_options,
 )
-from mddf._members.crosses import DIFFERENCE, PRODUCT, Crosses
+from mddf._members.crosses import Crosses
 from mddf._targets.weights import rows_with_weight
 from mddf._trees.grower import draw_seeds
 
-# Operations on all pairs of the leading numbers, and how many numbers lead.
-_OPERATIONS = (DIFFERENCE, PRODUCT)
+# Leading numbers, of which all differences and products are made. Not tuned.
 _N_NUMBERS = 6
 # Leading numbers and categories of which differences from group means are made, and the fewest
 # codes of such a category. Not tuned.
@@ -85,7 +84,6 @@ class MadeColumns:
         categories = [column for column in leading if n_codes[column] >= _FEWEST_CODES]
         crosses = Crosses.from_rows(
             numbers,
-            operations=_OPERATIONS,
             numbers=sorted(leading_numbers[:_N_NUMBERS]),
             grouped_numbers=sorted(leading_numbers[:_N_GROUPED_NUMBERS]),
             categories=sorted(categories[:_N_GROUPS]),

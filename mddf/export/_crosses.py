@@ -5,17 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from mddf._members.boosted_crosses import MadeColumns
-from mddf._members.crosses import (
-    DIFFERENCE,
-    N_CODES,
-    PRODUCT,
-    RATIO,
-    SCALED_DIFFERENCE,
-    SMALLEST_DENOMINATOR,
-    Crosses,
-)
+from mddf._members.crosses import DIFFERENCE, N_CODES, PRODUCT, Crosses
 
 from ._graph import Graph
+
+# Operators of the operations.
+_OPERATORS = {DIFFERENCE: "Sub", PRODUCT: "Mul"}
 
 
 def add_made_columns(graph: Graph, numbers: str, made: MadeColumns) -> list[str]:
@@ -37,8 +32,7 @@ def _add_crosses(graph: Graph, numbers: str, crosses: Crosses) -> str:
         of_operation = np.flatnonzero(crosses.operations == operation)
         first = graph.columns(numbers, crosses.pairs[of_operation, 0])
         second = graph.columns(numbers, crosses.pairs[of_operation, 1])
-        scales = crosses.scales[of_operation]
-        blocks.append(_add_operation(graph, operation, first, second, scales))
+        blocks.append(graph.add(_OPERATORS[operation], first, second))
         places.append(of_operation)
     for place, (number, category) in enumerate(crosses.grouped.tolist()):
         code = graph.columns(numbers, [category])
@@ -48,19 +42,3 @@ def _add_crosses(graph: Graph, numbers: str, crosses: Crosses) -> str:
         blocks.append(graph.add("Sub", graph.columns(numbers, [number]), mean))
         places.append(np.array([len(crosses.pairs) + place]))
     return graph.columns(graph.concat(blocks), np.argsort(np.concatenate(places)))
-
-
-def _add_operation(
-    graph: Graph, operation: int, first: str, second: str, scales: np.ndarray
-) -> str:
-    if operation == PRODUCT:
-        return graph.add("Mul", first, second)
-    if operation == RATIO:
-        is_small = graph.add("Less", graph.add("Abs", second), SMALLEST_DENOMINATOR)
-        return graph.add("Div", first, graph.add("Where", is_small, np.nan, second))
-    if operation == SCALED_DIFFERENCE:
-        first = graph.add("Div", first, scales[None, :, 0])
-        second = graph.add("Div", second, scales[None, :, 1])
-    else:
-        assert operation == DIFFERENCE
-    return graph.add("Sub", first, second)

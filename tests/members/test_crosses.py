@@ -5,17 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mddf._members.crosses import (
-    DIFFERENCE,
-    N_CODES,
-    OPERATIONS,
-    PRODUCT,
-    RATIO,
-    SCALED_DIFFERENCE,
-    Crosses,
-)
-
-ALL_OPERATIONS = range(len(OPERATIONS))
+from mddf._members.crosses import DIFFERENCE, N_CODES, PRODUCT, Crosses
 
 
 def table(n=40, seed=0):
@@ -29,7 +19,7 @@ def table(n=40, seed=0):
 
 def learn(X, **options):
     columns = {"numbers": [0, 1, 2], "grouped_numbers": [0, 1], "categories": [3]}
-    return Crosses.from_rows(X, operations=ALL_OPERATIONS, **columns | options)
+    return Crosses.from_rows(X, **columns | options)
 
 
 def twin(crosses, X):
@@ -38,15 +28,7 @@ def twin(crosses, X):
     for i, row in enumerate(X.tolist()):
         for place, (first, second) in enumerate(crosses.pairs.tolist()):
             a, b = row[first], row[second]
-            operation = crosses.operations[place]
-            if operation == DIFFERENCE:
-                made[i, place] = a - b
-            elif operation == SCALED_DIFFERENCE:
-                made[i, place] = a / crosses.scales[place, 0] - b / crosses.scales[place, 1]
-            elif operation == PRODUCT:
-                made[i, place] = a * b
-            elif b != 0:
-                made[i, place] = a / b
+            made[i, place] = a * b if crosses.operations[place] == PRODUCT else a - b
         for place, (number, category) in enumerate(crosses.grouped.tolist()):
             group = N_CODES if np.isnan(row[category]) else int(row[category])
             mean = crosses.group_means[place, group]
@@ -58,7 +40,8 @@ def test_made_columns_are_those_of_the_twin():
     X = table()
     X[3] = 0
     crosses = learn(X)
-    assert crosses.n_columns == 3 * 3 + 2 * 3 + 2
+    assert crosses.n_columns == 2 * 3 + 2
+    assert crosses.operations.tolist() == [DIFFERENCE] * 3 + [PRODUCT] * 3
     np.testing.assert_array_equal(crosses.transform(X), twin(crosses, X))
 
 
@@ -84,14 +67,6 @@ def test_new_categories_have_the_mean_of_all_rows():
     np.testing.assert_allclose(made, new[:, :2] - np.nanmean(X[:, :2], axis=0))
 
 
-def test_scales_are_powers_of_two_near_the_standard_deviations():
-    X = table(500)
-    crosses = learn(X)
-    assert np.all(np.frexp(crosses.scales)[0] == 0.5)
-    spread = np.nanstd(X[:, :3], axis=0)[crosses.pairs]
-    assert np.all(np.abs(np.log2(crosses.scales / spread)) <= 0.5 + 1e-9)
-
-
 def test_columns_without_values_and_constant_columns():
     X = table()
     X[:, 0] = np.nan
@@ -99,7 +74,6 @@ def test_columns_without_values_and_constant_columns():
     crosses = learn(X)
     np.testing.assert_array_equal(crosses.transform(X), twin(crosses, X))
     assert np.isfinite(crosses.group_means).all()
-    assert np.isfinite(crosses.scales).all()
 
 
 def test_numbers_of_any_size_have_finite_results():
@@ -110,11 +84,8 @@ def test_numbers_of_any_size_have_finite_results():
 
 def test_nothing_to_make():
     X = table()
-    crosses = Crosses.from_rows(
-        X, operations=(DIFFERENCE, RATIO), numbers=[1], grouped_numbers=[1], categories=[]
-    )
+    crosses = Crosses.from_rows(X, numbers=[1], grouped_numbers=[1], categories=[])
     assert crosses.n_columns == 0
-    assert crosses.sources.shape == (0, 2)
     assert crosses.transform(X).shape == (len(X), 0)
 
 
