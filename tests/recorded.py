@@ -459,6 +459,15 @@ def _deep_forests() -> dict[str, Case]:
             mixed,
             sample_weight=weights("real"),
         ),
+        "deep forest, crosses": _case(
+            partial(DeepForestClassifier, 1, members=["boosted-crosses"], cv=2, random_state=2),
+            mixed,
+            sample_weight=weights("real"),
+        ),
+        "deep regressor, crosses": _case(
+            partial(DeepForestRegressor, 1, members=["boosted-crosses"], cv=2, random_state=2),
+            partial(curve, 2, missing=0.1),
+        ),
         "deep regressor, network": _case(
             partial(DeepForestRegressor, 1, refit=False, **networks),
             partial(curve, 2, missing=0.1),

@@ -71,6 +71,10 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
         - "kernel-logistic": logistic regression on features of a Gaussian kernel of standardised
           numbers [4]_.
 
+        "boosted-crosses" is not part of "auto". It has the trees of "boosted" on the features and
+        on columns that are made from the most important features, such as differences and
+        products. See Notes.
+
         Later layers have the two forests of least log-loss. Models of other packages get a data
         frame of pandas if X is a data frame, else an array with categories as codes. See Notes.
     cv : int, splitter, iterable of (train, test) or "auto", default="auto"
@@ -177,6 +181,15 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
     shares the binned table. It is fitted like a model of another package if it has another loss,
     `max_bins`, categories or class weights than the deep forest, constraints by names, a scorer,
     or ``early_stopping=True``.
+
+    **Made columns.** The trees of "boosted-crosses" have made columns in addition to the features.
+    In each fold, 30 small trees on the training samples find the features with the largest gains.
+    The made columns are the differences and products of all pairs of the six leading numbers, and
+    the differences of three leading numbers from their means in the categories of two features. If
+    "boosted" is also a member, a few rounds on two folds compare both. "boosted-crosses" is left
+    out if its loss is higher by more than one standard error. `mddf.explain.shap_values` and
+    `mddf.explain.importances` permute the features, so that made columns count for the features
+    that they come from. `feature_importances_` leaves boosted trees out.
 
     Members are set by their names, as in scikit-learn's `VotingClassifier`: ``lr`` and ``lr__C``
     for ``("lr", LogisticRegression())``, and ``members__0__max_features`` for a first member

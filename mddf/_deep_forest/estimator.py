@@ -306,7 +306,7 @@ class BaseDeepForest(HoldsMembers, Layered):
             groups=groups,
         )
         holds_groups_out = groups is not None or gives_folds(self.cv)
-        needs_numbers = any(member.needs_numbers for member in members)
+        needs_numbers = any(member.needs_numbers or member.has_crosses for member in members)
         levels = binner.all_levels(inputs.table)
         boosting_folds = None
         if isinstance(self.cv, str) and groups is None:

@@ -91,7 +91,8 @@ def train_first_layer(
 ) -> OutOfFoldLayer:
     """Train the members of the first layer: all on one fold, the winners of the race on all."""
     training = _FirstLayerTraining(members, trainer, keep_fold_models)
-    losers = _race(training, boosting_choices, report) if races else []
+    left_out = [i for i, choice in boosting_choices.items() if choice.is_left_out]
+    losers = left_out + (_race(training, boosting_choices, report) if races else [])
     survivors = [i for i in range(len(members)) if i not in losers]
     _train_survivors(training, survivors)
     for i, decision in sorted(training.cuts().items()):
@@ -115,6 +116,7 @@ def _race(
         if choice.first_fold_vectors is not None
     }
     racing = [i for i, m in enumerate(members) if i in known_vectors or not m.is_boosted]
+    racing = [i for i in racing if not (i in boosting_choices and boosting_choices[i].is_left_out)]
     if trainer.clock.runs:
         # Time spent on slow estimators may be missing for the others.
         racing = [i for i in racing if not members[i].needs_numbers]

@@ -21,6 +21,7 @@ from mddf._deep_forest.tuning import (
     BoostingChoice,
     choose_boosting_options,
     choose_forest_options,
+    crosses_choice,
     leaf_wise_choice,
     reweighting_factors,
 )
@@ -117,6 +118,7 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
             self._choose_forest_options(budget.allows_trials)
             if budget.allows_trials:
                 self._choose_boosting_options()
+            self._choose_crosses(budget.allows_trials)
 
     def _choose_forest_options(self, allows_trials: bool) -> None:
         clock = self.trainer.clock
@@ -151,6 +153,29 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
                 leaf_wise = leaf_wise_choice(member, self.trainer, entropy)
                 if leaf_wise is not None:
                     self._boosting_choices[number] = leaf_wise
+
+    def _choose_crosses(self, allows_trials: bool) -> None:
+        """Compare boosted trees on made columns with boosted trees without them.
+
+        Without the latter among the members, they have a comparison of depths of their own.
+        """
+        boosted = [i for i, member in enumerate(self.members) if member.kind == "boosted"]
+        for number, member in enumerate(self.members):
+            if not member.has_crosses:
+                continue
+            without_crosses = boosted[0] if boosted else number
+            entropy = self.trainer.seeds.entropy_for(Purpose.BOOSTING_OPTIONS, without_crosses)
+            if boosted:
+                rival = self._boosting_choices.get(without_crosses, BoostingChoice({}))
+                choice = crosses_choice(member, rival, self.trainer, entropy, self.report)
+            elif allows_trials:
+                choice = choose_boosting_options(
+                    member, self.depths, self.trainer, entropy, self.report
+                )
+            else:
+                continue
+            member.model.set_params(**choice.options)
+            self._boosting_choices[number] = choice
 
     def _time_for_weights(self) -> AbstractContextManager[None]:
         """Context that keeps back the time in which members are weighted."""

@@ -18,7 +18,7 @@ class MemberSpec:
     name: str  # in tables
     model: BaseEstimator  # not fitted
     # Kind of a forest or boosting that is a member by its name: "random", "completely-random",
-    # "boosted" or "boosted-leaf-wise".
+    # "boosted", "boosted-leaf-wise" or "boosted-crosses".
     kind: str | None
     # Whether it is gradient boosting that grows on the binned table. The models of all folds are
     # kept, as their mean is better than one model fitted on all rows.
@@ -72,6 +72,11 @@ class MemberSpec:
         ):
             return self
         return replace(self, model=clone(forest).set_params(max_depth=max_depth))
+
+    @property
+    def has_crosses(self) -> bool:
+        """Whether it is boosted trees that also read columns made from numbers."""
+        return self.kind == "boosted-crosses"
 
     @property
     def needs_numbers(self) -> bool:

@@ -279,6 +279,7 @@ def test_calibrated_cascades():
 @pytest.mark.parametrize(
     "member",
     [
+        "boosted-crosses",
         "kernel",
         "kernel-logistic",
         "linear",

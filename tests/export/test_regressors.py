@@ -51,6 +51,7 @@ def assert_same(model, X, dtype=np.float64, rtol=1e-12):
         ["boosted"],
         ["network-robust"],
         ["network-quick"],
+        ["boosted-crosses"],
     ],
     ids=str,
 )

@@ -152,6 +152,11 @@ def _deep_forests():
     scaled = ["kernel-logistic-robust", "kernel-logistic-normal", "network-quick"]
     model = DeepForestClassifier(**DEEP, members=scaled)
     yield "deep forest, scaled columns", model, table("frame"), WORDS, {}
+    crosses = {**DEEP, "members": ["boosted-crosses"]}
+    model = DeepForestClassifier(**crosses)
+    yield "deep forest, crosses", model, table("frame"), WORDS, {}
+    model = DeepForestRegressor(**crosses, refit=False)
+    yield "deep regressor, crosses", model, table("frame"), TARGETS, {}
     boosted = DeepForestRegressor(**DEEP, members=["boosted"])
     yield "deep regressor, boosted", boosted, NUMBERS, TARGETS, {}
     members = [Ridge(), HistGradientBoostingRegressor(max_iter=3), RandomForestRegressor(2)]
