@@ -123,8 +123,9 @@ def _read_frame(
     if reset:
         dates = date_columns(X, categorical_features)
         if join_dates is not None:
-            joined = join_dates([table.names[c] for c in dates])
-            dates = [c for c, name in enumerate(table.names or ()) if name in joined]
+            own_names = table.names or []
+            joined = join_dates([own_names[c] for c in dates])
+            dates = [c for c, name in enumerate(own_names) if name in joined]
     else:
         names_at_fit = getattr(estimator, "feature_names_in_", None)
         names = None if names_at_fit is None else names_at_fit.tolist()
