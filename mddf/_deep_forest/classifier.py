@@ -47,7 +47,8 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
     preset : {"default", "fast", "best"}, default="default"
         Values of parameters that are left at "auto". "fast" takes about a third of the time: one
         layer, 50 trees, fewer rounds of boosting, and fewer kinds of members. "best" trains
-        a pool of further members next to the default ones, and takes about six times the CPU time.
+        a pool of further members next to the default ones, and takes about five times the CPU
+        time.
     time_limit : float or None, default=None
         Time in seconds that fit may take. Members of the pool of "best" get the time that the
         default members leave. If the limit is short, there are fewer trees, rounds, members

@@ -49,7 +49,8 @@ PRESETS = {
         number_depths=(6, 4, 2),
         repeats=0,
     ),
-    # The default with a pool of further members.
+    # The default with a pool of further members: 0.98 times its loss on seven sets that were not
+    # used to choose the pool, 0.8 times on tictactoe, at five times the CPU time.
     "best": Preset(with_pool=True),
 }
 

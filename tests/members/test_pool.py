@@ -72,8 +72,9 @@ def test_members_of_the_pool_predict_the_same_with_any_number_of_threads(Model, 
     y = target(Model, X)
     chosen = [name for name in names if not name.startswith("boosted")]
     model = Model(1, members=chosen, cv=2, random_state=0)
-    one, two = model.fit(X, y), clone(model).set_params(n_jobs=2).fit(X, y)
-    assert np.array_equal(one.transform(X[1:]), two.transform(X[1:]))
+    model.fit(X, y)
+    parallel = clone(model).set_params(n_jobs=2).fit(X, y)
+    assert np.array_equal(model.transform(X[1:]), parallel.transform(X[1:]))
 
 
 @KINDS
