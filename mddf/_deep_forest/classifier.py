@@ -65,7 +65,7 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
         - "random", "random-half", "completely-random" and "completely-random-sqrt": forests, which
           differ in the features that a split looks at;
         - "boosted" and "boosted-leaf-wise": `GradientBoostingClassifier` with symmetric trees, of
-          a depth that is chosen by comparison, and with trees of 8 leaves;
+          a depth and a `split_score` that are chosen by comparison, and with trees of 8 leaves;
         - "kernel": ridge regression on features of a Laplace or Gaussian kernel [4]_;
         - "linear": logistic regression on scaled and one-hot encoded features;
         - "network": the mean of four networks of dense layers [5]_;

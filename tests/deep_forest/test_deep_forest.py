@@ -410,6 +410,8 @@ def test_the_report_of_a_fit_has_decisions_with_evidence_and_cost(data):
     depths, halved = boosted.iloc[:3], boosted.iloc[3]
     best = depths.candidate[depths.loss.idxmin()]
     assert halved.candidate == f"{best}, max_features=0.5"
+    best = boosted.candidate[boosted.iloc[:4].loss.idxmin()]
+    assert boosted.iloc[4].candidate == f"{best}, split_score=gradient"
     assert boosted[boosted.decision == "chosen"].loss.tolist() == [boosted.loss.min()]
     race = table[table.step == "race"].set_index("candidate")
     assert race.folds.tolist() == [1, 1, 1]

@@ -200,12 +200,9 @@ void add_linear(const TreeArrays& trees, int64_t first, int64_t last, const uint
             });
 }
 
-}  // namespace
-
-void add_raw(const TreeArrays& trees, int64_t first, int64_t last, const uint8_t* codes,
-             int64_t n_rows, int64_t n_columns, double* out, Interrupt& interrupt) {
-  if (trees.first_slope)
-    return add_linear(trees, first, last, codes, n_rows, n_columns, out, interrupt);
+// Adds the values of constant leaves.
+void add_constants(const TreeArrays& trees, int64_t first, int64_t last, const uint8_t* codes,
+                   int64_t n_rows, int64_t n_columns, double* out, Interrupt& interrupt) {
   const int width = trees.width;
   each_leaf(trees, first, last, codes, n_rows, n_columns, interrupt,
             [&](int64_t row, int64_t n, int64_t tree, const int32_t* leaves) {
@@ -221,6 +218,14 @@ void add_raw(const TreeArrays& trees, int64_t first, int64_t last, const uint8_t
                     to[i * width + k] += values[leaves[i] * width + k];
               });
             });
+}
+
+}  // namespace
+
+void add_raw(const TreeArrays& trees, int64_t first, int64_t last, const uint8_t* codes,
+             int64_t n_rows, int64_t n_columns, double* out, Interrupt& interrupt) {
+  const auto add = trees.first_slope ? add_linear : add_constants;
+  add(trees, first, last, codes, n_rows, n_columns, out, interrupt);
 }
 
 void find_leaves(const TreeArrays& trees, int64_t n_trees, const uint8_t* codes, int64_t n_rows,
