@@ -34,6 +34,9 @@ from mddf._training.tasks import Task
 # Time to weight the members, for each number that a member forecasts. It is kept back from the
 # first layer. Measured once on one core.
 _SECONDS_PER_FORECAST = 3e-6
+# Times as many seconds with the pool, which has more members and votes: 1.9 instead of 0.4 seconds
+# on 100 000 rows of two classes, of which the default keeps back 0.6.
+_POOL_FORECAST_FACTOR = 3.0
 # Share of the remaining time for the comparison of the options of one kind of forest. Not tuned.
 _OPTIONS_SHARE = 0.1
 # Members are refitted if that is expected to fit into this share of the remaining time. The rest
@@ -92,7 +95,7 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
         self.depths = depths
         self.keep_fold_models = keep_fold_models
         self.stack = Stack(trainer, with_pool=with_pool)
-        self.races = not with_pool or is_large_table(trainer.task)
+        self.with_pool = with_pool
         self.report = FitReport(verbose)
         self.leaderboard = Leaderboard(verbose)
         self.later_layers = LaterLayers(
@@ -180,7 +183,8 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
     def _time_for_weights(self) -> AbstractContextManager[None]:
         """Context that keeps back the time in which members are weighted."""
         n_numbers = self.trainer.n_samples * self.trainer.task.n_columns
-        return self.trainer.clock.kept_back(_SECONDS_PER_FORECAST * n_numbers)
+        factor = _POOL_FORECAST_FACTOR if self.with_pool else 1.0
+        return self.trainer.clock.kept_back(factor * _SECONDS_PER_FORECAST * n_numbers)
 
     def time_slot(self, number: int) -> AbstractContextManager[None]:
         if number == 0:
@@ -221,7 +225,7 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
                 self.report,
                 self._boosting_choices,
                 keep_fold_models=self.keep_fold_models,
-                races=self.races,
+                races=not self.with_pool or is_large_table(self.trainer.task),
             )
         tell_work(f"layer {number + 1}", FIRST_LAYER_SHARE)
         later = self.later_layers

@@ -158,7 +158,8 @@ class RobustScores(ScaledColumns):
 
     def numbers(self, X: np.ndarray) -> np.ndarray:
         """Robust scores of the numeric columns."""
-        numbers = (X[:, ~self.encoding.categorical] - self.medians) / self.ranges
+        with np.errstate(over="ignore"):  # infinite scores are clipped like large ones
+            numbers = (X[:, ~self.encoding.categorical] - self.medians) / self.ranges
         numbers = np.clip(np.where(np.isnan(numbers), 0.0, numbers), -MOST_RANGES, MOST_RANGES)
         return numbers / np.sqrt(1 + np.square(numbers / MOST_ROBUST))
 

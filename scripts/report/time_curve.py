@@ -130,7 +130,8 @@ def draw(frame, options):
     """Draw the mean relative loss against the mean time of a fit, a line for each preset."""
     by_method = summary(frame)
     figure, ((axis,),) = pictures.panels([3.4], 1, 5.5)
-    for preset, style in zip(PRESETS, pictures.STYLES, strict=False):
+    # The labels of one line stand below its points, those of the other above them.
+    for preset, style, offset in zip(PRESETS, pictures.STYLES, ((-4, -12), (4, 6)), strict=False):
         rows = by_method[by_method["preset"] == preset].sort_values("cpu_seconds")
         axis.errorbar(
             rows["cpu_seconds"],
@@ -140,13 +141,23 @@ def draw(frame, options):
             label=f'preset="{preset}"',
             **style,
         )
+        for row in rows.itertuples():
+            axis.annotate(
+                "no limit" if np.isnan(row.limit) else f"{row.limit:g} s",
+                (row.cpu_seconds, row.ratio),
+                xytext=offset,
+                textcoords="offset points",
+                ha="right" if offset[0] < 0 else "left",
+                color=style["color"],
+            )
     axis.set_xscale("log")
+    axis.margins(x=0.18, y=0.1)  # room for the labels
     axis.set(xlabel="CPU seconds of a fit, mean", ylabel="loss / loss of the default")
     axis.legend()
     n_sets = int(by_method["n_sets"].max())
     caption = (
-        f"Loss on new rows against the CPU time of fits with limits, relative to the default "
-        f"without a limit; geometric mean of {n_sets} sets, bars of one standard error."
+        f"Loss on new rows against the CPU time of fits with limits (labels: seconds), relative to "
+        f"the default without a limit; geometric mean of {n_sets} sets, bars of one standard error."
     )
     pictures.save(figure, options, "time-curve", caption)
 

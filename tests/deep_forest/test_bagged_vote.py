@@ -47,6 +47,16 @@ def test_rows_without_a_prediction_do_not_vote():
     assert np.array_equal(bagged_weights(task, forecasts, rows, (0,)), weights)
 
 
+def test_rows_without_weight_do_not_vote():
+    """A vote on them alone would count all of them alike."""
+    labels, forecasts = classes(200, (1.0, 1.5, 3.0))
+    weight = np.where(np.arange(200) < 5, 2.0, 0.0)
+    task = classification_task(labels, weight, calibrate=False)
+    weights = bagged_weights(task, forecasts, np.arange(200), (0,))
+    expected = greedy_weights([f[:5] for f in forecasts], labels[:5], 10)
+    np.testing.assert_allclose(weights, expected)
+
+
 def test_members_that_are_alike_share_the_weight():
     """A single vote would take one of them."""
     rng = np.random.default_rng(0)

@@ -229,6 +229,27 @@ def test_the_pool_gets_the_time_that_the_default_members_leave(
 
 
 @BOTH
+def test_more_time_is_kept_for_the_weights_if_there_is_a_pool(
+    Model, load, few_rounds, monkeypatch
+):
+    X, y = load(return_X_y=True)
+    kept_back = Clock.kept_back
+    seconds = []
+
+    def watched(clock, kept):
+        seconds.append(kept)
+        return kept_back(clock, kept)
+
+    monkeypatch.setattr(Clock, "kept_back", watched)
+    parameters = {"n_estimators": 3, "cv": 2, "time_limit": 1000.0, "random_state": 0}
+    Model(1, members=["random"], **parameters).fit(X[:100], y[:100])
+    (default,) = set(seconds)
+    seconds.clear()
+    Model(1, preset="best", **parameters).fit(X[:100], y[:100])
+    assert set(seconds) == {3 * default}
+
+
+@BOTH
 def test_a_member_of_the_pool_without_a_relative_is_left_out(Model, load, few_rounds, monkeypatch):
     """Nothing then tells how long it takes."""
     X, y = load(return_X_y=True)

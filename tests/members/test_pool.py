@@ -7,6 +7,7 @@ import pytest
 from sklearn.base import clone
 
 from mddf import DeepForestClassifier, DeepForestRegressor, TimeOrder
+from mddf._deep_forest import fold_trainer
 from mddf._members import pool
 from mddf._members.members import AUTO, AUTO_REGRESSORS, named_classifiers, named_regressors
 from mddf._members.pool import POOL, POOL_REGRESSORS
@@ -46,7 +47,9 @@ def test_members_of_the_pool_have_names_of_their_own(Model, auto, names):
 
 
 def test_members_of_the_pool_differ_from_each_other_and_from_the_default():
+    """Except for the trees on made columns, which differ from "boosted" by their columns."""
     for makers in (named_classifiers(10, CATEGORICAL), named_regressors(10, CATEGORICAL)):
+        del makers["boosted-crosses"]
         models = [repr((type(model), sorted(model.get_params().items(), key=str)))
                   for model in (make() for make in makers.values())]  # fmt: skip
         assert len(set(models)) == len(models)
@@ -110,7 +113,19 @@ def test_settings_of_networks_are_used():
         assert type(network.encoding_).__name__ == f"{scaling.title()}Scores"
 
 
-@pytest.mark.parametrize("kind", ["groups", "time order", "outputs", "targets", "weights"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "groups",
+        "time order",
+        "outputs",
+        "targets",
+        "weights",
+        "class weights",
+        "score",
+        "no refit",
+    ],
+)
 def test_the_best_preset_fits_problems_of_all_kinds(kind):
     X = table(90)
     y = numbers(X)
@@ -128,6 +143,12 @@ def test_the_best_preset_fits_problems_of_all_kinds(kind):
     elif kind == "targets":
         Model = DeepForestRegressor
         target = np.column_stack([y, X[:, 1]])
+    elif kind == "class weights":
+        parameters["class_weight"] = "balanced"
+    elif kind == "score":
+        parameters["scoring"] = "accuracy"
+    elif kind == "no refit":
+        parameters["refit"] = False
     else:
         options["sample_weight"] = np.arange(90) % 3 + 0.5
     model = Model(**parameters).fit(X, target, **options)
@@ -136,3 +157,20 @@ def test_the_best_preset_fits_problems_of_all_kinds(kind):
     new = table(40, seed=1)
     assert model.predict(new).shape == target[:40].shape
     assert np.array_equal(pickle.loads(pickle.dumps(model)).predict(new), model.predict(new))
+
+
+@KINDS
+def test_members_of_the_pool_race_on_large_tables_only(Model, auto, names, monkeypatch):
+    """Boosted trees of the pool are trained on all folds, as no trial tells their loss."""
+    X = table(420)
+    y = target(Model, X)
+    parameters = {"preset": "best", "n_layers": 1, "n_estimators": 3, "cv": 2, "random_state": 0}
+
+    def racing():
+        report = Model(**parameters).fit(X, y).fit_report_
+        return {row["candidate"] for row in report if row["step"] == "race"}
+
+    assert racing() == set()
+    monkeypatch.setattr(fold_trainer, "_MAX_ROWS_OF_MEDIUM_TABLE", 400)
+    is_boosted = {name for name in names if name.startswith("boosted-")} - {"boosted-leaf-wise"}
+    assert racing() == {*auto, *names} - is_boosted
