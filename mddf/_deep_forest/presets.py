@@ -49,8 +49,8 @@ PRESETS = {
         number_depths=(6, 4, 2),
         repeats=0,
     ),
-    # The default with a pool of further members. On tables of 205 to 638 rows that were not used to
-    # choose the pool, it has 0.98 times the loss of the default on seven, and 0.8 times on
+    # The default with a pool of further members. On tables of 205 to 638 rows that were not used
+    # to choose the pool, it has 0.98 times the loss of the default on seven, and 0.8 times on
     # tictactoe, at 3 to 9 times the CPU time. Larger tables were not measured.
     "best": Preset(with_pool=True),
 }

@@ -156,8 +156,9 @@ def draw(frame, options):
     axis.legend()
     n_sets = int(by_method["n_sets"].max())
     caption = (
-        f"Loss on new rows against the CPU time of fits with limits (labels: seconds), relative to "
-        f"the default without a limit; geometric mean of {n_sets} sets, bars of one standard error."
+        "Loss on new rows against the CPU time of fits with limits (labels: seconds), relative to "
+        f"the default without a limit; geometric mean of {n_sets} sets, bars of one standard "
+        "error."
     )
     pictures.save(figure, options, "time-curve", caption)
 
