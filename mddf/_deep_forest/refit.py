@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import dataclass
+from io import BytesIO
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,10 @@ def keep_layers(
         members = [
             _fitted_member(layer, i, models[i], float(layer_weights[i]), leaf_scale) for i in kept
         ]
-        sizes = {member.name: len(pickle.dumps(to_plain(member.models))) for member in members}
+        sizes = {
+            member.name: _size(member.models, is_plain=trained.members[i].is_plain)
+            for i, member in zip(kept, members, strict=True)
+        }
         for row in leaderboard.rows:
             if row["layer"] == number + 1:
                 row["bytes"] = sizes.get(row["member"], 0)
@@ -70,6 +74,17 @@ def keep_layers(
         )
         layers.append(fitted_layer)
     return KeptLayers(layers, vectors)
+
+
+def _size(models: list[Any], *, is_plain: bool) -> int:
+    """Bytes of pickled models."""
+    file = BytesIO()
+    pickler = pickle.Pickler(file)
+    # Without a memo, the size does not depend on which objects are shared, which is different
+    # after a checkpoint. Objects of other packages may have cycles, which need the memo.
+    pickler.fast = is_plain
+    pickler.dump(to_plain(models))
+    return file.tell()
 
 
 def _models_of_folds(stack: Stack, models: list[Any]) -> list[Any]:
