@@ -107,7 +107,7 @@ def test_the_training_score_does_not_fall():
 
 @pytest.mark.parametrize("loss", ["poisson", "gamma"])
 def test_the_training_score_does_not_fall_with_heavy_tails(loss):
-    # Before they are shortened, the first steps of some leaves multiply predictions by up to e^400.
+    # Without shortening, the first steps of some leaves multiply predictions by up to e^400.
     rng = np.random.default_rng(2)
     X = rng.normal(size=(1000, 3))
     y = np.exp(4 * X[:, 0] + 0.5 * X[:, 1])

@@ -61,7 +61,7 @@ class Shortener {
   }
 
  private:
-  // Constant steps are bounded (`steps.hpp`), so that about 20 halvings suffice; linear steps of 1e4
+  // Constant steps are bounded (`steps.hpp`), so that about 20 halvings suffice. Linear steps may
   // take a few more. After 60 the value is 0.
   static constexpr int kMaxHalvings = 60;
 
