@@ -512,8 +512,10 @@ def _with_leaves_to_try(
         return [model]
     if before:
         return [with_parameters(model, linear_leaves=before.has_linear_leaves)]
-    tries_both = rows.any_held_out and may_have_linear_leaves(model)
-    return [with_parameters(model, linear_leaves=it) for it in (False, True)[: 1 + tries_both]]
+    models = [with_parameters(model, linear_leaves=False)]
+    if rows.any_held_out and may_have_linear_leaves(model):
+        models.append(with_parameters(model, linear_leaves=True))
+    return models
 
 
 def _check_offsets(offset_val: npt.ArrayLike | None, *, has_offset: bool) -> None:

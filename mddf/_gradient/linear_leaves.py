@@ -12,6 +12,7 @@ from mddf._binning.bins import Bins
 SLOPE_L2 = 1.0
 # Positions are whole numbers up to this one, which the kernel can add up exactly.
 MOST_POSITION = 256
+_N_CODES = 256  # codes are bytes
 
 
 def code_positions(bins: Bins) -> np.ndarray:
@@ -22,7 +23,7 @@ def code_positions(bins: Bins) -> np.ndarray:
     of the bins, standardised by their quartiles and bounded, on six of ten regression sets and
     more on three. Outliers do not matter to them.
     """
-    positions = np.zeros((bins.n_columns, MOST_POSITION), np.int16)
+    positions = np.zeros((bins.n_columns, _N_CODES), np.int16)
     counts = np.diff(bins.start)
     for column in np.flatnonzero(bins.categorical == 0):
         n = int(counts[column])

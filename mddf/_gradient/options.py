@@ -148,8 +148,8 @@ def _refuse_linear_leaves(model: BoostingParameters) -> None:
     obstacle = _obstacle_to_linear_leaves(model)
     if has_linear_leaves(model) and obstacle is not None:
         raise ValueError(
-            "linear_leaves must be False or 'auto' for a loss whose leaves are medians or "
-            f"quantiles and with monotonic_cst, got {model.linear_leaves!r} with "
+            "linear_leaves must be False or 'auto' with monotonic_cst, and with the losses "
+            f"'absolute_error' and 'quantile', got {model.linear_leaves!r} with "
             f"{obstacle}={short(getattr(model, obstacle))}"
         )
 

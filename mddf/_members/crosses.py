@@ -87,14 +87,16 @@ class Crosses:
     def transform(self, X: np.ndarray) -> np.ndarray:
         """Made columns of rows, shape (n_rows, n_columns); NaN where a source is missing."""
         made = np.empty((len(X), self.n_columns))
-        for place, (first, second) in enumerate(self.pairs.tolist()):
-            if self.operations[place] == PRODUCT:
-                made[:, place] = X[:, first] * X[:, second]
-            else:
-                made[:, place] = X[:, first] - X[:, second]
-        for place, (number, category) in enumerate(self.grouped.tolist()):
-            means = self.group_means[place][_group_places(X[:, category])]
-            made[:, len(self.pairs) + place] = X[:, number] - means
+        # Products and differences of huge numbers are infinite, and have the outermost bins.
+        with np.errstate(over="ignore"):
+            for place, (first, second) in enumerate(self.pairs.tolist()):
+                if self.operations[place] == PRODUCT:
+                    made[:, place] = X[:, first] * X[:, second]
+                else:
+                    made[:, place] = X[:, first] - X[:, second]
+            for place, (number, category) in enumerate(self.grouped.tolist()):
+                means = self.group_means[place][_group_places(X[:, category])]
+                made[:, len(self.pairs) + place] = X[:, number] - means
         return made
 
 

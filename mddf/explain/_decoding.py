@@ -30,7 +30,7 @@ def decode(trees: TreeBlock | BoostedTrees, *, reads_values: bool = True) -> Nod
     if isinstance(trees, BoostedTrees) and trees.has_linear_leaves and reads_values:
         raise TypeError(
             "model must have leaves that are constants, so that its trees can be read, got a "
-            "model with linear_leaves=True"
+            "model whose leaves are linear functions (linear_leaves)"
         )
     return _decode_boosted(trees) if isinstance(trees, BoostedTrees) else decode_forest(trees)
 

@@ -105,6 +105,25 @@ def test_the_training_score_does_not_fall():
         assert np.all(np.diff(model.train_score_) >= -1e-12)
 
 
+@pytest.mark.parametrize("loss", ["poisson", "gamma"])
+def test_the_training_score_does_not_fall_with_heavy_tails(loss):
+    # Without shortening, the first steps of some leaves multiply predictions by up to e^400.
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(1000, 3))
+    y = np.exp(4 * X[:, 0] + 0.5 * X[:, 1])
+    model = GradientBoostingRegressor(
+        loss,
+        linear_leaves=True,
+        early_stopping=False,
+        subsample=1.0,
+        max_depth=4,
+        learning_rate=1.0,
+        max_iter=5,
+        random_state=0,
+    ).fit(X, y)
+    assert np.all(np.diff(model.train_score_) >= -1e-12)
+
+
 def test_held_out_samples_choose():
     X, y = smooth_table(900)
     steps = np.digitize(X["x"], [-1, 0, 1]).astype(float)

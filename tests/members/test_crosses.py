@@ -95,3 +95,9 @@ def test_each_row_is_transformed_on_its_own(seed, n):
     crosses = learn(X)
     alone = np.vstack([crosses.transform(row[None]) for row in X])
     np.testing.assert_array_equal(crosses.transform(X), alone)
+
+
+def test_huge_numbers_overflow_silently():
+    X = np.array([[1e200, 1e200], [-1e308, 1e308], [1.0, 2.0]])
+    crosses = Crosses.from_rows(X, numbers=[0, 1], grouped_numbers=[], categories=[])
+    assert crosses.transform(X).tolist() == [[0, np.inf], [-np.inf, -np.inf], [-1, 2]]

@@ -61,7 +61,8 @@ class Shortener {
   }
 
  private:
-  // Steps are bounded (`steps.hpp`), so that about 20 halvings suffice. After 60 the value is 0.
+  // Constant steps are bounded (`steps.hpp`), so that about 20 halvings suffice. Linear steps may
+  // take a few more. After 60 the value is 0.
   static constexpr int kMaxHalvings = 60;
 
   bool any_open() const { return std::find(is_open_.begin(), is_open_.end(), 1) != is_open_.end(); }
@@ -79,7 +80,9 @@ class Shortener {
   }
 
   // Increase of the loss of each leaf in all shards, in units of a power of two. Sums of whole
-  // numbers depend neither on the order of the rows nor on the number of threads.
+  // numbers depend neither on the order of the rows nor on the number of threads. Leaves have units
+  // of their own, since a linear leaf whose loss rises by e^400 would round the losses of all
+  // others to 0. With `together` their increases are added up, so that they share a unit.
   std::vector<double> changes(const LeafValues& values, Team& team) const {
     const auto n = static_cast<int64_t>(chosen_.size());
     std::vector<double> change(n);
@@ -88,13 +91,23 @@ class Shortener {
     double total = 0;
     for (const int64_t row : chosen_) total += rows_.times[row];
     total = rows_.shards.sum(total);
-    const double largest = rows_.shards.max(largest_of(change.data(), n, false));
-    const int scale = rough_scale(largest, {nullptr, total}, 50);
-    std::vector<double> sums(is_open_.size());
-    if (scale == kNoScale) return sums;
-    for (int64_t i = 0; i < n; ++i)
-      sums[tree_.leaf_of[chosen_[i]]] +=
-          rows_.times[chosen_[i]] * nearest(std::ldexp(change[i], scale));
+    const size_t n_leaves = is_open_.size();
+    std::vector<double> largest(n_leaves), sums(n_leaves);
+    for (int64_t i = 0; i < n; ++i) {
+      double& of_leaf = largest[tree_.leaf_of[chosen_[i]]];
+      of_leaf = std::max(of_leaf, std::fabs(change[i]));
+    }
+    rows_.shards.max(largest.data(), static_cast<int64_t>(n_leaves));
+    if (together_)
+      std::fill(largest.begin(), largest.end(), *std::max_element(largest.begin(), largest.end()));
+    std::vector<int> scale(n_leaves);
+    for (size_t leaf = 0; leaf < n_leaves; ++leaf)
+      scale[leaf] = rough_scale(largest[leaf], {nullptr, total}, 50);
+    for (int64_t i = 0; i < n; ++i) {
+      const size_t leaf = tree_.leaf_of[chosen_[i]];
+      if (scale[leaf] != kNoScale)
+        sums[leaf] += rows_.times[chosen_[i]] * nearest(std::ldexp(change[i], scale[leaf]));
+    }
     rows_.shards.sum(sums);
     return sums;
   }
