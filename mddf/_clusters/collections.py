@@ -46,7 +46,7 @@ def parts_of(named: dict[str, Any]) -> list[Any]:
     """
     names = list(named)
     X = _with_whole_rows(names[0], named[names[0]])
-    columns: list[Sequence[Any]] = [X.to_delayed().ravel() if not is_frame(X) else X.to_delayed()]
+    columns = [_frame_parts(X) if is_frame(X) else X.to_delayed().ravel()]
     for name in names[1:]:
         collection = named[name]
         if collection is None:
@@ -72,9 +72,25 @@ def _with_whole_rows(name: str, X: Any) -> Any:
     return X if len(X.chunks[1]) == 1 else X.rechunk({1: -1})
 
 
+def _frame_parts(frame: Any) -> Sequence[Any]:
+    """Delayed partitions of a data frame or a series, each by itself.
+
+    If only few columns of Parquet files are read, Dask joins partitions. The targets would then
+    have other partitions than the features.
+    """
+    with dask.config.set({"optimization.tune.active": False}):
+        parts: Sequence[Any] = frame.to_delayed()
+    if len(parts) == frame.npartitions:
+        return parts
+    # Before version 2025.12, Dask does not have this option. Without any optimization, a worker
+    # reads all columns of the files.
+    parts = frame.to_delayed(optimize_graph=False)
+    return parts
+
+
 def _aligned_parts(name: str, collection: Any, X: Any) -> Sequence[Any]:
     if is_frame(collection):
-        parts: Sequence[Any] = collection.to_delayed()
+        parts = _frame_parts(collection)
     else:
         rows = () if is_frame(X) else X.chunks[0]
         are_known = bool(rows) and not np.isnan([*rows, *collection.chunks[0]]).any()
