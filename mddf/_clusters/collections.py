@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from threading import Lock
 from typing import Any
 
 import dask
@@ -13,6 +14,9 @@ from mddf._base.messages import short
 from mddf._gradient.shards import RowsOfUser
 
 _COLLECTION = "a Dask array or a Dask data frame"
+# Dask's options belong to the process. If two fits changed and restored one at the same time, the
+# changed value could stay.
+_changing_options = Lock()
 
 
 def is_frame(collection: Any) -> bool:
@@ -78,7 +82,7 @@ def _frame_parts(frame: Any) -> Sequence[Any]:
     If only few columns of Parquet files are read, Dask joins partitions. The targets would then
     have other partitions than the features.
     """
-    with dask.config.set({"optimization.tune.active": False}):
+    with _changing_options, dask.config.set({"optimization.tune.active": False}):
         parts: Sequence[Any] = frame.to_delayed()
     if len(parts) == frame.npartitions:
         return parts
