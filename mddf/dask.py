@@ -7,13 +7,10 @@ on one machine, for every number of workers and partitions. ``pip install "mddf[
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import validate_parameter_constraints
 
 try:
     import dask  # noqa: F401
@@ -23,14 +20,14 @@ except ImportError as error:
         'mddf.dask needs Dask and distributed, which pip install "mddf[dask]" brings'
     ) from error
 
-from mddf._base.validation import Within, refuse_booleans, unchanged_on_failure
-from mddf._clusters.collections import predicted
-from mddf._clusters.estimator import DaskEstimator, predict, predict_proba
-from mddf._clusters.fitting import client_for, fit_on_workers
-from mddf._clusters.forests import (
+from mddf._base.validation import refuse_booleans
+from mddf._clusters.estimator import DaskClassifier, DaskEstimator, DaskRegressor
+from mddf._clusters.forest_classifiers import (
     DaskCompletelyRandomForestClassifier,
-    DaskCompletelyRandomForestRegressor,
     DaskRandomForestClassifier,
+)
+from mddf._clusters.forest_regressors import (
+    DaskCompletelyRandomForestRegressor,
     DaskRandomForestRegressor,
 )
 from mddf._clusters.shard_fits import BoostingFit
@@ -91,13 +88,7 @@ class _DaskGradientBoosting(DaskEstimator):
         -------
         self
         """
-        local_model = self._unfitted()
-        validate_parameter_constraints(
-            self._estimator._parameter_constraints
-            | {"timeout": [Within(Real, 0, None, closed="neither")]},
-            local_model.get_params(deep=False) | {"timeout": self.timeout},
-            type(self).__name__,
-        )
+        local_model = self._local_model()
         refuse_booleans("interaction_cst", self.interaction_cst)
         warn_of_ignored(local_model)
         validation = None
@@ -106,20 +97,8 @@ class _DaskGradientBoosting(DaskEstimator):
             validation_set.refuse_incomplete()
             validation = {"X_val": X_val, "y_val": y_val, "sample_weight_val": sample_weight_val}
         refuse_undivided(local_model, has_validation_set=validation is not None)
-        if y is None:
-            raise ValueError("y must be a Dask array or series, got None")
-        with unchanged_on_failure(self):
-            entropy = check_random_state(self.random_state).randint(0, 2**32, 4, np.uint64)
-            result = fit_on_workers(
-                client_for(self.client),
-                local_model,
-                {"X": X, "y": y, "sample_weight": sample_weight},
-                validation,
-                kind=BoostingFit(),
-                entropy=entropy.tolist(),
-                timeout=float(self.timeout),
-            )
-            self._take(result)
+        training = {"X": X, "y": y, "sample_weight": sample_weight}
+        self._fit_on_workers(local_model, training, validation, kind=BoostingFit())
         return self
 
     @property
@@ -138,7 +117,7 @@ class _DaskGradientBoosting(DaskEstimator):
         return np.asarray(self.to_local().validation_score_)
 
 
-class DaskGradientBoostingClassifier(_DaskGradientBoosting):
+class DaskGradientBoostingClassifier(_DaskGradientBoosting, DaskClassifier):
     """Gradient-boosted trees for classification on Dask collections.
 
     The rows are divided among the workers, and each worker grows the same trees on its rows. The
@@ -320,40 +299,8 @@ class DaskGradientBoostingClassifier(_DaskGradientBoosting):
         self.client = client
         self.timeout = timeout
 
-    @property
-    def classes_(self) -> np.ndarray:
-        """Classes in ascending order."""
-        return np.asarray(self.to_local().classes_)
 
-    def predict(self, X: Any) -> Any:
-        """Predict classes lazily.
-
-        Parameters
-        ----------
-        X : Dask array or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        Dask array or series of shape (n_samples,)
-        """
-        return predicted(X, self.to_local(), predict, self.classes_[:0])
-
-    def predict_proba(self, X: Any) -> Any:
-        """Predict class probabilities lazily.
-
-        Parameters
-        ----------
-        X : Dask array or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        Dask array or data frame of shape (n_samples, n_classes)
-        """
-        example = np.zeros((0, len(self.classes_)))
-        return predicted(X, self.to_local(), predict_proba, example)
-
-
-class DaskGradientBoostingRegressor(_DaskGradientBoosting):
+class DaskGradientBoostingRegressor(_DaskGradientBoosting, DaskRegressor):
     """Gradient-boosted trees for regression on Dask collections.
 
     The rows are divided among the workers, and each worker grows the same trees on its rows. The
@@ -542,16 +489,3 @@ class DaskGradientBoostingRegressor(_DaskGradientBoosting):
         self.tweedie_power = tweedie_power
         self.client = client
         self.timeout = timeout
-
-    def predict(self, X: Any) -> Any:
-        """Predict the targets lazily.
-
-        Parameters
-        ----------
-        X : Dask array or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        Dask array or series of shape (n_samples,)
-        """
-        return predicted(X, self.to_local(), predict, np.zeros(0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from threading import Lock
 from typing import Any
 
 import dask
@@ -13,6 +14,9 @@ from mddf._base.messages import short
 from mddf._gradient.shards import RowsOfUser
 
 _COLLECTION = "a Dask array or a Dask data frame"
+# Dask's options belong to the process. If two fits changed and restored one at the same time, the
+# changed value could stay.
+_changing_options = Lock()
 
 
 def is_frame(collection: Any) -> bool:
@@ -46,7 +50,7 @@ def parts_of(named: dict[str, Any]) -> list[Any]:
     """
     names = list(named)
     X = _with_whole_rows(names[0], named[names[0]])
-    columns: list[Sequence[Any]] = [X.to_delayed().ravel() if not is_frame(X) else X.to_delayed()]
+    columns = [_frame_parts(X) if is_frame(X) else X.to_delayed().ravel()]
     for name in names[1:]:
         collection = named[name]
         if collection is None:
@@ -72,9 +76,25 @@ def _with_whole_rows(name: str, X: Any) -> Any:
     return X if len(X.chunks[1]) == 1 else X.rechunk({1: -1})
 
 
+def _frame_parts(frame: Any) -> Sequence[Any]:
+    """Delayed partitions of a data frame or a series, each by itself.
+
+    If only few columns of Parquet files are read, Dask joins partitions. The targets would then
+    have other partitions than the features.
+    """
+    with _changing_options, dask.config.set({"optimization.tune.active": False}):
+        parts: Sequence[Any] = frame.to_delayed()
+    if len(parts) == frame.npartitions:
+        return parts
+    # Before version 2025.12, Dask does not have this option. Without any optimization, a worker
+    # reads all columns of the files.
+    parts = frame.to_delayed(optimize_graph=False)
+    return parts
+
+
 def _aligned_parts(name: str, collection: Any, X: Any) -> Sequence[Any]:
     if is_frame(collection):
-        parts: Sequence[Any] = collection.to_delayed()
+        parts = _frame_parts(collection)
     else:
         rows = () if is_frame(X) else X.chunks[0]
         are_known = bool(rows) and not np.isnan([*rows, *collection.chunks[0]]).any()

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import distributed
 import numpy as np
 from sklearn.base import BaseEstimator, clone
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
-from mddf._clusters.fitting import DistributedFit
+from mddf._base.validation import Within, unchanged_on_failure
+from mddf._clusters.collections import predicted
+from mddf._clusters.fitting import client_for, fit_on_workers
+from mddf._clusters.shard_fits import ShardFit
 
 if TYPE_CHECKING:
     from typing import Self
@@ -18,13 +24,11 @@ if TYPE_CHECKING:
 _OWN_PARAMETERS = ("client", "timeout")
 
 
-def predict(model: Any, X: Any) -> np.ndarray:
-    """Predictions of a partition."""
+def _predict(model: Any, X: Any) -> np.ndarray:
     return np.asarray(model.predict(X))
 
 
-def predict_proba(model: Any, X: Any) -> np.ndarray:
-    """Probabilities for a partition."""
+def _predict_proba(model: Any, X: Any) -> np.ndarray:
     return np.asarray(model.predict_proba(X))
 
 
@@ -36,21 +40,48 @@ class DaskEstimator(BaseEstimator):
     timeout: float
     random_state: int | np.random.RandomState | None
 
-    def _unfitted(self) -> Any:
-        """Make the estimator of one machine, with the same parameters."""
+    def _local_model(self) -> Any:
+        """Make the estimator of one machine, not fitted, with the same parameters; check them."""
         parameters = self.get_params(deep=False)
-        return self._estimator(
+        model = self._estimator(
             **{name: value for name, value in parameters.items() if name not in _OWN_PARAMETERS}
         )
+        validate_parameter_constraints(
+            self._estimator._parameter_constraints
+            | {"timeout": [Within(Real, 0, None, closed="neither")]},
+            model.get_params(deep=False) | {"timeout": self.timeout},
+            type(self).__name__,
+        )
+        return model
 
-    def _take(self, result: DistributedFit) -> None:
-        """Store the results of a fit."""
-        self._model = result.model
-        self.n_bytes_sent_ = result.n_bytes_sent
-        self.n_messages_sent_ = result.n_messages_sent
-        self.n_features_in_ = self._model.n_features_in_
-        if hasattr(self._model, "feature_names_in_"):
-            self.feature_names_in_ = self._model.feature_names_in_
+    def _fit_on_workers(
+        self,
+        local_model: Any,
+        training: dict[str, Any],
+        validation: dict[str, Any] | None = None,
+        *,
+        kind: ShardFit,
+    ) -> None:
+        """Fit the model on the workers and store it; see `fit_on_workers`."""
+        if training["y"] is None:
+            raise ValueError("y must be a Dask array or series, got None")
+        with unchanged_on_failure(self):
+            entropy = check_random_state(self.random_state).randint(0, 2**32, 4, np.uint64)
+            result = fit_on_workers(
+                client_for(self.client),
+                local_model,
+                training,
+                validation,
+                kind=kind,
+                entropy=entropy.tolist(),
+                timeout=float(self.timeout),
+            )
+            self._model = result.model
+            self.n_bytes_sent_ = result.n_bytes_sent
+            self.n_messages_sent_ = result.n_messages_sent
+            self.n_features_in_ = self._model.n_features_in_
+            if hasattr(self._model, "feature_names_in_"):
+                self.feature_names_in_ = self._model.feature_names_in_
 
     def to_local(self) -> Any:
         """Return the fitted model as an estimator of one machine.
@@ -82,3 +113,56 @@ class DaskEstimator(BaseEstimator):
     def feature_importances_(self) -> np.ndarray:
         """Importances of the features, scaled to sum 1."""
         return np.asarray(self.to_local().feature_importances_)
+
+
+class DaskClassifier(DaskEstimator):
+    """Predictions of the classifiers."""
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """Classes in ascending order."""
+        return np.asarray(self.to_local().classes_)
+
+    def predict(self, X: Any) -> Any:
+        """Predict classes lazily.
+
+        Parameters
+        ----------
+        X : Dask array or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        Dask array or series of shape (n_samples,)
+        """
+        return predicted(X, self.to_local(), _predict, self.classes_[:0])
+
+    def predict_proba(self, X: Any) -> Any:
+        """Predict probabilities of the classes lazily.
+
+        Parameters
+        ----------
+        X : Dask array or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        Dask array or data frame of shape (n_samples, n_classes)
+        """
+        example = np.zeros((0, len(self.classes_)))
+        return predicted(X, self.to_local(), _predict_proba, example)
+
+
+class DaskRegressor(DaskEstimator):
+    """Predictions of the regressors."""
+
+    def predict(self, X: Any) -> Any:
+        """Predict the targets lazily.
+
+        Parameters
+        ----------
+        X : Dask array or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        Dask array or series of shape (n_samples,)
+        """
+        return predicted(X, self.to_local(), _predict, np.zeros(0))

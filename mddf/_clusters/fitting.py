@@ -117,7 +117,7 @@ def fit_on_workers(
     if len({result.digest for result in results}) > 1:
         raise RuntimeError("workers have grown different trees: they must run the same mddf")
     for category, message in results[0].warnings:
-        warnings.warn(message, category, stacklevel=3)
+        warnings.warn(message, category, stacklevel=4)  # the line that calls `fit`
     return DistributedFit(
         results[0].model,
         [result.n_bytes_sent for result in results],

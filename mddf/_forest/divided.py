@@ -331,11 +331,14 @@ class _Growth:
             while (n_ended := self._answer_round(pool)) is not None:
                 yield n_ended
         except BaseException:
+            # Threads end that wait for answers, and threads that grow subtrees of copied rows.
             self._rounds.stop()
+            cancel.stop()
             raise
         finally:
             for thread in threads:
-                thread.join()
+                if thread.ident is not None:  # it has started
+                    thread.join()
 
     def _grow_slot(self, slot: int, cancel: Cancel) -> None:
         """Grow the trees of one thread."""

@@ -31,12 +31,8 @@ from mddf._input.reading import read_table
 from mddf._resampling.sampling import cumulative_weights, n_draws, row_hashes
 from mddf._targets.class_outputs import several_outputs
 from mddf._targets.kernel_targets import Classes, Values, read_values
-from mddf._targets.target_validation import (
-    check_weights,
-    class_factors,
-    encode_labels,
-    numeric_array,
-)
+from mddf._targets.shards import encode_shard_labels, gather_weights
+from mddf._targets.target_validation import check_weights, class_factors
 from mddf._targets.weights import RowWeights, row_weights
 from mddf._trees import grower
 
@@ -44,6 +40,10 @@ AnyForest = TypeVar("AnyForest", bound=Forest[Any])
 
 # The kernel keeps the counts of rows with classes in 16 bits.
 _MOST_COUNTED = 2**16 - 1
+# The kernel adds up the counts of a class in 32 bits.
+_MOST_WEIGHT = 2**32 - 1
+# The kernel numbers the rows of a tree and its draws in 32 bits, as on one machine.
+_MOST_ROWS = 2**31 - 2
 # Targets of one shard.
 _Target = Classes | Values
 
@@ -121,19 +121,21 @@ def fit_forest_shard(
     )
     check_lengths(X, y=y)
     n_rows = table.shape[0]
-    sample_weights = None
-    if sample_weight is not None:
-        own_weights = numeric_array(sample_weight, "sample_weight")
-        check_lengths(X, sample_weight=own_weights)
-        gathered = communicator.gather_array(own_weights)
-        sample_weights = check_weights(gathered, len(gathered))
+    sample_weights = gather_weights(X, sample_weight, communicator)
+    if sample_weights is not None:
+        sample_weights = check_weights(sample_weights, len(sample_weights))
     lengths = communicator.gather(n_rows)
+    n_all_rows = sum(lengths)
+    if n_all_rows > _MOST_ROWS:
+        raise ValueError(f"X must have at most {_MOST_ROWS} rows, got {n_all_rows}")
     first = sum(lengths[: communicator.rank])
     own = slice(first, first + n_rows)
     target, row_weight = _read_target(model, y, sample_weights, own, communicator)
     weights = _AllWeights(row_weight, own)
     if row_weight.row is not None and not model.bootstrap:
         _refuse_other_than_counts(row_weight.row)
+        if isinstance(target, Classes):
+            _refuse_large_sum(row_weight.row)
     # 2. Bin the table.
     binner = Binner(model.categorical_features, model.max_bins, model.n_jobs)
     bin_weights = ShardWeights(weights.of_shard(sample_weights), sample_weights)
@@ -152,10 +154,10 @@ def fit_forest_shard(
             len(target.classes) if isinstance(target, Classes) else 0,
             draws,
         ),
-        model._tree_options(sum(lengths), binned.bins.n_columns, target, signs),
+        model._tree_options(n_all_rows, binned.bins.n_columns, target, signs),
         communicator,
         n_jobs=job_count(model.n_jobs, model.n_estimators, require=None),
-        n_all_rows=sum(lengths),
+        n_all_rows=n_all_rows,
         verbose=model.verbose,
     )
     # 4. Store the attributes.
@@ -175,6 +177,17 @@ def _refuse_other_than_counts(weights: np.ndarray) -> None:
             "sample_weight, times class_weight if there is one, must be whole numbers up to "
             f"{_MOST_COUNTED} with bootstrap=False if the rows are divided among workers, got "
             f"{weights[~is_count][0]:g}"
+        )
+
+
+def _refuse_large_sum(weights: np.ndarray) -> None:
+    """Refuse weights whose sums in classes the kernel could not hold."""
+    total = weights.sum()
+    if total > _MOST_WEIGHT:
+        raise ValueError(
+            "sample_weight, times class_weight if there is one, must have a sum of at most "
+            f"{_MOST_WEIGHT} with bootstrap=False if the rows are divided among workers, got "
+            f"{total:.0f}"
         )
 
 
@@ -233,12 +246,7 @@ def _read_classes(
             "y must have one output if the rows are divided among workers, got shape "
             f"{outputs.shape}"
         )
-    own_classes, own_labels = encode_labels(y)
-    try:
-        classes = np.unique(communicator.gather_array(own_classes))
-    except TypeError as error:
-        raise TypeError("y must hold labels of one kind in all partitions") from error
-    labels = np.searchsorted(classes, own_classes).astype(np.uint16)[own_labels]
+    classes, labels = encode_shard_labels(y, communicator)
     if sample_weights is None and model.class_weight is None:
         return Classes(classes, labels), RowWeights()
     all_labels = communicator.gather_array(labels)

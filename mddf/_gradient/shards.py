@@ -35,10 +35,10 @@ from mddf._gradient.validation_set import warn_of_no_gain
 from mddf._gradient.weights import boosting_weights, within_range
 from mddf._input.reading import read_table
 from mddf._resampling.sampling import hashes_with
+from mddf._targets.shards import encode_shard_labels, gather_weights
 from mddf._targets.target_validation import (
     all_weights,
     class_factors,
-    encode_labels,
     numeric_array,
 )
 from mddf._targets.weights import row_weights, whole_weights
@@ -193,12 +193,9 @@ def fit_shard(
     )
     check_lengths(training.X, y=training.y)
     n_rows = table.shape[0]
-    sample_weight = None
-    if training.sample_weight is not None:
-        own_weight = numeric_array(training.sample_weight, "sample_weight")
-        check_lengths(training.X, sample_weight=own_weight)
-        all_sample_weights = communicator.gather_array(own_weight)
-        sample_weight = within_range(all_weights(all_sample_weights, len(all_sample_weights)))
+    sample_weight = gather_weights(training.X, training.sample_weight, communicator)
+    if sample_weight is not None:
+        sample_weight = within_range(all_weights(sample_weight, len(sample_weight)))
     lengths = communicator.gather(n_rows)
     first = sum(lengths[: communicator.rank])
     own = slice(first, first + n_rows)
@@ -274,13 +271,8 @@ def _read_classes(
     sample_weight: np.ndarray | None,
     communicator: Communicator,
 ) -> BoostingTarget:
-    own_classes, own_labels = encode_labels(y)
-    try:
-        classes = np.unique(communicator.gather_array(own_classes))
-    except TypeError as error:
-        raise TypeError("y must hold labels of one kind in all partitions") from error
+    classes, labels = encode_shard_labels(y, communicator)
     kind = model._target_of(classes)
-    labels = np.searchsorted(classes, own_classes).astype(np.uint16)[own_labels]
     weights = sample_weight
     if model.class_weight is not None:
         all_labels = communicator.gather_array(labels)

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import DataConversionWarning
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor
 
@@ -18,6 +19,9 @@ dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 
 from mddf.dask import DaskGradientBoostingClassifier, DaskGradientBoostingRegressor  # noqa: E402
+
+# Reading of Parquet files by Dask, with pandas 3.1.
+DEPRECATED_IN_DASK = "ignore:The inplace keyword in DataFrame.reset_index"
 
 
 @pytest.fixture(scope="module")
@@ -125,6 +129,32 @@ def test_a_partition_without_a_class_and_categorical_types_that_differ(client):
     fitted = DaskGradientBoostingClassifier(**options).fit(frame, labels)
     local = GradientBoostingClassifier(**options).fit(X.astype({"size": "category"}), y)
     assert_same(local, fitted)
+
+
+@pytest.mark.filterwarnings(DEPRECATED_IN_DASK)
+def test_a_folder_of_parquet_files(client, tmp_path):
+    X, signal = made_frame()
+    X["target"] = signal
+    for i in range(6):
+        X[50 * i : 50 * i + 50].to_parquet(tmp_path / f"part-{i}.parquet", index=False)
+    whole, frame = pd.read_parquet(tmp_path), dd.read_parquet(tmp_path)
+    # Dask reads a column alone in fewer partitions.
+    assert frame["target"].optimize().npartitions < frame.npartitions
+    options = {"max_iter": 4, "random_state": 0, "early_stopping": False}
+    local = GradientBoostingRegressor(**options)
+    local.fit(whole.drop(columns="target"), whole["target"])
+    fitted = DaskGradientBoostingRegressor(**options)
+    fitted.fit(frame.drop(columns="target"), frame["target"])
+    assert_same(local, fitted)
+
+
+def test_warnings_of_workers_name_the_call_of_fit(client):
+    X, signal = made_array()
+    y = da.from_array(signal[:, None], chunks=(100, 1))
+    model = DaskGradientBoostingRegressor(max_iter=2, random_state=0)
+    with pytest.warns(DataConversionWarning) as caught:
+        model.fit(da.from_array(X, chunks=(100, -1)), y)
+    assert caught[0].filename == __file__
 
 
 def test_lazy_columns_in_chunks_and_unknown_sizes(client):

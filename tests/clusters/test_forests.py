@@ -5,6 +5,7 @@ import pickle
 import signal
 import threading
 import time
+from contextlib import nullcontext
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 
 import mddf.dask as mddf_dask  # noqa: E402
+from mddf._clusters import collections  # noqa: E402
 from mddf._forest import divided  # noqa: E402
 from mddf.dask import DaskRandomForestClassifier, DaskRandomForestRegressor  # noqa: E402
 
@@ -27,6 +29,9 @@ NAMES = [
     "RandomForestRegressor",
     "CompletelyRandomForestRegressor",
 ]
+
+# Reading of Parquet files by Dask, with pandas 3.1.
+DEPRECATED_IN_DASK = "ignore:The inplace keyword in DataFrame.reset_index"
 
 
 @pytest.fixture(scope="module")
@@ -102,6 +107,48 @@ def test_frames_with_labels_weights_and_categories(client, n_partitions):
     assert labels.compute().tolist() == local.predict(X).tolist()
     probabilities = fitted.predict_proba(divide(X)).compute()
     np.testing.assert_array_equal(probabilities.to_numpy(), local.predict_proba(X))
+
+
+@pytest.fixture
+def parquet_folder(tmp_path):
+    """Folder of eight files, of which the second one lacks a class and a category."""
+    X, signal_ = made_array()
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    frame["colour"] = np.array(["red", "green", "blue", None], object)[np.arange(400) % 4]
+    frame["label"] = np.where(signal_ > 0, "high", "low")
+    frame["target"] = signal_
+    frame["weight"] = np.random.default_rng(1).random(400)
+    frame.loc[50:99, "label"] = "low"
+    frame.loc[50:99, "colour"] = "red"
+    for i in range(8):
+        frame[50 * i : 50 * i + 50].to_parquet(tmp_path / f"part-{i}.parquet", index=False)
+    return tmp_path
+
+
+@pytest.mark.filterwarnings(DEPRECATED_IN_DASK)
+@pytest.mark.parametrize(("name", "target"), [(NAMES[0], "label"), (NAMES[2], "target")])
+@pytest.mark.parametrize("columns", [["a", "b", "c", "d", "e", "colour"], ["c"]])
+def test_a_folder_of_parquet_files(client, parquet_folder, name, target, columns):
+    whole = pd.read_parquet(parquet_folder)
+    local = getattr(mddf, name)(4, random_state=0)
+    local.fit(whole[columns], whole[target], whole["weight"])
+    frame = dd.read_parquet(parquet_folder)
+    # Dask reads a column alone in fewer partitions.
+    assert frame[target].optimize().npartitions < frame.npartitions == 8
+    fitted = getattr(mddf_dask, f"Dask{name}")(4, random_state=0)
+    fitted.fit(frame[columns], frame[target], frame["weight"])
+    assert_same(local, fitted, whole[columns])
+    predictions = fitted.predict(frame[columns]).compute()
+    assert predictions.tolist() == local.predict(whole[columns]).tolist()
+
+
+@pytest.mark.filterwarnings(DEPRECATED_IN_DASK)
+def test_partitions_of_parquet_files_without_the_option_of_dask(parquet_folder, monkeypatch):
+    frame = dd.read_parquet(parquet_folder)
+    monkeypatch.setattr(collections.dask.config, "set", lambda _: nullcontext())
+    assert len(frame["label"].to_delayed()) < 8
+    parts = collections.parts_of({"X": frame[["a"]], "y": frame["label"], "sample_weight": None})
+    assert [len(part.compute().y) for part in parts] == [50] * 8
 
 
 def test_the_estimator_is_cloned_and_pickled(client):

@@ -23,7 +23,7 @@ from mddf import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from mddf._forest import divided
+from mddf._forest import divided, shards
 from mddf._forest.shard_rows import places_in_order
 from mddf._forest.shards import fit_forest_shard
 from mddf._resampling.sampling import canonical_order, row_hashes
@@ -288,6 +288,43 @@ def test_parameters_that_need_all_rows(forest, parameters, message):
         sharded_fits(forest(2, random_state=0, **parameters), data, [20])
 
 
+def test_sums_of_weights_that_the_kernel_cannot_hold():
+    n = 66_000
+    X = np.arange(n, dtype=float)[:, None] % 5
+    y = (np.arange(n) < 100).astype(int)
+    data = Data(X, y, np.full(n, 65535.0))
+    data.sample_weight[0] = 1
+    model = RandomForestClassifier(1, bootstrap=False, max_depth=2, random_state=0)
+    with pytest.raises(ValueError, match=r"must have a sum of at most 4294967295 .*, got 4325"):
+        sharded_fits(model, data, [100])
+    data.sample_weight[1000:] = 1
+    assert_sharding_changes_nothing(model, data, [100])
+
+
+def test_more_rows_than_the_kernel_numbers(monkeypatch):
+    monkeypatch.setattr(shards, "_MOST_ROWS", 79)
+    data = make_data(np.random.default_rng(0), 80, kind="classes")
+    with pytest.raises(ValueError, match="X must have at most 79 rows, got 80"):
+        sharded_fits(RandomForestClassifier(1), data, [20])
+
+
+@pytest.mark.parametrize("forest", FORESTS)
+def test_one_row_in_each_shard(forest):
+    kind = "classes" if forest in FORESTS[:2] else "numbers"
+    data = make_data(np.random.default_rng(0), 9, kind=kind)
+    assert_sharding_changes_nothing(forest(3, random_state=0), data, list(range(1, 9)))
+
+
+def test_rare_classes_that_no_tree_draws():
+    data = make_data(np.random.default_rng(0), 300, kind="classes")
+    y = np.zeros(300, int)
+    y[[7, 8]] = [1, 2]
+    model = RandomForestClassifier(6, max_samples=3, random_state=0)
+    assert_sharding_changes_nothing(model, Data(data.X, y), [100])
+    model = RandomForestClassifier(6, class_weight={0: 1, 1: 0, 2: 3}, random_state=0)
+    assert_sharding_changes_nothing(model, Data(data.X, y), [8])
+
+
 @pytest.mark.parametrize("forest", [RandomForestClassifier, RandomForestRegressor])
 def test_several_outputs(forest):
     X = np.arange(40.0)[:, None]
@@ -304,6 +341,19 @@ def test_an_error_of_a_tree_ends_all_processes(monkeypatch):
     data = make_data(np.random.default_rng(0), 200, kind="classes")
     with pytest.raises(MemoryError, match="no memory for copies"):
         sharded_fits(RandomForestClassifier(4, random_state=0), data, [50, 120])
+
+
+def test_an_error_of_an_answer_ends_all_processes(monkeypatch):
+    def fail_for_few_rows(question, shard):
+        if shard.table.n_rows == 20:
+            raise MemoryError("no memory for counts")
+        return count(question, shard)
+
+    count = divided.CountBins.answer
+    monkeypatch.setattr(divided.CountBins, "answer", fail_for_few_rows)
+    data = make_data(np.random.default_rng(0), 200, kind="classes")
+    with pytest.raises(MemoryError, match="no memory for counts"):
+        sharded_fits(RandomForestClassifier(4, random_state=0), data, [50, 180])
 
 
 def test_places_in_order():
