@@ -153,4 +153,5 @@ def test_pages_build_without_a_warning(tmp_path):
     assert len(page) < 150_000
     assert "User guide" in page  # of the links to examples
     assert (tmp_path / "generated/mddf.analysis.margin_distribution_bound.html").exists()
-    assert "98.8%" in (tmp_path / "few-rows-sets.html").read_text()  # printed by a block
+    printed = r"[0-9.]+% of \d+ sets hold the true class"  # by a block of the page
+    assert re.search(printed, (tmp_path / "few-rows-sets.html").read_text())
