@@ -1,4 +1,4 @@
-"""What the estimators on Dask collections have in common."""
+"""Base classes of the estimators on Dask collections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the forests on Dask collections have in common."""
+"""Base class of the forests on Dask collections."""
 
 from __future__ import annotations
 

@@ -55,8 +55,8 @@ class BoostingFit:
     def digest(self, model: Any) -> str:
         """Hash the trees and the bins."""
         arrays: dict[str, Any] = model._trees.arrays
-        of_trees = [arrays[name] for name in sorted(arrays)]
-        return _hash([*of_trees, model._trees.start, *_bins(model)])
+        tree_arrays = [arrays[name] for name in sorted(arrays)]
+        return _hash([*tree_arrays, model._trees.start, *_bins(model)])
 
 
 class ForestFit:

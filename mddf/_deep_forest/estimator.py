@@ -283,7 +283,7 @@ class BaseDeepForest(HoldsMembers, Layered):
         table = binned.table
         seeds = binned.seeds
         task = target.task
-        strata = target.task.strata
+        strata = task.strata
         groups = inputs.groups
         cv = self._resolved_cv(task)
         X = inputs.X_for_splitter(binner, self.cv)
@@ -310,12 +310,9 @@ class BaseDeepForest(HoldsMembers, Layered):
         levels = binner.all_levels(inputs.table)
         boosting_folds = None
         if isinstance(self.cv, str) and groups is None:
+            is_small = is_small_table(task, inputs.n_features, levels)
             boosting_folds = make_boosting_folds(
-                task,
-                self._resolved_preset(),
-                seeds,
-                is_small=is_small_table(task, inputs.n_features, levels),
-                n_layer_folds=len(folds),
+                task, self._resolved_preset(), seeds, is_small=is_small, n_layer_folds=len(folds)
             )
         trainer = FoldTrainer(
             table=table,

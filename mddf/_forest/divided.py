@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Condition, Thread
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,8 +35,40 @@ _LEAST_COPIED = 4096
 # Subtrees of at most 64 rows have code of their own in the kernel, which needs all of the rows.
 _SMALL = 64
 
-# (rows, weight, least, most, low, high) of `ValueSums` in the kernel.
-Sums = tuple[int, int, int, int, int, int]
+
+class Sums(NamedTuple):
+    """`ValueSums` of the kernel: the fixed-point targets of some rows.
+
+    Attributes
+    ----------
+    n_rows, weight : int
+        Number of rows, and how often they were drawn in all.
+    least, most : int
+        Smallest and largest target.
+    low, high : int
+        Halves of the sum of the targets, a number of 128 bits.
+    """
+
+    n_rows: int
+    weight: int
+    least: int
+    most: int
+    low: int
+    high: int
+
+    @classmethod
+    def added(cls, parts: Sequence[Sums]) -> Sums:
+        """Add up the sums of several shards."""
+        total = sum((part.high << 64) + part.low for part in parts)
+        with_rows = [part for part in parts if part.n_rows]
+        return cls(
+            n_rows=sum(part.n_rows for part in parts),
+            weight=sum(part.weight for part in parts),
+            least=min(part.least for part in with_rows),
+            most=max(part.most for part in with_rows),
+            low=total & (2**64 - 1),
+            high=total >> 64,
+        )
 
 
 @dataclass(frozen=True)
@@ -143,21 +175,7 @@ def _class_weights(shard: Shard, rows: NodeRows) -> np.ndarray:
 
 
 def _sums_of(shard: Shard, rows: NodeRows) -> Sums:
-    return _core.add_up_shard(rows.rows, rows.counts, shard.target)
-
-
-def _added(sums: Sequence[Sums]) -> Sums:
-    """Sums of several shards; the last two are halves of a number of 128 bits."""
-    total = sum((high << 64) + low for *_, low, high in sums)
-    counted = [part for part in sums if part[0]]
-    return (
-        sum(part[0] for part in sums),
-        sum(part[1] for part in sums),
-        min(part[2] for part in counted),
-        max(part[3] for part in counted),
-        total & (2**64 - 1),
-        total >> 64,
-    )
+    return Sums(*_core.add_up_shard(rows.rows, rows.counts, shard.target))
 
 
 class _Stopped(Exception):
@@ -195,7 +213,8 @@ class _Rounds:
         """Wait for all threads, and return their questions."""
         with self._changed:
             self._changed.wait_for(lambda: self._n_working == 0)
-            questions, self._questions = self._questions, {}
+            questions = self._questions
+            self._questions = {}
             return questions
 
     def answer(self, answers: dict[int, list[Any]]) -> None:
@@ -224,7 +243,8 @@ class _Peers:
         self._before: list[Question] = []
 
     def _ask(self, question: Question) -> list[Any]:
-        questions, self._before = [*self._before, question], []
+        questions = [*self._before, question]
+        self._before = []
         return self._rounds.ask(self._slot, questions)
 
     def _begin(self, number: int) -> list[Any]:
@@ -267,7 +287,7 @@ class ValuePeers(_Peers):
     def begin(self, number: int) -> tuple[Sums, int]:
         """Begin a tree: the sums of its rows, and the largest weight of a row."""
         sums, most = zip(*self._begin(number), strict=True)
-        return _added(sums), max(most)
+        return Sums.added(sums), max(most)
 
     def add_up_bins(self, node: int, columns: np.ndarray, least: int, shift: int) -> np.ndarray:
         """Cells of the bins of some columns."""
@@ -277,10 +297,9 @@ class ValuePeers(_Peers):
         self, node: int, column: int, left_codes: np.ndarray, left: int
     ) -> tuple[Sums, Sums]:
         """Divide a node, and return the sums of both children."""
-        of_left, of_right = zip(
-            *self._ask(Divide(self._tree, node, column, left_codes, left)), strict=True
-        )
-        return _added(of_left), _added(of_right)
+        children = self._ask(Divide(self._tree, node, column, left_codes, left))
+        left_sums, right_sums = zip(*children, strict=True)
+        return Sums.added(left_sums), Sums.added(right_sums)
 
 
 def _sum_of(arrays: Sequence[np.ndarray]) -> np.ndarray:
@@ -379,14 +398,14 @@ class _Growth:
         all_questions = self._communicator.gather(list(own.values()))
         if not any(all_questions):
             return None
-        by_tree = [questions for of_rank in all_questions for questions in of_rank]
+        by_tree = [questions for rank_questions in all_questions for questions in rank_questions]
         all_answers = iter(pool.map(self._answer, by_tree))
-        answers = [[next(all_answers) for _ in of_rank] for of_rank in all_questions]
+        answers = [[next(all_answers) for _ in questions] for questions in all_questions]
         received = self._communicator.distribute(answers)
         self._rounds.answer(
-            {slot: [of_rank[number] for of_rank in received] for number, slot in enumerate(own)}
+            {slot: [answers[number] for answers in received] for number, slot in enumerate(own)}
         )
-        return sum(isinstance(question, End) for of_tree in by_tree for question in of_tree)
+        return sum(isinstance(question, End) for questions in by_tree for question in questions)
 
     def _answer(self, questions: list[Question]) -> Any:
         """Answer to the last of the questions of a tree."""

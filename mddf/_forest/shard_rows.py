@@ -16,7 +16,7 @@ from mddf._binning.binned_table import BinnedTable
 
 @dataclass(frozen=True)
 class Draws:
-    """How trees draw the rows of this shard.
+    """Draws of the rows of this shard by trees.
 
     Without a bootstrap, `n_draws` is 0, and each tree has all of `rows`, with `weights` if there
     are any. Otherwise a draw is a whole number below `total`, and the i-th of `rows` is drawn by
@@ -33,8 +33,8 @@ class Draws:
     ends: np.ndarray | None = None
     weights: np.ndarray | None = None
 
-    def of_tree(self, tree: int) -> NodeRows:
-        """Rows of a tree in this shard."""
+    def rows_of(self, tree: int) -> NodeRows:
+        """Rows that a tree draws from this shard."""
         if not self.n_draws:
             weights = np.ones(len(self.rows)) if self.weights is None else self.weights
             return NodeRows(self.rows, weights.astype(np.uint32))
@@ -81,7 +81,7 @@ class Shard:
 
     def begin(self, tree: int) -> NodeRows:
         """Draw the rows of a tree."""
-        root = self.draws.of_tree(tree)
+        root = self.draws.rows_of(tree)
         self.nodes[tree] = {0: root}
         return root
 
@@ -98,10 +98,10 @@ class Shard:
         children = _core.divide_shard_rows(
             self.table.cells, parent.rows, parent.counts, column, left_codes
         )
-        of_left, of_right = (NodeRows(rows, counts) for rows, counts in children)
-        nodes[left] = of_left
-        nodes[left + 1] = of_right
-        return of_left, of_right
+        left_rows, right_rows = (NodeRows(rows, counts) for rows, counts in children)
+        nodes[left] = left_rows
+        nodes[left + 1] = right_rows
+        return left_rows, right_rows
 
 
 def places_in_order(

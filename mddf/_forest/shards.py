@@ -84,7 +84,7 @@ class _AllWeights:
     weights: RowWeights
     own: slice
 
-    def of_shard(self, weights: np.ndarray | None) -> np.ndarray | None:
+    def own_part(self, weights: np.ndarray | None) -> np.ndarray | None:
         return None if weights is None else weights[self.own]
 
 
@@ -124,12 +124,7 @@ def fit_forest_shard(
     sample_weights = gather_weights(X, sample_weight, communicator)
     if sample_weights is not None:
         sample_weights = check_weights(sample_weights, len(sample_weights))
-    lengths = communicator.gather(n_rows)
-    n_all_rows = sum(lengths)
-    if n_all_rows > _MOST_ROWS:
-        raise ValueError(f"X must have at most {_MOST_ROWS} rows, got {n_all_rows}")
-    first = sum(lengths[: communicator.rank])
-    own = slice(first, first + n_rows)
+    n_all_rows, own = _place_rows(n_rows, communicator)
     target, row_weight = _read_target(model, y, sample_weights, own, communicator)
     weights = _AllWeights(row_weight, own)
     if row_weight.row is not None and not model.bootstrap:
@@ -138,7 +133,7 @@ def fit_forest_shard(
             _refuse_large_sum(row_weight.row)
     # 2. Bin the table.
     binner = Binner(model.categorical_features, model.max_bins, model.n_jobs)
-    bin_weights = ShardWeights(weights.of_shard(sample_weights), sample_weights)
+    bin_weights = ShardWeights(weights.own_part(sample_weights), sample_weights)
     binned = bin_shard(binner, table, bin_weights, communicator)
     # 3. Grow the trees.
     seeds = grower.draw_seeds(entropy, model.n_estimators)
@@ -167,6 +162,16 @@ def fit_forest_shard(
     state = _state_of([block for part in gathered_blocks for block in part], binner, entropy)
     model.__dict__.update(state.attributes() | model._target_attributes(target))
     return model
+
+
+def _place_rows(n_rows: int, communicator: Communicator) -> tuple[int, slice]:
+    """Number of rows of all shards, and the place of this shard's rows among them."""
+    lengths = communicator.gather(n_rows)
+    n_all_rows = sum(lengths)
+    if n_all_rows > _MOST_ROWS:
+        raise ValueError(f"X must have at most {_MOST_ROWS} rows, got {n_all_rows}")
+    first = sum(lengths[: communicator.rank])
+    return n_all_rows, slice(first, first + n_rows)
 
 
 def _refuse_other_than_counts(weights: np.ndarray) -> None:
@@ -265,7 +270,7 @@ def _plan_draws(
 ) -> Draws:
     """Do what `plan_sampling` does, for the rows of this shard."""
     rows = np.arange(table.n_rows, dtype=np.uint32)
-    row_weight = weights.of_shard(weights.weights.row)
+    row_weight = weights.own_part(weights.weights.row)
     if row_weight is not None:
         rows = rows[row_weight > 0]
         row_weight = row_weight[row_weight > 0]
