@@ -121,7 +121,7 @@ class DaskGradientBoostingClassifier(_DaskGradientBoosting, DaskClassifier):
     """Gradient-boosted trees for classification on Dask collections.
 
     The rows are divided among the workers, and each worker grows the same trees on its rows. The
-    model has the same bits as that of `mddf.GradientBoostingClassifier` on all rows, in the
+    model has the same bits as a fit of `mddf.GradientBoostingClassifier` on all rows, in the
     order of the partitions.
 
     Parameters
@@ -304,7 +304,7 @@ class DaskGradientBoostingRegressor(_DaskGradientBoosting, DaskRegressor):
     """Gradient-boosted trees for regression on Dask collections.
 
     The rows are divided among the workers, and each worker grows the same trees on its rows. The
-    model has the same bits as that of `mddf.GradientBoostingRegressor` on all rows, in the
+    model has the same bits as a fit of `mddf.GradientBoostingRegressor` on all rows, in the
     order of the partitions.
 
     Parameters

@@ -17,7 +17,7 @@ class DaskRandomForestClassifier(DaskForest, DaskClassifier):
     """A random forest for classification on Dask collections.
 
     The rows are divided among the workers, and each worker grows some of the trees. The model has
-    the same bits as that of `mddf.RandomForestClassifier` on all rows,
+    the same bits as a fit of `mddf.RandomForestClassifier` on all rows,
     in the order of the partitions.
 
     Parameters
@@ -178,7 +178,7 @@ class DaskCompletelyRandomForestClassifier(DaskForest, DaskClassifier):
     """A completely-random forest for classification on Dask collections.
 
     The rows are divided among the workers, and each worker grows some of the trees. The model has
-    the same bits as that of `mddf.CompletelyRandomForestClassifier` on all rows,
+    the same bits as a fit of `mddf.CompletelyRandomForestClassifier` on all rows,
     in the order of the partitions.
 
     Parameters

@@ -15,7 +15,7 @@ class DaskRandomForestRegressor(DaskForest, DaskRegressor):
     """A random forest for regression on Dask collections.
 
     The rows are divided among the workers, and each worker grows some of the trees. The model has
-    the same bits as that of `mddf.RandomForestRegressor` on all rows,
+    the same bits as a fit of `mddf.RandomForestRegressor` on all rows,
     in the order of the partitions.
 
     Parameters
@@ -175,7 +175,7 @@ class DaskCompletelyRandomForestRegressor(DaskForest, DaskRegressor):
     """A completely-random forest for regression on Dask collections.
 
     The rows are divided among the workers, and each worker grows some of the trees. The model has
-    the same bits as that of `mddf.CompletelyRandomForestRegressor` on all rows,
+    the same bits as a fit of `mddf.CompletelyRandomForestRegressor` on all rows,
     in the order of the partitions.
 
     Parameters

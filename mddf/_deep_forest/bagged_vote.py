@@ -1,7 +1,7 @@
 """Weights of many members: means over votes on parts of the rows.
 
-A single greedy vote over a pool of members that are alike overfits: it takes those that are best
-by chance. A member that wins on many parts of the rows is better than that.
+A single greedy vote over a pool of members that are alike overfits: it takes members that are best
+by chance. A member that wins on many parts of the rows is not.
 """
 
 from __future__ import annotations

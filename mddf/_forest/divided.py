@@ -421,7 +421,7 @@ def grow_divided(
     n_all_rows: int,
     verbose: bool | int = False,
 ) -> list[GrownBlock]:
-    """Grow all trees together with the other processes; return those of this process.
+    """Grow all trees together with the other processes; return the trees of this process.
 
     Parameters
     ----------

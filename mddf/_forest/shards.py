@@ -102,7 +102,7 @@ def fit_forest_shard(
     Parameters
     ----------
     model : forest
-        An estimator that is not fitted; it is returned. Only that of rank 0 gets trees.
+        An estimator that is not fitted; it is returned. Only the estimator of rank 0 gets trees.
     X, y, sample_weight
         Rows of this shard; at least one.
     communicator : Communicator

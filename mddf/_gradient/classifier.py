@@ -189,7 +189,7 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
     that fit did not see gets the mean of all samples.
 
     Linear leaves suit targets that are smooth in their features [4]_. A linear function reads at
-    most seven features, those that are split first on the path, by the ranks of their bins; a
+    most seven features, the first ones that are split on the path, by the ranks of their bins; a
     missing value counts as the middle one. Slopes are ridge regressions on the gradients and
     second derivatives of the loss. Shapley values by trees and exports refuse such models, and
     `feature_importances_` does not count slopes.
