@@ -97,6 +97,7 @@ HELP = {
     "tables": "tables to reproduce or to measure",
     "target_margin": "margin that the loss of mdDF aims at",
     "task": "task of --csv",
+    "tasks": "kinds of targets",
     "test": "test of differences between methods",
     "test_csv": "table with test rows, with labels or without",
     "theta": "half the width of the band without loss",

@@ -33,6 +33,7 @@ STUDIES = {
     "bench.scale": ("--rows 2000 --columns 5", "scale"),
     "bench.out_of_core": ("--rows 2000 --columns 5 --rounds 2", "out-of-core"),
     "bench.divided": ("--methods GradientBoosting --rows 400 --rounds 2", "divided"),
+    "bench.large": ("--methods GradientBoosting HistGradientBoosting --rows 500", "large"),
     "bench.workers": ("--engines loky --rows 500 --predicted 500", "workers"),
     "reproduce.comparison": ("--datasets breast_cancer,wine --rounds 3", "comparison"),
     "reproduce.deepboost": (
@@ -119,6 +120,7 @@ WITHOUT_SETS = (
     "bench.boosting",
     "bench.divided",
     "bench.gradient",
+    "bench.large",
     "bench.out_of_core",
     "bench.scale",
     "bench.workers",
@@ -131,7 +133,7 @@ WITHOUT_SETS = (
 RUN_BY_CI = ("bench.cascade", "bench.forest")  # outside the repository, in .ci/run
 # Two seconds or more each.
 SLOW = (*RUN_BY_CI, "bench.export", "bench.scale", "bench.workers", "reproduce.deepboost")
-SLOW += ("bench.divided", "bench.out_of_core")
+SLOW += ("bench.divided", "bench.large", "bench.out_of_core")
 NEEDS = {"bench.divided": "distributed", "bench.export": "onnxruntime", "report.explain": "shap"}
 NEEDS |= {"report.autogluon_stack": "autogluon.tabular", "report.elo": "lightgbm"}
 
