@@ -84,8 +84,8 @@ def train_first_layer(
     # race, since their folds grow side by side.
     boosting_choices: Mapping[int, BoostingChoice],
     *,
-    # Whether the models of the folds predict, not models of all samples. Boosted trees keep them
-    # in any case.
+    # Whether the models of the folds predict, not models of all samples. Those of boosted trees
+    # are kept in any case, since a refit needs their numbers of rounds.
     keep_fold_models: bool,
     races: bool,  # whether members without a weight on the first fold are left out
 ) -> OutOfFoldLayer:
@@ -335,7 +335,6 @@ class _FirstLayerTraining:
 
         The slowest member of the same kind so far tells the time that it takes.
         """
-        n_refits = max(1, len(self.splits) - 1)
         seconds = [
             self.seconds[other]
             for other in self.trained
@@ -344,7 +343,8 @@ class _FirstLayerTraining:
         if not seconds:
             return False
         expected = _POOL_FACTOR * max(seconds)
-        refit = (expected + sum(self.seconds.values())) / n_refits
+        share = max(1, self.trainer.task.n_refitted_boosting) / max(1, len(self.splits) - 1)
+        refit = share * (expected + sum(self.seconds.values()))
         return self.trainer.clock.allows(expected + refit, _POOL_SHARE)
 
     def _is_same_kind(self, i: int, other: int) -> bool:

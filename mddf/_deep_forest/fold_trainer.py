@@ -70,8 +70,8 @@ class FoldTrainer(LayerTrainer):
     groups: np.ndarray | None = None
     # Levels of the columns with many categories, for boosted trees.
     levels: CategoryLevels | None = None
-    # Folds of the named boosted trees, if they differ. The models of all folds are kept, so that
-    # more folds give more data to each model, and more models.
+    # Folds of the named boosted trees, if they differ. A classifier keeps the models of all folds,
+    # so that more folds give more data to each model, and more models.
     boosting_folds: Folds | None = None
     frames: FrameMaker | None = None  # makes data frames for users' estimators
 

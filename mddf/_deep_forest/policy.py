@@ -282,7 +282,8 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
                 self.stack.layers, self.stack.weights_by_layer(), strict=True
             )
         )
-        seconds *= trainer.task.refit_tree_factor / (len(trainer.folds) - 1 or 1)
+        factor = max(trainer.task.refit_tree_factor, trainer.task.n_refitted_boosting)
+        seconds *= factor / (len(trainer.folds) - 1 or 1)
         has_time = trainer.clock.allows(seconds, _REFIT_SHARE)
         if not has_time:
             decision = "not fitted again on all samples"

@@ -12,13 +12,20 @@ import numpy as np
 from mddf._base.deadline import TimeIsUp
 from mddf._base.serialization import to_plain
 from mddf._deep_forest.fit_report import FitReport, Leaderboard
+from mddf._deep_forest.fold_trainer import FoldTrainer
 from mddf._deep_forest.layers import DeepLayer, FittedMember
 from mddf._deep_forest.stack import GrownLayer, OutOfFoldLayer, Stack
+from mddf._members.boosted import BoostedModel
+from mddf._members.boosted_crosses import CrossedModel
+from mddf._members.spec import MemberSpec
 from mddf._training.layer_trainer import LayerInput, LayerJob, Split
 from mddf._training.seeds import Purpose
 
 # Share of the remaining time for a refit on all samples. Set by hand.
 _REFIT_SHARE = 0.85
+# Boosted trees of all samples have more rounds than those of a fold by this factor, since they
+# have more rows. On the 14 sets, factors of 1, 1.15 and 1.25 differed by less than 0.1 %.
+_ROUNDS_FACTOR = 1.15
 
 
 @dataclass(frozen=True)
@@ -145,7 +152,10 @@ def _refitted_in_time(
 def _refitted(stack: Stack, number: int, kept: list[int]) -> dict[int, list[Any]]:
     """Models of all samples.
 
-    Boosted trees keep the models of the folds, unless these saw only the past of their fold.
+    Boosted trees of a classifier keep the models of the folds, unless these saw only the past of
+    their fold. On 36 development sets, models of all samples had 0.997 times the log-loss (without
+    the two best and the two worst sets), but up to 1.02 times on churn, and areas under the curve
+    that were no larger.
     """
     trainer = stack.trainer
     layer = stack.layers[number]
@@ -168,19 +178,29 @@ def _refitted(stack: Stack, number: int, kept: list[int]) -> dict[int, list[Any]
         models = dict(zip(forests, results, strict=True))
     for i in kept:
         spec = members[i]
-        if spec.is_boosted and trainer.is_in_time_order:
-            # The number of rounds is known, so that the rows held out do not matter.
-            rows = trainer.folds[0][1]
+        if spec.is_boosted and (trainer.is_in_time_order or trainer.task.n_refitted_boosting):
             entropy = trainer.seeds.entropy_for(Purpose.REFITTED_ESTIMATORS, i)
-            (boosted,) = trainer.boost(
-                spec,
-                [Split(trainer.all_rows, rows)],
-                entropy,
-                n_rounds=layer.trained.models[i][0].rounds,
-            )
-            models[i] = [boosted[0]]
+            models[i] = _refitted_boosting(trainer, spec, layer.trained.models[i][0], entropy)
         elif not (spec.is_forest or spec.is_boosted):
             entropy = trainer.seeds.entropy_for(Purpose.REFITTED_ESTIMATORS, i)
             fits = trainer.fit_member(spec, splits, entropy)
             models[i] = [model for model, _ in fits]
     return models
+
+
+def _refitted_boosting(
+    trainer: FoldTrainer,
+    spec: MemberSpec,
+    model_of_fold: BoostedModel | CrossedModel,
+    entropy: tuple[int, ...],
+) -> list[BoostedModel | CrossedModel]:
+    """Models of boosted trees of all samples, with different seeds."""
+    n_rounds = model_of_fold.rounds
+    seeds: list[tuple[int, ...]] = [entropy]
+    # In time order, the first fold has seen nearly all samples, and one model replaces its model.
+    if not trainer.is_in_time_order:
+        n_rounds = [round(_ROUNDS_FACTOR * n) for n in n_rounds]
+        seeds = [(*entropy, number) for number in range(trainer.task.n_refitted_boosting)]
+    # The number of rounds is known, so that the rows held out do not matter.
+    split = Split(trainer.all_rows, trainer.folds[0][1])
+    return [trainer.boost(spec, [split], seed, n_rounds=n_rounds)[0][0] for seed in seeds]

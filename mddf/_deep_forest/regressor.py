@@ -77,8 +77,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         follows its training samples in time; the groups of `fit` are held out together.
     refit : bool, default=True
         Fit the members that are kept once more on all samples, instead of keeping the models of
-        all folds, which makes forests a k-th as large with k folds. Boosted trees keep the models
-        of the folds, whose mean is better.
+        all folds, which makes forests and boosted trees a k-th as large with k folds.
     categorical_features : "from_dtype", array of bool, int or str, or None, \
             default="from_dtype"
         Categorical features, as in `RandomForestRegressor`.

@@ -20,8 +20,8 @@ class MemberSpec:
     # Kind of a forest or boosting that is a member by its name: "random", "completely-random",
     # "boosted", "boosted-leaf-wise" or "boosted-crosses".
     kind: str | None
-    # Whether it is gradient boosting that grows on the binned table. The models of all folds are
-    # kept, as their mean is better than one model fitted on all rows.
+    # Whether it is gradient boosting that grows on the binned table. A classifier keeps the
+    # models of all folds (see `refit`).
     is_boosted: bool = False
     # Whether it is an estimator of the user, which gets the original columns of a data frame.
     is_external: bool = False

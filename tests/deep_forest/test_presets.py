@@ -88,11 +88,12 @@ def test_boosted_classifiers_use_ten_folds(monkeypatch):
     assert n_models(Model, preset="fast") == 5
     assert n_models(Model, cv=3) == 3
     assert n_models(Model, {"groups": np.arange(120) // 4}) == 5
-    assert n_models(DeepForestRegressor) == 10  # as many as the layer has
+    assert n_models(DeepForestRegressor, refit=False) == 10  # as many as the layer has
+    assert n_models(DeepForestRegressor) == 3  # fitted again on all samples
     default = PRESETS["default"]
     monkeypatch.setitem(PRESETS, "best", replace(default, repeats=3, number_repeats=2))
     assert n_models(Model, preset="best") == 30
-    assert n_models(DeepForestRegressor, preset="best") == 20
+    assert n_models(DeepForestRegressor, preset="best", refit=False) == 20
     monkeypatch.setattr(MAX_CELLS_OF_SMALL_TABLE, 0)  # every table is large
     assert n_models(Model) == 5
     assert n_models(Model, n_rows=40) == 10

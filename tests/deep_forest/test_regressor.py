@@ -99,10 +99,31 @@ def test_boosting_features_are_its_predictions(refit, data):
     X, y, new, _ = data
     model = DeepForestRegressor(1, members=["boosted"], cv=2, refit=refit, random_state=0)
     features = model.fit(X, y).transform(new)
-    assert len(model._layers[0].members[0].models) == 2  # those of the folds, whatever refit says
+    # Three models of all samples, or those of the two folds.
+    assert len(model._layers[0].members[0].models) == (3 if refit else 2)
     np.testing.assert_allclose(y.mean() + y.std() * features[:, 0], model.predict(new))
     middle = model.predict_interval(new).mean(axis=1)
     np.testing.assert_allclose(middle, model.predict(new))
+
+
+@pytest.mark.usefixtures("few_rounds")
+def test_boosted_trees_are_fitted_again_on_all_samples_with_more_rounds(data):
+    X, y, new, _ = data
+    model = DeepForestRegressor(1, members=["boosted"], cv=4, random_state=0).fit(X, y)
+    with_folds = clone(model).set_params(refit=False).fit(X, y)
+    np.testing.assert_array_equal(model.oof_prediction_, with_folds.oof_prediction_)
+    rounds_of_folds, rounds = (
+        {tuple(boosted.rounds) for boosted in estimator._layers[0].members[0].models}
+        for estimator in (with_folds, model)
+    )
+    ((n_of_folds,),) = rounds_of_folds
+    assert rounds == {(round(1.15 * n_of_folds),)}
+    starts = [boosted.trees[0].start for boosted in model._layers[0].members[0].models]
+    of_folds = [boosted.trees[0].start for boosted in with_folds._layers[0].members[0].models]
+    np.testing.assert_array_equal(starts, [starts[0]] * 3)  # the mean of all targets
+    assert len(np.unique(of_folds)) == 4  # each fold has its own mean
+    values = [boosted.trees[0].arrays["values"] for boosted in model._layers[0].members[0].models]
+    assert not np.array_equal(values[0], values[1])  # the seeds differ
 
 
 def test_one_layer_of_one_regressor_is_that_regressor(data):
