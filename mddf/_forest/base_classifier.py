@@ -11,6 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from mddf._base.messages import short
 from mddf._fitted.base_estimators import ProbabilityClassifier, takes_outputs
 from mddf._forest.base import Forest
 from mddf._forest.growth import TrainingRows
@@ -110,7 +111,10 @@ class BaseForest(Forest[ClassTargets], ProbabilityClassifier):
             factors = target.factors(self.class_weight, weights)
             return row_weights(weights, factors, np.arange(len(target.labels)))
         if isinstance(self.class_weight, list):
-            raise ValueError("class_weight can be a list only for several outputs of y")
+            raise ValueError(
+                "class_weight can be a list only for several outputs of y, got "
+                f"{short(self.class_weight)}"
+            )
         factors = class_factors(self.class_weight, target.classes, target.key, weights)
         return row_weights(weights, factors, target.key)
 

@@ -16,7 +16,9 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from mddf._base.messages import short
 from mddf._base.validation import Within, naming
+from mddf._ensemble.scoring import finite_score
 from mddf._fitted.base_estimators import TableEstimator
 from mddf._gradient.base import GradientBoosting
 from mddf._gradient.custom_loss import CustomLoss, GradientHessian, as_custom_loss
@@ -391,8 +393,15 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
             options["sample_weight"] = weights
 
         def score(raw: np.ndarray) -> float:
-            with naming("scoring"):
-                return float(scorer(Identity(), target.predicted(raw), y, **options))
+            try:
+                with naming("scoring"):
+                    value = scorer(Identity(), target.predicted(raw), y, **options)
+            except AttributeError as error:
+                raise ValueError(
+                    f"scoring must be a scorer of predicted targets, got {short(self.scoring)}: "
+                    f"{error}"
+                ) from error
+            return finite_score(value, self.scoring)
 
         return score
 
