@@ -135,8 +135,8 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
           unless `scoring` is a scorer.
 
         With "auto", symmetric trees also choose their depth (4, 6 or 8) if `max_depth` is None,
-        and the values of parameters that are "auto". If `fit` gets `X_val`, this set
-        is scored instead; False then keeps the trees up to the best round.
+        and the values of parameters that are "auto". If `fit` gets `X_val`, this set is scored
+        instead; False then keeps the trees up to the best round.
     scoring : str, callable or None, default="loss"
         Score of held-out samples: the loss, a scorer of scikit-learn, or None for R2. Other scores
         take more time than the loss.
@@ -185,8 +185,9 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         Whether the number of trees was chosen on held-out samples.
     train_score_, validation_score_ : ndarray of shape (n_grown + 1,)
         Minus the training loss, and the held-out score by `scoring` (minus the loss by default),
-        before the first tree and after each tree that was grown. `validation_score_` is empty if
-        no samples were held out.
+        before the first tree and after each tree that was grown. If "auto" chose the number of
+        trees in trials, `validation_score_` is of the trials, which may have grown more trees.
+        It is empty if no samples were held out.
     is_categorical_ : ndarray of bool of shape (n_features,) or None
         Mask of the categorical features; None if there are none.
     feature_importances_ : ndarray of shape (n_features,)
