@@ -95,7 +95,8 @@ class BaseForest(Forest[ClassTargets], ProbabilityClassifier):
         if len(before) != len(now) or not all(map(np.array_equal, before, now)):
             raise ValueError(
                 "with warm_start=True, y must have the classes of the fit before, "
-                f"{[c.tolist() for c in before]}, got {[c.tolist() for c in now]}"
+                f"{', '.join(short(c.tolist()) for c in before)}, got "
+                f"{', '.join(short(c.tolist()) for c in now)}"
             )
         if isinstance(target, ClassOutputs) and target.n_columns != self._class_columns:
             raise ValueError(
