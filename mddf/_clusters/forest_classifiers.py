@@ -101,8 +101,8 @@ class DaskRandomForestClassifier(DaskForest, DaskClassifier):
 
     These parameters of the estimator of one machine need all rows in one place, and are refused:
     `criterion="entropy"`, `max_leaf_nodes`, `oob_score`, `warm_start`, `bootstrap="balanced"`,
-    `class_weight="balanced_subsample"`, `groups`, and several outputs. Without a bootstrap, weights
-    must be whole numbers. The rows that the trees drew are not stored.
+    `class_weight="balanced_subsample"`, `groups`, and several outputs. Without a bootstrap,
+    weights must be whole numbers. The rows that the trees drew are not stored.
 
     Examples
     --------
@@ -261,8 +261,8 @@ class DaskCompletelyRandomForestClassifier(DaskForest, DaskClassifier):
 
     These parameters of the estimator of one machine need all rows in one place, and are refused:
     `criterion="entropy"`, `max_leaf_nodes`, `oob_score`, `warm_start`, `bootstrap="balanced"`,
-    `class_weight="balanced_subsample"`, `groups`, and several outputs. Without a bootstrap, weights
-    must be whole numbers. The rows that the trees drew are not stored.
+    `class_weight="balanced_subsample"`, `groups`, and several outputs. Without a bootstrap,
+    weights must be whole numbers. The rows that the trees drew are not stored.
 
     Examples
     --------

@@ -179,9 +179,10 @@ class TimeOrder(BaseCrossValidator):
             if gap in _GAP and (gap == 0 or not times.are_dates):
                 return float(gap)
         elif times.are_dates:
-            if isinstance(gap, str) and (match := _DURATION.fullmatch(gap)):
-                if seconds := _SECONDS.get(match[2].lower()):
-                    return float(match[1]) * seconds * 1e6
+            if isinstance(gap, str):
+                match = _DURATION.fullmatch(gap)
+                if match is not None and match[2].lower() in _SECONDS:
+                    return float(match[1]) * _SECONDS[match[2].lower()] * 1e6
             if isinstance(gap, timedelta):
                 gap = np.timedelta64(gap)
             if isinstance(gap, np.timedelta64) and gap >= np.timedelta64(0):

@@ -95,5 +95,5 @@ def test_groups_of_lists_are_refused(table):
     frame["visits"] = [[1]] * len(frame)
     path = table.with_suffix(".parquet")
     frame.to_parquet(path)
-    with pytest.raises(SystemExit, match="--groups must be a column of texts, .*got 'visits'"):
+    with pytest.raises(SystemExit, match=r"--groups must be a column of texts, .*got 'visits'"):
         fit(path, "--groups", "visits")

@@ -37,5 +37,5 @@ def test_later_files_may_have_another_format():
 def test_seeds():
     assert [seed("0"), seed("12"), seed("4294967295")] == [0, 12, 2**32 - 1]
     for text in ("-1", "4294967296", "1.5", "x", ""):
-        with pytest.raises(argparse.ArgumentTypeError, match="a whole number from 0 to 4294967295"):
+        with pytest.raises(argparse.ArgumentTypeError, match="whole number from 0 to 4294967295"):
             seed(text)
