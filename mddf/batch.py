@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,7 +70,9 @@ def predict_file(
     ------
     ValueError
         If the table has no rows, lacks a column, or cannot be read; if `out` exists or has another
-        suffix.
+        suffix; if `out` is Parquet and two columns would have the same name.
+    TypeError
+        If `model`, `table` or `out` has another type.
 
     Examples
     --------
@@ -92,14 +95,28 @@ def predict_file(
 
     if isinstance(keep, str):
         raise ValueError(f"keep must be a list of names, got the text {keep!r}")
+    if not isinstance(keep, Iterable):
+        raise ValueError(f"keep must be a list of names, got {short(keep)}")
+    table_path = _path("table", table)
+    out_path = _path("out", out)
     with _value_errors():
-        out = Path(out)
-        files.check_output("out", out, files.TABLES, overwrite, overwrite_option="overwrite=True")
+        files.check_output(
+            "out", out_path, files.TABLES, overwrite, overwrite_option="overwrite=True"
+        )
         if isinstance(model, BaseEstimator):
-            blocks = _ParquetTable(Path(table), model, list(keep)).predictions(coverage)
+            blocks = _ParquetTable(table_path, model, list(keep)).predictions(coverage)
         else:
-            blocks = _predictions_of_stored(Path(model), Path(table), list(keep), coverage)
-        return files.write_tables(out, blocks)
+            model_path = _path("model", model)
+            blocks = _predictions_of_stored(model_path, table_path, list(keep), coverage)
+        return files.write_tables(out_path, blocks)
+
+
+def _path(name: str, value: object) -> Path:
+    """Convert the parameter `name` to a path; a TypeError refuses other objects."""
+    if not isinstance(value, str | os.PathLike):
+        kind = "an estimator or a path" if name == "model" else "a path"
+        raise TypeError(f"{name} must be {kind}, got {short(value)}")
+    return Path(value)
 
 
 @contextmanager
@@ -211,7 +228,7 @@ def _check_coverage(model: BaseEstimator, coverage: float | None) -> None:
             "coverage is for regressors with predict_interval, got a "
             f"{type(model).__name__}: leave coverage out"
         )
-    if not 0 < coverage < 1:
+    if not (isinstance(coverage, Real) and 0 < coverage < 1):
         raise ValueError(f"coverage must be between 0 and 1, got {coverage!r}")
 
 

@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from distributed import Client, Future, MultiLock, default_client
 
+from mddf._base.messages import short
 from mddf._clusters.collections import assigned, n_rows_of, parts_of, row_chunks
 from mddf._clusters.shard_fits import ShardFit
 from mddf._clusters.waiting import results_of
@@ -57,6 +58,8 @@ class _Placed:
 def client_for(client: Client | None) -> Client:
     """Client of the user, or the default one."""
     if client is not None:
+        if not isinstance(client, Client):
+            raise TypeError(f"client must be a distributed.Client or None, got {short(client)}")
         return client
     try:
         return default_client()

@@ -17,8 +17,8 @@ class DaskRandomForestClassifier(DaskForest, DaskClassifier):
     """A random forest for classification on Dask collections.
 
     The rows are divided among the workers, and each worker grows some of the trees. The model has
-    the same bits as a fit of `mddf.RandomForestClassifier` on all rows,
-    in the order of the partitions.
+    the same bits as a fit of `mddf.RandomForestClassifier` on all rows, in the order of the
+    partitions.
 
     Parameters
     ----------
@@ -43,9 +43,8 @@ class DaskRandomForestClassifier(DaskForest, DaskClassifier):
         contribute.
     monotonic_cst : array of int of shape (n_features,), dict or None, default=None
         Constraint of each feature, or of features by name: 1 if predictions must not decrease with
-        it, -1 if they must not increase, 0 otherwise. Predictions are the
-        probabilities of the second class of two. Categorical features cannot be
-        constrained.
+        it, -1 if they must not increase, 0 otherwise. Predictions are the probabilities of the
+        second class of two. Categorical features cannot be constrained.
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
         Number of features that are drawn for each node, constant features included; at least one
         feature that is not constant is searched. A float is a share, None means all.
@@ -102,8 +101,8 @@ class DaskRandomForestClassifier(DaskForest, DaskClassifier):
 
     These parameters of the estimator of one machine need all rows in one place, and are refused:
     `criterion="entropy"`, `max_leaf_nodes`, `oob_score`, `warm_start`, `bootstrap="balanced"`,
-    `class_weight="balanced_subsample"`, `groups`, and several outputs. Without a
-    bootstrap, weights must be whole numbers. Rows that trees drew are not stored.
+    `class_weight="balanced_subsample"`, `groups`, and several outputs. Without a bootstrap,
+    weights must be whole numbers. The rows that the trees drew are not stored.
 
     Examples
     --------
@@ -178,8 +177,8 @@ class DaskCompletelyRandomForestClassifier(DaskForest, DaskClassifier):
     """A completely-random forest for classification on Dask collections.
 
     The rows are divided among the workers, and each worker grows some of the trees. The model has
-    the same bits as a fit of `mddf.CompletelyRandomForestClassifier` on all rows,
-    in the order of the partitions.
+    the same bits as a fit of `mddf.CompletelyRandomForestClassifier` on all rows, in the order of
+    the partitions.
 
     Parameters
     ----------
@@ -204,9 +203,8 @@ class DaskCompletelyRandomForestClassifier(DaskForest, DaskClassifier):
         contribute.
     monotonic_cst : array of int of shape (n_features,), dict or None, default=None
         Constraint of each feature, or of features by name: 1 if predictions must not decrease with
-        it, -1 if they must not increase, 0 otherwise. Predictions are the
-        probabilities of the second class of two. Categorical features cannot be
-        constrained.
+        it, -1 if they must not increase, 0 otherwise. Predictions are the probabilities of the
+        second class of two. Categorical features cannot be constrained.
     max_features : {"sqrt", "log2"}, int, float or None, default=1
         Number of features that are drawn for each node, constant features included; at least one
         feature that is not constant is searched. A float is a share, None means all.
@@ -263,8 +261,8 @@ class DaskCompletelyRandomForestClassifier(DaskForest, DaskClassifier):
 
     These parameters of the estimator of one machine need all rows in one place, and are refused:
     `criterion="entropy"`, `max_leaf_nodes`, `oob_score`, `warm_start`, `bootstrap="balanced"`,
-    `class_weight="balanced_subsample"`, `groups`, and several outputs. Without a
-    bootstrap, weights must be whole numbers. Rows that trees drew are not stored.
+    `class_weight="balanced_subsample"`, `groups`, and several outputs. Without a bootstrap,
+    weights must be whole numbers. The rows that the trees drew are not stored.
 
     Examples
     --------

@@ -15,8 +15,8 @@ class DaskRandomForestRegressor(DaskForest, DaskRegressor):
     """A random forest for regression on Dask collections.
 
     The rows are divided among the workers, and each worker grows some of the trees. The model has
-    the same bits as a fit of `mddf.RandomForestRegressor` on all rows,
-    in the order of the partitions.
+    the same bits as a fit of `mddf.RandomForestRegressor` on all rows, in the order of the
+    partitions.
 
     Parameters
     ----------
@@ -42,8 +42,7 @@ class DaskRandomForestRegressor(DaskForest, DaskRegressor):
         contribute.
     monotonic_cst : array of int of shape (n_features,), dict or None, default=None
         Constraint of each feature, or of features by name: 1 if predictions must not decrease with
-        it, -1 if they must not increase, 0 otherwise. Categorical features cannot be
-        constrained.
+        it, -1 if they must not increase, 0 otherwise. Categorical features cannot be constrained.
     max_features : {"sqrt", "log2"}, int, float or None, default=1.0
         Number of features that are drawn for each node, constant features included; at least one
         feature that is not constant is searched. A float is a share, None means all.
@@ -99,8 +98,8 @@ class DaskRandomForestRegressor(DaskForest, DaskRegressor):
 
     These parameters of the estimator of one machine need all rows in one place, and are refused:
     `criterion="absolute_error"`, `max_leaf_nodes`, `oob_score`, `warm_start`, `keep_targets`, and
-    several targets. Without a bootstrap, weights must be whole numbers. Rows that trees drew are
-    not stored.
+    several targets. Without a bootstrap, weights must be whole numbers. The rows that the trees
+    drew are not stored.
 
     Examples
     --------
@@ -175,8 +174,8 @@ class DaskCompletelyRandomForestRegressor(DaskForest, DaskRegressor):
     """A completely-random forest for regression on Dask collections.
 
     The rows are divided among the workers, and each worker grows some of the trees. The model has
-    the same bits as a fit of `mddf.CompletelyRandomForestRegressor` on all rows,
-    in the order of the partitions.
+    the same bits as a fit of `mddf.CompletelyRandomForestRegressor` on all rows, in the order of
+    the partitions.
 
     Parameters
     ----------
@@ -202,8 +201,7 @@ class DaskCompletelyRandomForestRegressor(DaskForest, DaskRegressor):
         contribute.
     monotonic_cst : array of int of shape (n_features,), dict or None, default=None
         Constraint of each feature, or of features by name: 1 if predictions must not decrease with
-        it, -1 if they must not increase, 0 otherwise. Categorical features cannot be
-        constrained.
+        it, -1 if they must not increase, 0 otherwise. Categorical features cannot be constrained.
     max_features : {"sqrt", "log2"}, int, float or None, default=1
         Number of features that are drawn for each node, constant features included; at least one
         feature that is not constant is searched. A float is a share, None means all.
@@ -259,8 +257,8 @@ class DaskCompletelyRandomForestRegressor(DaskForest, DaskRegressor):
 
     These parameters of the estimator of one machine need all rows in one place, and are refused:
     `criterion="absolute_error"`, `max_leaf_nodes`, `oob_score`, `warm_start`, `keep_targets`, and
-    several targets. Without a bootstrap, weights must be whole numbers. Rows that trees drew are
-    not stored.
+    several targets. Without a bootstrap, weights must be whole numbers. The rows that the trees
+    drew are not stored.
 
     Examples
     --------

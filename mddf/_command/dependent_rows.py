@@ -132,7 +132,10 @@ def read_groups(options: argparse.Namespace) -> np.ndarray | None:
     form = format_from(options)
     source = rows.read(options.table, form, [name])
     rows.check_names(f"--groups must be a column of {options.table}:", [name], source.names)
-    values = cells.without_missing(cells.unpacked(source.cells[name]), form)
+    values = cells.unpacked(source.cells[name])
+    if values is None:
+        raise SystemExit(f"--groups must be a column of texts, numbers or dates, got {name!r}")
+    values = cells.without_missing(values, form)
     if values.null_count:
         row = int(np.asarray(values.is_null()).argmax())
         raise SystemExit(f"{source.place(row)}: --groups {name!r} must not be missing")

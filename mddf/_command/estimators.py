@@ -49,8 +49,9 @@ def add_learning_options(parser: argparse.ArgumentParser, *, settings_help: str)
         help=f"{settings_help}, such as n_layers=1",
     )  # fmt: skip
     parser.add_argument(
-        "--seed", type=int, default=0, help="seed of models, folds and held-out rows (default: 0)"
-    )
+        "--seed", type=table_options.seed, default=0,
+        help="seed of models, folds and held-out rows (default: 0)",
+    )  # fmt: skip
     parser.add_argument(
         "--n-jobs", type=int, default=-1, help="number of threads (default: -1, all cores)"
     )

@@ -62,7 +62,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--n-background", type=int, default=50,
         help="number of background rows to draw (default: 50)",
     )  # fmt: skip
-    parser.add_argument("--seed", type=int, default=0, help="seed of the draw (default: 0)")
+    parser.add_argument(
+        "--seed", type=table_options.seed, default=0, help="seed of the draw (default: 0)"
+    )
 
 
 def run(options: argparse.Namespace) -> None:

@@ -141,6 +141,12 @@ def _write_parquet(path: Path, tables: Iterable[pd.DataFrame]) -> int:
     writer = None
     with ExitStack() as stack:
         for table in tables:
+            if not table.columns.is_unique:
+                name = table.columns[table.columns.duplicated()][0]
+                raise SystemExit(
+                    f"columns of Parquet must have different names, got {name!r} twice: write "
+                    "CSV, or rename the column of the table"
+                )
             block = pa.Table.from_pandas(table, preserve_index=False)
             if writer is None:
                 writer = stack.enter_context(ParquetWriter(path, block.schema))

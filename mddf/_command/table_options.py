@@ -13,6 +13,9 @@ from mddf._schema.format import PLAIN, Format
 if TYPE_CHECKING:
     from mddf._schema.schema import Schema
 
+# Seeds of NumPy's generators have 32 bits.
+_MOST_SEED = 2**32 - 1
+
 
 def add_model_and_table(parser: argparse.ArgumentParser) -> None:
     """Add the options of commands that apply a saved model to a table."""
@@ -83,6 +86,15 @@ def add_marks(group: argparse.ArgumentParser | argparse._ArgumentGroup, default:
         "--missing", nargs="+", default=[], metavar="CELL",
         help=with_default("cells that are missing, such as ? or -999", "blank, NA, null, ..."),
     )  # fmt: skip
+
+
+def seed(text: str) -> int:
+    """Parse a seed of NumPy's generators."""
+    if not text.isdecimal() or int(text) > _MOST_SEED:
+        raise argparse.ArgumentTypeError(
+            f"must be a whole number from 0 to {_MOST_SEED}, got {text!r}"
+        )
+    return int(text)
 
 
 def _mark(text: str) -> str:

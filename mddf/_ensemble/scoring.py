@@ -115,17 +115,22 @@ def out_of_fold_score(
         options = {"sample_weight": weights(rows)} if weighed else {}
         with naming("scoring"):
             value = scorer(stand_in, probabilities, y[rows], **options)
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            number = nan
-        if not isfinite(number):
-            raise ValueError(
-                f"scoring must give a finite number, got {short(value)} from {short(scoring)}"
-            )
-        return number
+        return finite_score(value, scoring)
 
     return score
+
+
+def finite_score(value: object, scoring: Scoring) -> float:
+    """Convert the result of a scorer to a number; ValueError if it is not a finite one."""
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        number = nan
+    if not isfinite(number):
+        raise ValueError(
+            f"scoring must give a finite number, got {short(value)} from {short(scoring)}"
+        )
+    return number
 
 
 def score_on_rows(

@@ -11,6 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from mddf._base.messages import short
 from mddf._fitted.base_estimators import ProbabilityClassifier, takes_outputs
 from mddf._forest.base import Forest
 from mddf._forest.growth import TrainingRows
@@ -94,7 +95,8 @@ class BaseForest(Forest[ClassTargets], ProbabilityClassifier):
         if len(before) != len(now) or not all(map(np.array_equal, before, now)):
             raise ValueError(
                 "with warm_start=True, y must have the classes of the fit before, "
-                f"{[c.tolist() for c in before]}, got {[c.tolist() for c in now]}"
+                f"{', '.join(short(c.tolist()) for c in before)}, got "
+                f"{', '.join(short(c.tolist()) for c in now)}"
             )
         if isinstance(target, ClassOutputs) and target.n_columns != self._class_columns:
             raise ValueError(
@@ -110,7 +112,10 @@ class BaseForest(Forest[ClassTargets], ProbabilityClassifier):
             factors = target.factors(self.class_weight, weights)
             return row_weights(weights, factors, np.arange(len(target.labels)))
         if isinstance(self.class_weight, list):
-            raise ValueError("class_weight can be a list only for several outputs of y")
+            raise ValueError(
+                "class_weight can be a list only for several outputs of y, got "
+                f"{short(self.class_weight)}"
+            )
         factors = class_factors(self.class_weight, target.classes, target.key, weights)
         return row_weights(weights, factors, target.key)
 

@@ -147,8 +147,8 @@ class BaseForestRegressor(Forest[Values], TableRegressor):
             of the predictions of single trees. "jackknife": the standard error of the forest's
             prediction, which says how much it would vary with the training set, by the
             infinitesimal jackknife with the correction for a finite number of trees [1]_. This
-            needs a bootstrap and at least as many trees as samples, and it is not available in
-            files and copies of a forest, which do not store what the trees drew.
+            needs a bootstrap and at least as many trees as samples. It is not available in files
+            and copies of a forest, which do not store the samples that the trees drew.
         quantiles : float or array of shape (n_quantiles,), default=None
             Quantiles to predict in place of the mean; see `predict_quantiles`.
 
@@ -172,7 +172,7 @@ class BaseForestRegressor(Forest[Values], TableRegressor):
         if quantiles is not None:
             if kind:
                 raise ValueError(
-                    "quantiles and return_std cannot be had at once, got "
+                    "quantiles and return_std must not be passed together, got "
                     f"quantiles={short(quantiles)}, return_std={short(return_std)}"
                 )
             predicted = self.predict_quantiles(X, np.atleast_1d(quantiles))
@@ -184,8 +184,8 @@ class BaseForestRegressor(Forest[Values], TableRegressor):
     def _predict_std(self, X: TableLike, kind: str) -> np.ndarray:
         if kind == "jackknife" and not self.bootstrap:
             raise ValueError(
-                'return_std="jackknife" needs bootstrap=True: it is found from what trees drew; '
-                f"got bootstrap={self.bootstrap!r}"
+                'return_std="jackknife" needs bootstrap=True, because it is computed from the '
+                f"samples that each tree drew; got bootstrap={self.bootstrap!r}"
             )
         counts = list(self._sample_counts()) if kind == "jackknife" else []
         table = self._read_rows(X)
@@ -234,8 +234,8 @@ class BaseForestRegressor(Forest[Values], TableRegressor):
         levels = check_quantiles(quantiles)
         if self._most_targets is None:
             raise ValueError(
-                "predict_quantiles needs a forest that keeps training targets: fit it with "
-                "keep_targets=5, say, got keep_targets=None"
+                "predict_quantiles needs stored training targets: fit the forest with "
+                "keep_targets=5, for example; got keep_targets=None"
             )
         fits = []
         first = 0

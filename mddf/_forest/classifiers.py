@@ -44,8 +44,8 @@ class RandomForestClassifier(BaseForest):
         contribute.
     monotonic_cst : array of int of shape (n_features,), dict or None, default=None
         Constraint of each feature, or of features by name: 1 if predictions must not decrease with
-        it, -1 if they must not increase, 0 otherwise. Predictions are the
-        probabilities of the second class of two. Categorical features cannot be constrained.
+        it, -1 if they must not increase, 0 otherwise. Predictions are the probabilities of the
+        second class of two. Categorical features cannot be constrained.
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
         Number of features that are drawn for each node, constant features included; at least one
         feature that is not constant is searched. A float is a share, None means all.
@@ -205,8 +205,8 @@ class CompletelyRandomForestClassifier(BaseForest):
         contribute.
     monotonic_cst : array of int of shape (n_features,), dict or None, default=None
         Constraint of each feature, or of features by name: 1 if predictions must not decrease with
-        it, -1 if they must not increase, 0 otherwise. Predictions are the
-        probabilities of the second class of two. Categorical features cannot be constrained.
+        it, -1 if they must not increase, 0 otherwise. Predictions are the probabilities of the
+        second class of two. Categorical features cannot be constrained.
     max_features : {"sqrt", "log2"}, int, float or None, default=1
         Number of features that are drawn for each node, constant features included; at least one
         feature that is not constant is searched. A float is a share, None means all.

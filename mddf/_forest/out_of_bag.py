@@ -152,7 +152,7 @@ def warn_of_rows_always_drawn(n_trees: np.ndarray, rows: np.ndarray) -> None:
     elif n_always:
         warn(
             f"{n_always} of {len(rows)} samples have no out-of-bag prediction, since every tree "
-            "drew them, and oob_score_ does without them: more trees or a smaller max_samples "
-            "leave them out",
+            "drew them. oob_score_ is the score of the other samples. With more trees or a "
+            "smaller max_samples, some trees leave them out",
             kind="samples without out-of-bag prediction",
         )

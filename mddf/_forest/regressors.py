@@ -46,8 +46,8 @@ class RandomForestRegressor(BaseForestRegressor):
         contribute.
     monotonic_cst : array of int of shape (n_features,), dict or None, default=None
         Constraint of each feature, or of features by name: 1 if predictions must not decrease with
-        it, -1 if they must not increase, 0 otherwise. Only for one output,
-        and not for categorical features.
+        it, -1 if they must not increase, 0 otherwise. Only for one output, and not for categorical
+        features.
     max_features : {"sqrt", "log2"}, int, float or None, default=1.0
         Number of features that are drawn for each node, constant features included; at least one
         feature that is not constant is searched. A float is a share, None means all.
@@ -207,8 +207,8 @@ class CompletelyRandomForestRegressor(BaseForestRegressor):
         contribute.
     monotonic_cst : array of int of shape (n_features,), dict or None, default=None
         Constraint of each feature, or of features by name: 1 if predictions must not decrease with
-        it, -1 if they must not increase, 0 otherwise. Only for one output,
-        and not for categorical features.
+        it, -1 if they must not increase, 0 otherwise. Only for one output, and not for categorical
+        features.
     max_features : {"sqrt", "log2"}, int, float or None, default=1
         Number of features that are drawn for each node, constant features included; at least one
         feature that is not constant is searched. A float is a share, None means all.

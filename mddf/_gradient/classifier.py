@@ -156,8 +156,9 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         Whether the number of trees was chosen on held-out samples.
     train_score_, validation_score_ : ndarray of shape (n_grown + 1,)
         Minus the training loss, and the held-out score by `scoring` (minus the loss by default),
-        before the first tree and after each tree that was grown. `validation_score_` is empty if
-        no samples were held out.
+        before the first tree and after each tree that was grown. If "auto" chose the number of
+        trees in trials, `validation_score_` is of the trials, which may have grown more trees.
+        It is empty if no samples were held out.
     is_categorical_ : ndarray of bool of shape (n_features,) or None
         Mask of the categorical features; None if there are none.
     feature_importances_ : ndarray of shape (n_features,)

@@ -43,7 +43,8 @@ class CustomLoss:
         Called as ``inverse_link(raw_prediction)``. For a regressor, it returns the predictions, of
         shape (n_samples,); None stands for the raw predictions. For a classifier, it returns class
         probabilities: of the second class, of shape (n_samples,), or of all classes if there are
-        more than two. None stands for the logistic function or the softmax.
+        more than two. Numbers that are no probabilities are refused. None stands for the logistic
+        function or the softmax.
 
     Notes
     -----

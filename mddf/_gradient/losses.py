@@ -13,6 +13,7 @@ from math import fsum, sqrt
 import numpy as np
 
 from mddf._base.elementary import class_probabilities, exp, expit, log
+from mddf._base.messages import short
 from mddf._base.serialization import register_serializable
 from mddf._gradient.custom_loss import CustomLoss, CustomObjective
 
@@ -54,6 +55,8 @@ _SCALED_EXPONENT = 40
 # Bound of scaled targets. Only targets of samples without weight can reach it; they are not
 # learnt, but must be finite.
 _MAX_SCALED = 1e99
+# Largest error of probabilities of an inverse link, which may compute in single precision.
+_ROUNDING = 1e-5
 
 
 def takes_outputs(loss: object) -> bool:
@@ -345,11 +348,36 @@ class ClassificationTarget:
         if self.has_custom_link:
             assert isinstance(self.loss, CustomLoss)
             linked = self.loss.linked(raw)
+            check_probabilities(linked)
             return linked if self.n_scores > 1 else np.hstack([1 - linked, linked])
         if self.loss == "exponential":
             second = expit(2 * raw)
             return np.hstack([1 - second, second])
         return class_probabilities(raw)
+
+
+def check_probabilities(linked: np.ndarray) -> None:
+    """Refuse results of an inverse link that are no class probabilities.
+
+    They have a column for each class, or one for the second of two classes.
+    """
+    is_outside = np.any((linked < -_ROUNDING) | (linked > 1 + _ROUNDING), axis=1)
+    if is_outside.any():
+        row = int(is_outside.argmax())
+        raise ValueError(
+            "inverse_link of a classifier's loss must return probabilities from 0 to 1, got "
+            f"{short(linked[row].tolist())} in row {row}"
+        )
+    if linked.shape[1] == 1:
+        return
+    totals = linked.sum(axis=1)
+    is_wrong = np.abs(totals - 1) > _ROUNDING
+    if is_wrong.any():
+        row = int(is_wrong.argmax())
+        raise ValueError(
+            "inverse_link of a classifier's loss must return probabilities with sum 1 in each "
+            f"row, got the sum {totals[row]:g} in row {row}"
+        )
 
 
 Target = ClassificationTarget | RegressionTarget

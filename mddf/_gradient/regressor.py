@@ -16,7 +16,9 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from mddf._base.messages import short
 from mddf._base.validation import Within, naming
+from mddf._ensemble.scoring import finite_score
 from mddf._fitted.base_estimators import TableEstimator
 from mddf._gradient.base import GradientBoosting
 from mddf._gradient.custom_loss import CustomLoss, GradientHessian, as_custom_loss
@@ -133,8 +135,8 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
           unless `scoring` is a scorer.
 
         With "auto", symmetric trees also choose their depth (4, 6 or 8) if `max_depth` is None,
-        and the values of parameters that are "auto". If `fit` gets `X_val`, this set
-        is scored instead; False then keeps the trees up to the best round.
+        and the values of parameters that are "auto". If `fit` gets `X_val`, this set is scored
+        instead; False then keeps the trees up to the best round.
     scoring : str, callable or None, default="loss"
         Score of held-out samples: the loss, a scorer of scikit-learn, or None for R2. Other scores
         take more time than the loss.
@@ -183,8 +185,9 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         Whether the number of trees was chosen on held-out samples.
     train_score_, validation_score_ : ndarray of shape (n_grown + 1,)
         Minus the training loss, and the held-out score by `scoring` (minus the loss by default),
-        before the first tree and after each tree that was grown. `validation_score_` is empty if
-        no samples were held out.
+        before the first tree and after each tree that was grown. If "auto" chose the number of
+        trees in trials, `validation_score_` is of the trials, which may have grown more trees.
+        It is empty if no samples were held out.
     is_categorical_ : ndarray of bool of shape (n_features,) or None
         Mask of the categorical features; None if there are none.
     feature_importances_ : ndarray of shape (n_features,)
@@ -391,8 +394,15 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
             options["sample_weight"] = weights
 
         def score(raw: np.ndarray) -> float:
-            with naming("scoring"):
-                return float(scorer(Identity(), target.predicted(raw), y, **options))
+            try:
+                with naming("scoring"):
+                    value = scorer(Identity(), target.predicted(raw), y, **options)
+            except AttributeError as error:
+                raise ValueError(
+                    f"scoring must be a scorer of predicted targets, got {short(self.scoring)}: "
+                    f"{error}"
+                ) from error
+            return finite_score(value, self.scoring)
 
         return score
 

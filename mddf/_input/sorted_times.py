@@ -25,9 +25,10 @@ def is_sorted_by(column: np.ndarray, *, are_dates: bool) -> bool:
         return False
     # A few rows nearly always decide. NaN fails all comparisons.
     for rows in (column[:_MIN_ROWS], column):
-        steps = np.diff(rows)
-        if not (np.all(steps >= 0) or np.all(steps <= 0)):
+        if not (np.all(rows[:-1] <= rows[1:]) or np.all(rows[:-1] >= rows[1:])):
             return False
+    # As halves of doubles: differences of unsigned or very large numbers could overflow.
+    steps = np.diff(column.astype(np.float64) / 2)
     if np.count_nonzero(steps) + 1 < _MIN_VALUES:
         return False
     spread = float(steps.max() - steps.min())

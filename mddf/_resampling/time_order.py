@@ -16,19 +16,28 @@ from scipy import sparse
 from sklearn.model_selection import BaseCrossValidator
 
 from mddf._base.messages import nearest, short
-from mddf._base.validation import Within, finite
+from mddf._base.validation import Within, finite, is_boolean
+from mddf._input.cell_values import missing_cells
 from mddf._input.times import (
     are_dates,
     array_microseconds,
     holds_dates,
     series_microseconds,
 )
+from mddf._resampling.folds import check_groups
 from mddf._targets.target_validation import plain_array
 
 _SPLITS = Within(Integral, 2, None, closed="left")
 _GAP = finite()
-_DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(s|min|h|d|w)[a-z]*\s*", re.IGNORECASE)
-_SECONDS = {"s": 1, "min": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*", re.IGNORECASE)
+_WORDS_BY_SECONDS = {
+    1: ("s", "sec", "secs", "second", "seconds"),
+    60: ("min", "mins", "minute", "minutes"),
+    3600: ("h", "hr", "hrs", "hour", "hours"),
+    86_400: ("d", "day", "days"),
+    604_800: ("w", "wk", "wks", "week", "weeks"),
+}
+_SECONDS = {word: seconds for seconds, words in _WORDS_BY_SECONDS.items() for word in words}
 
 
 @dataclass(frozen=True)
@@ -56,8 +65,9 @@ class TimeOrder(BaseCrossValidator):
         Number of splits, at least 2.
     gap : float, timedelta or str, default=0
         The time between training samples and held-out samples is longer than this. For dates, a
-        timedelta or text such as ``"7 days"``, ``"12h"`` or ``"30min"``; for numbers, a number. If
-        `time` is None, the number of samples that are left out between the two.
+        timedelta or text such as ``"7 days"``, ``"12h"`` or ``"30min"``, in seconds, minutes,
+        hours, days or weeks; for numbers, a number. If `time` is None, the number of samples that
+        are left out between the two.
 
     See Also
     --------
@@ -118,13 +128,15 @@ class TimeOrder(BaseCrossValidator):
             raise ValueError(f"n_splits must be 2 or more, got {short(self.n_splits)}")
         times = self._times(X)
         gap = self._gap_in_units(times)
-        group_of_row = None if groups is None else plain_array(groups, "groups")
+        group_of_row = None if groups is None else check_groups(groups, times.values).numbers
         starts = block_starts(times.values, self.n_splits)
         ends = [*starts[1:], np.inf]
         for start, end in zip(starts, ends, strict=True):
             held_out = (times.values >= start) & (times.values < end)
-            # For a gap of 0, equal times are not the past.
-            train = start - times.values > gap
+            # For a gap of 0, equal times are not the past. Differences of the largest doubles may
+            # be infinite.
+            with np.errstate(over="ignore"):
+                train = start - times.values > gap
             if group_of_row is not None:
                 train &= ~np.isin(group_of_row, group_of_row[held_out])
             if not train.any():
@@ -137,6 +149,8 @@ class TimeOrder(BaseCrossValidator):
 
     def _times(self, X: Any) -> _Times:
         n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
+        if is_boolean(self.time):
+            raise ValueError(f"time must be a column of X, or the times, got {self.time!r}")
         if self.time is None:
             return _Times(np.arange(n_samples, dtype=float), False)
         if isinstance(self.time, str | Integral):
@@ -165,8 +179,10 @@ class TimeOrder(BaseCrossValidator):
             if gap in _GAP and (gap == 0 or not times.are_dates):
                 return float(gap)
         elif times.are_dates:
-            if isinstance(gap, str) and (match := _DURATION.fullmatch(gap)):
-                return float(match[1]) * _SECONDS[match[2].lower()] * 1e6
+            if isinstance(gap, str):
+                match = _DURATION.fullmatch(gap)
+                if match is not None and match[2].lower() in _SECONDS:
+                    return float(match[1]) * _SECONDS[match[2].lower()] * 1e6
             if isinstance(gap, timedelta):
                 gap = np.timedelta64(gap)
             if isinstance(gap, np.timedelta64) and gap >= np.timedelta64(0):
@@ -212,7 +228,10 @@ def _times_of_array(values: np.ndarray) -> _Times:
     if are_dates(values):
         return _Times(array_microseconds(values), True)
     try:
-        return _Times(values.astype(float), False)
+        numbers = values.astype(float)
+        # NumPy converts a missing date or duration to a number.
+        numbers[missing_cells(values)] = np.nan
+        return _Times(numbers, False)
     except (TypeError, ValueError) as error:
         raise ValueError(
             "time must hold numbers, or dates and times, for every sample, got "

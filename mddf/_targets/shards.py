@@ -25,7 +25,10 @@ def encode_shard_labels(
             raise TypeError("numbers and text cannot be sorted")
         classes = np.unique(np.concatenate(shards))
     except TypeError as error:
-        raise TypeError("y must hold labels of one kind in all partitions") from error
+        kinds = sorted({type(label).__name__ for classes in shards for label in classes.tolist()})
+        raise TypeError(
+            f"y must hold labels of one kind in all partitions, got {', '.join(kinds)}"
+        ) from error
     if len(classes) > MOST_CLASSES:
         raise ValueError(f"y must have at most {MOST_CLASSES} classes, got {len(classes)}")
     return classes, np.searchsorted(classes, own_classes).astype(np.uint16)[own_labels]

@@ -272,6 +272,8 @@ def test_without_a_client(monkeypatch):
     X, y = collections_of()
     with pytest.raises(ValueError, match=r"create a distributed.Client first, or pass client"):
         DaskGradientBoostingRegressor(max_iter=2).fit(X, y)
+    with pytest.raises(TypeError, match=r"client must be a distributed.Client or None, got 'tcp"):
+        DaskGradientBoostingRegressor(max_iter=2, client="tcp://host:8786").fit(X, y)
 
 
 @pytest.mark.slow

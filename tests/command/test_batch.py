@@ -103,6 +103,9 @@ def test_intervals(table, tmp_path):
     predict_file(model, tmp_path / "in.parquet", tmp_path / "out.parquet", coverage=0.8)
     result = pd.read_parquet(tmp_path / "out.parquet")
     np.testing.assert_array_equal(result[["low", "high"]], model.predict_interval(X, coverage=0.8))
+    for coverage in ("0.8", 1.0, np.nan):
+        with pytest.raises(ValueError, match="coverage must be between 0 and 1, got"):
+            predict_file(model, tmp_path / "in.parquet", tmp_path / "n.csv", coverage=coverage)
 
 
 @pytest.mark.parametrize(
@@ -110,6 +113,14 @@ def test_intervals(table, tmp_path):
     [
         ({"keep": ["kex"]}, "keep must be a column of .*: key, .*; got 'kex'"),
         ({"keep": "key"}, "keep must be a list of names, got the text 'key'"),
+        ({"keep": None}, "keep must be a list of names, got None"),
+        (
+            {"keep": ["key", "key"], "out": "out.parquet"},
+            "columns of Parquet must have different names, got 'key' twice: write CSV",
+        ),
+        ({"model": 3}, "model must be an estimator or a path, got 3"),
+        ({"table": 3}, "table must be a path, got 3"),
+        ({"out": 3}, "out must be a path, got 3"),
         ({"coverage": 0.9}, "coverage is for regressors with predict_interval, got a Random"),
         ({"table": "none.parquet"}, "table must be an existing file or folder, got none.parquet"),
         ({"table": "table.csv"}, "table must be Parquet if the model is an estimator"),
@@ -131,7 +142,7 @@ def test_bad_arguments_leave_no_file(table, tmp_path, monkeypatch, change, messa
     before = sorted(tmp_path.iterdir())
     model = RandomForestRegressor(5, random_state=0).fit(table[["whole"]], table["whole"])
     arguments = {"model": model, "table": "in.parquet", "out": "out.csv"} | change
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         predict_file(**arguments)
     assert sorted(tmp_path.iterdir()) == before
 

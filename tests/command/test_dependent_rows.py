@@ -88,3 +88,12 @@ def test_the_last_rows_are_held_out(table, capsys, estimator):
 def test_unsupported_inputs_are_refused(table, options, message):
     with pytest.raises(SystemExit, match=message):
         fit(table, *options)
+
+
+def test_groups_of_lists_are_refused(table):
+    frame = pd.read_csv(table)
+    frame["visits"] = [[1]] * len(frame)
+    path = table.with_suffix(".parquet")
+    frame.to_parquet(path)
+    with pytest.raises(SystemExit, match=r"--groups must be a column of texts, .*got 'visits'"):
+        fit(path, "--groups", "visits")

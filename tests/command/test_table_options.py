@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from mddf._command.table_options import Format, add_marks, add_options, format_from
+from mddf._command.table_options import Format, add_marks, add_options, format_from, seed
 
 
 def test_options_become_a_format():
@@ -32,3 +32,10 @@ def test_later_files_may_have_another_format():
     assert format_from(parser.parse_args(["--encoding", "UTF8"])) == Format()
     with pytest.raises(SystemExit):
         parser.parse_args(["--encoding", "klingon"])
+
+
+def test_seeds():
+    assert [seed("0"), seed("12"), seed("4294967295")] == [0, 12, 2**32 - 1]
+    for text in ("-1", "4294967296", "1.5", "x", ""):
+        with pytest.raises(argparse.ArgumentTypeError, match="whole number from 0 to 4294967295"):
+            seed(text)

@@ -325,6 +325,32 @@ def test_a_refused_inverse_link():
         model.predict(X)
 
 
+@pytest.mark.parametrize(
+    ("link", "message"),
+    [
+        (lambda raw: np.full_like(raw, 1.5), r"from 0 to 1, got \[1\.5.* in row 0"),
+        (lambda raw: np.full_like(raw, -0.1), r"from 0 to 1, got \[-0\.1.* in row 0"),
+    ],
+)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_inverse_links_that_give_no_probabilities(link, message, n_classes):
+    X, y = whole_numbers()
+    gradients = functions.logistic if n_classes == 2 else functions.multinomial
+    loss = CustomLoss(gradients, inverse_link=link)
+    model = GradientBoostingClassifier(loss, max_iter=3, **ALL_ROWS)
+    model.fit(X, np.argsort(y) % n_classes)
+    with pytest.raises(ValueError, match=message):
+        model.predict_proba(X)
+
+
+def test_probabilities_of_an_inverse_link_must_have_sum_1():
+    X, y = whole_numbers()
+    loss = CustomLoss(functions.multinomial, inverse_link=lambda raw: np.full_like(raw, 0.5))
+    model = GradientBoostingClassifier(loss, max_iter=3, **ALL_ROWS).fit(X, np.argsort(y) % 3)
+    with pytest.raises(ValueError, match=r"sum 1 in each row, got the sum 1\.5 in row 0"):
+        model.predict_proba(X)
+
+
 def test_raw_predictions_are_not_copied():
     """The function gets the kernel's array, which is the same one in each round."""
     X, y = whole_numbers()

@@ -59,6 +59,16 @@ def test_constraints_hold():
         ({"interaction_cst": [0, 1]}, {}, "interaction_cst must be a list of lists"),
         ({"early_stopping": True, "validation_fraction": 400}, {}, "validation_fraction"),
         ({"early_stopping": True, "scoring": "accuracy"}, {}, "scoring"),
+        (
+            {"early_stopping": True, "scoring": "neg_log_loss"},
+            {},
+            "scoring must be a scorer of predicted targets, got 'neg_log_loss': .*predict_proba",
+        ),
+        (
+            {"early_stopping": True, "scoring": lambda model, X, y: np.nan},
+            {},
+            "scoring must give a finite number, got nan",
+        ),
         ({"loss": "huber"}, {"y": np.zeros((400, 2))}, "loss must be one of"),
         ({}, {"y": np.zeros((400, 2, 2))}, "y"),
         ({}, {"y": None}, "y"),

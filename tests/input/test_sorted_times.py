@@ -87,3 +87,20 @@ def test_row_numbers_are_no_times(start):
     assert is_sorted_by(start + np.arange(100.0), are_dates=True)
     assert is_sorted_by(np.sort(RNG.normal(size=100)), are_dates=False)
     assert not is_sorted_by(np.append(np.sort(RNG.normal(size=100)), np.nan), are_dates=False)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float32, np.float64])
+def test_extreme_numbers_of_all_types(dtype):
+    ends = np.iinfo(dtype) if np.dtype(dtype).kind in "iu" else np.finfo(dtype)
+    shuffled = np.array([ends.min, ends.max] * 50, dtype)
+    assert not is_sorted_by(shuffled, are_dates=False)
+    assert not is_sorted_by(np.tile(np.arange(25, dtype=dtype), 4), are_dates=False)
+    in_order = np.append(np.arange(99), ends.max).astype(dtype)
+    assert is_sorted_by(in_order, are_dates=False)
+    assert is_sorted_by(in_order[::-1], are_dates=False)
+    assert is_sorted_by(np.append(ends.min, in_order), are_dates=False)
+
+
+def test_bytes_in_any_order_cause_no_warning():
+    X = RNG.integers(0, 255, (100, 2), np.uint8)
+    GradientBoostingClassifier(max_iter=2).fit(X, X[:, 0] > 100)

@@ -126,6 +126,13 @@ def test_it_is_a_splitter_of_scikit_learn():
         ({"gap": "3 days"}, "gap must be a number from 0 for these times, got '3 days'"),
         ({"time": "day", "gap": 3}, "gap must be a timedelta or text such as '7 days'"),
         ({"time": "day", "gap": "soon"}, "for these times, got 'soon'"),
+        ({"time": "day", "gap": "3 decades"}, "for these times, got '3 decades'"),
+        ({"time": "day", "gap": "3 hundred"}, "for these times, got '3 hundred'"),
+        ({"time": True}, "time must be a column of X, or the times, got True"),
+        (
+            {"time": np.array(["NaT", *range(23)], "m8[D]")},
+            "1 missing or infinite ones, the first in row 0",
+        ),
         ({"time": "day", "gap": dt.timedelta(-1)}, "gap must be a timedelta"),
     ],
 )
@@ -133,6 +140,37 @@ def test_data_that_cannot_be_split(parameters, message):
     X = pd.DataFrame({"day": DAYS, "text": ["a"] * 24})
     with pytest.raises(ValueError, match=message):
         list(TimeOrder(**parameters).split(X))
+
+
+@pytest.mark.parametrize(
+    ("text", "hours"),
+    [("36h", 36), ("36 HOURS", 36), ("1.5 d", 36), ("2 weeks", 336), ("90 min", 1.5)],
+)
+def test_text_of_gaps(text, hours):
+    days = np.arange("2024-01-01", "2024-03-01", dtype="M8[D]")
+    X = np.zeros((len(days), 1))
+    as_text = list(TimeOrder(days, 3, gap=text).split(X))
+    as_duration = list(TimeOrder(days, 3, gap=dt.timedelta(hours=hours)).split(X))
+    for (train, held_out), (expected_train, expected_held_out) in zip(
+        as_text, as_duration, strict=True
+    ):
+        assert np.array_equal(train, expected_train)
+        assert np.array_equal(held_out, expected_held_out)
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [([1, 2], "groups cannot be used: .*inconsistent"), ([np.nan] * 24, "groups contains NaN")],
+)
+def test_groups_that_cannot_be_used(groups, message):
+    with pytest.raises(ValueError, match=message):
+        list(TimeOrder().split(np.zeros((24, 1)), groups=groups))
+
+
+def test_times_at_the_ends_of_the_range_of_doubles():
+    times = 1.7e308 * np.linspace(-1, 1, 24)
+    splits = list(TimeOrder(times).split(np.zeros((24, 1))))
+    assert [len(train) for train, _ in splits] == [4, 8, 12, 16, 20]
 
 
 def test_names_need_a_data_frame():

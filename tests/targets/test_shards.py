@@ -37,7 +37,7 @@ def test_labels(parts):
 
 @pytest.mark.parametrize("text", [np.array(["0", "1"]), np.array(["0", "1"], object)])
 def test_numbers_in_one_shard_and_text_in_another(text):
-    with pytest.raises(TypeError, match="y must hold labels of one kind in all partitions"):
+    with pytest.raises(TypeError, match="of one kind in all partitions, got int, str"):
         encoded([np.array([0, 1]), text])
 
 

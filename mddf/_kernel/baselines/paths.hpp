@@ -21,7 +21,7 @@ struct QuadSettings {
   bool wide_vectors;  // where the processor has them; they change nothing but the time
 };
 
-// What happened in every round, one entry per round made.
+// Results of the rounds, with one entry for each round.
 struct BoostingPath {
   std::vector<std::int64_t> learner;
   std::vector<double> step;       // added to the learner's weight
@@ -41,7 +41,7 @@ BoostingPath quadboost_path(const Value* values, std::size_t n_learners, std::si
                             const Report& report, Interrupt& interrupt);
 
 // Discrete AdaBoost over learners with values in {-1, +1}; the edge, not the sign of the learner,
-// decides. An error below `least_error` is taken for that and ends the run.
+// decides. An error below `least_error` counts as `least_error` and ends the run.
 BoostingPath adaboost_path(const std::int8_t* values, std::size_t n_learners, std::size_t n_rows,
                            const double* y, const double* weight, std::size_t n_rounds,
                            double least_error, const Report& report, Interrupt& interrupt);

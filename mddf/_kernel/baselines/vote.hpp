@@ -19,7 +19,7 @@ struct FlatTrees {
   const std::int64_t* start;
   std::size_t n_trees, n_nodes;
 
-  // nullptr when every index is in range, else what is wrong.
+  // nullptr when every index is in range, else an error message.
   const char* problem(std::size_t n_features) const;
 };
 
