@@ -128,7 +128,10 @@ def record_at(commit: str | None = None) -> dict[str, dict[str, str]]:
 
 
 def stale(manifest: Manifest, hashes: dict[str, dict[str, str]]) -> dict[str, list[str]]:
-    """Methods that have changed since each measurement, of measurements with such methods."""
+    """Methods that have changed since each measurement, of measurements with such methods.
+
+    Records without commands tell why something was chosen. They are never stale.
+    """
     changed = {
         entry.name: [
             method
@@ -136,6 +139,7 @@ def stale(manifest: Manifest, hashes: dict[str, dict[str, str]]) -> dict[str, li
             if measured != digest(hashes, manifest.methods[method])
         ]
         for entry in manifest.measurements
+        if entry.commands
     }
     return {name: methods for name, methods in changed.items() if methods}
 

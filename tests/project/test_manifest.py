@@ -4,6 +4,7 @@ import importlib
 import json
 import subprocess
 from dataclasses import replace
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -102,6 +103,9 @@ def test_changed_entries_of_the_record_make_tables_stale(tool, small):
     changed = {**hashes, "cascade": {"predict": "3"}}
     assert tool.stale(manifest, changed) == {"second": ["all"]}
     assert tool.stale(manifest, {"cascade": {"predict": "2"}}).keys() == {"first", "second"}
+    first, second = manifest.measurements
+    record_of_choice = tool.Manifest(manifest.methods, [first, replace(second, commands=[])])
+    assert tool.stale(record_of_choice, changed) == {}
     more = {**hashes, "another case": {"predict": "4"}}
     assert tool.stale(manifest, more) == {}
 
