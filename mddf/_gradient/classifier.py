@@ -37,8 +37,9 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         ``(y_true, raw_prediction, sample_weight) -> (gradient, hessian)`` is a loss of your own;
         a `CustomLoss` also has its values, its start and its link.
     learning_rate : float or "auto", default="auto"
-        Factor by which the leaf values are multiplied. "auto" stands for 0.05, and for 0.15 above
-        100 000 samples, for which `max_iter` trees are too few at the lower rate.
+        Factor by which the leaf values are multiplied. "auto" stands for 0.05. Above 100 000
+        samples, for which `max_iter` trees are too few at this rate, it stands for 0.1 with
+        symmetric trees and for 0.15 with leaf-wise trees.
     max_iter : int, default=1000
         Largest number of trees.
     grow_policy : {"symmetric", "leaf-wise"}, default="symmetric"
@@ -49,8 +50,8 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         than 31 and None then cause a warning.
     max_depth : int or None, default=None
         Largest number of edges from the root to a leaf, at most 16 for symmetric trees. None means
-        no limit for leaf-wise trees, and 6 or the depth chosen by `early_stopping` for symmetric
-        trees.
+        no limit for leaf-wise trees. For symmetric trees, it means the depth chosen by
+        `early_stopping`, or 6, or 8 above 100 000 samples.
     min_samples_leaf : int, default=1
         Smallest number of samples in a leaf. A node of a symmetric tree stays undivided if the
         split of its level would leave fewer samples on one side.

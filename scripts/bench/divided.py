@@ -50,7 +50,11 @@ def made_collections(n_rows, n_columns):
 def fit_mddf(client, X, y, options):
     """Fit, and return the bytes that each worker has sent and a local model."""
     model = DaskGradientBoostingClassifier(
-        max_iter=options.rounds, learning_rate=0.1, max_features=0.5, random_state=0
+        max_iter=options.rounds,
+        learning_rate=0.1,
+        max_depth=6,
+        max_features=0.5,
+        random_state=0,
     ).fit(X, y)
     return max(model.n_bytes_sent_), model.to_local()
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from boosted_cases import answers, both, problem
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor
@@ -190,18 +191,22 @@ def test_copies_of_few_rows_have_more_than_a_few_trees():
     assert model.n_iter_ > 30
 
 
-def test_large_tables_have_a_higher_rate_and_all_features(monkeypatch):
+def test_large_tables_have_a_higher_rate_deeper_trees_and_all_features(monkeypatch):
     monkeypatch.setattr(gradient_options, "_MAX_ROWS_OF_SMALL_TABLES", 150)
     X, y = load_breast_cancer(return_X_y=True)
     common = {"max_iter": 20, "early_stopping": False, "random_state": 0}
     large = GradientBoostingClassifier(**common).fit(X[:151], y[:151])
-    twin = GradientBoostingClassifier(learning_rate=0.15, max_features=1.0, **common)
+    of_large = {"learning_rate": 0.1, "max_depth": 8}
+    twin = GradientBoostingClassifier(max_features=1.0, **of_large, **common)
     twin.fit(X[:151], y[:151])
     np.testing.assert_array_equal(large.predict_proba(X), twin.predict_proba(X))
     assert large.chosen_["max_features"] == 1.0
     small = GradientBoostingClassifier(**common).fit(X[:150], y[:150])
-    twin.set_params(learning_rate=0.05, max_features=0.5).fit(X[:150], y[:150])
+    twin.set_params(learning_rate=0.05, max_depth=6, max_features=0.5).fit(X[:150], y[:150])
     np.testing.assert_array_equal(small.predict_proba(X), twin.predict_proba(X))
     regressor = GradientBoostingRegressor(**common).fit(X[:151, 1:], X[:151, 0])
-    twin = GradientBoostingRegressor(learning_rate=0.15, **common).fit(X[:151, 1:], X[:151, 0])
+    twin = GradientBoostingRegressor(**of_large, **common).fit(X[:151, 1:], X[:151, 0])
     np.testing.assert_array_equal(regressor.predict(X[:, 1:]), twin.predict(X[:, 1:]))
+    leaf_wise = clone(regressor).set_params(grow_policy="leaf-wise").fit(X[:151, 1:], X[:151, 0])
+    twin = clone(leaf_wise).set_params(learning_rate=0.15).fit(X[:151, 1:], X[:151, 0])
+    np.testing.assert_array_equal(leaf_wise.predict(X[:, 1:]), twin.predict(X[:, 1:]))

@@ -4,7 +4,6 @@ import importlib
 import json
 import subprocess
 from dataclasses import replace
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
