@@ -130,8 +130,12 @@ def draw(frame, options):
     """Draw the mean relative loss against the mean time of a fit, a line for each preset."""
     by_method = summary(frame)
     figure, ((axis,),) = pictures.panels([3.4], 1, 5.5)
-    # The labels of one line stand below its points, those of the other above them.
-    for preset, style, offset in zip(PRESETS, pictures.STYLES, ((-4, -12), (4, 6)), strict=False):
+    # The labels of one line stand below its points, those of the other above them. The label of
+    # the fit without a limit is on the other side, as it may be next to the last limit.
+    below, above = -12, 6
+    sides = (("right", -4, below, above), ("left", 4, above, below))
+    for preset, style, side in zip(PRESETS, pictures.STYLES, sides, strict=False):
+        alignment, x, y, y_without_limit = side
         rows = by_method[by_method["preset"] == preset].sort_values("cpu_seconds")
         axis.errorbar(
             rows["cpu_seconds"],
@@ -142,12 +146,13 @@ def draw(frame, options):
             **style,
         )
         for row in rows.itertuples():
+            has_limit = not np.isnan(row.limit)
             axis.annotate(
-                "no limit" if np.isnan(row.limit) else f"{row.limit:g} s",
+                f"{row.limit:g} s" if has_limit else "no limit",
                 (row.cpu_seconds, row.ratio),
-                xytext=offset,
+                xytext=(x, y if has_limit else y_without_limit),
                 textcoords="offset points",
-                ha="right" if offset[0] < 0 else "left",
+                ha=alignment,
                 color=style["color"],
             )
     axis.set_xscale("log")
