@@ -129,7 +129,7 @@ class BaseBoostingClassifier(
         classes, codes = encode_labels(y)
         weight = all_weights(sample_weight, table.shape[0])
         # 2. Convert the table to numbers, and leave out rows without weight.
-        has_weight = _has_weight(weight)
+        has_weight = has_share(weight)
         binner = Binner(self.categorical_features)
         binner.learn_kinds(table, None if has_weight.all() else has_weight.astype(float))
         X = as_numbers(binner, table)
@@ -429,7 +429,7 @@ class BaseBoostingClassifier(
         return np.mean(with_splits or class_shares, axis=0)
 
 
-def _has_weight(weight: FloatArray) -> NDArray[np.bool_]:
+def has_share(weight: FloatArray) -> NDArray[np.bool_]:
     """Mark rows whose share of the total weight is above 0, also after rounding."""
     with np.errstate(over="ignore"):
         total = weight.sum()
