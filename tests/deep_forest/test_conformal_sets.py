@@ -83,9 +83,9 @@ def test_too_few_samples_are_warned_of():
     X, y = np.vstack([X, X[:3]]), np.append(y, ["elm"] * 3)
     model = DeepForestClassifier(1, n_estimators=5, members=["random"], cv=3, random_state=0)
     model.fit(X, y)
-    with pytest.warns(UserWarning, match="0.99 cannot be had from 63 samples, .* takes 99"):
+    with pytest.warns(UserWarning, match="coverage=0.99 needs at least 99 samples, got 63: all"):
         assert model.predict_set(X, 0.99).all()
-    few = r"0.9 cannot be had from 3 samples of class 'elm', of which it takes 9: \d of 5 classes"
+    few = r"coverage=0.9 needs at least 9 samples of class 'elm', got 3: \d of 5 classes"
     with pytest.warns(UserWarning, match=few):
         sets = model.predict_set(X, by_class=True)
     assert sets[:, -1].all()
