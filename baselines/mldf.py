@@ -84,7 +84,7 @@ class MLDFClassifier(Layered, LayeredClassifier):
         Whether to keep forests that are fitted on all samples instead of the forests of all folds.
         The rules of reuse still come from the folds.
     n_jobs : int, default=None
-        Number of threads: None is one (or what `joblib.parallel_config` says), -1 all cores.
+        Number of threads: None is one (or the value of `joblib.parallel_config`), -1 all cores.
         The result does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of folds and trees.
