@@ -285,7 +285,7 @@ class EForest(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 def _whole_codes(X: npt.ArrayLike) -> np.ndarray:
     """Convert codes to integers, and refuse numbers that would be rounded to other leaves."""
     codes = check_array(X, dtype="numeric")
-    wrong = codes[codes % 1 != 0] if codes.dtype.kind == "f" else ()
+    wrong = codes[codes % 1 != 0]
     if len(wrong):
         raise ValueError(f"X must have whole numbers as codes, got {short(wrong[0].item())}")
     return codes.astype(np.int64)
