@@ -78,6 +78,22 @@ def test_class_weights_do_not_change_prediction_sets():
     assert [part.n for part in model._scores] == [np.sum(y == name) for name in model.classes_]
 
 
+def test_a_single_class_is_in_every_set():
+    """Out-of-fold averages of ones and those of new samples differ in their last bits."""
+    X, _ = blobs(60)
+    y = np.full(len(X), "elm")
+    for parameters in ({}, {"calibrate": False}):
+        model = DeepForestClassifier(1, n_estimators=3, random_state=0, **parameters).fit(X, y)
+        assert model.oof_probabilities_.max() <= 1
+        assert model.predict_set(X).all()
+        assert model.predict_set(X, by_class=True).all()
+    outputs = np.column_stack([y, np.where(X[:, 0] > 0, "ash", "oak")])
+    first, second = model.fit(X, outputs).predict_set(X)
+    assert first.all()
+    assert second.any()
+    assert max(probabilities.max() for probabilities in model.oof_probabilities_) <= 1
+
+
 def test_too_few_samples_are_warned_of():
     X, y = blobs(60)
     X, y = np.vstack([X, X[:3]]), np.append(y, ["elm"] * 3)
