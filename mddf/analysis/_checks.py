@@ -1,4 +1,4 @@
-"""Checks of a number or a vector; errors name the parameter."""
+"""Checks of a number, a vector or margins; errors name the parameter."""
 
 from __future__ import annotations
 
@@ -25,6 +25,20 @@ def check_count(name: str, value: float, least: int) -> None:
         raise ValueError(f"{name} must be a whole number; got {short(value)}")
 
 
+def check_delta(delta: float) -> None:
+    """Refuse probabilities of failure outside (0, 1)."""
+    with naming("delta"):
+        if not 0 < delta < 1:
+            raise ValueError(f"delta must lie in (0, 1); got {short(delta)}")
+
+
+def check_norm_order(p: float) -> None:
+    """Refuse orders of a norm below 1."""
+    with naming("p"):
+        if not p >= 1:
+            raise ValueError(f"p must be at least 1; got {short(p)}")
+
+
 def finite_numbers(name: str, values: ArrayLike, least: float = -np.inf) -> NDArray[np.float64]:
     """Convert values to float64, and refuse any that are not finite or below `least`."""
     with naming(name):
@@ -42,6 +56,16 @@ def finite_vector(name: str, values: ArrayLike, least: float = -np.inf) -> NDArr
     if array.ndim != 1:
         raise ValueError(f"{name} must be a 1-d array; got shape {array.shape}")
     return array
+
+
+def checked_margins(margins: ArrayLike, rho: float, delta: float) -> NDArray[np.float64]:
+    """Convert the margins of a bound to a vector, and check its other parameters."""
+    sample = finite_vector("margins", margins)
+    if len(sample) == 0:
+        raise ValueError("margins must have at least one entry; got none")
+    check_number("rho", rho, 0, above=True)
+    check_delta(delta)
+    return sample
 
 
 def weight_shares(

@@ -102,7 +102,13 @@ def rademacher_complexity(
     n_hypotheses, n_samples = matrix.shape
     suprema = []
     for signs in _sign_batches(n_samples, n_draws, random_state, width=n_hypotheses):
-        sums = signs @ matrix.T / n_samples
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums = signs @ matrix.T / n_samples
+        if not np.isfinite(sums).all():
+            raise ValueError(
+                "values must have sums over the samples that are finite; got values up to "
+                f"{np.abs(matrix).max():.3g}"
+            )
         suprema.append((np.abs(sums) if symmetric else sums).max(axis=1))
     return _estimate(np.concatenate(suprema), is_exact=n_draws is None)
 

@@ -189,6 +189,7 @@ def test_lemma_1_of_quadboost(p):
     [
         (lambda: rademacher_complexity([1.0]), r"values must have shape .* got \(1,\)"),
         (lambda: rademacher_complexity([[np.nan]]), "values must be finite; got nan"),
+        (lambda: rademacher_complexity([[1e308] * 2], n_draws=None), "sums .* up to 1e.308"),
         (lambda: rademacher_complexity([[1.0]], n_draws=1), "n_draws must be finite and >= 2"),
         (lambda: rademacher_complexity([[1.0]], n_draws=2.5), "n_draws must be a whole number"),
         (
