@@ -231,7 +231,17 @@ class ODMClassifier(Saved, ClassifierMixin, BaseEstimator):
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: npt.ArrayLike) -> NDArray[Any]:
-        """Return the predicted labels, shape (n_samples,)."""
+        """Return the predicted labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows of finite numbers.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
         scores = self.decision_function(X)
         codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[codes]

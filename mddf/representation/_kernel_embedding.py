@@ -171,7 +171,19 @@ class ForestKernelEmbedding(
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """Fit, and return `embedding_`."""
+        """Fit, and return `embedding_`.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            At least `n_components` + 2 rows.
+        y : array of shape (n_samples,), default=None
+            Target of the estimator; not used without one.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+        """
         return self.fit(X, y).embedding_
 
     def transform(self, X: Any) -> np.ndarray:
