@@ -85,8 +85,8 @@ class AdaBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
         Thresholds per feature of ``weak_learners="stumps"``, at most 65535.
     categorical_features : "from_dtype", array of bool, int or str, or None, default="from_dtype"
         Which features are categories: a mask, column numbers or names. "from_dtype" takes a
-        DataFrame's columns of categories or strings. Trees ask for one category at a time; those
-        that fit did not see count as missing.
+        DataFrame's columns of categories or strings. A split separates one category from
+        all others. Categories that are not in the training rows count as missing.
     estimator : classifier or None, default=None
         Any classifier whose fit takes `sample_weight`. A clone is fitted in every round, as in
         `sklearn.ensemble.AdaBoostClassifier`. It replaces trees of `max_depth`, and cannot be

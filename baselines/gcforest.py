@@ -83,7 +83,7 @@ class GCForestClassifier(BaseCascade):
     class_weight : dict, "balanced" or None, default=None
         Factors of the sample weights by class.
     n_jobs : int, default=None
-        Number of threads: None is one (or what `joblib.parallel_config` says), -1 all cores.
+        Number of threads: None is one (or the value of `joblib.parallel_config`), -1 all cores.
         The result does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of folds and trees.

@@ -61,8 +61,8 @@ class LPBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
         Boosting goes on if an edge exceeds beta by more than this.
     categorical_features : "from_dtype", array of bool, int or str, or None, default="from_dtype"
         Which features are categories: a mask, column numbers or names. "from_dtype" takes a
-        DataFrame's columns of categories or strings. Trees ask for one category at a time; those
-        that fit did not see count as missing.
+        DataFrame's columns of categories or strings. A split separates one category from
+        all others. Categories that are not in the training rows count as missing.
     early_stopping : bool, default=False
         Whether to hold back a share of the rows, and keep the number of rounds with the lowest
         error on them.

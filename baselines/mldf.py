@@ -84,7 +84,7 @@ class MLDFClassifier(Layered, LayeredClassifier):
         Whether to keep forests that are fitted on all samples instead of the forests of all folds.
         The rules of reuse still come from the folds.
     n_jobs : int, default=None
-        Number of threads: None is one (or what `joblib.parallel_config` says), -1 all cores.
+        Number of threads: None is one (or the value of `joblib.parallel_config`), -1 all cores.
         The result does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of folds and trees.
@@ -326,7 +326,16 @@ class MLDFClassifier(Layered, LayeredClassifier):
         return np.where(total > 0, probabilities / np.where(total > 0, total, 1), uniform)
 
     def predict_log_proba(self, X: TableLike) -> np.ndarray | list[np.ndarray]:
-        """Natural logarithm of `predict_proba`; minus infinity where that is 0."""
+        """Natural logarithm of `predict_proba`; minus infinity where that is 0.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        list of ndarray of shape (n_samples, 2), or ndarray of shape (n_samples, n_classes)
+        """
         # Unlike the base class: the logarithm follows the scaling of `_by_output`.
         probabilities = self.predict_proba(X)
         if isinstance(probabilities, list):

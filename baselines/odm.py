@@ -18,6 +18,8 @@ from mddf._base.serialization import Saved
 from mddf._base.validation import Within, finite, unchanged_on_failure
 from mddf._targets.target_validation import all_weights, encode_labels
 
+from ._boosting.base import has_share
+
 FloatArray = NDArray[np.float64]
 
 # A step is taken if the objective falls by this share of what its slope promises (Armijo's rule,
@@ -148,7 +150,8 @@ class ODMClassifier(Saved, ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If X or the weights are invalid, or fewer than two classes have a positive weight.
+            If X or the weights are invalid, if squares in X or the weights have an infinite sum,
+            or if fewer than two classes have a positive weight.
         """
         with unchanged_on_failure(self):
             self._fit(X, y, sample_weight)
@@ -159,7 +162,7 @@ class ODMClassifier(Saved, ClassifierMixin, BaseEstimator):
         classes, codes = encode_labels(y)
         weight = all_weights(sample_weight, len(rows))
         # Rows without weight count neither in the loss nor among the classes.
-        has_weight = weight > 0
+        has_weight = has_share(weight)
         present, codes = np.unique(codes[has_weight], return_inverse=True)
         self.classes_ = classes[present]
         n_classes = len(present)
@@ -169,6 +172,13 @@ class ODMClassifier(Saved, ClassifierMixin, BaseEstimator):
                 f"got {n_classes} class, {short(self.classes_.tolist())}"
             )
         rows = rows[has_weight]
+        with np.errstate(over="ignore"):
+            sum_of_squares = np.square(rows).sum()
+        if not np.isfinite(sum_of_squares):
+            raise ValueError(
+                "X must have squares with a finite sum, got numbers up to "
+                f"{np.abs(rows).max():.3g}: scale the features"
+            )
         if self.fit_intercept:
             rows = np.column_stack([rows, np.ones(len(rows))])
         weight = weight[has_weight] / weight[has_weight].sum()
@@ -221,7 +231,17 @@ class ODMClassifier(Saved, ClassifierMixin, BaseEstimator):
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: npt.ArrayLike) -> NDArray[Any]:
-        """Return the predicted labels, shape (n_samples,)."""
+        """Return the predicted labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows of finite numbers.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
         scores = self.decision_function(X)
         codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[codes]

@@ -90,7 +90,7 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
     max_bins : int, default=255
         Maximum number of bins of a channel, 2 to 255. All pixels of a channel have the same bins.
     n_jobs : int or None, default=None
-        Number of threads: None is one (or what `joblib.parallel_config` says), -1 all cores.
+        Number of threads: None is one (or the value of `joblib.parallel_config`), -1 all cores.
         The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
         Seed of folds and trees.

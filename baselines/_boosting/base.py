@@ -129,7 +129,7 @@ class BaseBoostingClassifier(
         classes, codes = encode_labels(y)
         weight = all_weights(sample_weight, table.shape[0])
         # 2. Convert the table to numbers, and leave out rows without weight.
-        has_weight = _has_weight(weight)
+        has_weight = has_share(weight)
         binner = Binner(self.categorical_features)
         binner.learn_kinds(table, None if has_weight.all() else has_weight.astype(float))
         X = as_numbers(binner, table)
@@ -310,15 +310,35 @@ class BaseBoostingClassifier(
         return _stack_decisions([ensemble.decision(X) for ensemble in self.ensembles_])
 
     def predict(self, X: TableLike) -> np.ndarray:
-        """Return the predicted labels, shape (n_samples,).
+        """Return the predicted labels.
 
         With two classes, f(x) > 0 means ``classes_[1]``. A model without any round, because its
         penalties forbid every learner, also predicts ``classes_[1]``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        array of shape (n_samples,)
         """
         return self._labels(self.decision_function(X))
 
     def predict_proba(self, X: TableLike) -> np.ndarray:
-        """Return the class probabilities, shape (n_samples, n_classes)."""
+        """Return the class probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``.
+        """
         return self._probabilities(self.decision_function(X))
 
     def _codes(self, decision: FloatArray) -> NDArray[np.int64]:
@@ -337,6 +357,16 @@ class BaseBoostingClassifier(
         """Yield the result of :meth:`decision_function` after every round.
 
         With more than two classes, an ensemble that stopped earlier keeps its last value.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Yields
+        ------
+        array of shape (n_samples,) or (n_samples, n_classes)
+            Once for each of the ``n_iter_`` rounds.
         """
         X = self._read_new_rows(X)
         stages = [ensemble.staged_decision(X) for ensemble in self.ensembles_]
@@ -346,19 +376,53 @@ class BaseBoostingClassifier(
             yield _stack_decisions(last)
 
     def staged_predict(self, X: TableLike) -> Iterator[NDArray[Any]]:
-        """Yield the predicted labels after every round."""
+        """Yield the predicted labels after every round.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Yields
+        ------
+        array of shape (n_samples,)
+        """
         for decision in self.staged_decision_function(X):
             yield self._labels(decision)
 
     def staged_predict_proba(self, X: TableLike) -> Iterator[FloatArray]:
-        """Yield the class probabilities after every round."""
+        """Yield the class probabilities after every round.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Yields
+        ------
+        array of shape (n_samples, n_classes)
+        """
         for decision in self.staged_decision_function(X):
             yield self._probabilities(decision)
 
     def staged_score(
         self, X: TableLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
     ) -> Iterator[float]:
-        """Yield the accuracy after every round, as `sklearn.ensemble.AdaBoostClassifier` does."""
+        """Yield the accuracy after every round, as `sklearn.ensemble.AdaBoostClassifier` does.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Yields
+        ------
+        float
+        """
         for labels in self.staged_predict(X):
             yield accuracy_score(y, labels, sample_weight=sample_weight)
 
@@ -429,7 +493,7 @@ class BaseBoostingClassifier(
         return np.mean(with_splits or class_shares, axis=0)
 
 
-def _has_weight(weight: FloatArray) -> NDArray[np.bool_]:
+def has_share(weight: FloatArray) -> NDArray[np.bool_]:
     """Mark rows whose share of the total weight is above 0, also after rounding."""
     with np.errstate(over="ignore"):
         total = weight.sum()

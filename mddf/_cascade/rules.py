@@ -246,6 +246,8 @@ def _rows_by_confidence(view: LayerView) -> tuple[np.ndarray, np.ndarray, np.nda
 
 def _needed_accuracy(view: LayerView, error_reduction: float) -> float:
     """Accuracy that rows need in order to leave: the layer's error is divided by the factor."""
+    if not isinstance(error_reduction, Real) or not float(error_reduction) > 0:
+        raise ValueError(f"error_reduction must be a number above 0, got {short(error_reduction)}")
     accuracy = float(np.mean(view.is_correct[view.active]))
     return 1 - (1 - accuracy) / error_reduction
 
@@ -280,7 +282,8 @@ class AccuracyScreening:
     Parameters
     ----------
     error_reduction : float, default=3.0
-        Factor by which the error of the leaving rows is smaller than the error of the layer.
+        Factor by which the error of the leaving rows is smaller than the error of the layer;
+        above 0.
 
     References
     ----------

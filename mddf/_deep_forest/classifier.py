@@ -321,10 +321,12 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
             weights=trainer.weights.sample,
             rows=trainer.evaluated_rows,
         )
-        self.oof_probabilities_ = self._by_output(trainer.known_vectors(average.forecast))
+        # A weighted mean of ones can exceed 1 by a bit, which metrics of scikit-learn refuse.
+        forecast = np.minimum(average.forecast, 1.0)
+        self.oof_probabilities_ = self._by_output(trainer.known_vectors(forecast))
         self._scores: list[Any]
         if self._n_classes_per_output is None:
-            self._scores = scored(average.forecast, labels)
+            self._scores = scored(forecast, labels)
         else:
             self._scores = [
                 scored(probabilities, output_labels)

@@ -10,6 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 from mddf._base.messages import short
 from mddf._ensemble.conformal import Scores, check_coverage, counted, warn_of_few
 
+# Probabilities that differ by less are equal: out-of-fold averages and averages of new samples are
+# summed up in different ways, so that their last bits differ.
+_ROUNDING = 1e-12
+
 
 def class_scores(
     probabilities: np.ndarray,
@@ -119,7 +123,7 @@ def _sets(
     thresholds = np.array([part.threshold(coverage) for part in parts])
     if np.isinf(thresholds).any():
         _warn_of_few_samples(coverage, parts, thresholds, classes if by_class else None)
-    return 1 - probabilities <= thresholds
+    return 1 - probabilities <= thresholds + _ROUNDING
 
 
 def _warn_of_few_samples(

@@ -71,7 +71,6 @@ def warn_of_few(coverage: float, n: float, outcome: str, of_what: str = "") -> N
     """Warn that there are too few samples for a coverage."""
     least = int(np.ceil(coverage / (1 - coverage) * (1 - 1e-12)))
     warn(
-        f"coverage={coverage:g} cannot be had from {n:g} samples{of_what}, of which it takes "
-        f"{least}: {outcome}",
+        f"coverage={coverage:g} needs at least {least} samples{of_what}, got {n:g}: {outcome}",
         kind=f"too few samples for coverage={coverage:g}",
     )

@@ -204,7 +204,16 @@ class ProbabilityClassifier(ClassifierMixin, TableEstimator):
         return self._by_output(self._predict_in_blocks(X))
 
     def predict_log_proba(self, X: TableLike) -> np.ndarray | list[np.ndarray]:
-        """Natural logarithm of `predict_proba`; minus infinity where that is 0."""
+        """Natural logarithm of `predict_proba`; minus infinity where that is 0.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or a list of these if there are several outputs
+        """
         if isinstance(getattr(self, "classes_", None), list):
             return [log(probabilities) for probabilities in self.predict_proba(X)]
         return self._predict_in_blocks(X, log)

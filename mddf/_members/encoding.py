@@ -21,11 +21,11 @@ _CATEGORIES = ["object", "string", "category"]
 
 
 def with_encoder(estimator: BaseEstimator, *, kind: str = "one-hot") -> Pipeline:
-    """Make a pipeline in which an estimator of numeric arrays accepts mixed data frames.
+    """Make a pipeline in which an estimator of numeric arrays accepts mixed frames of pandas.
 
     Columns of text or categories are encoded. With "one-hot", numbers are also scaled and missing
     ones replaced by the mean, as linear models, networks and neighbours need it. The pipeline can
-    be a member of a deep forest or a model of its own.
+    be a model of its own, or a member of a deep forest that is fitted on a data frame of any kind.
 
     Parameters
     ----------

@@ -38,6 +38,8 @@ _WORDS_OF_CATEGORIES = (
     "missing",
 )
 _WORDS_OF_MISSING_VALUES = ("nan", "missing value")
+# Words in the error of scikit-learn's `make_column_selector` about an array.
+_WORDS_OF_FRAMES = "pandas dataframe"
 
 
 def kind_of(model: BaseEstimator) -> str:
@@ -214,6 +216,8 @@ def _remedy(message: str, model: BaseEstimator, X: TableLike) -> str:
             )
         call = f"mddf.with_encoder({type(last).__name__}(...))"
         return f" (it gets categories as they are: encode them and impute by {call})"
+    if _WORDS_OF_FRAMES in words and not hasattr(X, "dtypes"):
+        return " (it selects columns by their types: pass X as a data frame to fit and predict)"
     if any(word in words for word in _WORDS_OF_MISSING_VALUES):
         return " (missing values are NaN: put SimpleImputer() before it in a pipeline)"
     return ""

@@ -98,7 +98,7 @@ def check(
     X : array or data frame of shape (n_rows, n_columns)
         Features. Columns may hold numbers, text, categories, booleans or dates.
     y : array of shape (n_rows,), optional
-        Target. Without it, nothing about leakage is checked.
+        Target, without missing labels. Without it, nothing about leakage is checked.
     X_test : array or data frame, optional
         Rows that will be predicted, with the columns of `X`. They are compared with the rows of
         `X`: rows in both tables make test scores too good.
@@ -119,6 +119,9 @@ def check(
     half of the rows and applied to the other half. For classes, the variance is the Brier score of
     the shares of the classes; for regression, it is the variance of the ranks of the target. Of
     tables with more than a million cells, some rows are drawn for this.
+
+    With fewer than 20 rows, a column may predict the target by chance, and nothing about leakage
+    is checked.
 
     Numbers of two rows count as equal if they agree to 13 binary digits, about four decimal ones.
     Near-copies are equal in all columns but one, and are searched in tables of 4 to 50 columns.

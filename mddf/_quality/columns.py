@@ -11,6 +11,7 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from mddf._base.validation import naming
 from mddf._input.date_columns import date_columns
 from mddf._input.frame import is_frame
 from mddf._input.reading import read_table, whole_frame
@@ -99,23 +100,34 @@ def are_many_texts(n_different: int, n_present: int) -> bool:
     return n_different > limit or n_different >= _THOUSANDS
 
 
-class _Reader(BaseEstimator):
+class TableReader(BaseEstimator):
     """Estimator that reads tables: it remembers the names and the number of columns."""
 
 
-def read_tables(X: Any, X_later: Any = None) -> tuple[Table, Table | None]:
+def read_tables(X: Any, X_test: Any = None) -> tuple[Table, Table | None]:
     """Read a table, and another one with the same columns."""
-    reader = _Reader()
-    X = whole_frame(X)
+    reader = TableReader()
+    X = _not_empty(X)
     # Columns of dates that count as categories are kept whole, instead of one column for each part
     # of a date. With a list of categorical features, even an empty one, arrays may hold text.
     categorical_features = date_columns(X, None) if is_frame(X) and 0 not in X.shape else ()
     table = read_table(reader, X, reset=True, categorical_features=categorical_features)
-    if X_later is None:
+    if X_test is None:
         return table, None
-    return table, read_table(
-        reader, X_later, reset=False, categorical_features=categorical_features
-    )
+    with naming("X_test"):
+        test_table = read_table(
+            reader, _not_empty(X_test), reset=False, categorical_features=categorical_features
+        )
+    return table, test_table
+
+
+def _not_empty(X: Any) -> Any:
+    """The table as a whole frame or as it is; tables without rows or columns are refused."""
+    X = whole_frame(X)
+    shape = getattr(X, "shape", ())
+    if 0 in shape:
+        raise ValueError(f"X must not be empty, got shape {tuple(shape)}")
+    return X
 
 
 def column_names(table: Table) -> list[str]:

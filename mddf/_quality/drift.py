@@ -177,7 +177,8 @@ class _ColumnReference:
             assert column.numbers is not None
             present = column.numbers[~column.missing]
             numbers, inverse = np.unique(present, return_inverse=True)
-            texts = tuple(f"{number:g}" for number in numbers.tolist())
+            known_texts = {*self.frequent, *(self.levels or ())}
+            texts = tuple(_category_of(number, known_texts) for number in numbers.tolist())
             codes = np.full(len(column.numbers), -1)
             codes[~column.missing] = inverse
         place_of = {text: place for place, text in enumerate(self.frequent)}
@@ -208,6 +209,13 @@ class _ColumnReference:
             missing=int(counts[-1]) / n_rows,
             unknown=int(counts[-2]) / n_rows if is_category else float("nan"),
         )
+
+
+def _category_of(number: float, known_texts: set[str]) -> str:
+    """Category that a number stands for: "7.0" if it is known, else "7"."""
+    text = str(number)
+    is_whole = text not in known_texts and number.is_integer()
+    return str(int(number)) if is_whole else text
 
 
 def _column_from_state(state: dict[str, Any]) -> _ColumnReference:

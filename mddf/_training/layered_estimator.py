@@ -101,7 +101,7 @@ class Layered(PredictsByStages, TransformerMixin):
             Numbers, NaN where missing, and categories as `categorical_features` says. Infinities
             are refused.
         y : array of shape (n_samples,), or (n_samples, n_outputs) for several outputs
-            Classes, which are numbers, strings or booleans; a regressor's are numbers.
+            Classes are numbers, strings or booleans. Targets of a regressor are numbers.
         sample_weight : array of shape (n_samples,), default=None
             Not negative. Bootstraps draw in proportion to it, as many rows as have weight or as
             `max_samples` of the forests gives; other trees count weight k as k equal rows. Deep

@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from mddf._base.messages import short
-from mddf.analysis._checks import check_number, finite_vector
+from mddf._base.validation import naming
+from mddf.analysis._checks import (
+    check_norm_order,
+    check_number,
+    checked_margins,
+    finite_vector,
+)
 
 
 def adaboost_training_bounds(
@@ -48,7 +54,8 @@ def adaboost_training_bounds(
     """
     if isinstance(weighted_error, Mapping):
         weighted_error = _errors_of_adaboost(weighted_error)
-    error = np.asarray(weighted_error, dtype=np.float64)
+    with naming("weighted_error"):
+        error = np.asarray(weighted_error, dtype=np.float64)
     if error.ndim != 1:
         raise ValueError(
             "weighted_error must be 1-d: with more than two classes, pass the row of one class; "
@@ -114,7 +121,7 @@ def finite_class_margin_bound(
     >>> round(finite_class_margin_bound(margins, rho=0.5, n_hypotheses=100), 3)
     0.094
     """
-    sample = _checked(margins, rho, delta)
+    sample = checked_margins(margins, rho, delta)
     check_number("n_hypotheses", n_hypotheses, 1)
     check_number("norm", norm, 0, above=True)
     m = len(sample)
@@ -174,7 +181,7 @@ def deepboost_bound(
     >>> round(bound, 3)
     0.199
     """
-    sample = _checked(margins, rho, delta)
+    sample = checked_margins(margins, rho, delta)
     check_number("n_families", n_families, 2)
     weights = np.abs(finite_vector("alpha", alpha))
     bounds = finite_vector("complexity", complexity, 0)
@@ -243,9 +250,8 @@ def quadboost_bound(
     >>> round(quadboost_bound(margins, alpha=[0.6, 0.4], complexity=0.01), 3)
     0.167
     """
-    sample = _checked(margins, 1.0, delta)
-    if not p >= 1:
-        raise ValueError(f"p must be at least 1; got {short(p)}")
+    sample = checked_margins(margins, 1.0, delta)
+    check_norm_order(p)
     check_number("complexity", complexity, 0)
     weights = finite_vector("alpha", alpha)
     weights = weights[weights != 0]
@@ -309,7 +315,7 @@ def margin_distribution_bound(
     >>> round(bound, 3), margin
     (0.042, 0.6)
     """
-    sample = _checked(margins, 1.0, delta)
+    sample = checked_margins(margins, 1.0, delta)
     largest = float(np.abs(sample).max())
     if largest > 1 + 1e-9:
         raise ValueError(f"margins must lie in [-1, 1]; got one of size {largest!r}")
@@ -369,13 +375,3 @@ def log_n_trees(n_samples: int, n_features: int, n_classes: int, max_bins: int =
     check_number("max_bins", max_bins, 2)
     n = n_samples - 1
     return float(n * np.log(4 * n_features * (max_bins - 1)) + (n + 1) * np.log(n_classes))
-
-
-def _checked(margins: ArrayLike, rho: float, delta: float) -> NDArray[np.float64]:
-    sample = finite_vector("margins", margins)
-    if len(sample) == 0:
-        raise ValueError("margins must have at least one entry; got none")
-    check_number("rho", rho, 0, above=True)
-    if not 0 < delta < 1:
-        raise ValueError(f"delta must lie in (0, 1); got {short(delta)}")
-    return sample

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from mddf._base.messages import short
-from mddf.analysis._checks import check_number, finite_vector
+from mddf._base.validation import naming
+from mddf.analysis._checks import check_delta, check_norm_order, check_number, checked_margins
 
 
 def massart_complexity(n_hypotheses: float, n_samples: int, norm: float = 1.0) -> float:
@@ -85,8 +86,7 @@ def vote_complexity(complexity: float, n_learners: int, p: float = 1.0) -> float
     """
     check_number("complexity", complexity, 0)
     check_number("n_learners", n_learners, 1)
-    if not p >= 1:
-        raise ValueError(f"p must be at least 1; got {short(p)}")
+    check_norm_order(p)
     return float(n_learners ** (1 - 1 / p) * complexity)
 
 
@@ -151,7 +151,7 @@ def rademacher_margin_bound(
     >>> round(rademacher_margin_bound(margins, 0.5, complexity=0.02), 3)
     0.109
     """
-    sample = _margins(margins, rho, delta)
+    sample = checked_margins(margins, rho, delta)
     check_number("complexity", complexity, 0)
     m = len(sample)
     n_events = 2 if empirical else 1
@@ -205,11 +205,12 @@ def vc_bound(error: float, n_samples: int, vc_dimension: float, delta: float = 0
     >>> round(vc_bound(0.02, n_samples=10_000, vc_dimension=5), 3)
     0.125
     """
-    if not 0 <= error <= 1:
-        raise ValueError(f"error must lie in [0, 1]; got {short(error)}")
+    with naming("error"):
+        if not 0 <= error <= 1:
+            raise ValueError(f"error must lie in [0, 1]; got {short(error)}")
     check_number("n_samples", n_samples, 1)
     check_number("vc_dimension", vc_dimension, 0, above=True)
-    _check_delta(delta)
+    check_delta(delta)
     if n_samples <= vc_dimension:
         log_growth = n_samples * np.log(2)
     else:
@@ -349,7 +350,7 @@ def l1_linf_margin_bound(
     >>> round(l1_linf_margin_bound(margins, 0.5, n_features=100), 3)
     0.101
     """
-    sample = _margins(margins, rho, delta)
+    sample = checked_margins(margins, rho, delta)
     check_number("n_features", n_features, 1)
     check_number("weight_norm", weight_norm, 0, above=True)
     check_number("example_norm", example_norm, 0, above=True)
@@ -414,22 +415,8 @@ def l2_l2_margin_bound(
     >>> round(l2_l2_margin_bound(margins, 0.5, example_norm=10.0), 3)
     0.291
     """
-    sample = _margins(margins, rho, delta)
+    sample = checked_margins(margins, rho, delta)
     check_number("weight_norm", weight_norm, 0, above=True)
     check_number("example_norm", example_norm, 0, above=True)
     complexity = weight_norm * example_norm / np.sqrt(len(sample))
     return rademacher_margin_bound(sample, rho, complexity, delta, empirical=False)
-
-
-def _margins(margins: ArrayLike, rho: float, delta: float) -> NDArray[np.float64]:
-    sample = finite_vector("margins", margins)
-    if len(sample) == 0:
-        raise ValueError("margins must have at least one entry; got none")
-    check_number("rho", rho, 0, above=True)
-    _check_delta(delta)
-    return sample
-
-
-def _check_delta(delta: float) -> None:
-    if not 0 < delta < 1:
-        raise ValueError(f"delta must lie in (0, 1); got {short(delta)}")

@@ -1,4 +1,4 @@
-"""Checks of a number or a vector; errors name the parameter."""
+"""Checks of a number, a vector or margins; errors name the parameter."""
 
 from __future__ import annotations
 
@@ -18,6 +18,27 @@ def check_number(name: str, value: float, least: float, *, above: bool = False) 
             raise ValueError(f"{name} must be finite and {sign} {least:g}; got {short(value)}")
 
 
+def check_count(name: str, value: float, least: int) -> None:
+    """Refuse values that are not whole numbers of at least `least`."""
+    check_number(name, value, least)
+    if value != int(value):
+        raise ValueError(f"{name} must be a whole number; got {short(value)}")
+
+
+def check_delta(delta: float) -> None:
+    """Refuse probabilities of failure outside (0, 1)."""
+    with naming("delta"):
+        if not 0 < delta < 1:
+            raise ValueError(f"delta must lie in (0, 1); got {short(delta)}")
+
+
+def check_norm_order(p: float) -> None:
+    """Refuse orders of a norm below 1."""
+    with naming("p"):
+        if not p >= 1:
+            raise ValueError(f"p must be at least 1; got {short(p)}")
+
+
 def finite_numbers(name: str, values: ArrayLike, least: float = -np.inf) -> NDArray[np.float64]:
     """Convert values to float64, and refuse any that are not finite or below `least`."""
     with naming(name):
@@ -35,3 +56,33 @@ def finite_vector(name: str, values: ArrayLike, least: float = -np.inf) -> NDArr
     if array.ndim != 1:
         raise ValueError(f"{name} must be a 1-d array; got shape {array.shape}")
     return array
+
+
+def checked_margins(margins: ArrayLike, rho: float, delta: float) -> NDArray[np.float64]:
+    """Convert the margins of a bound to a vector, and check its other parameters."""
+    sample = finite_vector("margins", margins)
+    if len(sample) == 0:
+        raise ValueError("margins must have at least one entry; got none")
+    check_number("rho", rho, 0, above=True)
+    check_delta(delta)
+    return sample
+
+
+def weight_shares(
+    sample_weight: ArrayLike | None, n_samples: int, samples: str
+) -> NDArray[np.float64]:
+    """Sample weights divided by their sum; `samples` is the parameter that has the samples."""
+    weight = np.ones(n_samples)
+    if sample_weight is not None:
+        weight = finite_vector("sample_weight", sample_weight, 0)
+    if len(weight) != n_samples:
+        raise ValueError(
+            f"sample_weight must have an entry for each of the {n_samples} samples of {samples}; "
+            f"got {len(weight)}"
+        )
+    with np.errstate(over="ignore"):
+        total = weight.sum()
+    # Shares of an infinite sum would all be 0.
+    if not 0 < total < np.inf:
+        raise ValueError(f"sample_weight must have a finite sum > 0; got {float(total)!r}")
+    return weight / total

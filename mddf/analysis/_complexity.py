@@ -12,13 +12,14 @@ from scipy.special import gammaln
 from sklearn.utils import check_random_state
 
 from mddf import _core
-from mddf._base.messages import short
-from mddf.analysis._checks import check_number, finite_numbers
+from mddf.analysis._checks import check_count, finite_numbers
 
 # All sign vectors are tried up to this number of samples: 2^20 of them take some seconds.
 _MOST_EXACT = 20
 # Sign vectors of a batch times samples or hypotheses, which bounds memory to some 32 MB.
 _BATCH_CELLS = 2**22
+# The kernel counts the levels of a tree in 32 bits.
+_MOST_LEVELS = 2**30
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,13 @@ def rademacher_complexity(
     n_hypotheses, n_samples = matrix.shape
     suprema = []
     for signs in _sign_batches(n_samples, n_draws, random_state, width=n_hypotheses):
-        sums = signs @ matrix.T / n_samples
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums = signs @ matrix.T / n_samples
+        if not np.isfinite(sums).all():
+            raise ValueError(
+                "values must have sums over the samples that are finite; got values up to "
+                f"{np.abs(matrix).max():.3g}"
+            )
         suprema.append((np.abs(sums) if symmetric else sums).max(axis=1))
     return _estimate(np.concatenate(suprema), is_exact=n_draws is None)
 
@@ -155,7 +162,7 @@ def tree_rademacher_complexity(
         raise ValueError(
             f"X must have shape (n_samples, n_features) with at least one entry; got {rows.shape}"
         )
-    check_number("max_depth", max_depth, 1)
+    check_count("max_depth", max_depth, 1)
     n_samples = len(rows)
     features = _core.RankedFeatures(np.ascontiguousarray(rows))
     no_penalty = np.zeros(1)
@@ -163,7 +170,7 @@ def tree_rademacher_complexity(
     for signs in _sign_batches(n_samples, n_draws, random_state, width=n_samples):
         for sigma in signs:
             *_, edge = features.search(
-                sigma / n_samples, no_penalty, 1.0, int(max_depth), "layerwise"
+                sigma / n_samples, no_penalty, 1.0, min(int(max_depth), _MOST_LEVELS), "layerwise"
             )
             suprema.append(edge)
     return _estimate(np.array(suprema), is_exact=n_draws is None)
@@ -353,9 +360,7 @@ def _sign_batches(
             yield _as_signs((numbers[:, None] >> bits) & 1)
         return
     # The standard error needs two draws.
-    check_number("n_draws", n_draws, 2)
-    if n_draws != int(n_draws):
-        raise ValueError(f"n_draws must be a whole number; got {short(n_draws)}")
+    check_count("n_draws", n_draws, 2)
     random = check_random_state(random_state)
     for first in range(0, int(n_draws), batch):
         size = min(batch, int(n_draws) - first)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mddf._base.messages import short
 from mddf._ensemble.margin_loss import project_to_simplex, weighted_sum
-from mddf.analysis._checks import check_number, finite_numbers, finite_vector
+from mddf.analysis._checks import check_number, finite_numbers, finite_vector, weight_shares
 
 # Accelerated gradient steps for the coefficients. Cascades have few layers: the steps end by the
 # tolerance after a few hundred at most in the tests.
@@ -114,17 +114,22 @@ class BandMarginLoss:
         margins : array-like of shape (n_samples, n_layers)
             Margins of each layer alone.
         alphas : array-like of shape (n_layers,)
-            Coefficients of the layers; margins of their weighted mean count.
+            Coefficients of the layers, not all 0; margins of their weighted mean count.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Not used.
+            Samples of weight 0 do not decide whether there is a loss.
 
         Returns
         -------
         array of shape (n_samples,)
             The losses; 1 for all samples if none with weight has a loss.
         """
-        columns = finite_numbers("margins", margins)
+        columns = _margins_of_layers(margins)
         coefficients = finite_vector("alphas", alphas, 0)
+        if len(coefficients) != columns.shape[1] or not coefficients.any():
+            raise ValueError(
+                f"alphas must have an entry for each of the {columns.shape[1]} layers, not all 0; "
+                f"got {short(alphas)}"
+            )
         losses = self.value(weighted_sum(columns, coefficients) / coefficients.sum())
         weight = np.ones(len(losses)) if sample_weight is None else np.asarray(sample_weight)
         return losses if np.any(losses * weight > 0) else np.ones_like(losses)
@@ -153,12 +158,9 @@ class BandMarginLoss:
         array of shape (n_layers,)
             Coefficients that are not negative and have sum 1.
         """
-        columns = finite_numbers("margins", margins)
+        columns = _margins_of_layers(margins)
         n_samples, n_layers = columns.shape
-        weight = np.ones(n_samples)
-        if sample_weight is not None:
-            weight = finite_vector("sample_weight", sample_weight, 0)
-        weight = weight / weight.sum()
+        weight = weight_shares(sample_weight, n_samples, "margins")
         # The trace of the second moments bounds their largest eigenvalue.
         steepest = 2 * max(1 / (1 - self.theta) ** 2, self.mu / (1 + self.theta) ** 2)
         bound = steepest * float((weight[:, None] * columns**2).sum())
@@ -207,8 +209,8 @@ class ObjectiveValue(NamedTuple):
     >>> from scipy.optimize import minimize
     >>> from mddf.analysis import odm_objective
     >>> X, y = [[1.0], [-2.0]], [1, -1]
-    >>> found = minimize(lambda coef: odm_objective(coef, X, y), [0.0], jac=True)
-    >>> bool(found.success)
+    >>> minimum = minimize(lambda coef: odm_objective(coef, X, y), [0.0], jac=True)
+    >>> bool(minimum.success)
     True
     """
 
@@ -289,16 +291,7 @@ def odm_objective(
     wrong = labels[np.abs(labels) != 1]
     if len(wrong):
         raise ValueError(f"y must have labels in {{-1, +1}}; got {float(wrong[0])!r}")
-    weight = np.ones(len(labels))
-    if sample_weight is not None:
-        weight = finite_vector("sample_weight", sample_weight, 0)
-        if weight.shape != labels.shape:
-            raise ValueError(
-                f"sample_weight must have the shape of y, {labels.shape}; got {weight.shape}"
-            )
-    if not weight.sum() > 0:
-        raise ValueError(f"sample_weight must have a sum > 0; got {short(sample_weight)}")
-    weight = weight / weight.sum()
+    weight = weight_shares(sample_weight, len(labels), "y")
     margins = labels * (rows @ w)
     below = np.maximum(1 - theta - margins, 0.0)
     above = np.maximum(margins - 1 - theta, 0.0)
@@ -306,6 +299,16 @@ def odm_objective(
     value = 0.5 * w @ w + factor * (weight @ (below**2 + mu * above**2))
     slopes = 2 * factor * weight * labels * (mu * above - below)
     return ObjectiveValue(float(value), w + rows.T @ slopes)
+
+
+def _margins_of_layers(margins: ArrayLike) -> NDArray[np.float64]:
+    columns = finite_numbers("margins", margins)
+    if columns.ndim != 2 or columns.size == 0:
+        raise ValueError(
+            "margins must have shape (n_samples, n_layers) with at least one entry; "
+            f"got {columns.shape}"
+        )
+    return columns
 
 
 def _check_band(theta: float, mu: float) -> None:

@@ -7,8 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc
 from scipy.stats import binomtest, poisson_binom
 
-from mddf._base.messages import short
-from mddf.analysis._checks import check_number, finite_numbers
+from mddf.analysis._checks import check_count, finite_numbers
 
 
 def discordant_counts(y: ArrayLike, first: ArrayLike, second: ArrayLike) -> tuple[int, int]:
@@ -147,9 +146,7 @@ def sign_test(wins: int, losses: int) -> float:
     0.033
     """
     for name, count in (("wins", wins), ("losses", losses)):
-        check_number(name, count, 0)
-        if count != int(count):
-            raise ValueError(f"{name} must be a whole number; got {short(count)}")
+        check_count(name, count, 0)
     if wins + losses == 0:
         return 1.0
     return float(binomtest(int(wins), int(wins) + int(losses), alternative="greater").pvalue)

@@ -11,6 +11,7 @@ from sklearn.metrics import precision_recall_curve
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from mddf._base.messages import short
+from mddf._targets.target_validation import all_weights
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def choose_threshold(
     min_recall : float, default=None
         Take the threshold with the highest precision that has at least this recall.
     sample_weight : array of shape (n_rows,), default=None
-        Weights of the rows.
+        Weights of the rows, not negative. Rows of weight 0 are left out.
 
     Returns
     -------
@@ -95,9 +96,18 @@ def choose_threshold(
     check_consistent_length(labels, scores)
     if not np.isfinite(scores).all():
         raise ValueError("probabilities must be finite: leave rows without a probability out")
+    weights = None
+    if sample_weight is not None:
+        weights = all_weights(sample_weight, len(labels))
+        # Rows of weight 0 have no part in precision and recall.
+        has_weight = weights > 0
+        labels = labels[has_weight]
+        scores = scores[has_weight]
+        weights = weights[has_weight]
     classes = np.unique(labels)
     if len(classes) != 2:
-        raise ValueError(f"y_true must have two classes, got {short(classes.tolist())}")
+        of_rows = "" if weights is None else " among the rows with a weight above 0"
+        raise ValueError(f"y_true must have two classes{of_rows}, got {short(classes.tolist())}")
     positive = classes[1] if pos_label is None else pos_label
     if positive not in classes.tolist():
         raise ValueError(
@@ -111,7 +121,7 @@ def choose_threshold(
     if min_precision is not None and min_recall is not None:
         raise ValueError("min_precision and min_recall cannot be used together, got both")
     precision, recall, thresholds = precision_recall_curve(
-        labels == positive, scores, sample_weight=sample_weight
+        labels == positive, scores, sample_weight=weights
     )
     # The last point of the curve has no threshold: nothing is flagged.
     precision = precision[:-1]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mddf._base.messages import short
+from mddf._base.validation import naming
 from mddf.analysis._checks import finite_vector
 
 
@@ -50,8 +51,9 @@ def margin_error_training_bound(weighted_error: ArrayLike, rho: float) -> float:
     >>> round(margin_error_training_bound([0.2, 0.125], rho=0.1), 4)
     0.6189
     """
-    if not 0 <= rho < 1:
-        raise ValueError(f"rho must lie in [0, 1); got {short(rho)}")
+    with naming("rho"):
+        if not 0 <= rho < 1:
+            raise ValueError(f"rho must lie in [0, 1); got {short(rho)}")
     error = finite_vector("weighted_error", weighted_error, 0)
     edge = 1 - 2 * error
     too_small = error[edge < rho]

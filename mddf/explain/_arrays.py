@@ -19,7 +19,7 @@ from mddf._trees.arrays import TreeBlock
 from mddf._trees.decoding import thresholds
 from mddf._trees.nodes import LEAF
 
-from ._checks import check_whole
+from ._checks import check_position
 from ._decoding import decode
 from ._paths import rows_at_leaves
 
@@ -131,14 +131,14 @@ def tree_arrays(
     """
     fitted = fitted_stages(model)
     if fitted.has_layers:
-        position = _position("layer", layer, len(fitted.stages))
+        position = check_position("layer", layer, len(fitted.stages))
     elif layer is None:
         position = 0
     else:
         raise ValueError(f"layer must be None for a forest, got {short(layer)}")
     stage = fitted.stages[position]
     if forest is not None:
-        forest = _position("forest", forest, len(stage.members))
+        forest = check_position("forest", forest, len(stage.members))
     member = stage.members[forest or 0]
     bins = member.tree_bins(stage.bins)
     codes = None
@@ -187,13 +187,6 @@ def categories_by_code(binner: Binner) -> dict[int, list[Hashable | list[Hashabl
             categories = [value for value in categories if value not in shared] + [rare]
         by_column[column] = categories
     return by_column
-
-
-def _position(name: str, position: int | None, length: int) -> int:
-    """Validate a position in a list, which may count from its end."""
-    check_whole(name, position, -length, length - 1)
-    assert position is not None
-    return int(position) % length
 
 
 def _split(

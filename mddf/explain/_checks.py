@@ -21,3 +21,10 @@ def check_whole(name: str, value: object, least: int, most: int | None = None) -
         return
     bound = f"of at least {least}" if most is None else f"from {least} to {most}"
     raise ValueError(f"{name} must be a whole number {bound}, got {short(value)}")
+
+
+def check_position(name: str, position: int | None, length: int) -> int:
+    """Validate a position in a list, which may count from its end; return it from the start."""
+    check_whole(name, position, -length, length - 1)
+    assert position is not None
+    return int(position) % length

@@ -374,6 +374,9 @@ class MarginsDisplay:
         self.margins = {
             name: finite_vector(f"margins[{name!r}]", values) for name, values in margins.items()
         }
+        for name, values in self.margins.items():
+            if not len(values):
+                raise ValueError(f"margins[{name!r}] must have at least one entry, got none")
 
     @classmethod
     def from_estimators(

@@ -57,7 +57,8 @@ def importances(
     Parameters
     ----------
     model : forest, gradient boosting, deep forest or cascade of mddf
-        Fitted. For "permutation" and "impurity", any classifier that has what they need.
+        Fitted. For "permutation", any classifier or regressor. For "impurity", any model with
+        `feature_importances_`.
     X : array, sparse matrix or data frame of shape (n_samples, n_features), default=None
         Rows that the model was not fitted on, preferably many. On its training rows, features
         without information seem to help, as the model has memorised their labels.
@@ -96,7 +97,7 @@ def importances(
         Threads in which "permutation" shuffles features: None is one (unless
         `joblib.parallel_config` says more), -1 is all cores.
     random_state : int, RandomState or None, default=None
-        Of "permutation".
+        Seed of the shuffles and of the drawn rows of "permutation".
     verbose : int, default=0
         1 shows a bar of the features that "permutation" has shuffled.
 

@@ -182,7 +182,7 @@ def importances_by_fold(
     n_jobs : int, default=None
         Threads in which "permutation" shuffles features.
     random_state : int, RandomState or None, default=None
-        Of the folds if `cv` is a number, and of "permutation".
+        Seed of the folds if `cv` is a number, and of "permutation".
     verbose : int, default=0
         1 shows a bar of the folds.
 

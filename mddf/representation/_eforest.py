@@ -253,6 +253,7 @@ class EForest(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         Parameters
         ----------
         X : array of int of shape (n_samples, n_trees)
+            As for `inverse_transform`.
 
         Returns
         -------
@@ -260,7 +261,7 @@ class EForest(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             Where paths do not meet, which only damaged codes bring, the bounds are exchanged.
         """
         check_is_fitted(self)
-        codes = check_array(X, dtype=np.int64)
+        codes = _whole_codes(X)
         if codes.shape[1] != len(self._boxes):
             raise ValueError(
                 f"X must have codes of {len(self._boxes)} trees, got {codes.shape[1]} columns"
@@ -279,6 +280,15 @@ class EForest(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             boxes.intersect(codes[rows, tree], *narrowed)
             lower[rows], upper[rows] = narrowed
         return np.minimum(lower, upper), np.maximum(lower, upper)
+
+
+def _whole_codes(X: npt.ArrayLike) -> np.ndarray:
+    """Convert codes to integers, and refuse numbers that would be rounded to other leaves."""
+    codes = check_array(X, dtype="numeric")
+    wrong = codes[codes % 1 != 0]
+    if len(wrong):
+        raise ValueError(f"X must have whole numbers as codes, got {short(wrong[0].item())}")
+    return codes.astype(np.int64)
 
 
 def _leaf_nodes(tree: TreeArrays, codes: np.ndarray, X: np.ndarray) -> np.ndarray:

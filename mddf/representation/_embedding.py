@@ -165,7 +165,19 @@ class LeafEmbedding(Saved, TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Fit the forest, and return the encoding of the same rows; see `transform`."""
+        """Fit the forest, and return the encoding of the same rows.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        y : array of shape (n_samples,), default=None
+            Target of the estimator; not used without one.
+
+        Returns
+        -------
+        csr_matrix or ndarray of shape (n_samples, n_leaves)
+            As `transform` returns it.
+        """
         return self._encode(self._fit(X, y))
 
     def _fit(self, X: Any, y: Any) -> np.ndarray:
@@ -200,7 +212,17 @@ class LeafEmbedding(Saved, TransformerMixin, BaseEstimator):
         return encoded
 
     def get_feature_names_out(self, input_features: npt.ArrayLike | None = None) -> np.ndarray:
-        """Names of the columns: "tree3_leaf5" is the sixth leaf of the fourth tree."""
+        """Names of the columns: "tree3_leaf5" is the sixth leaf of the fourth tree.
+
+        Parameters
+        ----------
+        input_features : array of str, default=None
+            Only compared with ``feature_names_in_``.
+
+        Returns
+        -------
+        ndarray of str
+        """
         check_is_fitted(self)
         _check_feature_names_in(self, input_features)
         names = [

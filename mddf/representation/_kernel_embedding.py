@@ -154,7 +154,13 @@ class ForestKernelEmbedding(
                 f"n_components must be below {min(roots.shape)}, the smaller number of rows and "
                 f"leaves, got n_components={self.n_components}"
             )
-        left, singular_values, right = _decompose(roots, self.n_components)
+        if roots.shape[1] == self._columns.n_trees:
+            # No tree has a split: the kernel has no direction but the constant one.
+            left = np.zeros((len(leaves), self.n_components))
+            singular_values = np.zeros(self.n_components)
+            right = np.zeros((self.n_components, roots.shape[1]))
+        else:
+            left, singular_values, right = _decompose(roots, self.n_components)
         self.eigenvalues_ = singular_values**2
         scale = np.sqrt(len(leaves)) * self.eigenvalues_**self.steps
         kept = self.eigenvalues_ > _LEAST_EIGENVALUE
@@ -165,7 +171,19 @@ class ForestKernelEmbedding(
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """Fit, and return `embedding_`."""
+        """Fit, and return `embedding_`.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            At least `n_components` + 2 rows.
+        y : array of shape (n_samples,), default=None
+            Target of the estimator; not used without one.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+        """
         return self.fit(X, y).embedding_
 
     def transform(self, X: Any) -> np.ndarray:

@@ -23,6 +23,7 @@ from mddf._gradient.trees import BoostedTrees
 from mddf._inspection.stages import coded_stages, fitted_stages
 from mddf._members.boosted import BoostedFolds
 from mddf._trees import predictor
+from mddf.explain._checks import check_position
 from mddf.explain._decoding import decode
 
 
@@ -72,17 +73,10 @@ def leaf_indices(
     if isinstance(model, GradientBoosting):
         return _leaf_nodes(model._trees, model.apply(X))
     n_layers = len(fitted.stages)
-    position = n_layers - 1 if layer is None else layer
-    if not -n_layers <= position < n_layers:
-        raise ValueError(f"layer must be from {-n_layers} to {n_layers - 1}, got {short(layer)}")
-    position %= n_layers
-    stage = fitted.stages[position]
-    if forest is not None and not -len(stage.members) <= forest < len(stage.members):
-        raise ValueError(
-            f"forest must be from {-len(stage.members)} to {len(stage.members) - 1}, "
-            f"got {short(forest)}"
-        )
-    members = stage.members if forest is None else [stage.members[forest]]
+    position = n_layers - 1 if layer is None else check_position("layer", layer, n_layers)
+    members = fitted.stages[position].members
+    if forest is not None:
+        members = [members[check_position("forest", forest, len(members))]]
     rows = next(islice(coded_stages(model, X), position, None))
     leaves = [
         block_leaves

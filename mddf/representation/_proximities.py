@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
 
 from mddf._base.messages import short
+from mddf._base.validation import check_lengths
 from mddf._forest.base import Forest
+from mddf._targets.target_validation import encode_labels
+from mddf.explain._checks import check_whole
 from mddf.representation._leaves import LeafColumns, leaf_indices
 
 Weighting = Literal["all", "leaf-size", "out-of-bag", "in-bag"]
@@ -179,10 +182,7 @@ def nearest_rows(
     """
     other_leaves = leaf_indices(model, X_train, layer=layer, forest=forest)
     n_train = len(other_leaves)
-    if not 1 <= n_neighbors <= n_train:
-        raise ValueError(
-            f"n_neighbors must be from 1 to the {n_train} rows of X_train, got {n_neighbors}"
-        )
+    check_whole("n_neighbors", n_neighbors, 1, n_train)
     leaves = leaf_indices(model, X, layer=layer, forest=forest)
     columns = LeafColumns.from_leaves(other_leaves)
     right = _count_matrix(columns, other_leaves).T.tocsr()
@@ -242,11 +242,10 @@ def outlier_scores(
     0
     """
     leaves = leaf_indices(model, X, layer=layer, forest=forest)
-    labels: Any = np.zeros(len(leaves)) if y is None else np.asarray(y)
-    if labels.shape != (len(leaves),):
-        raise ValueError(
-            f"y must have one class for each of {len(leaves)} rows, got shape {labels.shape}"
-        )
+    labels = np.zeros(len(leaves), np.uint16)
+    if y is not None:
+        check_lengths(leaves, y=y)
+        labels = encode_labels(y)[1]
     scores = np.empty(len(leaves))
     for label in np.unique(labels):
         rows = np.flatnonzero(labels == label)

@@ -137,3 +137,17 @@ def test_complexities_of_linear_functions_are_bounded():
 def test_refusals(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    ("call", "parameter"),
+    [
+        (lambda: vc_bound("a", 10, 2), "error"),
+        (lambda: vc_bound(0.5, 10, 2, delta="a"), "delta"),
+        (lambda: rademacher_margin_bound(MARGINS, 0.5, 0.1, delta=None), "delta"),
+        (lambda: l2_l2_margin_bound(MARGINS, "a"), "rho"),
+    ],
+)
+def test_values_that_are_no_numbers(call, parameter):
+    with pytest.raises(TypeError, match=f"^{parameter} cannot be used: "):
+        call()

@@ -102,6 +102,15 @@ def test_deeper_trees_lie_between_stumps_and_all_trees():
     assert tree_rademacher_complexity(X, n_draws=None).value <= result <= all_trees + 1e-12
 
 
+def test_any_depth_is_allowed():
+    X = np.arange(6.0)[:, None]
+    deep, deeper = (
+        tree_rademacher_complexity(X, max_depth=depth, n_draws=3, random_state=0)
+        for depth in (10, 2**40)
+    )
+    assert deep == deeper
+
+
 def test_deeper_searches_find_more():
     X = np.random.default_rng(0).random((40, 3))
     values = [
@@ -180,6 +189,7 @@ def test_lemma_1_of_quadboost(p):
     [
         (lambda: rademacher_complexity([1.0]), r"values must have shape .* got \(1,\)"),
         (lambda: rademacher_complexity([[np.nan]]), "values must be finite; got nan"),
+        (lambda: rademacher_complexity([[1e308] * 2], n_draws=None), "sums .* up to 1e.308"),
         (lambda: rademacher_complexity([[1.0]], n_draws=1), "n_draws must be finite and >= 2"),
         (lambda: rademacher_complexity([[1.0]], n_draws=2.5), "n_draws must be a whole number"),
         (
@@ -188,6 +198,7 @@ def test_lemma_1_of_quadboost(p):
         ),
         (lambda: tree_rademacher_complexity([1.0, 2.0]), r"X must have shape .* got \(2,\)"),
         (lambda: tree_rademacher_complexity([[1.0]], max_depth=0), "max_depth must be .*>= 1"),
+        (lambda: tree_rademacher_complexity([[1.0]], max_depth=1.5), "max_depth must be a whole"),
         (lambda: leaf_rademacher_complexity([[0.5]]), "leaves must be integers .* of float64"),
         (lambda: partition_complexity([0, 1]), r"leaves must be integers .* got shape \(2,\)"),
         (lambda: kernel_rademacher_bounds([[1.0, 2.0]]), r"square matrix; got shape \(1, 2\)"),

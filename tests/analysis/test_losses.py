@@ -139,12 +139,30 @@ def test_with_equal_denominators_the_loss_is_the_mean_of_equation_51():
         (lambda: odm_objective([1.0], [[1.0]], [0]), r"y must have labels in \{-1, \+1\}; got 0"),
         (
             lambda: odm_objective([1.0], [[1.0]], [1], sample_weight=[0.0]),
-            "sample_weight must have a sum > 0",
+            "sample_weight must have a finite sum > 0; got 0.0",
         ),
         (
             lambda: odm_objective([1.0], [[1.0]], [1], sample_weight=[1.0, 1.0]),
-            r"sample_weight must have the shape of y, \(1,\); got \(2,\)",
+            "sample_weight must have an entry for each of the 1 samples of y; got 2",
         ),
+        (
+            lambda: odm_objective([1.0], [[1.0]] * 2, [1, -1], sample_weight=[1e308] * 2),
+            "sample_weight must have a finite sum > 0; got inf",
+        ),
+        (
+            lambda: BandMarginLoss().coefficients([[0.5, 1.0]] * 2, None, [1e308] * 2),
+            "sample_weight must have a finite sum > 0; got inf",
+        ),
+        (
+            lambda: BandMarginLoss().coefficients([[0.5, 1.0]], None, [1.0, 1.0]),
+            "an entry for each of the 1 samples of margins; got 2",
+        ),
+        (lambda: BandMarginLoss().coefficients([0.5]), r"shape \(n_samples, n_layers\)"),
+        (
+            lambda: BandMarginLoss().sample_factors([[0.5, 1.0]], [0.0, 0.0]),
+            r"alphas must have an entry for each of the 2 layers, not all 0; got \[0.0, 0.0\]",
+        ),
+        (lambda: BandMarginLoss().sample_factors([[0.5]], [1.0, 1.0]), "each of the 1 layers"),
         (lambda: odm_objective([1.0], [[1.0]], [1], lambda_=0), "lambda_ must be .* > 0; got 0"),
     ],
 )

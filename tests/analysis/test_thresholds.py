@@ -65,6 +65,10 @@ def test_labels_and_weights():
     assert choose_threshold(labels, scores, sample_weight=[2] * 4) == twice == spam
     high = choose_threshold(labels, scores, sample_weight=[1, 1, 100, 1])
     assert high.value == pytest.approx(0.7)
+    padded = choose_threshold(
+        np.append(labels, "ham"), np.append(scores, 0.89), sample_weight=[1, 1, 1, 1, 0]
+    )
+    assert padded == spam
     # Adjacent floats leave no room between them.
     close = np.array([0.5, np.nextafter(0.5, 1), 0.5, 0.9])
     assert choose_threshold(labels, close).value == np.nextafter(0.5, 1)
@@ -78,6 +82,8 @@ def test_labels_and_weights():
         ({"y_true": [1, 2, 3]}, r"two classes, got \[1, 2, 3\]"),
         ({"y_true": [1, 0]}, "inconsistent numbers of samples"),
         ({"probabilities": [0.1, np.nan, 0.2]}, "must be finite: leave rows"),
+        ({"sample_weight": [0, 1, 1]}, r"two classes among the rows with .*, got \[1\]"),
+        ({"sample_weight": [1, 1, -1]}, "Negative values in data passed to `sample_weight`"),
         ({"pos_label": 7}, r"pos_label must be a label of y_true, \[0, 1\], got 7"),
         ({"min_recall": 0}, "min_recall must lie above 0 and not above 1, got 0"),
         ({"min_precision": "a"}, "min_precision must lie above 0 and not above 1, got 'a'"),

@@ -126,5 +126,9 @@ def test_refusals_and_warnings():
             ODMClassifier(**change).fit(X, y)
     with pytest.raises(ValueError, match="needs samples of at least 2 classes with positive w"):
         ODMClassifier().fit(X, np.ones(12))
+    with pytest.raises(ValueError, match="sample_weight must have a finite sum; got weights"):
+        ODMClassifier().fit(X, y, np.full(len(y), 1e307) * 10)
+    with pytest.raises(ValueError, match=r"a finite sum, got numbers up to .*: scale the f"):
+        ODMClassifier().fit(X * 1e200, y)
     with pytest.warns(ConvergenceWarning, match="not converged after max_iter=1 steps"):
         ODMClassifier(1e6, max_iter=1).fit(X, y)

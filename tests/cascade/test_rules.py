@@ -120,6 +120,10 @@ def test_a_gate_by_hand():
     view = view_of([0.9, 0.95, 0.7, 0.6, 0.8], [True, True, True, True, False])
     assert AccuracyScreening(3.0)(view) == 0.9
     assert np.isnan(AccuracyScreening(3.0)(view_of([0.9, 0.8], [False, True], n_folds=1)))
+    for wrong in (0, -1.0, np.nan, "3"):
+        for screening in (AccuracyScreening(wrong), BinnedScreening(wrong)):
+            with pytest.raises(ValueError, match="error_reduction must be a number above 0, got"):
+                screening(view)
     with pytest.raises(ValueError, match=r"bin_size must be an int of at least 1, got 0"):
         BinnedScreening(bin_size=0)(view)
 

@@ -78,14 +78,30 @@ def test_class_weights_do_not_change_prediction_sets():
     assert [part.n for part in model._scores] == [np.sum(y == name) for name in model.classes_]
 
 
+def test_a_single_class_is_in_every_set():
+    """Out-of-fold averages of ones and those of new samples differ in their last bits."""
+    X, _ = blobs(60)
+    y = np.full(len(X), "elm")
+    for parameters in ({}, {"calibrate": False}):
+        model = DeepForestClassifier(1, n_estimators=3, random_state=0, **parameters).fit(X, y)
+        assert model.oof_probabilities_.max() <= 1
+        assert model.predict_set(X).all()
+        assert model.predict_set(X, by_class=True).all()
+    outputs = np.column_stack([y, np.where(X[:, 0] > 0, "ash", "oak")])
+    first, second = model.fit(X, outputs).predict_set(X)
+    assert first.all()
+    assert second.any()
+    assert max(probabilities.max() for probabilities in model.oof_probabilities_) <= 1
+
+
 def test_too_few_samples_are_warned_of():
     X, y = blobs(60)
     X, y = np.vstack([X, X[:3]]), np.append(y, ["elm"] * 3)
     model = DeepForestClassifier(1, n_estimators=5, members=["random"], cv=3, random_state=0)
     model.fit(X, y)
-    with pytest.warns(UserWarning, match="0.99 cannot be had from 63 samples, .* takes 99"):
+    with pytest.warns(UserWarning, match="coverage=0.99 needs at least 99 samples, got 63: all"):
         assert model.predict_set(X, 0.99).all()
-    few = r"0.9 cannot be had from 3 samples of class 'elm', of which it takes 9: \d of 5 classes"
+    few = r"coverage=0.9 needs at least 9 samples of class 'elm', got 3: \d of 5 classes"
     with pytest.warns(UserWarning, match=few):
         sets = model.predict_set(X, by_class=True)
     assert sets[:, -1].all()

@@ -55,6 +55,7 @@ def test_a_single_classifier_and_margins_without_a_sign():
         (lambda: MarginsDisplay(margins={}), TypeError, "with at least one, got {}"),
         (lambda: MarginsDisplay(margins=[1.0]), TypeError, "must be a dict from names"),
         (lambda: MarginsDisplay(margins={"a": [np.nan]}), ValueError, "margins\\['a'\\]"),
+        (lambda: MarginsDisplay(margins={"a": []}), ValueError, "must have at least one entry"),
         (lambda: MarginsDisplay.from_estimators([1], [[1]], [1]), TypeError, "must be a dict"),
         (
             lambda: MarginsDisplay(margins={"a": [1.0]}).plot(n_bins=1),

@@ -119,6 +119,19 @@ def test_changed_types_are_drift():
     assert drift(X.assign(age=np.nan), X).drifted == ["age"]
 
 
+@pytest.mark.parametrize("numbers", [[1234560, 7654321], [0.5, 1234567.5], [10**15, 3]])
+@pytest.mark.parametrize("as_text", [str, float])
+def test_numbers_in_the_place_of_categories_keep_all_digits(numbers, as_text):
+    """Text or categories in training, numbers later; seven digits and more are not rounded."""
+    categories = pd.Series([as_text(number) for number in numbers] * 50, dtype="category")
+    (row,) = drift(pd.DataFrame({"code": categories}), pd.DataFrame({"code": numbers * 50}))
+    assert row.unknown == 0
+    assert row.psi == 0
+    later = pd.DataFrame({"code": [number + 1 for number in numbers] * 50})
+    (row,) = drift(pd.DataFrame({"code": categories}), later)
+    assert row.unknown == 1
+
+
 @pytest.mark.parametrize(
     "text", ["", "{}", "[]", '{"version": 9, "columns": []}', '{"version": 1}']
 )

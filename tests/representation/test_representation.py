@@ -256,8 +256,12 @@ def test_reconstruction_improves_with_trees_and_bears_damage():
         (lambda f: proximities(f, X, X, weighting="in-bag"), "training rows of a forest"),
         (lambda f: proximities(f, NEW, weighting="in-bag"), "must have the 150 training rows"),
         (lambda f: leaf_indices(f, X, layer=0), "layer must be None for a forest, got 0"),
-        (lambda f: nearest_rows(f, X, X, n_neighbors=0), "n_neighbors must be from 1 to the 150"),
-        (lambda f: outlier_scores(f, X, Y[:5]), "one class for each of 150 rows"),
+        (lambda f: nearest_rows(f, X, X, n_neighbors=0), "n_neighbors must .* 1 to 150, got 0"),
+        (lambda f: nearest_rows(f, X, X, n_neighbors=2.5), "must be a whole .*, got 2.5"),
+        (lambda f: nearest_rows(f, X, X, n_neighbors="5"), "must be a whole .*, got '5'"),
+        (lambda f: outlier_scores(f, X, Y[:5]), "y cannot be used: .* \\[150, 5\\]"),
+        (lambda f: outlier_scores(f, X, np.where(Y, Y, np.nan)), "contains NaN.*row 0"),
+        (lambda f: outlier_scores(f, X, [None] * 150), "must have a label for every sample"),
         (
             lambda f: ForestKernelEmbedding(n_components=149).fit(X),
             "at least n_components . 2 = 151 rows, got n_samples=150",
@@ -267,6 +271,10 @@ def test_reconstruction_improves_with_trees_and_bears_damage():
             lambda f: EForest(n_estimators=1, random_state=0).fit(X).inverse_transform([[999]]),
             "codes below",
         ),
+        (
+            lambda f: EForest(n_estimators=1, random_state=0).fit(X).inverse_transform([[0.5]]),
+            "whole numbers as codes, got 0.5",
+        ),
     ],
 )
 def test_refusals(forest, call, message):
@@ -274,12 +282,22 @@ def test_refusals(forest, call, message):
         call(forest)
 
 
+def test_equal_rows_have_no_direction():
+    """No tree splits constant columns, so that the kernel only has its constant eigenvector."""
+    embedding = ForestKernelEmbedding(n_estimators=5, random_state=0)
+    assert not embedding.fit_transform(np.ones((9, 3))).any()
+    assert not embedding.eigenvalues_.any()
+    assert embedding.transform(np.zeros((2, 3))).tolist() == [[0, 0], [0, 0]]
+
+
 def test_layers_that_do_not_exist():
     model = GCForestClassifier(2, n_estimators=2, early_stopping=False, random_state=0).fit(X, Y)
-    with pytest.raises(ValueError, match="layer must be from -2 to 1, got 2"):
-        leaf_indices(model, NEW, layer=2)
-    with pytest.raises(ValueError, match="forest must be from -8 to 7, got 8"):
-        leaf_indices(model, NEW, forest=8)
+    for position in (2, -3, 1.0, "0", True):
+        with pytest.raises(ValueError, match="layer must be a whole number from -2 to 1, got"):
+            leaf_indices(model, NEW, layer=position)
+    for position in (8, 1.0, "0", True):
+        with pytest.raises(ValueError, match="forest must be a whole number from -8 to 7, got"):
+            leaf_indices(model, NEW, forest=position)
     assert leaf_indices(model, NEW, layer=-1, forest=0).shape == (50, 6)
 
 
