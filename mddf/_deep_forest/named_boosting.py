@@ -43,13 +43,14 @@ def make_boosting_folds(
     task: Task, preset: Preset, seeds: Seeds, *, is_small: bool, n_layer_folds: int
 ) -> Folds | None:
     """Folds of the named boosted trees; None if they have the folds of the layer."""
-    n_repeats = preset.repeats if task.has_margins else preset.number_repeats
-    n_folds = _N_FOLDS
-    if n_repeats and is_large_table(task):
+    if is_large_table(task):
         n_repeats = 1
         n_folds = _N_FOLDS_OF_LARGE_TABLE
-    elif not is_small or n_layer_folds >= n_repeats * n_folds:
-        return None
+    else:
+        n_repeats = preset.repeats if task.has_margins else preset.number_repeats
+        n_folds = _N_FOLDS
+        if not is_small or n_layer_folds >= n_repeats * n_folds:
+            return None
     return [
         fold
         for seed in seeds.integers(Purpose.BOOSTING_FOLDS, size=n_repeats)

@@ -12,7 +12,7 @@ import numpy as np
 from mddf._base.deadline import TimeIsUp
 from mddf._base.serialization import to_plain
 from mddf._deep_forest.fit_report import FitReport, Leaderboard
-from mddf._deep_forest.fold_trainer import FoldTrainer
+from mddf._deep_forest.fold_trainer import FoldTrainer, is_large_table
 from mddf._deep_forest.layers import DeepLayer, FittedMember
 from mddf._deep_forest.stack import GrownLayer, OutOfFoldLayer, Stack
 from mddf._members.boosted import BoostedModel
@@ -200,7 +200,8 @@ def _refitted_boosting(
     # In time order, the first fold has seen nearly all samples, and one model replaces its model.
     if not trainer.is_in_time_order:
         n_rounds = [round(_ROUNDS_FACTOR * n) for n in n_rounds]
-        seeds = [(*entropy, number) for number in range(trainer.task.n_refitted_boosting)]
+        n_models = 1 if is_large_table(trainer.task) else trainer.task.n_refitted_boosting
+        seeds = [(*entropy, number) for number in range(n_models)]
     # The number of rounds is known, so that the rows held out do not matter.
     split = Split(trainer.all_rows, trainer.folds[0][1])
     return [trainer.boost(spec, [split], seed, n_rounds=n_rounds)[0][0] for seed in seeds]

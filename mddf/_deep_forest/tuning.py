@@ -31,6 +31,9 @@ _N_TREES = 40
 _N_TREES_OF_FOLD = 15
 # Share of these trees for large tables, whose many rows make the comparison exact. Set by hand.
 _TREE_SHARE_OF_LARGE_TABLE = 0.25
+# Share of the rows that such a tree draws if it is evaluated out of bag. With all rows, three
+# comparisons of two forests of numbers took 16 of 64 CPU seconds for 200 000 rows.
+_ROW_SHARE_OF_LARGE_TABLE = 0.2
 # With fewer rows, the first options are taken without a comparison. Set by hand.
 _MIN_ROWS = 50
 # Depth of boosted trees that is taken where there is no comparison: the middle one.
@@ -99,6 +102,8 @@ def _trial_losses(forest: Any, trainer: FoldTrainer, entropy: Sequence[int]) -> 
             "bootstrap": True,
             "n_estimators": min(int(tree_share * _N_TREES), forest.n_estimators),
         }
+        if is_large_table(task):
+            changes["max_samples"] = _ROW_SHARE_OF_LARGE_TABLE
     else:
         evaluated_rows = [held_out for _, held_out in trainer.folds]
         splits = splits_from_folds(trainer.folds)
