@@ -269,8 +269,7 @@ def choosing() -> list[Quote]:
     return [
         quote('`preset="best"` takes {} times the CPU time', seconds[1] / seconds[0]),
         quote(
-            "On {} sets that were not used to choose the pool, its loss is {} times the default's,"
-            " lower on {} and higher on {}",
+            "On {} sets, its loss is {} times the default's, lower on {} and higher on {}",
             len(ratios),
             geometric_mean(ratios),
             sum(r < 1 for r in ratios),
