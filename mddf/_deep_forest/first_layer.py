@@ -11,6 +11,7 @@ from mddf._base.deadline import TimeIsUp
 from mddf._base.progress import tell_work
 from mddf._deep_forest.fit_report import Candidate, FitReport, leaderboard_row
 from mddf._deep_forest.fold_trainer import FoldTrainer, is_large_table
+from mddf._deep_forest.refit import refit_seconds
 from mddf._deep_forest.stack import OutOfFoldLayer
 from mddf._deep_forest.tuning import BoostingChoice
 from mddf._members.external_training import n_fits
@@ -85,7 +86,7 @@ def train_first_layer(
     boosting_choices: Mapping[int, BoostingChoice],
     *,
     # Whether the models of the folds predict, not models of all samples. Those of boosted trees
-    # are kept in any case, since a refit needs their numbers of rounds.
+    # are kept in any case: they predict the classes, and a refit needs their numbers of rounds.
     keep_fold_models: bool,
     races: bool,  # whether members without a weight on the first fold are left out
 ) -> OutOfFoldLayer:
@@ -343,8 +344,10 @@ class _FirstLayerTraining:
         if not seconds:
             return False
         expected = _POOL_FACTOR * max(seconds)
-        share = max(1, self.trainer.task.n_refitted_boosting) / max(1, len(self.splits) - 1)
-        refit = share * (expected + sum(self.seconds.values()))
+        refit = sum(
+            refit_seconds(self.trainer, self.members[other], seconds_of_other)
+            for other, seconds_of_other in (self.seconds | {i: expected}).items()
+        )
         return self.trainer.clock.allows(expected + refit, _POOL_SHARE)
 
     def _is_same_kind(self, i: int, other: int) -> bool:

@@ -15,6 +15,7 @@ from mddf._deep_forest.first_layer import FIRST_LAYER_SHARE, train_first_layer
 from mddf._deep_forest.fit_report import Candidate, FitReport, Leaderboard
 from mddf._deep_forest.fold_trainer import FoldTrainer, is_large_table
 from mddf._deep_forest.later_layers import LaterLayers
+from mddf._deep_forest.refit import refit_seconds
 from mddf._deep_forest.stack import Average, GrownLayer, OutOfFoldLayer, Stack, weighted_mean
 from mddf._deep_forest.time_budget import fit_into_time
 from mddf._deep_forest.tuning import (
@@ -277,13 +278,12 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
         """Whether the members that are kept can be refitted in the remaining time."""
         trainer = self.trainer
         seconds = sum(
-            sum(np.asarray(layer.seconds)[weights > 0])
+            refit_seconds(trainer, layer.trained.members[i], layer.seconds[i])
             for layer, weights in zip(
                 self.stack.layers, self.stack.weights_by_layer(), strict=True
             )
+            for i in np.flatnonzero(weights > 0)
         )
-        factor = max(trainer.task.refit_tree_factor, trainer.task.n_refitted_boosting)
-        seconds *= factor / (len(trainer.folds) - 1 or 1)
         has_time = trainer.clock.allows(seconds, _REFIT_SHARE)
         if not has_time:
             decision = "not fitted again on all samples"

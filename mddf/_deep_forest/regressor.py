@@ -77,7 +77,8 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         follows its training samples in time; the groups of `fit` are held out together.
     refit : bool, default=True
         Fit the members that are kept once more on all samples, instead of keeping the models of
-        all folds, which makes forests and boosted trees a k-th as large with k folds.
+        all folds. With k folds, forests are a k-th as large. Boosted trees are fitted three times
+        with different seeds, or once above 100 000 samples or if the folds follow time.
     categorical_features : "from_dtype", array of bool, int or str, or None, \
             default="from_dtype"
         Categorical features, as in `RandomForestRegressor`.

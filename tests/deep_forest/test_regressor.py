@@ -15,7 +15,12 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import SVR
 from sklearn_checks import WEIGHT_CHECKS, sklearn_checks
 
-from mddf import DeepForestRegressor, RandomForestClassifier, RandomForestRegressor
+from mddf import (
+    DeepForestRegressor,
+    GradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 
 FORESTS = ["random", "completely-random"]
 SMALL = {"n_estimators": 10, "members": [*FORESTS, "linear"], "random_state": 0}
@@ -106,10 +111,10 @@ def test_boosting_features_are_its_predictions(refit, data):
     np.testing.assert_allclose(middle, model.predict(new))
 
 
-@pytest.mark.usefixtures("few_rounds")
 def test_boosted_trees_are_fitted_again_on_all_samples_with_more_rounds(data):
     X, y, *_ = data
-    model = DeepForestRegressor(1, members=["boosted"], cv=4, random_state=0).fit(X, y)
+    boosting = GradientBoostingRegressor(learning_rate=0.3, max_iter=500, n_iter_no_change=5)
+    model = DeepForestRegressor(1, members=[boosting], cv=4, random_state=0).fit(X, y)
     with_folds = clone(model).set_params(refit=False).fit(X, y)
     np.testing.assert_array_equal(model.oof_prediction_, with_folds.oof_prediction_)
     rounds_of_folds, rounds = (
@@ -117,7 +122,11 @@ def test_boosted_trees_are_fitted_again_on_all_samples_with_more_rounds(data):
         for estimator in (with_folds, model)
     )
     ((n_of_folds,),) = rounds_of_folds
+    assert n_of_folds < 400
     assert rounds == {(round(1.15 * n_of_folds),)}
+    boosting.set_params(max_iter=n_of_folds)
+    limited = clone(model).fit(X, y)._layers[0].members[0].models
+    assert {tuple(boosted.rounds) for boosted in limited} == {(n_of_folds,)}
     starts = [boosted.trees[0].start for boosted in model._layers[0].members[0].models]
     of_folds = [boosted.trees[0].start for boosted in with_folds._layers[0].members[0].models]
     np.testing.assert_array_equal(starts, [starts[0]] * 3)  # the mean of all targets
