@@ -108,7 +108,7 @@ def test_boosting_features_are_its_predictions(refit, data):
 
 @pytest.mark.usefixtures("few_rounds")
 def test_boosted_trees_are_fitted_again_on_all_samples_with_more_rounds(data):
-    X, y, new, _ = data
+    X, y, _, _ = data
     model = DeepForestRegressor(1, members=["boosted"], cv=4, random_state=0).fit(X, y)
     with_folds = clone(model).set_params(refit=False).fit(X, y)
     np.testing.assert_array_equal(model.oof_prediction_, with_folds.oof_prediction_)
