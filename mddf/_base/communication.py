@@ -71,8 +71,7 @@ class Communicator:
         self._reduce(numbers, np.maximum)
 
     def _reduce(self, numbers: np.ndarray, combine: np.ufunc) -> None:
-        # Two processes send as many bytes in either way.
-        if numbers.nbytes <= _MAX_WHOLE_BYTES or self.size == 2:
+        if numbers.nbytes <= _MAX_WHOLE_BYTES:
             message = numbers.tobytes()
             received = self.swap(dict.fromkeys(self.others, message), self.others)
             for other in received.values():

@@ -84,7 +84,7 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
     refit : bool, default=True
         Fit the members that are kept once more on all samples, instead of keeping the models of
         all folds. With two classes, the model is a third as large. Boosted trees keep the models
-        of the folds, whose mean is as good.
+        of the folds, whose mean is as good, unless the folds follow time.
     calibrate : bool, default=True
         Fit the exponent of the probabilities (1 / temperature) by out-of-fold log-loss.
     scoring : str or callable, default="log-loss"
