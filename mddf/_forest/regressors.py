@@ -10,7 +10,7 @@ from sklearn import ensemble
 
 from mddf._base.docstrings import COMMON, describes_parameters
 from mddf._forest.base_regressor import BaseForestRegressor
-from mddf._forest.parameters import REGRESSION_PARAMETERS, FOREST_PARAMETERS
+from mddf._forest.parameters import FOREST_PARAMETERS, REGRESSION_PARAMETERS
 from mddf._forest.trees import CompletelyRandomTreeRegressor, RandomTreeRegressor
 
 
