@@ -53,7 +53,6 @@ def draws_rows(cascade):
         MDDFClassifier(n_layers=2, n_estimators=4),
         MDDFClassifier(reweighting="weights", **WEIGHING),
         GCForestClassifier(n_layers=2, n_estimators=10, keep_layers="fewest", calibrate=True),
-        GCForestClassifier(**WEIGHING, refit=True),
     ],
     draws_rows,
 )

@@ -34,13 +34,10 @@ def same(a, b, X):
 @sklearn_checks(
     [
         RandomForestRegressor(),
-        RandomForestRegressor(max_samples=1.0),
-        RandomForestRegressor(bootstrap=False, max_bins=32, max_features="sqrt"),
-        RandomForestRegressor(oob_score=True, n_jobs=2),
-        RandomForestRegressor(warm_start=True, max_samples=0.5),
-        RandomForestRegressor(criterion="absolute_error", max_leaf_nodes=12, ccp_alpha=0.001),
+        RandomForestRegressor(max_samples=1.0, oob_score=True, n_jobs=2),
+        RandomForestRegressor(criterion="absolute_error", bootstrap=False, max_leaf_nodes=12),
         CompletelyRandomForestRegressor(),
-        CompletelyRandomForestRegressor(bootstrap=True),
+        CompletelyRandomForestRegressor(bootstrap=True, max_samples=1.0),
         CompletelyRandomForestRegressor(max_features=3),
     ],
     draws_rows,

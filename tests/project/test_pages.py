@@ -156,7 +156,9 @@ def test_the_service_on_the_pages(monkeypatch, tmp_path, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "service", raising=False)
-    for name, code in zip(("train", "service", "client", "watch"), BLOCK.findall(text), strict=True):
+    for name, code in zip(
+        ("train", "service", "client", "watch"), BLOCK.findall(text), strict=True
+    ):
         Path(f"{name}.py").write_text(code)
     with pytest.MonkeyPatch.context():
         import logging
