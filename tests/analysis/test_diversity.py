@@ -190,9 +190,8 @@ def test_models_that_have_no_members(iris):
         layer_diversity(RandomForestClassifier(2).fit(X, y), X, np.full(150, "rose"))
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
+def test_refusals():
+    for call, message in [
         (lambda: error_ambiguity([1.0], [1.0]), r"predictions must have shape .* got \(1,\)"),
         (lambda: error_ambiguity([[1.0]], [1.0, 2.0]), r"targets must have the shape .* \(2,\)"),
         (
@@ -210,8 +209,6 @@ def test_models_that_have_no_members(iris):
         (lambda: diversity([[0.5, 0.5]], [0]), r"probabilities must have shape .* got \(1, 2\)"),
         (lambda: diversity([[[0.5, 0.5]]], [2]), "labels must lie between 0 and 1; got 2"),
         (lambda: diversity([[[0.5, 0.5]]], [0.0]), "labels must be integers of shape"),
-    ],
-)
-def test_refusals(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
+    ]:
+        with pytest.raises(ValueError, match=message):
+            call()

@@ -43,9 +43,8 @@ def test_report():
     assert margin_report([-0.5, -0.6]).ratio == float("inf")
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
+def test_refusals():
+    for call, message in [
         (lambda: margin_report([]), "margins must have at least one entry"),
         (lambda: margin_report([[1.0]]), "margins must be a 1-d array"),
         (lambda: margin_report([np.nan]), "margins must be finite; got nan"),
@@ -58,11 +57,9 @@ def test_report():
         (lambda: margin_report([1.0, 2.0], [1e308] * 2), "finite sum > 0; got inf"),
         (lambda: margin_report([1.0], [1.0, 1.0]), "sample_weight must have the shape of"),
         (lambda: margin_report([1.0]).quantiles(2), r"shares must lie in \[0, 1\]"),
-    ],
-)
-def test_refusals(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
+    ]:
+        with pytest.raises(ValueError, match=message):
+            call()
 
 
 def test_margins_of_any_classifier():

@@ -124,9 +124,8 @@ class Broken:
         raise RuntimeError
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
+def test_short_values_are_whole():
+    for value, text in [
         (1, "1"),
         ("auto", "'auto'"),
         ([1, 2], "[1, 2]"),
@@ -140,15 +139,12 @@ class Broken:
         (LogisticRegression(), "LogisticRegression()"),
         (Broken(), "a Broken"),
         (list(range(1000)), "[0, 1, 2, 3, 4, 5, 6, 7, ...]"),
-    ],
-)
-def test_short_values_are_whole(value, text):
-    assert short(value) == text
+    ]:
+        assert short(value) == text
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
+def test_long_values_take_one_line():
+    for value in [
         make_pipeline(StandardScaler(), LogisticRegression(), verbose=True),
         [make_pipeline(StandardScaler(), LogisticRegression(class_weight=dict.fromkeys(Y)))] * 9,
         10**400,
@@ -161,13 +157,10 @@ def test_short_values_are_whole(value, text):
         frozenset(range(1000)),
         (FEW, FEW),
         ["y" * 50] * 100,
-    ],
-    ids=lambda value: type(value).__name__,
-)
-def test_long_values_take_one_line(value):
-    text = short(value)
-    assert "\n" not in text
-    assert 5 < len(text) <= 200
+    ]:
+        text = short(value)
+        assert "\n" not in text
+        assert 5 < len(text) <= 200
 
 
 def test_former_names_of_attributes_warn():

@@ -226,9 +226,8 @@ SPLIT = [np.array(a, dtype=t) for a, t in [([0, -1, -1], "i4"), ([0, 0, 0], "f8"
                                             ([1, 1, 1], "i1"), ([0, 3], "i8")]]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
+def test_refusals():
+    for call, message in [
         (lambda: _core.RankedFeatures(X2[:, 0]), "2 dimension.s.; got float64 of 1 dim"),
         (lambda: _core.RankedFeatures(X2.astype("f4")), "got float32 of 2 dimension"),
         (lambda: _core.RankedFeatures(np.zeros((4, 6))[:, ::2]), "got one with gaps"),
@@ -257,26 +256,29 @@ SPLIT = [np.array(a, dtype=t) for a, t in [([0, -1, -1], "i4"), ([0, 0, 0], "f8"
             lambda: _core.learner_edges(X2.astype("i4"), G4),
             "values must be a C-contiguous float64",
         ),
-    ],
-)
-def test_refusals(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
+    ]:
+        with pytest.raises(ValueError, match=message):
+            call()
 
 
-@pytest.mark.parametrize("n", [1, 7, 8, 9, 63, 64, 65, 130])
-@pytest.mark.parametrize("wide", [False, True])
-def test_signs_in_bits_give_the_same_path_as_numbers(n, wide):
+def test_signs_in_bits_give_the_same_path_as_numbers():
     """Learners in {-1, +1} under equal weights are compared bit by bit, the same values as floats
     by multiplication."""
-    rng = np.random.default_rng(n)
-    values, y = rng.choice(np.array([-1, 1], np.int8), size=(5, n)), rng.choice([-1.0, 1.0], n)
-    rest = ("l2", 0.03, 1.0, 40, 0.0, abs)
-    bits = _core.quadboost_path(values, y, np.full(n, 1 / n), *rest, wide_vectors=wide)
-    numbers = _core.quadboost_path(values.astype(float), y, np.full(n, 1 / n), *rest)
-    np.testing.assert_allclose(bits[2], numbers[2], atol=1e-13)
-    alpha = [np.bincount(learner, step, minlength=5) for learner, step, *_ in (bits, numbers)]
-    np.testing.assert_allclose(alpha[0] @ values, alpha[1] @ values, atol=1e-6)
+    for n in [1, 7, 8, 9, 63, 64, 65, 130]:
+        for wide in [False, True]:
+            rng = np.random.default_rng(n)
+            values, y = (
+                rng.choice(np.array([-1, 1], np.int8), size=(5, n)),
+                rng.choice([-1.0, 1.0], n),
+            )
+            rest = ("l2", 0.03, 1.0, 40, 0.0, abs)
+            bits = _core.quadboost_path(values, y, np.full(n, 1 / n), *rest, wide_vectors=wide)
+            numbers = _core.quadboost_path(values.astype(float), y, np.full(n, 1 / n), *rest)
+            np.testing.assert_allclose(bits[2], numbers[2], atol=1e-13)
+            alpha = [
+                np.bincount(learner, step, minlength=5) for learner, step, *_ in (bits, numbers)
+            ]
+            np.testing.assert_allclose(alpha[0] @ values, alpha[1] @ values, atol=1e-6)
 
 
 @pytest.mark.parametrize(

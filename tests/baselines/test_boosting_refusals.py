@@ -59,9 +59,9 @@ def test_any_value_of_a_parameter_works_or_is_named(model, n_classes):
     assert not any(problems.values()), problems
 
 
-@pytest.mark.parametrize("model", ALL, ids=model_id)
-def test_targets_of_another_length_are_named(model):
-    assert bad_values.fit_problems(model, "y", bad_values.VALUES, small(2)[0]) == {}
+def test_targets_of_another_length_are_named():
+    for model in ALL:
+        assert bad_values.fit_problems(model, "y", bad_values.VALUES, small(2)[0]) == {}
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -121,9 +121,8 @@ def test_extreme_weights(model, cancer):
         clone(model).fit(X, y, np.full(len(y), 1e308))
 
 
-@pytest.mark.parametrize(
-    ("model", "params"),
-    [
+def test_refused_parameters(cancer):
+    for model, params in [
         (AdaBoostClassifier(), {"n_estimators": 0}),
         (AdaBoostClassifier(), {"max_depth": 0}),
         (AdaBoostClassifier(), {"weak_learners": "trees"}),
@@ -138,10 +137,8 @@ def test_extreme_weights(model, cancer):
         (LPBoostClassifier(), {"nu": 0}),
         (LPBoostClassifier(), {"C": 0}),
         (LPBoostClassifier(), {"validation_fraction": 1.0}),
-    ],
-)
-def test_refused_parameters(model, params, cancer):
-    ((name, value),) = params.items()
-    message = f"The '{name}' parameter of {type(model).__name__} must be .* Got {value!r}"
-    with pytest.raises(ValueError, match=message):
-        model.set_params(**params).fit(*cancer)
+    ]:
+        ((name, value),) = params.items()
+        message = f"The '{name}' parameter of {type(model).__name__} must be .* Got {value!r}"
+        with pytest.raises(ValueError, match=message):
+            model.set_params(**params).fit(*cancer)

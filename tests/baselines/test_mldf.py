@@ -233,9 +233,8 @@ def test_more_layers_wait_for_the_measure():
     assert every.n_layers_ == 3
 
 
-@pytest.mark.parametrize(
-    ("params", "y", "message"),
-    [
+def test_refusals():
+    for params, y, message in [
         ({"measure": "accuracy"}, None, "The 'measure' parameter of MLDFClassifier must be"),
         ({"forests": ["oak"]}, None, r"forests must be a list of names out of .* got \['oak'\]"),
         ({"forests": []}, None, "forests must be a list of names"),
@@ -245,15 +244,13 @@ def test_more_layers_wait_for_the_measure():
         ({}, [["a", "b"], ["b", "a"]] * 10, "y must be an indicator matrix of 0 and 1"),
         ({}, [[0, np.nan], [1, 0]] * 10, "y must be an indicator matrix of 0 and 1.* got nan"),
         ({}, [[0, 1]] * 5, "inconsistent numbers of samples"),
-    ],
-)
-def test_refusals(params, y, message):
-    X = np.arange(40.0).reshape(20, 2)
-    y = [[0, 1], [1, 0]] * 10 if y is None else y
-    model = MLDFClassifier(2, **{**SMALL, **params})
-    with pytest.raises(ValueError, match=message):
-        model.fit(X, y)
-    assert not hasattr(model, "classes_")
+    ]:
+        X = np.arange(40.0).reshape(20, 2)
+        y = [[0, 1], [1, 0]] * 10 if y is None else y
+        model = MLDFClassifier(2, **{**SMALL, **params})
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, y)
+        assert not hasattr(model, "classes_")
 
 
 def test_no_explanations_and_graphs_of_layers_that_reuse():

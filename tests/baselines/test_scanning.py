@@ -299,9 +299,8 @@ def test_a_progress_bar(digits, capsys):
 # What is refused
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_refused_parameters(digits):
+    for options, message in [
         ({"windows": "gcforest"}, "'windows' parameter .*'auto'.* Got 'gcforest'"),
         ({"windows": []}, "windows must .* at least one size, got"),
         ({"windows": [9]}, r"windows must .* at most \(8, 8\).* got 9"),
@@ -324,11 +323,9 @@ def test_a_progress_bar(digits, capsys):
         ({"cv": 1}, "'cv' parameter .* Got 1"),
         ({"cv": [([0, 1], [1, 2])]}, "cv must not train on what it holds out"),
         ({"cv": [(range(10), range(10, 300))]}, "cv must hold every sample out"),
-    ],
-)
-def test_refused_parameters(digits, options, message):
-    with pytest.raises(ValueError, match=message):
-        scanner(**options).fit(*digits)
+    ]:
+        with pytest.raises(ValueError, match=message):
+            scanner(**options).fit(*digits)
 
 
 def test_refused_samples(digits):

@@ -14,7 +14,6 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, log_loss, make_scorer, roc_auc_score
-from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn_checks import WEIGHT_CHECKS, sklearn_checks
 
@@ -136,13 +135,6 @@ def test_gcforest_is_the_last_layer_of_a_cascade_without_weights(data):
     for number, stage in enumerate(forest.staged_predict_proba(new)):
         np.testing.assert_allclose(stage, layers[:, number], atol=1e-12)
     assert len(forest._cascade.layers[0].members) == 8
-
-
-def test_named_forests_are_the_forests_of_this_package(data):
-    X, y, new, _ = data
-    by_name = MDDFClassifier(**SMALL, forests=["random"]).fit(X, y)
-    by_estimator = MDDFClassifier(**SMALL, forests=[RandomForestClassifier(8)]).fit(X, y)
-    np.testing.assert_array_equal(by_name.predict_proba(new), by_estimator.predict_proba(new))
 
 
 def test_first_layers_do_not_depend_on_how_many_follow(data):
@@ -289,14 +281,6 @@ def test_one_class_two_samples_and_few_samples():
     np.testing.assert_allclose(forest.predict_proba(X).sum(axis=1), 1)
 
 
-def test_splitters(data):
-    X, y, new, _ = data
-    splitter = StratifiedKFold(3, shuffle=True, random_state=1)
-    by_splitter = MDDFClassifier(**SMALL | {"cv": splitter}).fit(X, y)
-    two = MDDFClassifier(**SMALL | {"cv": list(splitter.split(X, y))}).fit(X, y)
-    np.testing.assert_array_equal(by_splitter.predict_proba(new), two.predict_proba(new))
-
-
 def test_weights_tilt_the_balance():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 3)), rng.integers(0, 2, 200)
@@ -307,25 +291,11 @@ def test_weights_tilt_the_balance():
     assert classes.predict_proba(X)[:, 1].mean() > plain + 0.03
 
 
-def test_verbose_lines(data, capsys):
-    X, y, *_ = data
-    MDDFClassifier(**SMALL).fit(X, y)
-    assert capsys.readouterr().out == ""
-    MDDFClassifier(**SMALL, verbose=1).fit(X, y)
-    captured = capsys.readouterr()
-    assert captured.out.count("out-of-fold accuracy") == 3
-    assert captured.out.startswith("layer 1: ")
-    assert captured.err == ""
-    MDDFClassifier(**SMALL, verbose=2).fit(X, y)
-    assert "tree" in capsys.readouterr().err
-
-
 # What is refused
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_wrong_options_are_refused_by_name(data):
+    for options, message in [
         ({"forests": []}, "forests"),
         ({"forests": ["rotation"]}, "'rotation'"),
         ({"forests": [3]}, "got 3"),
@@ -350,12 +320,10 @@ def test_verbose_lines(data, capsys):
         ({"target_margin": 1.0}, "target_margin"),
         ({"strength": 1.5}, "strength"),
         ({"class_weight": {"red": 0, "green": 0, "blue": 0}}, "above zero"),
-    ],
-)
-def test_wrong_options_are_refused_by_name(options, message, data):
-    X, y, *_ = data
-    with pytest.raises(ValueError, match=message):
-        MDDFClassifier(**SMALL | options).fit(X, y)
+    ]:
+        X, y, *_ = data
+        with pytest.raises(ValueError, match=message):
+            MDDFClassifier(**SMALL | options).fit(X, y)
 
 
 @pytest.mark.parametrize("options", [{}, {"class_weight": "balanced"}])

@@ -254,9 +254,8 @@ def test_weights_of_a_rule_equal_weights_of_a_callable():
     np.testing.assert_array_equal(drawn.margins_, resampled.margins_)
 
 
-@pytest.mark.parametrize(
-    ("rules", "message"),
-    [
+def test_refused_rules():
+    for rules, message in [
         ({"screening": lambda view: "high"}, "screening of rules must return a number or None"),
         ({"reweighting": lambda view: [1.0]}, "reweighting of rules must return 300 factors"),
         ({"reweighting": lambda view: "a"}, "reweighting of rules must return numbers, got 'a'"),
@@ -264,11 +263,9 @@ def test_weights_of_a_rule_equal_weights_of_a_callable():
         ({"n_estimators": lambda view: 0}, "n_estimators of rules must return a factor above 0"),
         ({"stop": 3}, "stop of rules must be a callable or None, got 3"),
         ({"redraw": 1}, "redraw of rules must be a bool, got 1"),
-    ],
-)
-def test_refused_rules(rules, message):
-    with pytest.raises(ValueError, match=message):
-        fit(LayerRules(**rules))
+    ]:
+        with pytest.raises(ValueError, match=message):
+            fit(LayerRules(**rules))
 
 
 def test_explanations_of_screened_cascades():

@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -37,12 +35,6 @@ def test_from_the_archive(load_har):
     assert data.feature_names == (FEATURES[0], FEATURES[1], f"{FEATURES[1]}#2", FEATURES[3])
 
 
-def test_as_frame(load_har):
-    data = load_har(as_frame=True)
-    assert data.X_test.shape == (6, 4)
-    assert list(data.X.columns) == list(data.feature_names)
-
-
 def test_from_the_unpacked_folder(load_har, tmp_path):
     packed = load_har()
     (tmp_path / "har" / f"{ROOT}.zip").unlink()
@@ -76,9 +68,8 @@ def test_a_made_archive_is_not_the_real_set(tmp_path):
         load("har", data_home=tmp_path, download=False, check_hash=False)
 
 
-@pytest.mark.parametrize(
-    ("file", "text", "message"),
-    [
+def test_refused(load_har):
+    for file, text, message in [
         ("train/X_train.txt", "1 2 3\n" * 12, "must be lines of 4 numbers, got 3 a line"),
         ("train/X_train.txt", "1 2 3 4\n1 2 3\n", "must be lines of 4 numbers, but"),
         ("train/X_train.txt", "1 2 3 four\n", "must be lines of 4 numbers, but"),
@@ -94,11 +85,9 @@ def test_a_made_archive_is_not_the_real_set(tmp_path):
         ("features.txt", "1\n", "line 1 must be"),
         ("features.txt", "1 ä\n", "ASCII"),
         ("activity_labels.txt", "1 WALKING\n", "activities must be"),
-    ],
-)
-def test_refused(load_har, file, text, message):
-    with pytest.raises(DataFileError, match=message):
-        load_har({file: text})
+    ]:
+        with pytest.raises(DataFileError, match=message):
+            load_har({file: text})
 
 
 def test_archive_without_a_file(load_har, tmp_path):
@@ -128,10 +117,3 @@ def test_unique_names(names):
     for old, new in zip(names, unique, strict=True):
         assert new == old if old not in first else new.startswith(f"{old}#")
         first.setdefault(old, new)
-
-
-def test_specification_differs_only_in_size():
-    spec = small_har()
-    real = SPECS["har"]
-    assert [f.name for f in spec.files] == [f.name for f in real.files]
-    assert replace(spec, format=real.format, parts=real.parts, files=real.files) == real

@@ -30,10 +30,10 @@ def cuts_of(model):
     return {(row["candidate"], row["decision"]) for row in rows}
 
 
-@pytest.mark.parametrize("limit", [0, -1.0, np.nan, "1", [1]])
-def test_unlimited_time(limit):
-    with pytest.raises(ValueError, match="time_limit"):
-        DeepForestRegressor(time_limit=limit).fit([[0], [1]], [0, 1])
+def test_unlimited_time():
+    for limit in [0, -1.0, np.nan, "1", [1]]:
+        with pytest.raises(ValueError, match="time_limit"):
+            DeepForestRegressor(time_limit=limit).fit([[0], [1]], [0, 1])
 
 
 @BOTH
@@ -108,11 +108,11 @@ def test_members_of_users_alone_are_fitted_whatever_the_limit():
     assert weights_of(model) == {"linear": 1.0}
 
 
-@pytest.mark.parametrize("kind", [np.float16, np.float32, np.longdouble, np.int8, Fraction, int])
-def test_limits_of_any_type_end_at_the_same_time(kind):
-    result = Clock(kind(40)).end
-    assert type(result) is float
-    assert result == pytest.approx(Clock(40.0).end, abs=5)
+def test_limits_of_any_type_end_at_the_same_time():
+    for kind in [np.float16, np.float32, np.longdouble, np.int8, Fraction, int]:
+        result = Clock(kind(40)).end
+        assert type(result) is float
+        assert result == pytest.approx(Clock(40.0).end, abs=5)
 
 
 def test_the_clock():

@@ -129,9 +129,8 @@ def test_several_scorers(forest):
     assert [list(part.feature_names) for part in result.values()] == [list(GROUPS)] * 2
 
 
-@pytest.mark.parametrize(
-    ("groups", "message"),
-    [
+def test_refusals(forest):
+    for groups, message in [
         ({}, r"column_groups must be a dict .*, with at least one, got {}"),
         ([[0, 1]], r"column_groups must be a dict .* got \[\[0, 1\]\]"),
         ({"a": []}, r"column_groups\['a'\] must be a list of columns, .* got \[\]"),
@@ -143,11 +142,9 @@ def test_several_scorers(forest):
         ({"a": [1.0]}, r"positions from 0 to 4, got 1.0"),
         ({"a": ["y3"]}, r"names of columns or positions from 0 to 4, got 'y3'"),
         ({"a": [0, "x0"]}, r"column_groups\['a'\] must name each column once, got \[0, 'x0'\]"),
-    ],
-)
-def test_refusals(forest, groups, message):
-    with pytest.raises(ValueError, match=message):
-        importances(forest, X, Y, column_groups=groups, **OPTIONS)
+    ]:
+        with pytest.raises(ValueError, match=message):
+            importances(forest, X, Y, column_groups=groups, **OPTIONS)
 
 
 @pytest.mark.parametrize("kind", ["held-out", "impurity"])

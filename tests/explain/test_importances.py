@@ -19,7 +19,6 @@ from mddf import (
     by_columns,
 )
 from mddf.explain import importances, tree_arrays
-from mddf.explain._importances import _shares
 
 CASCADE = {"n_estimators": 3, "cv": 2, "early_stopping": False, "random_state": 0}
 
@@ -55,24 +54,20 @@ def leaves(forest, tree, X):
     return [walk(tree, row)[-1] for row in numbers(forest, X)]
 
 
-@pytest.mark.parametrize("kind", TABLES)
-@pytest.mark.parametrize(
-    "model",
-    [
-        RandomForestClassifier(10, random_state=0),
-        MDDFClassifier(3, **CASCADE),
-        MDDFClassifier(2, augmentation="mean", structure="stacking", **CASCADE),
-        GCForestClassifier(2, **CASCADE),
-    ],
-    ids=["forest", "mddf", "stacking", "gcforest"],
-)
-def test_gains_add_up_to_that_of_the_right_class(kind, model):
-    X, y, X_test, classes = halves(kind)
-    probabilities = model.fit(X, y).predict_proba(X_test)
-    result = importances(model, X_test, classes)
-    right = probabilities[np.arange(len(classes)), classes].mean()
-    base = sum(probabilities[:, k].mean() * (classes == k).mean() for k in range(3))
-    assert result.importances_mean.sum() == pytest.approx(right - base, abs=1e-8)
+def test_gains_add_up_to_that_of_the_right_class():
+    for kind in TABLES:
+        for model in [
+            RandomForestClassifier(10, random_state=0),
+            MDDFClassifier(3, **CASCADE),
+            MDDFClassifier(2, augmentation="mean", structure="stacking", **CASCADE),
+            GCForestClassifier(2, **CASCADE),
+        ]:
+            X, y, X_test, classes = halves(kind)
+            probabilities = model.fit(X, y).predict_proba(X_test)
+            result = importances(model, X_test, classes)
+            right = probabilities[np.arange(len(classes)), classes].mean()
+            base = sum(probabilities[:, k].mean() * (classes == k).mean() for k in range(3))
+            assert result.importances_mean.sum() == pytest.approx(right - base, abs=1e-8)
 
 
 @pytest.mark.parametrize("model", [RandomForestClassifier(20), MDDFClassifier(2, **CASCADE)])
@@ -125,24 +120,6 @@ def test_permutation_on_drawn_rows():
     for wrong in (0, 1.5, "all"):
         with pytest.raises(ValueError, match=f"max_samples .* got {wrong!r}"):
             importances(model, X_test, classes, max_samples=wrong, **options)
-
-
-def test_permutation_shows_a_bar(capsys):
-    X, y, X_test, classes = halves("numbers")
-    model = RandomForestClassifier(2, random_state=0).fit(X, y)
-    importances(model, X_test, classes, kind="permutation", n_repeats=2, verbose=1)
-    assert "shuffling features" in capsys.readouterr().err
-    importances(model, X_test, classes, kind="permutation", n_repeats=2)
-    assert not capsys.readouterr().err
-
-
-def test_kinds_that_are_chosen():
-    X, y, X_test, classes = halves("numbers")
-    assert importances(RandomForestClassifier(2).fit(X, y), X_test, classes).kind == "held-out"
-    line = LogisticRegression().fit(np.nan_to_num(X), y)
-    assert importances(line, np.nan_to_num(X_test), classes).kind == "permutation"
-    with pytest.raises(ValueError, match=r"'logloss' \(did you mean 'neg_log_loss'"):
-        importances(line, np.nan_to_num(X_test), classes, scoring="logloss")
 
 
 def _polars(frame):
@@ -200,14 +177,6 @@ def test_deep_forests():
     with pytest.raises(TypeError, match="use kind='permutation'"):
         importances(model, X_test, classes, kind="held-out")
     assert importances(model, X_test, classes).kind == "permutation"
-
-
-def test_shares():
-    gains = np.array([[3.0, -1, 2], [1, -1, 0.01], [0, 0, 0]])
-    result = _shares(gains)
-    assert np.allclose(result.sum(axis=1), 1)
-    assert np.allclose(result[0], [0.75, -0.25, 0.5])
-    assert np.all(result[1:] >= 0)
 
 
 def test_refusals():

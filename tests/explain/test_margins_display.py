@@ -49,9 +49,8 @@ def test_a_single_classifier_and_margins_without_a_sign():
     MarginsDisplay(margins={"a": [-1.0], "b": [1.0, 0.0]}).plot()
 
 
-@pytest.mark.parametrize(
-    ("make", "error", "message"),
-    [
+def test_bad_arguments():
+    for make, error, message in [
         (lambda: MarginsDisplay(margins={}), TypeError, "with at least one, got {}"),
         (lambda: MarginsDisplay(margins=[1.0]), TypeError, "must be a dict from names"),
         (lambda: MarginsDisplay(margins={"a": [np.nan]}), ValueError, "margins\\['a'\\]"),
@@ -62,8 +61,6 @@ def test_a_single_classifier_and_margins_without_a_sign():
             ValueError,
             "n_bins must be",
         ),
-    ],
-)
-def test_bad_arguments(make, error, message):
-    with pytest.raises(error, match=message):
-        make()
+    ]:
+        with pytest.raises(error, match=message):
+            make()

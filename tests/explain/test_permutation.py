@@ -80,21 +80,21 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("max_samples", [200, 0.5, N_TEST])
-@pytest.mark.parametrize(("kind", "scoring"), CASES)
-def test_noise_has_mean_zero(kind, scoring, max_samples, models):
-    y = TARGETS[kind][N_TRAIN:]
-    options = {"max_samples": max_samples, "scoring": scoring, "n_repeats": 15}
-    assert_noise_has_mean_zero(permuted(models[kind], X_TEST, y, **options), 15)
+def test_noise_has_mean_zero(models):
+    for max_samples in [200, 0.5, N_TEST]:
+        for kind, scoring in CASES:
+            y = TARGETS[kind][N_TRAIN:]
+            options = {"max_samples": max_samples, "scoring": scoring, "n_repeats": 15}
+            assert_noise_has_mean_zero(permuted(models[kind], X_TEST, y, **options), 15)
 
 
-@pytest.mark.parametrize("max_samples", [300])
-@pytest.mark.parametrize(("kind", "scoring"), [c for c in CASES if c[1] is not plain_accuracy])
-def test_noise_has_mean_zero_with_weights(kind, scoring, max_samples, models):
-    y = TARGETS[kind][N_TRAIN:]
-    options = {"max_samples": max_samples, "scoring": scoring, "n_repeats": 15}
-    result = permuted(models[kind], X_TEST, y, sample_weight=WEIGHT, **options)
-    assert_noise_has_mean_zero(result, 15)
+def test_noise_has_mean_zero_with_weights(models):
+    for max_samples in [300]:
+        for kind, scoring in [c for c in CASES if c[1] is not plain_accuracy]:
+            y = TARGETS[kind][N_TRAIN:]
+            options = {"max_samples": max_samples, "scoring": scoring, "n_repeats": 15}
+            result = permuted(models[kind], X_TEST, y, sample_weight=WEIGHT, **options)
+            assert_noise_has_mean_zero(result, 15)
 
 
 @pytest.mark.parametrize("max_samples", [1, 2, 400])

@@ -66,28 +66,24 @@ def test_forests_have_the_shapley_values_of_their_trees(kind):
         assert np.allclose(values, exact, atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", TABLES)
-@pytest.mark.parametrize("method", ["tree", "path", "permutation"])
-@pytest.mark.parametrize(
-    "model",
-    [
-        CompletelyRandomForestClassifier(**FOREST),
-        MDDFClassifier(3, **CASCADE),
-        MDDFClassifier(2, augmentation="mean", alpha="mean-margin", **CASCADE),
-        GCForestClassifier(2, **CASCADE, refit=True),
-    ],
-    ids=["forest", "mddf", "mddf mean", "gcforest"],
-)
-def test_contributions_add_up(kind, method, model):
-    X = TABLES[kind]()
-    model.fit(X, labels_of(X))
-    explanation = shap_values(model, X[:5], background=X[:40], method=method)
-    assert explanation.values.shape == (5, X.shape[1], 3)
-    sums = explanation.values.sum(axis=1) + explanation.base_values
-    assert np.allclose(sums, model.predict_proba(X[:5]), atol=1e-7)
-    if method != "permutation":
-        assert np.allclose(explanation.base_values.sum(axis=1), 1)
-        assert np.allclose(explanation.base_values, explanation.base_values[0])
+def test_contributions_add_up():
+    for kind in TABLES:
+        for method in ["tree", "path", "permutation"]:
+            for model in [
+                CompletelyRandomForestClassifier(**FOREST),
+                MDDFClassifier(3, **CASCADE),
+                MDDFClassifier(2, augmentation="mean", alpha="mean-margin", **CASCADE),
+                GCForestClassifier(2, **CASCADE, refit=True),
+            ]:
+                X = TABLES[kind]()
+                model.fit(X, labels_of(X))
+                explanation = shap_values(model, X[:5], background=X[:40], method=method)
+                assert explanation.values.shape == (5, X.shape[1], 3)
+                sums = explanation.values.sum(axis=1) + explanation.base_values
+                assert np.allclose(sums, model.predict_proba(X[:5]), atol=1e-7)
+                if method != "permutation":
+                    assert np.allclose(explanation.base_values.sum(axis=1), 1)
+                    assert np.allclose(explanation.base_values, explanation.base_values[0])
 
 
 @pytest.mark.parametrize("method", ["tree", "path", "permutation"])
@@ -191,19 +187,21 @@ def chain(n_columns=80):
     return X, np.repeat(np.arange(n_columns + 1) % 2, 2)
 
 
-@pytest.mark.parametrize("table", [rare_ones, chain])
-@pytest.mark.parametrize(
-    "kind", [RandomForestClassifier, CompletelyRandomForestClassifier, RandomForestRegressor]
-)
-def test_long_paths_lose_no_digits(table, kind):
-    X, y = table()
-    forest = kind(1, bootstrap=False, random_state=0, max_features=0.5).fit(X, y)
-    explanation = shap_values(forest, X[:1], background=X)
-    (tree,) = tree_arrays(forest, X=X)
-    assert depth(tree) > 30
-    for row, values in zip(X[:1], explanation.values, strict=True):
-        exact = by_leaves(tree, row).reshape(values.shape)
-        np.testing.assert_allclose(values, exact, rtol=0, atol=1e-14)
+def test_long_paths_lose_no_digits():
+    for table in [rare_ones, chain]:
+        for kind in [
+            RandomForestClassifier,
+            CompletelyRandomForestClassifier,
+            RandomForestRegressor,
+        ]:
+            X, y = table()
+            forest = kind(1, bootstrap=False, random_state=0, max_features=0.5).fit(X, y)
+            explanation = shap_values(forest, X[:1], background=X)
+            (tree,) = tree_arrays(forest, X=X)
+            assert depth(tree) > 30
+            for row, values in zip(X[:1], explanation.values, strict=True):
+                exact = by_leaves(tree, row).reshape(values.shape)
+                np.testing.assert_allclose(values, exact, rtol=0, atol=1e-14)
 
 
 def depth(tree, node=0):
@@ -211,27 +209,25 @@ def depth(tree, node=0):
     return 0 if children[0] == -1 else 1 + max(depth(tree, child) for child in children)
 
 
-@pytest.mark.parametrize("n_columns", [60, 300])
-@pytest.mark.parametrize(
-    "model",
-    [
-        RandomForestClassifier(5, random_state=0),
-        CompletelyRandomForestClassifier(5, random_state=0),
-        RandomForestRegressor(5, random_state=0),
-        CompletelyRandomForestRegressor(5, random_state=0),
-        MDDFClassifier(2, **CASCADE),
-        GCForestClassifier(2, **CASCADE),
-    ],
-    ids=lambda model: type(model).__name__,
-)
-def test_contributions_of_rare_ones_add_up(model, n_columns):
-    X, y = rare_ones(n_columns=n_columns)
-    model.fit(X, y)
-    predict = getattr(model, "predict_proba", model.predict)
-    for background in (X, X[:5]):
-        explanation = shap_values(model, X[:3], background=background)
-        sums = explanation.values.sum(axis=1) + explanation.base_values
-        assert np.allclose(sums, predict(X[:3]), rtol=0, atol=1e-8)  # what leaves are rounded to
+def test_contributions_of_rare_ones_add_up():
+    for n_columns in [60, 300]:
+        for model in [
+            RandomForestClassifier(5, random_state=0),
+            CompletelyRandomForestClassifier(5, random_state=0),
+            RandomForestRegressor(5, random_state=0),
+            CompletelyRandomForestRegressor(5, random_state=0),
+            MDDFClassifier(2, **CASCADE),
+            GCForestClassifier(2, **CASCADE),
+        ]:
+            X, y = rare_ones(n_columns=n_columns)
+            model.fit(X, y)
+            predict = getattr(model, "predict_proba", model.predict)
+            for background in (X, X[:5]):
+                explanation = shap_values(model, X[:3], background=background)
+                sums = explanation.values.sum(axis=1) + explanation.base_values
+                assert np.allclose(
+                    sums, predict(X[:3]), rtol=0, atol=1e-8
+                )  # what leaves are rounded to
 
 
 def test_large_targets_add_up():

@@ -42,15 +42,15 @@ def runtime_outputs(model, X, dtype=np.float64):
     return session.run(["label", "probabilities"], onnx_inputs(model, X, dtype=dtype))
 
 
-@pytest.mark.parametrize("kind", TABLES)
-@pytest.mark.parametrize("name", MODELS)
-def test_the_same_bits(name, kind):
-    X = TABLES[kind](240)
-    y = np.array(["low", "mid", "high"])[labels_of(X)]
-    model = MODELS[name].fit(X[:120], y[:120])
-    label, probabilities = runtime_outputs(model, X)
-    assert np.array_equal(probabilities, model.predict_proba(X))
-    assert np.array_equal(label, model.predict(X))
+def test_the_same_bits():
+    for kind in TABLES:
+        for name in MODELS:
+            X = TABLES[kind](240)
+            y = np.array(["low", "mid", "high"])[labels_of(X)]
+            model = MODELS[name].fit(X[:120], y[:120])
+            label, probabilities = runtime_outputs(model, X)
+            assert np.array_equal(probabilities, model.predict_proba(X))
+            assert np.array_equal(label, model.predict(X))
 
 
 @pytest.mark.parametrize("name", ["forest", "mddf"])
@@ -274,28 +274,27 @@ def test_calibrated_cascades():
     assert np.array_equal(label, model.predict(X))
 
 
-@pytest.mark.parametrize("kind", TABLES)
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize(
-    "member",
-    [
-        "boosted-crosses",
-        "kernel",
-        "kernel-logistic",
-        "linear",
-        "network",
-        "kernel-logistic-normal",
-        "kernel-logistic-robust",
-        "network-robust",
-        "network-quick",
-    ],
-)
-def test_members_alone(kind, member, n_classes):
-    X = TABLES[kind](300)
-    y = np.minimum(labels_of(X), n_classes - 1)
-    model = DeepForestClassifier(members=[member], random_state=0).fit(X[:150], y[:150])
-    _, probabilities = runtime_outputs(model, X)
-    assert np.allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-9)
+def test_members_alone():
+    for kind in TABLES:
+        for n_classes in [2, 3]:
+            for member in [
+                "boosted-crosses",
+                "kernel",
+                "kernel-logistic",
+                "linear",
+                "network",
+                "kernel-logistic-normal",
+                "kernel-logistic-robust",
+                "network-robust",
+                "network-quick",
+            ]:
+                X = TABLES[kind](300)
+                y = np.minimum(labels_of(X), n_classes - 1)
+                model = DeepForestClassifier(members=[member], random_state=0).fit(
+                    X[:150], y[:150]
+                )
+                _, probabilities = runtime_outputs(model, X)
+                assert np.allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-9)
 
 
 def test_networks_of_wide_tables():
@@ -425,14 +424,14 @@ def test_refusals():
         to_onnx(RandomForestClassifier(1).fit(days, y))
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_sets_that_follow_each_other(seed):
+def test_sets_that_follow_each_other():
     """Runtimes merge such sets into one, and some versions do so wrongly."""
-    rng = np.random.default_rng(seed)
-    X = pd.DataFrame({name: [f"w{i}" for i in rng.integers(0, 40, 400)] for name in "ab"})
-    X.loc[rng.random(400) < 0.1, "a"] = None
-    y = rng.integers(0, 3, 400)
-    for Forest in (RandomForestClassifier, CompletelyRandomForestClassifier):
-        forest = Forest(25, random_state=seed).fit(X[:300], y[:300])
-        _, probabilities = runtime_outputs(forest, X)
-        assert np.array_equal(probabilities, forest.predict_proba(X))
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = pd.DataFrame({name: [f"w{i}" for i in rng.integers(0, 40, 400)] for name in "ab"})
+        X.loc[rng.random(400) < 0.1, "a"] = None
+        y = rng.integers(0, 3, 400)
+        for Forest in (RandomForestClassifier, CompletelyRandomForestClassifier):
+            forest = Forest(25, random_state=seed).fit(X[:300], y[:300])
+            _, probabilities = runtime_outputs(forest, X)
+            assert np.array_equal(probabilities, forest.predict_proba(X))

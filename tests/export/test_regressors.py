@@ -38,28 +38,26 @@ def assert_same(model, X, dtype=np.float64, rtol=1e-12):
 
 
 @pytest.mark.usefixtures("few_rounds")
-@pytest.mark.parametrize("n_outputs", [1, 2])
-@pytest.mark.parametrize("kind", TABLES)
-@pytest.mark.parametrize(
-    "members",
-    [
-        "auto",
-        ["random"],
-        ["kernel"],
-        ["linear"],
-        ["network"],
-        ["boosted"],
-        ["network-robust"],
-        ["network-quick"],
-        ["boosted-crosses"],
-    ],
-    ids=str,
-)
-def test_named_members(members, kind, n_outputs):
-    X = TABLES[kind](300)
-    y = numbers_of(X, n_outputs)
-    model = DeepForestRegressor(1, n_estimators=4, members=members, cv=2, random_state=0)
-    assert_same(model.fit(X[:150], y[:150]), X)
+def test_named_members():
+    for n_outputs in [1, 2]:
+        for kind in TABLES:
+            for members in [
+                "auto",
+                ["random"],
+                ["kernel"],
+                ["linear"],
+                ["network"],
+                ["boosted"],
+                ["network-robust"],
+                ["network-quick"],
+                ["boosted-crosses"],
+            ]:
+                X = TABLES[kind](300)
+                y = numbers_of(X, n_outputs)
+                model = DeepForestRegressor(
+                    1, n_estimators=4, members=members, cv=2, random_state=0
+                )
+                assert_same(model.fit(X[:150], y[:150]), X)
 
 
 @pytest.mark.parametrize("most", [300, 1])

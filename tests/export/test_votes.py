@@ -52,32 +52,32 @@ def assert_same(model, X, dtype=np.float64, atol=1e-12):
     np.testing.assert_array_equal(label, model.predict(X))
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("kind", TABLES)
-@pytest.mark.parametrize("model", MODELS, ids=str)
-def test_boosting(model, kind, n_classes):
-    X = TABLES[kind](160)
-    y = np.array(["low", "mid", "high"])[np.minimum(labels_of(X), n_classes - 1)]
-    model = clone(model).fit(X[:100], y[:100])
-    assert len(model.classes_) == n_classes
-    assert_same(model, X)
+def test_boosting():
+    for n_classes in [2, 3]:
+        for kind in TABLES:
+            for model in MODELS:
+                X = TABLES[kind](160)
+                y = np.array(["low", "mid", "high"])[np.minimum(labels_of(X), n_classes - 1)]
+                model = clone(model).fit(X[:100], y[:100])
+                assert len(model.classes_) == n_classes
+                assert_same(model, X)
 
 
-@pytest.mark.parametrize("model", MODELS, ids=str)
-def test_single_precision(model):
-    X = table_with_missing().astype(np.float32)
-    model = clone(model).fit(X, labels_of(X))
-    assert_same(model, X, np.float32, 1e-6)
+def test_single_precision():
+    for model in MODELS:
+        X = table_with_missing().astype(np.float32)
+        model = clone(model).fit(X, labels_of(X))
+        assert_same(model, X, np.float32, 1e-6)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("model", MODELS, ids=str)
-def test_votes_without_a_round_and_ties(model, n_classes):
-    X, y = np.zeros((12, 2)), np.arange(12) % n_classes
-    assert_same(clone(model).fit(X, y), X)
-    # Two columns that say the opposite of each other, so that votes cancel.
-    X = np.array([[0.0, 1], [1, 0], [0, 0], [1, 1]] * 3)
-    assert_same(clone(model).fit(X, (X[:, 0] + X[:, 1] > 0) * (n_classes - 1.0)), X)
+def test_votes_without_a_round_and_ties():
+    for n_classes in [2, 3]:
+        for model in MODELS:
+            X, y = np.zeros((12, 2)), np.arange(12) % n_classes
+            assert_same(clone(model).fit(X, y), X)
+            # Two columns that say the opposite of each other, so that votes cancel.
+            X = np.array([[0.0, 1], [1, 0], [0, 0], [1, 1]] * 3)
+            assert_same(clone(model).fit(X, (X[:, 0] + X[:, 1] > 0) * (n_classes - 1.0)), X)
 
 
 def test_missing_values_unseen_in_fit_become_medians():

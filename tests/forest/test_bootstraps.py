@@ -34,25 +34,25 @@ def drawn(forest):
 
 @few_trees
 @classifiers
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("max_samples", [None, 90, 0.5, 2])
-def test_every_class_gives_as_many_draws(Forest, max_samples, weighted):
-    X, y = uneven()
-    weights = np.random.default_rng(1).integers(0, 3, len(y)) * 1.0 if weighted else None
-    forest = Forest(
-        8, bootstrap="balanced", max_samples=max_samples, oob_score=True, random_state=0
-    )
-    forest.fit(X, np.array(["a", "b", "c"])[y], sample_weight=weights)
-    counts = drawn(forest)
-    by_class = np.stack([counts[:, y == c].sum(axis=1) for c in range(3)], axis=1)
-    n = len(y) if weights is None else int(weights.sum())
-    class_counts = np.bincount(y[weights > 0] if weighted else y)
-    expected = {None: class_counts.min(), 90: 30, 0.5: round(n / 6), 2: 1}[max_samples]
-    assert np.all(by_class == expected)
-    if weighted:
-        assert not counts[:, weights == 0].any()
-    has_prediction = (counts == 0).any(axis=0) & (weights > 0 if weighted else True)
-    assert np.array_equal(~np.isnan(forest.oob_decision_function_[:, 0]), has_prediction)
+def test_every_class_gives_as_many_draws(Forest):
+    for weighted in [False, True]:
+        for max_samples in [None, 90, 0.5, 2]:
+            X, y = uneven()
+            weights = np.random.default_rng(1).integers(0, 3, len(y)) * 1.0 if weighted else None
+            forest = Forest(
+                8, bootstrap="balanced", max_samples=max_samples, oob_score=True, random_state=0
+            )
+            forest.fit(X, np.array(["a", "b", "c"])[y], sample_weight=weights)
+            counts = drawn(forest)
+            by_class = np.stack([counts[:, y == c].sum(axis=1) for c in range(3)], axis=1)
+            n = len(y) if weights is None else int(weights.sum())
+            class_counts = np.bincount(y[weights > 0] if weighted else y)
+            expected = {None: class_counts.min(), 90: 30, 0.5: round(n / 6), 2: 1}[max_samples]
+            assert np.all(by_class == expected)
+            if weighted:
+                assert not counts[:, weights == 0].any()
+            has_prediction = (counts == 0).any(axis=0) & (weights > 0 if weighted else True)
+            assert np.array_equal(~np.isnan(forest.oob_decision_function_[:, 0]), has_prediction)
 
 
 @classifiers
@@ -107,22 +107,24 @@ def test_rare_classes_are_found():
 
 @few_trees
 @every
-@pytest.mark.parametrize("max_samples", [None, 7, 0.5])
-def test_groups_are_drawn_whole(Forest, max_samples):
-    X, y = uneven(200)
-    groups = np.random.default_rng(2).integers(0, 25, len(y)).astype(str)
-    options = {"bootstrap": True, "oob_score": True, "max_samples": max_samples}
-    forest = Forest(9, random_state=0, **options).fit(X, y, groups=groups)
-    counts = drawn(forest)
-    names, of_row = np.unique(groups, return_inverse=True)
-    for of_tree in counts:
-        of_group = np.array([of_tree[of_row == g].max() for g in range(len(names))])
-        assert np.array_equal(of_tree, of_group[of_row])
-        assert of_group.sum() == {None: len(names), 7: 7, 0.5: round(len(names) / 2)}[max_samples]
-    out_of_bag = (
-        forest.oob_prediction_ if Forest in REGRESSORS else forest.oob_decision_function_[:, 0]
-    )
-    assert np.array_equal(np.isnan(out_of_bag), (counts > 0).all(axis=0))
+def test_groups_are_drawn_whole(Forest):
+    for max_samples in [None, 7, 0.5]:
+        X, y = uneven(200)
+        groups = np.random.default_rng(2).integers(0, 25, len(y)).astype(str)
+        options = {"bootstrap": True, "oob_score": True, "max_samples": max_samples}
+        forest = Forest(9, random_state=0, **options).fit(X, y, groups=groups)
+        counts = drawn(forest)
+        names, of_row = np.unique(groups, return_inverse=True)
+        for of_tree in counts:
+            of_group = np.array([of_tree[of_row == g].max() for g in range(len(names))])
+            assert np.array_equal(of_tree, of_group[of_row])
+            assert (
+                of_group.sum() == {None: len(names), 7: 7, 0.5: round(len(names) / 2)}[max_samples]
+            )
+        out_of_bag = (
+            forest.oob_prediction_ if Forest in REGRESSORS else forest.oob_decision_function_[:, 0]
+        )
+        assert np.array_equal(np.isnan(out_of_bag), (counts > 0).all(axis=0))
 
 
 @every

@@ -82,9 +82,8 @@ def test_splits_and_leaves_match_a_slow_twin(criterion, weighted):
 
 
 @criteria
-@pytest.mark.parametrize(
-    "options",
-    [
+def test_the_same_trees_as_scikit_learns(criterion):
+    for options in [
         {"max_depth": 4},
         {"max_leaf_nodes": 12},
         {"min_impurity_decrease": 0.01},
@@ -92,24 +91,21 @@ def test_splits_and_leaves_match_a_slow_twin(criterion, weighted):
         {"min_samples_leaf": 9},
         {"max_depth": 4, "class_weight": "balanced"},
         {"max_depth": 4, "class_weight": [{0: 1, 1: 3}, {0: 2, 1: 1, 2: 1}, {7: 2}]},
-    ],
-    ids=str,
-)
-def test_the_same_trees_as_scikit_learns(criterion, options):
-    X, y = mixed_outputs(150)
-    options = {"criterion": criterion, "bootstrap": False, "max_features": None, **options}
-    ours, theirs = (
-        Forest(1, random_state=0, **options).fit(X, y)
-        for Forest in (RandomForestClassifier, TheirForest)
-    )
-    a, b = ours.predict_proba(X), theirs.predict_proba(X)
-    assert [part.shape for part in a] == [part.shape for part in b]
-    same = [np.isclose(p, q, atol=1e-6).all(axis=1).mean() for p, q in zip(a, b, strict=True)]
-    assert min(same) > 0.85  # of splits that are worth the same, either may take another
-    tree, other = ours.estimators_[0].tree_, theirs.estimators_[0].tree_
-    if min(same) == 1 and tree.node_count == other.node_count:
-        assert np.isclose(tree.impurity[0], other.impurity[0])
-        np.testing.assert_allclose(tree.value[0], other.value[0], atol=1e-7)
+    ]:
+        X, y = mixed_outputs(150)
+        options = {"criterion": criterion, "bootstrap": False, "max_features": None, **options}
+        ours, theirs = (
+            Forest(1, random_state=0, **options).fit(X, y)
+            for Forest in (RandomForestClassifier, TheirForest)
+        )
+        a, b = ours.predict_proba(X), theirs.predict_proba(X)
+        assert [part.shape for part in a] == [part.shape for part in b]
+        same = [np.isclose(p, q, atol=1e-6).all(axis=1).mean() for p, q in zip(a, b, strict=True)]
+        assert min(same) > 0.85  # of splits that are worth the same, either may take another
+        tree, other = ours.estimators_[0].tree_, theirs.estimators_[0].tree_
+        if min(same) == 1 and tree.node_count == other.node_count:
+            assert np.isclose(tree.impurity[0], other.impurity[0])
+            np.testing.assert_allclose(tree.value[0], other.value[0], atol=1e-7)
 
 
 @both
@@ -293,30 +289,30 @@ def of_kind(kind, n=60):
     return X, np.column_stack(columns)
 
 
-@pytest.mark.parametrize("kind", ["numbers", "text", "mixed", "labels"])
-@pytest.mark.parametrize(
-    "model",
-    [
-        RandomForestClassifier(5, random_state=0),
-        CompletelyRandomForestClassifier(5, random_state=0),
-        DeepForestClassifier(1, members=["random"], n_estimators=3, cv=2, scoring="accuracy"),
-        make_pipeline(StandardScaler(), RandomForestClassifier(5, random_state=0)),
-    ],
-    ids=lambda model: type(model).__name__,
-)
-def test_score_is_subset_accuracy(model, kind):
-    X, y = of_kind(kind)
-    model.fit(X[:40], y[:40])
-    right = (model.predict(X) == y).all(axis=1)
-    assert model.score(X, y) == pytest.approx(right.mean())
-    assert model.score(X, y.tolist() if kind == "labels" else pd.DataFrame(y)) == model.score(X, y)
-    if not isinstance(model, Pipeline):
-        weights = np.arange(60.0)
-        assert model.score(X, y, weights) == pytest.approx(np.average(right, weights=weights))
-        for wrong in (y[:, 0], np.column_stack([y, y]), y[:50]):
-            with pytest.raises(ValueError, match=r"y must have the shape \(60, 2\)"):
-                model.score(X, wrong)
-        with pytest.raises(ValueError, match="sample_weight"):
-            model.score(X, y, [1.0])
-    scores = cross_val_score(model, X, y, cv=KFold(2))
-    assert np.all((scores >= 0) & (scores <= 1))
+def test_score_is_subset_accuracy():
+    for kind in ["numbers", "text", "mixed", "labels"]:
+        for model in [
+            RandomForestClassifier(5, random_state=0),
+            CompletelyRandomForestClassifier(5, random_state=0),
+            DeepForestClassifier(1, members=["random"], n_estimators=3, cv=2, scoring="accuracy"),
+            make_pipeline(StandardScaler(), RandomForestClassifier(5, random_state=0)),
+        ]:
+            X, y = of_kind(kind)
+            model.fit(X[:40], y[:40])
+            right = (model.predict(X) == y).all(axis=1)
+            assert model.score(X, y) == pytest.approx(right.mean())
+            assert model.score(
+                X, y.tolist() if kind == "labels" else pd.DataFrame(y)
+            ) == model.score(X, y)
+            if not isinstance(model, Pipeline):
+                weights = np.arange(60.0)
+                assert model.score(X, y, weights) == pytest.approx(
+                    np.average(right, weights=weights)
+                )
+                for wrong in (y[:, 0], np.column_stack([y, y]), y[:50]):
+                    with pytest.raises(ValueError, match=r"y must have the shape \(60, 2\)"):
+                        model.score(X, wrong)
+                with pytest.raises(ValueError, match="sample_weight"):
+                    model.score(X, y, [1.0])
+            scores = cross_val_score(model, X, y, cv=KFold(2))
+            assert np.all((scores >= 0) & (scores <= 1))

@@ -65,34 +65,37 @@ def walk(tree, row):
     return path
 
 
-@pytest.mark.parametrize("rows", ["numbers", "missing", "close", "frame"])
 @kinds
-def test_trees_predict_the_same_as_the_forest(kind, rows):
-    X, y = table(rows)
-    forest = kind(7, max_features=2, random_state=0).fit(X, y)
-    trees = forest.estimators_
-    assert len(trees) == len(forest) == 7
-    np.testing.assert_allclose(
-        np.mean([says(tree, X) for tree in trees], axis=0), says(forest, X), rtol=1e-7, atol=1e-8
-    )
-    for tree in trees:
-        assert isinstance(tree, TYPES[kind][1])
+def test_trees_predict_the_same_as_the_forest(kind):
+    for rows in ["numbers", "missing", "close", "frame"]:
+        X, y = table(rows)
+        forest = kind(7, max_features=2, random_state=0).fit(X, y)
+        trees = forest.estimators_
+        assert len(trees) == len(forest) == 7
+        np.testing.assert_allclose(
+            np.mean([says(tree, X) for tree in trees], axis=0),
+            says(forest, X),
+            rtol=1e-7,
+            atol=1e-8,
+        )
+        for tree in trees:
+            assert isinstance(tree, TYPES[kind][1])
 
 
-@pytest.mark.parametrize("rows", ["numbers", "missing", "close"])
 @kinds
-def test_leaves_and_paths(kind, rows):
-    X, y = table(rows)
-    forest = kind(5, random_state=0).fit(X, y)
-    indicator, start = forest.decision_path(X)
-    for t, tree in enumerate(forest):
-        path = tree.decision_path(X).toarray()
-        np.testing.assert_array_equal(indicator[:, start[t] : start[t + 1]].toarray(), path)
-        np.testing.assert_array_equal(tree.apply(X), forest.apply(X)[:, t])
-        for i in range(0, len(X), 10):
-            result = walk(tree.tree_, np.asarray(X)[i])
-            assert result[-1] == tree.apply(X)[i]
-            np.testing.assert_array_equal(np.flatnonzero(path[i]), result)
+def test_leaves_and_paths(kind):
+    for rows in ["numbers", "missing", "close"]:
+        X, y = table(rows)
+        forest = kind(5, random_state=0).fit(X, y)
+        indicator, start = forest.decision_path(X)
+        for t, tree in enumerate(forest):
+            path = tree.decision_path(X).toarray()
+            np.testing.assert_array_equal(indicator[:, start[t] : start[t + 1]].toarray(), path)
+            np.testing.assert_array_equal(tree.apply(X), forest.apply(X)[:, t])
+            for i in range(0, len(X), 10):
+                result = walk(tree.tree_, np.asarray(X)[i])
+                assert result[-1] == tree.apply(X)[i]
+                np.testing.assert_array_equal(np.flatnonzero(path[i]), result)
 
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "squared_error"])
@@ -130,26 +133,30 @@ def test_arrays_match_a_tree_of_scikit_learn(criterion, options):
     assert forest[0].get_n_leaves() == theirs.n_leaves
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("options", [{}, {"max_depth": 4}, {"min_samples_leaf": 7}])
 @kinds
-def test_importances_are_the_mean_of_the_trees(kind, options, weighted):
-    X, y = table()
-    weights = np.random.default_rng(1).random(len(X)) if weighted else None
-    forest = kind(6, max_features=3, random_state=0, **options).fit(X, y, weights)
-    of_trees = [tree.feature_importances_ for tree in forest if tree.get_depth()]
-    np.testing.assert_allclose(np.mean(of_trees, 0), forest.feature_importances_, atol=1e-6)
+def test_importances_are_the_mean_of_the_trees(kind):
+    for weighted in [False, True]:
+        for options in [{}, {"max_depth": 4}, {"min_samples_leaf": 7}]:
+            X, y = table()
+            weights = np.random.default_rng(1).random(len(X)) if weighted else None
+            forest = kind(6, max_features=3, random_state=0, **options).fit(X, y, weights)
+            of_trees = [tree.feature_importances_ for tree in forest if tree.get_depth()]
+            np.testing.assert_allclose(
+                np.mean(of_trees, 0), forest.feature_importances_, atol=1e-6
+            )
 
 
-@pytest.mark.parametrize("criterion", ["squared_error", "friedman_mse", "poisson"])
-@pytest.mark.parametrize("options", [{}, {"max_leaf_nodes": 9}, {"ccp_alpha": 0.01}])
-def test_importances_by_other_criteria(criterion, options):
-    X, y = table()
-    forest = RandomForestRegressor(6, criterion=criterion, random_state=0, **options)
-    forest.fit(X, np.exp(y + X[:, 3]))
-    of_trees = [tree.feature_importances_ for tree in forest if tree.get_depth()]
-    np.testing.assert_allclose(np.mean(of_trees, 0), forest.feature_importances_, atol=1e-6)
-    assert all(tree.tree_.weighted_n_node_samples[0] == len(X) for tree in forest)
+def test_importances_by_other_criteria():
+    for criterion in ["squared_error", "friedman_mse", "poisson"]:
+        for options in [{}, {"max_leaf_nodes": 9}, {"ccp_alpha": 0.01}]:
+            X, y = table()
+            forest = RandomForestRegressor(6, criterion=criterion, random_state=0, **options)
+            forest.fit(X, np.exp(y + X[:, 3]))
+            of_trees = [tree.feature_importances_ for tree in forest if tree.get_depth()]
+            np.testing.assert_allclose(
+                np.mean(of_trees, 0), forest.feature_importances_, atol=1e-6
+            )
+            assert all(tree.tree_.weighted_n_node_samples[0] == len(X) for tree in forest)
 
 
 def test_impurities_of_absolute_errors_are_not_made_up():
@@ -159,19 +166,19 @@ def test_impurities_of_absolute_errors_are_not_made_up():
     assert np.isnan(forest[0].tree_.impurity).all()
 
 
-@pytest.mark.parametrize("bootstrap", [True, False])
 @kinds
-def test_sample_counts_match_the_leaves(kind, bootstrap):
-    X, y = table()
-    forest = kind(5, bootstrap=bootstrap, random_state=0, warm_start=True).fit(X, y)
-    forest.set_params(n_estimators=8).fit(X, y)
-    samples = forest.estimators_samples_
-    assert len(samples) == 8
-    for tree, rows in zip(forest, samples, strict=True):
-        counts = np.bincount(tree.apply(X)[rows], minlength=tree.tree_.node_count)
-        leaf = tree.tree_.children_left == -1
-        np.testing.assert_array_equal(counts[leaf], tree.tree_.weighted_n_node_samples[leaf])
-        assert np.array_equal(rows, np.arange(len(X))) != bootstrap
+def test_sample_counts_match_the_leaves(kind):
+    for bootstrap in [True, False]:
+        X, y = table()
+        forest = kind(5, bootstrap=bootstrap, random_state=0, warm_start=True).fit(X, y)
+        forest.set_params(n_estimators=8).fit(X, y)
+        samples = forest.estimators_samples_
+        assert len(samples) == 8
+        for tree, rows in zip(forest, samples, strict=True):
+            counts = np.bincount(tree.apply(X)[rows], minlength=tree.tree_.node_count)
+            leaf = tree.tree_.children_left == -1
+            np.testing.assert_array_equal(counts[leaf], tree.tree_.weighted_n_node_samples[leaf])
+            assert np.array_equal(rows, np.arange(len(X))) != bootstrap
 
 
 def test_samples_drawn_by_weight():

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from boosted_cases import growth, numbers, problem
 from sklearn.base import clone
-from sklearn.metrics import log_loss, make_scorer, mean_absolute_error
 
 from mddf import CustomLoss, GradientBoostingClassifier, GradientBoostingRegressor
 from mddf._base.elementary import exp
@@ -106,36 +105,6 @@ def test_early_stopping(early_stopping, scoring):
     assert np.allclose(model.predict(X), built_in.predict(X), rtol=1e-9)
 
 
-def test_early_stopping_of_classes():
-    X, y = two_classes(400)
-    options = {"max_iter": 60, "early_stopping": True, "random_state": 0, "n_jobs": 2}
-    built_in = GradientBoostingClassifier(**options).fit(X, y)
-    model = GradientBoostingClassifier(LOGISTIC, **options).fit(X, y)
-    assert model.n_iter_ == built_in.n_iter_
-    assert np.allclose(model.validation_score_, built_in.validation_score_, rtol=1e-9)
-    held_out = GradientBoostingClassifier(LOGISTIC, max_iter=20, random_state=0)
-    held_out.fit(X[:300], y[:300], X_val=X[300:], y_val=y[300:])
-    assert -held_out.validation_score_.max() == pytest.approx(
-        log_loss(y[300:], held_out.predict_proba(X[300:]))
-    )
-
-
-def test_a_metric_of_the_user_stops_boosting():
-    X, y = whole_numbers(400)
-    scorer = make_scorer(mean_absolute_error, greater_is_better=False)
-    model = GradientBoostingRegressor(
-        functions.squared,
-        max_iter=100,
-        learning_rate=0.3,
-        early_stopping=True,
-        scoring=scorer,
-        random_state=0,
-    ).fit(X, y)
-    assert len(model.validation_score_) > 1
-    assert model.n_iter_ == model.validation_score_.argmax()
-    assert len(model.train_score_) == 0
-
-
 def test_a_function_alone_does_not_stop():
     X, y = whole_numbers()
     model = GradientBoostingRegressor(functions.squared, max_iter=20, random_state=0).fit(X, y)
@@ -193,18 +162,6 @@ def test_warm_starts_and_threads(grow_policy):
     assert np.array_equal(model.train_score_, whole.train_score_)
     with pytest.raises(ValueError, match="loss must be"):
         model.set_params(loss=POISSON, max_iter=15).fit(X, y)
-
-
-def test_categories_with_many_levels():
-    rng = np.random.default_rng(0)
-    place = rng.integers(0, 40, 400)
-    X = np.array([[f"p{number}"] for number in place], object)
-    y = np.round(np.sin(place) * 16) / 16
-    options = {"max_iter": 30, "categorical_features": [0], **ALL_ROWS}
-    built_in = GradientBoostingRegressor(**options).fit(X, y)
-    loss = CustomLoss(functions.squared, start=built_in._trees.start[0])
-    model = GradientBoostingRegressor(loss, **options).fit(X, y)
-    assert np.allclose(model.predict(X), built_in.predict(X), rtol=1e-9)
 
 
 def test_pickles_and_clones():
@@ -291,30 +248,30 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("loss", "message"), REFUSED)
-def test_refused_results(loss, message):
-    X, y = whole_numbers()
-    model = GradientBoostingRegressor("squared_error", max_iter=3, **ALL_ROWS).fit(X, y)
-    before = dict(vars(model))
-    model.loss = loss
-    with pytest.raises((ValueError, TypeError), match=message):
-        model.fit(X, y)
-    model.loss = "squared_error"
-    assert vars(model).keys() == before.keys()
-    assert all(vars(model)[name] is value for name, value in before.items())
+def test_refused_results():
+    for loss, message in REFUSED:
+        X, y = whole_numbers()
+        model = GradientBoostingRegressor("squared_error", max_iter=3, **ALL_ROWS).fit(X, y)
+        before = dict(vars(model))
+        model.loss = loss
+        with pytest.raises((ValueError, TypeError), match=message):
+            model.fit(X, y)
+        model.loss = "squared_error"
+        assert vars(model).keys() == before.keys()
+        assert all(vars(model)[name] is value for name, value in before.items())
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize("early_stopping", [True, False, "auto"])
-def test_an_error_leaves_the_estimator_as_it_was(early_stopping, n_jobs):
-    X, y = whole_numbers()
-    options = {**ALL_ROWS, "early_stopping": early_stopping, "n_jobs": n_jobs}
-    model = GradientBoostingRegressor(SQUARED, max_iter=10, **options).fit(X, y)
-    expected = model.predict(X)
-    model.set_params(loss=CustomLoss(fails, functions.squared_losses))
-    with pytest.raises(RuntimeError, match="this function fails"):
-        model.fit(X, y)
-    assert np.array_equal(model.predict(X), expected)
+def test_an_error_leaves_the_estimator_as_it_was():
+    for n_jobs in [1, 2]:
+        for early_stopping in [True, False, "auto"]:
+            X, y = whole_numbers()
+            options = {**ALL_ROWS, "early_stopping": early_stopping, "n_jobs": n_jobs}
+            model = GradientBoostingRegressor(SQUARED, max_iter=10, **options).fit(X, y)
+            expected = model.predict(X)
+            model.set_params(loss=CustomLoss(fails, functions.squared_losses))
+            with pytest.raises(RuntimeError, match="this function fails"):
+                model.fit(X, y)
+            assert np.array_equal(model.predict(X), expected)
 
 
 def test_a_refused_inverse_link():
@@ -325,22 +282,19 @@ def test_a_refused_inverse_link():
         model.predict(X)
 
 
-@pytest.mark.parametrize(
-    ("link", "message"),
-    [
+def test_inverse_links_that_give_no_probabilities():
+    for link, message in [
         (lambda raw: np.full_like(raw, 1.5), r"from 0 to 1, got \[1\.5.* in row 0"),
         (lambda raw: np.full_like(raw, -0.1), r"from 0 to 1, got \[-0\.1.* in row 0"),
-    ],
-)
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_inverse_links_that_give_no_probabilities(link, message, n_classes):
-    X, y = whole_numbers()
-    gradients = functions.logistic if n_classes == 2 else functions.multinomial
-    loss = CustomLoss(gradients, inverse_link=link)
-    model = GradientBoostingClassifier(loss, max_iter=3, **ALL_ROWS)
-    model.fit(X, np.argsort(y) % n_classes)
-    with pytest.raises(ValueError, match=message):
-        model.predict_proba(X)
+    ]:
+        for n_classes in [2, 3]:
+            X, y = whole_numbers()
+            gradients = functions.logistic if n_classes == 2 else functions.multinomial
+            loss = CustomLoss(gradients, inverse_link=link)
+            model = GradientBoostingClassifier(loss, max_iter=3, **ALL_ROWS)
+            model.fit(X, np.argsort(y) % n_classes)
+            with pytest.raises(ValueError, match=message):
+                model.predict_proba(X)
 
 
 def test_probabilities_of_an_inverse_link_must_have_sum_1():

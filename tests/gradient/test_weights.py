@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mddf import DeepForestClassifier, GradientBoostingClassifier, GradientBoostingRegressor
 from mddf._gradient.weights import boosting_weights
 
-SCALES = [1e-12, 1e-3, 1 / 3, 7.7e17]
+SCALES = [1e-12, 1 / 3, 7.7e17]
 FEW = {"max_iter": 12, "learning_rate": 0.3, "random_state": 0}
 
 
@@ -61,31 +61,29 @@ def test_huge_gradients_do_not_hide_other_rows(n_giants, scale):
 
 @both
 @growth
-@pytest.mark.parametrize("scale", SCALES)
-def test_the_scale_of_real_weights_changes_nothing(Model, grow_policy, scale):
-    X, y = problem(Model, 200)
-    weights = np.random.default_rng(2).exponential(size=200)
-    model = Model(**FEW, grow_policy=grow_policy)
-    if Model is GradientBoostingClassifier:
-        model.set_params(class_weight="balanced")
-    expected = answers(model.fit(X, y, weights), X)
-    assert np.allclose(answers(model.fit(X, y, weights * scale), X), expected, rtol=1e-9)
-
-
-@pytest.mark.parametrize(
-    "loss", ["absolute_error", "quantile", "huber", "poisson", "gamma", "tweedie"]
-)
-@growth
-def test_the_scale_of_real_weights_of_any_loss(loss, grow_policy):
-    X, y = numbers(200)
-    weights = np.random.default_rng(2).exponential(size=200)
-    model = GradientBoostingRegressor(loss, quantile=0.7, grow_policy=grow_policy, **FEW)
-    expected = model.fit(X, np.exp(y), weights).predict(X)
+def test_the_scale_of_real_weights_changes_nothing(Model, grow_policy):
     for scale in SCALES:
-        result = model.fit(X, np.exp(y), weights * scale).predict(X)
-        assert np.allclose(result, expected, rtol=1e-9)
-    constant = model.fit(X, np.exp(y), np.full(200, 0.3)).predict(X)
-    assert np.allclose(constant, model.fit(X, np.exp(y)).predict(X), rtol=1e-6)
+        X, y = problem(Model, 200)
+        weights = np.random.default_rng(2).exponential(size=200)
+        model = Model(**FEW, grow_policy=grow_policy)
+        if Model is GradientBoostingClassifier:
+            model.set_params(class_weight="balanced")
+        expected = answers(model.fit(X, y, weights), X)
+        assert np.allclose(answers(model.fit(X, y, weights * scale), X), expected, rtol=1e-9)
+
+
+@growth
+def test_the_scale_of_real_weights_of_any_loss(grow_policy):
+    for loss in ["absolute_error", "quantile", "huber", "poisson", "gamma", "tweedie"]:
+        X, y = numbers(200)
+        weights = np.random.default_rng(2).exponential(size=200)
+        model = GradientBoostingRegressor(loss, quantile=0.7, grow_policy=grow_policy, **FEW)
+        expected = model.fit(X, np.exp(y), weights).predict(X)
+        for scale in SCALES:
+            result = model.fit(X, np.exp(y), weights * scale).predict(X)
+            assert np.allclose(result, expected, rtol=1e-9)
+        constant = model.fit(X, np.exp(y), np.full(200, 0.3)).predict(X)
+        assert np.allclose(constant, model.fit(X, np.exp(y)).predict(X), rtol=1e-6)
 
 
 def test_the_scale_of_class_weights_and_of_target_statistics():

@@ -5,7 +5,6 @@ import pytest
 from counting import CountsRows
 from made_tasks import classification_task, outputs_task
 from sklearn.metrics import log_loss
-from sklearn.model_selection import GridSearchCV
 
 from mddf import (
     DeepForestClassifier,
@@ -100,15 +99,6 @@ def test_the_same_for_any_number_of_jobs_and_rows(Model):
         np.testing.assert_array_equal(getattr(sequential, method)(X[rows]), together[rows])
 
 
-@pytest.mark.parametrize(("n_classes", "expected"), [(2, 240), (3, 160), (4, 120)])
-def test_rounds_of_many_classes_are_fewer(n_classes, expected, monkeypatch):
-    for name, value in {"learning_rate": 0.001, "max_iter": 240}.items():
-        monkeypatch.setitem(members._BOOSTING, name, value)
-    X, y = problem(150, n_classes)
-    model = DeepForestClassifier(1, members=["boosted"], cv=2, **GIVEN).fit(X, y)
-    assert model._layers[0].members[0].models[0].rounds == [expected]
-
-
 def test_one_class():
     X, _ = problem(60)
     model = DeepForestClassifier(members=["boosted"], **GIVEN).fit(X, np.full(60, "a"))
@@ -122,14 +112,6 @@ def test_a_class_missing_from_a_fold():
     predicted = model.predict_proba(X)
     np.testing.assert_allclose(predicted.sum(axis=1), 1)
     assert (predicted > 0).all()
-
-
-def test_wide_tables():
-    rng = np.random.default_rng(0)
-    X = rng.integers(0, 3, (60, 400)).astype(float)
-    y = (X[:, 399] + X[:, 210] > 2).astype(int)
-    model = DeepForestClassifier(1, members=["boosted"], **GIVEN).fit(X, y)
-    assert (model.predict(X) == y).mean() > 0.9
 
 
 @pytest.mark.parametrize("n_rounds", [0, 3])
@@ -206,39 +188,27 @@ OTHERWISE = {
 }
 
 
-@pytest.mark.parametrize("parameters", OTHERWISE.values(), ids=OTHERWISE)
-def test_boosting_that_layers_cannot_grow_on_folds(parameters):
-    assert not grows_on_codes(GradientBoostingClassifier(**parameters), 255)
-    assert grows_on_codes(GradientBoostingClassifier(max_bins=32), 32)
-    assert not grows_on_codes(GradientBoostingRegressor("quantile"), 255)
-    assert not grows_on_codes(DeepForestClassifier(), 255)
+def test_boosting_that_layers_cannot_grow_on_folds():
+    for parameters in OTHERWISE.values():
+        assert not grows_on_codes(GradientBoostingClassifier(**parameters), 255)
+        assert grows_on_codes(GradientBoostingClassifier(max_bins=32), 32)
+        assert not grows_on_codes(GradientBoostingRegressor("quantile"), 255)
+        assert not grows_on_codes(DeepForestClassifier(), 255)
 
 
-def test_boosting_with_other_bins_is_fitted_by_itself():
-    X, y = problem(120)
-    boosting = GradientBoostingClassifier(max_bins=16, max_iter=5)
-    model = DeepForestClassifier(1, members=[boosting], **GIVEN).fit(X, y)
-    assert [type(kept) for kept in kept_models(model)] == [GradientBoostingClassifier]
-    model.set_params(max_bins=16).fit(X, y)
-    assert isinstance(kept_models(model)[0], BoostedModel)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
+def test_wrong_parameters_of_boosting_are_found_before_any_work():
+    for parameters, message in [
         ({"learning_rate": -1}, "The 'learning_rate' parameter of GradientBoostingClassifier"),
         ({"max_depth": 17}, "max_depth must be at most 16"),
         ({"monotonic_cst": [1, 0]}, r"monotonic_cst has shape \(2,\)"),
         ({"interaction_cst": [[0, 9]]}, "interaction_cst must have feature numbers"),
-    ],
-)
-def test_wrong_parameters_of_boosting_are_found_before_any_work(parameters, message):
-    X, y = problem(120)
-    CountsRows.n_rows.clear()
-    members = [CountsRows(), ("mine", GradientBoostingClassifier(**parameters))]
-    with pytest.raises(ValueError, match=f"^the member 'mine' cannot be fitted: {message}"):
-        DeepForestClassifier(members=members, **GIVEN).fit(np.nan_to_num(X), y)
-    assert max(CountsRows.n_rows, default=0) <= 40  # of 96 in a fold
+    ]:
+        X, y = problem(120)
+        CountsRows.n_rows.clear()
+        members = [CountsRows(), ("mine", GradientBoostingClassifier(**parameters))]
+        with pytest.raises(ValueError, match=f"^the member 'mine' cannot be fitted: {message}"):
+            DeepForestClassifier(members=members, **GIVEN).fit(np.nan_to_num(X), y)
+        assert max(CountsRows.n_rows, default=0) <= 40  # of 96 in a fold
 
 
 def test_monotonic_constraints_hold_in_a_layer():
@@ -248,16 +218,6 @@ def test_monotonic_constraints_hold_in_a_layer():
     rows = np.tile(X[3], (50, 1))
     rows[:, 0] = np.linspace(-3, 3, 50)
     assert (np.diff(model.predict_proba(rows)[:, 1]) >= 0).all()
-
-
-def test_searches_find_parameters_of_boosting_in_a_layer():
-    X, y = problem(150)
-    boosting = GradientBoostingClassifier(max_iter=20, early_stopping=False)
-    model = DeepForestClassifier(1, members=["random", ("boosted", boosting)], **GIVEN)
-    grid = {"boosted__learning_rate": [1e-6, 0.3], "boosted__max_depth": [1, 3]}
-    search = GridSearchCV(model, grid, cv=2, error_score="raise").fit(X, y)
-    assert search.best_params_["boosted__learning_rate"] == 0.3
-    assert search.best_estimator_.get_params()["boosted__max_iter"] == 20
 
 
 def test_several_outputs_are_boosted_one_by_one():

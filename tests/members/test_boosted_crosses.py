@@ -181,16 +181,14 @@ def test_wide_tables_have_no_made_columns_next_to_boosted_trees():
     assert np.isfinite(alone.predict_proba(X)).all()
 
 
-@pytest.mark.parametrize(
-    "columns", [[0, 1, 2], [3, 4], [3], [0], [0, 4]], ids=lambda columns: f"columns {columns}"
-)
-def test_numbers_or_categories_only(columns):
-    X = table()
-    y = labels(X)
-    categorical = [i for i, column in enumerate(columns) if column >= 3]
-    forest = DeepForestClassifier(1, **CROSSES, categorical_features=categorical)
-    forest.fit(X[:200][:, columns], y[:200])
-    assert np.isfinite(forest.predict_proba(X[:, columns])).all()
+def test_numbers_or_categories_only():
+    for columns in [[0, 1, 2], [3, 4], [3], [0], [0, 4]]:
+        X = table()
+        y = labels(X)
+        categorical = [i for i, column in enumerate(columns) if column >= 3]
+        forest = DeepForestClassifier(1, **CROSSES, categorical_features=categorical)
+        forest.fit(X[:200][:, columns], y[:200])
+        assert np.isfinite(forest.predict_proba(X[:, columns])).all()
 
 
 def test_constant_columns_and_columns_without_values():

@@ -103,12 +103,6 @@ def test_unseen_categories_are_missing_and_integers_may_become_floats(calls):
     np.testing.assert_array_equal(result["count"], new["count"])
 
 
-def test_arrays_stay_arrays(calls):
-    X = table()[["size", "count"]].to_numpy()
-    DeepForestClassifier(members=[Spy()], **DEEP).fit(X, np.arange(90) % 2)
-    assert all(isinstance(result, np.ndarray) for result in calls)
-
-
 def test_frames_of_other_packages(calls, monkeypatch):
     X = table()
     frame = pl.from_pandas(X.astype({"colour": "object"}))
@@ -129,13 +123,6 @@ def test_rare_categories_that_share_a_code(calls):
     calls.clear()
     model.predict(X[:8])
     assert calls[0]["a"].tolist() == list("aaabbbcc")
-
-
-def test_names_that_are_numbers(calls):
-    X = pd.DataFrame({0: np.arange(60), 7: [2.5, np.nan] * 30})
-    DeepForestClassifier(members=[Spy()], **DEEP).fit(X, np.arange(60) % 2)
-    assert calls[0].columns.tolist() == [0, 7]
-    assert calls[0].dtypes.tolist() == [np.int64, np.float64]
 
 
 def encoded(model):

@@ -77,8 +77,3 @@ def test_columns_of_thousands_of_texts_stay_narrow():
 def test_bad_estimators(arguments, message):
     with pytest.raises(TypeError, match=message):
         with_encoder(*arguments)
-
-
-def test_a_bad_kind():
-    with pytest.raises(ValueError, match="kind must be 'one-hot' or 'codes', got 'hash'"):
-        with_encoder(Ridge(), kind="hash")

@@ -64,41 +64,37 @@ def test_members_and_their_parameters_are_set(Model, name):
 
 
 @of_each
-@pytest.mark.parametrize(
-    ("parameter", "message"),
-    [
+def test_unknown_parameters_are_refused(Model, name):
+    for parameter, message in [
         ("nobody__C", "Invalid parameter 'nobody'"),
         ("lr__nothing", "Invalid parameter 'nothing'"),
         ("{}__1__C", "'{}__1__C' is no parameter, as 'random' is no estimator"),
         ("{}__7__C", "'{}__7__C' is no parameter of {}="),
         ("{}__7", "'{}__7' is no parameter of {}="),
         ("{}__lr", "'{}__lr' is no parameter of {}="),
-    ],
-)
-def test_unknown_parameters_are_refused(Model, name, parameter, message):
-    model = Model(**{name: [("lr", LogisticRegression()), "random"]})
-    with pytest.raises(ValueError, match=message.format(name, name)):
-        model.set_params(**{parameter.format(name): 1})
-    with pytest.raises(ValueError, match=f"{name}__0"):
-        Model().set_params(**{f"{name}__0__C": 1})
+    ]:
+        model = Model(**{name: [("lr", LogisticRegression()), "random"]})
+        with pytest.raises(ValueError, match=message.format(name, name)):
+            model.set_params(**{parameter.format(name): 1})
+        with pytest.raises(ValueError, match=f"{name}__0"):
+            Model().set_params(**{f"{name}__0__C": 1})
 
 
 @of_each
-@pytest.mark.parametrize(
-    ("names", "message"),
-    [
+def test_names_that_are_not_clear_are_refused(Model, name, data):
+    for names, message in [
         (["a", "a"], "unique names, got 'a'"),
         (["a__b"], "names without '__', got 'a__b'"),
         ([""], "names without '__', got ''"),
         (["n_layers"], "no parameters of the estimator, got 'n_layers'"),
         (["cv"], "no parameters of the estimator, got 'cv'"),
-    ],
-)
-def test_names_that_are_not_clear_are_refused(Model, name, names, message, data):
-    model = Model(**SMALL | {name: [(member_name, LogisticRegression()) for member_name in names]})
-    clone(model)
-    with pytest.raises(ValueError, match=f"^{name} must have .*{message}"):
-        model.fit(*data)
+    ]:
+        model = Model(
+            **SMALL | {name: [(member_name, LogisticRegression()) for member_name in names]}
+        )
+        clone(model)
+        with pytest.raises(ValueError, match=f"^{name} must have .*{message}"):
+            model.fit(*data)
 
 
 @of_each

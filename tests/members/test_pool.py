@@ -8,7 +8,6 @@ from sklearn.base import clone
 
 from mddf import DeepForestClassifier, DeepForestRegressor, TimeOrder
 from mddf._deep_forest import fold_trainer
-from mddf._members import pool
 from mddf._members.members import AUTO, AUTO_REGRESSORS, named_classifiers, named_regressors
 from mddf._members.pool import POOL, POOL_REGRESSORS
 
@@ -99,18 +98,6 @@ def test_kernel_logistic_regressions_use_the_scaling(scaling):
     (member,) = model.fit(X, numbers(X) > 0)._layers[0].members
     (kernel,) = member.models
     assert type(kernel.encoding_).__name__ == f"{scaling.title()}Scores"
-
-
-def test_settings_of_networks_are_used():
-    X = table(150)
-    y = numbers(X) > 0
-    model = DeepForestClassifier(1, members=list(pool._NETWORKS), cv=2, random_state=0).fit(X, y)
-    for member in model._layers[0].members:
-        (network,) = member.models
-        settings = pool._NETWORKS[member.name]
-        assert network.weights_[0].shape[2] == settings.get("width", 64)
-        scaling = settings.get("scaling", "normal")
-        assert type(network.encoding_).__name__ == f"{scaling.title()}Scores"
 
 
 @pytest.mark.parametrize(

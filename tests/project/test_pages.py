@@ -40,7 +40,7 @@ def read(name):
 
 
 def public_objects(module):
-    """Docstrings of the public objects of a module by name; from its source without its package."""
+    """Docstrings of a module's public objects; from its source if it cannot be imported."""
     try:
         loaded = importlib.import_module(module)
     except ImportError:

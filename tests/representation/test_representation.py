@@ -249,9 +249,8 @@ def test_reconstruction_improves_with_trees_and_bears_damage():
     assert errors[1] < damaged < errors[0]
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
+def test_refusals(forest):
+    for call, message in [
         (lambda f: proximities(f, X, weighting="b"), "weighting must be one of .*, got 'b'"),
         (lambda f: proximities(f, X, X, weighting="in-bag"), "training rows of a forest"),
         (lambda f: proximities(f, NEW, weighting="in-bag"), "must have the 150 training rows"),
@@ -275,11 +274,9 @@ def test_reconstruction_improves_with_trees_and_bears_damage():
             lambda f: EForest(n_estimators=1, random_state=0).fit(X).inverse_transform([[0.5]]),
             "whole numbers as codes, got 0.5",
         ),
-    ],
-)
-def test_refusals(forest, call, message):
-    with pytest.raises(ValueError, match=message):
-        call(forest)
+    ]:
+        with pytest.raises(ValueError, match=message):
+            call(forest)
 
 
 def test_equal_rows_have_no_direction():
@@ -337,17 +334,17 @@ MODELS = [
 ]
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
-def test_nearest_training_rows_of_every_model(model):
+def test_nearest_training_rows_of_every_model():
     """Frames with categories: the nearest rows have similar targets."""
-    target = Y.astype(float) if is_regressor(model) else np.array(["u", "v", "w"])[Y]
-    model = clone(model).fit(FRAME, target)
-    rows, shares = nearest_rows(model, FRAME[::10], FRAME, n_neighbors=3)
-    assert rows.shape == shares.shape == (15, 3)
-    # A training row is in its own leaves, as equal rows may be.
-    assert (shares[:, 0] == 1).all()
-    assert (np.diff(shares, axis=1) <= 0).all()
-    assert np.mean(target[rows] == target[::10, None]) > 0.9
+    for model in MODELS:
+        target = Y.astype(float) if is_regressor(model) else np.array(["u", "v", "w"])[Y]
+        model = clone(model).fit(FRAME, target)
+        rows, shares = nearest_rows(model, FRAME[::10], FRAME, n_neighbors=3)
+        assert rows.shape == shares.shape == (15, 3)
+        # A training row is in its own leaves, as equal rows may be.
+        assert (shares[:, 0] == 1).all()
+        assert (np.diff(shares, axis=1) <= 0).all()
+        assert np.mean(target[rows] == target[::10, None]) > 0.9
 
 
 def test_models_without_leaves_are_refused():
