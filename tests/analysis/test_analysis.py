@@ -24,8 +24,3 @@ def test_old_names_work_with_a_warning(name, monkeypatch):
     assert sorted(old.__all__) == OLD[name]
     for member in OLD[name]:
         assert getattr(old, member) is getattr(analysis, member)
-
-
-def test_public_functions():
-    assert set(analysis.__all__) >= {"log_n_trees"}.union(*OLD.values())
-    assert all(getattr(analysis, name).__doc__ for name in analysis.__all__)

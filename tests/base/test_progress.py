@@ -66,12 +66,6 @@ def test_work_of_a_deep_forest_is_reported(data):
     assert {"options", "layer 1: forests", "layer 1: linear"} <= dict(events.shares).keys()
 
 
-def test_a_listener_leaves_after_an_error(data):
-    with pytest.raises(KeyError), listening(Events()):
-        raise KeyError
-    assert not has_listener()
-
-
 def test_decisions_are_logged(data, caplog, capsys):
     settings = {"n_estimators": 5, "random_state": 0}
     with caplog.at_level(logging.INFO, logger="mddf"):

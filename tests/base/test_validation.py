@@ -14,7 +14,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_iris
 
 from mddf import CompletelyRandomForestClassifier, MDDFClassifier, RandomForestClassifier
-from mddf._base.validation import refuse_booleans
 
 X, y = load_iris(return_X_y=True)
 
@@ -118,8 +117,3 @@ def test_max_features():
             for of in (value, expected)
         )
         assert np.array_equal(result, same)
-
-
-def test_values_without_booleans_pass():
-    for value in (None, "pairwise", [[0, 1]], [{0}], {"a": 1}, np.array([1, 0]), [[]]):
-        refuse_booleans("interaction_cst", value)

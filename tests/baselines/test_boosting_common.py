@@ -13,10 +13,7 @@ from mddf.baselines import (
 )
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
-from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn_checks import sklearn_checks
 
 ALL = [AdaBoostClassifier(), DeepBoostClassifier(), QuadBoostClassifier(), LPBoostClassifier()]
@@ -117,16 +114,6 @@ def test_several_classes_are_fitted_one_against_the_rest(model, iris):
     np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-12)
     np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
     assert ours.predict(X).dtype == names.dtype
-
-
-@pytest.mark.parametrize("model", SMALL[:4], ids=model_id)
-def test_jobs_change_nothing(model, iris):
-    X, y = iris
-    weight = np.random.default_rng(0).random(len(y))
-    model = clone(model).set_params(early_stopping=True, random_state=3)
-    sequential = clone(model).fit(X, y, weight)
-    two = clone(model).set_params(n_jobs=2).fit(X, y, weight)
-    np.testing.assert_array_equal(sequential.decision_function(X), two.decision_function(X))
 
 
 @pytest.mark.parametrize("model", SMALL[:4], ids=model_id)
@@ -231,14 +218,6 @@ def test_pickle_clone_and_refit(model, cancer):
     np.testing.assert_array_equal(model.fit(X, y).decision_function(X), f)
 
 
-def test_pipelines_and_searches(iris):
-    X, y = iris
-    pipeline = make_pipeline(StandardScaler(), DeepBoostClassifier(10))
-    assert cross_val_score(pipeline, X, y, cv=3).mean() > 0.9
-    search = GridSearchCV(DeepBoostClassifier(5), {"beta": [0.0, 0.1], "max_depth": [1, 2]}, cv=2)
-    assert search.fit(X, y).best_score_ > 0.9
-
-
 @pytest.mark.parametrize("model", SMALL[:4], ids=model_id)
 def test_arrays_of_words_are_refused_with_a_remedy(model, iris):
     X, y = iris
@@ -250,31 +229,3 @@ def test_arrays_of_words_are_refused_with_a_remedy(model, iris):
         clone(model).fit(words, y)
     with pytest.raises(ValueError, match=message):
         clone(model).fit(X, y).predict(words)
-
-
-@pytest.mark.parametrize("model", SMALL[:4], ids=model_id)
-def test_frames_and_categories(model, iris):
-    pd = pytest.importorskip("pandas")
-    X, y = iris
-    frame = pd.DataFrame(X, columns=list("abcd"))
-    fitted = clone(model).fit(frame, y)
-    assert list(fitted.feature_names_in_) == list("abcd")
-    np.testing.assert_array_equal(fitted.predict(frame), clone(model).fit(X, y).predict(X))
-    frame["b"] = pd.cut(frame["b"], 3, labels=["low", "middle", "high"])
-    with pytest.raises(TypeError, match=r"'b' of X must hold numbers as in fit, got text"):
-        fitted.predict(frame)
-    assert clone(model).fit(frame, y).score(frame, y) > 0.6
-    with pytest.raises((TypeError, ValueError), match="X must hold numbers"):
-        clone(model).set_params(categorical_features=None).fit(frame, y)
-    frame["b"] = X[:, 1].astype(object)
-    numbers = clone(model).fit(frame, y).predict(frame)
-    np.testing.assert_array_equal(numbers, clone(model).fit(X, y).predict(X))
-
-
-def test_progress_bar_only_on_request(cancer, capsys):
-    for model in (*ALL, AdaBoostClassifier(weak_learners="stumps")):
-        model = clone(model).set_params(n_estimators=3)
-        model.fit(*cancer)
-        assert capsys.readouterr().err == ""
-        model.set_params(verbose=1).fit(*cancer)
-        assert f"{type(model).__name__}: 100%" in capsys.readouterr().err

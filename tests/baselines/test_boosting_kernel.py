@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mddf.baselines._boosting.fixed_learners import stump_dictionary
-from mddf.baselines._boosting.search import TreeSearch, UsedTrees
+from mddf.baselines._boosting.search import TreeSearch
 from mddf.baselines._boosting.weak_learners import WeakTrees
 
 from mddf import _core
@@ -179,34 +179,6 @@ def test_stumps_and_deeper_trees_are_mixed():
     np.testing.assert_array_equal(learners.values(X), expected)
     alpha = rng.normal(size=6)
     np.testing.assert_allclose(learners.votes(X, alpha), alpha @ expected, atol=1e-14)
-
-
-def test_no_trees_vote_zero():
-    learners = WeakTrees.concatenate([])
-    assert learners.values(np.zeros((3, 2))).shape == (0, 3)
-    np.testing.assert_array_equal(learners.votes(np.zeros((3, 2)), np.zeros(0)), np.zeros(3))
-
-
-@pytest.mark.parametrize("dtype", [np.int8, np.float64])
-def test_edges(dtype):
-    rng = np.random.default_rng(3)
-    values = rng.choice([-1, 1], size=(5, 13)).astype(dtype)
-    g = rng.normal(size=13)
-    np.testing.assert_allclose(_core.learner_edges(values, g), values @ g, atol=1e-14)
-
-
-def test_used_trees_find_complements():
-    used = UsedTrees()
-    rng = np.random.default_rng(0)
-    predictions = rng.choice(np.array([-1, 1], dtype=np.int8), size=(40, 9))
-    distinct = {tuple(p * p[0]): p for p in predictions}
-    for p in distinct.values():
-        assert used.find(p) is None
-        used.add(None, p)
-    for k, p in enumerate(distinct.values()):
-        assert used.find(p) == used.find(-p) == k
-    g = rng.normal(size=9)
-    np.testing.assert_allclose(used.edges(g), np.array(list(distinct.values())) @ g, atol=1e-14)
 
 
 X2 = np.zeros((4, 2))

@@ -231,31 +231,6 @@ def test_logistic_majorizer_is_short():
     assert 0.3 < first[0] / first[1] < 0.4
 
 
-def test_label_flip_negates():
-    for params in [
-        {},
-        {"loss": "logistic"},
-        {"hypotheses": "stumps"},
-        {"search": "greedy"},
-        {"step": "exact"},
-    ]:
-        X, y = load_breast_cancer(return_X_y=True)
-        f = DeepBoostClassifier(30, **params).fit(X, y).decision_function(X)
-        g = DeepBoostClassifier(30, **params).fit(X, 1 - y).decision_function(X)
-        np.testing.assert_allclose(f, -g, atol=1e-9)
-
-
-@pytest.mark.parametrize("params", [{}, {"hypotheses": "stumps"}, {"loss": "logistic"}])
-def test_weights_count_as_copies(params):
-    X, y = sample(2, n=50)
-    weight = np.random.default_rng(0).integers(0, 4, len(y))
-    weighted = DeepBoostClassifier(30, **params).fit(X, y, weight)
-    other = DeepBoostClassifier(30, **params).fit(X.repeat(weight, axis=0), y.repeat(weight))
-    np.testing.assert_allclose(
-        weighted.decision_function(X), other.decision_function(X), rtol=1e-7
-    )
-
-
 def test_perfect_trees_do_not_break_the_logarithms():
     X, y = load_breast_cancer(return_X_y=True)
     for params in [{"beta": 0, "lambda_": 0}, {"beta": 1e-7, "lambda_": 1e-7}]:
@@ -323,16 +298,3 @@ def test_probability_inverts_the_minimiser(loss):
     for p in (0.1, 0.5, 0.8):
         best = f[np.argmin(p * phi.value(1 - f) + (1 - p) * phi.value(1 + f))]
         assert expit(phi.log_odds(best)) == pytest.approx(p, abs=1e-4)
-
-
-def test_real_set(data_home):
-    table = np.genfromtxt(data_home / "ionosphere" / "ionosphere.data", delimiter=",", dtype=str)
-    X, y = table[:, :-1].astype(float), table[:, -1]
-    train = np.arange(len(y)) % 5 != 0
-    for loss in ("exponential", "logistic"):
-        model = DeepBoostClassifier(loss=loss).fit(X[train], y[train])
-        assert model.score(X[~train], y[~train]) > 0.88
-        assert (np.diff(model.history_["objective"]) <= 1e-12).all()
-    plain = DeepBoostClassifier.named("AdaBoost", max_depth=3).fit(X[train], y[train])
-    ada = AdaBoostClassifier(max_depth=3).fit(X[train], y[train])
-    np.testing.assert_allclose(plain.estimator_weights_, ada.estimator_weights_, rtol=1e-8)

@@ -12,7 +12,6 @@ from naive_labels import mask_of_reuse
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GroupKFold, TimeSeriesSplit, cross_val_predict
-from sklearn.multioutput import ClassifierChain
 from sklearn_checks import WEIGHT_CHECKS, sklearn_checks
 
 from mddf._ensemble.label_measures import measure_value
@@ -217,13 +216,6 @@ def test_mutually_exclusive_classes():
     assert model.get_feature_names_out()[2] == "forest1_virginica"
 
 
-def test_a_constant_label_and_a_frame_as_y():
-    X, y = six_labels(60)
-    y[:, 1] = 0
-    model = MLDFClassifier(2, measure="macro-auc", **SMALL).fit(X, pd.DataFrame(y))
-    assert not model.predict(X)[:, 1].any()
-
-
 def test_more_layers_wait_for_the_measure():
     X, y = six_labels()
     model = MLDFClassifier(9, n_iter_no_change=1, tol=1.0, **SMALL).fit(X, y)
@@ -262,17 +254,3 @@ def test_no_explanations_and_graphs_of_layers_that_reuse():
     several = MLDFClassifier(1, **SMALL).fit(X, y)
     with pytest.raises(ValueError, match="must have classes of one output"):
         shap_values(several, X)
-
-
-def test_a_verbose_line_for_each_layer(capsys):
-    X, y = six_labels(60)
-    model = MLDFClassifier(2, verbose=1, **SMALL).fit(X, y)
-    out = capsys.readouterr().out
-    assert re.search(r"layer 2: out-of-fold hamming-loss 0\.\d{4}, \d+\.\d% reused", out)
-    assert out.endswith(f"{model.stop_reason_}\n")
-
-
-def test_in_a_chain():
-    X, y = six_labels(60)
-    chain = ClassifierChain(MLDFClassifier(1, **SMALL)).fit(X, y[:, :2])
-    assert chain.predict(X).shape == (60, 2)

@@ -1,4 +1,3 @@
-import pickle
 import warnings
 
 import naive
@@ -9,7 +8,6 @@ from naive_windows import naive_pool, naive_windows
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.model_selection import KFold
-from sklearn.pipeline import make_pipeline
 from sklearn_checks import sklearn_checks
 
 from mddf import RandomForestClassifier
@@ -83,27 +81,6 @@ def test_grains_and_attributes(digits):
         assert all(name.startswith(f"window{size}_") for name in names[columns])
     by_forest = features.reshape(300, -1, 10)
     np.testing.assert_allclose(by_forest.sum(axis=2), 1, rtol=1e-5)
-
-
-def test_names_are_accepted_by_other_libraries(digits):
-    X, y = digits
-    model = scanner([8])
-    names = model.fit(X, np.where(y < 4, "<=3", ">3")).get_feature_names_out()
-    assert names[:2].tolist() == ["window8x8_random_y0_x0__=3", "window8x8_random_y0_x0__3"]
-    names = model.fit(X, np.where(y < 4, "<3", ">3")).get_feature_names_out()
-    assert names[:2].tolist() == ["window8x8_random_y0_x0_0__3", "window8x8_random_y0_x0_1__3"]
-
-
-def test_data_frames():
-    pd = pytest.importorskip("pandas")
-    X, y = load_digits(return_X_y=True, as_frame=True)
-    model = scanner([20], shape=(64,), strides=11).set_output(transform="pandas")
-    frame = model.fit_transform(X[:100], y[:100])
-    assert isinstance(frame, pd.DataFrame)
-    assert frame.columns[0] == "window20_random_t0_0"
-    assert frame.columns[-1] == "window20_completely_random_t4_9"
-    with pytest.raises(ValueError, match="feature names"):
-        model.transform(X[:100].rename(columns=str.upper))
 
 
 def test_ways_to_pass_the_same_samples(digits):
@@ -211,18 +188,6 @@ def test_batches_do_not_matter(digits, monkeypatch):
     assert np.array_equal(model.transform(digits[0]), reference)
 
 
-def test_repeated_fits_and_copies(digits):
-    model = scanner()
-    reference = model.fit_transform(*digits)
-    assert np.array_equal(model.fit_transform(*digits), reference)
-    assert np.array_equal(clone(model).fit_transform(*digits), reference)
-    assert not np.array_equal(scanner(random_state=1).fit_transform(*digits), reference)
-    loaded = pickle.loads(pickle.dumps(model))
-    assert np.array_equal(loaded.transform(digits[0]), model.transform(digits[0]))
-    fitted = clone(model).fit(*digits)
-    assert np.array_equal(fitted.transform(digits[0]), model.transform(digits[0]))
-
-
 def n_nodes(model):
     return [sum(t.n_nodes for t in trees) for forests in model._trees for trees in forests]
 
@@ -285,15 +250,6 @@ def test_class_weights(digits):
         for w in (None, "balanced")
     )
     assert balanced[0] > 1.2 * plain[0]
-
-
-def test_a_progress_bar(digits, capsys):
-    scanner([8]).fit(*digits).transform(digits[0])
-    assert capsys.readouterr().err == ""
-    scanner([8], verbose=True).fit(*digits).transform(digits[0])
-    output = capsys.readouterr().err
-    assert "windows of 8x8: 100%" in output
-    assert "scanning: 100%" in output
 
 
 # What is refused
@@ -387,17 +343,6 @@ def expected_failures(model):
 )
 def test_sklearn_checks(estimator, check):
     check(estimator)
-
-
-def test_pipelines(digits):
-    X, y = digits[0], digits[1].astype(str)
-    model = make_pipeline(scanner(strides=1), RandomForestClassifier(50, random_state=0))
-    model.fit(X[:200], y[:200], multigrainedscanner__sample_weight=np.ones(200))
-    assert model.score(X[200:], y[200:]) > 0.8
-    alone = RandomForestClassifier(50, random_state=0).fit(
-        model[0].fit_transform(X[:200], y[:200]), y[:200]
-    )
-    assert np.array_equal(alone.predict(model[0].transform(X[200:])), model.predict(X[200:]))
 
 
 def test_real_digits_in_their_original_shape(data_home):

@@ -5,7 +5,6 @@ import re
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from cascade_cases import SMALL, both, small_data
 from mddf.baselines import GCForestClassifier
@@ -145,21 +144,6 @@ def test_first_layers_do_not_depend_on_how_many_follow(data):
     np.testing.assert_array_equal(few.predict_proba(new), stages[1])
 
 
-def test_grains_are_taken_in_turn(data):
-    X, y, new, _ = data
-    grains = [slice(0, 4), [4, 5, 6, 7]]
-    forest = MDDFClassifier(**SMALL, grains=grains).fit(X, y)
-    importances = [layer.importances[:8] for layer in forest._cascade.layers]
-    for number, of_layer in enumerate(importances):
-        grain_columns = np.arange(4) + 4 * (number % 2)
-        assert np.all(np.delete(of_layer, grain_columns) == 0)
-        assert np.all(of_layer[grain_columns] > 0)
-    shuffled = new.copy()
-    shuffled[:, 4:] = 0
-    first = next(forest.staged_predict_proba(new))
-    np.testing.assert_array_equal(first, next(forest.staged_predict_proba(shuffled)))
-
-
 # When to stop
 
 
@@ -226,38 +210,7 @@ def test_any_scorer(scoring, expected, data):
     assert forest.history_["score"][-1] == pytest.approx(score)
 
 
-def test_scorers_get_sample_weights_if_they_accept_them(data):
-    X, y, *_ = data
-    weights = np.arange(200) % 3
-    forest = MDDFClassifier(**SMALL, scoring=None).fit(X, y, sample_weight=weights)
-    right = forest.classes_[forest.oof_probabilities_.argmax(axis=1)] == y
-    assert forest.history_["score"][-1] == pytest.approx(np.average(right, weights=weights))
-
-    def plain(estimator, X, y):
-        return np.mean(estimator.predict(X) == y)
-
-    forest = MDDFClassifier(**SMALL, scoring=plain).fit(X, y, sample_weight=weights)
-    assert forest.history_["score"][-1] == pytest.approx(right.mean())
-
-
 # Data of all kinds
-
-
-def test_frames_with_categories_and_missing_values():
-    rng = np.random.default_rng(0)
-    colour = rng.choice(["red", "green", "blue"], 300)
-    size = np.where(rng.random(300) < 0.1, np.nan, rng.normal(size=300))
-    y = np.where((colour == "red") ^ (rng.random(300) < 0.05), "yes", "no")
-    frame = pd.DataFrame({"colour": pd.Categorical(colour), "size": size})
-    frame.loc[3, "colour"] = np.nan
-    forest = MDDFClassifier(**SMALL).fit(frame[:200], y[:200])
-    assert forest.score(frame[200:], y[200:]) > 0.85
-    assert forest.feature_names_in_.tolist() == ["colour", "size"]
-    unseen = frame[200:].assign(colour=pd.Categorical(["grey"] * 100))
-    with pytest.warns(UserWarning, match="categories that fit did not see"):
-        assert forest.predict_proba(unseen).shape == (100, 2)
-    mixed = MDDFClassifier(**SMALL, forests=["random", RandomForestClassifier(4)])
-    assert mixed.fit(frame[:200], y[:200]).score(frame[200:], y[200:]) > 0.85
 
 
 @pytest.mark.parametrize("options", [{}, {"cv": "oob"}, {"forests": ["random"]}])

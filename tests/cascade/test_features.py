@@ -1,12 +1,8 @@
 """Layer features and importances of the cascades."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from cascade_cases import SMALL, both, small_data
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from mddf import MDDFClassifier
 
@@ -76,34 +72,4 @@ def test_missing_layers(data):
             forest.transform(new)
 
 
-def test_set_output_and_pipelines(data):
-    X, y, new, _ = data
-    forest = MDDFClassifier(**SMALL, transform_layers="all").set_output(transform="pandas")
-    frame = forest.fit_transform(X, y)
-    assert isinstance(frame, pd.DataFrame)
-    assert frame.columns[:3].tolist() == ["layer1_blue", "layer1_green", "layer1_red"]
-    assert forest.transform(new).columns.tolist() == frame.columns.tolist()
-    model = make_pipeline(StandardScaler(), MDDFClassifier(**SMALL), LogisticRegression())
-    assert model.fit(X, y).score(X[::2], y[::2]) > 0.8
-
-
 # Importances
-
-
-@both
-def test_importances_are_of_raw_features(Cascade):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 6))
-    y = (X[:, 2] + 0.3 * X[:, 4] > 0).astype(int)
-    forest = Cascade(**SMALL).fit(X, y)
-    assert forest.layer_importances_.shape == (3, 6)
-    np.testing.assert_allclose(forest.layer_importances_.sum(axis=1), 1)
-    assert forest.feature_importances_.sum() == pytest.approx(1)
-    assert forest.feature_importances_.argsort()[-2:].tolist() == [4, 2]
-
-
-def test_no_importances_with_other_classifiers(data):
-    X, y, *_ = data
-    forest = MDDFClassifier(**SMALL, forests=["random", LogisticRegression(max_iter=1000)])
-    with pytest.raises(AttributeError, match="of this package"):
-        _ = forest.fit(X, y).feature_importances_

@@ -221,21 +221,6 @@ def test_a_refit_adds_forests_of_all_samples_to_those_of_the_folds():
     assert not np.array_equal(fitted.importances, plain.importances)
 
 
-def test_new_samples_get_the_mean_over_all_folds():
-    samples, layer = problem()
-    forests = [*FORESTS, GaussianNB()]
-    fitted, _ = grow_layer(forests, samples, layer, (1,))
-    codes = layer.table.codes[:10]
-    vectors = layer_vectors(fitted, codes, layer.numbers[:10], layer.augmented[:10], 3)
-    expected = [
-        np.mean([predicted_by(trees, codes) for trees in members], axis=0)
-        for members in fitted.members[:2]
-    ]
-    of_fold = [model.predict_proba(layer.numbers[:10]) for model in fitted.members[2]]
-    expected.append(np.mean(of_fold, axis=0))
-    np.testing.assert_allclose(vectors, expected, atol=1e-7)
-
-
 def test_classifiers_get_the_columns_weights_and_seeds_of_the_layer():
     fits = []
 
@@ -263,17 +248,6 @@ def test_classifiers_get_the_columns_weights_and_seeds_of_the_layer():
     assert len({state for *_, state in fits}) == len(layer.folds)
 
 
-def test_weights_and_draws_by_factors_are_both_followed():
-    """With all weight on one class, a fold predicts only this class."""
-    samples, layer = problem()
-    reweighting = np.where(samples.labels == 1, 1.0, 0.0)
-    for redraw in (False, True):
-        _, vectors = grow_layer(
-            FORESTS, samples, replace(layer, reweighting=reweighting, redraw=redraw), (1,)
-        )
-        assert np.all(vectors[:, :, 1] == 1)
-
-
 def test_classifiers_without_weights_get_drawn_samples():
     samples, layer = problem()
     reweighting = np.where(samples.labels == 1, 1.0, 0.25)
@@ -293,16 +267,6 @@ def test_classifiers_without_weights_get_drawn_samples():
         odds = 4 * before / (1 - before)
         assert after == pytest.approx(odds / (1 + odds), abs=0.15)
         assert after > before
-
-
-def test_a_fold_without_weight_is_refused():
-    weights = np.zeros(120)
-    samples, layer = problem(weights=weights)
-    train, _ = layer.folds[0]
-    weights[np.setdiff1d(np.arange(120), train)] = 1.0
-    for forests in (FORESTS, [GaussianNB()]):
-        with pytest.raises(ValueError, match=r"sample_weight, and .* must .* every fold"):
-            grow_layer(forests, samples, layer, (1,))
 
 
 class Odd(GaussianNB):

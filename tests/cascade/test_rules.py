@@ -11,8 +11,6 @@ from mddf.baselines import GCForestClassifier
 from sklearn.base import clone
 
 from mddf import MDDFClassifier
-from mddf._training.checkpoints import description
-from mddf.explain import shap_values
 from mddf.rules import (
     AccuracyScreening,
     BinnedScreening,
@@ -199,17 +197,6 @@ def high_gate(view):
     return 0.9
 
 
-def test_checkpoints_identify_rule_functions_by_name(tmp_path):
-    # A function has another address in each process, which must not count.
-    rules = description(GCForestClassifier(random_state=0, rules=LayerRules(screening=high_gate)))
-    assert " at 0x" not in rules["rules"]
-    first = fit(LayerRules(screening=high_gate), checkpoint=tmp_path)
-    again = fit(LayerRules(screening=high_gate), checkpoint=tmp_path)
-    np.testing.assert_array_equal(first.margins_, again.margins_)
-    with pytest.raises(ValueError, match="finds by their names"):
-        fit(LayerRules(screening=lambda view: 0.9), checkpoint=tmp_path / "other")
-
-
 def test_folds_of_the_user_and_groups_lose_rows_that_left():
     X, y = three_classes()
     rules = LayerRules(screening=lambda view: 0.7)
@@ -266,16 +253,6 @@ def test_refused_rules():
     ]:
         with pytest.raises(ValueError, match=message):
             fit(LayerRules(**rules))
-
-
-def test_explanations_of_screened_cascades():
-    X, _ = three_classes()
-    model = fit(LayerRules(screening=lambda view: 0.8))
-    with pytest.raises(TypeError, match="rows leave the layers of the GCForestClassifier early"):
-        shap_values(model, X[:2], background=X[::30], method="tree")
-    result = shap_values(model, X[:2], background=X[::30])
-    sums = result.values.sum(axis=1) + result.base_values
-    np.testing.assert_allclose(sums, model.predict_proba(X[:2]), atol=1e-9)
 
 
 def test_onnx_of_screened_cascades():

@@ -20,8 +20,7 @@ from made_data import (
     zip_file,
 )
 from mddf.datasets import DataFileError, DataFileNotFoundError, load
-from mddf.datasets._io.fetch import Access, find_home, read_files
-from mddf.datasets._io.spec import File
+from mddf.datasets._io.fetch import find_home
 from mddf.datasets._registry import SPECS
 
 DEAD = "http://127.0.0.1:9/"  # the discard port: nobody answers there
@@ -349,21 +348,3 @@ class TestDownload:
         (tmp_path / "new").touch()
         modes = {p.stat().st_mode for p in (tmp_path / "new", tmp_path / "protein/protein.bz2")}
         assert len(modes) == 1
-
-
-def test_archive_is_summed_once(tmp_path, monkeypatch):
-    content = zip_file(har_members())
-    spec = small_har()
-    archive = replace(spec.files[0].archive, sha256=hashlib.sha256(content).hexdigest())
-    spec = replace(spec, files=tuple(replace(f, archive=archive) for f in spec.files))
-    put(tmp_path, "har/UCI HAR Dataset.zip", content)
-    access = Access(tmp_path)
-    assert len(read_files(spec, access)) == 8
-    assert access.verified == {tmp_path / "har/UCI HAR Dataset.zip"}
-
-
-def test_unpacked_files_come_before_the_archive(tmp_path):
-    spec = replace(SPECS["har"], files=(File("a/b.txt", archive=SPECS["har"].files[0].archive),))
-    put(tmp_path, "har/UCI HAR Dataset.zip", b"no zip at all")
-    put(tmp_path, "har/a/b.txt", b"text")
-    assert read_files(spec, Access(tmp_path)) == {"a/b.txt": b"text"}

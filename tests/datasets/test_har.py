@@ -1,10 +1,7 @@
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from made_data import FEATURES, har_members, small_har, zip_file
 from mddf.datasets import DataFileError, load
-from mddf.datasets._io.har import unique_names
 from mddf.datasets._registry import SPECS
 
 ROOT = "UCI HAR Dataset"
@@ -33,17 +30,6 @@ def test_from_the_archive(load_har):
     assert data.groups.tolist() == [25] * 12 + [24] * 6
     assert data.target_names[:2] == ("WALKING", "WALKING_UPSTAIRS")
     assert data.feature_names == (FEATURES[0], FEATURES[1], f"{FEATURES[1]}#2", FEATURES[3])
-
-
-def test_from_the_unpacked_folder(load_har, tmp_path):
-    packed = load_har()
-    (tmp_path / "har" / f"{ROOT}.zip").unlink()
-    for name, text in har_members().items():
-        path = tmp_path / "har" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    unpacked = load("har", data_home=tmp_path, download=False)
-    np.testing.assert_array_equal(packed.X, unpacked.X)
 
 
 def test_facts_of_the_real_set():
@@ -107,13 +93,3 @@ def test_the_parts_may_not_be_swapped(load_har):
         swapped[f"test/{kind}_test.txt"] = made[f"{ROOT}/train/{kind}_train.txt"]
     with pytest.raises(DataFileError, match="must have training rows 12, got 6"):
         load_har(swapped)
-
-
-@given(st.lists(st.sampled_from(["a", "b", "a#2", "a#3", "a#2#2"])))
-def test_unique_names(names):
-    unique = unique_names(names)
-    assert len(set(unique)) == len(names)
-    first = {}
-    for old, new in zip(names, unique, strict=True):
-        assert new == old if old not in first else new.startswith(f"{old}#")
-        first.setdefault(old, new)

@@ -1,7 +1,4 @@
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -9,7 +6,7 @@ import pytest
 from mddf.datasets import names
 from mddf.datasets.__main__ import main
 from mddf.datasets._io.spec import Embedded
-from mddf.datasets._registry import ALIASES, SPECS, labels, resolve, words
+from mddf.datasets._registry import SPECS, resolve
 
 DOCS = Path(__file__).parents[2] / "docs" / "data-set-list.md"
 
@@ -28,22 +25,6 @@ def test_names_of_a_task():
     assert len(names("classification")) >= 35
     with pytest.raises(ValueError, match="task must be one of classification, regression or None"):
         names("ranking")
-
-
-def test_words():
-    assert words("a  b\nc") == ("a", "b", "c")
-    assert words("p_{0..1}_{2..3}") == ("p_0_2", "p_0_3", "p_1_2", "p_1_3")
-    assert words("x{9..10}y z") == ("x9y", "x10y", "z")
-    assert words("") == ()
-    assert labels(["1", "-2"]) == [1, -2]
-    assert labels(["1", "a"]) == ["1", "a"]
-
-
-def test_names_of_published_tables():
-    assert set(ALIASES.values()) <= set(SPECS)
-    assert not set(ALIASES) & set(SPECS)
-    assert resolve("ocr17", {})[0].name == "optdigits-17"
-    assert resolve("HAR", {})[0].name == "har"
 
 
 def test_unknown_name_suggests_the_nearest():
@@ -134,14 +115,6 @@ def test_documented_table_is_the_printed_one(capsys):
     assert DOCS.read_text("utf-8").endswith("\n\n" + printed)
 
 
-def test_names_must_fit_the_task(capsys):
-    for form in ([], ["--markdown"], ["--check"]):
-        with pytest.raises(SystemExit):
-            main(["diabetes-progression", "adult", "--task", "regression", *form])
-        message = "--task must fit the names, adult is for classification"
-        assert message in capsys.readouterr().err
-
-
 def test_listing_shows_the_paths_of_files(capsys, tmp_path, data_home):
     assert main(["iris", "Car", "har", "--data-home", str(data_home)]) == 0
     _, _, iris, car, har = capsys.readouterr().out.splitlines()
@@ -165,20 +138,3 @@ def test_check(capsys, tmp_path, data_home):
     capsys.readouterr()
     assert main(["iris", "abalone", "--check", "--data-home", str(tmp_path)]) == 1
     assert re.search(r"abalone .* not here\n", capsys.readouterr().out)
-
-
-@pytest.mark.parametrize("option", [[], pytest.param(["--markdown"], marks=pytest.mark.slow)])
-def test_readers_of_the_listing_may_stop_early(option):
-    unread, written = os.pipe()
-    os.close(unread)
-    command = [sys.executable, "-P", "-m", "mddf.datasets", *option]
-    done = subprocess.run(command, stdout=written, stderr=subprocess.PIPE, check=False)
-    os.close(written)
-    assert (done.returncode, done.stderr) == (1, b"")
-
-
-def test_listing_of_unknown_names(capsys):
-    with pytest.raises(SystemExit) as ended:
-        main(["irs"])
-    assert ended.value.code == 2
-    assert "did you mean 'iris'" in capsys.readouterr().err

@@ -8,7 +8,6 @@ import pytest
 from made_outputs import mixed_outputs, six_labels
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GroupKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import estimator_checks
 
@@ -131,18 +130,6 @@ def test_dependent_labels_improve_each_other():
     assert mean_log_loss(joint.oof_probabilities_, y[train]) == pytest.approx(loss, abs=0.04)
 
 
-def test_nothing_is_found_in_noise():
-    """Not even where one label is a copy of another, and rows are near copies."""
-    rng = np.random.default_rng(0)
-    X = np.repeat(rng.normal(size=(150, 4)), 2, axis=0) + 1e-3 * rng.normal(size=(300, 4))
-    y = np.repeat(rng.integers(0, 2, (300, 1)), 2, axis=1)
-    model = DeepForestClassifier(n_estimators=10, random_state=0).fit(X, y)
-    assert model.n_layers_ == 1
-    shares = np.bincount(y[:, 0]) / len(y)
-    entropy = -shares @ np.log(shares)
-    assert mean_log_loss(model.oof_probabilities_, y) > entropy - 0.005
-
-
 @pytest.mark.parametrize(
     "weights", [None, "copies", "balanced", [{0: 1, 1: 3}, {7: 1}, {0: 2, 1: 1, 2: 1}]], ids=str
 )
@@ -162,18 +149,6 @@ def test_weights(weights):
         plain = DeepForestClassifier(**{**options, "class_weight": None}).fit(X, y)
         probabilities, before = model.predict_proba(X)[0], plain.predict_proba(X)[0]
         assert probabilities[:, 1].mean() > before[:, 1].mean()
-
-
-def test_class_weights_equal_row_weights():
-    """Factors of a row's classes are multiplied, as scikit-learn does."""
-    X, y = mixed()
-    class_weights = [{0: 1, 1: 4}, {7: 2}, {0: 2, 1: 1, 2: 1}]
-    factors = np.prod([[class_weights[j][c] for c in y[:, j]] for j in range(3)], axis=0)
-    options = {**SMALL, "members": ["completely-random"], "n_layers": 1, "calibrate": False}
-    weighted = DeepForestClassifier(class_weight=class_weights, **options).fit(X, y)
-    same = DeepForestClassifier(**options).fit(X, y, factors.astype(float))
-    for a, b in zip(weighted.predict_proba(X), same.predict_proba(X), strict=True):
-        np.testing.assert_allclose(a, b, atol=1e-12)
 
 
 def test_members_of_other_packages_learn_one_output_each():
@@ -216,14 +191,6 @@ def test_scorers():
         options = {**SMALL, "members": ["random", "linear"], "scoring": scoring}
         model = DeepForestClassifier(**options).fit(X, y)
         assert np.isfinite(model.history_["score"]).all()
-
-
-def test_groups_and_splitters():
-    X, y = mixed()
-    groups = np.arange(200) // 4
-    for cv in (3, GroupKFold(3)):
-        model = DeepForestClassifier(members=["random"], n_estimators=4, cv=cv, random_state=0)
-        assert np.mean(model.fit(X, y, groups=groups).predict(X) == y) > 0.85
 
 
 @pytest.mark.parametrize("by_class", [False, True])

@@ -209,40 +209,7 @@ def test_noise_gives_large_leaves():
     assert leaves[1]["random"] == 1
 
 
-def test_groups_are_held_out_together():
-    rng = np.random.default_rng(0)
-    groups = np.repeat(np.arange(60), 5)
-    X = rng.normal(size=(60, 4))[groups] + 0.01 * rng.normal(size=(300, 4))
-    y = rng.integers(0, 2, 60)[groups]  # only who belongs together can be learnt
-    leaking = DeepForestClassifier(1, **SMALL).fit(X, y)
-    honest = DeepForestClassifier(1, **SMALL).fit(X, y, groups=groups)
-    accuracies = [(m.oof_probabilities_.argmax(1) == y).mean() for m in (leaking, honest)]
-    assert accuracies[0] > 0.9
-    assert accuracies[1] < 0.7
-    with pytest.raises(ValueError, match="groups must hold at least 2"):
-        DeepForestClassifier(1, **SMALL).fit(X, y, groups=np.zeros(300))
-
-
-def test_scoring_decides(data):
-    X, y, *_ = data
-    model = DeepForestClassifier(1, **SMALL, scoring="accuracy").fit(X, y)
-    assert model.history_["score"][0] == pytest.approx(model.history_["accuracy"][0])
-    DeepForestClassifier(1, **SMALL, scoring="margin-ratio").fit(X, y)
-
-
 # Tables of every kind
-
-
-def test_frames_with_categories_and_missing_values():
-    rng = np.random.default_rng(0)
-    colour = rng.choice(["red", "green", "blue"], 400)
-    size = np.where(rng.random(400) < 0.1, np.nan, rng.normal(size=400))
-    y = np.where((colour == "red") ^ (rng.random(400) < 0.05), "yes", "no")
-    frame = pd.DataFrame({"colour": pd.Categorical(colour), "size": size, "nothing": np.nan})
-    model = DeepForestClassifier(n_estimators=10, random_state=0)
-    model.fit(frame[:300], y[:300])
-    assert model.score(frame[300:], y[300:]) > 0.88
-    assert model.feature_importances_.argmax() == 0
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -264,11 +231,6 @@ def test_folds_of_many_classes_are_not_taken_for_numbers(member):
     X, y = np.random.default_rng(0).normal(size=(100, 2)), np.arange(100) // 2
     model = DeepForestClassifier(members=[member], cv=2, n_jobs=2, random_state=0).fit(X, y)
     assert model.predict_proba(X).shape == (100, 50)
-
-
-def test_one_class():
-    model = DeepForestClassifier(n_estimators=3, members=FORESTS).fit(np.ones((9, 2)), ["a"] * 9)
-    assert model.predict([[5, 5]]).tolist() == ["a"]
 
 
 def test_weights_and_classes(data):

@@ -11,7 +11,6 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.linear_model import GammaRegressor, LinearRegression
 from sklearn.metrics import r2_score
 from sklearn.model_selection import GroupKFold, cross_val_predict
-from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import SVR
 from sklearn_checks import WEIGHT_CHECKS, sklearn_checks
 
@@ -160,13 +159,6 @@ def test_results_do_not_depend_on_n_jobs_and_survive_a_pickle(data):
         )
 
 
-def test_members_that_do_not_help_are_dropped(data):
-    X, y, *_ = data
-    useless = KNeighborsRegressor(150)
-    model = DeepForestRegressor(1, n_estimators=20, members=["random", useless], random_state=0)
-    assert [member.name for member in model.fit(X, y)._layers[0].members] == ["random"]
-
-
 @pytest.mark.parametrize("refit", [True, False])
 def test_importances_where_no_forest_has_a_vote(refit):
     X, y = make_friedman1(200, 8, random_state=0)
@@ -302,16 +294,6 @@ def test_huge_targets_stay_finite():
     assert np.isfinite(model.predict_interval(X, 0.5)).all()
 
 
-def test_single_precision_is_double_precision_of_the_same_values(data):
-    """Also for values whose squares overflow in single precision."""
-    X, y, new, _ = data
-    X, new = (np.where(rows > 0.99, 1e18, rows + 1000).astype(np.float32) for rows in (X, new))
-    single = DeepForestRegressor(**SMALL).fit(X, y)
-    double = DeepForestRegressor(**SMALL).fit(X.astype(float), y)
-    assert single.history_["r2"].tolist() == double.history_["r2"].tolist()
-    np.testing.assert_array_equal(single.predict(new), double.predict(new))
-
-
 def test_targets_that_do_not_do():
     for y, message in [
         (None, "target y is None"),
@@ -323,18 +305,6 @@ def test_targets_that_do_not_do():
     ]:
         with pytest.raises((ValueError, TypeError), match=message):
             DeepForestRegressor(**SMALL).fit(np.zeros((3, 1)), y)
-
-
-@pytest.mark.usefixtures("few_rounds")
-def test_few_rows():
-    with pytest.raises(ValueError, match="cv needs at least 2 samples"):
-        DeepForestRegressor(**SMALL).fit([[0.0]], [1.0])
-    for n in (2, 3, 9):
-        X = np.arange(n, dtype=float)[:, None]
-        model = DeepForestRegressor(n_estimators=3, cv=2, random_state=0).fit(X, X[:, 0])
-        assert np.isfinite(model.predict(X)).all()
-        with pytest.warns(UserWarning, match=f"0.95 needs at least 19 samples, got {n}:"):
-            assert np.isinf(model.predict_interval(X, 0.95)).all()
 
 
 # Weights of samples, wrong options

@@ -256,28 +256,3 @@ def test_importances_find_informative_features():
                 raw = raw_of(model, X[200:])
                 expected = np.mean(raw * away, axis=0) / np.mean(away**2, axis=0)
                 assert result.importances_mean.sum() == pytest.approx(expected.mean())
-
-
-def test_noise_is_not_important():
-    """Impurity overrates irrelevant features with many values."""
-    rng = np.random.default_rng(0)
-    X = np.column_stack([rng.integers(0, 2, 600), rng.normal(size=(600, 3))]).astype(float)
-    y = X[:, 0] + rng.normal(size=600)
-    options = {"max_iter": 200, "early_stopping": False, "random_state": 0}
-    model = GradientBoostingRegressor(**options).fit(X[:300], y[:300])
-    biased = importances(model, kind="impurity").importances_mean
-    assert biased[1:].min() > 0.1
-    result = importances(model, X[300:], y[300:])
-    assert result.importances_mean[0] > 0.1
-    assert np.all(np.abs(result.importances_mean[1:]) < 4 * result.importances_std[1:])
-
-
-@pytest.mark.parametrize("grow_policy", GROWTH)
-def test_costs(grow_policy):
-    model = made(number_table(), grow_policy)
-    model_cost = cost(model)
-    arrays = model._trees.arrays
-    assert model_cost.n_trees == 6
-    assert model_cost.n_nodes == len(arrays["column"]) + len(arrays["values"])
-    assert model_cost.n_bytes >= sum(array.nbytes for array in arrays.values())
-    assert 0 < model_cost.microseconds_per_row < 1e4

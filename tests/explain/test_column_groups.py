@@ -5,14 +5,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from scipy import sparse
-from sklearn.linear_model import LinearRegression
 from sklearn.metrics import r2_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-from mddf import GradientBoostingRegressor, RandomForestClassifier, RandomForestRegressor
-from mddf.explain import ImportancesDisplay, importances
+from mddf import RandomForestClassifier, RandomForestRegressor
+from mddf.explain import importances
 
 N_ROWS = 240
 RNG = np.random.default_rng(0)
@@ -71,12 +67,6 @@ def test_columns_with_the_same_information_are_needed_together(forest):
     assert abs(together[2]) < 0.05
 
 
-def test_the_kind_auto_becomes_permutation(forest):
-    result = importances(forest, X, Y, column_groups=GROUPS, random_state=0)
-    assert result.kind == "permutation"
-    assert len(ImportancesDisplay(found=result).plot().ax_.patches) == len(GROUPS)
-
-
 def mixed_frame():
     return pd.DataFrame(
         {
@@ -109,24 +99,6 @@ def test_all_frames_have_the_same_importances():
     for result in results[1:]:
         np.testing.assert_array_equal(result, results[0])
     assert results[0][0] > 5 * abs(results[0][1])
-
-
-def test_lists_sparse_matrices_and_pipelines():
-    model = make_pipeline(StandardScaler(with_mean=False), LinearRegression()).fit(X, Y)
-    expected = importances(model, X, Y, column_groups=GROUPS, **OPTIONS).importances_mean
-    for made in (X.tolist(), sparse.csr_matrix(X)):
-        result = importances(model, made, Y, column_groups=GROUPS, **OPTIONS)
-        np.testing.assert_allclose(result.importances_mean, expected, atol=1e-12)
-    frame = pd.DataFrame(X, columns=list("abcde"))
-    frame_model = GradientBoostingRegressor(max_iter=5, random_state=0).fit(frame, Y)
-    result = importances(frame_model, frame, Y, column_groups={"twins": ["a", "b"]}, **OPTIONS)
-    assert result.importances_mean[0] > 0.1
-
-
-def test_several_scorers(forest):
-    scoring = ["r2", "neg_mean_absolute_error"]
-    result = importances(forest, X, Y, column_groups=GROUPS, scoring=scoring, **OPTIONS)
-    assert [list(part.feature_names) for part in result.values()] == [list(GROUPS)] * 2
 
 
 def test_refusals(forest):

@@ -64,21 +64,6 @@ def test_layers_of_deep_forests(scoring):
     display.figure_.canvas.draw()
 
 
-def test_layers_of_deep_forests_that_regress():
-    history = {"layer": [1, 2], "score": [0.5, 0.6], "r2": [0.5, 0.6], "rmse": [0.7, 0.6]}
-    display = LayersDisplay(
-        history={name: np.array(values) for name, values in history.items()},
-        margins=None,
-        member_scores=np.array([[0.4, 0.3], [0.5, np.nan]]),
-        alphas=np.array([[0.5, 0.2], [0.3, 0]]),
-        members=["random", "linear"],
-    )
-    scores, errors, weights = display.plot().axes_
-    assert scores.lines[0].get_ydata().tolist() == history["r2"]
-    assert errors.lines[0].get_ydata().tolist() == history["rmse"]
-    assert [bar.get_height() for bar in weights.patches] == pytest.approx([0.5, 0.3, 0.2, 0])
-
-
 @pytest.mark.parametrize("DeepForest", [DeepForestClassifier, DeepForestRegressor])
 def test_a_single_layer_shows_its_members(DeepForest):
     X = number_table(150)
@@ -96,15 +81,6 @@ def test_a_single_layer_shows_its_members(DeepForest):
         row["weight"] for row in model.leaderboard_
     ]
     display.figure_.canvas.draw()
-
-
-def test_a_single_layer_of_a_cascade_shows_its_margins():
-    X = number_table()
-    model = MDDFClassifier(1, n_estimators=2, cv=2, random_state=0).fit(X, labels_of(X))
-    scores, margins, alphas = LayersDisplay.from_estimator(model).axes_
-    assert np.array_equal(scores.lines[0].get_xdata(), model.member_scores_[0])
-    assert sum(bar.get_height() for bar in margins.patches) == len(X)
-    assert [bar.get_height() for bar in alphas.patches] == model.alphas_.tolist()
 
 
 def legends_and_axes(display):

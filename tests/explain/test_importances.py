@@ -1,18 +1,14 @@
 """Importances: sums, and values for noise."""
 
 import numpy as np
-import polars as pl
-import pyarrow as pa
 import pytest
 from made_models import TABLES, labels_of, number_table
 from mddf.baselines import AdaBoostClassifier, GCForestClassifier
-from scipy import sparse
 from sklearn.inspection import permutation_importance
 from sklearn.linear_model import LogisticRegression
 from walks import numbers, walk
 
 from mddf import (
-    DeepForestClassifier,
     MDDFClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
@@ -103,80 +99,6 @@ def test_permutation_is_scikit_learns():
     )
     assert np.array_equal(again.importances_mean, expected.importances_mean)
     assert result.measure == "rise of the log-loss if shuffled"
-
-
-def test_permutation_on_drawn_rows():
-    X, y, X_test, classes = halves("numbers")
-    model = RandomForestClassifier(5, random_state=0).fit(X, y)
-    options = {"kind": "permutation", "random_state": 0}
-    few, share, threads = (
-        importances(model, X_test, classes, **more, **options)
-        for more in ({"max_samples": 60}, {"max_samples": 0.5}, {"max_samples": 60, "n_jobs": 2})
-    )
-    assert np.array_equal(few.importances_mean, share.importances_mean)
-    assert np.array_equal(few.importances_mean, threads.importances_mean)
-    everything = importances(model, X_test, classes, **options)
-    assert not np.array_equal(few.importances_mean, everything.importances_mean)
-    for wrong in (0, 1.5, "all"):
-        with pytest.raises(ValueError, match=f"max_samples .* got {wrong!r}"):
-            importances(model, X_test, classes, max_samples=wrong, **options)
-
-
-def _polars(frame):
-    made = pl.from_pandas(frame.drop(columns="place"), nan_to_null=True)
-    places = frame["place"].tolist()
-    return made.with_columns(place=pl.Series(places, dtype=pl.Enum(sorted(set(places)))))
-
-
-FRAMES = {
-    "polars": _polars,
-    "pyarrow": lambda frame: pa.Table.from_pandas(
-        frame.assign(place=frame["place"].astype("category")), preserve_index=False
-    ),
-    "batch": lambda frame: pa.RecordBatch.from_pandas(frame, preserve_index=False),
-}
-
-
-@pytest.mark.parametrize("made", FRAMES.values(), ids=FRAMES)
-def test_permutation_of_all_frames(made):
-    X = TABLES["frame"](240)
-    y = labels_of(X)
-    forest = RandomForestClassifier(5, random_state=0)
-    options = {"kind": "permutation", "n_repeats": 2, "random_state": 0}
-    expected = importances(forest.fit(X, y), X, y, **options)
-    other = made(X)
-    result = importances(forest.fit(other, y), other, y, **options)
-    assert result.feature_names.tolist() == list(X.columns)
-    assert np.all(result.importances_mean[[4, 5]] > 0)
-    assert np.array_equal(result.importances_mean, expected.importances_mean)
-    assert np.array_equal(result.importances_std, expected.importances_std)
-    options |= {"scoring": "accuracy"}
-    accuracy = importances(forest, other, y, **options).importances_mean
-    of_pandas = importances(forest.fit(X, y), X, y, **options).importances_mean
-    assert np.array_equal(accuracy, of_pandas)
-    assert not np.array_equal(accuracy, result.importances_mean)
-
-
-@pytest.mark.parametrize("kind", ["held-out", "permutation"])
-def test_sparse_matrices(kind):
-    X = np.random.default_rng(0).integers(-2, 2, (120, 4)).clip(0).astype(float)
-    y = (X[:, 1] > 0).astype(int)
-    forest = RandomForestClassifier(5, random_state=0).fit(X, y)
-    expected, result = (
-        importances(forest, table, y, kind=kind, random_state=0)
-        for table in (X, sparse.csr_matrix(X))
-    )
-    assert np.array_equal(result.importances_mean, expected.importances_mean)
-
-
-def test_deep_forests():
-    X, y, X_test, classes = halves("numbers")
-    model = DeepForestClassifier(n_estimators=3, members=["random"], random_state=0).fit(X, y)
-    result = importances(model, X_test, classes, kind="permutation", random_state=0)
-    assert result.importances_mean.argmax() in (0, 1)
-    with pytest.raises(TypeError, match="use kind='permutation'"):
-        importances(model, X_test, classes, kind="held-out")
-    assert importances(model, X_test, classes).kind == "permutation"
 
 
 def test_refusals():

@@ -42,13 +42,6 @@ def test_bars_are_the_shares_of_rows():
     assert len(bounds) == 1  # the same bins
 
 
-def test_a_single_classifier_and_margins_without_a_sign():
-    display = MarginsDisplay(margins={"all right": np.array([0.5, 0.5])}).plot(n_bins=4)
-    assert len(display.axes_) == 1
-    assert "0.0% below 0" in display.axes_[0].get_title(loc="left")
-    MarginsDisplay(margins={"a": [-1.0], "b": [1.0, 0.0]}).plot()
-
-
 def test_bad_arguments():
     for make, error, message in [
         (lambda: MarginsDisplay(margins={}), TypeError, "with at least one, got {}"),

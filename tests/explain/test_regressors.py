@@ -9,8 +9,7 @@ from mddf import (
     CompletelyRandomForestRegressor,
     RandomForestRegressor,
 )
-from mddf.explain import shap_values, tree_arrays
-from mddf.export import onnx_inputs, to_onnx
+from mddf.explain import shap_values
 
 FORESTS = [RandomForestRegressor, CompletelyRandomForestRegressor]
 
@@ -29,21 +28,6 @@ def walk(tree, row):
         left = tree.missing_go_to_left[node] if np.isnan(value) else value <= tree.threshold[node]
         node = (tree.children_left if left else tree.children_right)[node]
     return node
-
-
-@pytest.mark.parametrize("Forest", FORESTS)
-@pytest.mark.parametrize("n_outputs", [1, 2])
-def test_trees_as_arrays_predict_the_same_as_the_forest(Forest, n_outputs, data):
-    X, y = data
-    y = y if n_outputs == 1 else np.column_stack([y, X[:, :1] ** 0])
-    y = np.nan_to_num(y)
-    forest = Forest(4, max_depth=5, random_state=0).fit(X, y)
-    trees = tree_arrays(forest, X=X)
-    means = [np.mean([tree.value[walk(tree, row)] for tree in trees], axis=0) for row in X[:50]]
-    np.testing.assert_allclose(np.squeeze(means), forest.predict(X[:50]), rtol=1e-12)
-    assert all(tree.n_node_samples[0] == len(X) for tree in trees)
-    if Forest is CompletelyRandomForestRegressor:  # without a bootstrap, the root's is the mean
-        np.testing.assert_allclose(trees[0].value[0], np.atleast_1d(y.mean(axis=0)))
 
 
 @pytest.mark.parametrize("method", ["tree", "path", "permutation"])
@@ -70,19 +54,3 @@ def test_shapley_values_equal_those_for_scikit_learns_forest():
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X))
     expected = shap.TreeExplainer(theirs)(X).values
     np.testing.assert_allclose(shap_values(ours, X).values, expected, atol=1e-3 * y.std())
-
-
-@pytest.mark.parametrize("n_outputs", [1, 3])
-def test_graphs_predict_the_same_as_the_forest(n_outputs, data):
-    pytest.importorskip("onnx", reason='needs "mddf[onnx]"')
-    runtime = pytest.importorskip("onnxruntime", reason='needs "mddf[onnx]"')
-    X, y = data
-    X = np.column_stack([X, np.random.default_rng(0).integers(0, 9, 300)])
-    y = y + np.where(X[:, 6] % 4 == 0, y.max(), 0)
-    y = y if n_outputs == 1 else np.column_stack([y, np.zeros(300), np.nan_to_num(X[:, 2])])
-    forest = RandomForestRegressor(6, categorical_features=[6], random_state=0).fit(X, y)
-    graph = to_onnx(forest, dtype=np.float64).SerializeToString()
-    session = runtime.InferenceSession(graph, providers=["CPUExecutionProvider"])
-    (outputs,) = session.run(["variable"], onnx_inputs(forest, X, dtype=np.float64))
-    assert outputs.shape == (300, n_outputs)
-    np.testing.assert_allclose(np.squeeze(outputs), forest.predict(X), rtol=1e-12, atol=1e-12)

@@ -5,9 +5,6 @@ import pytest
 from made_models import TABLES, frame_table, labels_of, number_table
 from mddf.baselines import AdaBoostClassifier, GCForestClassifier
 from shapley import interventional, shapley, weights
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PowerTransformer, SplineTransformer, StandardScaler
 
 from mddf import (
     CompletelyRandomForestClassifier,
@@ -19,10 +16,6 @@ from mddf import (
     RandomForestRegressor,
 )
 from mddf.explain import (
-    ImportancesDisplay,
-    LayersDisplay,
-    category_codes,
-    importances,
     shap_values,
     tree_arrays,
 )
@@ -280,29 +273,6 @@ def test_a_background_of_rows_with_missing_values():
         shap_values(forest, X)
 
 
-def test_names_and_data():
-    X = frame_table()
-    y = np.array(["no", "yes", "perhaps"])[labels_of(X)]
-    X = X.rename(columns=str.upper)
-    forest = RandomForestClassifier(2, random_state=0).fit(X, y)
-    explanation = shap_values(forest, X[:3], method="path")
-    assert list(explanation.feature_names) == list(X.columns)
-    assert list(explanation.output_names) == ["no", "perhaps", "yes"]
-    arrays = RandomForestClassifier(2).fit(number_table(), labels_of(number_table()))
-    assert shap_values(arrays, number_table()[:2]).feature_names == ["x0", "x1", "x2", "x3", "x4"]
-
-
-def test_external_estimators_can_be_explained_by_permutation():
-    X = number_table()
-    model = MDDFClassifier(2, forests=["random", LogisticRegression()], **CASCADE)
-    model.fit(X, labels_of(X))
-    assert shap_values(model, X[:2], method="permutation").values.shape == (2, 5, 3)
-    for method in ("tree", "path"):
-        refusal = r"only forests of mddf .* has LogisticRegression.*; use method='permutation'"
-        with pytest.raises(TypeError, match=refusal):
-            shap_values(model, X[:2], method=method)
-
-
 def test_deep_forests_are_explained_by_permutation():
     X = frame_table()
     model = DeepForestClassifier(n_estimators=2, members=["random", "linear"], random_state=0)
@@ -327,38 +297,3 @@ def test_refusals():
         shap_values(forest, X, background=X[:, :2])
     with pytest.raises(ValueError, match=r"random_state must be a whole number .*, got 'a'"):
         shap_values(forest, X, method="permutation", random_state="a")
-
-
-def test_refusals_take_one_line():
-    X, y = np.nan_to_num(number_table()), labels_of(number_table())
-    steps = StandardScaler(), SplineTransformer(), PowerTransformer(), LogisticRegression(C=0.125)
-    outside = make_pipeline(*steps, verbose=False).fit(X, y)
-    cascade = MDDFClassifier(1, forests=["random", outside], n_estimators=2, cv=2).fit(X, y)
-    assert "\n" in repr(outside)
-    calls = [
-        lambda: shap_values(outside, X),
-        lambda: shap_values(cascade, X, background=X, method="tree"),
-        lambda: shap_values(cascade, X, method=outside),
-        lambda: importances(outside, X, y, kind="held-out"),
-        lambda: importances(outside, kind="impurity"),
-        lambda: importances(cascade, X, y, kind="held-out"),
-        lambda: importances(cascade, X, y, kind="permutation", scoring=outside),
-        lambda: importances(cascade, X, y, kind=np.arange(9999)),
-        lambda: importances(None, X, y, kind="permutation"),
-        lambda: importances(cascade, X, y, kind="permutation", n_repeats=outside),
-        lambda: LayersDisplay.from_estimator(outside),
-        lambda: LayersDisplay.from_estimator(cascade, axes=[outside] * 3),
-        lambda: ImportancesDisplay.from_estimator(outside, X, y, kind="held-out"),
-        lambda: ImportancesDisplay(found=outside),
-        lambda: tree_arrays(outside),
-        lambda: tree_arrays(cascade, layer=outside),
-        lambda: tree_arrays(cascade, layer=0, forest=1),
-        lambda: category_codes(outside),
-    ]
-    for call in calls:
-        with pytest.raises((TypeError, ValueError)) as refusal:
-            call()
-        message = str(refusal.value)
-        assert "\n" not in message
-        assert len(message) < 250, message
-        assert "must" in message or "only forests of mddf" in message, message

@@ -20,7 +20,6 @@ from mddf import (
     MDDFClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
-    by_columns,
 )
 from mddf.explain import shap_interaction_values, shap_values, tree_arrays
 
@@ -183,26 +182,6 @@ def test_target_statistics_of_pairs_are_shared_by_both_columns():
     np.testing.assert_allclose(explanation.values.sum(axis=1), contributions.values, atol=1e-12)
 
 
-def test_a_sum_has_no_interactions_and_a_product_has():
-    X = np.random.default_rng(0).uniform(-1, 1, size=(600, 3))
-    options = {"max_iter": 60, "random_state": 0}
-    added = GradientBoostingRegressor(max_depth=1, **options).fit(X, X[:, 0] + X[:, 1])
-    values = shap_interaction_values(added, X[:50]).values
-    off_diagonal = values * (1 - np.eye(3))
-    np.testing.assert_allclose(off_diagonal, 0, atol=1e-12)
-    multiplied = GradientBoostingRegressor(**options).fit(X, X[:, 0] * X[:, 1])
-    mean_size = np.abs(shap_interaction_values(multiplied, X[:50]).values).mean(axis=0)
-    assert mean_size[0, 1] > 5 * max(mean_size[0, 2], mean_size[1, 2], mean_size[0, 0])
-
-
-def test_threads_change_nothing(two_threads):
-    X = number_table(300)
-    forest = RandomForestClassifier(3, random_state=0, n_jobs=1).fit(X, labels_of(X))
-    expected = shap_interaction_values(forest, X)
-    result = shap_interaction_values(forest.set_params(n_jobs=2), X)
-    np.testing.assert_array_equal(result.values, expected.values)
-
-
 def test_long_paths_and_no_splits():
     X = np.repeat(np.vstack([np.eye(40), np.zeros(40)]), 2, axis=0)
     y = np.repeat(np.arange(41) % 2, 2)
@@ -243,11 +222,3 @@ def test_refusals():
         shap_interaction_values(forest, X, background=X[:, :2])
     with pytest.warns(UserWarning, match="background has no two rows"):
         shap_interaction_values(forest, X[:2], background=X[:1])
-
-
-def test_tables_by_columns_work():
-    X = number_table()
-    forest = RandomForestClassifier(2, random_state=0).fit(X, labels_of(X))
-    expected = shap_interaction_values(forest, X[:4], background=X)
-    result = shap_interaction_values(forest, by_columns(X[:4]), background=by_columns(X))
-    np.testing.assert_array_equal(result.values, expected.values)

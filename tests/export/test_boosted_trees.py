@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from boosted_cases import TABLES, frame_of_few_levels
-from made_models import labels_of, number_table, table_with_missing
+from made_models import labels_of, table_with_missing
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor
 from mddf.export import onnx_inputs, to_onnx
@@ -75,25 +75,11 @@ def test_targets_of_any_size():
             assert_same(model.fit(X, np.exp(labels_of(X)) * size), X)
 
 
-def test_single_precision():
-    X = table_with_missing(240).astype(np.float32)
-    model = GradientBoostingClassifier(**OPTIONS).fit(X[:120], labels_of(X)[:120])
-    assert_same(model, X, np.float32, 1e-6)
-    with pytest.warns(UserWarning, match="the graph takes single precision"):
-        to_onnx(model.fit(number_table(), labels_of(number_table())))
-
-
 def test_missing_values_unseen_in_fit():
     X = frame_of_few_levels(240)
     train = X[:150].dropna()
     model = GradientBoostingClassifier(**OPTIONS).fit(train, labels_of(X)[train.index])
     assert_same(model, X)
-
-
-def test_trees_without_splits():
-    X = np.ones((40, 2))
-    assert_same(GradientBoostingRegressor(**OPTIONS).fit(X, np.arange(40) % 3), X)
-    assert_same(GradientBoostingClassifier(**OPTIONS).fit(X, np.arange(40) % 2), X)
 
 
 @pytest.mark.parametrize("grow_policy", GROWTH)

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 from made_models import TABLES, labels_of
 from mddf.baselines import GCForestClassifier
-from sklearn.datasets import load_iris
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from mddf import (
@@ -55,11 +54,6 @@ def assert_same(model, X, atol=0.0):
     else:
         assert np.abs(outputs[1] - model.predict_proba(X)).max() <= atol
         assert outputs[0].tolist() == model.predict(X).tolist()
-
-
-def test_a_root_whose_leaf_and_branch_have_equal_ids():
-    X, y = load_iris(return_X_y=True)
-    assert_same(RandomForestClassifier(10, random_state=1).fit(X, y), X)
 
 
 def test_small_trees():
@@ -130,17 +124,6 @@ def test_categories():
             assert to_onnx(forest, dtype=np.float64).ir_version == 11
             numbers = RandomForestClassifier(2).fit(codes, y)
             assert to_onnx(numbers).ir_version == 9
-
-
-@pytest.mark.parametrize("labels", [[2**63, 2**63 + 5], [3, 2**64 - 1], [2**62, 5]], ids=str)
-def test_labels_beyond_signed_integers(labels):
-    X = np.arange(60.0)[:, None]
-    y = np.array(labels, np.uint64)[np.arange(60) // 7 % 2]
-    model = RandomForestClassifier(3, random_state=0).fit(X, y)
-    assert_same(model, X)
-    session = runtime.InferenceSession(to_onnx(model).SerializeToString())
-    (outputs,) = session.run(["label"], onnx_inputs(model, X))
-    assert outputs.dtype == (np.uint64 if max(labels) >= 2**63 else np.int64)
 
 
 def test_text_with_zeros():

@@ -1,8 +1,5 @@
 """Models of treelite against the models that they were made of."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -125,23 +122,6 @@ def test_values_at_thresholds_and_unknown_categories():
     assert np.isnan(inputs[1:3, 1]).all()
 
 
-def test_trees_of_a_single_leaf():
-    X = number_table()
-    assert_same(RandomForestRegressor(2, random_state=0).fit(X, np.ones(len(X))), X)
-    assert_same(GradientBoostingRegressor(max_iter=2).fit(X, np.ones(len(X))), X)
-
-
-def test_the_bytes_of_a_model_are_read_again(tmp_path):
-    X = number_table()
-    forest = RandomForestClassifier(**FOREST).fit(X, labels_of(X))
-    path = tmp_path / "forest.tl"
-    to_treelite(forest).serialize(path)
-    again = treelite.Model.deserialize(path)
-    outputs = treelite.gtil.predict(again, treelite_inputs(forest, X))
-    expected = forest.predict_proba(X)
-    np.testing.assert_allclose(outputs[:, 0], expected, atol=TOLERANCE_OF_PROBABILITIES)
-
-
 def test_refusals():
     X = number_table()
     y = labels_of(X)
@@ -174,16 +154,3 @@ def test_refusals():
             to_treelite(model)
         with pytest.raises((TypeError, ValueError), match=message):
             treelite_inputs(model, X)
-
-
-def test_the_package_is_named_if_it_is_missing():
-    code = (
-        "import sys; sys.modules['treelite'] = None\n"
-        "from mddf import RandomForestRegressor\n"
-        "from mddf.export import to_treelite\n"
-        "to_treelite(RandomForestRegressor(1).fit([[1], [2]], [1, 2]))\n"
-    )
-    run = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
-    assert 'ImportError: to_treelite needs the package treelite: pip install "mddf[treelite]"' in (
-        run.stderr
-    )

@@ -3,14 +3,10 @@
 import numpy as np
 import pytest
 from forest_cases import FORESTS, few_trees, same_predictions
-from sklearn.datasets import make_classification
-from sklearn.metrics import balanced_accuracy_score
-from sklearn.model_selection import train_test_split
 from value_cases import REGRESSORS
 
 from mddf import (
     CompletelyRandomForestClassifier,
-    MDDFClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
 )
@@ -88,23 +84,6 @@ def test_the_order_of_rows_and_jobs_do_not_matter(Forest, bootstrap):
     assert whole.oob_score_ == steps.oob_score_
 
 
-def test_rare_classes_are_found():
-    X, y = make_classification(
-        3000, 10, n_informative=4, weights=[0.97], class_sep=0.8, random_state=0
-    )
-    a, b, of_a, of_b = train_test_split(X, y, random_state=0)
-    plain, balanced = (
-        balanced_accuracy_score(
-            of_b,
-            RandomForestClassifier(100, bootstrap=bootstrap, random_state=0)
-            .fit(a, of_a)
-            .predict(b),
-        )
-        for bootstrap in (True, "balanced")
-    )
-    assert balanced > plain + 0.1
-
-
 @few_trees
 @every
 def test_groups_are_drawn_whole(Forest):
@@ -169,10 +148,3 @@ def test_incompatible_options():
     ]:
         with pytest.raises(ValueError, match=message):
             forest.fit(X, y, groups=groups)
-
-
-def test_balanced_bootstraps_in_layers():
-    X, y = uneven()
-    forests = [RandomForestClassifier(5, bootstrap=how) for how in (True, "balanced")]
-    model = MDDFClassifier(forests=forests, n_layers=1, random_state=0).fit(X, y)
-    assert model.predict_proba(X).shape == (300, 3)

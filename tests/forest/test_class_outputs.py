@@ -7,17 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from forest_cases import FORESTS, codes_of, few_trees
-from made_outputs import mixed_outputs, six_labels
+from made_outputs import mixed_outputs
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.ensemble import RandomForestClassifier as TheirForest
-from sklearn.inspection import permutation_importance
-from sklearn.metrics import f1_score
-from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, cross_validate
-from sklearn.multioutput import ClassifierChain
+from sklearn.model_selection import KFold, cross_val_score
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import MultiLabelBinarizer, StandardScaler
+from sklearn.preprocessing import StandardScaler
 
 from mddf import (
     CompletelyRandomForestClassifier,
@@ -137,21 +133,6 @@ def test_shapes_and_types_of_predictions(Forest):
     assert forest.feature_importances_.sum() == pytest.approx(1)
 
 
-@both
-@criteria
-def test_as_good_as_scikit_learns(Forest, criterion):
-    X, y = six_labels(1200)
-    train, test = slice(800), slice(800, None)
-    Theirs = TheirForest if Forest is RandomForestClassifier else ExtraTreesClassifier
-    options = {"criterion": criterion, "random_state": 0}
-    theirs = Theirs(60, max_features=Forest().max_features, **options)
-    scores = [
-        f1_score(y[test], forest.fit(X[train], y[train]).predict(X[test]), average="micro")
-        for forest in (Forest(60, **options), theirs)
-    ]
-    assert scores[0] > scores[1] - 0.03
-
-
 @few_trees
 @both
 @criteria
@@ -221,24 +202,6 @@ def test_trees_one_by_one(Forest):
     assert forest.estimators_[0].tree_.value.shape[1:] == (3, 3)
 
 
-def test_in_scikit_learns_tools():
-    X, y = six_labels()
-    forest = RandomForestClassifier(10, random_state=0)
-    assert cross_val_score(forest, X, y, cv=3).mean() > 0.2
-    result = cross_validate(forest, X, y, cv=3, scoring=["f1_micro", "roc_auc", "accuracy"])
-    assert result["test_roc_auc"].mean() > 0.75
-    search = GridSearchCV(forest, {"max_leaf_nodes": [4, 40]}, cv=3, scoring="f1_micro")
-    assert search.fit(X, y).best_params_ == {"max_leaf_nodes": 40}
-    assert permutation_importance(clone(forest).fit(X, y), X, y, n_repeats=2).importances.shape
-    chain = ClassifierChain(forest, random_state=0).fit(X, y)
-    assert chain.predict(X).shape == y.shape
-    words = MultiLabelBinarizer().fit_transform([{"a"}, {"b"}, {"a", "b"}] * 30)
-    assert RandomForestClassifier(3).fit(np.arange(90)[:, None], words).predict([[1]]).shape == (
-        1,
-        2,
-    )
-
-
 def test_unsupported_inputs_are_refused():
     X, y = mixed_outputs(60)
     forest = RandomForestClassifier(2, random_state=0)
@@ -264,15 +227,6 @@ def test_unsupported_inputs_are_refused():
     for ask in (cost, explain.tree_arrays):
         with pytest.raises(ValueError, match="must have classes of one output"):
             ask(fitted)
-
-
-@both
-def test_one_column_is_one_output(Forest):
-    X, y = mixed_outputs(60)
-    with pytest.warns(match="column-vector"):
-        forest = Forest(3, random_state=0).fit(X, y[:, :1])
-    assert forest.n_outputs_ == 1
-    assert forest.predict(X).shape == (60,)
 
 
 def of_kind(kind, n=60):

@@ -28,7 +28,7 @@ def data():
         RandomForestClassifier(class_weight="balanced", max_samples=1.0, oob_score=True, n_jobs=2),
         CompletelyRandomForestClassifier(),
         CompletelyRandomForestClassifier(bootstrap=True, max_samples=1.0),
-        CompletelyRandomForestClassifier(max_features=3, class_weight="balanced"),
+        CompletelyRandomForestClassifier(class_weight="balanced"),
     ],
     draws_rows,
 )

@@ -11,11 +11,6 @@ from sklearn.ensemble import RandomForestRegressor as TheirRegressor
 from value_cases import REGRESSORS
 
 from mddf import (
-    CompletelyRandomForestClassifier,
-    CompletelyRandomForestRegressor,
-    DeepForestClassifier,
-    DeepForestRegressor,
-    MDDFClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
 )
@@ -183,15 +178,6 @@ def test_targets_without_a_poisson_deviance(Forest):
     )
 
 
-def test_other_names_of_criteria():
-    X, y = made("squared_error")
-    a, b = (
-        RandomForestRegressor(3, criterion=name, random_state=0).fit(X, y)
-        for name in ("squared_error", "friedman_mse")
-    )
-    assert np.array_equal(a.predict(X), b.predict(X))
-
-
 def test_the_unit_of_targets_does_not_matter():
     for scale in [2.0**-40, 2.0**18, 2.0**400]:
         X, y = made("squared_error")
@@ -215,25 +201,3 @@ def test_extremes_grow_no_split():
         forest = RandomForestRegressor(2, bootstrap=False, **options).fit(1e-9 * X, 1e-9 * y)
         np.testing.assert_allclose(forest.predict(X), 1e-9 * y.mean())
         np.testing.assert_array_equal(forest.feature_importances_, 0)
-
-
-def test_members_of_layers():
-    """Growth limits work in layers; options for single forests are refused before any work."""
-    X, y = made("gini", 200)
-    forests = [
-        RandomForestClassifier(5, max_leaf_nodes=6, ccp_alpha=0.001),
-        CompletelyRandomForestClassifier(5, min_impurity_decrease=0.01),
-    ]
-    MDDFClassifier(forests=forests, n_layers=1, random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match="monotonic_cst is for a forest alone"):
-        MDDFClassifier(forests=[RandomForestClassifier(2, monotonic_cst=[1, 0, 0, 0])]).fit(X, y)
-    with pytest.raises(ValueError, match="monotonic_cst is for a forest alone"):
-        DeepForestClassifier(members=[RandomForestClassifier(2, monotonic_cst=[1, 0, 0, 0])]).fit(
-            X, y
-        )
-    with pytest.raises(ValueError, match="criterion='poisson' is for a forest alone"):
-        DeepForestRegressor(members=[CompletelyRandomForestRegressor(2, criterion="poisson")]).fit(
-            X, y
-        )
-    of_medians = RandomForestRegressor(5, criterion="absolute_error", max_leaf_nodes=8)
-    DeepForestRegressor(members=[of_medians], n_layers=1, random_state=0).fit(X, X[:, 0])

@@ -29,15 +29,6 @@ def data():
 
 
 @few_trees
-def test_out_of_bag_is_forgotten(data):
-    X, y = data
-    forest = RandomForestClassifier(5, oob_score=True, random_state=0).fit(X, y)
-    forest.set_params(oob_score=False).fit(X, y)
-    assert not hasattr(forest, "oob_score_")
-    assert not hasattr(forest, "oob_decision_function_")
-
-
-@few_trees
 def test_warm_start_and_out_of_bag_need_the_same_rows(data):
     X, y = data
     forest = RandomForestClassifier(5, oob_score=True, warm_start=True, random_state=0).fit(X, y)
@@ -179,16 +170,6 @@ def test_options_that_need_a_bootstrap(data):
 
 
 @both
-def test_limits_of_any_size(Forest, data):
-    X, y = data
-    for name in ("max_depth", "min_samples_split", "min_samples_leaf", "max_features"):
-        for value in (2**31, 2**62, 2**63, 10**30):
-            forest = Forest(2, random_state=0, **{name: value}).fit(X, y)
-            assert (forest.apply(X).max() == 0) == name.startswith("min_samples")
-            forest.set_params(warm_start=True, n_estimators=3).fit(X, y)
-
-
-@both
 def test_max_bins(Forest, data):
     X, y = data
     forest = Forest(5, max_bins=4, random_state=0).fit(X, y)
@@ -197,16 +178,3 @@ def test_max_bins(Forest, data):
 
 
 # Prediction
-
-
-@both
-def test_importances(Forest, data):
-    X, y = data
-    forest = Forest(30, random_state=0).fit(X, y)
-    importances = forest.feature_importances_
-    assert importances.min() >= 0
-    np.testing.assert_allclose(importances.sum(), 1)
-    importances[:] = 0
-    assert forest.feature_importances_.sum() > 0
-    with pytest.raises(AttributeError):
-        _ = Forest().feature_importances_

@@ -13,9 +13,6 @@ from sklearn.tree import (
     DecisionTreeRegressor,
     ExtraTreeClassifier,
     ExtraTreeRegressor,
-    export_graphviz,
-    export_text,
-    plot_tree,
 )
 
 from mddf import (
@@ -247,31 +244,6 @@ def test_clones_of_trees_are_scikit_learn_trees(kind):
     np.testing.assert_array_equal(again.predict(X), tree.predict(X))
 
 
-@kinds
-def test_displays_of_scikit_learn(kind):
-    X, y = table("frame")
-    X = X[list("abcd")]
-    tree = kind(2, max_depth=2, random_state=0).fit(X, y)[0]
-    assert "a <=" in export_text(tree, feature_names=list(X)) or "b <=" in export_text(
-        tree, feature_names=list(X)
-    )
-    assert "samples = " in export_graphviz(tree, out_file=None)
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("agg")
-    assert len(plot_tree(tree)) >= 3
-
-
-def test_several_outputs():
-    X, y = table()
-    Y = np.column_stack([y, X[:, 0], -X[:, 1]])
-    forest = RandomForestRegressor(4, random_state=0).fit(X, Y)
-    np.testing.assert_allclose(np.mean([t.predict(X) for t in forest], 0), forest.predict(X))
-    assert forest[0].tree_.value.shape[1:] == (3, 1)
-    np.testing.assert_allclose(
-        forest[0].tree_.predict(X.astype(np.float32))[:, :, 0].shape, forest.predict(X).shape
-    )
-
-
 # Sets of categories
 
 
@@ -339,19 +311,6 @@ def test_partial_dependence_by_recursion(features, n_outputs):
     if n_outputs == 1:
         by_name = partial_dependence(forest, X, features, method="recursion", grid_resolution=4)
         assert by_name["average"].shape == (1,) + (4,) * len(features)
-
-
-def test_partial_dependence_of_categories():
-    X, y = categories(n_codes=5)
-    forest = RandomForestRegressor(20, bootstrap=False, max_features=1, categorical_features=[0])
-    forest.set_params(random_state=0).fit(X, y)
-    result = partial_dependence(forest, X, [0], categorical_features=[0], method="recursion")
-    means = [y[X[:, 0] == code].mean() for code in range(5)]
-    np.testing.assert_allclose(result["average"][0], means, atol=0.1)
-    frame = pd.DataFrame({"a": np.array(list("abcde"))[X[:, 0].astype(int)], "b": X[:, 1]})
-    forest.set_params(categorical_features="from_dtype").fit(frame, y)
-    by_name = partial_dependence(forest, frame, ["a"], categorical_features=["a"])
-    np.testing.assert_allclose(by_name["average"], result["average"])
 
 
 # Contributions

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from mddf import CustomLoss, GradientBoostingClassifier, GradientBoostingRegressor
 from mddf._base.elementary import exp
 from mddf.explain import shap_values
-from mddf.export import skops_types, to_onnx
+from mddf.export import skops_types
 
 ALL_ROWS = {"subsample": 1.0, "early_stopping": False, "random_state": 0}
 SQUARED = CustomLoss(functions.squared, functions.squared_losses, functions.weighted_mean)
@@ -138,19 +138,6 @@ def test_an_inverse_link_and_offsets():
     assert np.allclose(np.log(model.predict(X[:5])), raw)
 
 
-def test_inverse_links_of_classes():
-    X, y = two_classes()
-    loss = CustomLoss(functions.logistic, inverse_link=functions.half)
-    model = GradientBoostingClassifier(loss, max_iter=20, **ALL_ROWS).fit(X, y)
-    second = functions.half(model.decision_function(X))
-    assert np.array_equal(model.predict_proba(X), np.column_stack([1 - second, second]))
-    X, y = problem(GradientBoostingClassifier, 200)
-    loss = CustomLoss(functions.multinomial, inverse_link=functions.cold_softmax)
-    model = GradientBoostingClassifier(loss, max_iter=20, **ALL_ROWS).fit(X, y)
-    expected = functions.cold_softmax(model.decision_function(X))
-    assert np.array_equal(model.predict_proba(X), expected)
-
-
 @growth
 def test_warm_starts_and_threads(grow_policy):
     X, y = whole_numbers()
@@ -187,19 +174,6 @@ def test_skops_asks_for_the_functions():
     trusted = [*skops_types(), *get_untrusted_types(data=stored)]
     assert any("custom_losses.squared" in name for name in trusted)
     assert np.array_equal(loads(stored, trusted=trusted).predict(X), model.predict(X))
-
-
-def test_exports():
-    from onnxruntime import InferenceSession
-
-    X, y = numbers(100, missing=0)
-    model = GradientBoostingRegressor(SQUARED, max_iter=5, **ALL_ROWS).fit(X, y)
-    session = InferenceSession(to_onnx(model, dtype=np.float64).SerializeToString())
-    (output,) = session.run(None, {session.get_inputs()[0].name: X})
-    assert np.allclose(output.ravel(), model.predict(X))
-    model.set_params(loss=POISSON).fit(X, np.abs(y))
-    with pytest.raises(ValueError, match="to_onnx cannot export the inverse_link of a CustomLoss"):
-        to_onnx(model, dtype=np.float64)
 
 
 def returns(gradient, hessian=None):
@@ -272,14 +246,6 @@ def test_an_error_leaves_the_estimator_as_it_was():
             with pytest.raises(RuntimeError, match="this function fails"):
                 model.fit(X, y)
             assert np.array_equal(model.predict(X), expected)
-
-
-def test_a_refused_inverse_link():
-    X, y = whole_numbers()
-    loss = CustomLoss(functions.squared, inverse_link=lambda raw: raw[:3])
-    model = GradientBoostingRegressor(loss, max_iter=3, **ALL_ROWS).fit(X, y)
-    with pytest.raises(ValueError, match="inverse_link of loss must have the shape"):
-        model.predict(X)
 
 
 def test_inverse_links_that_give_no_probabilities():

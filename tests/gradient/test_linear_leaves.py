@@ -8,7 +8,6 @@ import pytest
 from sklearn.base import clone
 
 from mddf import (
-    DeepForestRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     cost,
@@ -145,17 +144,6 @@ def test_held_out_samples_choose():
     assert not clone(auto).set_params(early_stopping=False).fit(X, y).linear_leaves_
 
 
-def test_categories_alone_have_constants():
-    X, y = smooth_table()
-    predictions = [
-        GradientBoostingRegressor(linear_leaves=linear, early_stopping=False, **FAST)
-        .fit(X[["group"]], y)
-        .predict(X[["group"]])
-        for linear in (False, True)
-    ]
-    assert np.array_equal(*predictions)
-
-
 def test_missing_and_unseen_values_are_finite():
     X, y = smooth_table(missing=False)
     model = GradientBoostingRegressor(linear_leaves=True, early_stopping=False, **FAST).fit(X, y)
@@ -198,14 +186,3 @@ def test_readers_of_trees_refuse_them():
     shares = shap_values(model, X[:3], method="permutation", random_state=0)
     assert shares is not None
     assert importances(model, X, y, random_state=0).importances_mean[0] > 0
-
-
-def test_a_deep_forest_takes_them_as_members():
-    X, y = smooth_table(200)
-    member = GradientBoostingRegressor(linear_leaves=True, **FAST)
-    model = DeepForestRegressor(
-        1, members=[member, "random"], n_estimators=2, cv=2, random_state=0
-    ).fit(X, y)
-    assert np.isfinite(model.predict(X)).all()
-    with pytest.raises(TypeError, match="linear_leaves"):
-        to_onnx(model, dtype=np.float64)

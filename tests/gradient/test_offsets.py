@@ -198,16 +198,6 @@ def test_stages_and_warm_starts_keep_offsets(Model):
         assert whole.score(X, y, offset=offset) == hits
 
 
-def test_large_targets_have_large_offsets():
-    X, y, _ = counts()
-    offset = np.round(3 * X[:, 1])
-    model = GradientBoostingRegressor(max_iter=10, **ALL_ROWS).fit(X, y, offset=offset)
-    expected = model.predict(X, offset=offset)
-    size = 2.0**400
-    model.fit(X, y * size, offset=offset * size)
-    assert np.allclose(model.predict(X, offset=offset * size) / size, expected, rtol=1e-12)
-
-
 def test_categories_are_encoded_by_rates():
     """With many categories, the statistics divide sums of counts by sums of exposures."""
     rng = np.random.default_rng(0)
@@ -278,12 +268,6 @@ def test_refused_offsets():
             model.predict(X, offset=offset)
 
 
-def test_the_shape_of_an_offset_of_classes():
-    X, y = labels(n_classes=3)
-    with pytest.raises(ValueError, match=r"offset must have the shape \(n_samples, 3\)"):
-        GradientBoostingClassifier(max_iter=3).fit(X, y, offset=np.zeros(len(X)))
-
-
 def test_offsets_are_routed():
     X, y, exposure = counts()
     offset = np.log(exposure)
@@ -299,15 +283,3 @@ def test_offsets_are_routed():
         model.fit(X[~is_test], y[~is_test], offset=offset[~is_test])
         scores.append(model.score(X[is_test], y[is_test], offset=offset[is_test]))
     assert np.allclose(routed, scores, rtol=1e-12)
-
-
-def test_n_jobs_and_weights_with_offsets():
-    X, y, exposure = counts()
-    times = np.random.default_rng(1).integers(0, 3, len(X))
-    options = {"loss": "poisson", "max_iter": 20, "random_state": 0}
-    offset = log(exposure)
-    weighted = GradientBoostingRegressor(**options, n_jobs=2).fit(X, y, times, offset=offset)
-    copies = [np.repeat(part, times, axis=0) for part in (X, y, offset)]
-    copied = GradientBoostingRegressor(**options).fit(copies[0], copies[1], offset=copies[2])
-    assert np.array_equal(weighted.predict(X), copied.predict(X))
-    assert np.array_equal(weighted.predict(X, offset=offset), copied.predict(X, offset=offset))

@@ -15,7 +15,6 @@ from mddf import (
 from mddf._binning.binner import Binner
 from mddf._binning.encoded_rows import EncodedRows
 from mddf._input.table import ArrayTable
-from mddf._members import members
 from mddf._members.boosted import BoostedFolds, BoostedModel, BoostingData, boost_parts
 from mddf._members.members import grows_on_codes
 
@@ -72,20 +71,6 @@ def test_many_rounds_are_cut_to_the_best():
     assert sum(member.models[0].rounds) < 20  # there is nothing to be learnt
 
 
-@pytest.mark.parametrize("n_outputs", [1, 2])
-def test_numbers(n_outputs, monkeypatch):
-    for name, value in {"learning_rate": 0.2, "max_iter": 60, "subsample": 1.0}.items():
-        monkeypatch.setitem(members._BOOSTING, name, value)
-    X, y = problem(300, 1)
-    y = y if n_outputs == 1 else np.column_stack([y, -3 * y])
-    model = DeepForestRegressor(1, members=["boosted"], **GIVEN).fit(X, y)
-    predicted = model.predict(X)
-    assert predicted.shape == y.shape
-    assert np.corrcoef(predicted.ravel(), y.ravel())[0, 1] > 0.9
-    if n_outputs == 2:
-        np.testing.assert_allclose(predicted[:, 1], -3 * predicted[:, 0], atol=1e-6)
-
-
 @pytest.mark.parametrize("Model", [DeepForestClassifier, DeepForestRegressor])
 def test_the_same_for_any_number_of_jobs_and_rows(Model):
     X, y = problem(150)
@@ -97,21 +82,6 @@ def test_the_same_for_any_number_of_jobs_and_rows(Model):
     np.testing.assert_array_equal(getattr(two, method)(X), together)
     for rows in (slice(0, 1), slice(3, 40)):
         np.testing.assert_array_equal(getattr(sequential, method)(X[rows]), together[rows])
-
-
-def test_one_class():
-    X, _ = problem(60)
-    model = DeepForestClassifier(members=["boosted"], **GIVEN).fit(X, np.full(60, "a"))
-    np.testing.assert_array_equal(model.predict_proba(X), np.ones((60, 1)))
-
-
-def test_a_class_missing_from_a_fold():
-    X, y = problem(80, 2)
-    y[0] = 2
-    model = DeepForestClassifier(1, members=["boosted"], **GIVEN).fit(X, y)
-    predicted = model.predict_proba(X)
-    np.testing.assert_allclose(predicted.sum(axis=1), 1)
-    assert (predicted > 0).all()
 
 
 @pytest.mark.parametrize("n_rounds", [0, 3])
@@ -164,13 +134,6 @@ def test_boosting_of_a_user_grows_on_the_folds_with_its_parameters(n_classes):
     assert not hasattr(boosting, "n_features_in_")
     score = {1: 0.6, 2: 0.8, 3: 0.65}[n_classes]
     assert model.score(X, y) > score
-
-
-def test_all_rounds_are_grown_without_early_stopping():
-    X, y = problem(120)
-    boosting = GradientBoostingClassifier(max_iter=30, early_stopping=False)
-    model = DeepForestClassifier(1, members=[boosting], **GIVEN).fit(X, y)
-    assert {sum(fold_model.rounds) for fold_model in kept_models(model)} == {30}
 
 
 OTHERWISE = {

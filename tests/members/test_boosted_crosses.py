@@ -1,7 +1,6 @@
 """Boosted trees on made columns."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.metrics import accuracy_score, r2_score
 
@@ -9,13 +8,12 @@ from mddf import (
     DeepForestClassifier,
     DeepForestRegressor,
     GradientBoostingRegressor,
-    TimeOrder,
     explain,
 )
 from mddf._binning.binned_table import coded_table
 from mddf._binning.bins import apply_bins, find_bins
 from mddf._members.boosted import BoostingData, boost_parts
-from mddf._members.boosted_crosses import MadeColumns, boost_crosses
+from mddf._members.boosted_crosses import boost_crosses
 from mddf._training.tasks import RegressionTask
 
 pytestmark = pytest.mark.usefixtures("few_rounds")
@@ -206,12 +204,6 @@ def test_constant_columns_and_columns_without_values():
     np.testing.assert_allclose(regressor.predict(X), 2.5)
 
 
-def test_one_class():
-    X = table(60)
-    forest = DeepForestClassifier(1, **CROSSES).fit(X, np.full(60, 7))
-    np.testing.assert_array_equal(forest.predict_proba(X), 1)
-
-
 @pytest.mark.parametrize("n", [6, 20])
 def test_hardly_any_rows(n):
     X = table(n)
@@ -232,27 +224,6 @@ def test_new_categories_and_large_numbers():
     assert np.isfinite(forest.predict_proba(X)).all()
 
 
-def test_each_row_is_predicted_on_its_own():
-    X = table()
-    forest = DeepForestClassifier(1, **CROSSES, **CATEGORICAL).fit(X, labels(X))
-    alone = np.vstack([forest.predict_proba(row[None]) for row in X[:20]])
-    np.testing.assert_array_equal(forest.predict_proba(X)[:20], alone)
-
-
-def test_columns_with_many_levels():
-    """Target statistics of the boosted trees stand behind the made columns."""
-    rng = np.random.default_rng(0)
-    place = rng.integers(0, 60, 400)
-    X = pd.DataFrame(rng.normal(size=(400, 2)), columns=["a", "b"])
-    X["place"] = [f"number {i}" for i in place]
-    y = np.tanh(5 * (X["a"] - X["b"])) + place / 30
-    forest = DeepForestRegressor(1, **CROSSES).fit(X, y)
-    model = models_of(forest)[0]
-    assert model.boosted.statistics is not None
-    assert r2_score(y, forest.oof_prediction_) > 0.6
-    assert np.isfinite(forest.predict(X[::-1])).all()
-
-
 def test_shap_values_and_importances_are_those_of_the_features():
     pytest.importorskip("shap")
     X = table(150)
@@ -264,20 +235,6 @@ def test_shap_values_and_importances_are_those_of_the_features():
     np.testing.assert_allclose(sums, forest.predict(X[:3]))
     result = explain.importances(forest, X, y, n_repeats=2, random_state=0)
     assert set(np.argsort(-result.importances_mean)[:2].tolist()) == {0, 1}
-
-
-def test_frames_groups_and_time_order():
-    X = pd.DataFrame(table(), columns=list("abcde"))
-    X["d"] = X["d"].map({0: "u", 1: "v", 2: "w", 3: "x"}).astype("category")
-    y = labels(table())
-    groups = np.arange(len(X)) // 3
-    grouped = DeepForestClassifier(1, **CROSSES).fit(X, y, groups=groups)
-    in_time = CROSSES | {"cv": TimeOrder(n_splits=3)}
-    ordered = DeepForestClassifier(1, **in_time).fit(X, y)
-    kept = DeepForestClassifier(1, **in_time, refit=False).fit(X, y)
-    for forest in (grouped, ordered, kept):
-        assert np.isfinite(forest.predict_proba(X)).all()
-    assert len(models_of(ordered)) == len(models_of(kept)) == 1
 
 
 def test_the_number_of_threads_does_not_matter():
@@ -299,12 +256,3 @@ def test_limits_of_time(limit):
     forest = DeepForestClassifier(1, **CROSSES | members, time_limit=limit).fit(X, labels(X))
     assert np.isfinite(forest.predict_proba(X)).all()
     assert _row(forest)["member"] == "boosted-crosses"
-
-
-def test_columns_are_made_of_the_leading_features():
-    X = np.random.default_rng(0).normal(size=(50, 9))
-    gains = np.array([0, 9, 8, 7, 6, 5, 4, 3, 0.0])
-    made = MadeColumns.from_rows(X, gains, _data(X, X[:, 0]))
-    assert sorted(set(made.crosses.pairs.ravel().tolist())) == [1, 2, 3, 4, 5, 6]
-    assert made.crosses.n_columns == 2 * 15
-    assert made.padded(33).bins.n_columns == 33

@@ -5,7 +5,6 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import log_loss
 from table_cases import read_again
 
 from mddf import DeepForestClassifier, DeepForestRegressor, cost
@@ -77,16 +76,6 @@ def test_folds_use_only_the_targets_of_their_rows(Model):
         if Model is DeepForestClassifier:  # numbers are standardised by all rows
             np.testing.assert_array_equal(a, b)
         assert len(a) == len(b)
-
-
-def test_levels_of_noise_columns_do_not_help():
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame({f"c{i}": rng.integers(0, 100, 600).astype(str) for i in range(3)})
-    X = X.astype("category")
-    y = rng.integers(0, 2, 600)
-    model = DeepForestClassifier(1, members=["boosted"], **GIVEN).fit(X, y)
-    assert model.leaderboard_[0]["log_loss"] > np.log(2) - 0.01
-    assert log_loss(y, model.predict_proba(X)) > 0.5
 
 
 @both

@@ -28,8 +28,6 @@ from mddf import (
     DeepForestClassifier,
     DeepForestRegressor,
     MDDFClassifier,
-    explain,
-    export,
     with_encoder,
 )
 from mddf._members.booster_conventions import (
@@ -227,32 +225,6 @@ def test_columns_and_categories_unseen_in_fit(package):
     np.testing.assert_array_equal(model.predict_proba(new), model.predict_proba(missing))
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_stored_models(package):
-    skops_io = pytest.importorskip("skops.io")
-    model = deep(booster(package)).fit(X, RARE)
-    expected = model.predict_proba(X)
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), expected)
-    stored = skops_io.dumps(model)
-    untrusted = skops_io.get_untrusted_types(data=stored)
-    assert not any(name.startswith("mddf._") for name in untrusted)
-    loaded = skops_io.loads(stored, trusted=untrusted)
-    np.testing.assert_array_equal(loaded.predict_proba(X), expected)
-
-
-@pytest.mark.parametrize("package", PACKAGES)
-def test_explanations_and_graphs(package):
-    model = deep(booster(package)).fit(X, BINARY)
-    result = explain.importances(model, X, BINARY, n_repeats=2, random_state=0)
-    assert set(np.argsort(-result.importances_mean)[:2]) == {0, 3}
-    if package == "sklearn":
-        pytest.importorskip("onnxruntime")
-        assert export.to_onnx(model, dtype=np.float64)
-        return
-    with pytest.raises(TypeError, match=r"^to_onnx takes members of other packages that were"):
-        export.to_onnx(model, dtype=np.float64)
-
-
 # Parameters of users
 
 
@@ -271,14 +243,6 @@ def test_columns_that_users_list_for_catboost():
             deep(booster("catboost", cat_features=["x"])).fit(X, BINARY)
 
 
-def test_columns_that_users_list_for_catboost_in_arrays():
-    numbers = as_array(X)
-    model = deep(booster("catboost", cat_features=[3, 5])).fit(numbers, BINARY)
-    (fitted,) = model._layers[0].members[0].models
-    assert fitted.get_cat_feature_indices() == [3, 5]
-    assert model.score(numbers, BINARY) > 0.8
-
-
 def test_clones_with_the_users_columns():
     member = booster("catboost", cat_features=["colour"])
     model = deep("random", ("theirs", member), member)
@@ -293,22 +257,6 @@ def test_clones_with_the_users_columns():
     assert cross_val_score(model, X, BINARY, cv=2).mean() > 0.6
     search = GridSearchCV(deep(("theirs", member)), {"theirs__depth": [2]}, cv=2)
     assert search.fit(X, BINARY).best_score_ > 0.6
-
-
-@pytest.mark.parametrize("package", PACKAGES)
-def test_odd_columns(package):
-    rng = np.random.default_rng(3)
-    frame = X.assign(
-        empty=pd.Categorical([None] * N_ROWS, categories=["u"]),
-        flag=pd.Categorical(rng.random(N_ROWS) < 0.5),
-        tenth=pd.Categorical(np.round(rng.random(N_ROWS), 1)),
-        constant="same",
-        whole=pd.array(rng.integers(0, 3, N_ROWS), dtype="Int64"),
-    )
-    frame.loc[::4, "whole"] = None
-    model = deep(booster(package)).fit(frame, BINARY)
-    assert model.score(frame, BINARY) > 0.7
-    assert model.predict_proba(frame[:1]).shape == (1, 2)
 
 
 # Composite estimators
@@ -382,12 +330,6 @@ def test_the_hint_for_categories_works(member):
     last = member[-1] if hasattr(member, "steps") else member
     model = deep(("theirs", with_encoder(last))).fit(X, BINARY)
     assert model.score(X, BINARY) > 0.7
-
-
-def test_errors_of_other_packages_get_the_hint_about_categories():
-    with pytest.raises(TypeError, match=r"^the member .* DataFrame.dtypes .*with_encoder"):
-        deep(TakesNumbersAlone()).fit(X, BINARY)
-    assert deep(with_encoder(TakesNumbersAlone())).fit(X, BINARY).score(X, BINARY) > 0.6
 
 
 def test_the_hint_for_boosting_in_a_pipeline_works():

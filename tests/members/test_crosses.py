@@ -1,7 +1,6 @@
 """Columns made from other columns."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,20 +44,6 @@ def test_made_columns_are_those_of_the_twin():
     np.testing.assert_array_equal(crosses.transform(X), twin(crosses, X))
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_means_of_groups(weighted):
-    X = table()
-    weight = np.random.default_rng(1).integers(0, 4, len(X)).astype(float) if weighted else None
-    crosses = learn(X, sample_weight=weight)
-    rows = X if weight is None else np.repeat(X, weight.astype(int), axis=0)
-    for place, (number, category) in enumerate(crosses.grouped.tolist()):
-        for group in range(4):
-            is_group = rows[:, category] == group if group < 3 else np.isnan(rows[:, category])
-            mean = np.nanmean(rows[is_group, number])
-            learned_mean = crosses.group_means[place, group if group < 3 else N_CODES]
-            np.testing.assert_allclose(learned_mean, mean, rtol=1e-12)
-
-
 def test_new_categories_have_the_mean_of_all_rows():
     X = table()
     crosses = learn(X)
@@ -80,13 +65,6 @@ def test_numbers_of_any_size_have_finite_results():
     X = np.array([[1e100, -1e100, 1e-300, 0], [-1e100, 1e100, 1e-100, 1], [0, 0, 0, 1]])
     made = learn(X).transform(X)
     assert not np.isinf(made).any()
-
-
-def test_nothing_to_make():
-    X = table()
-    crosses = Crosses.from_rows(X, numbers=[1], grouped_numbers=[1], categories=[])
-    assert crosses.n_columns == 0
-    assert crosses.transform(X).shape == (len(X), 0)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 30))

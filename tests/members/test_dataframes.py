@@ -8,12 +8,11 @@ import polars as pl
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import make_column_selector, make_column_transformer
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from mddf import DeepForestClassifier, DeepForestRegressor, explain, export
+from mddf import DeepForestClassifier, DeepForestRegressor
 from mddf._members import dataframes
 
 DEEP = {"n_layers": 1, "n_estimators": 3, "cv": 3, "random_state": 0}
@@ -154,29 +153,6 @@ def test_members_that_take_numbers_alone_are_named_with_a_remedy():
     message = r"^the member 'lr' cannot be fitted: .* \(it gets categories as they are: encode"
     with pytest.raises(ValueError, match=message):
         model.fit(X, labels(X))
-
-
-def test_explanations_call_dataframe_members():
-    X = table()
-    members = ["random", HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=5)]
-    model = DeepForestClassifier(members=members, **DEEP).fit(X, labels(X))
-    result = explain.importances(model, X, labels(X), kind="permutation")
-    assert result["importances_mean"][0] > 0.2 < result["importances_mean"][3]
-
-
-def test_graphs_of_members_fitted_on_categories():
-    X = table()
-    trees = HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=5)
-    model = DeepForestClassifier(members=[trees, "random"], **DEEP).fit(X, labels(X))
-    graph = export.to_onnx(model, dtype=np.float64)
-    session = pytest.importorskip("onnxruntime").InferenceSession(graph.SerializeToString())
-    result = session.run(None, export.onnx_inputs(model, X, dtype=np.float64))[1]
-    np.testing.assert_allclose(result, model.predict_proba(X), atol=1e-9)
-    numbers = X.assign(colour=X["count"].astype("category")).drop(columns="place")
-    numbers = numbers.fillna({"size": 0})
-    plain = DeepForestClassifier(members=[LogisticRegression(max_iter=1000)], **DEEP)
-    with pytest.raises(TypeError, match=r"^to_onnx takes members of other packages that were"):
-        export.to_onnx(plain.fit(numbers, labels(X)), dtype=np.float64)
 
 
 def boosters():

@@ -15,7 +15,6 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
-from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -87,20 +86,6 @@ def test_metadata_routing_changes_no_fit(data):
         check_routing_changes_nothing(deep(member, class_weight="balanced"), *data[:2])
         cascade = MDDFClassifier(2, forests=[member], n_estimators=2, cv=2, random_state=0)
         check_routing_changes_nothing(cascade, *data)
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_metadata_routing_changes_no_fit_of_named_members(n_jobs, data):
-    X, y, weight = data
-    options = DEEP | {"n_jobs": n_jobs}
-    members = ["random", "kernel", "linear", "network"]
-    check_routing_changes_nothing(
-        DeepForestClassifier(members=members, class_weight="balanced", **options), X, y
-    )
-    check_routing_changes_nothing(DeepForestClassifier(**options), X, y, weight)
-    check_routing_changes_nothing(
-        DeepForestRegressor(members=members, **options), X, X[:, 0], weight
-    )
 
 
 REGRESSORS = {
@@ -184,31 +169,6 @@ def test_kinds():
         (StandardScaler(), "estimator"),
     ]:
         assert kind_of(model) == kind
-
-
-def test_members_are_recognised_by_type_and_not_by_attributes(data):
-    X, y, _ = data
-    assert deep(ByDuck()).fit(X, y).score(X, y) > 0.8
-    model = DeepForestRegressor(members=["random", Plain()], **DEEP).fit(X, X[:, 0] * 3)
-    assert model.score(X, X[:, 0] * 3) > 0.8
-    with pytest.raises(ValueError, match=r"^members must hold names or regressors .* classifier"):
-        DeepForestRegressor(members=[LogisticRegression()]).fit(X, X[:, 0])
-    with pytest.raises(ValueError, match=r"^members must hold names or classifiers .* regressor"):
-        deep(Ridge()).fit(X, y)
-    with pytest.raises(ValueError, match=r"^forests must hold names or classifiers .* estimator"):
-        MDDFClassifier(1, forests=[StandardScaler()]).fit(X, y)
-
-
-def test_classes_in_place_of_models_and_names_that_are_mistyped(data):
-    X, y, _ = data
-    with pytest.raises(ValueError, match=r"got the class GaussianNB: put parentheses after it$"):
-        deep(GaussianNB).fit(X, y)
-    with pytest.raises(ValueError, match=r"got 'bosted'; did you mean 'boosted' or 'boosted-half"):
-        deep("bosted").fit(X, y)
-    with pytest.raises(ValueError, match=r"got 'xyz'$"):
-        deep("xyz").fit(X, y)
-    with pytest.raises(ValueError, match=r"got 'liner'; did you mean 'linear'\?$"):
-        DeepForestRegressor(members=["liner"]).fit(X, X[:, 0])
 
 
 @pytest.mark.parametrize(

@@ -69,43 +69,6 @@ def test_classes_that_are_not_linear(n_classes):
     assert np.array_equal(model.predict(new), model.classes_[result.argmax(axis=1)])
 
 
-def test_classes_of_codes():
-    rng = np.random.default_rng(0)
-    X = rng.integers(0, 6, (600, 2)).astype(float)
-    X[rng.random(X.shape) < 0.1] = np.nan
-    y = (np.nan_to_num(X, nan=6).sum(axis=1) % 2).astype(int)
-    model = fitted(NetworkClassifier, X, y, categorical=np.ones(2, bool))
-    assert np.mean(model.predict(X) == y) > 0.95
-    assert not len(model.missing_)
-
-
-def test_missingness_is_a_feature():
-    X = np.random.default_rng(0).normal(size=(400, 3))
-    X[::3, 1] = np.nan
-    y = np.isnan(X[:, 1]).astype(int)
-    model = fitted(NetworkClassifier, X, y)
-    assert model.missing_.tolist() == [1]
-    assert np.mean(model.predict(X) == y) > 0.99
-
-
-def test_several_numbers_each_have_a_scale():
-    X = table(300)
-    y = np.column_stack([product(X), 1e6 + 1e3 * X[:, 1], np.full(300, 7.0)])
-    result = fitted(NetworkRegressor, X, y, categorical=CATEGORY).predict(X)
-    for own, numbers in zip(y.T, result.T, strict=True):
-        assert np.mean((own - numbers) ** 2) <= 0.1 * own.var()
-
-
-@KINDS
-def test_weights_decide_between_equal_rows(kind):
-    X = np.repeat(np.random.default_rng(0).normal(size=(100, 3)), 2, axis=0)
-    X[:, 0] = np.repeat(np.arange(100) % 2, 2)
-    likely = np.arange(200) % 2 == X[:, 0]
-    y, weight = np.arange(200) % 2, np.where(likely, 9.0, 1.0)
-    result = answers(fitted(kind, X, y, weight), X)[:, -1]
-    np.testing.assert_allclose(result, 0.1 + 0.8 * X[:, 0], atol=0.1)
-
-
 @KINDS
 @pytest.mark.parametrize("factor", [0.1, 3.0])
 def test_weights_count_by_their_ratios(kind, factor):
@@ -140,14 +103,6 @@ def test_rows_with_tiny_weights_have_no_effect(kind):
         assert np.array_equal(answers(model, X), answers(expected, X))
 
 
-def test_a_class_without_weight_keeps_its_column():
-    X = table(60)
-    y = np.arange(60) % 3
-    result = answers(fitted(NetworkClassifier, X, y, (y < 2) * 1.0), X)
-    assert result.shape == (60, 3)
-    assert result[:, 2].max() < 1e-3
-
-
 # Tables of all kinds
 
 
@@ -177,14 +132,6 @@ def test_one_class():
     assert set(model.predict(X)) == {5}
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_one_number(weighted):
-    X = table(20)
-    weight = np.random.default_rng(0).uniform(size=20) if weighted else None
-    model = fitted(NetworkRegressor, X, np.full(20, 0.1), weight)
-    assert np.array_equal(model.predict(X), np.full((20, 1), 0.1))
-
-
 @KINDS
 def test_unseen_codes_are_no_category(kind):
     X = table(100)
@@ -194,19 +141,6 @@ def test_unseen_codes_are_no_category(kind):
     assert np.unique(answers(model, new), axis=0).shape[0] == 1
     new[:3, 2] = 0, 1, 2
     assert np.unique(answers(model, new), axis=0).shape[0] == 4
-
-
-@KINDS
-def test_networks_on_wide_tables_use_the_best_splitting_columns(kind):
-    X = np.random.default_rng(0).normal(size=(100, 1000))
-    y = (X[:, 700] > 0) * 1
-    model = fitted(kind, X, y)
-    assert len(model.columns_) == 100
-    assert 700 in model.columns_
-    without_others = X.copy()
-    without_others[:, np.setdiff1d(np.arange(1000), model.columns_)] = np.nan
-    assert np.array_equal(answers(model, without_others), answers(model, X))
-    assert np.corrcoef(answers(model, X)[:, -1], y)[0, 1] > 0.9
 
 
 # What is computed

@@ -4,7 +4,6 @@ import pickle
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 from mddf import DeepForestClassifier, DeepForestRegressor, TimeOrder
 from mddf._deep_forest import fold_trainer
@@ -69,17 +68,6 @@ def test_every_member_of_the_pool_learns(Model, auto, names):
 
 
 @KINDS
-def test_members_of_the_pool_predict_the_same_with_any_number_of_threads(Model, auto, names):
-    X = table(120)
-    y = target(Model, X)
-    chosen = [name for name in names if not name.startswith("boosted")]
-    model = Model(1, members=chosen, cv=2, random_state=0)
-    model.fit(X, y)
-    parallel = clone(model).set_params(n_jobs=2).fit(X, y)
-    assert np.array_equal(model.transform(X[1:]), parallel.transform(X[1:]))
-
-
-@KINDS
 def test_the_best_preset_adds_the_pool(Model, auto, names):
     X = table(100)
     y = target(Model, X)
@@ -88,16 +76,6 @@ def test_the_best_preset_adds_the_pool(Model, auto, names):
     assert [row["member"] for row in best.leaderboard_] == [*auto, *names]
     explicit = Model(preset="best", members=["random", "linear"], **parameters).fit(X, y)
     assert [row["member"] for row in explicit.leaderboard_] == ["random", "linear"]
-
-
-@pytest.mark.parametrize("scaling", ["normal", "robust"])
-def test_kernel_logistic_regressions_use_the_scaling(scaling):
-    X = table(120)
-    name = f"kernel-logistic-{scaling}"
-    model = DeepForestClassifier(1, members=[name], cv=2, random_state=0)
-    (member,) = model.fit(X, numbers(X) > 0)._layers[0].members
-    (kernel,) = member.models
-    assert type(kernel.encoding_).__name__ == f"{scaling.title()}Scores"
 
 
 @pytest.mark.parametrize(

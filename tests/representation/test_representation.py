@@ -96,19 +96,6 @@ def test_unsupervised_embedding_ignores_targets_and_threads():
     assert (pickle.loads(pickle.dumps(model)).predict(NEW) == model.predict(NEW)).all()
 
 
-def test_embedding_of_frames_with_categories_and_of_layers():
-    frame = pd.DataFrame(X, columns=list("abcd"))
-    frame["kind"] = pd.Categorical(np.where(X[:, 0] > 5.8, "long", "short"))
-    model = GCForestClassifier(2, n_estimators=3, early_stopping=False, random_state=0)
-    embedding = LeafEmbedding(model, layer=0, forest=1).fit(frame, Y)
-    # Three folds of three trees.
-    assert (embedding.transform(frame[::2]).sum(axis=1) == 9).all()
-    last = LeafEmbedding(model).fit(frame, Y).transform(frame[::2])
-    assert last.shape[0] == 75
-    deep = DeepForestClassifier(2, n_estimators=5, random_state=0).fit(frame, Y)
-    assert leaf_indices(deep, frame[::2], layer=0).shape[0] == 75
-
-
 @pytest.mark.parametrize("weighting", ["all", "leaf-size"])
 def test_proximities_pair_by_pair(forest, weighting):
     leaves, training_leaves = forest.apply(NEW[:9]), forest.apply(X)
@@ -184,12 +171,6 @@ def test_kernel_embedding_against_dense_eigenvectors():
     np.testing.assert_allclose(embedding.transform(NEW), expected, atol=1e-8)
     again = clone(embedding).fit(X, Y)
     np.testing.assert_array_equal(again.embedding_, mine)
-
-
-def test_kernel_embedding_separates_blobs():
-    points, labels = make_blobs([30, 30, 30], n_features=4, cluster_std=0.5, random_state=1)
-    columns = ForestKernelEmbedding(random_state=0).fit_transform(points)
-    assert LogisticRegression().fit(columns, labels).score(columns, labels) == 1
 
 
 def slow_box(forest, rows, codes):
@@ -285,17 +266,6 @@ def test_equal_rows_have_no_direction():
     assert not embedding.fit_transform(np.ones((9, 3))).any()
     assert not embedding.eigenvalues_.any()
     assert embedding.transform(np.zeros((2, 3))).tolist() == [[0, 0], [0, 0]]
-
-
-def test_layers_that_do_not_exist():
-    model = GCForestClassifier(2, n_estimators=2, early_stopping=False, random_state=0).fit(X, Y)
-    for position in (2, -3, 1.0, "0", True):
-        with pytest.raises(ValueError, match="layer must be a whole number from -2 to 1, got"):
-            leaf_indices(model, NEW, layer=position)
-    for position in (8, 1.0, "0", True):
-        with pytest.raises(ValueError, match="forest must be a whole number from -8 to 7, got"):
-            leaf_indices(model, NEW, forest=position)
-    assert leaf_indices(model, NEW, layer=-1, forest=0).shape == (50, 6)
 
 
 def test_leaves_of_boosted_trees_are_nodes():
