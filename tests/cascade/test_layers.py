@@ -19,11 +19,9 @@ from mddf import (
 )
 from mddf._binning.binned_table import BinnedTable
 from mddf._binning.bins import find_bins
-from mddf._binning.encoded_rows import EncodedRows
 from mddf._cascade import layer as cascade_layer
 from mddf._cascade.forests import named_forest
 from mddf._cascade.layer import layer_splits
-from mddf._fitted.fitted_model import Stage
 from mddf._members.spec import MemberSpec
 from mddf._resampling.folds import make_folds
 from mddf._resampling.sampling import canonical_order, plan_sampling
@@ -77,14 +75,6 @@ def grow_layer(forests, samples, layer, seeds, n_jobs=None):
     job = LayerJob(layer_input, splits, seeds)
     fitted, vectors = cascade_layer.grow_layer(trainer, members, job)
     return fitted, np.stack(vectors)
-
-
-def layer_vectors(layer, codes, numbers, augmented, n_classes):
-    """Class vectors of new samples."""
-    members = layer.stage_members(n_classes)
-    stage = Stage(layer.bins, layer.bins, members, np.ones(1), [0], None, layer.columns)
-    rows = stage.rows_for_members(EncodedRows(codes, numbers), augmented)
-    return np.stack([member.vectors(rows, None) for member in members])
 
 
 def problem(*, n_samples=120, weights=None, out_of_bag=False, seed=0, random_labels=False):

@@ -193,10 +193,6 @@ def test_the_same_bits_for_threads_and_after_storing(tmp_path):
         fit(LayerRules(screening=AccuracyScreening(2.0)), checkpoint=folder)
 
 
-def high_gate(view):
-    return 0.9
-
-
 def test_folds_of_the_user_and_groups_lose_rows_that_left():
     X, y = three_classes()
     rules = LayerRules(screening=lambda view: 0.7)

@@ -16,7 +16,6 @@ from mddf import DeepForestClassifier, RandomForestClassifier, cost, explain
 SMALL = {"n_estimators": 5, "cv": 2, "random_state": 0}
 MEMBERS = ["random", "completely-random-sqrt", "boosted", "kernel", "linear", "network"]
 MEMBERS += ["kernel-logistic", "boosted-crosses"]
-WORDS = np.array(["low", "middle", "high"])
 
 
 def mixed(n=200, missing=0.1):

@@ -20,7 +20,6 @@ N_ROWS = 120
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(N_ROWS, 4))
 Y = X[:, 0] + 0.5 * X[:, 1] + 0.1 * RNG.normal(size=N_ROWS)
-LABELS = np.where(Y > 0, "yes", "no")
 GROUPS = np.repeat(np.arange(30), 4)
 WEIGHT = RNG.exponential(size=N_ROWS)
 FOREST = RandomForestRegressor(10, random_state=0)

@@ -6,12 +6,9 @@ from sklearn.datasets import make_friedman1
 from sklearn.ensemble import RandomForestRegressor as SklearnForest
 
 from mddf import (
-    CompletelyRandomForestRegressor,
     RandomForestRegressor,
 )
 from mddf.explain import shap_values
-
-FORESTS = [RandomForestRegressor, CompletelyRandomForestRegressor]
 
 
 @pytest.fixture(scope="module")
@@ -19,15 +16,6 @@ def data():
     X, y = make_friedman1(300, 6, noise=0.5, random_state=0)
     X[np.random.default_rng(0).random(X.shape) < 0.03] = np.nan
     return X, np.ldexp(y, 300)
-
-
-def walk(tree, row):
-    node = 0
-    while tree.children_left[node] >= 0:
-        value = row[tree.feature[node]]
-        left = tree.missing_go_to_left[node] if np.isnan(value) else value <= tree.threshold[node]
-        node = (tree.children_left if left else tree.children_right)[node]
-    return node
 
 
 @pytest.mark.parametrize("method", ["tree", "path", "permutation"])

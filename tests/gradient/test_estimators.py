@@ -1,15 +1,13 @@
 """Gradient boosting estimators: changes that must not affect the result."""
 
-import custom_losses as functions
 import numpy as np
 import pandas as pd
 import pytest
 from boosted_cases import answers, both, frame, growth, problem
 from sklearn_checks import WEIGHT_CHECKS, sklearn_checks
 
-from mddf import CustomLoss, GradientBoostingClassifier, GradientBoostingRegressor
+from mddf import GradientBoostingClassifier, GradientBoostingRegressor
 
-SQUARED = CustomLoss(functions.squared, functions.squared_losses, functions.weighted_mean)
 FEW = {"max_iter": 30, "learning_rate": 0.3}
 
 

@@ -12,8 +12,6 @@ from mddf import (
     GradientBoostingRegressor,
     cost,
 )
-from mddf._binning.bins import find_bins
-from mddf._gradient.linear_leaves import MOST_POSITION, code_positions
 from mddf.explain import importances, shap_values
 from mddf.export import to_onnx, to_treelite
 
@@ -30,25 +28,6 @@ def smooth_table(n_rows=400, seed=0, *, missing=True):
     if missing:
         numbers[rng.random(n_rows) < 0.1, 1] = np.nan
     return pd.DataFrame(numbers, columns=list("xyz")).assign(group=pd.Categorical(group)), y
-
-
-def test_positions_rise_with_the_codes():
-    rng = np.random.default_rng(0)
-    X = np.column_stack(
-        [rng.normal(size=500), rng.integers(0, 2, 500), np.ones(500), rng.integers(0, 3, 500)]
-    )
-    bins = find_bins(X, n_categories=[-1, -1, -1, 3])
-    positions = code_positions(bins)
-    assert positions.shape == (4, 256)
-    counts = np.diff(bins.start)
-    assert counts.tolist() == [255, 2, 1, 3]
-    assert np.all(np.diff(positions[0, :255]) > 0)
-    assert abs(positions).max() <= MOST_POSITION
-    assert np.array_equal(positions[1, :2], -positions[1, 1::-1])
-    assert positions[1, 1] > 0
-    for column, n in enumerate(counts):
-        assert not positions[column, n:].any()
-    assert not positions[2:].any()
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -8,7 +8,6 @@ from sklearn import config_context
 from sklearn.model_selection import cross_validate
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor
-from mddf._base.elementary import log
 from mddf._binning.binner import Binner
 from mddf._gradient.dataset import BoostingRows
 from mddf._input.reading import read_table
@@ -193,7 +192,7 @@ def test_stages_and_warm_starts_keep_offsets(Model):
         assert np.array_equal(last, scores)
         assert np.allclose(scores, whole.decision_function(X) + offset)
         logs = whole.predict_log_proba(X, offset=offset)
-        assert np.array_equal(logs, log(whole.predict_proba(X, offset=offset)))
+        assert np.array_equal(logs, np.log(whole.predict_proba(X, offset=offset)))
         hits = np.mean(whole.predict(X, offset=offset) == y)
         assert whole.score(X, y, offset=offset) == hits
 
@@ -241,7 +240,7 @@ def test_equal_rows_with_other_offsets_are_not_copies():
     binned = Binner(None, 255, None, 32).fit_transform(table, None)
     y = np.ones(50)
     plain = BoostingRows.from_table(binned, y, None)
-    with_offsets = BoostingRows.from_table(binned, y, None, None, log(exposure)[:, None])
+    with_offsets = BoostingRows.from_table(binned, y, None, None, np.log(exposure)[:, None])
     assert len(np.unique(plain.keys)) == 1
     assert len(np.unique(with_offsets.keys)) == 50
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
@@ -29,9 +29,6 @@ from mddf import (
     DeepForestRegressor,
     MDDFClassifier,
     with_encoder,
-)
-from mddf._members.booster_conventions import (
-    learns_categories,
 )
 
 DEEP = {"n_layers": 1, "n_estimators": 3, "cv": 2, "random_state": 0}
@@ -289,7 +286,6 @@ def test_composite_estimators_pass_the_conventions_on():
             member = make()
             if kind == "array" and make is COMPOSITES["search, columns"]:
                 member.estimator.set_params(cat_features=[3])
-            assert learns_categories(member)
             model = deep(member, **options).fit(table, BINARY)
             assert model.score(table, BINARY) > 0.8
             loaded = pickle.loads(pickle.dumps(model))
@@ -297,20 +293,6 @@ def test_composite_estimators_pass_the_conventions_on():
 
 
 # Hints
-
-
-class TakesNumbersAlone(ClassifierMixin, BaseEstimator):
-    """Accepts only numbers, like TabPFN and others, and has its own error message."""
-
-    def fit(self, X, y):
-        if hasattr(X, "dtypes") and "category" in map(str, X.dtypes):
-            raise TypeError("DataFrame.dtypes for data must be int, float or bool.")
-        self.model_ = KNeighborsClassifier().fit(X, y)
-        self.classes_ = self.model_.classes_
-        return self
-
-    def predict_proba(self, X):
-        return self.model_.predict_proba(X)
 
 
 @pytest.mark.parametrize(

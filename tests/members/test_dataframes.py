@@ -4,7 +4,6 @@ import pickle
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import make_column_selector, make_column_transformer
@@ -13,7 +12,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from mddf import DeepForestClassifier, DeepForestRegressor
-from mddf._members import dataframes
 
 DEEP = {"n_layers": 1, "n_estimators": 3, "cv": 3, "random_state": 0}
 COLUMNS = ["size", "count", "old", "colour", "place"]
@@ -100,18 +98,6 @@ def test_unseen_categories_are_missing_and_integers_may_become_floats(calls):
     (result,) = calls
     assert result["colour"].isna().tolist() == [True, *X["colour"].isna()[1:4]]
     np.testing.assert_array_equal(result["count"], new["count"])
-
-
-def test_frames_of_other_packages(calls, monkeypatch):
-    X = table()
-    frame = pl.from_pandas(X.astype({"colour": "object"}))
-    DeepForestClassifier(members=[Spy()], **DEEP).fit(frame, labels(X))
-    for result in calls:
-        assert_rows_of(result, X)
-    calls.clear()
-    monkeypatch.setattr(dataframes, "find_spec", lambda name: None)  # pandas is not there
-    DeepForestClassifier(members=[Spy()], **DEEP).fit(frame, labels(X))
-    assert all(isinstance(result, np.ndarray) for result in calls)
 
 
 def test_rare_categories_that_share_a_code(calls):

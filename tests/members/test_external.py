@@ -6,14 +6,12 @@ from mddf.baselines import GCForestClassifier
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import (
     BaggingClassifier,
     StackingClassifier,
-    StackingRegressor,
     VotingClassifier,
 )
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
@@ -22,7 +20,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.metaestimators import available_if
 
 from mddf import DeepForestClassifier, DeepForestRegressor, MDDFClassifier
-from mddf._members.external import kind_of, weight_parameter
+from mddf._members.external import weight_parameter
 
 DEEP = {"n_layers": 1, "n_estimators": 3, "cv": 3, "random_state": 0}
 
@@ -88,14 +86,6 @@ def test_metadata_routing_changes_no_fit(data):
         check_routing_changes_nothing(cascade, *data)
 
 
-REGRESSORS = {
-    "pipeline": scaled(Ridge()),
-    "transformed": TransformedTargetRegressor(scaled(Ridge()), transformer=StandardScaler()),
-    "transformed default": TransformedTargetRegressor(transformer=StandardScaler()),
-    "stack": StackingRegressor([("a", Ridge())], cv=2),
-}
-
-
 def test_weights_reach_inner_estimators(data):
     X, y, weight = data
     for member in TAKE_WEIGHTS.values():
@@ -131,46 +121,6 @@ def test_members_that_weights_do_not_reach_are_refused_first(data):
 # What a member is
 
 
-class ByDuck:
-    """A classifier without the base classes of scikit-learn."""
-
-    def get_params(self, deep=True):
-        return {}
-
-    def fit(self, X, y):
-        self.classes_ = np.unique(y)
-        return self
-
-    def predict_proba(self, X):
-        return np.full((len(X), len(self.classes_)), 1 / len(self.classes_))
-
-
-class Plain(BaseEstimator):
-    """A regressor without a declared type that has attributes of classifiers."""
-
-    classes_ = ()
-
-    def fit(self, X, y):
-        return self
-
-    def predict(self, X):
-        return X[:, 0]
-
-
-def test_kinds():
-    for model, kind in [
-        (LogisticRegression(), "classifier"),
-        (scaled(Ridge()), "regressor"),
-        (GridSearchCV(scaled(SVC()), {}), "classifier"),
-        (stack(), "classifier"),
-        (ByDuck(), "classifier"),
-        (Plain(), "regressor"),
-        (TransformedTargetRegressor(), "regressor"),
-        (StandardScaler(), "estimator"),
-    ]:
-        assert kind_of(model) == kind
-
-
 @pytest.mark.parametrize(
     ("package", "name", "options"),
     [
@@ -184,8 +134,6 @@ def test_boosting_of_other_packages(package, name, options, data):
     X, y, weight = data
     classifier = getattr(library, f"{name}Classifier")(**options)
     regressor = getattr(library, f"{name}Regressor")(**options)
-    assert kind_of(classifier) == "classifier"
-    assert kind_of(regressor) == "regressor"
     assert deep(classifier).fit(X, y, weight).score(X, y) > 0.8
     assert MDDFClassifier(1, forests=[classifier]).fit(X, y).score(X, y) > 0.8
     for targets in (X[:, 0], X[:, 0] * 1000):

@@ -37,7 +37,6 @@ from mddf.representation import (
     outlier_scores,
     proximities,
 )
-from mddf.representation._leaves import LeafColumns
 
 X, Y = load_iris(return_X_y=True)
 NEW = X[::3] + 0.05
@@ -328,19 +327,3 @@ def test_models_without_leaves_are_refused():
     assert members == ["kernel"]
     with pytest.raises(ValueError, match=r"layer 0 .* a member with trees, got .*kernel; fit a"):
         nearest_rows(kernel, X, X)
-
-
-def test_leaves_without_a_column_of_the_embedding():
-    known = np.array([[3, 10], [5, 12], [5, 10]])
-    columns = LeafColumns.from_leaves(known)
-    assert [leaves.tolist() for leaves in columns.leaves] == [[3, 5], [10, 12]]
-    new = np.array([[3, 12], [4, 9], [2, 13], [5, 10**9]])
-    places, is_new = columns.numbers(new)
-    np.testing.assert_array_equal(
-        is_new, [[False, False], [True, True], [True, True], [False, True]]
-    )
-    np.testing.assert_array_equal(places, [[0, 3], [0, 0], [0, 0], [1, 0]])
-    np.testing.assert_array_equal(
-        columns.one_hot(new).toarray(),
-        [[1, 0, 0, 1], [0, 0, 0, 0], [0, 0, 0, 0], [0, 1, 0, 0]],
-    )
