@@ -163,6 +163,18 @@ def test_rows_that_left_are_not_trained_on():
     np.testing.assert_array_equal(model.margins_[1][stay], model.margins_[0][stay])
 
 
+def test_rows_at_the_gate_leave():
+    confidences = []
+
+    def thirtieth(view):
+        confidences.append(np.sort(view.confidence))
+        return confidences[-1][-30]
+
+    model = fit(LayerRules(screening=thirtieth))
+    n_below = np.sum(confidences[0] < confidences[0][-30])
+    assert model.history_["active_samples"][1] == n_below <= 270
+
+
 def test_gates_that_no_row_or_every_row_passes():
     X, _ = three_classes()
     plain = fit(None)
