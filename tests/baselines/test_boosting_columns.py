@@ -12,10 +12,6 @@ from mddf.baselines import (
     QuadBoostClassifier,
 )
 from sklearn.base import clone
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import StackingClassifier, VotingClassifier
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import cross_val_score
 
 ALL = [
     AdaBoostClassifier(12, max_depth=2),
@@ -96,13 +92,6 @@ def test_missing_values_go_to_the_better_side_of_a_threshold():
 
 
 @pytest.mark.parametrize("model", ALL, ids=str)
-def test_missingness_alone_can_separate_classes(model):
-    X = np.array([[1.0], [2.0], [np.nan]] * 10)
-    y = np.isnan(X[:, 0]).astype(int)
-    assert clone(model).fit(X, y).score(X, y) == 1
-
-
-@pytest.mark.parametrize("model", ALL, ids=str)
 def test_new_missing_values_count_as_the_median(model):
     X, y = np.random.default_rng(1).normal(size=(91, 3)), np.arange(91) % 2
     y[X[:, 0] > 0] = 1
@@ -133,15 +122,6 @@ def test_categories_by_number_and_by_type_are_the_same(model):
     np.testing.assert_array_equal(by_number.decision_function(array), by_type)
 
 
-@pytest.mark.parametrize("model", ALL, ids=str)
-def test_all_categories_and_early_stopping(model):
-    for n_classes in [2, 3]:
-        X, y = mixed(n_classes=n_classes)
-        fitted = clone(model).set_params(early_stopping=True, random_state=0)
-        fitted.fit(X[["colour", "size"]], y)
-        assert fitted.predict_proba(X[["colour", "size"]]).shape == (len(y), n_classes)
-
-
 def test_a_column_without_a_value():
     X, y = mixed()
     X = X.assign(number=np.nan)
@@ -162,22 +142,3 @@ def test_learners_of_the_user_get_codes_and_missing_values():
     model = AdaBoostClassifier(2, weak_learners=[learner]).fit(X, y)
     assert np.isnan(calls[0]).any()
     np.testing.assert_array_equal(model.predict(X), (X["colour"] == "green").astype(int))
-
-
-@pytest.mark.parametrize("model", ALL, ids=str)
-def test_meta_estimators_around(model):
-    for n_classes in [2, 3]:
-        model = clone(model).set_params(n_estimators=8)
-        X, y = mixed(n_classes=n_classes)
-        words = np.array(["low", "middle", "high"])[y]
-        calibrated = CalibratedClassifierCV(clone(model), cv=3).fit(X, words)
-        np.testing.assert_allclose(calibrated.predict_proba(X).sum(axis=1), 1)
-        for voting in ("hard", "soft"):
-            vote = VotingClassifier(
-                [("a", clone(model)), ("b", AdaBoostClassifier(3))], voting=voting
-            )
-            assert vote.fit(X, words).score(X, words) > 0.6
-        stack = StackingClassifier([("a", clone(model))], LogisticRegression(), cv=3).fit(X, words)
-        assert stack.score(X, words) > 0.6
-        assert set(stack.predict(X)) <= set(words)
-        assert cross_val_score(clone(model), X, words, cv=3).mean() > 0.5

@@ -150,21 +150,6 @@ def test_importances(model):
         assert shares[0] == 0
 
 
-@pytest.mark.parametrize(
-    "model", [AdaBoostClassifier(1), DeepBoostClassifier(1, lambda_=0.05)], ids=model_id
-)
-def test_importances_if_a_class_uses_no_feature(model):
-    rng = np.random.default_rng(0)
-    X = rng.random((90, 3))
-    y = (X[:, 1] > 0.5) + 0
-    y[::30] = 2  # against the rest: the constant
-    model.fit(X, y)
-    assert [vote.learners.size for vote in model.ensembles_][2] == 1
-    np.testing.assert_allclose(model.feature_importances_.sum(), 1)
-    stopped = DeepBoostClassifier(beta=100.0).fit(X, y)  # no learner at all
-    np.testing.assert_array_equal(stopped.feature_importances_, np.zeros(3))
-
-
 @pytest.mark.parametrize("model", ALL + VARIANTS, ids=model_id)
 def test_early_stopping(model, cancer):
     X, y = cancer
@@ -184,17 +169,6 @@ def test_early_stopping(model, cancer):
     )  # no learner is left over
     again = clone(model).fit(X, y)
     np.testing.assert_array_equal(model.decision_function(X), again.decision_function(X))
-
-
-def test_fewer_rounds_keep_their_learners(cancer):
-    X, y = cancer
-    learners = [lambda X, j=j: np.sign(X[:, j] - X[:, j].mean()) for j in (3, 3, 7, 22)]
-    ensemble = AdaBoostClassifier(9, weak_learners=learners).fit(X, y).ensembles_[0]
-    assert len(ensemble.learners) == 3  # two of them are the same
-    few = ensemble.first_rounds(1)
-    assert len(few.learners) == 1
-    np.testing.assert_array_equal(few.decision(X), ensemble.decision(X, 1))
-    assert len(ensemble.first_rounds(0).learners) == 0
 
 
 @pytest.mark.parametrize("model", SMALL[:4], ids=model_id)

@@ -65,28 +65,6 @@ def test_second_level_of_stumps_has_the_best_common_split(seed):
         assert edge == pytest.approx(best, abs=1e-10)
 
 
-@given(seeds, st.sampled_from(["layerwise", "greedy", "stumps"]))
-@settings(max_examples=60, deadline=None)
-def test_flipped_labels_flip_the_tree(seed, mode):
-    X, g = problem(seed)
-    search = TreeSearch(X, 3, mode)
-    (tree, votes, edge), (other, flipped, same_edge) = search.best(g), search.best(-g)
-    if edge > 1e-10:  # at an edge of 0 nothing is asked and the label is +1 by convention
-        np.testing.assert_array_equal(votes, -flipped)
-        np.testing.assert_array_equal(tree.threshold, other.threshold)
-    assert edge == pytest.approx(same_edge, abs=1e-15)
-
-
-@given(seeds)
-@settings(max_examples=50, deadline=None)
-def test_rank_preserving_maps_change_only_thresholds(seed):
-    X, g = problem(seed)
-    tree, prediction, _ = TreeSearch(X, 3).best(g)
-    other, same, _ = TreeSearch(np.exp(X / 50) - 3, 3).best(g)
-    np.testing.assert_array_equal(prediction, same)
-    np.testing.assert_array_equal(tree.feature, other.feature)
-
-
 def test_ties_go_to_the_lower_feature_and_threshold():
     X = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
     g = (
@@ -131,12 +109,6 @@ def test_extreme_neighbours_are_separated(pair):
     tree, _prediction, edge = TreeSearch(np.array(pair)[:, None], 1).best(np.array([0.5, -0.5]))
     assert edge == 1
     np.testing.assert_array_equal(naive.predict_tree(tree, np.array(pair)[:, None]), [1, -1])
-
-
-def test_minus_zero_is_zero():
-    X = np.array([[0.0], [-0.0], [0.25]])
-    tree, *_ = TreeSearch(X, 1).best(np.array([0.25, 0.25, -0.5]))
-    assert tree.threshold[0] == 0.125
 
 
 @given(seeds)
@@ -251,30 +223,6 @@ def test_signs_in_bits_give_the_same_path_as_numbers():
                 np.bincount(learner, step, minlength=5) for learner, step, *_ in (bits, numbers)
             ]
             np.testing.assert_allclose(alpha[0] @ values, alpha[1] @ values, atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("run", "settings"), [("adaboost_path", (1e-10,)), ("quadboost_path", (0.0,))]
-)
-def test_long_runs_report_and_can_be_interrupted(run, settings):
-    rng = np.random.default_rng(0)
-    values = rng.choice(np.array([-1, 1], np.int8), size=(40, 60))
-    y, weight = rng.choice([-1.0, 1.0], 60), rng.dirichlet(np.ones(60))
-    penalty = ("none", 0.0, 1.0) if run == "quadboost_path" else ()
-
-    def boost(progress):
-        return getattr(_core, run)(values, y, weight, *penalty, 4500, *settings, progress)
-
-    reports = []
-    learner, *_ = boost(reports.append)
-    assert len(learner) == 4500
-    assert 0 < sum(reports) < 4500
-
-    def interrupt(n):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        boost(interrupt)
 
 
 def test_path_refusals():

@@ -242,15 +242,6 @@ def test_perfect_trees_do_not_break_the_logarithms():
             assert model.score(X, y) == 1
 
 
-def test_penalty_shrinks_trees_and_their_number():
-    X, y = load_breast_cancer(return_X_y=True)
-    free = DeepBoostClassifier(beta=0, lambda_=1e-7).fit(X, y)
-    paid = DeepBoostClassifier(beta=0, lambda_=0.05).fit(X, y)
-    assert paid.history_["n_learners"][-1] < free.history_["n_learners"][-1]
-    size = [m.ensembles_[0].learners.sizes[m.estimator_weights_ != 0].mean() for m in (paid, free)]
-    assert size[0] < size[1]
-
-
 def test_complexities():
     assert stump_complexity(1, 100, 5) == pytest.approx(np.sqrt(2 * np.log(1000) / 100))
     assert stump_complexity(2, 100, 5) == pytest.approx(np.sqrt(2 * np.log(2e4 * 20) / 100))
@@ -278,17 +269,6 @@ def test_complexities():
                 n_samples=50.0,
                 n_features=3,
             )
-
-
-def test_named_settings():
-    assert DeepBoostClassifier.named("AdaBoost-L1", beta=0.5).get_params()["lambda_"] == 0
-    assert DeepBoostClassifier.named("LogReg-L1").loss == "logistic"
-    logreg = DeepBoostClassifier.named("LogReg", max_depth=2)
-    assert (logreg.loss, logreg.beta, logreg.lambda_, logreg.max_depth) == ("logistic", 0, 0, 2)
-    with pytest.raises(ValueError, match=r"AdaBoost means beta=0\.0; got 1"):
-        DeepBoostClassifier.named("AdaBoost", beta=1)
-    with pytest.raises(ValueError, match=r"name must be one of .* got 'Ada'"):
-        DeepBoostClassifier.named("Ada")
 
 
 @pytest.mark.parametrize("loss", ["exponential", "logistic"])

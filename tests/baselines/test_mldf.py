@@ -4,19 +4,16 @@ import pickle
 import re
 
 import numpy as np
-import pandas as pd
 import pytest
 from made_outputs import six_labels
 from mddf.baselines import MLDFClassifier
 from naive_labels import mask_of_reuse
 from sklearn.base import clone
 from sklearn.datasets import load_iris
-from sklearn.model_selection import GroupKFold, TimeSeriesSplit, cross_val_predict
+from sklearn.model_selection import TimeSeriesSplit, cross_val_predict
 from sklearn_checks import WEIGHT_CHECKS, sklearn_checks
 
 from mddf._ensemble.label_measures import measure_value
-from mddf.explain import shap_values
-from mddf.export import to_onnx
 
 SMALL = {"n_estimators": 5, "n_more_estimators": 2, "cv": 3, "random_state": 0}
 ROW_MEASURES = ["one-error", "coverage", "ranking-loss", "average-precision"]
@@ -189,20 +186,6 @@ def test_the_future_does_not_change_the_past():
     np.testing.assert_array_equal(before.oof_probabilities_[:240], after.oof_probabilities_[:240])
 
 
-def test_refit_groups_frames_and_missing_values():
-    X, y = six_labels(120)
-    frame = pd.DataFrame(X).rename(columns=str)
-    frame.iloc[::5, 2] = np.nan
-    frame["kind"] = pd.Categorical(np.where(y[:, 0] == 1, "a", "b"))
-    model = MLDFClassifier(2, refit=True, **{**SMALL, "cv": GroupKFold(3)})
-    model.fit(frame, y, groups=np.arange(120) % 7)
-    assert len(model._cascade.layers[0].members[0]) == 1
-    assert np.mean(model.predict(frame)[:, 0] == y[:, 0]) > 0.9
-    assert model.get_feature_names_out()[:2].tolist() == ["forest1_label0", "forest1_label1"]
-    with pytest.warns(UserWarning, match="not out-of-fold"):
-        assert model.transform(frame).shape == (120, 12)
-
-
 def test_mutually_exclusive_classes():
     X, y = load_iris(return_X_y=True)
     names = load_iris().target_names[y]
@@ -243,14 +226,3 @@ def test_refusals():
         with pytest.raises(ValueError, match=message):
             model.fit(X, y)
         assert not hasattr(model, "classes_")
-
-
-def test_no_explanations_and_graphs_of_layers_that_reuse():
-    X, y = load_iris(return_X_y=True)
-    model = MLDFClassifier(2, early_stopping=False, **SMALL).fit(X, y)
-    with pytest.raises(TypeError, match="must not reuse vectors of the layer before"):
-        to_onnx(model)
-    X, y = six_labels(60)
-    several = MLDFClassifier(1, **SMALL).fit(X, y)
-    with pytest.raises(ValueError, match="must have classes of one output"):
-        shap_values(several, X)

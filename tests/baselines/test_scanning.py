@@ -10,8 +10,6 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import KFold
 from sklearn_checks import sklearn_checks
 
-from mddf import RandomForestClassifier
-
 pytestmark = pytest.mark.filterwarnings("ignore:transform was given the table:UserWarning")
 
 OUT_OF_FOLD = "fit_transform gives out-of-fold vectors, transform the mean over all folds"
@@ -81,22 +79,6 @@ def test_grains_and_attributes(digits):
         assert all(name.startswith(f"window{size}_") for name in names[columns])
     by_forest = features.reshape(300, -1, 10)
     np.testing.assert_allclose(by_forest.sum(axis=2), 1, rtol=1e-5)
-
-
-def test_ways_to_pass_the_same_samples(digits):
-    X, y = digits
-    reference = scanner(strides=3).fit_transform(X, y)
-    for table, options in [
-        (X.reshape(300, 64), {"shape": (8, 8)}),
-        (X.astype(np.uint8), {}),
-        (X[..., None], {}),
-        (np.asfortranarray(X), {"shape": [8, 8]}),
-        (X.tolist(), {}),
-    ]:
-        model = scanner(strides=3, **options)
-        assert np.array_equal(model.fit_transform(table, y), reference)
-        assert np.array_equal(model.transform(table), model.transform(X))
-        assert np.array_equal(model.transform(table), model.transform(X.reshape(300, 64)))
 
 
 def test_channels(digits):
@@ -180,14 +162,6 @@ def test_the_number_of_threads_does_not_matter(digits):
     assert np.array_equal(first.transform(digits[0]), second.transform(digits[0]))
 
 
-def test_batches_do_not_matter(digits, monkeypatch):
-    model = scanner().fit(*digits)
-    reference = model.transform(digits[0])
-    monkeypatch.setattr("mddf.baselines.scanning._BATCH_BYTES", 200_000)
-    assert 1 < model._batch_size() < 100
-    assert np.array_equal(model.transform(digits[0]), reference)
-
-
 def n_nodes(model):
     return [sum(t.n_nodes for t in trees) for forests in model._trees for trees in forests]
 
@@ -224,19 +198,6 @@ def test_missing_values(digits):
     model = scanner(n_estimators=10)
     assert np.isfinite(model.fit_transform(X, y)).all()
     assert np.isfinite(model.transform(X[:5] * np.nan)).all()
-
-
-def test_weights(digits):
-    X, y = digits
-    weights = np.arange(300) % 3.0
-    left_out = weights == 0
-    reference = scanner([6]).fit(X, y, sample_weight=weights)
-    other = y.copy()
-    other[left_out] = (other[left_out] + 3) % 10
-    cv = list(KFold(2).split(X))
-    first, two = (scanner([6], cv=cv).fit(X, labels, weights) for labels in (y, other))
-    assert np.array_equal(first.transform(X), two.transform(X))
-    assert not np.array_equal(reference.transform(X), scanner([6]).fit(X, y).transform(X))
 
 
 def test_class_weights(digits):
@@ -310,17 +271,6 @@ def test_refused_samples(digits):
         model.transform(X[:0])
 
 
-def test_refused_weights(digits):
-    X, y = digits
-    cv = [(range(150), range(150, 300)), (range(150, 300), range(150))]
-    with pytest.raises(
-        ValueError, match=r"sample_weight and class_weight must .* got only zeros in fold 1"
-    ):
-        scanner(cv=cv).fit(X, y, sample_weight=np.arange(300) < 150)
-    with pytest.raises(ValueError, match=r"max_windows must .* got max_windows=0.5"):
-        scanner(cv=cv, max_windows=0.5).fit(X, y, sample_weight=np.full(300, 1e9))
-
-
 # Split of the whole
 
 
@@ -343,16 +293,3 @@ def expected_failures(model):
 )
 def test_sklearn_checks(estimator, check):
     check(estimator)
-
-
-def test_real_digits_in_their_original_shape(data_home):
-    from mddf.datasets import load
-
-    data = load("mnist")
-    X, y = data.X_train[:1000].reshape(-1, 28, 28), data.y_train[:1000]
-    model = scanner([7, 13], strides=4, n_estimators=10, cv=3, max_windows=16)
-    vectors = model.fit_transform(X[:500], y[:500])
-    forest = RandomForestClassifier(100, random_state=0)
-    scanned = forest.fit(vectors, y[:500]).score(model.transform(X[500:]), y[500:])
-    pixels = forest.fit(X[:500].reshape(500, -1), y[:500])
-    assert scanned > pixels.score(X[500:].reshape(500, -1), y[500:])

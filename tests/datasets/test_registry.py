@@ -66,17 +66,6 @@ def test_unknown_value_of_an_option():
             resolve("bank", {"variant": value})
 
 
-def test_numbers_are_no_switches():
-    with pytest.raises(ValueError, match=r"zeros_as_missing .* must be one of False, True, got 1"):
-        resolve("pima", {"zeros_as_missing": 1})
-
-
-def test_defaults_are_listed():
-    spec, chosen = resolve("bank", {"drop_duration": True})
-    assert chosen == {"variant": "full", "drop_duration": True, "unknown_as_missing": False}
-    assert "duration" not in spec.format.features
-
-
 def test_options_go_together():
     spec, _ = resolve("bank", {"variant": "additional", "unknown_as_missing": True})
     assert spec.rows == 41188
@@ -113,18 +102,6 @@ def test_documented_table_is_the_printed_one(capsys):
     printed = capsys.readouterr().out
     assert printed.count("\n| `") == len(names())
     assert DOCS.read_text("utf-8").endswith("\n\n" + printed)
-
-
-def test_listing_shows_the_paths_of_files(capsys, tmp_path, data_home):
-    assert main(["iris", "Car", "har", "--data-home", str(data_home)]) == 0
-    _, _, iris, car, har = capsys.readouterr().out.splitlines()
-    assert iris.split() == ["iris", "150", "4", "3", "classes", "scikit-learn"]
-    assert car.split() == ["car", "1728", "6", "(6)", "4", "classes", "car/"]
-    assert har.endswith("not here")
-    assert main(["--task", "regression", "--data-home", str(tmp_path)]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 2 + len(names("regression"))
-    assert max(map(len, lines[1:])) <= 80
 
 
 def test_check(capsys, tmp_path, data_home):

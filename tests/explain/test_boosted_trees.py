@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from boosted_cases import TABLES, frame_of_few_levels
-from made_models import labels_of, number_table, table_with_missing
+from made_models import labels_of, number_table
 from shapley import shapley
 from table_cases import read_again
 
@@ -98,17 +98,6 @@ def test_trees_as_arrays_add_up():
                             ),
                         )
                 assert np.allclose(raw, raw_of(model, X), rtol=1e-12)
-
-
-def test_level_splits_without_effect_on_a_leaf_are_not_nodes():
-    X = table_with_missing(200)
-    model = made(X, "symmetric", max_depth=6)
-    n_ways = np.diff(model._trees.arrays["first_leaf"])
-    n_leaves = [np.sum(tree.children_left == -1) for tree in tree_arrays(model)]
-    assert np.all(n_leaves < n_ways)
-    values, first = (model._trees.arrays[name] for name in ("values", "first_leaf"))
-    reached = values[model.apply(X) + first[:-1], 0]
-    assert np.array_equal(n_leaves, [len(np.unique(value)) for value in reached.T])
 
 
 @pytest.mark.parametrize("kind", TABLES)

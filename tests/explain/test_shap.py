@@ -273,19 +273,6 @@ def test_a_background_of_rows_with_missing_values():
         shap_values(forest, X)
 
 
-def test_deep_forests_are_explained_by_permutation():
-    X = frame_table()
-    model = DeepForestClassifier(n_estimators=2, members=["random", "linear"], random_state=0)
-    model.fit(X, labels_of(X))
-    explanation = shap_values(model, X[:3], background=X[:20], method="permutation")
-    sums = explanation.values.sum(axis=1) + explanation.base_values
-    assert np.allclose(sums, model.predict_proba(X[:3]), atol=1e-7)
-    with pytest.raises(TypeError, match="use method='permutation'"):
-        shap_values(model, X[:3], method="tree")
-    chosen = shap_values(model, X[:3], background=X[:20])
-    assert np.array_equal(chosen.values, explanation.values)
-
-
 def test_refusals():
     X, y = number_table(), labels_of(number_table())
     forest = RandomForestClassifier(2).fit(X, y)

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_diabetes
-from sklearn.metrics import mean_pinball_loss
 from value_cases import REGRESSORS
 
 from mddf import RandomForestRegressor
@@ -71,23 +69,6 @@ def test_quantiles_are_targets_next_to_interpolated_ones():
             )
             assert np.all((low <= result) & (result <= high))
             assert np.isin(result, y).all()
-
-
-def test_both_forests_are_as_good():
-    X, y = load_diabetes(return_X_y=True)
-    options = {"max_features": 0.3, "min_samples_leaf": 5, "random_state": 0}
-    options |= {"n_estimators": 60, "bootstrap": True}
-    ours = RandomForestRegressor(keep_targets=100, **options).fit(X[:300], y[:300])
-    options.pop("random_state")
-    theirs = peer(RandomForestRegressor, X[:300], y[:300], **options)
-    levels = [0.1, 0.5, 0.9]
-    result, expected = (forest.predict(X[300:], quantiles=levels) for forest in (ours, theirs))
-    for level, a, b in zip(levels, result.T, expected.T, strict=True):
-        losses = [mean_pinball_loss(y[300:], predicted, alpha=level) for predicted in (a, b)]
-        assert losses[0] == pytest.approx(losses[1], rel=0.05)
-    assert np.mean((y[300:] >= result[:, 0]) & (y[300:] <= result[:, 2])) == pytest.approx(
-        np.mean((y[300:] >= expected[:, 0]) & (y[300:] <= expected[:, 2])), abs=0.06
-    )
 
 
 def test_missing_values_need_no_values_here():

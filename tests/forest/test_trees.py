@@ -178,15 +178,6 @@ def test_sample_counts_match_the_leaves(kind):
             assert np.array_equal(rows, np.arange(len(X))) != bootstrap
 
 
-def test_samples_drawn_by_weight():
-    X, y = table()
-    weights = np.random.default_rng(0).integers(0, 3, len(X)).astype(float)
-    forest = RandomForestClassifier(30, max_samples=50, random_state=0).fit(X, y, weights)
-    counts = np.bincount(np.concatenate(forest.estimators_samples_), minlength=len(X))
-    assert counts.sum() == 30 * 50
-    assert not counts[weights == 0].any()
-
-
 def test_out_of_bag_rows_are_not_among_the_samples():
     X, y = table()
     forest = RandomForestRegressor(40, oob_score=True, random_state=0).fit(X, y)
@@ -211,23 +202,6 @@ def test_nothing_is_stored():
         _ = again.estimators_samples_
     again.set_params(n_estimators=7, warm_start=True).fit(X, y)
     assert not hasattr(again, "estimators_samples_")
-
-
-@kinds
-def test_an_ensemble_of_scikit_learn(kind):
-    X, y = table()
-    new = kind(3, random_state=0)
-    assert new
-    assert not hasattr(new, "estimators_")
-    forest = new.fit(X, y)
-    assert isinstance(forest, TYPES[kind][0])
-    assert [tree.tree_.node_count for tree in forest] == [
-        forest[i].tree_.node_count for i in range(3)
-    ]
-    assert forest[-1].apply(X).tolist() == forest[2].apply(X).tolist()
-    assert len(forest[:2]) == 2
-    with pytest.raises(IndexError):
-        forest[3]
 
 
 @kinds
@@ -262,18 +236,6 @@ def test_sets_of_the_first_or_last_codes_are_thresholds(kind):
     for tree in forest:
         for row, leaf in zip(X, tree.apply(X), strict=True):
             assert walk(tree.tree_, row)[-1] == leaf
-
-
-@kinds
-def test_other_sets_are_refused_where_scikit_learn_has_none(kind):
-    X, y = categories(n_codes=7)
-    forest = kind(3, categorical_features=[0], max_features=2, random_state=0).fit(X, y)
-    of_trees = [says(tree, X) for tree in forest]
-    np.testing.assert_allclose(np.mean(of_trees, 0), says(forest, X), atol=1e-8)
-    paths, start = forest.decision_path(X)
-    assert paths.shape[1] == start[-1]
-    with pytest.raises(ValueError, match=r"cannot split categories into any sets.*tree_arrays"):
-        _ = [tree.tree_ for tree in forest]
 
 
 # Partial dependence

@@ -5,13 +5,12 @@ import pickle
 import custom_losses as functions
 import numpy as np
 import pytest
-from boosted_cases import growth, numbers, problem
+from boosted_cases import growth, numbers
 from sklearn.base import clone
 
 from mddf import CustomLoss, GradientBoostingClassifier, GradientBoostingRegressor
 from mddf._base.elementary import exp
 from mddf.explain import shap_values
-from mddf.export import skops_types
 
 ALL_ROWS = {"subsample": 1.0, "early_stopping": False, "random_state": 0}
 SQUARED = CustomLoss(functions.squared, functions.squared_losses, functions.weighted_mean)
@@ -67,19 +66,6 @@ def test_logistic_losses_have_the_same_bits(grow_policy):
     same_trees(model._trees, built_in._trees)
     assert np.array_equal(model.predict_proba(X), built_in.predict_proba(X))
     assert np.allclose(model.train_score_, built_in.train_score_, rtol=1e-12)
-
-
-@growth
-@pytest.mark.parametrize("weighted", [False, True])
-def test_multinomial_losses(grow_policy, weighted):
-    X, y = problem(GradientBoostingClassifier, 300)
-    weights = np.random.default_rng(0).uniform(0.5, 1.5, 300) if weighted else None
-    options = {"max_iter": 25, "grow_policy": grow_policy, **ALL_ROWS}
-    built_in = GradientBoostingClassifier(**options).fit(X, y, weights)
-    loss = CustomLoss(functions.multinomial, start=built_in._trees.start)
-    model = GradientBoostingClassifier(loss, **options).fit(X, y, weights)
-    same_trees(model._trees, built_in._trees)
-    assert np.array_equal(model.decision_function(X), built_in.decision_function(X))
 
 
 def test_whole_weights_count_rows():
@@ -161,19 +147,6 @@ def test_pickles_and_clones():
     linked = GradientBoostingRegressor(POISSON, max_iter=5, **ALL_ROWS).fit(X, np.abs(y))
     restored = pickle.loads(pickle.dumps(linked))
     assert np.array_equal(restored.predict(X), linked.predict(X))
-
-
-def test_skops_asks_for_the_functions():
-    from skops.io import dumps, get_untrusted_types, loads
-
-    X, y = whole_numbers()
-    model = GradientBoostingRegressor(SQUARED, max_iter=5, **ALL_ROWS).fit(X, y)
-    stored = dumps(model)
-    with pytest.raises(TypeError, match=r"CustomLoss"):
-        loads(stored, trusted=skops_types())
-    trusted = [*skops_types(), *get_untrusted_types(data=stored)]
-    assert any("custom_losses.squared" in name for name in trusted)
-    assert np.array_equal(loads(stored, trusted=trusted).predict(X), model.predict(X))
 
 
 def returns(gradient, hessian=None):

@@ -4,8 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from boosted_cases import both, growth
-from sklearn import config_context
-from sklearn.model_selection import cross_validate
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor
 from mddf._binning.binner import Binner
@@ -215,24 +213,6 @@ def test_categories_are_encoded_by_rates():
     )
 
 
-@both
-def test_the_order_of_rows_with_offsets_and_many_levels(Model):
-    rng = np.random.default_rng(0)
-    places = [f"p{number}" for number in rng.integers(0, 40, 300)]
-    X = pd.DataFrame({"place": places, "size": rng.normal(size=300)})
-    y = rng.poisson(np.exp(X["size"])).clip(0, 1 if Model is GradientBoostingClassifier else 99)
-    offset = rng.normal(size=300)
-    order = rng.permutation(300)
-    options = {"max_iter": 20, "random_state": 0}
-    if Model is GradientBoostingRegressor:
-        options["loss"] = "poisson"
-    model = Model(**options).fit(X, y, offset=offset)
-    shuffled = Model(**options).fit(X.iloc[order], y[order], offset=offset[order])
-    assert np.array_equal(
-        model._predict_in_blocks(X, offset=offset), shuffled._predict_in_blocks(X, offset=offset)
-    )
-
-
 def test_equal_rows_with_other_offsets_are_not_copies():
     X, y, exposure = counts(50)
     X = np.tile(X[:1], (50, 1))
@@ -265,20 +245,3 @@ def test_refused_offsets():
         model.fit(X, y, offset=np.zeros((400, 1)))
         with pytest.raises(error, match=message):
             model.predict(X, offset=offset)
-
-
-def test_offsets_are_routed():
-    X, y, exposure = counts()
-    offset = np.log(exposure)
-    model = GradientBoostingRegressor("poisson", max_iter=30, random_state=0)
-    with config_context(enable_metadata_routing=True):
-        model.set_fit_request(offset=True).set_score_request(offset=True)
-        routed = cross_validate(model, X, y, cv=3, params={"offset": offset})["test_score"]
-    scores = []
-    for fold in range(3):
-        edges = [0, 134, 267, 400]
-        is_test = np.zeros(400, bool)
-        is_test[edges[fold] : edges[fold + 1]] = True
-        model.fit(X[~is_test], y[~is_test], offset=offset[~is_test])
-        scores.append(model.score(X[is_test], y[is_test], offset=offset[is_test]))
-    assert np.allclose(routed, scores, rtol=1e-12)

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from boosted_cases import repeats_of
-from sklearn.metrics import log_loss
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor, _core
 from mddf._base.parallel import TimeIsUp
@@ -144,16 +143,6 @@ def test_levels_that_decide_are_learnt(Model):
     assert model.score(X[test], y[test]) > without.score(X[["age", "colour"]][test], y[test]) + 0.1
 
 
-def test_uninformative_levels_are_shrunk():
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame({c: [f"{i}" for i in rng.integers(0, 700, 3000)] for c in "abc"}).astype(
-        "category"
-    )
-    y = rng.integers(0, 2, 3000)
-    model = GradientBoostingClassifier(**{**FEW, "learning_rate": 0.05}).fit(X[:2000], y[:2000])
-    assert log_loss(y[2000:], model.predict_proba(X[2000:])) < np.log(2) + 0.03
-
-
 @both
 def test_order_of_rows_number_of_threads_and_pickles(Model):
     X, y = problem(Model, n_classes=3)
@@ -211,29 +200,6 @@ def test_warm_start_equals_a_single_fit(Model, grow_policy):
     model = Model(**options | {"max_iter": 13}, warm_start=True).fit(X, y)
     model.set_params(max_iter=30).fit(X, y)
     assert answers(model, X) == pytest.approx(answers(whole, X), rel=1e-9)
-
-
-@both
-def test_staged_predictions_importances_and_interactions(Model):
-    X, y = problem(Model)
-    model = Model(**FEW).fit(X, y)
-    staged = model.staged_predict_proba if Model is MODELS[0] else model.staged_predict
-    *_, last = staged(X)
-    assert np.array_equal(last, answers(model, X))
-    importances = model.feature_importances_
-    assert importances.shape == (4,)
-    assert importances.sum() == pytest.approx(1)
-    assert importances[1] > importances[2]
-    alone = Model(**FEW, interaction_cst="no_interactions").fit(X, y)
-    used = set(alone._trees.arrays["column"].tolist())
-    pair = alone._trees.n_columns - 1  # of town and trade
-    assert pair not in used
-    assert used & {4, 5}
-    rising = Model(**FEW, monotonic_cst={"age": 1}).fit(X, y)
-    older = X.assign(age=X["age"] + 1)
-    assert np.all(
-        np.ravel(answers(rising, older).T)[-len(X) :] >= np.ravel(answers(rising, X).T)[-len(X) :]
-    )
 
 
 @both

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from counting import CountsRows
-from made_tasks import classification_task, outputs_task
 from sklearn.metrics import log_loss
 
 from mddf import (
@@ -15,7 +14,7 @@ from mddf import (
 from mddf._binning.binner import Binner
 from mddf._binning.encoded_rows import EncodedRows
 from mddf._input.table import ArrayTable
-from mddf._members.boosted import BoostedFolds, BoostedModel, BoostingData, boost_parts
+from mddf._members.boosted import BoostedFolds, BoostedModel
 from mddf._members.members import grows_on_codes
 
 GIVEN = {"n_estimators": 5, "random_state": 0}
@@ -82,24 +81,6 @@ def test_the_same_for_any_number_of_jobs_and_rows(Model):
     np.testing.assert_array_equal(getattr(two, method)(X), together)
     for rows in (slice(0, 1), slice(3, 40)):
         np.testing.assert_array_equal(getattr(sequential, method)(X[rows]), together[rows])
-
-
-@pytest.mark.parametrize("n_rounds", [0, 3])
-def test_the_requested_number_of_rounds(n_rounds):
-    X, y = problem(60)
-    table = Binner(None).fit_transform(ArrayTable(X))
-    task = classification_task(y, calibrate=False)
-    rows = np.arange(60)
-    folds = [(rows[:40], rows[40:]), (rows[20:], rows[:20])]
-    keys = rows.astype(np.uint64)
-    boosting = GradientBoostingClassifier(max_iter=50)
-    data = BoostingData(table, task, None, keys)
-    fitted = boost_parts(boosting, data, folds, (1,), [n_rounds])
-    for (model, predicted), (train, held_out) in zip(fitted, folds, strict=True):
-        assert model.rounds == [n_rounds]
-        np.testing.assert_array_equal(predicted, vectors_of(model, table.codes[held_out]))
-        if n_rounds == 0:  # the shares of the classes
-            np.testing.assert_allclose(predicted[:, 1], y[train].mean())
 
 
 def test_boosting_of_a_user_keeps_its_loss():
@@ -181,33 +162,3 @@ def test_monotonic_constraints_hold_in_a_layer():
     rows = np.tile(X[3], (50, 1))
     rows[:, 0] = np.linspace(-3, 3, 50)
     assert (np.diff(model.predict_proba(rows)[:, 1]) >= 0).all()
-
-
-def test_several_outputs_are_boosted_one_by_one():
-    X, y = problem(90, 3)
-    y = np.stack([y, np.full(90, 4), (y > 0) ^ (X[:, 3] > 0)], axis=1)
-    table = Binner(None).fit_transform(ArrayTable(X))
-    rows = np.arange(90)
-    folds = [(rows[:60], rows[60:]), (rows[30:], rows[:30])]
-    keys = rows.astype(np.uint64)
-    boosting = GradientBoostingClassifier(max_iter=40)
-
-    def boosted(task, rounds=None):
-        data = BoostingData(table, task, None, keys)
-        return boost_parts(boosting, data, folds, (1,), rounds)
-
-    result = boosted(outputs_task(y, calibrate=False))
-    first = boosted(classification_task(y[:, 0], calibrate=False))
-    assert len(result[0][0].rounds) == 2  # there is nothing to learn of a single class
-    for (model, predicted), (alone_model, alone), (_, held_out) in zip(
-        result, first, folds, strict=True
-    ):
-        assert model.rounds[0] == alone_model.rounds[0]
-        np.testing.assert_array_equal(predicted[:, :3], alone)
-        assert np.all(predicted[:, 3] == 1)
-        np.testing.assert_allclose(predicted[:, 4:].sum(axis=1), 1)
-        np.testing.assert_array_equal(predicted, vectors_of(model, table.codes[held_out]))
-    again = boosted(outputs_task(y, calibrate=False), result[0][0].rounds)
-    for (model, predicted), (alone_model, same) in zip(result, again, strict=True):
-        assert model.rounds == alone_model.rounds
-        np.testing.assert_allclose(predicted, same, atol=0.2)

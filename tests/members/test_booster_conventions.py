@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
@@ -18,17 +17,12 @@ from sklearn.ensemble import (
     VotingClassifier,
 )
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from mddf import (
     DeepForestClassifier,
     DeepForestRegressor,
-    MDDFClassifier,
-    with_encoder,
 )
 
 DEEP = {"n_layers": 1, "n_estimators": 3, "cv": 2, "random_state": 0}
@@ -164,14 +158,6 @@ def test_weights(package):
     assert model.score(X, BINARY) > 0.8
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_several_labels(package):
-    labels = np.column_stack([BINARY, X["old"], RARE == "b-one"]).astype(int)
-    model = deep(booster(package)).fit(X, labels)
-    assert [p.shape for p in model.predict_proba(X)] == [(N_ROWS, 2)] * 3
-    assert (model.predict(X) == labels).mean() > 0.8
-
-
 @pytest.mark.parametrize("kind", ["pandas", "array"])
 @pytest.mark.parametrize("package", PACKAGES)
 def test_regression(package, kind):
@@ -187,31 +173,6 @@ def test_regression(package, kind):
     assert several.score(table, targets) > 0.3
 
 
-def test_regressors_that_learn_several_targets_keep_them():
-    """Other regressors are fitted to one target at a time, also in pipelines and searches."""
-    numbers = X[["count", "old"]].to_numpy(float)
-    targets = np.column_stack([NUMBERS, X["count"]])
-    single = HistGradientBoostingRegressor(max_iter=3)
-    for member, is_one in [
-        (Ridge(), True),
-        (GridSearchCV(Ridge(), {"alpha": [1]}, cv=2), True),
-        (make_pipeline(SimpleImputer(), Ridge()), True),
-        (single, False),
-        (make_pipeline(SimpleImputer(), single), False),
-        (GridSearchCV(single, {"max_depth": [2]}, cv=2), False),
-    ]:
-        model = DeepForestRegressor(members=[member], **DEEP).fit(numbers, targets)
-        (fitted,) = model._layers[0].members[0].models
-        assert isinstance(fitted, type(member)) == is_one
-
-
-@pytest.mark.parametrize("package", PACKAGES[:3])
-def test_cascades_number_labels_within_folds(package):
-    cascade = MDDFClassifier(1, forests=["random", booster(package)], n_estimators=2, cv=3)
-    cascade.set_params(random_state=0, refit=False).fit(as_array(X), RARE)
-    assert cascade.predict_proba(as_array(X)).shape == (N_ROWS, 4)
-
-
 @pytest.mark.parametrize("package", PACKAGES)
 def test_columns_and_categories_unseen_in_fit(package):
     model = deep(booster(package)).fit(X, BINARY)
@@ -223,37 +184,6 @@ def test_columns_and_categories_unseen_in_fit(package):
 
 
 # Parameters of users
-
-
-def test_columns_that_users_list_for_catboost():
-    for columns in [["colour"], ["colour", "count"], [3], (3, -1), np.array([0, 3]), "colour"]:
-        member = booster("catboost", cat_features=columns)
-        before = repr(member.get_params())
-        model = deep("random", ("theirs", member)).fit(X, BINARY)
-        assert repr(member.get_params()) == before
-        theirs = [m for m in model._layers[0].members if m.name == "theirs"]
-        for fitted in theirs[0].models if theirs else []:
-            assert set(fitted.get_cat_feature_indices()) >= set(CATEGORIES)
-        with pytest.raises(
-            ValueError, match=r"cat_features must hold names or numbers .* got 'x'"
-        ):
-            deep(booster("catboost", cat_features=["x"])).fit(X, BINARY)
-
-
-def test_clones_with_the_users_columns():
-    member = booster("catboost", cat_features=["colour"])
-    model = deep("random", ("theirs", member), member)
-    copy = clone(model)
-    assert isinstance(copy.members, list)
-    assert copy.members[0] == "random"
-    assert copy.members[1][1] is not member
-    assert copy.members[1][1].get_params() == member.get_params()
-    assert copy.get_params()["theirs__cat_features"] == ["colour"]
-    assert clone(DeepForestClassifier()).members == "auto"
-    assert clone(deep(("a", GaussianNB()))).set_params(a__var_smoothing=1.0).members[0][0] == "a"
-    assert cross_val_score(model, X, BINARY, cv=2).mean() > 0.6
-    search = GridSearchCV(deep(("theirs", member)), {"theirs__depth": [2]}, cv=2)
-    assert search.fit(X, BINARY).best_score_ > 0.6
 
 
 # Composite estimators
@@ -295,25 +225,6 @@ def test_composite_estimators_pass_the_conventions_on():
 # Hints
 
 
-@pytest.mark.parametrize(
-    "member",
-    [
-        LogisticRegression(max_iter=1000),
-        KNeighborsClassifier(),
-        GaussianNB(),
-        make_pipeline(SimpleImputer(), LogisticRegression(max_iter=1000)),
-        make_pipeline(SimpleImputer(strategy="most_frequent"), GaussianNB()),
-    ],
-)
-def test_the_hint_for_categories_works(member):
-    hint = r"mddf\.with_encoder\(\w+\(\.\.\.\)\)"
-    with pytest.raises(ValueError, match=f"^the member 'theirs' cannot be fitted: .*{hint}"):
-        deep(("theirs", member)).fit(X, BINARY)
-    last = member[-1] if hasattr(member, "steps") else member
-    model = deep(("theirs", with_encoder(last))).fit(X, BINARY)
-    assert model.score(X, BINARY) > 0.7
-
-
 def test_the_hint_for_boosting_in_a_pipeline_works():
     for strategy in ["mean", "most_frequent"]:
         for package in PACKAGES:
@@ -325,14 +236,6 @@ def test_the_hint_for_boosting_in_a_pipeline_works():
             with pytest.raises((ValueError, TypeError), match=hint):
                 deep(pipeline).fit(X, BINARY)
             assert deep(member).fit(X, BINARY).score(X, BINARY) > 0.7
-
-
-def test_the_hint_for_missing_values_works():
-    numbers = X[["size [m]", "count"]]
-    with pytest.raises(ValueError, match=r"put SimpleImputer\(\) before it in a pipeline\)"):
-        deep(KNeighborsClassifier()).fit(numbers, BINARY)
-    model = deep(make_pipeline(SimpleImputer(), KNeighborsClassifier())).fit(numbers, BINARY)
-    assert model.score(numbers, BINARY) > 0.6
 
 
 # Names

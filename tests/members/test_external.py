@@ -118,32 +118,6 @@ def test_members_that_weights_do_not_reach_are_refused_first(data):
                     MDDFClassifier(1, forests=[member]).fit(X, y, weight)
 
 
-# What a member is
-
-
-@pytest.mark.parametrize(
-    ("package", "name", "options"),
-    [
-        ("catboost", "CatBoost", {"iterations": 5, "verbose": 0, "allow_writing_files": False}),
-        ("lightgbm", "LGBM", {"n_estimators": 5, "verbose": -1}),
-        ("xgboost", "XGB", {"n_estimators": 5}),
-    ],
-)
-def test_boosting_of_other_packages(package, name, options, data):
-    library = pytest.importorskip(package)
-    X, y, weight = data
-    classifier = getattr(library, f"{name}Classifier")(**options)
-    regressor = getattr(library, f"{name}Regressor")(**options)
-    assert deep(classifier).fit(X, y, weight).score(X, y) > 0.8
-    assert MDDFClassifier(1, forests=[classifier]).fit(X, y).score(X, y) > 0.8
-    for targets in (X[:, 0], X[:, 0] * 1000):
-        for members in (["random", regressor], [regressor]):
-            model = DeepForestRegressor(members=members, **DEEP).fit(X, targets, weight)
-            assert model.predict(X).shape == (60,)
-    with pytest.raises(ValueError, match=r"^members must hold names or regressors"):
-        DeepForestRegressor(members=[classifier], **DEEP).fit(X, X[:, 0])
-
-
 # What a member has
 
 
@@ -167,27 +141,6 @@ class Late(ClassifierMixin, BaseEstimator):
     @available_if(lambda self: getattr(self, "model_", None) is not None)
     def predict_proba(self, X):
         return self.model_.predict_proba(X)
-
-
-HAVE_PROBABILITIES = {
-    "stack": stack(),
-    "stack in pipeline": scaled(stack()),
-    "stack in search": GridSearchCV(stack(), {"passthrough": [False, True]}, cv=2),
-    "late": Late(),
-    "pipeline": scaled(LogisticRegression()),
-    "search": GridSearchCV(LogisticRegression(), {"C": [1]}, cv=2),
-    "calibrated": CalibratedClassifierCV(LinearSVC(), cv=2),
-    "vote": vote(LogisticRegression()),
-}
-
-
-def test_predict_proba_that_appears_in_fit_is_used(data):
-    for member in HAVE_PROBABILITIES.values():
-        X, y, _ = data
-        assert deep(member).fit(X, y).score(X, y) > 0.8
-        for Cascade in (MDDFClassifier, GCForestClassifier):
-            cascade = Cascade(1, forests=["random", member], n_estimators=3)
-            assert cascade.fit(X, y).score(X, y) > 0.8
 
 
 WITHOUT = {

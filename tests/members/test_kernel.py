@@ -172,27 +172,6 @@ def test_the_kernel_with_the_least_leave_one_out_error_is_taken():
     np.testing.assert_array_equal(again.predict(X), result.predict(X))
 
 
-@pytest.mark.parametrize(("scale", "kind"), [(0.3, "gamma"), (6.0, "width")])
-def test_smooth_functions_get_a_gaussian_kernel_and_others_a_laplace_kernel(scale, kind):
-    X = np.random.default_rng(0).normal(size=(300, 3))
-    y = X @ [1, 2, -1] + np.abs(np.sin(scale * X)).sum(axis=1) * (kind == "width")
-    model = KernelRegressor(NONE, random_state=0).fit(X, y)
-    assert list(model.kernel_) == [kind]
-
-
-def test_fast_changing_regression_targets_get_narrow_kernels():
-    X = np.random.default_rng(0).normal(size=(1300, 3))
-    y = np.sin(2 * X[:, 0]) * np.cos(2 * X[:, 1])
-    model = KernelRegressor(NONE, random_state=0).fit(X[:1000], y[:1000])
-    wide = clone(model).set_params(gamma=0.25).fit(X[:1000], y[:1000])
-    assert model.kernel_ == {"gamma": 1.0}
-    errors = [
-        np.mean((regressor.predict(X[1000:])[:, 0] - y[1000:]) ** 2) for regressor in (model, wide)
-    ]
-    assert errors[0] < 0.9 * errors[1]
-    assert KernelClassifier(NONE, random_state=0).fit(X, y > 0).kernel_ != {"gamma": 1.0}
-
-
 @pytest.mark.parametrize("weighted", [False, True])
 def test_several_outputs_share_a_kernel(weighted):
     """A single output is unchanged; several have separate functions and common parameters."""

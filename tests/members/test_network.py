@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import log_loss
 
@@ -182,62 +181,6 @@ def test_rows_are_predicted_independently(kind, n_networks, monkeypatch):
     assert np.array_equal(answers(model, np.asfortranarray(new)), result)
     monkeypatch.setattr(network, "_BLOCK", 7)
     assert np.array_equal(answers(model, new), result)
-
-
-@KINDS
-def test_seeds(kind):
-    X = table(80)
-    model = fitted(kind, X, targets(kind, product(X)))
-    result = answers(model, X)
-    again = clone(model).fit(X, targets(kind, product(X)))
-    assert np.array_equal(answers(again, X), result)
-    other = clone(model).set_params(random_state=1).fit(X, targets(kind, product(X)))
-    assert not np.array_equal(answers(other, X), result)
-    networks = {model.weights_[0][i].tobytes() for i in range(4)}
-    assert len(networks) == 4
-
-
-@pytest.fixture
-def trained(monkeypatch):
-    """Numbers of rows and epochs of each training."""
-    calls, train = [], network._core.train_network
-
-    def counted(inputs, targets, weights, **options):
-        calls.append((len(inputs), options["n_epochs"]))
-        assert len(targets) == len(inputs)
-        assert weights is None or len(weights) == len(inputs)
-        assert weights is None or np.isclose(weights.mean(), 1)
-        return train(inputs, targets, weights, **options)
-
-    monkeypatch.setattr(network._core, "train_network", counted)
-    return calls
-
-
-WIDTH = NetworkRegressor._width
-N_PRODUCTS = 3 * WIDTH * (7 + WIDTH + 1)  # of a row of 2 numbers, 4 codes and an indicator
-
-
-@pytest.mark.parametrize(
-    ("limits", "expected"),
-    [
-        ({}, (300, 200)),
-        ({"_MOST_CELLS": 7 * 200}, (200, 200)),
-        ({"_MOST_CELLS": 7}, (128, 200)),
-        ({"_MOST_PRODUCTS": N_PRODUCTS * 300 * 50}, (300, 50)),
-        ({"_MOST_PRODUCTS": N_PRODUCTS * 300}, (300, 1)),
-        ({"_MOST_PRODUCTS": N_PRODUCTS * 150}, (150, 1)),
-        ({"_MOST_PRODUCTS": 1}, (128, 1)),
-        ({"_MOST_CELLS": 7 * 200, "_MOST_PRODUCTS": N_PRODUCTS * 250 * 6}, (200, 7)),
-    ],
-)
-def test_large_tables_have_fewer_rows_or_epochs(trained, monkeypatch, limits, expected):
-    for name, value in limits.items():
-        monkeypatch.setattr(network, name, value)
-    X = table(300)
-    weight = np.random.default_rng(0).uniform(size=300)
-    model = fitted(NetworkRegressor, X, product(X), weight, categorical=CATEGORY)
-    assert trained == [expected] * 4
-    assert np.isfinite(model.predict(X)).all()
 
 
 # Of any table
