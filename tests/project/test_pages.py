@@ -28,7 +28,7 @@ MODULES = [
 ]
 # Packages that the code of a page needs.
 EXTRAS = {
-    "boosted-trees-stopping": ("matplotlib",),
+    "clusters-boosting": ("distributed",),
     "onnx": ("onnxruntime",),
     "other-formats": ("onnxruntime", "treelite"),
     "saving": ("skops",),
