@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,6 @@ from mddf._binning.high_cardinality import CategoryLevels
 from mddf._gradient.options import warn_of_ignored
 from mddf._gradient.weights import boosting_weights
 from mddf._members.boosted import BoostedModel, BoostingData, boost_parts, boosting_options
-from mddf._members.boosted_crosses import CrossedModel, boost_crosses
 from mddf._members.dataframes import FrameMaker
 from mddf._members.external import blaming
 from mddf._members.screening import best_columns, is_wide, split_gains
@@ -166,7 +164,7 @@ class FoldTrainer(LayerTrainer):
         time_share: float = 1.0,
         # Raise TimeIsUp if the time does not suffice to start and to grow some rounds.
         may_skip: bool = False,
-    ) -> Sequence[tuple[BoostedModel | CrossedModel, np.ndarray]]:
+    ) -> Sequence[tuple[BoostedModel, np.ndarray]]:
         """Boosted trees on splits of the rows, and their predictions of the held-out rows."""
         weights = boosting_weights(self.weights.row, self.weights.sample)
         data = BoostingData(self.feature_table, self.task, weights, self.row_keys, self.levels)
@@ -175,19 +173,18 @@ class FoldTrainer(LayerTrainer):
             start_by = self.clock.until(_START_SHARE * time_share)
         # Boosted trees stop by rows held out: all their splits have some.
         parts = [(s.train, s.held_out) for s in splits if isinstance(s.held_out, np.ndarray)]
-        limits: dict[str, Any] = {
-            "n_jobs": self.n_jobs,
-            "screens": member.kind is not None,
-            "until": self.clock.until(time_share),
-            "start_by": start_by,
-            "whole": self.clock.whole,
-        }
-        if member.has_crosses:
-            assert self.numbers is not None
-            return boost_crosses(
-                member.model, data, self.numbers, parts, entropy, rounds=n_rounds, **limits
-            )
-        return boost_parts(member.model, data, parts, entropy, n_rounds, **limits)
+        return boost_parts(
+            member.model,
+            data,
+            parts,
+            entropy,
+            n_rounds,
+            n_jobs=self.n_jobs,
+            screens=member.kind is not None,
+            until=self.clock.until(time_share),
+            start_by=start_by,
+            whole=self.clock.whole,
+        )
 
     def bin_features(self, vectors: np.ndarray) -> Features:
         """Bin the vectors that a layer adds, of shape (n_samples, n_added)."""

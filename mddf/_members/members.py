@@ -27,7 +27,6 @@ from mddf._members.kernel import KernelClassifier, KernelRegressor
 from mddf._members.kernel_logistic import KernelLogisticClassifier
 from mddf._members.linear import LinearClassifier, LinearRegressor
 from mddf._members.network import NetworkClassifier, NetworkRegressor
-from mddf._members.pool import pool_classifiers, pool_regressors
 from mddf._members.spec import MemberSpec
 
 # Default members. The two forests of each kind differ in the number of columns drawn for each
@@ -102,12 +101,10 @@ def named_classifiers(
         ),
         "boosted": lambda: GradientBoostingClassifier(**_BOOSTING),
         "boosted-leaf-wise": lambda: GradientBoostingClassifier(**_LEAF_WISE),
-        "boosted-crosses": lambda: GradientBoostingClassifier(**_BOOSTING),
         "kernel": lambda: KernelClassifier(categorical, n_classes=n_classes),
         "linear": lambda: LinearClassifier(categorical),
         "network": lambda: NetworkClassifier(categorical),
         "kernel-logistic": lambda: KernelLogisticClassifier(categorical),
-        **pool_classifiers(categorical),
     }
 
 
@@ -120,11 +117,9 @@ def named_regressors(n_estimators: int, categorical: np.ndarray) -> Makers:
         ),
         "boosted": lambda: GradientBoostingRegressor(**_BOOSTING),
         "boosted-leaf-wise": lambda: GradientBoostingRegressor(**_LEAF_WISE),
-        "boosted-crosses": lambda: GradientBoostingRegressor(**_BOOSTING),
         "kernel": lambda: KernelRegressor(categorical),
         "linear": lambda: LinearRegressor(categorical),
         "network": lambda: NetworkRegressor(categorical),
-        **pool_regressors(categorical),
     }
 
 

@@ -48,7 +48,6 @@ class Purpose(Enum):
     ERROR_SCALE = (13,)
     TIMED_TREES = (14,)
     BOOSTING_FOLDS = (15,)
-    BAGGED_VOTE = (16,)
 
 
 @dataclass(frozen=True)
