@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from mddf._base.messages import Renamed
 from mddf._binning.new_rows import NewRows
 from mddf._deep_forest.error_scale import fit_error_scale
 from mddf._deep_forest.estimator import BaseDeepForest, Target
@@ -163,10 +162,6 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
     >>> bool(forest.score(X[1::2], y[1::2]) > 0.4)
     True
     """
-
-    options_ = Renamed(
-        "min_samples_leaf_", lambda leaves: {k: {"min_samples_leaf": n} for k, n in leaves.items()}
-    )
 
     _auto_members = AUTO_REGRESSORS
     _units: Units

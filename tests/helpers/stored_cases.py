@@ -24,7 +24,7 @@ from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from stored_models import labels, table
+from small_models import labels, table
 
 from mddf import (
     CompletelyRandomForestClassifier,
