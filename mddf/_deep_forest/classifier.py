@@ -69,6 +69,8 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
         - "kernel-logistic": logistic regression on features of a Gaussian kernel of standardised
           numbers [4]_.
 
+        In a list, "auto" stands for the automatic members: ``["auto", MyClassifier()]`` adds one.
+
         Later layers have the two forests of least log-loss. Models of other packages get a data
         frame of pandas if X is a data frame, else an array with categories as codes. See Notes.
     cv : int, splitter, iterable of (train, test) or "auto", default="auto"

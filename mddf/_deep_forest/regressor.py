@@ -62,6 +62,8 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         - "linear": ridge regression on scaled and one-hot encoded features;
         - "network": the mean of four networks of dense layers [3]_.
 
+        In a list, "auto" stands for the automatic members: ``["auto", MyRegressor()]`` adds one.
+
         Later layers have the two best forests. Models of other packages get the features as in
         `DeepForestClassifier`, and targets of mean 0 and variance 1. Several targets are columns
         of one array; a regressor that can only learn one target is fitted to each.

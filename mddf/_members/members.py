@@ -138,6 +138,7 @@ def resolve_members(
     Parameters
     ----------
     members : "auto" or list
+        "auto" within a list stands for all members of "auto".
     makers : dict
         Functions that make a model, by name.
     auto : sequence of str
@@ -151,9 +152,14 @@ def resolve_members(
     if isinstance(members, str):
         if members != "auto":
             raise ValueError(f"members must be 'auto' or a list, got {short(members)}")
-        members = list(auto)
+        members = ["auto"]
     if not is_list(members) or len(members) == 0:
         raise ValueError(f"members must be 'auto' or a list of at least one, got {members!r}")
+    members = [
+        name
+        for member in members
+        for name in (auto if isinstance(member, str) and member == "auto" else [member])
+    ]
     named_members = split_names("members", members, own_parameters)
     taken = {name for name, _ in named_members if name is not None}
     resolved = []

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from mddf import DeepForestClassifier, DeepForestRegressor
 from mddf._deep_forest.fold_trainer import FoldTrainer
@@ -137,3 +138,18 @@ def test_leaf_wise_trees_of_large_tables_have_fewer_rounds(monkeypatch):
     monkeypatch.setattr(MAX_CELLS_OF_SMALL_TABLE, 0)
     model.fit(X[:60], y[:60])
     assert rates == [0.05, 0.1]
+
+
+@BOTH
+@pytest.mark.parametrize("preset", ["default", "fast"])
+def test_auto_in_a_list_stands_for_all_automatic_members(Model, load, preset):
+    X, y = load(return_X_y=True)
+    parameters = {"preset": preset, "n_estimators": 3, "cv": 2, "random_state": 0}
+    automatic = Model(1, **parameters).fit(X[:100], y[:100])
+    alone = Model(1, members=["auto"], **parameters).fit(X[:100], y[:100])
+    assert np.array_equal(alone.predict(X), automatic.predict(X))
+    own = DecisionTreeRegressor if Model is DeepForestRegressor else DecisionTreeClassifier
+    model = Model(1, members=["auto", ("mine", own(max_depth=3))], **parameters)
+    model.set_params(mine__max_depth=2).fit(X[:100], y[:100])
+    assert members_of(model) == {*members_of(automatic), "mine"}
+    assert clone(model).get_params()["members__0"] == "auto"
