@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas
 
 Kind = Literal["number", "boolean", "category", "date", "empty"]
-# Increased whenever schemas are written that earlier versions would misread.
+# Increased whenever the written text changes.
 _VERSION = 1
 
 
@@ -67,35 +67,18 @@ class Schema:
 
     @classmethod
     def from_json(cls, text: str) -> Schema:
-        """Read the text of `to_json`; a ValueError refuses text of a later version of mddf."""
+        """Read the text of `to_json`; a ValueError refuses text of another version."""
         state = json.loads(text)
-        if state["version"] > _VERSION:
+        if state["version"] != _VERSION:
             raise ValueError(
-                f"its columns are described in version {state['version']}, which a later version "
-                f"of mddf wrote; this one reads version {_VERSION}: install the later one"
+                f"its columns are described in version {state['version']}, and this version of "
+                f"mddf reads version {_VERSION}"
             )
         return cls(
             tuple(map(_column_from_state, state["columns"])),
             _column_from_state(state["target"]),
             _format_from_state(state["format"]),
         )
-
-    @classmethod
-    def from_former(cls, like: Mapping[str, Any], form: Mapping[str, Any]) -> Schema:
-        """Make the schema of a model from before there were schemas.
-
-        `like` names the features, after dates became numbers, and the categories and dates. `form`
-        describes the file.
-        """
-        source_of = {
-            part_name(date, part): date for date in like.get("dates", ()) for part in PARTS
-        }
-        names = dict.fromkeys(source_of.get(name, name) for name in like["columns"])
-        kinds: dict[str, Kind] = dict.fromkeys(like["categories"], "category")
-        kinds |= dict.fromkeys(like.get("dates", ()), "date")
-        columns = tuple(Column(name, kinds.get(name, "number")) for name in names)
-        former = replace(_format_from_state(form), encoding=form["encoding"].removesuffix("-sig"))
-        return cls(columns, Column(like["target"], "category"), former)
 
     def features(self, source: Source) -> pandas.DataFrame:
         """Make a data frame of the features: categories, and doubles for all other columns.

@@ -4,8 +4,7 @@ import pickle
 
 import joblib
 import numpy as np
-import pytest
-from mddf.baselines import AdaBoostClassifier, LPBoostClassifier, QuadBoostClassifier
+from mddf.baselines import AdaBoostClassifier, QuadBoostClassifier
 from sklearn.datasets import load_iris
 
 
@@ -16,18 +15,6 @@ def test_a_model_is_mapped_from_its_file(tmp_path):
     mapped = joblib.load(tmp_path / "model.joblib", mmap_mode="r")
     assert isinstance(mapped.ensembles_[0].learners.label, np.memmap)
     np.testing.assert_array_equal(mapped.decision_function(X), model.decision_function(X))
-
-
-@pytest.mark.parametrize("Model", [AdaBoostClassifier, LPBoostClassifier, QuadBoostClassifier])
-def test_weak_learners_accept_the_former_parameter_name(Model):
-    X, y = load_iris(return_X_y=True)
-    X, y = X[:100], y[:100]
-    rules = [lambda X: np.where(X[:, 0] > 5.5, 1, -1), lambda X: np.where(X[:, 1] > 3, 1, -1)]
-    for learners in ("stumps", rules):
-        expected = Model(n_estimators=9, weak_learners=learners).fit(X, y).decision_function(X)
-        with pytest.warns(FutureWarning, match=r"voters is deprecated .* use weak_learners"):
-            result = Model(n_estimators=9, voters=learners).fit(X, y)
-        assert np.array_equal(result.decision_function(X), expected)
 
 
 def test_a_vote_is_pickled_by_itself():

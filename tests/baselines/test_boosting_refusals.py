@@ -51,7 +51,7 @@ def small(n_classes):
 @pytest.mark.parametrize("model", ALL, ids=model_id)
 def test_any_value_of_a_parameter_works_or_is_named(model, n_classes):
     problems = {}
-    for name in model.get_params().keys() - {"voters"}:  # weak_learners, by its former name
+    for name in model.get_params():
         options = {k: v for k, v in RELEVANT.get(name, {}).items() if k in model.get_params()}
         with parallel_config(backend="threading"):
             variant = clone(model).set_params(**options)

@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 from made_outputs import six_labels
 from mddf.baselines import MLDFClassifier
+from mddf.baselines._labels.measures import measure_value
 from naive_labels import mask_of_reuse
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.model_selection import TimeSeriesSplit, cross_val_predict
 from sklearn_checks import WEIGHT_CHECKS, sklearn_checks
-
-from mddf._ensemble.label_measures import measure_value
 
 SMALL = {"n_estimators": 5, "n_more_estimators": 2, "cv": 3, "random_state": 0}
 ROW_MEASURES = ["one-error", "coverage", "ranking-loss", "average-precision"]

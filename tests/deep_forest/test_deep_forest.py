@@ -26,7 +26,7 @@ from mddf import (
 
 FORESTS = ["random", "completely-random"]
 ALL = ["random", "random-half", "completely-random", "completely-random-sqrt"]
-ALL += ["boosted", "boosted-crosses", "kernel", "kernel-logistic", "linear", "network"]
+ALL += ["boosted", "kernel", "kernel-logistic", "linear", "network"]
 SMALL = {"n_estimators": 10, "members": [*FORESTS, "linear"], "random_state": 0}
 
 
@@ -263,7 +263,7 @@ def test_wrong_options_are_refused_by_name(data):
 
 
 def test_a_fold_without_weight_is_refused(data):
-    for member in ["boosted", "boosted-crosses", "linear", "kernel", "kernel-logistic", "network"]:
+    for member in ["boosted", "linear", "kernel", "kernel-logistic", "network"]:
         X, y, *_ = data
         with pytest.raises(ValueError, match=r"sample_weight, and .* must .* every fold"):
             DeepForestClassifier(members=[member]).fit(X, y, np.arange(300) == 0)

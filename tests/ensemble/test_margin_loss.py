@@ -60,32 +60,30 @@ def exact_on_simplex(margins, weights, options, starts):
     return min(results)
 
 
-def test_descent_on_the_simplex_is_within_a_percent_of_the_exact_minimum():
-    for seed in seeds(20, 60):
-        margins, weights, batches, options = made_margins(seed)
-        alphas = ml.simplex_alphas(margins, batches, sample_weight=weights, **options)
-        assert np.all(alphas >= 0)
-        assert alphas.sum() == pytest.approx(1)
-        starts = (np.full(len(alphas), 1 / len(alphas)), alphas)
-        least = exact_on_simplex(margins, weights, options, starts)
-        assert mean_loss(margins @ alphas, weights, options) <= 1.01 * least + 1e-12
+@pytest.mark.parametrize("seed", seeds(20, 60))
+def test_descent_on_the_simplex_is_within_a_percent_of_the_exact_minimum(seed):
+    margins, weights, batches, options = made_margins(seed)
+    alphas = ml.simplex_alphas(margins, batches, sample_weight=weights, **options)
+    assert np.all(alphas >= 0)
+    assert alphas.sum() == pytest.approx(1)
+    starts = (np.full(len(alphas), 1 / len(alphas)), alphas)
+    least = exact_on_simplex(margins, weights, options, starts)
+    assert mean_loss(margins @ alphas, weights, options) <= 1.01 * least + 1e-12
 
 
-def test_stagewise_descent_is_within_a_percent_of_the_exact_minimum():
-    for seed in seeds(15, 40):
-        margins, weights, batches, options = made_margins(seed)
-        before = 0.3 * margins[:, 1]
-        alpha = ml.stagewise_alpha(
-            margins[:, 0], before, batches, sample_weight=weights, **options
-        )
-        grid = np.linspace(0, 30, 30_001)
-        for _ in range(3):
-            losses = [mean_loss(before + a * margins[:, 0], weights, options) for a in grid[::300]]
-            middle = grid[::300][int(np.argmin(losses))]
-            width = (grid[-1] - grid[0]) / 50
-            grid = np.linspace(max(0, middle - width), middle + width, 30_001)
-        assert alpha >= 0
-        assert mean_loss(before + alpha * margins[:, 0], weights, options) <= 1.01 * min(losses)
+@pytest.mark.parametrize("seed", seeds(15, 40))
+def test_stagewise_descent_is_within_a_percent_of_the_exact_minimum(seed):
+    margins, weights, batches, options = made_margins(seed)
+    before = 0.3 * margins[:, 1]
+    alpha = ml.stagewise_alpha(margins[:, 0], before, batches, sample_weight=weights, **options)
+    grid = np.linspace(0, 30, 30_001)
+    for _ in range(3):
+        losses = [mean_loss(before + a * margins[:, 0], weights, options) for a in grid[::300]]
+        middle = grid[::300][int(np.argmin(losses))]
+        width = (grid[-1] - grid[0]) / 50
+        grid = np.linspace(max(0, middle - width), middle + width, 30_001)
+    assert alpha >= 0
+    assert mean_loss(before + alpha * margins[:, 0], weights, options) <= 1.01 * min(losses)
 
 
 @pytest.mark.parametrize("seed", seeds(8, 20))

@@ -1,4 +1,4 @@
-"""Models on disk: plain states, formats, skops, mapped files, and stored releases."""
+"""Models on disk: plain states, formats, skops and mapped files."""
 
 import pickle
 
@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.model_selection import GroupKFold
-from stored_models import labels, models, says, table, targets
+from small_models import labels, models, says, table, targets
 
 import mddf
 from mddf import MDDFClassifier, RandomForestClassifier
@@ -116,14 +116,6 @@ def test_skops_and_a_splitter():
 @pytest.fixture
 def forest():
     return RandomForestClassifier(3, max_depth=3, random_state=0).fit(table("numbers"), labels())
-
-
-def test_parameters_that_a_state_does_not_have_get_their_defaults(forest):
-    state = forest.__getstate__()
-    del state["max_bins"]
-    made = RandomForestClassifier()
-    made.__setstate__(state)
-    assert made.max_bins == 255
 
 
 @pytest.mark.parametrize("name", ["os.system", "", None, ["trees"], 3])

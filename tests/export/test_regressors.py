@@ -42,9 +42,6 @@ def test_named_members():
                 ["linear"],
                 ["network"],
                 ["boosted"],
-                ["network-robust"],
-                ["network-quick"],
-                ["boosted-crosses"],
             ]:
                 X = TABLES[kind](300)
                 y = numbers_of(X, n_outputs)

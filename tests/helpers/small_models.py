@@ -1,4 +1,4 @@
-"""Small models of every estimator, with their tables."""
+"""Small models of each kind, with their tables."""
 
 from __future__ import annotations
 
