@@ -241,16 +241,13 @@ def test_calibrated_cascades():
 
 
 def test_members_alone():
-    for kind in TABLES:
-        for n_classes in [2, 3]:
-            for member in ["kernel", "kernel-logistic", "linear", "network"]:
-                X = TABLES[kind](300)
-                y = np.minimum(labels_of(X), n_classes - 1)
-                model = DeepForestClassifier(members=[member], random_state=0).fit(
-                    X[:150], y[:150]
-                )
-                _, probabilities = runtime_outputs(model, X)
-                assert np.allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-9)
+    for kind, n_classes in zip(TABLES, (2, 3, 3), strict=True):
+        X = TABLES[kind](300)
+        y = np.minimum(labels_of(X), n_classes - 1)
+        for member in ("kernel", "kernel-logistic", "linear", "network"):
+            model = DeepForestClassifier(members=[member], random_state=0)
+            _, probabilities = runtime_outputs(model.fit(X[:150], y[:150]), X)
+            assert np.allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", TABLES)

@@ -33,22 +33,13 @@ def assert_same(model, X, dtype=np.float64, rtol=1e-12):
 
 @pytest.mark.usefixtures("few_rounds")
 def test_named_members():
-    for n_outputs in [1, 2]:
-        for kind in TABLES:
-            for members in [
-                "auto",
-                ["random"],
-                ["kernel"],
-                ["linear"],
-                ["network"],
-                ["boosted"],
-            ]:
-                X = TABLES[kind](300)
-                y = numbers_of(X, n_outputs)
-                model = DeepForestRegressor(
-                    1, n_estimators=4, members=members, cv=2, random_state=0
-                )
-                assert_same(model.fit(X[:150], y[:150]), X)
+    options = {"n_layers": 1, "n_estimators": 4, "cv": 2, "random_state": 0}
+    for kind, n_outputs in zip(TABLES, (1, 2, 1), strict=True):
+        X = TABLES[kind](300)
+        y = numbers_of(X, n_outputs)
+        for members in ("auto", ["random"], ["kernel"], ["linear"], ["network"], ["boosted"]):
+            model = DeepForestRegressor(members=members, **options)
+            assert_same(model.fit(X[:150], y[:150]), X)
 
 
 @pytest.mark.parametrize("most", [300, 1])
