@@ -142,10 +142,13 @@ def test_counts_of_a_wide_range_do_not_diverge():
 
 
 def test_a_divergence_has_a_name():
-    X, y = numbers(200)
-    model = GradientBoostingRegressor("squared_error", max_iter=30, learning_rate=100)
+    rng = np.random.default_rng(0)
+    X, noise = rng.normal(size=(60, 4)), rng.normal(size=60)
+    model = GradientBoostingRegressor(
+        max_iter=30, learning_rate=3.0, subsample=0.1, min_samples_leaf=1, random_state=0
+    )
     with pytest.warns(UserWarning, match=r"boosting diverged.*learning_rate"):
-        model.fit(X, np.exp(y))
+        model.set_params(early_stopping=False, l2_regularization=0.0).fit(X, noise)
 
 
 def test_boosting_goes_on_with_the_same_large_residuals():
