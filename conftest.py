@@ -1,4 +1,4 @@
-"""Tests use mddf as it is installed; `python -m pytest` would import the sources in this folder."""
+"""Tests use mddf as it is installed: `python -m pytest` would import the sources here."""
 
 import importlib.util
 import sys
