@@ -214,7 +214,8 @@ class GradientBoosting(BoostedPredictions):
         X_val, y_val, sample_weight_val, offset_val : default=None
             Validation set, used instead of a share of the training samples. The trees after the
             best round are dropped. With early stopping, growth ends after `n_iter_no_change`
-            rounds without a better score. `X_val` must be transformed like `X`, which a pipeline
+            rounds without a better score. `class_weight` has the factors of the training samples
+            there. `X_val` must be transformed like `X`, which a pipeline
             does not do. A warning is issued if no round is better than a constant.
 
         Returns
@@ -252,7 +253,7 @@ class GradientBoosting(BoostedPredictions):
             # 3. Hold rows out: a validation set, folds of trials, or a share of the training rows.
             validation = ValidationSet(X_val, y_val, sample_weight_val, offset_val)
             held_out = self._hold_out(
-                rows, target.kind, binner, X=X, table=table, groups=groups, validation=validation
+                rows, target, binner, X=X, table=table, groups=groups, validation=validation
             )
             # 4. Choose the depth, the regularisation and the number of trees, and grow them.
             before = self._trees if continues else None
@@ -267,7 +268,7 @@ class GradientBoosting(BoostedPredictions):
     def _hold_out(
         self,
         rows: BoostingRows,
-        target: Target,
+        target: BoostingTarget,
         binner: Binner,
         *,
         X: Any,
@@ -277,23 +278,24 @@ class GradientBoosting(BoostedPredictions):
     ) -> HeldOut:
         """Append a validation set, make the folds of trials, or split training rows off."""
         labels = rows.y
+        kind = target.kind
         has_validation_set = validation.is_passed
-        self._check_score(target, has_validation_set=has_validation_set)
-        on_trial = not has_validation_set and uses_trials(self, len(rows.train), target)
+        self._check_score(kind, has_validation_set=has_validation_set)
+        on_trial = not has_validation_set and uses_trials(self, len(rows.train), kind)
         folds = None
         if has_validation_set:
             has_offset = rows.offset is not None
             rows = rows.with_held_out(self._read_validation(validation, binner, target))
             _check_offsets(validation.offset, has_offset=has_offset)
-        elif on_trial or self._holds_out(len(rows.train), target):
+        elif on_trial or self._holds_out(len(rows.train), kind):
             # Splitters cannot read tables of `by_columns`.
             is_unreadable = X is table and is_splitter(self.cv)
             X_for_splitter = binner.numbers(table) if is_unreadable else X
             folds = validation_folds(
-                self, X_for_splitter, rows, target, groups, entropy=self._entropy
+                self, X_for_splitter, rows, kind, groups, entropy=self._entropy
             )
             if not on_trial:
-                rows = self._split(rows, target, folds)
+                rows = self._split(rows, kind, folds)
         if folds is None and groups is not None:
             group_numbers(groups, labels, self.cv)  # refuses invalid groups
         return HeldOut(rows, folds, on_trial)
@@ -346,7 +348,7 @@ class GradientBoosting(BoostedPredictions):
         return replace(rows, train=train, held_out=held_out)
 
     def _read_validation(
-        self, validation: ValidationSet, binner: Binner, target: Target
+        self, validation: ValidationSet, binner: Binner, target: BoostingTarget
     ) -> ValidationRows:
         validation.refuse_incomplete()
         y = validation.y
@@ -358,14 +360,15 @@ class GradientBoosting(BoostedPredictions):
         if validation.sample_weight is not None:
             with naming("sample_weight_val"):
                 weights = all_weights(validation.sample_weight, table.shape[0])
-                weights = boosting_weights(weights, weights)
         with naming("y_val"):
-            values = self._read_validation_target(y, target, weights)
+            values = self._read_validation_target(y, target.kind, weights)
+        with naming("sample_weight_val"):
+            weights = target.validation_weights(weights, values)
         levels = binner.all_levels(table)
         codes = binner.encode(table, levels=levels).codes
         offsets = None
         if validation.offset is not None:
-            offsets = read_offset(validation.offset, table, target, "offset_val")
+            offsets = read_offset(validation.offset, table, target.kind, "offset_val")
         return ValidationRows(codes, values, weights, levels, offsets)
 
     def _boost(

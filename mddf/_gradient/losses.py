@@ -16,6 +16,8 @@ from mddf._base.elementary import class_probabilities, exp, expit, log
 from mddf._base.messages import short
 from mddf._base.serialization import register_serializable
 from mddf._gradient.custom_loss import CustomLoss, CustomObjective
+from mddf._gradient.weights import boosting_weights
+from mddf._targets.weights import row_weights
 
 REGRESSION = (
     "squared_error",
@@ -385,8 +387,22 @@ Target = ClassificationTarget | RegressionTarget
 
 @dataclass(frozen=True)
 class BoostingTarget:
-    """Target of a fit: its kind, the values that the kernel gets, and the weights in the loss."""
+    """Target of a fit: its kind, the values that the kernel gets, and the weights in the loss.
+
+    `class_factors` are the factors of the classes in the weights, which also hold for a validation
+    set.
+    """
 
     kind: Target
     values: np.ndarray
     weights: np.ndarray | None
+    class_factors: np.ndarray | None = None
+
+    def validation_weights(
+        self, sample_weight: np.ndarray | None, values: np.ndarray
+    ) -> np.ndarray | None:
+        """Weights of validation rows with these target values in the loss."""
+        weights = sample_weight
+        if self.class_factors is not None:
+            weights = row_weights(sample_weight, self.class_factors, values.astype(int)).row
+        return boosting_weights(weights, sample_weight)
