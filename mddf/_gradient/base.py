@@ -23,7 +23,9 @@ from mddf._base.validation import (
     finite,
     max_features_among,
     naming,
+    plain_parameters,
     refuse_booleans,
+    refuse_changed,
     refuse_class,
     unchanged_on_failure,
 )
@@ -147,6 +149,16 @@ class GradientBoosting(BoostedPredictions):
         "verbose": ["verbose"],
     }
 
+    # Parameters that a warm start must not change: they decide how cells are coded, which models
+    # the trees can be, and what the user was promised of them.
+    _fixed_parameters: ClassVar[tuple[str, ...]] = (
+        "grow_policy",
+        "max_bins",
+        "categorical_features",
+        "monotonic_cst",
+        "interaction_cst",
+    )
+
     # Methods that depend on the kind of target
 
     def _read_target(self, y: npt.ArrayLike, weights: np.ndarray | None) -> BoostingTarget:
@@ -160,6 +172,11 @@ class GradientBoosting(BoostedPredictions):
 
     def _check_continues(self, target: Target) -> None:
         """Refuse a target with which a fit with warm_start=True cannot continue."""
+        if target.loss != self._target.loss:
+            raise ValueError(
+                f"with warm_start=True, loss must be {short(self._target.loss)}, as in the fit "
+                f"before, got {short(self.loss)}"
+            )
 
     def _target_attributes(self, target: Target) -> dict[str, Any]:
         """Fitted attributes that describe the target."""
@@ -229,6 +246,8 @@ class GradientBoosting(BoostedPredictions):
         with unchanged_on_failure(self):
             # 1. Read the table, the target and the weights.
             continues = self.warm_start and hasattr(self, "_trees")
+            if continues:
+                refuse_changed(self._fixed, plain_parameters(self, self._fixed_parameters))
             table = self._read_table(X, reset=not continues)
             check_lengths(X, y=y, groups=groups)
             if sample_weight is not None:
@@ -415,6 +434,7 @@ class GradientBoosting(BoostedPredictions):
             "n_trees_per_iteration_": 1,
             "do_early_stopping_": self._stops_early(rows) or plan.scores is not None,
             "_chosen": chosen,
+            "_fixed": plain_parameters(self, self._fixed_parameters),
             "_split_score": GRADIENT if plan.model.split_score == GRADIENT else NEWTON,
             "is_categorical_": binner.categorical_ if binner.categorical_.any() else None,
         }
@@ -496,11 +516,6 @@ class GradientBoosting(BoostedPredictions):
             raise ValueError(
                 "with warm_start=True, linear_leaves must be the same as in the fit before or "
                 f"'auto', got {self.linear_leaves!r}"
-            )
-        if before and before.symmetric != (self.grow_policy == SYMMETRIC):
-            raise ValueError(
-                "with warm_start=True, grow_policy must be the same as in the fit before, got "
-                f"{self.grow_policy!r}"
             )
 
 

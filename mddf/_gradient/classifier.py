@@ -307,6 +307,7 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         return known_labels(y, target.classes, np.shape(y)[0]).astype(float)
 
     def _check_continues(self, target: Target) -> None:
+        super()._check_continues(target)
         assert isinstance(target, ClassificationTarget)
         if not np.array_equal(target.classes, self.classes_):
             raise ValueError(
