@@ -158,9 +158,11 @@ def test_an_inverse_link_and_offsets():
     options = {"max_iter": 40, **ALL_ROWS}
     built_in = GradientBoostingRegressor("poisson", l2_regularization=300.0, **options)
     built_in.fit(X, y, offset=offset)
-    options["l2_regularization"] = 300.0 * y.mean()  # the built-in penalty has this unit
+    # Both penalties have the mean target as their unit, which is the mean hessian at the start.
     loss = CustomLoss(functions.poisson, start=built_in._trees.start[0], inverse_link=exp)
-    model = GradientBoostingRegressor(loss, **options).fit(X, y, offset=offset)
+    model = GradientBoostingRegressor(loss, l2_regularization=300.0, **options).fit(
+        X, y, offset=offset
+    )
     assert np.allclose(model.predict(X), built_in.predict(X), rtol=1e-6)
     expected = built_in.predict(X, offset=offset)
     assert np.allclose(model.predict(X, offset=offset), expected, rtol=1e-6)
@@ -362,3 +364,23 @@ def test_raw_predictions_are_not_copied():
 
     GradientBoostingRegressor(gradient_hessian, max_iter=10, **ALL_ROWS).fit(X, y)
     assert len(addresses) == 1
+
+
+@pytest.mark.parametrize("l2_regularization", [0.0, "auto"])
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_the_scale_of_a_loss_does_not_matter(n_outputs, l2_regularization):
+    X, y = whole_numbers(400)
+    y = y if n_outputs == 1 else np.column_stack([y, -y])
+
+    def fit(scale, max_iter=60, **options):
+        def gradient_hessian(y_true, raw_prediction, sample_weight):
+            return scale * (raw_prediction - y_true), np.full(y_true.shape, scale)
+
+        options |= {"l2_regularization": l2_regularization, "max_iter": max_iter, **ALL_ROWS}
+        return GradientBoostingRegressor(CustomLoss(gradient_hessian), **options).fit(X, y)
+
+    usual = fit(1.0)
+    for scale in (1e-200, 1e-6, 1e-4, 1e6, 1e90):
+        np.testing.assert_allclose(fit(scale).predict(X), usual.predict(X), atol=1e-9)
+    steps = fit(1e-6, max_iter=20, warm_start=True).set_params(max_iter=60).fit(X, y)
+    assert np.array_equal(steps.predict(X), fit(1e-6).predict(X))
