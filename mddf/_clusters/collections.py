@@ -142,6 +142,8 @@ def joined(parts: Sequence[RowsOfUser]) -> RowsOfUser:
 def _concatenated(parts: list[Any]) -> Any:
     if len(parts) == 1:
         return parts[0]
+    if any(isinstance(part, np.ma.MaskedArray) for part in parts):
+        return np.ma.concatenate(parts)  # type: ignore[no-untyped-call]
     if isinstance(parts[0], np.ndarray):
         return np.concatenate(parts)
     from dask.dataframe.dispatch import concat  # unlike pandas, it joins categorical types

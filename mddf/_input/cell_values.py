@@ -61,6 +61,12 @@ def is_time(value: object) -> bool:
     return isinstance(value, TIMES) or type(value).__name__ == "Period"
 
 
+def computed(values: Any) -> Any:
+    """Compute an array of Dask; other values stay. NumPy would drop the masks of its chunks."""
+    kinds = {(kind.__module__.split(".")[0], kind.__name__) for kind in type(values).__mro__}
+    return values.compute() if ("dask", "Array") in kinds else values
+
+
 def fill_masked(X: np.ma.MaskedArray) -> np.ndarray:
     """Convert a masked array, with NaN in masked cells, or None if cells are objects."""
     cells = X.data

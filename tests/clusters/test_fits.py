@@ -116,6 +116,20 @@ def test_frames_with_labels_weights_and_a_validation_set(client, n_partitions):
     np.testing.assert_array_equal(probabilities.to_numpy(), local.predict_proba(X))
 
 
+def test_masks_of_several_chunks(client):
+    X, y = made_array()
+    X = np.ma.array(np.where(np.isnan(X), 1e6, X), mask=np.isnan(X))
+    lazy = da.from_array(X, chunks=(50, -1), asarray=False)
+    options = {"max_iter": 8, "early_stopping": False, "random_state": 0}
+    model = DaskGradientBoostingRegressor(**options).fit(lazy, da.from_array(y, chunks=50))
+    local = GradientBoostingRegressor(**options).fit(X, y)
+    assert_same(local, model)
+    assert np.array_equal(model.predict(lazy).compute(), local.predict(X))
+    masked = da.from_array(np.ma.array(y, mask=y > 2), chunks=50, asarray=False)
+    with pytest.raises(ValueError, match="y must have no masked entries"):
+        DaskGradientBoostingRegressor(**options).fit(lazy, masked)
+
+
 def test_a_partition_without_a_class_and_categorical_types_that_differ(client):
     X = pd.DataFrame({"size": list("SML") * 40, "number": made_array(120)[1]})
     y = pd.Series(["a"] * 60 + ["b"] * 60)
