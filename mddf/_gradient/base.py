@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import _fit_context
+from sklearn.metrics import get_scorer_names
 from sklearn.utils import check_random_state
 from sklearn.utils._metadata_requests import MetadataRequest
 from sklearn.utils._param_validation import RealNotInt, StrOptions
@@ -134,7 +135,7 @@ class GradientBoosting(BoostedPredictions):
         "monotonic_cst": ["array-like", dict, None],
         "interaction_cst": [list, tuple, StrOptions({"pairwise", "no_interactions"}), None],
         "early_stopping": [StrOptions({"auto"}), "boolean"],
-        "scoring": [str, callable, None],
+        "scoring": [StrOptions({"loss", *get_scorer_names()}), callable, None],
         "validation_fraction": [
             Within(RealNotInt, 0, 1, closed="neither"),
             Within(Integral, 1, None, closed="left"),
