@@ -1,6 +1,7 @@
 import pickle
 import subprocess
 import sys
+import threading
 
 import naive
 import numpy as np
@@ -370,3 +371,19 @@ def test_progress_bar(data, capsys):
     assert "5/5" in capsys.readouterr().err
     RandomForestClassifier(5).fit(*data)
     assert capsys.readouterr().err == ""
+
+
+def test_trees_grow_on_a_small_stack(data):
+    """Where a stack cannot grow, large frames end the process without an exception."""
+    X, y = data
+    accuracies = []
+    before = threading.stack_size(192 * 1024)
+    try:
+        thread = threading.Thread(
+            target=lambda: accuracies.append(RandomForestClassifier(3).fit(X, y).score(X, y))
+        )
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(before)
+    assert len(accuracies) == 1
