@@ -12,7 +12,7 @@ from mddf._gradient.dataset import BoostingRows
 # Derivatives are divided by the mean hessian before the first tree, unless it is in this range. It
 # is 1 for squared errors, and above 0.01 for the log-loss of classes that are not rarer than 1 in
 # 100: custom losses then grow the same trees as the built-in ones. Set by hand.
-_USUAL_HESSIANS = (0.01, 1.0)
+_USUAL_HESSIANS = (0.01, 100.0)
 
 
 class CustomBooster:

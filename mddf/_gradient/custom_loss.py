@@ -61,7 +61,7 @@ class CustomLoss:
     function ends the fit, and leaves the estimator as it was.
 
     The scale of the loss may be any: if the mean hessian before the first tree is below 0.01 or
-    above 1, all derivatives are divided by it. `l2_regularization` is then added to sums of the
+    above 100, all derivatives are divided by it. `l2_regularization` is then added to sums of the
     divided hessians.
 
     The values of leaves are Newton steps. In contrast to other losses, they are neither bounded
