@@ -34,8 +34,8 @@ _NEVER_MISSING = frozenset({str, int, bool, np.bool_, date, datetime})
 _ALWAYS_MISSING = frozenset({"NoneType", "NAType", "NaTType"})
 _NO_CATEGORIES = (
     "; an array has no columns of categories unless categorical_features gives their numbers: do "
-    "so, or let X be a data frame (the transformer before gives one after "
-    'set_output(transform="pandas"))'
+    "so, or let X be a data frame (many transformers return one after "
+    'set_output(transform="pandas"); next to TfidfVectorizer, encode categories by OrdinalEncoder)'
 )
 _RESHAPE = (
     "Reshape your data by array.reshape(-1, 1) if it is a single feature, or by "
