@@ -78,11 +78,16 @@ def check_targets(loss: str | CustomLoss, y: np.ndarray) -> None:
         raise ValueError(
             f"y must have at most {MOST_OUTPUTS} targets for each sample, got {y.shape[1]}"
         )
-    if loss in TAKES_ZEROS and not (np.all(y >= 0) and np.all(y.sum(axis=0) > 0)):
-        raise ValueError(
-            f"y must not be negative, and not all 0, for loss={loss!r}, got values from "
-            f"{y.min():g} to {y.max():g}"
-        )
+    if loss in TAKES_ZEROS:
+        columns = np.atleast_2d(y.T)
+        for number, column in enumerate(columns):
+            if np.all(column >= 0) and column.any():
+                continue
+            place = f" in column {number}" if len(columns) > 1 else ""
+            raise ValueError(
+                f"y must not be negative, and not all 0, for loss={loss!r}, got values from "
+                f"{column.min():g} to {column.max():g}{place}"
+            )
     if loss == "gamma" and not np.all(y > 0):
         raise ValueError(f"y must be positive for loss='gamma', got {y.min():g}")
 
