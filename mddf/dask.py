@@ -223,7 +223,7 @@ class DaskEstimator(MetaEstimatorMixin, BaseEstimator):
         Dask array or series of shape (n_samples,)
         """
         check_is_fitted(self)
-        example = getattr(self.estimator_, "classes_", np.zeros(0))[:0]
+        example = getattr(self.estimator_, "classes_", np.zeros(0))
         return predicted(X, self.estimator_, _predict, example)
 
     @available_if(_of_estimator("predict_proba"))

@@ -67,8 +67,12 @@ def nearest(name: str, known_names: Iterable[object]) -> str:
     by_letters = {_letters(known): known for known in known_names}
     letters = _letters(name)
     similar = difflib.get_close_matches(letters, by_letters, n=1, cutoff=_MIN_SIMILARITY)
-    # Shorter texts are part of too many names.
-    containing = [known for known in by_letters if len(letters) > 3 and letters in known]
+    # Shorter texts are part of too many names, unless they are a word of them, as "auc" is.
+    containing = [
+        known
+        for known, original in by_letters.items()
+        if letters in known and (len(letters) > 3 or letters in str(original).lower().split("_"))
+    ]
     candidates = [*similar, *sorted(containing, key=len)]
     return f" (did you mean {by_letters[candidates[0]]!r}?)" if candidates else ""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any
@@ -156,6 +156,31 @@ def monotonic_signs(estimator: Any, categorical: np.ndarray, n_scores: int) -> n
             f"output, got constraints and {n_scores} {kind}"
         )
     return signs
+
+
+def plain_parameters(estimator: Any, names: Sequence[str]) -> dict[str, Any]:
+    """Parameters as lists, dicts, strings and numbers, which files hold and which compare."""
+    return {name: _plain(getattr(estimator, name)) for name in names}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, Set):
+        return sorted(_plain(list(value)))
+    if is_list(value):
+        return [_plain(entry) for entry in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def refuse_changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Refuse parameters that a warm start must not change; both are plain."""
+    for name, value in before.items():
+        if now[name] != value:
+            raise ValueError(
+                f"with warm_start=True, {name} must be {short(value)}, as in the fit before, got "
+                f"{short(now[name])}"
+            )
 
 
 def resolve_named(

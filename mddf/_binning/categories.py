@@ -15,10 +15,10 @@ from mddf._input.cell_values import missing_cells
 from mddf._input.table import Column, Factors, ObjectBlock
 from mddf._targets.weights import summed_weights
 
-# A warning that a column has nearly as many categories as rows needs this many rows and this share
-# of distinct values. Both are round figures that were not tuned: they only choose warnings.
+# A warning that the values of a column hardly ever repeat needs this many rows and more than this
+# share of distinct values, as the finding "free text" of `check` does: most rows are then alone.
 _MANY_ROWS = 100
-_NEARLY_ALL = 0.9
+_MANY_VALUES = 0.5
 # Up to this many numbers are looked up in a dict: scikit-learn's encoder takes longer to check
 # its input.
 _FEW_ROWS = 100
@@ -172,22 +172,22 @@ class CategoryEncoder:
         return np.append(self.look_up(self.categories), [np.nan, np.nan])
 
     def warn(self, column: Column, weights: np.ndarray | None, max_codes: int | None) -> None:
-        """Warn if a column has more categories than codes, or nearly as many as rows."""
+        """Warn if the values of a column hardly ever repeat, or are more than the codes."""
         missing = column.missing if weights is None else column.missing[weights > 0]
         n_present = len(missing) - np.count_nonzero(missing)
         n = len(self.categories)
-        if max_codes is not None and n > max_codes:
-            warn(
-                f"column {column.place} has {n} categories, more than max_bins={max_codes}: "
-                "the rarest of them share a bin",
-                kind=f"more categories than bins in column {column.place}",
-            )
-        elif n_present >= _MANY_ROWS and n > _NEARLY_ALL * n_present:
+        if n_present >= _MANY_ROWS and n > _MANY_VALUES * n_present:
             warn(
                 f"column {column.place} has {n} categories in {n_present} rows: trees learn "
                 "little from values that hardly ever repeat; leave the column out, or turn its "
                 "words into numbers in a pipeline, such as TfidfVectorizer and TruncatedSVD",
-                kind=f"nearly as many categories as rows in column {column.place}",
+                kind=f"categories that hardly ever repeat in column {column.place}",
+            )
+        elif max_codes is not None and n > max_codes:
+            warn(
+                f"column {column.place} has {n} categories, more than max_bins={max_codes}: "
+                "the rarest of them share a bin",
+                kind=f"more categories than bins in column {column.place}",
             )
 
     def warn_of_numbers(self, column: Column) -> None:

@@ -203,7 +203,7 @@ def fit_boosting_shard(
     # 3. Append the validation set as held-out rows.
     if has_validation_set:
         rows = rows.with_held_out(
-            _read_validation(model, validation, binner, target.kind, communicator)
+            _read_validation(model, validation, binner, target, communicator)
         )
     # 4. Grow the trees.
     model._entropy = entropy
@@ -266,19 +266,20 @@ def _read_classes(
     classes, labels = encode_shard_labels(y, communicator)
     kind = model._target_of(classes)
     weights = sample_weight
+    factors = None
     if model.class_weight is not None:
         all_labels = communicator.gather_array(labels)
         factors = class_factors(model.class_weight, classes, all_labels, sample_weight)
         if factors is not None:
             weights = row_weights(sample_weight, factors, all_labels).row
-    return BoostingTarget(kind, labels.astype(float), weights)
+    return BoostingTarget(kind, labels.astype(float), weights, factors)
 
 
 def _read_validation(
     model: GradientBoosting,
     validation: RowsOfUser | None,
     binner: Binner,
-    target: Target,
+    target: BoostingTarget,
     communicator: Communicator,
 ) -> ValidationRows:
     """Read the validation rows of this shard, of which there may be none."""
@@ -292,20 +293,22 @@ def _read_validation(
         codes = binner.encode(table).codes
     lengths = communicator.gather(n_rows)
     first = sum(lengths[: communicator.rank])
+    own_rows = slice(first, first + n_rows)
     has_weights = validation is not None and validation.sample_weight is not None
-    weights = None
+    every_weight = None
     if any(communicator.gather(has_weights)):
         own = np.zeros(0)
         if validation is not None:
             with naming("sample_weight_val"):
                 own = numeric_array(validation.sample_weight, "sample_weight")
         with naming("sample_weight_val"):
-            checked = all_weights(communicator.gather_array(own), sum(lengths))
-        every_weight = boosting_weights(checked, checked)
-        assert every_weight is not None
-        weights = every_weight[first : first + n_rows]
+            every_weight = all_weights(communicator.gather_array(own), sum(lengths))
     values = np.zeros(0)
     if validation is not None:
         with naming("y_val"):
-            values = model._read_validation_target(validation.y, target, weights)
-    return ValidationRows(codes, values, weights)
+            own_weights = None if every_weight is None else every_weight[own_rows]
+            values = model._read_validation_target(validation.y, target.kind, own_weights)
+    all_values = communicator.gather_array(values) if target.class_factors is not None else values
+    with naming("sample_weight_val"):
+        every_weight = target.validation_weights(every_weight, all_values)
+    return ValidationRows(codes, values, None if every_weight is None else every_weight[own_rows])

@@ -142,6 +142,8 @@ def joined(parts: Sequence[RowsOfUser]) -> RowsOfUser:
 def _concatenated(parts: list[Any]) -> Any:
     if len(parts) == 1:
         return parts[0]
+    if any(isinstance(part, np.ma.MaskedArray) for part in parts):
+        return np.ma.concatenate(parts)  # type: ignore[no-untyped-call]
     if isinstance(parts[0], np.ndarray):
         return np.concatenate(parts)
     from dask.dataframe.dispatch import concat  # unlike pandas, it joins categorical types
@@ -167,33 +169,35 @@ def predicted(X: Any, model: Any, method: Callable[[Any, Any], Any], example: An
     method : callable
         Function from the model and a partition to an array of predictions.
     example : ndarray
-        Predictions for no rows, of the type and the number of dimensions of predictions.
+        Some predictions, of the type and the number of dimensions of all.
     """
     X = _with_whole_rows("X", X)
     delayed_model = dask.delayed(model)
+    none = example[:0]
     if is_frame(X):
-        meta = _like_frame(example, X._meta.iloc[:0])
+        meta = _like_frame(none, X._meta.iloc[:0], example)
         return X.map_partitions(_predict_frame, delayed_model, method, example, meta=meta)
     options: dict[str, Any] = {"drop_axis": 1}
     if example.ndim == 2:
         options = {"chunks": (X.chunks[0], (example.shape[1],))}
     return X.map_blocks(
-        _predict, delayed_model, method, example, dtype=example.dtype, meta=example, **options
+        _predict, delayed_model, method, none, dtype=example.dtype, meta=none, **options
     )
 
 
-def _predict(X: Any, model: Any, method: Callable[[Any, Any], Any], example: Any) -> Any:
-    return method(model, X) if len(X) else example
+def _predict(X: Any, model: Any, method: Callable[[Any, Any], Any], none: Any) -> Any:
+    return method(model, X) if len(X) else none
 
 
 def _predict_frame(X: Any, model: Any, method: Callable[[Any, Any], Any], example: Any) -> Any:
-    return _like_frame(_predict(X, model, method, example), X)
+    return _like_frame(_predict(X, model, method, example[:0]), X, example)
 
 
-def _like_frame(predictions: np.ndarray, X: Any) -> Any:
+def _like_frame(predictions: np.ndarray, X: Any, example: np.ndarray) -> Any:
     """Series or data frame with the index of X."""
     import pandas as pd
 
     if predictions.ndim == 1:
-        return pd.Series(predictions, index=X.index)
+        # Objects may be text, which pandas does not see if there are none.
+        return pd.Series(predictions, index=X.index, dtype=pd.Series(example).dtype)
     return pd.DataFrame(predictions, index=X.index, columns=range(predictions.shape[1]))

@@ -19,7 +19,7 @@ from mddf._deep_forest.conformal_sets import PredictsSets, class_scores
 from mddf._deep_forest.estimator import BaseDeepForest, Target
 from mddf._deep_forest.policy import DeepForestPolicy
 from mddf._ensemble.blending import Calibration, by_output
-from mddf._ensemble.scoring import MARGIN_RATIO, out_of_fold_score
+from mddf._ensemble.scoring import LOG_LOSS, MARGIN_RATIO, out_of_fold_score
 from mddf._fitted.base_estimators import LayeredClassifier, takes_outputs
 from mddf._members.members import AUTO, Makers, named_classifiers
 from mddf._targets.class_outputs import ClassOutputs, decode_labels, several_outputs
@@ -82,9 +82,9 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
         of the folds, whose mean is as good, unless the folds follow time.
     calibrate : bool, default=True
         Fit the exponent of the probabilities (1 / temperature) by out-of-fold log-loss.
-    scoring : str or callable, default="log-loss"
-        Score by which members are weighted: "log-loss", "margin-ratio", or a scorer of
-        scikit-learn.
+    scoring : str or callable, default="neg_log_loss"
+        Score by which members are weighted: "margin-ratio", or a scorer of scikit-learn. The
+        default is the mean over the outputs if there are several.
     class_weight : dict, list of dict, "balanced" or None, default=None
         Factors of the sample weights by class. For several outputs, "balanced" or a list with a
         dict for each output; the factors of a sample's classes are multiplied.
@@ -240,7 +240,7 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseDeepForest._parameter_constraints,
         "calibrate": ["boolean"],
-        "scoring": [StrOptions({*get_scorer_names(), "log-loss", MARGIN_RATIO}), callable],
+        "scoring": [StrOptions({*get_scorer_names(), MARGIN_RATIO}), callable],
         "class_weight": [StrOptions({"balanced"}), dict, list, None],
     }
 
@@ -257,7 +257,7 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
         cv: Any = "auto",
         refit: bool = True,
         calibrate: bool = True,
-        scoring: str | Callable[..., float] = "log-loss",
+        scoring: str | Callable[..., float] = LOG_LOSS,
         class_weight: dict[Any, float] | list[dict[Any, float]] | str | None = None,
         categorical_features: npt.ArrayLike | None = "from_dtype",
         max_bins: int = 255,
@@ -351,12 +351,14 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
         self, classes: Any, labels: np.ndarray, sample_weight: np.ndarray | None
     ) -> Score | None:
         """Score by which members are weighted; None for the log-loss."""
-        if self.scoring == "log-loss":
+        if self.scoring == LOG_LOSS:
             return None
         return out_of_fold_score(self.scoring, classes, labels, sample_weight)
 
     @property
     def _score_name(self) -> str:
+        if self.scoring == LOG_LOSS:
+            return "log-loss"
         return str(getattr(self.scoring, "__name__", self.scoring))
 
     def _member_makers(self, categorical: np.ndarray, task: Task) -> Makers:
@@ -410,6 +412,6 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
         return Calibration(self.exponent_, self.label_smoothing_, self._n_classes_per_output)
 
     def _member_score(self, row: dict[str, Any]) -> float:
-        if self.scoring in ("log-loss", "neg_log_loss"):
+        if self.scoring == LOG_LOSS:
             return -row["log_loss"]
         return row["accuracy"] if self.scoring == "accuracy" else np.nan

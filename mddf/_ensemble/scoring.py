@@ -19,6 +19,7 @@ from mddf._ensemble.margin_loss import class_margins, margin_ratio
 from mddf._targets.class_outputs import decode_labels, subset_accuracy
 
 MARGIN_RATIO = "margin-ratio"
+LOG_LOSS = "neg_log_loss"
 # Classes of one output, or of several ones.
 Classes: TypeAlias = np.ndarray | list[np.ndarray]
 Rows: TypeAlias = np.ndarray | slice
@@ -106,7 +107,7 @@ def out_of_fold_score(
     if several and getattr(scorer, "_score_func", None) in _OF_ONE_OUTPUT:
         raise ValueError(
             f"scoring={short(scoring)} is for classes of one output, got {len(classes)} outputs; "
-            "'log-loss' is the mean over outputs"
+            f"{LOG_LOSS!r} of deep forests is the mean over outputs"
         )
     weighed = sample_weight is not None and "sample_weight" in inspect.signature(scorer).parameters
     stand_in = OutOfFold(classes)

@@ -84,6 +84,8 @@ class TableEstimator(CountsUnknownCategories, Saved, BaseEstimator):
 
 
 def _with_hint(message: str, model: TableEstimator) -> str:
+    # scikit-learn prints sets of words, whose order changes from process to process.
+    message = re.sub(r"{([^}]*)}", lambda m: f"{{{', '.join(sorted(m[1].split(', ')))}}}", message)
     match = re.match(r"The '(\w+)' parameter", message)
     value = getattr(model, match[1], None) if match else None
     if match is None or not isinstance(value, str):

@@ -20,6 +20,8 @@ from mddf._base.validation import (
     check_lengths,
     monotonic_signs,
     naming,
+    plain_parameters,
+    refuse_changed,
     refuse_class,
     resolve_max_features,
     unchanged_on_failure,
@@ -36,6 +38,7 @@ from mddf._forest.out_of_bag import OutOfBagSums
 from mddf._forest.parameters import (
     CONSTRAINTS,
     ENTROPIES,
+    FIXED_PARAMETERS,
     LOSSES,
     count_samples,
     impurity_in_kernel_unit,
@@ -90,6 +93,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
 
     n_features_in_: int
     _importances: np.ndarray
+    _fixed: dict[str, Any]
     # These two hold the fields of `OutOfBagSums` and `DrawFingerprints`, with warm_start=True.
     _oob: tuple[np.ndarray, np.ndarray, str | None] | None
     _drawn: tuple[str, str] | None = None
@@ -133,6 +137,8 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
         with unchanged_on_failure(self):
             # 1. Read X, y, weights and groups.
             continues = self.warm_start and hasattr(self, "_trees")
+            if continues:
+                refuse_changed(self._fixed, plain_parameters(self, FIXED_PARAMETERS))
             table = read_table(
                 self, X, reset=not continues, categorical_features=self.categorical_features
             )
@@ -166,6 +172,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
             # 6. Store the attributes.
             for name in ("oob_score_", self._oob_name):
                 self.__dict__.pop(name, None)
+            self._fixed = plain_parameters(self, FIXED_PARAMETERS)
             self.__dict__.update(state.attributes() | fitted)
         return self
 

@@ -120,6 +120,9 @@ keep_targets : int or None
     them.
 """
 
+# Parameters that a warm start must not change: how cells are coded, and a promise to the user.
+FIXED_PARAMETERS = ("max_bins", "categorical_features", "monotonic_cst")
+
 
 def count_samples(value: float, n_samples: int, least: int) -> int:
     """Convert a number or share of samples to a number of at most `n_samples` + 1."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import _fit_context
+from sklearn.metrics import get_scorer_names
 from sklearn.utils import check_random_state
 from sklearn.utils._metadata_requests import MetadataRequest
 from sklearn.utils._param_validation import RealNotInt, StrOptions
@@ -23,7 +24,9 @@ from mddf._base.validation import (
     finite,
     max_features_among,
     naming,
+    plain_parameters,
     refuse_booleans,
+    refuse_changed,
     refuse_class,
     unchanged_on_failure,
 )
@@ -132,7 +135,7 @@ class GradientBoosting(BoostedPredictions):
         "monotonic_cst": ["array-like", dict, None],
         "interaction_cst": [list, tuple, StrOptions({"pairwise", "no_interactions"}), None],
         "early_stopping": [StrOptions({"auto"}), "boolean"],
-        "scoring": [str, callable, None],
+        "scoring": [StrOptions({"loss", *get_scorer_names()}), callable, None],
         "validation_fraction": [
             Within(RealNotInt, 0, 1, closed="neither"),
             Within(Integral, 1, None, closed="left"),
@@ -147,6 +150,16 @@ class GradientBoosting(BoostedPredictions):
         "verbose": ["verbose"],
     }
 
+    # Parameters that a warm start must not change: they decide how cells are coded, which models
+    # the trees can be, and what the user was promised of them.
+    _fixed_parameters: ClassVar[tuple[str, ...]] = (
+        "grow_policy",
+        "max_bins",
+        "categorical_features",
+        "monotonic_cst",
+        "interaction_cst",
+    )
+
     # Methods that depend on the kind of target
 
     def _read_target(self, y: npt.ArrayLike, weights: np.ndarray | None) -> BoostingTarget:
@@ -160,6 +173,11 @@ class GradientBoosting(BoostedPredictions):
 
     def _check_continues(self, target: Target) -> None:
         """Refuse a target with which a fit with warm_start=True cannot continue."""
+        if target.loss != self._target.loss:
+            raise ValueError(
+                f"with warm_start=True, loss must be {short(self._target.loss)}, as in the fit "
+                f"before, got {short(self.loss)}"
+            )
 
     def _target_attributes(self, target: Target) -> dict[str, Any]:
         """Fitted attributes that describe the target."""
@@ -214,7 +232,8 @@ class GradientBoosting(BoostedPredictions):
         X_val, y_val, sample_weight_val, offset_val : default=None
             Validation set, used instead of a share of the training samples. The trees after the
             best round are dropped. With early stopping, growth ends after `n_iter_no_change`
-            rounds without a better score. `X_val` must be transformed like `X`, which a pipeline
+            rounds without a better score. `class_weight` has the factors of the training samples
+            there. `X_val` must be transformed like `X`, which a pipeline
             does not do. A warning is issued if no round is better than a constant.
 
         Returns
@@ -228,6 +247,8 @@ class GradientBoosting(BoostedPredictions):
         with unchanged_on_failure(self):
             # 1. Read the table, the target and the weights.
             continues = self.warm_start and hasattr(self, "_trees")
+            if continues:
+                refuse_changed(self._fixed, plain_parameters(self, self._fixed_parameters))
             table = self._read_table(X, reset=not continues)
             check_lengths(X, y=y, groups=groups)
             if sample_weight is not None:
@@ -252,7 +273,7 @@ class GradientBoosting(BoostedPredictions):
             # 3. Hold rows out: a validation set, folds of trials, or a share of the training rows.
             validation = ValidationSet(X_val, y_val, sample_weight_val, offset_val)
             held_out = self._hold_out(
-                rows, target.kind, binner, X=X, table=table, groups=groups, validation=validation
+                rows, target, binner, X=X, table=table, groups=groups, validation=validation
             )
             # 4. Choose the depth, the regularisation and the number of trees, and grow them.
             before = self._trees if continues else None
@@ -267,7 +288,7 @@ class GradientBoosting(BoostedPredictions):
     def _hold_out(
         self,
         rows: BoostingRows,
-        target: Target,
+        target: BoostingTarget,
         binner: Binner,
         *,
         X: Any,
@@ -277,23 +298,24 @@ class GradientBoosting(BoostedPredictions):
     ) -> HeldOut:
         """Append a validation set, make the folds of trials, or split training rows off."""
         labels = rows.y
+        kind = target.kind
         has_validation_set = validation.is_passed
-        self._check_score(target, has_validation_set=has_validation_set)
-        on_trial = not has_validation_set and uses_trials(self, len(rows.train), target)
+        self._check_score(kind, has_validation_set=has_validation_set)
+        on_trial = not has_validation_set and uses_trials(self, len(rows.train), kind)
         folds = None
         if has_validation_set:
             has_offset = rows.offset is not None
             rows = rows.with_held_out(self._read_validation(validation, binner, target))
             _check_offsets(validation.offset, has_offset=has_offset)
-        elif on_trial or self._holds_out(len(rows.train), target):
+        elif on_trial or self._holds_out(len(rows.train), kind):
             # Splitters cannot read tables of `by_columns`.
             is_unreadable = X is table and is_splitter(self.cv)
             X_for_splitter = binner.numbers(table) if is_unreadable else X
             folds = validation_folds(
-                self, X_for_splitter, rows, target, groups, entropy=self._entropy
+                self, X_for_splitter, rows, kind, groups, entropy=self._entropy
             )
             if not on_trial:
-                rows = self._split(rows, target, folds)
+                rows = self._split(rows, kind, folds)
         if folds is None and groups is not None:
             group_numbers(groups, labels, self.cv)  # refuses invalid groups
         return HeldOut(rows, folds, on_trial)
@@ -346,7 +368,7 @@ class GradientBoosting(BoostedPredictions):
         return replace(rows, train=train, held_out=held_out)
 
     def _read_validation(
-        self, validation: ValidationSet, binner: Binner, target: Target
+        self, validation: ValidationSet, binner: Binner, target: BoostingTarget
     ) -> ValidationRows:
         validation.refuse_incomplete()
         y = validation.y
@@ -358,14 +380,15 @@ class GradientBoosting(BoostedPredictions):
         if validation.sample_weight is not None:
             with naming("sample_weight_val"):
                 weights = all_weights(validation.sample_weight, table.shape[0])
-                weights = boosting_weights(weights, weights)
         with naming("y_val"):
-            values = self._read_validation_target(y, target, weights)
+            values = self._read_validation_target(y, target.kind, weights)
+        with naming("sample_weight_val"):
+            weights = target.validation_weights(weights, values)
         levels = binner.all_levels(table)
         codes = binner.encode(table, levels=levels).codes
         offsets = None
         if validation.offset is not None:
-            offsets = read_offset(validation.offset, table, target, "offset_val")
+            offsets = read_offset(validation.offset, table, target.kind, "offset_val")
         return ValidationRows(codes, values, weights, levels, offsets)
 
     def _boost(
@@ -412,6 +435,7 @@ class GradientBoosting(BoostedPredictions):
             "n_trees_per_iteration_": 1,
             "do_early_stopping_": self._stops_early(rows) or plan.scores is not None,
             "_chosen": chosen,
+            "_fixed": plain_parameters(self, self._fixed_parameters),
             "_split_score": GRADIENT if plan.model.split_score == GRADIENT else NEWTON,
             "is_categorical_": binner.categorical_ if binner.categorical_.any() else None,
         }
@@ -493,11 +517,6 @@ class GradientBoosting(BoostedPredictions):
             raise ValueError(
                 "with warm_start=True, linear_leaves must be the same as in the fit before or "
                 f"'auto', got {self.linear_leaves!r}"
-            )
-        if before and before.symmetric != (self.grow_policy == SYMMETRIC):
-            raise ValueError(
-                "with warm_start=True, grow_policy must be the same as in the fit before, got "
-                f"{self.grow_policy!r}"
             )
 
 

@@ -289,7 +289,7 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         factors = class_factors(self.class_weight, classes, labels, weights)
         if factors is not None:
             weights = row_weights(weights, factors, labels).row
-        return BoostingTarget(target, labels.astype(float), weights)
+        return BoostingTarget(target, labels.astype(float), weights, factors)
 
     def _target_of(self, classes: np.ndarray) -> ClassificationTarget:
         """Target for these classes; refuses a loss that is for two classes only."""
@@ -307,6 +307,7 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         return known_labels(y, target.classes, np.shape(y)[0]).astype(float)
 
     def _check_continues(self, target: Target) -> None:
+        super()._check_continues(target)
         assert isinstance(target, ClassificationTarget)
         if not np.array_equal(target.classes, self.classes_):
             raise ValueError(

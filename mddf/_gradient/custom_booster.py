@@ -9,11 +9,18 @@ from mddf._core import BoostOptions, Cancel
 from mddf._gradient.custom_loss import CustomObjective
 from mddf._gradient.dataset import BoostingRows
 
+# Derivatives are divided by the mean hessian before the first tree, unless it is in this range. It
+# is 1 for squared errors, and above 0.01 for the log-loss of classes that are not rarer than 1 in
+# 100: custom losses then grow the same trees as the built-in ones. Set by hand.
+_USUAL_HESSIANS = (0.01, 100.0)
+
 
 class CustomBooster:
     """A booster with the methods of `_core.GradientBooster`, for a custom loss.
 
     The kernel grows one tree at a time by derivatives that it gets, and does not compute losses.
+    The derivatives are scaled, so that the penalty and the least sum of hessians in a leaf suit
+    losses of any scale.
     """
 
     def __init__(
@@ -33,9 +40,18 @@ class CustomBooster:
         self._held_out_y = objective.targets(rows.y[rows.held_out])
         self._held_out_weights = rows.held_out_weights
         self.start = np.zeros(objective.n_scores)
+        first_scores = self._loss.start_scores(self._y, self._weights, objective.n_scores)
+        self._unit: float | None = None
         if start is None:
-            self.start = self._loss.start_scores(self._y, self._weights, objective.n_scores)
+            self.start = first_scores
             start = np.tile(self.start, (len(rows.y), 1))
+        else:
+            # A warm start has the unit of the fit before.
+            raw = np.tile(first_scores, (len(self._y), 1))
+            if rows.offset is not None:
+                raw += rows.offset[rows.train]
+            raw.flags.writeable = False
+            self._unit = self._unit_of(self._loss.derivatives(self._y, raw, self._weights)[1])
         self._kernel = _core.GradientBooster(
             rows.table.cells,
             np.zeros(0),
@@ -74,10 +90,19 @@ class CustomBooster:
             gradient, hessian = self._loss.derivatives(
                 self._y, self._kernel.train_raw(), self._weights
             )
-            self._kernel.set_gradients(gradient, hessian)
+            if self._unit is None:
+                self._unit = self._unit_of(hessian)
+            self._kernel.set_gradients(gradient / self._unit, hessian / self._unit)
             self._kernel.grow(seeds[number : number + 1], team=team, cancel=cancel)
             self._note_losses(tol, watch_training=watch_training)
         return self._is_over(patience)
+
+    def _unit_of(self, hessian: np.ndarray) -> float:
+        """Mean hessian of the training rows, by which derivatives are divided, or 1."""
+        total = len(self._y) if self._weights is None else float(self._weights.sum())
+        mean = float(hessian.mean(axis=1).sum()) / total
+        least, largest = _USUAL_HESSIANS
+        return 1.0 if least <= mean <= largest or mean == 0 else mean
 
     def _is_over(self, patience: int) -> bool:
         return patience > 0 and self._kernel.n_rounds - self.best_round >= patience

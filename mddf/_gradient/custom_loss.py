@@ -60,6 +60,10 @@ class CustomLoss:
     The functions may be called by several threads at a time if `n_jobs` is not 1. An error in a
     function ends the fit, and leaves the estimator as it was.
 
+    The scale of the loss may be any: if the mean hessian before the first tree is below 0.01 or
+    above 100, all derivatives are divided by it. `l2_regularization` is then added to sums of the
+    divided hessians.
+
     The values of leaves are Newton steps. In contrast to other losses, they are neither bounded
     nor reduced if they increase the loss: choose a smaller `learning_rate` if the loss rises.
     A pickle of a fitted model contains the functions by their names, which must therefore be

@@ -16,6 +16,8 @@ from mddf._base.elementary import class_probabilities, exp, expit, log
 from mddf._base.messages import short
 from mddf._base.serialization import register_serializable
 from mddf._gradient.custom_loss import CustomLoss, CustomObjective
+from mddf._gradient.weights import boosting_weights
+from mddf._targets.weights import row_weights
 
 REGRESSION = (
     "squared_error",
@@ -76,11 +78,16 @@ def check_targets(loss: str | CustomLoss, y: np.ndarray) -> None:
         raise ValueError(
             f"y must have at most {MOST_OUTPUTS} targets for each sample, got {y.shape[1]}"
         )
-    if loss in TAKES_ZEROS and not (np.all(y >= 0) and np.all(y.sum(axis=0) > 0)):
-        raise ValueError(
-            f"y must not be negative, and not all 0, for loss={loss!r}, got values from "
-            f"{y.min():g} to {y.max():g}"
-        )
+    if loss in TAKES_ZEROS:
+        columns = np.atleast_2d(y.T)
+        for number, column in enumerate(columns):
+            if np.all(column >= 0) and column.any():
+                continue
+            place = f" in column {number}" if len(columns) > 1 else ""
+            raise ValueError(
+                f"y must not be negative, and not all 0, for loss={loss!r}, got values from "
+                f"{column.min():g} to {column.max():g}{place}"
+            )
     if loss == "gamma" and not np.all(y > 0):
         raise ValueError(f"y must be positive for loss='gamma', got {y.min():g}")
 
@@ -385,8 +392,22 @@ Target = ClassificationTarget | RegressionTarget
 
 @dataclass(frozen=True)
 class BoostingTarget:
-    """Target of a fit: its kind, the values that the kernel gets, and the weights in the loss."""
+    """Target of a fit: its kind, the values that the kernel gets, and the weights in the loss.
+
+    `class_factors` are the factors of the classes in the weights, which also hold for a validation
+    set.
+    """
 
     kind: Target
     values: np.ndarray
     weights: np.ndarray | None
+    class_factors: np.ndarray | None = None
+
+    def validation_weights(
+        self, sample_weight: np.ndarray | None, values: np.ndarray
+    ) -> np.ndarray | None:
+        """Weights of validation rows with these target values in the loss."""
+        weights = sample_weight
+        if self.class_factors is not None:
+            weights = row_weights(sample_weight, self.class_factors, values.astype(int)).row
+        return boosting_weights(weights, sample_weight)

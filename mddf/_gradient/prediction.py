@@ -35,6 +35,7 @@ class BoostedPredictions(BoostingParameters):
     _statistics: TargetStatistics | None = None
     _chosen: dict[str, Any] | None = None  # models of earlier releases lack it
     _split_score: str = NEWTON  # models of earlier releases lack it
+    _fixed: dict[str, Any]
 
     def _new_rows(self, X: Any) -> NewRows:
         """Prepare X for encoding by blocks of rows."""

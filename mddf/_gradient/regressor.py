@@ -248,6 +248,7 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
     0.6
     """
 
+    _fixed_parameters = (*GradientBoosting._fixed_parameters, "quantile", "tweedie_power")
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **GradientBoosting._parameter_constraints,
         "loss": [StrOptions(set(REGRESSION)), CustomLoss, callable],
@@ -360,21 +361,12 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         return target.scaled(valid_everywhere(values, weights))
 
     def _check_continues(self, target: Target) -> None:
-        if target.loss != self._target.loss:
-            raise ValueError(
-                f"with warm_start=True, loss must be {self._target.loss!r}, as in the fit before, "
-                f"got {self.loss!r}"
-            )
+        super()._check_continues(target)
         assert isinstance(self._target, RegressionTarget)
         if target.n_scores != self._target.n_scores:
             raise ValueError(
                 f"with warm_start=True, y must have {self._target.n_scores} targets for each "
                 f"sample, as in the fit before, got {target.n_scores}"
-            )
-        if self.loss == "tweedie" and self._target.tweedie_power != self._variance_power():
-            raise ValueError(
-                f"with warm_start=True, tweedie_power must be {self._target.tweedie_power!r}, as "
-                f"in the fit before, got {self.tweedie_power!r}"
             )
 
     def __sklearn_tags__(self) -> Tags:

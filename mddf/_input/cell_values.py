@@ -34,8 +34,8 @@ _NEVER_MISSING = frozenset({str, int, bool, np.bool_, date, datetime})
 _ALWAYS_MISSING = frozenset({"NoneType", "NAType", "NaTType"})
 _NO_CATEGORIES = (
     "; an array has no columns of categories unless categorical_features gives their numbers: do "
-    "so, or let X be a data frame (the transformer before gives one after "
-    'set_output(transform="pandas"))'
+    "so, or let X be a data frame (many transformers return one after "
+    'set_output(transform="pandas"); next to TfidfVectorizer, encode categories by OrdinalEncoder)'
 )
 _RESHAPE = (
     "Reshape your data by array.reshape(-1, 1) if it is a single feature, or by "
@@ -59,6 +59,12 @@ def is_missing(value: object) -> bool:
 def is_time(value: object) -> bool:
     """Whether a value is a date, a time, a period or a difference of times."""
     return isinstance(value, TIMES) or type(value).__name__ == "Period"
+
+
+def computed(values: Any) -> Any:
+    """Compute an array of Dask; other values stay. NumPy would drop the masks of its chunks."""
+    kinds = {(kind.__module__.split(".")[0], kind.__name__) for kind in type(values).__mro__}
+    return values.compute() if ("dask", "Array") in kinds else values
 
 
 def fill_masked(X: np.ma.MaskedArray) -> np.ndarray:

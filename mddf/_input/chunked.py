@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sklearn.utils import check_array
 
 from mddf._base.messages import short
-from mddf._input.cell_values import NUMBER, NUMERIC_DTYPES, checked_numbers, fill_masked
+from mddf._input.cell_values import NUMBER, NUMERIC_DTYPES, checked_numbers, computed, fill_masked
 from mddf._input.date_columns import (
     check_dates_of_fit,
     columns_of_date_types,
@@ -140,7 +140,8 @@ class ChunkedArray(SourceTable):
         self.head = np.empty((0, self.shape[1]))
 
     def numbers(self, columns: Sequence[int]) -> np.ndarray:
-        part = np.asarray(self._array[:, list(columns)])
+        part = computed(self._array[:, list(columns)])
+        part = fill_masked(part) if isinstance(part, np.ma.MaskedArray) else np.asarray(part)
         return checked_numbers(part, lambda i: self.place(columns[i]))
 
 

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from mddf._input.cell_values import ENCODE, fill_masked, read_numeric_array
+from mddf._input.cell_values import ENCODE, computed, fill_masked, read_numeric_array
 from mddf._input.chunked import ChunkedFrame
 from mddf._input.date_columns import (
     check_dates_of_fit,
@@ -28,7 +28,8 @@ from mddf._schema.calendar import PARTS
 
 
 def whole_frame(X: Any) -> Any:
-    """Fill masked cells, convert a batch of pyarrow to a table, and refuse lazy frames."""
+    """Fill masked cells, compute arrays of Dask, convert record batches, refuse lazy frames."""
+    X = computed(X)
     if isinstance(X, list | tuple) and any(isinstance(row, np.ma.MaskedArray) for row in X):
         X = np.ma.stack(X)
     if isinstance(X, np.ma.MaskedArray):

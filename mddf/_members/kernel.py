@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Self
@@ -214,7 +214,7 @@ class KernelRidge(BaseEstimator):
             features, _ = self._features([self._kernel(compared.distances)])
             error = _leave_one_out(features, values, weight, _PENALTIES).error
             errors.append(error * (_GAUSSIAN_GAIN if "gamma" in kernel else 1))
-        return set_kernel(self._kernels[int(np.argmin(errors))])
+        return set_kernel(self._kernels[_first_least(errors)])
 
     def _similarities(self, X: np.ndarray) -> Iterator[np.ndarray]:
         """Kernel of rows and landmarks, by blocks of rows."""
@@ -311,16 +311,23 @@ def _leave_one_out(
     eigenvalues = np.maximum(eigenvalues, 0)
     projected_targets = vectors.T @ targets
     squared_vectors = np.square(vectors)
-    best = LeaveOneOut(1.0, np.inf, values)
+    # Smaller errors are rounding, as of a constant target.
+    least_error = (np.finfo(float).eps ** 1.5) * float(np.square(root * values).sum())
+    candidates = []
     for penalty in penalties:
         shrinkage = eigenvalues / (eigenvalues + penalty)
         residuals = targets - vectors @ (shrinkage[:, None] * projected_targets)
         leverage = squared_vectors @ shrinkage + weight / weight.sum()
         errors = residuals / np.maximum(1 - leverage, 1e-12)[:, None]
-        error = float(np.square(errors).sum())
-        if error < best.error:
-            best = LeaveOneOut(float(penalty), error, values - errors / root)
-    return best
+        error = max(float(np.square(errors).sum()), least_error)
+        candidates.append(LeaveOneOut(float(penalty), error, values - errors / root))
+    return candidates[_first_least([candidate.error for candidate in candidates])]
+
+
+def _first_least(errors: Sequence[float]) -> int:
+    """Place of the least error. Of errors that are equal but for rounding, the first one."""
+    # LAPACK's rounding moves errors by about 1e-13 of their size.
+    return int(np.argmax(np.asarray(errors) <= min(errors) * (1 + 1e-9)))
 
 
 @register_serializable("kernel ridge classifier")

@@ -18,7 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from mddf._base.messages import short, warn
 from mddf._base.validation import naming
-from mddf._input.cell_values import NO_TIMES, TIMES, is_missing, is_time, with_nan
+from mddf._input.cell_values import NO_TIMES, TIMES, computed, is_missing, is_time, with_nan
 from mddf._targets.weights import scale_weights, summed_weights
 
 # Labels are stored in 16 bits.
@@ -34,6 +34,7 @@ def plain_array(values: Any, name: str) -> np.ndarray:
     Integers and booleans stay what they are, also if they are nullable, objects or of Arrow, which
     NumPy would convert to doubles. A ValueError refuses masked cells and complex numbers.
     """
+    values = computed(values)
     if isinstance(values, list | tuple) and any(isinstance(v, np.ma.MaskedArray) for v in values):
         values = np.ma.stack(values)
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):

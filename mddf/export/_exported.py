@@ -49,7 +49,9 @@ class _ExportedStages:
         self.is_regressor = is_regressor(model)
         self.binner = self.fitted.binner
         self.columns_of_levels = self.fitted.columns_of_levels
-        self.n_outputs = self.fitted.stages[-1].members[0].n_columns
+        # Members of binary boosted trees have one column of scores for two classes.
+        last_member = self.fitted.stages[-1].members[0]
+        self.n_outputs = last_member.n_columns if self.is_regressor else len(model.classes_)
 
     def lossy_columns(self) -> NDArray[np.bool_]:
         return lossy_columns(self.fitted)

@@ -40,8 +40,10 @@ def cell(options, set, method, seed):
         n_layers = layers[part].shape[1] // len(model.classes_)
         features = [numbers.transform(X), *np.split(layers[part], n_layers, axis=1)]
         rows = np.sort(random.permutation(len(y))[: options.rows])
+        # The columns of two classes have one direction. In a start by PCA, rounding would choose
+        # the second one.
         tsne = TSNE(
-            perplexity=min(options.perplexity, (len(rows) - 1) / 3), init="pca",
+            perplexity=min(options.perplexity, (len(rows) - 1) / 3), init="random",
             random_state=seed, n_jobs=1,
         )  # fmt: skip
         # One thread: TSNE's n_jobs does not limit its gradient descent, whose OpenMP threads spin

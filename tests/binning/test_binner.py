@@ -20,6 +20,7 @@ from table_cases import read
 from mddf import (
     DeepForestClassifier,
     DeepForestRegressor,
+    GradientBoostingClassifier,
     MDDFClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
@@ -112,7 +113,7 @@ def test_the_order_of_categories_in_the_dtype_does_not_matter(frame):
 def test_rare_categories_share_a_code():
     words = np.repeat([f"w{i:03d}" for i in range(300)], [2] * 9 + [1] * 291)
     X = np.array(words, dtype=object)[:, None]
-    with pytest.warns(UserWarning, match="column 0 has 300 categories, more than max_bins=10"):
+    with pytest.warns(UserWarning, match="column 0 has 300 categories in 309 rows"):
         binner = fitted(X, categorical_features=[0], max_bins=10)
     assert np.diff(binner.bins_.start).tolist() == [10]
     codes = binner.numbers(read(X, categorical_features=[0])).ravel()
@@ -341,10 +342,13 @@ def test_text_that_is_mostly_numbers_is_reported():
     RandomForestClassifier(2, categorical_features=["n"]).fit(pd.DataFrame({"n": text}), y)
 
 
-def test_nearly_unique_categories_warn():
-    frame = pd.DataFrame({"name": [f"customer {i}" for i in range(120)]})
-    with pytest.warns(UserWarning, match="'name' has 120 categories in 120 rows"):
-        RandomForestClassifier(2).fit(frame, np.arange(120) % 2)
+@pytest.mark.parametrize("n_values", [70, 120, 400])
+@pytest.mark.parametrize("Model", [RandomForestClassifier, GradientBoostingClassifier])
+def test_categories_that_hardly_repeat_warn(Model, n_values):
+    n = max(120, n_values)
+    frame = pd.DataFrame({"name": [f"customer {i % n_values}" for i in range(n)]})
+    with pytest.warns(UserWarning, match=f"'name' has {n_values} categories in {n} rows"):
+        Model().fit(frame, np.arange(n) % 2)
 
 
 @pytest.mark.parametrize("n_rows", [100, 101, 300])

@@ -109,11 +109,27 @@ def test_frames_with_labels_weights_and_a_validation_set(client, n_partitions):
     assert fitted.estimator_.n_iter_ == local.n_iter_
     assert fitted.classes_.tolist() == ["high", "low", "middle"]
     labels = fitted.predict(divided(X))
+    assert labels.dtype == labels.compute().dtype
     assert isinstance(labels, dd.Series)
     pd.testing.assert_index_equal(labels.compute().index, X.index)
     assert labels.compute().tolist() == local.predict(X).tolist()
     probabilities = fitted.predict_proba(divided(X)).compute()
     np.testing.assert_array_equal(probabilities.to_numpy(), local.predict_proba(X))
+
+
+def test_masks_of_several_chunks(client):
+    X, y = made_array()
+    X = np.ma.array(np.where(np.isnan(X), 1e6, X), mask=np.isnan(X))
+    lazy = da.from_array(X, chunks=(50, -1), asarray=False)
+    options = {"max_iter": 8, "early_stopping": False, "random_state": 0}
+    local = GradientBoostingRegressor(**options)
+    model = DaskEstimator(local).fit(lazy, da.from_array(y, chunks=50))
+    local.fit(X, y)
+    assert_same(local, model)
+    assert np.array_equal(model.predict(lazy).compute(), local.predict(X))
+    masked = da.from_array(np.ma.array(y, mask=y > 2), chunks=50, asarray=False)
+    with pytest.raises(ValueError, match="y must have no masked entries"):
+        DaskEstimator(local).fit(lazy, masked)
 
 
 def test_a_partition_without_a_class_and_categorical_types_that_differ(client):
@@ -274,6 +290,14 @@ def test_two_fits_at_once(client):
         thread.join()
     for model in models:
         np.testing.assert_array_equal(model.estimator_.predict(X), expected)
+
+
+def test_a_client_that_is_not_the_default():
+    X, y = chunked(*made_array(), 100)
+    options = {"processes": False, "n_workers": 1, "dashboard_address": ":0"}
+    with distributed.Client(set_as_default=False, **options) as other:
+        model = GradientBoostingRegressor(max_iter=2, early_stopping=False)
+        assert DaskEstimator(model, client=other).fit(X, y).estimator_.n_iter_ == 2
 
 
 def test_without_a_client(monkeypatch):

@@ -16,6 +16,7 @@ from mddf import (
     CompletelyRandomForestRegressor,
     DeepForestClassifier,
     DeepForestRegressor,
+    GradientBoostingClassifier,
     GradientBoostingRegressor,
     MDDFClassifier,
     RandomForestClassifier,
@@ -64,8 +65,11 @@ WEIGHTED = [
 
 def test_misspelt_words_get_a_hint():
     for model, hint in [
-        (DeepForestClassifier(scoring="logloss"), "'log-loss'"),
-        (DeepForestClassifier(scoring="rocauc"), "'roc_auc'"),
+        (DeepForestClassifier(scoring="logloss"), "'neg_log_loss'"),
+        (DeepForestClassifier(scoring="auc"), "'roc_auc'"),
+        (MDDFClassifier(scoring="rocauc"), "'roc_auc'"),
+        (GradientBoostingClassifier(scoring="auc"), "'roc_auc'"),
+        (GradientBoostingRegressor(scoring="R2"), "'r2'"),
         (RandomForestClassifier(criterion="Gini"), "'gini'"),
         (GradientBoostingRegressor(loss="squared-error"), "'squared_error'"),
     ]:

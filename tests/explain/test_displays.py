@@ -37,7 +37,7 @@ def test_layers(Cascade):
     display.figure_.canvas.draw()
 
 
-@pytest.mark.parametrize("scoring", ["log-loss", "accuracy", "roc_auc_ovr"])
+@pytest.mark.parametrize("scoring", ["neg_log_loss", "accuracy", "roc_auc_ovr"])
 def test_layers_of_deep_forests(scoring):
     X = number_table(150)
     members = ["random", "completely-random", "linear"]
@@ -48,7 +48,7 @@ def test_layers_of_deep_forests(scoring):
     display = LayersDisplay.from_estimator(model)
     scores, margins, vote = display.axes_
     assert np.array_equal(scores.lines[0].get_ydata(), model.history_["score"])
-    metric = {"log-loss": "log_loss", "accuracy": "accuracy"}.get(scoring)
+    metric = {"neg_log_loss": "log_loss", "accuracy": "accuracy"}.get(scoring)
     leaderboard_rows = {row["member"]: row for row in model.leaderboard_ if row["layer"] == 1}
     for member, line in zip(display.members, scores.lines[1:], strict=True):
         drawn_score = line.get_ydata()[0]

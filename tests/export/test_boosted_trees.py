@@ -7,23 +7,20 @@ from boosted_cases import TABLES, frame_of_few_levels
 from made_models import labels_of, table_with_missing
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor
-from mddf.export import onnx_inputs, to_onnx
+from mddf.export import to_onnx
 
-runtime = pytest.importorskip("onnxruntime", reason='needs "mddf[onnx]"')
+pytest.importorskip("onnxruntime", reason='needs "mddf[onnx]"')
+
+from onnx_graphs import graph_outputs
 
 GROWTH = ["symmetric", "leaf-wise"]
 # Few samples in a leaf, so that many splits of a level leave some leaves as they are.
 OPTIONS = {"max_iter": 12, "min_samples_leaf": 5, "learning_rate": 0.3, "random_state": 0}
 
 
-def outputs_of(model, X, dtype=np.float64):
-    session = runtime.InferenceSession(to_onnx(model, dtype=dtype).SerializeToString())
-    return session.run(None, onnx_inputs(model, X, dtype=dtype))
-
-
 def assert_same(model, X, dtype=np.float64, rtol=1e-12):
     """Compare with a tolerance, because sums have another order than in Python."""
-    outputs = outputs_of(model, X, dtype)
+    outputs = graph_outputs(model, X, dtype)
     expected = model.predict_proba(X) if len(outputs) == 2 else model.predict(X)[:, None]
     assert outputs[-1].shape == expected.shape
     assert outputs[-1].dtype == dtype

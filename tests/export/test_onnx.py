@@ -22,7 +22,9 @@ from mddf import (
 )
 from mddf.export import onnx_inputs, to_onnx
 
-runtime = pytest.importorskip("onnxruntime", reason='needs "mddf[onnx]"')
+pytest.importorskip("onnxruntime", reason='needs "mddf[onnx]"')
+
+from onnx_graphs import graph_outputs
 
 CASCADE = {"n_estimators": 3, "cv": 2, "early_stopping": False, "random_state": 0}
 MODELS = {
@@ -37,18 +39,13 @@ MODELS = {
 }
 
 
-def runtime_outputs(model, X, dtype=np.float64):
-    session = runtime.InferenceSession(to_onnx(model, dtype=dtype).SerializeToString())
-    return session.run(["label", "probabilities"], onnx_inputs(model, X, dtype=dtype))
-
-
 def test_the_same_bits():
     for kind in TABLES:
         for name in MODELS:
             X = TABLES[kind](240)
             y = np.array(["low", "mid", "high"])[labels_of(X)]
             model = MODELS[name].fit(X[:120], y[:120])
-            label, probabilities = runtime_outputs(model, X)
+            label, probabilities = graph_outputs(model, X)
             assert np.array_equal(probabilities, model.predict_proba(X))
             assert np.array_equal(label, model.predict(X))
 
@@ -61,7 +58,7 @@ def test_single_precision_takes_the_same_paths_as_rounded_numbers(name):
     edges = np.tile(model._binner.bins_.edges[:40].astype(np.float32)[:, None], 5)
     rows = np.vstack([np.nextafter(edges, np.float32(s)) for s in (-9, 9)] + [edges, X])
     rows = rows[np.isfinite(rows).all(axis=1) | np.isnan(rows).any(axis=1)]
-    label, probabilities = runtime_outputs(model, rows, np.float32)
+    label, probabilities = graph_outputs(model, rows, np.float32)
     assert probabilities.dtype == np.float32
     assert np.array_equal(probabilities, model.predict_proba(rows).astype(np.float32))
     assert np.array_equal(label, model.predict(rows))
@@ -72,7 +69,7 @@ def test_sets_of_scikit_learn(load):
     X, y = load(return_X_y=True)
     for model in (RandomForestClassifier(30, random_state=0), MDDFClassifier(2, **CASCADE)):
         model.fit(X[::2], y[::2])
-        label, probabilities = runtime_outputs(model, X[1::2])
+        label, probabilities = graph_outputs(model, X[1::2])
         assert np.array_equal(probabilities, model.predict_proba(X[1::2]))
         assert np.array_equal(label, model.predict(X[1::2]))
 
@@ -89,7 +86,7 @@ def test_decimals(seed):
         DeepForestClassifier(n_estimators=10, random_state=seed),
     ):
         model.fit(X[train], y[train])
-        label, probabilities = runtime_outputs(model, X[test])
+        label, probabilities = graph_outputs(model, X[test])
         assert np.allclose(probabilities, model.predict_proba(X[test]), rtol=0, atol=1e-6)
         assert np.array_equal(label, model.predict(X[test]))
 
@@ -178,7 +175,7 @@ def test_feature_names_equal_to_internal_names():
     X = named_table([*inside, "variable", " "])
     y = np.arange(120) // 2 % 3
     model = MDDFClassifier(2, **CASCADE).fit(X, y)
-    label, probabilities = runtime_outputs(model, X)
+    label, probabilities = graph_outputs(model, X)
     assert np.array_equal(probabilities, model.predict_proba(X))
     assert np.array_equal(label, model.predict(X))
 
@@ -192,7 +189,7 @@ def test_feature_names_that_are_invalid_internally(name):
         with pytest.raises(ValueError, match=r"must not be empty, .*label, probabilities.* got '"):
             function(model)
     numbers = X.iloc[:, :2]
-    runtime_outputs(RandomForestClassifier(2).fit(numbers, np.arange(120) % 2), numbers)
+    graph_outputs(RandomForestClassifier(2).fit(numbers, np.arange(120) % 2), numbers)
 
 
 @pytest.mark.parametrize("nothing", [None, np.nan])
@@ -200,12 +197,12 @@ def test_categories_that_were_all_missing(nothing):
     X = named_table(["a"]).assign(none=pd.Series([nothing] * 120, dtype="category"))
     model = RandomForestClassifier(5, random_state=0).fit(X, np.arange(120) // 2 % 3)
     for cells in ("new", "", None):
-        _, probabilities = runtime_outputs(model, X.assign(none=cells))
+        _, probabilities = graph_outputs(model, X.assign(none=cells))
         assert np.array_equal(probabilities, model.predict_proba(X))
     for cells in (np.nan, 2.0, pd.Series([pd.NaT] * 120), pd.array([None] * 120, "Int64")):
         for name in ("none", "word") if not np.isscalar(cells) else ("none",):
             new = X.assign(**{name: cells})
-            _, probabilities = runtime_outputs(model, new)
+            _, probabilities = graph_outputs(model, new)
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "most rows hold categories")
                 assert np.array_equal(probabilities, model.predict_proba(new))
@@ -214,7 +211,7 @@ def test_categories_that_were_all_missing(nothing):
     numbers = np.column_stack([np.arange(120.0) % 3, np.full(120, np.nan)])
     model = RandomForestClassifier(5, categorical_features=[1], random_state=0)
     model.fit(numbers, np.arange(120) % 3 > 0)
-    _, probabilities = runtime_outputs(model, numbers)
+    _, probabilities = graph_outputs(model, numbers)
     assert np.array_equal(probabilities, model.predict_proba(numbers))
 
 
@@ -226,7 +223,7 @@ def test_deep_forests(kind, options):
     members = ["random", "completely-random", "kernel", "kernel-logistic", "linear", "network"]
     model = DeepForestClassifier(n_estimators=6, members=members, random_state=0, **options)
     model.fit(X[:150], y[:150])
-    label, probabilities = runtime_outputs(model, X)
+    label, probabilities = graph_outputs(model, X)
     assert np.allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-9)
     assert np.array_equal(label, model.predict(X))
 
@@ -235,7 +232,7 @@ def test_calibrated_cascades():
     X = table_with_missing(240)
     y = labels_of(X)
     model = MDDFClassifier(2, calibrate=True, **CASCADE).fit(X[:120], y[:120])
-    label, probabilities = runtime_outputs(model, X)
+    label, probabilities = graph_outputs(model, X)
     assert np.allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-9)
     assert np.array_equal(label, model.predict(X))
 
@@ -246,7 +243,7 @@ def test_members_alone():
         y = np.minimum(labels_of(X), n_classes - 1)
         for member in ("kernel", "kernel-logistic", "linear", "network"):
             model = DeepForestClassifier(members=[member], random_state=0)
-            _, probabilities = runtime_outputs(model.fit(X[:150], y[:150]), X)
+            _, probabilities = graph_outputs(model.fit(X[:150], y[:150]), X)
             assert np.allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-9)
 
 
@@ -259,7 +256,7 @@ def test_boosting(kind, n_classes):
     model = DeepForestClassifier(1, n_estimators=2, members=members, random_state=0)
     model.fit(X[:150], y[:150])
     assert any(member.name == "boosted" for member in model._layers[0].members)
-    label, probabilities = runtime_outputs(model, X)
+    label, probabilities = graph_outputs(model, X)
     assert np.allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-9)
     assert np.array_equal(label, model.predict(X))
 
@@ -270,7 +267,7 @@ def test_a_linear_member_without_rows_of_a_class():
     linear = make_pipeline(StandardScaler(with_mean=False), LogisticRegression())
     model = MDDFClassifier(1, forests=[linear, "random"], n_estimators=2, cv=2, random_state=0)
     model.fit(X, y)
-    _, probabilities = runtime_outputs(model, X)
+    _, probabilities = graph_outputs(model, X)
     assert np.allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-9)
 
 
@@ -280,7 +277,7 @@ def test_members_fitted_on_one_class(kind):
     y = (np.arange(60) == 7).astype(int)
     member = {"forests" if kind is MDDFClassifier else "members": [LogisticRegression()]}
     model = kind(1, **member, cv=2, random_state=0).set_params(refit=False).fit(X, y)
-    _, probabilities = runtime_outputs(model, X)
+    _, probabilities = graph_outputs(model, X)
     assert np.allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-9)
 
 
@@ -296,7 +293,7 @@ def test_categories_that_are_numbers_rare_or_new():
     for dtype in (np.float32, np.float64):
         # Both sides see the numbers in single precision.
         rounded = new_rows.astype(dict.fromkeys("abcd", dtype))
-        _, probabilities = runtime_outputs(forest, rounded, dtype)
+        _, probabilities = graph_outputs(forest, rounded, dtype)
         assert np.allclose(probabilities, forest.predict_proba(rounded), rtol=0, atol=1e-7)
 
 
@@ -329,3 +326,55 @@ def test_refusals():
     days = pd.DataFrame({"a": pd.Categorical(pd.to_datetime(["2020-01-01", "2021-01-01"] * 60))})
     with pytest.raises(TypeError, match="categories that are text or numbers"):
         to_onnx(RandomForestClassifier(1).fit(days, y))
+
+
+def test_linear_members():
+    X = table_with_missing(240)
+    y = labels_of(X)
+    linear = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression())
+    model = MDDFClassifier(2, forests=["random", linear], **CASCADE).fit(X[:120], y[:120])
+    label, probabilities = graph_outputs(model, X)
+    assert np.allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-9)
+    assert np.array_equal(label, model.predict(X))
+    two = GCForestClassifier(1, forests=[LogisticRegression(), "random"], **CASCADE)
+    X = number_table()
+    y = labels_of(X) > 0
+    two.fit(X, y)
+    label, probabilities = graph_outputs(two, X)
+    assert label.dtype == bool
+    assert np.allclose(probabilities, two.predict_proba(X), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_boosting_without_splits(n_classes):
+    X = np.zeros((60, 2))
+    y = np.arange(60) % n_classes
+    model = DeepForestClassifier(1, n_estimators=2, members=["random", "boosted"], random_state=0)
+    _, probabilities = graph_outputs(model.fit(X, y), X)
+    assert np.allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-12)
+
+
+def test_trees_without_a_split_and_one_class():
+    X = np.arange(12.0).reshape(-1, 1)
+    y = np.array([0, 0, 1] * 4)
+    forest = RandomForestClassifier(5, min_samples_leaf=8, random_state=0).fit(X, y)
+    assert len(np.unique(forest.predict_proba(X), axis=0)) == 1
+    _, probabilities = graph_outputs(forest, X)
+    assert np.array_equal(probabilities, forest.predict_proba(X))
+    one_class = RandomForestClassifier(2, random_state=0).fit(X, np.full(12, 2.0))
+    label, probabilities = graph_outputs(one_class, X)
+    assert np.array_equal(probabilities, np.ones((12, 1)))
+    assert label.tolist() == [2.0] * 12
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_sets_that_follow_each_other(seed):
+    """Runtimes merge such sets into one, and some versions do so wrongly."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({name: [f"w{i}" for i in rng.integers(0, 40, 400)] for name in "ab"})
+    X.loc[rng.random(400) < 0.1, "a"] = None
+    y = rng.integers(0, 3, 400)
+    for Forest in (RandomForestClassifier, CompletelyRandomForestClassifier):
+        forest = Forest(25, random_state=seed).fit(X[:300], y[:300])
+        _, probabilities = graph_outputs(forest, X)
+        assert np.array_equal(probabilities, forest.predict_proba(X))

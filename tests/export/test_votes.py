@@ -26,7 +26,9 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 from mddf import DeepForestClassifier, RandomForestClassifier
 from mddf.export import onnx_inputs, to_onnx
 
-runtime = pytest.importorskip("onnxruntime", reason='needs "mddf[onnx]"')
+pytest.importorskip("onnxruntime", reason='needs "mddf[onnx]"')
+
+from onnx_graphs import graph_outputs
 
 MODELS = [
     AdaBoostClassifier(8),
@@ -41,13 +43,8 @@ MODELS = [
 ]
 
 
-def runtime_outputs(model, X, dtype=np.float64):
-    session = runtime.InferenceSession(to_onnx(model, dtype=dtype).SerializeToString())
-    return session.run(None, onnx_inputs(model, X, dtype=dtype))
-
-
 def assert_same(model, X, dtype=np.float64, atol=1e-12):
-    label, probabilities = runtime_outputs(model, X, dtype)
+    label, probabilities = graph_outputs(model, X, dtype)
     np.testing.assert_allclose(probabilities, model.predict_proba(X), rtol=0, atol=atol)
     np.testing.assert_array_equal(label, model.predict(X))
 
@@ -159,10 +156,10 @@ def test_pipelines_of_frames_go_by_name():
     y = labels_of(X.to_numpy())
     chosen = ColumnTransformer([("scaled", StandardScaler(), ["c", "a"])])
     pipeline = make_pipeline(chosen, AdaBoostClassifier(5)).fit(X, y)
-    expected = runtime_outputs(pipeline, X)
+    expected = graph_outputs(pipeline, X)
     np.testing.assert_allclose(expected[1], pipeline.predict_proba(X), rtol=0, atol=1e-12)
     shuffled = X[list("ecbda")].assign(key="a text that fit did not see")
-    np.testing.assert_array_equal(runtime_outputs(pipeline, shuffled)[1], expected[1])
+    np.testing.assert_array_equal(graph_outputs(pipeline, shuffled)[1], expected[1])
     with pytest.raises(ValueError, match="X must have the columns of the fit, but 'b' is absent"):
         onnx_inputs(pipeline, X.drop(columns="b"))
     with pytest.raises(ValueError, match="X must have 5 columns as in fit, got 4"):

@@ -62,6 +62,11 @@ def test_warm_start_refuses(data):
         forest.set_params(n_estimators=6).fit(X, y + 1)
     with pytest.raises(ValueError, match="features"):
         forest.fit(X[:, :3], y)
+    for name, value in (("max_bins", 8), ("categorical_features", None), ("monotonic_cst", [1])):
+        kept = getattr(forest, name)
+        with pytest.raises(ValueError, match=f"with warm_start=True, {name} must be"):
+            forest.set_params(**{name: value}).fit(X, y)
+        forest.set_params(**{name: kept})
     assert np.array_equal(forest.predict_proba(X), before)
     forest.set_params(warm_start=False, n_estimators=2).fit(X[:, :3], y > 0)
     assert forest.n_features_in_ == 3

@@ -255,3 +255,23 @@ def test_raw_predictions_are_not_copied():
 
     GradientBoostingRegressor(gradient_hessian, max_iter=10, **ALL_ROWS).fit(X, y)
     assert len(addresses) == 1
+
+
+@pytest.mark.parametrize("l2_regularization", [0.0, "auto"])
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_the_scale_of_a_loss_does_not_matter(n_outputs, l2_regularization):
+    X, y = whole_numbers(400)
+    y = y if n_outputs == 1 else np.column_stack([y, -y])
+
+    def fit(scale, max_iter=60, **options):
+        def gradient_hessian(y_true, raw_prediction, sample_weight):
+            return scale * (raw_prediction - y_true), np.full(y_true.shape, scale)
+
+        options |= {"l2_regularization": l2_regularization, "max_iter": max_iter, **ALL_ROWS}
+        return GradientBoostingRegressor(CustomLoss(gradient_hessian), **options).fit(X, y)
+
+    usual = fit(1.0)
+    for scale in (1e-200, 1e-6, 1e-4, 1e6, 1e90):
+        np.testing.assert_allclose(fit(scale).predict(X), usual.predict(X), atol=1e-9)
+    steps = fit(1e-6, max_iter=20, warm_start=True).set_params(max_iter=60).fit(X, y)
+    assert np.array_equal(steps.predict(X), fit(1e-6).predict(X))

@@ -28,9 +28,34 @@ def test_warm_start_is_growing_at_once(Model, grow_policy):
     assert np.array_equal(whole.train_score_, model.train_score_)
     with pytest.raises(ValueError, match="max_iter must be at least 25"):
         model.set_params(max_iter=20).fit(X, y)
-    other = {"symmetric": "leaf-wise", "leaf-wise": "symmetric"}[grow_policy]
-    with pytest.raises(ValueError, match="grow_policy must be"):
-        model.set_params(max_iter=30, grow_policy=other).fit(X, y)
+
+
+@both
+def test_a_warm_start_keeps_codes_and_promises(Model):
+    X, y = problem(Model)
+    y = (X[:, 0] > np.nanmedian(X[:, 0])).astype(float)
+    model = Model(max_iter=5, warm_start=True, early_stopping=False, random_state=0)
+    model.set_params(monotonic_cst=[1] + [0] * (X.shape[1] - 1), interaction_cst=[{0, 1}, {2}])
+    model = pickle.loads(pickle.dumps(model.fit(X, y)))
+    before = answers(model, X)
+    other_loss = "exponential" if Model is GradientBoostingClassifier else "huber"
+    for name, value in (
+        ("loss", other_loss),
+        ("grow_policy", "leaf-wise"),
+        ("max_bins", 16),
+        ("categorical_features", None),
+        ("monotonic_cst", None),
+        ("interaction_cst", [[0], [1]]),
+    ):
+        kept = getattr(model, name)
+        with pytest.raises(ValueError, match=f"^with warm_start=True, {name} must be .*, as in"):
+            model.set_params(max_iter=9, **{name: value}).fit(X, y)
+        model.set_params(**{name: kept})
+    assert np.array_equal(answers(model, X), before)
+    model.set_params(
+        monotonic_cst=np.array(model.monotonic_cst), interaction_cst=([0, 1], (2,))
+    ).fit(X, y)
+    assert model.n_iter_ == 9
 
 
 @both

@@ -66,3 +66,25 @@ def test_zeros_are_a_validation_target_of_poisson():
     gamma = GradientBoostingRegressor(loss="gamma", max_iter=5)
     with pytest.raises(ValueError, match=r"y_val.*positive"):
         gamma.fit(X, y + 1.0, X_val=X, y_val=np.zeros(300))
+
+
+@pytest.mark.parametrize("scoring", ["loss", "neg_log_loss"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_class_weights_count_in_a_validation_set(weighted, scoring):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 3))
+    y = (X[:, 0] + rng.normal(size=900) > 1.5).astype(int)
+    train, held_out = slice(0, 600), slice(600, 900)
+    weights = rng.uniform(0.5, 2, 900) if weighted else np.ones(900)
+    factors = weights[train].sum() / (2 * np.bincount(y[train], weights[train]))
+    products = weights * factors[y]
+    options = {"scoring": scoring, "early_stopping": True, "random_state": 0}
+    validation = {"X_val": X[held_out], "y_val": y[held_out]}
+    by_class = GradientBoostingClassifier(class_weight="balanced", **options).fit(
+        X[train], y[train], weights[train], **validation, sample_weight_val=weights[held_out]
+    )
+    by_hand = GradientBoostingClassifier(**options).fit(
+        X[train], y[train], products[train], **validation, sample_weight_val=products[held_out]
+    )
+    assert by_class.n_iter_ == by_hand.n_iter_
+    np.testing.assert_allclose(by_class.validation_score_, by_hand.validation_score_)

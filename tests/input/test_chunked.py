@@ -250,6 +250,28 @@ def test_empty_tables_are_refused(tmp_path):
         by_columns(np.ones((2, 2)), bin_rows=True)
 
 
+@pytest.mark.parametrize("dtype", [float, int])
+def test_masks_of_dask_count_as_in_numpy(dtype):
+    arrays = pytest.importorskip("dask.array")
+    rng = np.random.default_rng(0)
+    is_masked = rng.random((200, 3)) < 0.2
+    cells = np.where(is_masked, 1e6, rng.normal(0, 9, (200, 3))).astype(dtype)
+    X = np.ma.array(cells, mask=is_masked)
+    y = cells[:, 0] > 0
+    lazy = arrays.from_array(X, chunks=(60, 2), asarray=False)
+    expected = RandomForestClassifier(5, random_state=0).fit(X, y)
+    for source in (lazy, by_columns(lazy)):
+        forest = RandomForestClassifier(5, random_state=0).fit(source, y)
+        for rows in (X, source):
+            assert np.array_equal(forest.predict_proba(rows), expected.predict_proba(X))
+    masked = arrays.from_array(
+        np.ma.array(y * 1.0, mask=is_masked[:, 0]), chunks=60, asarray=False
+    )
+    for values in ({"y": masked}, {"y": y, "sample_weight": masked}):
+        with pytest.raises(ValueError, match=f"{list(values)[-1]} must have no masked entries"):
+            RandomForestClassifier(5).fit(X, **values)
+
+
 def test_arrays_of_dask_that_are_refused():
     arrays = pytest.importorskip("dask.array")
     with pytest.raises(ValueError, match="Complex data not supported"):

@@ -168,8 +168,35 @@ def test_kernel_embedding_against_dense_eigenvectors():
     new = proximities(embedding.estimator_, NEW, X, weighting="leaf-size")
     expected = new @ (mine / embedding.eigenvalues_)
     np.testing.assert_allclose(embedding.transform(NEW), expected, atol=1e-8)
-    again = clone(embedding).fit(X, Y)
-    np.testing.assert_array_equal(again.embedding_, mine)
+
+
+@pytest.mark.parametrize(
+    ("n_copies", "options"),
+    [
+        (1, {"n_estimators": 5, "n_components": 1}),  # no tree joins the blobs
+        (1, {"n_estimators": 1, "n_components": 3}),  # each leaf has the eigenvalue 1
+        (1, {"n_estimators": 5, "n_components": 12}),  # cuts three eigenvalues of 0.6
+        (1, {"n_estimators": 5, "n_components": 40, "steps": 0}),
+        (8, {"n_estimators": 5, "n_components": 12}),  # too many rows for a dense kernel
+    ],
+)
+def test_rounding_does_not_choose_an_eigenvector(n_copies, options):
+    """Another order of the rows changes all rounding, and nothing else."""
+    points, _ = make_blobs(150, centers=3, cluster_std=0.3, random_state=1)
+    points = np.tile(points, (n_copies, 1))
+    embedding = ForestKernelEmbedding(random_state=0, **options)
+    columns = embedding.fit_transform(points)
+    np.testing.assert_array_equal(columns, embedding.transform(points))
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(len(points))
+        np.testing.assert_allclose(
+            clone(embedding).fit(points[order]).transform(points), columns, atol=1e-7
+        )
+
+
+def test_columns_beyond_the_rank_are_zero():
+    columns = ForestKernelEmbedding(n_components=3, random_state=0).fit_transform(np.zeros((9, 2)))
+    np.testing.assert_array_equal(columns, 0)
 
 
 def slow_box(forest, rows, codes):

@@ -248,8 +248,9 @@ GrownBlock<TreeReader> grow_divided_classes(BinnedTable& table, int n_classes,
   trees.n_classes = n_classes;
   trees.n_columns = data.bins.n_columns;
   without_gil(cancel, [&](Interrupt& interrupt) {
-    TreeGrower<CountedSample, Gini> grower(data, options, interrupt);
-    grow_each(grower, divided, as_span(seeds), n_draws, options, trees, importances);
+    const auto grower =
+        std::make_unique<TreeGrower<CountedSample, Gini>>(data, options, interrupt);
+    grow_each(*grower, divided, as_span(seeds), n_draws, options, trees, importances);
   });
   return grown_trees<TreeReader>(std::move(trees), std::move(importances), seeds.shape(0));
 }
@@ -272,9 +273,9 @@ GrownBlock<ValueTreeReader> grow_divided_values(BinnedTable& table, const GrowOp
   trees.n_columns = data.bins.n_columns;
   without_gil(cancel, [&](Interrupt& interrupt) {
     const auto grow = [&](auto search) {
-      ValueGrower<NodeValues<true>, typename decltype(search)::type> grower(data, options,
-                                                                            interrupt);
-      grow_each(grower, divided, as_span(seeds), n_draws, options, trees, importances);
+      using Grower = ValueGrower<NodeValues<true>, typename decltype(search)::type>;
+      const auto grower = std::make_unique<Grower>(data, options, interrupt);
+      grow_each(*grower, divided, as_span(seeds), n_draws, options, trees, importances);
     };
     if (options.loss == Loss::kPoisson)
       grow(std::common_type<ValueSearch<NodeValues<true>, Loss::kPoisson>>{});

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <type_traits>
@@ -160,9 +161,10 @@ inline GrownTrees grow_block(const TrainingSet& data, const GrowOptions& options
                              const Span<uint64_t>& seeds, double* importances,
                              Interrupt& interrupt) {
   const auto grow = [&](auto sample, auto criterion) {
-    BlockGrower<decltype(sample), decltype(criterion)> grower(data, options, sampling, held_out,
-                                                              interrupt);
-    return grower.grow(seeds, importances);
+    // 180 KB, for which the stack may have no room: then there would be no exception.
+    const auto grower = std::make_unique<BlockGrower<decltype(sample), decltype(criterion)>>(
+        data, options, sampling, held_out, interrupt);
+    return grower->grow(seeds, importances);
   };
   if (sampling.weights)
     return options.entropy ? grow(WeightedSample{}, Entropy{}) : grow(WeightedSample{}, Gini{});

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <vector>
 
@@ -128,8 +129,10 @@ template <class Node, class Search>
 GrownValueTrees grow_with(const ValueTraining& data, const GrowOptions& options,
                           const Sampling& sampling, const HeldOut& held_out,
                           const Span<uint64_t>& seeds, double* importances, Interrupt& interrupt) {
-  return ValueBlockGrower<Node, Search>(data, options, sampling, held_out, interrupt)
-      .grow(seeds, importances);
+  // 25 KB, for which the stack may have no room: then there would be no exception.
+  const auto grower = std::make_unique<ValueBlockGrower<Node, Search>>(data, options, sampling,
+                                                                       held_out, interrupt);
+  return grower->grow(seeds, importances);
 }
 
 // Whether the total weight of a tree is a whole number of at most 31 bits, as NodeLabels requires.
