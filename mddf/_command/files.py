@@ -211,9 +211,6 @@ def read_model(path: Path) -> StoredModel:
             stored = need("skops.io", "commands").load(path, trusted=skops_types())
         else:
             stored = joblib.load(path)
-        if "schema" not in stored:  # a file from before there were schemas
-            schema = Schema.from_former(stored["like"], stored["format"])
-            return StoredModel(stored["model"], schema)
         decision = json.loads(stored.get("decision", "null"))
         return StoredModel(
             stored["model"],

@@ -65,7 +65,8 @@ from mddf._gradient.validation_set import ValidationSet, warn_of_no_gain
 from mddf._gradient.weights import boosting_weights, within_range
 from mddf._input.reading import read_table
 from mddf._input.table import Table
-from mddf._resampling.folds import ask_for_groups, gives_folds, group_numbers, is_splitter
+from mddf._resampling.folds import ask_for_groups, gives_folds, group_numbers
+from mddf._resampling.time_order import X_for_splitter, time_column
 from mddf._targets.target_validation import all_weights
 from mddf._trees.grower import draw_seeds
 
@@ -286,12 +287,8 @@ class GradientBoosting(BoostedPredictions):
             rows = rows.with_held_out(self._read_validation(validation, binner, target))
             _check_offsets(validation.offset, has_offset=has_offset)
         elif on_trial or self._holds_out(len(rows.train), target):
-            # Splitters cannot read tables of `by_columns`.
-            is_unreadable = X is table and is_splitter(self.cv)
-            X_for_splitter = binner.numbers(table) if is_unreadable else X
-            folds = validation_folds(
-                self, X_for_splitter, rows, target, groups, entropy=self._entropy
-            )
+            X = X_for_splitter(X, self.cv, lambda: binner.numbers(table))
+            folds = validation_folds(self, X, rows, target, groups, entropy=self._entropy)
             if not on_trial:
                 rows = self._split(rows, target, folds)
         if folds is None and groups is not None:
@@ -309,7 +306,13 @@ class GradientBoosting(BoostedPredictions):
         return ask_for_groups(request, self.cv)
 
     def _read_table(self, X: Any, *, reset: bool) -> Table:
-        return read_table(self, X, reset=reset, categorical_features=self.categorical_features)
+        return read_table(
+            self,
+            X,
+            reset=reset,
+            categorical_features=self.categorical_features,
+            time=time_column(self.cv),
+        )
 
     def _bin(
         self, table: Table, weights: np.ndarray | None, *, has_groups: bool
