@@ -16,12 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 from mddf._base.messages import nearest, short
 from mddf._base.serialization import publish
 from mddf._input.calendar import columns_of_fit
-from mddf._input.parquet import parquet_dataset
+from mddf._input.parquet import ParquetTable
 from mddf._schema.source import BLOCK_ROWS, PARQUET
 
 if TYPE_CHECKING:
     import pandas as pd
-    from pyarrow.dataset import Dataset
 
 __all__ = ["predict_file"]
 
@@ -103,7 +102,7 @@ def predict_file(
             "out", out_path, files.TABLES, overwrite, overwrite_option="overwrite=True"
         )
         if isinstance(model, BaseEstimator):
-            blocks = _ParquetTable(table_path, model, list(keep)).predictions(coverage)
+            blocks = _ModelOfRows(table_path, model, list(keep)).predictions(coverage)
         else:
             model_path = _path("model", model)
             blocks = _predictions_of_stored(model_path, table_path, list(keep), coverage)
@@ -143,7 +142,7 @@ def _predictions_of_stored(
 
 
 @dataclass(frozen=True)
-class _ParquetTable:
+class _ModelOfRows:
     """A Parquet file, or a folder of Parquet files, and the model of its rows."""
 
     path: Path
@@ -157,12 +156,14 @@ class _ParquetTable:
         from mddf._command import predict, rows
 
         _check_coverage(self.model, coverage)
-        dataset = self._open(())
+        parquet = self._open()
+        dataset = parquet.dataset
         features = self._features(dataset.schema.names)
         columns = list(dict.fromkeys([*features, *self.keep]))
         self._check_columns(columns, dataset.schema.names)
+        parquet.check(columns)
         n_rows = 0
-        for batch in self._open(columns).to_batches(columns=columns, batch_size=BLOCK_ROWS):
+        for batch in dataset.to_batches(columns=columns, batch_size=BLOCK_ROWS):
             if not batch.num_rows:
                 continue
             n_rows += batch.num_rows
@@ -174,8 +175,7 @@ class _ParquetTable:
         if n_rows == 0:
             raise ValueError(f"{self.path} must have rows, got none")
 
-    def _open(self, columns: list[str] | tuple[()]) -> Dataset:
-        """Open the table, all files of which must have some columns."""
+    def _open(self) -> ParquetTable:
         import pyarrow as pa
 
         if not self.path.exists():
@@ -186,7 +186,7 @@ class _ParquetTable:
                 "types. Models of the command mddf fit read CSV"
             )
         try:
-            return parquet_dataset(self.path, columns)
+            return ParquetTable.open(self.path)
         except pa.ArrowInvalid as error:
             raise ValueError(f"{self.path} cannot be read as Parquet: {error}") from error
 

@@ -25,7 +25,7 @@ from mddf._input.date_columns import (
     with_calendar,
 )
 from mddf._input.frame import frame_table
-from mddf._input.parquet import parquet_dataset
+from mddf._input.parquet import ParquetTable
 from mddf._input.table import ArrayTable, Cells, Column, Factors, Table
 
 
@@ -259,55 +259,42 @@ def _folder(codes_folder: Any) -> str:
 
 def _table(source: Any, columns: Sequence[str] | None, drop: Sequence[str] | None) -> SourceTable:
     """Make the table of some columns of a source."""
+    parquet = None
     if isinstance(source, str | Path):
-        path = Path(source)
-        if not path.exists():
+        if not Path(source).exists():
             raise FileNotFoundError(f"source must be an existing file or folder, got {source!r}")
-        # Files that lack a column are refused only if the column is read.
-        whole = parquet_dataset(path, ())
-        names = _chosen_names(whole.schema.names, columns, drop)
-        table: SourceTable = _whole_table(parquet_dataset(path, names))
-    else:
-        table = _whole_table(source)
-        names = None
-        if columns is not None or drop is not None:
-            if not isinstance(table, ChunkedFrame):
-                raise ValueError(
-                    "columns and drop must be None for an array, whose columns have no names"
-                )
-            assert table.names is not None
-            names = _chosen_names(table.names, columns, drop)
-    if columns is None and drop is None:
-        return table
-    assert isinstance(table, ChunkedFrame)
-    assert names is not None
-    return table.only(names)
+        parquet = ParquetTable.open(Path(source))
+        source = parquet.dataset
+    table = _whole_table(source)
+    if columns is not None or drop is not None:
+        if not isinstance(table, ChunkedFrame):
+            raise ValueError("columns and drop must be None for arrays, whose columns lack names")
+        table = table.only(_chosen_names(table.names or (), columns, drop))
+    if parquet is not None:
+        # A file may lack a column that is not read.
+        parquet.check(table.names or ())
+    return table
 
 
 def _chosen_names(
     names: Sequence[str], columns: Sequence[str] | None, drop: Sequence[str] | None
 ) -> list[str]:
-    """Names of the columns to read, in the order of `columns` or of the source."""
+    """Names of the columns to read, in the order of `columns`, or all but `drop`."""
     if columns is not None and drop is not None:
         raise ValueError("columns and drop must not be given both: columns names all that is read")
-    for parameter, chosen in (("columns", columns), ("drop", drop)):
-        if chosen is None:
-            continue
-        if isinstance(chosen, str) or not isinstance(chosen, Iterable):
-            raise ValueError(f"{parameter} must be a list of names, got {short(chosen)}")
-        for name in chosen:
-            if name not in names:
-                raise ValueError(
-                    f"{parameter} must name columns of the source, {short(list(names))}; got "
-                    f"{short(name)}{nearest(str(name), [*map(str, names)])}"
-                )
-    left = (
-        list(dict.fromkeys(columns or ()))
-        if columns is not None
-        else [name for name in names if drop is None or name not in drop]
-    )
+    parameter, chosen = ("drop", drop) if columns is None else ("columns", columns)
+    if isinstance(chosen, str) or not isinstance(chosen, Iterable):
+        raise ValueError(f"{parameter} must be a list of names, got {short(chosen)}")
+    chosen = list(dict.fromkeys(chosen))
+    for name in chosen:
+        if name not in names:
+            raise ValueError(
+                f"{parameter} must name columns of the source, {short(list(names))}; got "
+                f"{short(name)}{nearest(str(name), [*map(str, names)])}"
+            )
+    left = [name for name in names if name not in chosen] if columns is None else chosen
     if not left:
-        raise ValueError("by_columns needs a column to read, got none")
+        raise ValueError(f"{parameter} must leave a column to read, got {short(chosen)}")
     return left
 
 

@@ -109,7 +109,7 @@ def test_help_and_usage(arguments, code, expected, capsys):
 def test_classes_from_the_fit_to_an_explanation(folder, capsys):
     run("fit", "wine.csv", "--target", "kind", "--dates", "day", *QUICK)
     output = capsys.readouterr().out
-    assert "classification of 'kind': 178 rows, 9 features" in output
+    assert "classification of 'kind': 178 rows, 6 features" in output
     assert re.search(r"36 held-out rows: accuracy 0\.\d+", output)
     assert sorted(path.name for path in folder.iterdir()) == [
         "diabetes.csv", "wine.csv", "wine.html", "wine.skops",

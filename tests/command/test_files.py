@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import asdict
 from decimal import Decimal
 
 import joblib
@@ -16,10 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mddf import RandomForestClassifier
 from mddf.__main__ import main
 from mddf._command import files
-from mddf._command.rows import Format
 
 pytest.importorskip("matplotlib", reason='needs "mddf[plots]"')
 FOREST = ["--estimator", "random-forest", "--set", "n_estimators=3", "--n-jobs", "1"]
@@ -185,27 +182,6 @@ def test_a_closed_pipe_is_no_error(fitted):
     assert process.stderr.read() == b""
     process.stderr.close()
     assert process.wait(timeout=20) == 141
-
-
-@pytest.mark.parametrize("suffix", [".joblib", ".skops"])
-def test_models_of_former_versions(folder, suffix):
-    table = write_table(code=["01", "1"] * 10, day="2024-01-02")
-    X = pd.DataFrame({
-        "size": table["size"], "day.days": 1.0, "day.month": 1.0, "day.weekday": 1.0,
-        "day.hour": 0.0, "code": table["code"].astype("category"),
-    })  # fmt: skip
-    model = RandomForestClassifier(3, random_state=0).fit(X, table["kind"].to_numpy(object))
-    like = {"columns": list(X), "categories": ["code"], "target": "kind", "dates": ["day"]}
-    form = {**asdict(Format()), "sep": ",", "encoding": "utf-8-sig"}
-    stored = {"model": model, "like": like, "format": form}
-    if suffix == ".skops":
-        pytest.importorskip("skops.io").dump(stored, "m.skops")
-    else:
-        joblib.dump(stored, "m.joblib")
-    run("predict", f"m{suffix}", "t.csv", "--out", "p.csv")
-    predicted = pd.read_csv("p.csv")["predicted kind"]
-    X = X.assign(**{"day.days": 19724.0})
-    assert predicted.tolist() == model.predict(X).tolist()
 
 
 def test_errors_about_later_versions_name_the_remedy(fitted):
