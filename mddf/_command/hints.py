@@ -60,6 +60,16 @@ def warn_of_text(source: Source, schema: Schema) -> None:
             )
 
 
+def warn_of_row_names(source: Source) -> None:
+    """Warn of rows with a cell more than the header, which could also be split numbers."""
+    if source.has_row_names:
+        _warn(
+            f"{source.path}: the rows have one cell more than the header, and their first cells "
+            "are taken as names of the rows and left out. If instead numbers with a decimal comma "
+            "are not quoted, correct the file; else let the header name this column"
+        )
+
+
 def warn_of_codes(source: Source, schema: Schema) -> None:
     """Warn of numeric columns with numbers that begin with a zero, as codes do."""
     for column in schema.columns:
