@@ -136,6 +136,7 @@ def read_blocks(
         if not (is_plain and layout.has_rows):
             yield _read_csv(path, form, columns)
             return
+        layout.check_blank_lines()
         yield from _csv_blocks(layout, columns, block_bytes)
 
 

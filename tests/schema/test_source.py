@@ -207,7 +207,7 @@ def test_header_and_rows_decide_the_delimiter(write, lines, names):
 )
 def test_a_cell_more_than_the_header_is_no_row_name(write, rows):
     with pytest.raises(
-        TableError, match="line 2: must have 2 cells .*quote numbers with a decimal"
+        TableError, match=r"line 2: must have 2 cells .*quote numbers with a decimal"
     ):
         read_source(write("a,b", *rows))
 
