@@ -117,7 +117,8 @@ def as_numbers(
 ) -> tuple[pa.Array, pa.Array]:
     """Convert cells to doubles, and mark the present cells that are not numbers.
 
-    True and false are 1 and 0, durations and times of the day are seconds. Text with these words is a number only with `allow_booleans`.
+    True and false are 1 and 0, durations and times of the day are seconds. Text of true and false
+    is a number only with `allow_booleans`.
     """
     nothing_wrong = pa.array(np.zeros(len(values), bool))
     if is_number(values):

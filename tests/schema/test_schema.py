@@ -107,7 +107,8 @@ def test_kinds(tmp_path):
                    "number_categories", "years", "clock", "spans", "big", "unsigned", "nines",
                    "nine_floats"],
         "boolean": ["booleans", "booleans_gaps", "spelled"],
-        "category": ["words", "codes", "marked", "categories", "days", "times", "zoned", "question"],
+        "category": ["words", "codes", "marked", "categories", "days", "times", "zoned",
+                     "question"],
         "empty": ["empty", "empty_text"],
     }  # fmt: skip
 
