@@ -31,10 +31,12 @@ parameters and seed. Columns of text are categories. The labels decide the task
 unless --task is given.
 """
 
+_SETTINGS_HELP = "parameters of the model (a time_limit holds for each of the two fits)"
+
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    estimators.add_learning_options(parser, settings_help="parameters of the model")
+    estimators.add_learning_options(parser, settings_help=_SETTINGS_HELP)
     parser.add_argument(
         "--out", type=Path, metavar="FILE",
         help="file for the model, .skops (safe to load) or .joblib (default: TABLE's name.skops)",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pyarrow.compute as pc
 
-from mddf._quality.columns import are_many_texts
+from mddf._quality.columns import DataColumn, are_many_texts
 from mddf._schema import cells, dates
 from mddf._schema.schema import Schema
 from mddf._schema.source import Source
@@ -67,6 +68,15 @@ def warn_of_row_names(source: Source) -> None:
             f"{source.path}: the rows have one cell more than the header, and their first cells "
             "are taken as names of the rows and left out. If instead numbers with a decimal comma "
             "are not quoted, correct the file; else let the header name this column"
+        )
+
+
+def warn_of_target(path: Path, target: str, y: np.ndarray) -> None:
+    """Warn of whole numbers that name the rows, which no feature can predict."""
+    if y.dtype.kind in "iuf" and DataColumn(target, "number", y.astype(float)).identifies_rows:
+        _warn(
+            f"{path}: the target {target!r} looks like an identifier of the rows, since its whole "
+            "numbers are all different: is another column to be predicted?"
         )
 
 

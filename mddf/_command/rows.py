@@ -130,6 +130,7 @@ def read_training(
         X = schema.features(source)
     if warn:
         hints.warn_of_row_names(source)
+        hints.warn_of_target(path, target, y)
         hints.warn_of_text(source, schema)
         hints.warn_of_codes(source, schema)
         hints.warn_of_blanks(source, schema)

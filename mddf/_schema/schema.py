@@ -18,6 +18,8 @@ from mddf._schema.source import Source
 if TYPE_CHECKING:
     import pandas
 
+_MICROSECONDS_PER_DAY = 86_400_000_000
+
 Kind = Literal["number", "boolean", "category", "date", "empty"]
 # Increased whenever schemas are written that earlier versions would misread.
 _VERSION = 1
@@ -75,14 +77,25 @@ class Schema:
         import pandas as pd
 
         features: dict[str, Any] = {}
+        elapsed: dict[str, Any] = {}
         for column in self.columns:
             if column.kind == "date":
                 features[column.name] = _date_cells(source, column, self.format)
+                if column.name in self.format.elapsed:
+                    times = features[column.name].astype("datetime64[us, UTC]")
+                    days = times.astype("int64") / _MICROSECONDS_PER_DAY
+                    is_missing = features[column.name].isna()
+                    elapsed[f"{column.name}.days"] = days.mask(is_missing)
             elif column.kind == "category":
                 features[column.name] = _category_cells(source, column, self.format)
             else:
                 features[column.name] = _number_cells(source, column, self.format)
-        return pd.DataFrame(features)
+        if equal := elapsed.keys() & features.keys():
+            raise TableError(
+                f"{source.path} must not have a column {min(equal)!r}, which is the name of the "
+                "days of --elapsed"
+            )
+        return pd.DataFrame(features | elapsed)
 
     def target_cells(self, source: Source) -> pa.Array:
         """Cells of the target, null where missing."""

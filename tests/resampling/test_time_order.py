@@ -163,7 +163,10 @@ def test_text_of_gaps(text, hours):
 
 @pytest.mark.parametrize(
     ("groups", "message"),
-    [([1, 2], "groups cannot be used: .*inconsistent"), ([np.nan] * 24, "groups contains NaN")],
+    [
+        ([1, 2], "groups cannot be used: .*inconsistent"),
+        ([np.nan] * 24, "groups must have .* got nan in row 0"),
+    ],
 )
 def test_groups_that_cannot_be_used(groups, message):
     with pytest.raises(ValueError, match=message):
