@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -33,6 +33,7 @@ from mddf._binning.column_table import ColumnTable
 from mddf._core import BoostOptions
 from mddf._gradient.dataset import BoostingRows, ValidationRows
 from mddf._gradient.divergence import warn_of_divergence
+from mddf._gradient.elapsed_days import helpful_days
 from mddf._gradient.losses import BoostingTarget, Target
 from mddf._gradient.offsets import read_offset
 from mddf._gradient.options import (
@@ -229,7 +230,8 @@ class GradientBoosting(BoostedPredictions):
         with unchanged_on_failure(self):
             # 1. Read the table, the target and the weights.
             continues = self.warm_start and hasattr(self, "_trees")
-            table = self._read_table(X, reset=not continues)
+            elapsed = () if continues else helpful_days(self, X, y, sample_weight)
+            table = self._read_table(X, reset=not continues, elapsed=elapsed)
             check_lengths(X, y=y, groups=groups)
             if sample_weight is not None:
                 sample_weight = within_range(all_weights(sample_weight, table.shape[0]))
@@ -305,13 +307,14 @@ class GradientBoosting(BoostedPredictions):
         request = super().get_metadata_routing()  # type: ignore[misc]  # of scikit-learn's class
         return ask_for_groups(request, self.cv)
 
-    def _read_table(self, X: Any, *, reset: bool) -> Table:
+    def _read_table(self, X: Any, *, reset: bool, elapsed: Collection[str] = ()) -> Table:
         return read_table(
             self,
             X,
             reset=reset,
             categorical_features=self.categorical_features,
             time=time_column(self.cv),
+            elapsed=elapsed,
         )
 
     def _bin(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -81,14 +81,14 @@ class ChunkedFrame(SourceTable):
         return table
 
     def find_dates(
-        self, categorical_features: npt.ArrayLike | None, time_name: str | None
+        self, categorical_features: npt.ArrayLike | None, elapsed: Collection[str]
     ) -> dict[str, Sequence[str]]:
         """Columns of dates in fit, unless they are categories or have no date, and their parts."""
         assert self.names is not None
         dates: dict[str, Sequence[str]] = {}
         for c in columns_of_date_types(self.head, categorical_features):
             column = self._fetch([self.names[c]])
-            dates |= dates_of_frame(column, date_columns(column, None), time_name)
+            dates |= dates_of_frame(column, date_columns(column, None), elapsed)
         return dates
 
     def with_dates(self, dates: Dates) -> ChunkedFrame:

@@ -31,10 +31,7 @@ Dates = Mapping[str, Sequence[str]]
 
 
 class TimeColumn(NamedTuple):
-    """Name or number of the column of times that orders the rows of a fit.
-
-    If it is a feature, its features include the days since 1970.
-    """
+    """Name or number of the column of times that orders the rows of a fit; it may be a feature."""
 
     column: str | int
     is_feature: bool
@@ -92,19 +89,19 @@ def _not_marked(
 def dates_of_frame(
     X: Any,
     columns: Sequence[int],
-    time_name: str | None = None,
+    elapsed: Collection[str] = (),
     join: Callable[[list[str]], Collection[str]] | None = None,
 ) -> Dates:
     """Columns of dates of a data frame in fit, and the parts that are features.
 
-    The days since 1970 are a feature of `time_name` only. `join` returns the parts in all shards
-    of a table from the parts in this one.
+    The days since 1970 are features of the columns `elapsed` only. `join` returns the parts in all
+    shards of a table from the parts in this one.
     """
     frame = nw.from_native(X, eager_only=True)
     names = frame.columns
     parts = []
     for c in columns:
-        absent = set() if names[c] == time_name else {DAYS}
+        absent = set() if names[c] in elapsed else {DAYS}
         absent |= set() if have_hours(_microseconds(frame[:, c], c)) else {HOUR}
         parts += [part_name(names[c], part) for part in PARTS if part not in absent]
     joined = parts if join is None else join(parts)

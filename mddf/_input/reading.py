@@ -58,6 +58,7 @@ def read_table(
     categorical_features: npt.ArrayLike | None = None,
     join_dates: Callable[[list[str]], Collection[str]] | None = None,
     time: TimeColumn | None = None,
+    elapsed: Collection[str] = (),
 ) -> Table:
     """Convert X to a table; cells are converted at once only if they are numbers.
 
@@ -67,7 +68,8 @@ def read_table(
     dates and returns the names in all shards: in one shard all dates of a column may be missing.
 
     In fit, a column of times (`time`) that is not a feature is left out of a data frame; later
-    frames need not have it. In an array it stays a column, whose cells count as missing.
+    frames need not have it. In an array it stays a column, whose cells count as missing. The days
+    since 1970 of the columns of dates `elapsed` are features.
     """
     if reset:
         vars(estimator).pop(_ORDER, None)
@@ -76,7 +78,7 @@ def read_table(
     if isinstance(X, Table):
         _refuse_empty(X)
         if isinstance(X, ChunkedFrame):
-            X = _read_by_columns(estimator, X, reset, categorical_features, time)
+            X = _read_by_columns(estimator, X, reset, categorical_features, elapsed)
         elif hasattr(estimator, _ORDER):
             raise ValueError(
                 "TimeOrder must have as_feature=True or the times themselves with an array of "
@@ -86,7 +88,7 @@ def read_table(
         return X
     X = whole_frame(X)
     if is_frame(X):
-        return _read_frame(estimator, X, reset, categorical_features, join_dates, time)
+        return _read_frame(estimator, X, reset, categorical_features, join_dates, elapsed)
     if isinstance(order := getattr(estimator, _ORDER, None), int):
         X = _with_missing_column(X, order)
     if sparse.issparse(X):
@@ -117,14 +119,13 @@ def _read_by_columns(
     X: ChunkedFrame,
     reset: bool,
     categorical_features: npt.ArrayLike | None,
-    time: TimeColumn | None,
+    elapsed: Collection[str],
 ) -> ChunkedFrame:
     """Leave the column of times out, and replace the columns of dates."""
     assert X.names is not None
     order = _order_in(estimator, X.names, reset)
     if reset:
-        time_name = None if time is None else time.name_in(X.names)
-        dates: Dates = X.find_dates(categorical_features, time_name)
+        dates: Dates = X.find_dates(categorical_features, elapsed)
     else:
         names = getattr(estimator, "feature_names_in_", None)
         others = [name for name in X.names if name != order]
@@ -186,7 +187,7 @@ def _read_frame(
     reset: bool,
     categorical_features: npt.ArrayLike | None,
     join_dates: Callable[[list[str]], Collection[str]] | None,
-    time: TimeColumn | None,
+    elapsed: Collection[str],
 ) -> FrameTable:
     _refuse_empty(X)
     table = frame_table(X)
@@ -203,8 +204,7 @@ def _read_frame(
         columns = [c for c in date_columns(X, categorical_features) if names[c] != order]
         if columns:
             check_names_of_dates(names)
-        time_name = None if time is None else time.name_in(names)
-        dates = dates_of_frame(X, columns, time_name, join_dates)
+        dates = dates_of_frame(X, columns, elapsed, join_dates)
     else:
         others = [name for name in names if name != order]
         dates = {} if names_at_fit is None else dates_of_fit(others, names_at_fit)

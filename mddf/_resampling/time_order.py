@@ -75,8 +75,7 @@ class TimeOrder(BaseCrossValidator):
     as_feature : bool, default=False
         Whether the column `time` is also a feature of estimators of this package. False: it only
         orders the samples. Data frames to predict then need not have it; in an array, its cells
-        count as missing. True: its features include the days since 1970 if it holds dates, which
-        models cannot extrapolate to later samples.
+        count as missing.
 
     See Also
     --------
@@ -87,6 +86,10 @@ class TimeOrder(BaseCrossValidator):
     The first block has no past, so that its samples have no out-of-fold prediction. Estimators
     leave them out of all losses, weights, calibrations and conformal scores, and still train the
     final models on them. Their out-of-fold predictions are NaN.
+
+    Dates in other columns, and in `time` if it is a feature, become their month, weekday, day of
+    the year and hour. If boosted trees predict the held-out samples better with the days since
+    1970, these are also a feature.
 
     If groups are passed to `split`, samples of groups that are held out are not trained on.
 

@@ -20,6 +20,7 @@ from mddf._binning.binned_table import BinnedTable
 from mddf._binning.binner import Binner
 from mddf._fitted.base_estimators import PredictsByStages, warn_of_seen
 from mddf._fitted.batching import BlockResults, row_blocks
+from mddf._gradient.elapsed_days import helpful_days
 from mddf._input.reading import read_table
 from mddf._input.table import Table
 from mddf._resampling.folds import ask_for_groups, gives_folds
@@ -177,6 +178,7 @@ class Layered(PredictsByStages, TransformerMixin):
             reset=True,
             categorical_features=self.categorical_features,
             time=time_column(self.cv),
+            elapsed=helpful_days(self, X, y, sample_weight),
         )
         check_lengths(X, y=y, groups=groups)
         return FitInputs(X, table, check_weights(sample_weight, table.shape[0]), groups)
