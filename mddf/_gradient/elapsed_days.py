@@ -22,8 +22,9 @@ from mddf._targets.target_validation import plain_array
 # A trial uses at most so many rows, spread evenly, so that it takes about a second. Not tuned.
 _MAX_ROWS = 10_000
 _N_TREES = 100
-# Largest loss with the days, as a share of the loss without them. Not tuned.
-_LARGEST_RATIO = 0.99
+# Days help if the loss falls by so many standard errors of its mean. Of 40 made tables of 400 or
+# 2000 rows without a trend, none fell by more than 2.4; of 20 with one, all fell by 3.6 or more.
+_STANDARD_ERRORS = 3.0
 
 
 def helpful_days(
@@ -43,8 +44,8 @@ def helpful_days(
         return []
     try:
         trial = _Trial(estimator, X, y, sample_weight)
-        without = trial.loss([])
-        return [name for name in names if trial.loss([name]) <= _LARGEST_RATIO * without]
+        without = trial.losses([])
+        return [name for name in names if _are_lower(trial.losses([name]), without)]
     # The fit itself refuses unusable arguments, with better words.
     except (ValueError, TypeError):
         return []
@@ -58,6 +59,11 @@ def _dates(X: Any, cv: TimeOrder, categorical_features: Any) -> list[str]:
     time = time_column(cv)
     order = None if time is None or time.is_feature else time.name_in(all_names)
     return [name for name in names if isinstance(name, str) and name != order]
+
+
+def _are_lower(losses: np.ndarray, others: np.ndarray) -> bool:
+    fall = others - losses
+    return bool(fall.mean() > _STANDARD_ERRORS * fall.std() / np.sqrt(len(fall)))
 
 
 class _Trial:
@@ -79,8 +85,8 @@ class _Trial:
             self.frame = self.frame.drop([time.name_in(self.frame.columns)])
         self.model = _boosted_trees(estimator)
 
-    def loss(self, names: list[str]) -> float:
-        """Sum of the losses on all splits, with the days of some dates as features."""
+    def losses(self, names: list[str]) -> np.ndarray:
+        """Loss on each later row of the splits, with the days of some dates as features."""
         frame = self.frame
         for name in names:
             days = microseconds_of(frame.to_native(), name) / MICROSECONDS_PER_DAY
@@ -90,9 +96,11 @@ class _Trial:
             frame = frame.with_columns(column)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the fit itself warns
-            return sum(self._loss(frame, train, later) for train, later in self.splits)
+            return np.concatenate(
+                [self._losses(frame, train, later) for train, later in self.splits]
+            )
 
-    def _loss(self, frame: Any, train: np.ndarray, later: np.ndarray) -> float:
+    def _losses(self, frame: Any, train: np.ndarray, later: np.ndarray) -> np.ndarray:
         places = [np.flatnonzero(np.isin(self.rows, rows)) for rows in (train, later)]
         X_train, X_later = (frame[part].to_native() for part in places)
         train, later = (self.rows[part] for part in places)
@@ -104,9 +112,7 @@ class _Trial:
             hits = self.y[later][:, None] == model.classes_
             right = (model.predict_proba(X_later) * hits).sum(axis=1)
             losses = -log(np.maximum(right, 1e-6))
-        return float(
-            np.average(losses, weights=None if self.weight is None else self.weight[later])
-        )
+        return losses if self.weight is None else losses * self.weight[later]
 
 
 def _parts(splits: list[tuple[np.ndarray, np.ndarray]]) -> Iterator[np.ndarray]:

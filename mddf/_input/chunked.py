@@ -179,6 +179,30 @@ class WholeArray(SourceTable, ArrayTable):
         self.head = np.empty((0, cells.shape[1]))
 
 
+class BlankedArray(SourceTable):
+    """Numeric columns of an array, of which one counts as missing."""
+
+    def __init__(self, whole: Table, column: int) -> None:
+        assert isinstance(whole, SourceTable)
+        self._whole = whole
+        self._blank = column % whole.shape[1]
+        self.shape = whole.shape
+        self.head = whole.head
+        self._copy_options(whole)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return BlankedArray, (self._whole, self._blank)
+
+    def numbers(self, columns: Sequence[int]) -> np.ndarray:
+        block = self._whole.numbers(columns)
+        is_blank = np.asarray(columns) == self._blank
+        if not is_blank.any():
+            return block
+        block = np.array(block, np.result_type(block, np.float32))
+        block[:, is_blank] = np.nan
+        return block
+
+
 def by_columns(
     source: Any,
     columns: Sequence[str] | None = None,

@@ -15,9 +15,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from mddf._base.messages import short
 from mddf._input.cell_values import ENCODE, fill_masked, read_numeric_array
-from mddf._input.chunked import ChunkedFrame
+from mddf._input.chunked import BlankedArray, ChunkedFrame
 from mddf._input.date_columns import (
     Dates,
     TimeColumn,
@@ -79,11 +78,8 @@ def read_table(
         _refuse_empty(X)
         if isinstance(X, ChunkedFrame):
             X = _read_by_columns(estimator, X, reset, categorical_features, elapsed)
-        elif hasattr(estimator, _ORDER):
-            raise ValueError(
-                "TimeOrder must have as_feature=True or the times themselves with an array of "
-                f"by_columns, whose columns cannot be left out; got time={short(time and time[0])}"
-            )
+        elif isinstance(order := getattr(estimator, _ORDER, None), int):
+            X = BlankedArray(X, order)
         _check_features(estimator, X.head, reset)
         return X
     X = whole_frame(X)
