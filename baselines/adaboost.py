@@ -24,7 +24,7 @@ from mddf._base.validation import Within, finite
 from ._boosting.base import BaseBoostingClassifier
 from ._boosting.early_stopping import Monitor
 from ._boosting.ensemble import Ensemble, History, Round
-from ._boosting.fixed_learners import FromWeakLearners, fixed_learners
+from ._boosting.fixed_learners import UsesWeakLearners, fixed_learners
 from ._boosting.search import LEAST_ERROR, TreeSearch, UsedTrees
 from ._boosting.weak_learners import TIE, FittedLearners, FloatArray, Learner, Learners, WeakTrees
 
@@ -55,7 +55,7 @@ class _Candidate:
 _LearnerSource = Callable[[FloatArray, FloatArray], _Candidate | None]
 
 
-class AdaBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
+class AdaBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
     r"""Discrete AdaBoost.
 
     In round t, the learner h_t with the lowest weighted error eps_t under the weights D_t gets
@@ -107,8 +107,6 @@ class AdaBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
         Processes for the classes when there are more than two.
     verbose : int, default=0
         Show a progress bar when positive.
-    voters : object, default="deprecated"
-        Former name of `weak_learners`, which will be removed in version 0.4.
 
     Attributes
     ----------
@@ -148,7 +146,6 @@ class AdaBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
         **BaseBoostingClassifier._parameter_constraints,
         "max_depth": [Within(Integral, 1, None, closed="left")],
         "weak_learners": [None, StrOptions({"stumps"}), callable, list, tuple],
-        "voters": [None, StrOptions({"stumps", "deprecated"}), callable, list, tuple],
         "n_thresholds": [Within(Integral, 1, 65535, closed="both")],
         "estimator": [None, HasMethods(["fit", "predict"])],
         "learning_rate": [finite(0, "right")],
@@ -170,7 +167,6 @@ class AdaBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
-        voters: str | Learner | Sequence[Learner] | None = "deprecated",
     ) -> None:
         self.n_estimators = n_estimators
         self.max_depth = max_depth
@@ -185,7 +181,6 @@ class AdaBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
-        self.voters = voters
 
     def _loss(self, margin: FloatArray) -> FloatArray:
         return exp(-margin)
@@ -200,7 +195,7 @@ class AdaBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
         self, X: FloatArray, y: FloatArray, sample_weight: FloatArray, monitor: Monitor | None
     ) -> tuple[Ensemble, History]:
         weight = sample_weight / sample_weight.sum()
-        weak_learners = self._resolve_weak_learners()
+        weak_learners = self.weak_learners
         if self.estimator is not None and weak_learners is not None:
             raise ValueError(
                 "estimator must be None if weak_learners are given; got " + short(self.estimator)

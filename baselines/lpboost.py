@@ -19,13 +19,13 @@ from mddf._targets.weights import rounded_weights
 from ._boosting.base import BaseBoostingClassifier
 from ._boosting.early_stopping import Monitor
 from ._boosting.ensemble import Ensemble, History, Round
-from ._boosting.fixed_learners import FromWeakLearners, fixed_learners
+from ._boosting.fixed_learners import UsesWeakLearners, fixed_learners
 from ._boosting.linear_program import LIMIT, Solution, solve_c_form, solve_nu_form
 from ._boosting.search import TreeSearch
 from ._boosting.weak_learners import TIE, FloatArray, Learner, Learners
 
 
-class LPBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
+class LPBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
     r"""LPBoost of Demiriz, Bennett and Shawe-Taylor.
 
     Maximises the soft margin of a convex combination f = sum_j alpha_j h_j,
@@ -76,8 +76,6 @@ class LPBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
         Processes for the classes when there are more than two.
     verbose : int, default=0
         Show a progress bar when positive.
-    voters : object, default="deprecated"
-        Former name of `weak_learners`, which will be removed in version 0.4.
 
     Attributes
     ----------
@@ -129,7 +127,6 @@ class LPBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
         "C": [None, finite(0, "right")],
         "max_depth": [Within(Integral, 1, None, closed="left")],
         "weak_learners": [None, StrOptions({"stumps"}), callable, list, tuple],
-        "voters": [None, StrOptions({"stumps", "deprecated"}), callable, list, tuple],
         "n_thresholds": [Within(Integral, 1, 65535, closed="both")],
         "tol": [finite()],
     }
@@ -151,7 +148,6 @@ class LPBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
-        voters: str | Learner | Sequence[Learner] | None = "deprecated",
     ) -> None:
         self.nu = nu
         self.C = C
@@ -167,7 +163,6 @@ class LPBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
-        self.voters = voters
 
     def _loss(self, margin: FloatArray) -> FloatArray:
         return (margin <= 0).astype(np.float64)
@@ -179,7 +174,7 @@ class LPBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
         self, X: FloatArray, y: FloatArray, sample_weight: FloatArray, monitor: Monitor | None
     ) -> tuple[Ensemble, History]:
         X, y, sample_weight = _merge_equal_rows(X, y, sample_weight)
-        weak_learners = self._resolve_weak_learners()
+        weak_learners = self.weak_learners
         if weak_learners is None:
             source = _search_trees(X, self.max_depth)
         else:

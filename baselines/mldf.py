@@ -20,10 +20,8 @@ from mddf._base.fingerprint import fingerprint
 from mddf._base.messages import short
 from mddf._base.types import TableLike
 from mddf._base.validation import Within, finite
-from mddf._cascade.labels import HISTORY, LabelForests, LabelPolicy
 from mddf._cascade.plan import LayerFolds
 from mddf._cascade.stopping import Stopper
-from mddf._ensemble.label_measures import MEASURES
 from mddf._fitted.base_estimators import LayeredClassifier, takes_outputs
 from mddf._fitted.fitted_model import FittedStages
 from mddf._fitted.vector_layout import columns_of
@@ -35,7 +33,11 @@ from mddf._training.checkpoints import Checkpoint, fit_inputs
 from mddf._training.layer_builder import build_layers
 from mddf._training.layer_trainer import LayerTrainer, in_time_order
 from mddf._training.layered_estimator import CONSTRAINTS, Layered, column_names
-from mddf._training.tasks import LabelsTask
+
+from ._labels.measures import MEASURES
+from ._labels.policy import HISTORY, LabelForests, LabelPolicy
+from ._labels.reuse import stages_with_reuse
+from ._labels.task import LabelsTask
 
 
 class MLDFClassifier(Layered, LayeredClassifier):
@@ -315,7 +317,7 @@ class MLDFClassifier(Layered, LayeredClassifier):
         )
 
     def _build_stages(self) -> FittedStages:
-        return self._cascade.stages(self._binner)
+        return stages_with_reuse(self._cascade, self._binner)
 
     def _by_output(self, probabilities: np.ndarray) -> np.ndarray | list[np.ndarray]:
         if isinstance(self.classes_, list):

@@ -16,11 +16,11 @@ from mddf._base.validation import Within, finite
 from ._boosting.base import BaseBoostingClassifier
 from ._boosting.early_stopping import Monitor
 from ._boosting.ensemble import Ensemble, History
-from ._boosting.fixed_learners import FromWeakLearners, fixed_learners
+from ._boosting.fixed_learners import UsesWeakLearners, fixed_learners
 from ._boosting.weak_learners import FloatArray, Learner
 
 
-class QuadBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
+class QuadBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
     r"""QuadBoost of Germain, Lacasse, Laviolette, Marchand and Shanian.
 
     Greedy coordinate descent on the quadratic risk of f = sum_j alpha_j h_j over a finite set of
@@ -75,8 +75,6 @@ class QuadBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
         Processes for the classes when there are more than two.
     verbose : int, default=0
         Show a progress bar when positive.
-    voters : object, default="deprecated"
-        Former name of `weak_learners`, which will be removed in version 0.4.
 
     Attributes
     ----------
@@ -120,7 +118,6 @@ class QuadBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
         "lambda_": [finite()],
         "alpha_max": [finite(0, "right")],
         "weak_learners": [StrOptions({"stumps"}), callable, list, tuple],
-        "voters": [StrOptions({"stumps", "deprecated"}), callable, list, tuple],
         "n_thresholds": [Within(Integral, 1, 65535, closed="both")],
         "tol": [finite()],
     }
@@ -142,7 +139,6 @@ class QuadBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
-        voters: str | Learner | Sequence[Learner] | None = "deprecated",
     ) -> None:
         self.penalty = penalty
         self.n_estimators = n_estimators
@@ -158,7 +154,6 @@ class QuadBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
-        self.voters = voters
 
     def _loss(self, margin: FloatArray) -> FloatArray:
         return (1 - margin) ** 2
@@ -169,7 +164,7 @@ class QuadBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
     def _boost(
         self, X: FloatArray, y: FloatArray, sample_weight: FloatArray, monitor: Monitor | None
     ) -> tuple[Ensemble, History]:
-        weak_learners = self._resolve_weak_learners()
+        weak_learners = self.weak_learners
         assert weak_learners is not None
         learners, values = fixed_learners(weak_learners, X, self.n_thresholds)
         ensemble, round_arrays = self._run_kernel(

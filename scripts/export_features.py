@@ -24,7 +24,7 @@ models only from people whom you trust.
 
 import json
 import re
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import joblib
@@ -195,16 +195,16 @@ def schema_of(rows, target):
         return rows.schema.to_json()
     if not hasattr(rows.X, "columns"):
         return None
-    categories = list(rows.X.select_dtypes("category"))
-    columns = {"columns": list(rows.X), "categories": categories, "target": target or ""}
-    return Schema.from_former(columns, asdict(PLAIN)).to_json()
+    categories = {*rows.X.select_dtypes("category")}
+    columns = tuple(
+        Column(name, "category" if name in categories else "number") for name in rows.X
+    )
+    return Schema(columns, Column(target or "", "category"), PLAIN).to_json()
 
 
 def stored_schema(manifest, options):
     """The description of the columns that a manifest holds, for the table of --csv."""
     form = table_options.format_from(options)
-    if "like" in manifest:  # of a former version
-        return Schema.from_former(manifest["like"], asdict(form))
     if manifest["schema"] is not None:
         schema = Schema.from_json(manifest["schema"])
         return replace(schema, format=table_options.format_from(options, schema.format))

@@ -108,9 +108,9 @@ def most_columns(monkeypatch):
 @pytest.fixture
 def few_rounds(monkeypatch):
     """Let the boosting of deep forests end after 40 rounds."""
-    from mddf._members import members, pool
+    from mddf._members import members
 
-    for options in (members._BOOSTING, members._LEAF_WISE, *pool._BOOSTED.values()):
+    for options in (members._BOOSTING, members._LEAF_WISE):
         monkeypatch.setitem(options, "max_iter", 40)
 
 

@@ -42,6 +42,7 @@ from mddf import (
     MDDFClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
+    TimeOrder,
 )
 
 RECORD = Path(__file__).with_name("record.json")
@@ -102,6 +103,19 @@ def several():
     return X, np.column_stack([*rest, y])
 
 
+def large_noise(n_rows=150_300):
+    """A table whose first two thirds are large, and labels that boosting can hardly learn."""
+    rng = np.random.default_rng(7)
+    X = np.round(rng.normal(size=(n_rows, 4)), 2)
+    return X, (rng.random(n_rows) < 0.5 + 0.05 * (X[:, 0] > X[:, 1])).astype(int)
+
+
+def large_noise_curve():
+    """The same table, with regression targets."""
+    X, y = large_noise()
+    return X, y + np.random.default_rng(8).normal(size=len(y))
+
+
 def images():
     """Small pictures with a bright spot whose position gives the class."""
     rng = np.random.default_rng(4)
@@ -112,12 +126,14 @@ def images():
     return X, y
 
 
-def results(model, X, y, sample_weight=None, offset=None) -> dict[str, np.ndarray]:
+def results(model, X, y, sample_weight=None, offset=None, groups=None) -> dict[str, np.ndarray]:
     """Fit a model on two thirds of the rows; return its results on the other rows by name."""
     half = 2 * len(X) // 3
     rows = X.iloc if hasattr(X, "iloc") else X
     training_rows, new_rows = rows[:half], rows[half:]
     options = {} if sample_weight is None else {"sample_weight": sample_weight[:half]}
+    if groups is not None:
+        options["groups"] = groups[:half]
     if offset is not None:
         options["offset"] = offset[:half]
     arrays: dict[str, np.ndarray] = {}
@@ -429,20 +445,91 @@ def _scanners() -> dict[str, Case]:
     }
 
 
+def _large() -> dict[str, Case]:
+    """Tables of more than 100 000 rows, which have options of their own."""
+    few = {"max_iter": 8, "random_state": 4}
+    # Without a limit of rounds, boosting stops early, since the labels are mostly noise.
+    members = ["random", "completely-random", "boosted", "boosted-leaf-wise"]
+    deep = {"n_estimators": 4, "members": members, "random_state": 4}
+    classify = partial(GradientBoostingClassifier, **few)
+    regress = partial(GradientBoostingRegressor, **few)
+    leaf_wise = {"grow_policy": "leaf-wise"}
+    return {
+        "large, boosted": _case(classify, large_noise),
+        "large, boosted, leaf-wise": _case(partial(classify, **leaf_wise), large_noise),
+        "large, boosted, early stopping": _case(
+            partial(classify, early_stopping=True, max_iter=30, n_iter_no_change=3), large_noise
+        ),
+        "large, boosted regressor": _case(regress, large_noise_curve),
+        "large, boosted regressor, leaf-wise": _case(
+            partial(regress, **leaf_wise), large_noise_curve
+        ),
+        "large, random": _case(partial(RandomForestClassifier, 2, random_state=4), large_noise),
+        "large, random regressor": _case(
+            partial(RandomForestRegressor, 2, random_state=4), large_noise_curve
+        ),
+        "large, deep forest": _case(partial(DeepForestClassifier, **deep), large_noise),
+        "large, deep regressor": _case(
+            partial(DeepForestRegressor, **{**deep, "members": members[:3]}), large_noise_curve
+        ),
+    }
+
+
+def _dependent_rows() -> dict[str, Case]:
+    """Rows in time order, and rows in groups."""
+    by_time = {"cv": TimeOrder(time=0, n_splits=3), "random_state": 3}
+    grouped = {"cv": 3, "random_state": 3}
+    groups = np.random.default_rng(9).integers(0, 30, 180)
+    deep = {"n_estimators": 6, "members": ["random", "completely-random", "boosted"]}
+    boosted = {"max_iter": 30, "learning_rate": 0.2, "n_iter_no_change": 5}
+    cascade = {"n_layers": 3, "n_estimators": 6}
+    makers: dict[str, tuple[Callable, Callable]] = {
+        "deep forest": (partial(DeepForestClassifier, **deep), numbers),
+        "deep forest, folds kept": (
+            partial(DeepForestClassifier, **deep, refit=False),
+            numbers,
+        ),
+        "deep regressor": (partial(DeepForestRegressor, **deep), partial(curve, 2)),
+        "boosted": (partial(GradientBoostingClassifier, early_stopping=True, **boosted), numbers),
+        "boosted regressor": (
+            partial(GradientBoostingRegressor, early_stopping=True, **boosted),
+            curve,
+        ),
+        "boosted regressor, tuned": (
+            partial(
+                GradientBoostingRegressor,
+                max_iter=30,
+                grow_policy="symmetric",
+                **dict.fromkeys(
+                    ["learning_rate", "l2_regularization", "max_features", "subsample"], "auto"
+                ),
+            ),
+            curve,
+        ),
+        "mddf": (partial(MDDFClassifier, **cascade), numbers),
+        "gcforest": (partial(GCForestClassifier, **cascade), numbers),
+    }
+    cases = {}
+    for name, (make, data) in makers.items():
+        cases[f"time order, {name}"] = _case(partial(make, **by_time), data)
+        cases[f"groups, {name}"] = _case(partial(make, **grouped), data, groups=groups)
+    return cases
+
+
 # Last digits of these members depend on LAPACK, and so on the machine.
 _INEXACT = ("kernel", "linear")
 
 
-class _ExactBestClassifier(DeepForestClassifier):
-    """Deep forest whose members and pool have the same bits on every machine."""
+class _ExactClassifier(DeepForestClassifier):
+    """Deep forest whose members have the same bits on every machine."""
 
     _auto_members = tuple(
         name for name in DeepForestClassifier._auto_members if name not in _INEXACT
     )
 
 
-class _ExactBestRegressor(DeepForestRegressor):
-    """Deep forest whose members and pool have the same bits on every machine."""
+class _ExactRegressor(DeepForestRegressor):
+    """Deep forest whose members have the same bits on every machine."""
 
     _auto_members = tuple(
         name for name in DeepForestRegressor._auto_members if name not in _INEXACT
@@ -479,27 +566,25 @@ def _deep_forests() -> dict[str, Case]:
             mixed,
             sample_weight=weights("real"),
         ),
-        "deep forest, crosses": _case(
-            partial(DeepForestClassifier, 1, members=["boosted-crosses"], cv=2, random_state=2),
-            mixed,
-            sample_weight=weights("real"),
-        ),
-        "deep regressor, crosses": _case(
-            partial(DeepForestRegressor, 1, members=["boosted-crosses"], cv=2, random_state=2),
-            partial(curve, 2, missing=0.1),
-        ),
         "deep regressor, network": _case(
             partial(DeepForestRegressor, 1, refit=False, **networks),
             partial(curve, 2, missing=0.1),
         ),
-        "deep forest, best": _case(
-            partial(_ExactBestClassifier, preset="best", n_estimators=3, cv=3, random_state=2),
+        "deep forest, automatic members": _case(
+            partial(_ExactClassifier, n_estimators=3, cv=3, random_state=2),
             mixed,
             sample_weight=weights("real"),
         ),
-        "deep regressor, best": _case(
-            partial(_ExactBestRegressor, preset="best", n_estimators=3, cv=3, random_state=2),
+        "deep forest, fast": _case(
+            partial(_ExactClassifier, preset="fast", n_estimators=3, random_state=2), numbers
+        ),
+        "deep regressor, automatic members": _case(
+            partial(_ExactRegressor, n_estimators=3, cv=3, random_state=2),
             partial(curve, missing=0.1),
+        ),
+        "deep regressor, boosted, outputs": _case(
+            partial(DeepForestRegressor, 1, **{**small, "members": ["boosted", "random"]}),
+            partial(curve, 3),
         ),
         "deep forest, folds kept, two jobs": _case(
             partial(classify, refit=False, n_jobs=2), partial(numbers, missing=0.1)
@@ -525,7 +610,17 @@ def _deep_forests() -> dict[str, Case]:
 
 def cases() -> dict[str, Case]:
     """All cases by their names."""
-    parts = (_forests, _regressors, _boosted, _cascades, _deep_forests, _boosting, _scanners)
+    parts = (
+        _forests,
+        _regressors,
+        _boosted,
+        _cascades,
+        _deep_forests,
+        _boosting,
+        _scanners,
+        _large,
+        _dependent_rows,
+    )
     return {name: case for part in parts for name, case in part().items()}
 
 

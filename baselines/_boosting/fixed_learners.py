@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mddf._base.messages import warn
-
 from .columns import EXTREME
 from .weak_learners import FloatArray, GivenLearners, Learner, Learners, WeakTrees
 
@@ -105,23 +103,10 @@ def fixed_learners(
     return candidates.take(kept), values[kept]
 
 
-class FromWeakLearners:
-    """Mixin for the parameter `weak_learners`, whose former name is `voters`."""
+class UsesWeakLearners:
+    """Mixin for the parameter `weak_learners`."""
 
     weak_learners: str | Learner | Sequence[Learner] | None
-    voters: str | Learner | Sequence[Learner] | None
 
     def _grows_trees(self) -> bool:
-        return all(
-            learners is None or isinstance(learners, str)
-            for learners in (self.weak_learners, self.voters)
-        )
-
-    def _resolve_weak_learners(self) -> str | Learner | Sequence[Learner] | None:
-        if isinstance(self.voters, str) and self.voters == "deprecated":
-            return self.weak_learners
-        warn(
-            "voters is deprecated and will be removed in version 0.4: use weak_learners",
-            FutureWarning,
-        )
-        return self.voters
+        return self.weak_learners is None or isinstance(self.weak_learners, str)

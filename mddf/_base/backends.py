@@ -1,6 +1,6 @@
 """Running tasks on joblib's backends, with shared arguments sent to every machine once.
 
-joblib's own backends for Dask and Ray would send shared arguments again with each call or task.
+joblib's own backend for Dask would send shared arguments again with each call or task.
 """
 
 from __future__ import annotations
@@ -29,8 +29,6 @@ _SECONDS_TO_FIRST_WORKER = 300
 # Larger arrays (in bytes) are sent to Dask's workers directly, and not as a part of a task, which
 # goes through the scheduler. Not tuned.
 _MAX_BYTES_IN_TASK = 2**20
-# joblib's backends that have tasks of their own, by the names of their classes.
-_ENGINES = {"DaskDistributedBackend": "dask", "RayBackend": "ray"}
 
 
 def _active_backend() -> Any:
@@ -38,80 +36,35 @@ def _active_backend() -> Any:
     return backend
 
 
-def _engine(backend: Any) -> str | None:
-    """Return "dask" or "ray" if the backend runs its tasks there, else None."""
-    return _ENGINES.get(type(backend).__name__)
+def _is_dask(backend: Any) -> bool:
+    return type(backend).__name__ == "DaskDistributedBackend"
 
 
 def cluster_in_use() -> Any:
-    """Identify the cluster in which stand-ins are valid: Dask's client, Ray's job, or None."""
+    """Identify the cluster in which stand-ins are valid: Dask's client, or None."""
     backend = _active_backend()
-    engine = _engine(backend)
-    if engine == "dask":
-        return backend.client
-    if engine == "ray":
-        import ray
-
-        return ray.get_runtime_context().get_job_id()
-    return None
+    return backend.client if _is_dask(backend) else None
 
 
 def shared(values: Sequence[Any]) -> list[Any]:
     """Return stand-ins for values that are arguments of many tasks; tasks receive the values.
 
-    On Dask, all present workers receive the values now, and new workers do if these are lost. On
-    Ray, they are put in the object store. With other backends, which send arguments themselves,
-    the values are their own stand-ins.
+    On Dask, all present workers receive the values now, and new workers do if these are lost.
+    With other backends, which send arguments themselves, the values are their own stand-ins.
     """
     backend = _active_backend()
-    engine = _engine(backend)
-    if engine == "dask":
+    if _is_dask(backend):
         return _ScatteredValue.scatter(backend.client, list(values))
-    if engine == "ray":
-        import ray
-
-        return [ray.put(value) for value in values]
     return list(values)
 
 
 def in_order(tasks: Iterable[Task], n_jobs: int) -> Iterable[Any]:
     """Return the results of tasks in their order, from threads or the joblib backend in force."""
     backend = _active_backend()
-    engine = _engine(backend)
-    if engine == "ray":
-        return _run_on_ray(tasks, n_jobs, backend.ray_remote_args or {})
-    if engine == "dask":
+    if _is_dask(backend):
         return _run_on_dask(tasks, n_jobs, backend)
     return_as = "generator" if backend.supports_return_generator else "list"
     return Parallel(n_jobs=n_jobs, prefer="threads", return_as=return_as)(tasks)
-
-
-def _run_on_ray(
-    tasks: Iterable[Task], n_jobs: int, remote_options: dict[str, Any]
-) -> Iterator[Any]:
-    """Run tasks as Ray's own.
-
-    joblib's backend starts new processes for each call, hides object references from Ray, and
-    fails when a process is lost.
-    """
-    import ray
-
-    tasks = iter(tasks)
-    call = ray.remote(_call).options(**remote_options)
-    running: deque[Any] = deque()
-    try:
-        while True:
-            for function, arguments, options in islice(tasks, 2 * n_jobs - len(running)):
-                running.append(call.remote(function, *arguments, **options))
-            if not running:
-                return
-            result = ray.get(running[0])
-            # Removed before it is yielded: Ray crashes if a finished task is cancelled.
-            running.popleft()
-            yield result
-    finally:
-        for reference in running:
-            ray.cancel(reference)
 
 
 class _ScatteredValue:

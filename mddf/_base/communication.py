@@ -17,6 +17,10 @@ Message = bytes | bytearray | memoryview
 _MAX_WHOLE_BYTES = 2**15
 
 
+class LostWorkerError(ConnectionError):
+    """Another process has ended, or does not answer."""
+
+
 class Communicator:
     """Exchange of messages with the other processes; all make the same calls in the same order.
 
@@ -33,7 +37,7 @@ class Communicator:
 
     def swap(
         self, outgoing: Mapping[int, Message], sources: Iterable[int]
-    ) -> dict[int, bytearray]:
+    ) -> Mapping[int, Message]:
         """Send a message to each rank of `outgoing`, and return one from each of `sources`."""
         raise NotImplementedError
 
@@ -71,7 +75,9 @@ class Communicator:
         self._reduce(numbers, np.maximum)
 
     def _reduce(self, numbers: np.ndarray, combine: np.ufunc) -> None:
-        if numbers.nbytes <= _MAX_WHOLE_BYTES:
+        if self.size == 1:
+            self.swap({}, [])  # notices that the fit is cancelled
+        elif numbers.nbytes <= _MAX_WHOLE_BYTES:
             message = numbers.tobytes()
             received = self.swap(dict.fromkeys(self.others, message), self.others)
             for other in received.values():

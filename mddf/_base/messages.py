@@ -6,7 +6,7 @@ import difflib
 import sys
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from reprlib import Repr
 from types import FrameType
@@ -125,35 +125,6 @@ def warn(message: str, category: type[Warning] = UserWarning, *, kind: str | Non
     warnings.warn_explicit(message, category, filename, frame.f_lineno, _module(frame), registry)
     # Afterwards, since a warning that filters turn into an error is raised each time.
     shown_keys.add(key)
-
-
-class Renamed:
-    """Descriptor for a fitted attribute under its former name, with a FutureWarning.
-
-    `name` is the present name; `former` converts the present value to the former one.
-    """
-
-    def __init__(self, name: str, former: Callable[[Any], Any] = lambda value: value) -> None:
-        self.name = name
-        self.former = former
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.former_name = name
-
-    def __get__(self, instance: object, owner: type | None = None) -> Any:
-        """Return the attribute of a fitted estimator."""
-        if instance is None:
-            return self
-        try:
-            value = getattr(instance, self.name)
-        except AttributeError as error:
-            raise AttributeError(f"{type(instance).__name__} has no {self.former_name}") from error
-        warn(
-            f"{self.former_name} is deprecated and will be removed in version 0.4: "
-            f"use {self.name}",
-            FutureWarning,
-        )
-        return self.former(value)
 
 
 def _module(frame: FrameType) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import copyreg
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from inspect import Parameter, signature
 from types import FunctionType, ModuleType
 from typing import Any, TypeVar
 
@@ -17,8 +16,8 @@ from typing import Any, TypeVar
 _FORMAT = "mddf_format"
 _RELEASE = "mddf_version"
 _TYPE = "mddf_type"
-# Increased whenever states are written that earlier releases could not read, or would misread.
-FORMAT = 3
+# Increased whenever the names or contents of stored states change.
+FORMAT = 4
 _types: dict[str, type] = {}
 _names: dict[type, str] = {}
 Kind = TypeVar("Kind", bound=type)
@@ -88,7 +87,7 @@ def from_state(state: dict[str, object]) -> Any:
 
     Examples
     --------
-    A state of a later format is refused:
+    A state of another format is refused:
 
     >>> from mddf import from_state
     >>> try:
@@ -158,20 +157,14 @@ def _unstamped(state: dict[str, object], kind: str) -> dict[str, object]:
     if type(number) is int and number == FORMAT:
         return state
     writer = f"mddf {release}" if release else "an unknown version of mddf"
-    remedy = "fit the model again and save it with this version"
-    if type(number) is int and number > FORMAT:
-        remedy = f"install {writer} or later"
     raise ValueError(
         f"this {kind} was saved by {writer} in format {number!r}; mddf {_version()} reads format "
-        f"{FORMAT}: {remedy}"
+        f"{FORMAT}: fit the model again and save it with this version"
     )
 
 
 class Saved:
     """Mixin that stores estimators as plain data, and checks the format of stored states.
-
-    A state from an earlier release may lack parameters that were added later. They get their
-    defaults, with which an estimator must behave as it did before they were added.
 
     Estimators name this class before scikit-learn's classes among their bases.
     """
@@ -181,9 +174,7 @@ class Saved:
 
     def __setstate__(self, state: dict[str, object]) -> None:
         state = _unstamped(state, type(self).__name__)
-        parameters = signature(type(self)).parameters.values()
-        absent = {p.name: p.default for p in parameters if p.default is not Parameter.empty}
-        super().__setstate__(absent | from_plain(state))  # type: ignore[misc]
+        super().__setstate__(from_plain(state))  # type: ignore[misc]
         if self.__sklearn_is_fitted__():  # type: ignore[attr-defined]
             for name, count, expected in self._counts():
                 if count != expected:

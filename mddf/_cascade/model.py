@@ -11,7 +11,6 @@ from mddf._base.serialization import register_serializable
 from mddf._binning.binner import Binner
 from mddf._binning.bins import Bins
 from mddf._ensemble.blending import UNCALIBRATED, Calibration
-from mddf._fitted.feature_reuse import FeatureReuse
 from mddf._fitted.fitted_model import FittedStages, Stage, StageMember
 from mddf._members.external_member import ExternalMember
 
@@ -51,8 +50,6 @@ class Layer:
     # all forests are of this package.
     importances: np.ndarray | None
     gate: float | None = None  # confidence from which rows leave after the layer; None: no row
-    # Rows or labels that take the vectors of the layer before; None: none does.
-    reuse: FeatureReuse | None = None
 
     def stage_members(self, n_classes: int) -> list[StageMember]:
         """Members of a stage; forests have the trees of all folds."""
@@ -89,7 +86,6 @@ class CascadeModel:
                 average_weights=layout.average_weights,
                 columns=layer.columns,
                 gate=layer.gate,
-                reuse=layer.reuse,
             )
             for layer, alphas in zip(self.layers, self.alphas, strict=True)
         ]

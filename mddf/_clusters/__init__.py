@@ -1,8 +1,8 @@
-"""Gradient boosting and forests on Dask collections.
+"""Gradient boosting and forests whose rows are divided among the workers of a Dask cluster.
 
-`collections` divides Dask collections into parts in the order of their rows. `fitting` places the
-parts on workers and starts a task on each of them (`worker`), which fits the model together with
-the tasks on the other workers (`shard_fits`). `waiting` collects results and notices workers that
-end. `estimator` has the base classes of the estimators in `mddf.dask`, which publishes the forests
-of `forest_classifiers` and `forest_regressors`; both are on `forests`.
+On the client, `collections` divides Dask collections into parts in the order of their rows, and
+`fitting` places the parts and starts a task on each worker. `worker` has these tasks, which send
+each other messages by `messages`. `boosting` and `forests` do what `fit` of the estimators does,
+for the rows of one worker: with bins from `shard_bins`, and labels and weights from
+`shard_inputs`. `forest_growth` grows the trees of forests on rows from `forest_rows`.
 """

@@ -11,7 +11,7 @@ import numpy as np
 from dask.base import is_dask_collection
 
 from mddf._base.messages import short
-from mddf._gradient.shards import RowsOfUser
+from mddf._clusters.shard_inputs import RowsOfUser
 
 _COLLECTION = "a Dask array or a Dask data frame"
 # Dask's options belong to the process. If two fits changed and restored one at the same time, the

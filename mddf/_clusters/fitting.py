@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import secrets
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Thread
 from typing import Any
 from uuid import uuid4
 
@@ -14,10 +14,11 @@ from distributed import Client, Future, MultiLock, default_client
 
 from mddf._base.messages import short
 from mddf._clusters.collections import assigned, n_rows_of, parts_of, row_chunks
-from mddf._clusters.shard_fits import ShardFit
 from mddf._clusters.waiting import results_of
-from mddf._clusters.worker import FitResult, FitTask, cancel_fit, fit_rank, open_listener
+from mddf._clusters.worker import FitResult, FitTask, cancel_fit, fit_rank, prepare_rank
 
+# Seconds in which a worker that is alive is told that a fit is cancelled. Not tuned.
+_SECONDS_TO_CANCEL = 1.0
 # Training and validation parts of a worker.
 _Shard = tuple["list[Future[Any]]", "list[Future[Any]]"]
 
@@ -75,7 +76,6 @@ def fit_on_workers(
     training: dict[str, Any],
     validation: dict[str, Any] | None,
     *,
-    kind: ShardFit,
     entropy: list[int],
     timeout: float,
 ) -> DistributedFit:
@@ -88,30 +88,24 @@ def fit_on_workers(
     workers = sorted(client.nthreads())
     if not workers:
         raise RuntimeError("the cluster must have at least one worker, got none")
-    if any(worker.startswith("tls://") for worker in workers):
-        raise RuntimeError(
-            "the cluster must not use TLS, because workers exchange sums over plain TCP, got "
-            f"{workers[0]}"
-        )
-    with _cancelled_at_the_end(client) as futures:
+    with client.as_current(), _cancelled_at_the_end(client) as futures:
         # 1. Compute the partitions on the workers that keep them.
-        placed = _place(client, training, workers, futures)
+        placed = _place(client, training, workers, timeout, futures)
         ranks = [worker for worker in workers if placed.on(worker)]
         if not ranks:
             raise ValueError("X must not be empty, got 0 rows in all partitions")
         shards: list[_Shard] = [(placed.on(rank), []) for rank in ranks]
         if validation is not None:
-            placed_validation = _place(client, validation, ranks, futures)
+            placed_validation = _place(client, validation, ranks, timeout, futures)
             if not sum(placed_validation.n_rows):
                 raise ValueError("X_val must not be empty, got 0 rows in all partitions")
             shards = [(placed.on(rank), placed_validation.on(rank)) for rank in ranks]
         # 2. Fit with one task on each worker that has rows.
         task = FitTask(
             name=f"mddf-{uuid4().hex}",
-            kind=kind,
             model=model,
             entropy=entropy,
-            token=secrets.token_bytes(32),
+            addresses=ranks,
             timeout=timeout,
             has_validation_set=validation is not None,
         )
@@ -120,7 +114,7 @@ def fit_on_workers(
     if len({result.digest for result in results}) > 1:
         raise RuntimeError("workers have grown different trees: they must run the same mddf")
     for category, message in results[0].warnings:
-        warnings.warn(message, category, stacklevel=4)  # the line that calls `fit`
+        warnings.warn(message, category, stacklevel=3)  # the line that calls `fit`
     return DistributedFit(
         results[0].model,
         [result.n_bytes_sent for result in results],
@@ -152,10 +146,10 @@ def _fit_on_each(
     """
     with _locked(client, workers):
         try:
-            listeners = [(task.name, rank) for rank in range(len(workers))]
-            addresses = _on_each(client, workers, open_listener, listeners)
-            arguments = [(task, addresses, rank, *shard) for rank, shard in enumerate(shards)]
-            return _on_each(client, workers, fit_rank, arguments)
+            names = [(task.name, rank) for rank in range(len(workers))]
+            _on_each(client, workers, prepare_rank, names, task.timeout)
+            arguments = [(task, rank, *shard) for rank, shard in enumerate(shards)]
+            return _on_each(client, workers, fit_rank, arguments, task.timeout)
         except BaseException:
             _cancel(client, task.name, workers)
             raise
@@ -165,6 +159,7 @@ def _place(
     client: Client,
     collections: dict[str, Any],
     workers: Sequence[str],
+    timeout: float,
     all_futures: list[Future[Any]],
 ) -> _Placed:
     """Compute the parts of collections, each on the worker that is to hold it.
@@ -183,11 +178,15 @@ def _place(
         client.submit(n_rows_of, future, workers=[place], pure=False)
         for future, place in zip(futures, places, strict=True)
     ]
-    return _Placed(futures, places, results_of(client, counts, workers))
+    return _Placed(futures, places, results_of(client, counts, workers, timeout))
 
 
 def _on_each(
-    client: Client, workers: Sequence[str], function: Any, arguments: Sequence[tuple[Any, ...]]
+    client: Client,
+    workers: Sequence[str],
+    function: Any,
+    arguments: Sequence[tuple[Any, ...]],
+    timeout: float,
 ) -> list[Any]:
     """Call a function once on each worker."""
     futures = [
@@ -196,24 +195,36 @@ def _on_each(
         )
         for worker, args in zip(workers, arguments, strict=True)
     ]
-    return results_of(client, futures, workers)
+    return results_of(client, futures, workers, timeout)
 
 
 def _cancel(client: Client, name: str, workers: Sequence[str]) -> None:
-    """End the tasks of a fit that wait on workers that are still there."""
+    """End the tasks of a fit that wait on workers that are still there.
+
+    A worker that is stopped does not answer, so that each is told in a thread of its own.
+    """
     alive = client.nthreads()
-    reachable = [worker for worker in workers if worker in alive]
-    if reachable:
-        # A worker that ends at this very moment needs no message.
-        client.run(cancel_fit, name, workers=reachable, on_error="ignore")
+    threads = [
+        Thread(
+            target=client.run,
+            args=(cancel_fit, name),
+            kwargs={"workers": [worker], "on_error": "ignore"},
+            daemon=True,
+        )
+        for worker in workers
+        if worker in alive
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(_SECONDS_TO_CANCEL)
 
 
 @contextmanager
 def _locked(client: Client, workers: Sequence[str]) -> Iterator[None]:
-    with client.as_current():
-        lock = MultiLock(names=[f"mddf {worker}" for worker in workers])
-        lock.acquire()
-        try:
-            yield
-        finally:
-            lock.release()
+    lock = MultiLock(names=[f"mddf {worker}" for worker in workers])
+    lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()

@@ -1,45 +1,292 @@
-"""Base class of the forests on Dask collections."""
+"""Forests on rows that are divided among several processes.
+
+Every process calls `fit_forest_shard` with its shard of the rows. The forest of rank 0 has the
+trees that `fit` grows from all rows in one process, with the same bits. The order of the rows is
+the order of the shards.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
-from mddf._clusters.estimator import DaskEstimator
-from mddf._clusters.shard_fits import ForestFit
+import numpy as np
+import numpy.typing as npt
+
+from mddf._base.communication import Communicator
+from mddf._base.parallel import job_count
+from mddf._base.validation import check_lengths, monotonic_signs
+from mddf._binning.binned_table import BinnedTable
+from mddf._binning.binner import Binner
+from mddf._clusters.forest_growth import GrownBlock, grow_divided
+from mddf._clusters.forest_rows import Draws, Shard, places_in_order
+from mddf._clusters.shard_bins import ShardWeights, bin_shard, in_any_shard
+from mddf._clusters.shard_inputs import RowsOfUser, encode_shard_labels, gather_weights
 from mddf._forest.base import Forest
-from mddf._forest.shards import refuse_undivided
+from mddf._forest.base_classifier import BaseForest
+from mddf._forest.base_regressor import BaseForestRegressor, check_counts
+from mddf._forest.growth import ForestState
+from mddf._forest.parameters import ENTROPIES
+from mddf._input.reading import read_table
+from mddf._resampling.sampling import cumulative_weights, n_draws, row_hashes
+from mddf._targets.class_outputs import several_outputs
+from mddf._targets.kernel_targets import Classes, Values, read_values
+from mddf._targets.target_validation import check_weights, class_factors
+from mddf._targets.weights import RowWeights, row_weights
+from mddf._trees import grower
 
-if TYPE_CHECKING:
-    from typing import Self
+AnyForest = TypeVar("AnyForest", bound=Forest[Any])
+
+# The kernel keeps the counts of rows with classes in 16 bits.
+_MOST_COUNTED = 2**16 - 1
+# The kernel adds up the counts of a class in 32 bits.
+_MOST_WEIGHT = 2**32 - 1
+# The kernel numbers the rows of a tree and its draws in 32 bits, as on one machine.
+_MOST_ROWS = 2**31 - 2
+# Targets of one shard.
+_Target = Classes | Values
 
 
-class DaskForest(DaskEstimator):
-    """Base class of the forests. Subclasses name the estimator of one machine."""
+def check_forest(model: Forest[Any]) -> None:
+    """Refuse parameters that need all rows in one process."""
+    model._check_bootstrap()
+    class_weight = getattr(model, "class_weight", None)
+    is_subsample = isinstance(class_weight, str) and class_weight == "balanced_subsample"
+    reasons = {
+        "criterion": (
+            model.criterion in ENTROPIES | {"absolute_error"},
+            "'gini'"
+            if isinstance(model, BaseForest)
+            else "'squared_error', 'friedman_mse' or 'poisson'",
+        ),
+        "max_leaf_nodes": (model.max_leaf_nodes is not None, "None"),
+        "oob_score": (bool(model.oob_score), "False"),
+        "warm_start": (bool(model.warm_start), "False"),
+        "bootstrap": (model.bootstrap == "balanced", "True or False"),
+        "class_weight": (
+            is_subsample or isinstance(class_weight, list),
+            "a dict, 'balanced' or None",
+        ),
+        "keep_targets": (getattr(model, "keep_targets", None) is not None, "None"),
+    }
+    for name, (is_refused, allowed) in reasons.items():
+        if is_refused:
+            raise ValueError(
+                f"{name} must be {allowed} if the rows are divided among workers, got "
+                f"{getattr(model, name)!r}"
+            )
 
-    _estimator: ClassVar[type[Forest[Any]]]
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Grow the trees on the workers.
+@dataclass(frozen=True)
+class _AllWeights:
+    """Weights of the rows of all shards, and the rows of this shard among them."""
 
-        Parameters
-        ----------
-        X : Dask array or data frame of shape (n_samples, n_features)
-            Numbers, with NaN for missing values, and categories as given by
-            `categorical_features`.
-        y : Dask array or series of shape (n_samples,)
-            Classes (numbers, strings or booleans) for a classifier, numbers for a regressor, with
-            the same partitions as `X`.
-        sample_weight : Dask array or series of shape (n_samples,), default=None
-            Weights as on one machine, with the same partitions as `X`; without a bootstrap, whole
-            numbers up to 65535. Every worker holds the weights of all samples for a moment.
+    weights: RowWeights
+    own: slice
 
-        Returns
-        -------
-        self
-        """
-        local_model = self._local_model()
-        refuse_undivided(local_model)
-        local_model._check_bootstrap()
-        training = {"X": X, "y": y, "sample_weight": sample_weight}
-        self._fit_on_workers(local_model, training, kind=ForestFit())
-        return self
+    def own_part(self, weights: np.ndarray | None) -> np.ndarray | None:
+        return None if weights is None else weights[self.own]
+
+
+def fit_forest_shard(
+    model: AnyForest,
+    rows: RowsOfUser,
+    *,
+    communicator: Communicator,
+    entropy: list[int],
+) -> AnyForest:
+    """Fit a forest to the rows of all shards.
+
+    Parameters
+    ----------
+    model : forest
+        An estimator that is not fitted; it is returned. Only the estimator of rank 0 gets trees.
+    rows : RowsOfUser
+        Rows of this shard; at least one.
+    communicator : Communicator
+    entropy : list of int
+        Entropy of the random draws.
+    """
+    check_forest(model)
+    # 1. Read the table, the weights and the target.
+    table = read_table(
+        model,
+        rows.X,
+        reset=True,
+        categorical_features=model.categorical_features,
+        join_dates=in_any_shard(communicator),
+    )
+    check_lengths(rows.X, y=rows.y)
+    n_rows = table.shape[0]
+    sample_weights = gather_weights(rows.X, rows.sample_weight, communicator)
+    if sample_weights is not None:
+        sample_weights = check_weights(sample_weights, len(sample_weights))
+    n_all_rows, own = _place_rows(n_rows, communicator)
+    target, row_weight = _read_target(model, rows.y, sample_weights, own, communicator)
+    weights = _AllWeights(row_weight, own)
+    if row_weight.row is not None and not model.bootstrap:
+        _refuse_other_than_counts(row_weight.row)
+        if isinstance(target, Classes):
+            _refuse_large_sum(row_weight.row)
+    # 2. Bin the table.
+    binner = Binner(model.categorical_features, model.max_bins, model.n_jobs)
+    bin_weights = ShardWeights(weights.own_part(sample_weights), sample_weights)
+    binned = bin_shard(binner, table, bin_weights, communicator)
+    # 3. Grow the trees.
+    seeds = grower.draw_seeds(entropy, model.n_estimators)
+    draws = _plan_draws(model, binned, target, weights, seeds=seeds, communicator=communicator)
+    signs = monotonic_signs(
+        model, np.asarray(binned.bins.categorical, bool), model._n_scores(target)
+    )
+    is_classifier = isinstance(target, Classes)
+    blocks = grow_divided(
+        Shard(
+            binned,
+            target.key if is_classifier else np.ascontiguousarray(target.key[:, 0]),
+            len(target.classes) if isinstance(target, Classes) else 0,
+            draws,
+        ),
+        model._tree_options(n_all_rows, binned.bins.n_columns, target, signs),
+        communicator,
+        n_jobs=job_count(model.n_jobs, model.n_estimators, require=None),
+        n_all_rows=n_all_rows,
+        verbose=model.verbose,
+    )
+    # 4. Store the attributes.
+    gathered_blocks = communicator.distribute(
+        [blocks if rank == 0 else [] for rank in range(communicator.size)]
+    )
+    state = _state_of([block for part in gathered_blocks for block in part], binner, entropy)
+    model.__dict__.update(state.attributes() | model._target_attributes(target))
+    return model
+
+
+def _place_rows(n_rows: int, communicator: Communicator) -> tuple[int, slice]:
+    """Number of rows of all shards, and the place of this shard's rows among them."""
+    lengths = communicator.gather(n_rows)
+    n_all_rows = sum(lengths)
+    if n_all_rows > _MOST_ROWS:
+        raise ValueError(f"X must have at most {_MOST_ROWS} rows, got {n_all_rows}")
+    first = sum(lengths[: communicator.rank])
+    return n_all_rows, slice(first, first + n_rows)
+
+
+def _refuse_other_than_counts(weights: np.ndarray) -> None:
+    """Refuse weights that do not count rows, whose sums in nodes would depend on the order."""
+    is_count = (weights == np.rint(weights)) & (weights <= _MOST_COUNTED)
+    if not is_count.all():
+        raise ValueError(
+            "sample_weight, times class_weight if there is one, must be whole numbers up to "
+            f"{_MOST_COUNTED} with bootstrap=False if the rows are divided among workers, got "
+            f"{weights[~is_count][0]:g}"
+        )
+
+
+def _refuse_large_sum(weights: np.ndarray) -> None:
+    """Refuse weights whose sums in classes the kernel could not hold."""
+    total = weights.sum()
+    if total > _MOST_WEIGHT:
+        raise ValueError(
+            "sample_weight, times class_weight if there is one, must have a sum of at most "
+            f"{_MOST_WEIGHT} with bootstrap=False if the rows are divided among workers, got "
+            f"{total:.0f}"
+        )
+
+
+def _state_of(blocks: list[GrownBlock], binner: Binner, entropy: list[int]) -> ForestState:
+    blocks = sorted(blocks, key=lambda block: block.first_tree)
+    grown = grower.GrowthResult()
+    for block in blocks:
+        grown.merge_trees(block.trees, block.importances)
+    importances = grown.importances
+    if importances is None:
+        importances = np.zeros(binner.bins_.n_columns)
+    return ForestState(
+        binner=binner,
+        entropy=entropy,
+        trees=grown.trees,
+        importances=np.zeros(binner.bins_.n_columns) + importances,
+    )
+
+
+def _read_target(
+    model: Forest[Any],
+    y: npt.ArrayLike,
+    sample_weights: np.ndarray | None,
+    own: slice,
+    communicator: Communicator,
+) -> tuple[_Target, RowWeights]:
+    """Targets of this shard, and the weights of the rows of all shards."""
+    if isinstance(model, BaseForest):
+        return _read_classes(model, y, sample_weights, communicator)
+    assert isinstance(model, BaseForestRegressor)
+    values = read_values(y)
+    if values.shape[1] > 1:
+        raise ValueError(
+            "y must have one target if the rows are divided among workers, got "
+            f"{values.shape[1]} targets"
+        )
+    is_counted = slice(None) if sample_weights is None else sample_weights[own] > 0
+    counted = values[is_counted]
+    ends = np.array([counted.min(), counted.max()]) if len(counted) else np.zeros(0)
+    ends = communicator.gather_array(ends)
+    if model.criterion == "poisson":
+        check_counts(ends[:, None], None)
+    bound = np.abs(ends[:, None]).max(axis=0)
+    return Values.from_bound(values, bound), row_weights(sample_weights, None, np.zeros(0))
+
+
+def _read_classes(
+    model: BaseForest,
+    y: npt.ArrayLike,
+    sample_weights: np.ndarray | None,
+    communicator: Communicator,
+) -> tuple[Classes, RowWeights]:
+    outputs = several_outputs(y)
+    if outputs is not None:
+        raise ValueError(
+            "y must have one output if the rows are divided among workers, got shape "
+            f"{outputs.shape}"
+        )
+    classes, labels = encode_shard_labels(y, communicator)
+    if sample_weights is None and model.class_weight is None:
+        return Classes(classes, labels), RowWeights()
+    all_labels = communicator.gather_array(labels)
+    factors = class_factors(model.class_weight, classes, all_labels, sample_weights)
+    return Classes(classes, labels), row_weights(sample_weights, factors, all_labels)
+
+
+def _plan_draws(
+    model: Forest[Any],
+    table: BinnedTable,
+    target: _Target,
+    weights: _AllWeights,
+    *,
+    seeds: np.ndarray,
+    communicator: Communicator,
+) -> Draws:
+    """Do what `plan_sampling` does, for the rows of this shard."""
+    rows = np.arange(table.n_rows, dtype=np.uint32)
+    row_weight = weights.own_part(weights.weights.row)
+    if row_weight is not None:
+        rows = rows[row_weight > 0]
+        row_weight = row_weight[row_weight > 0]
+    if not model.bootstrap:
+        return Draws(seeds, table.n_rows, rows, weights=row_weight)
+    hashes = row_hashes(table.codes, target.key)[rows]
+    places, in_order = places_in_order(hashes, row_weight, communicator)
+    n_counted = sum(communicator.gather(len(rows)))
+    sample_weight = weights.weights.sample
+    if sample_weight is not None:
+        assert weights.weights.row is not None
+        sample_weight = sample_weight[weights.weights.row > 0]
+    drawn = n_draws(model.max_samples, n_counted, sample_weight)
+    by_place = np.argsort(places)
+    rows = rows[by_place]
+    places = places[by_place]
+    if in_order is None or np.all(in_order == in_order[0]):
+        return Draws(seeds, table.n_rows, rows, drawn, n_counted, places.astype(np.uint64))
+    cumulative = cumulative_weights(in_order)
+    starts = np.concatenate([np.zeros(1, np.uint64), cumulative])[places]
+    total = int(cumulative[-1])
+    return Draws(seeds, table.n_rows, rows, drawn, total, starts, cumulative[places])

@@ -35,11 +35,6 @@ def run(options: argparse.Namespace) -> None:
     if options.out is not None:
         files.check_output("--out", options.out, (".md",), options.overwrite)
     stored = files.read_model(options.model)
-    if not stored.facts:
-        raise SystemExit(
-            f"{options.model} has no facts for a card, since an earlier version of mddf wrote it: "
-            "fit it again"
-        )
     text = "\n".join(_lines(stored, options.model, options.purpose or _TO_FILL_IN)) + "\n"
     if options.out is None:
         print(text, end="")

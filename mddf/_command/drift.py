@@ -43,13 +43,8 @@ def run(options: argparse.Namespace) -> None:
     if options.train is not None:
         X_train, _ = rows.read_features(options.train, schema)
         reference = DriftReference.from_table(X_train)
-    elif stored.reference:
-        reference = DriftReference.from_json(stored.reference)
     else:
-        raise SystemExit(
-            f"{options.model} has no summary of the training rows, since an earlier version of "
-            "mddf wrote it: pass the table of the fit by --train"
-        )
+        reference = DriftReference.from_json(stored.reference)
     X, _ = rows.read_features(options.table, schema)
     table = reference.compare(X)
     if options.out is None:

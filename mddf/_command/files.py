@@ -9,7 +9,7 @@ import tempfile
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -177,9 +177,9 @@ class StoredModel:
 
     model: BaseEstimator
     schema: Schema
-    decision: Decision | None = None
-    reference: str = ""
-    facts: dict[str, Any] = field(default_factory=dict)
+    decision: Decision | None
+    reference: str
+    facts: dict[str, Any]
 
 
 def write_model(path: Path, contents: StoredModel) -> None:
@@ -189,9 +189,8 @@ def write_model(path: Path, contents: StoredModel) -> None:
         "schema": contents.schema.to_json(),
         "reference": contents.reference,
         "facts": json.dumps(contents.facts),
+        "decision": json.dumps(contents.decision and asdict(contents.decision)),
     }
-    if contents.decision is not None:
-        stored["decision"] = json.dumps(asdict(contents.decision))
     is_skops = path.suffix.lower() == ".skops"
     dump = need("skops.io", "commands").dump if is_skops else joblib.dump
     with replacing(path) as new_path:
@@ -213,14 +212,13 @@ def read_model(path: Path) -> StoredModel:
             stored = need("skops.io", "commands").load(path, trusted=skops_types())
         else:
             stored = joblib.load(path)
-        decision = json.loads(stored.get("decision", "null"))
+        decision = json.loads(stored["decision"])
         return StoredModel(
             stored["model"],
             Schema.from_json(stored["schema"]),
             None if decision is None else Decision(**decision),
-            # Files of earlier versions have neither.
-            stored.get("reference", ""),
-            json.loads(stored.get("facts", "{}")),
+            stored["reference"],
+            json.loads(stored["facts"]),
         )
     except SystemExit:
         raise

@@ -118,19 +118,14 @@ def _decision(options: argparse.Namespace, stored: files.StoredModel) -> Decisio
         kind = f"{len(model.classes_)} classes" if is_classifier(model) else "numbers"
         raise SystemExit(f"--threshold is for two classes, and the model predicts {kind}")
     classes = {str(label): column for column, label in enumerate(model.classes_.tolist())}
+    assert stored.decision is not None  # of two classes
+    column = stored.decision.column
     if options.positive is not None:
         rows.check_names("--positive must be one of", [options.positive], list(classes))
         column = classes[options.positive]
-    elif stored.decision is not None:
-        column = stored.decision.column
-    else:
-        raise SystemExit(
-            "--threshold needs --positive: the model file is of an earlier version of mddf, and "
-            f"does not say which of {' and '.join(classes)} is rare"
-        )
     if options.threshold != "best":
         return Decision(column, options.threshold)
-    if stored.decision is None or stored.decision.threshold is None:
+    if stored.decision.threshold is None:
         raise SystemExit("--threshold best: the model file has no threshold; give a probability")
     if column != stored.decision.column:
         raise SystemExit(

@@ -22,7 +22,6 @@ from mddf._ensemble.blending import Calibration, by_output
 from mddf._ensemble.scoring import MARGIN_RATIO, out_of_fold_score
 from mddf._fitted.base_estimators import LayeredClassifier, takes_outputs
 from mddf._members.members import AUTO, Makers, named_classifiers
-from mddf._members.pool import POOL
 from mddf._targets.class_outputs import ClassOutputs, decode_labels, several_outputs
 from mddf._targets.target_validation import class_factors, encode_labels
 from mddf._targets.weights import row_weights
@@ -44,17 +43,15 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
     ----------
     n_layers : int or "auto", default="auto"
         Maximum number of layers. "auto" takes the value of `preset`, 2 by default.
-    preset : {"default", "fast", "best"}, default="default"
+    preset : {"default", "fast"}, default="default"
         Values of parameters that are left at "auto". "fast" takes about a third of the time: one
-        layer, 50 trees, fewer rounds of boosting, and fewer kinds of members. "best" trains
-        a pool of further members next to the default ones. It takes about five times the CPU time
-        on tables of some hundred rows, and is the same as "default" if `members` is a list.
+        layer, 50 trees, fewer rounds of boosting, and fewer kinds of members.
     time_limit : float or None, default=None
-        Time in seconds that fit may take. Members of the pool of "best" get the time that the
-        default members leave. If the limit is short, there are fewer trees, rounds, members
-        and layers, and models of the folds instead of a refit; `fit_report_` lists these cuts. The
-        fit may take a tenth longer. If the limit is too short to read the table and to grow a tree
-        on each fold, there is a warning. Results are reproducible only without a limit.
+        Time in seconds that fit may take. If the limit is short, there are fewer trees, rounds,
+        members and layers, and models of the folds instead of a refit; `fit_report_` lists these
+        cuts. The fit may take a tenth longer. If the limit is too short to read the table and to
+        grow a tree on each fold, there is a warning. Results are reproducible only without a
+        limit.
     n_estimators : int or "auto", default="auto"
         Trees of each named forest on a fold, 100 by default. With more than two classes, the
         refitted forests have three times as many.
@@ -72,9 +69,7 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
         - "kernel-logistic": logistic regression on features of a Gaussian kernel of standardised
           numbers [4]_.
 
-        "boosted-crosses" is not part of "auto". It has the trees of "boosted" on the features and
-        on columns that are made from the most important features, such as differences and
-        products. See Notes.
+        In a list, "auto" stands for the automatic members: ``["auto", MyClassifier()]`` adds one.
 
         Later layers have the two forests of least log-loss. Models of other packages get a data
         frame of pandas if X is a data frame, else an array with categories as codes. See Notes.
@@ -183,15 +178,6 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
     `max_bins`, categories or class weights than the deep forest, constraints by names, a scorer,
     or ``early_stopping=True``.
 
-    **Made columns.** The trees of "boosted-crosses" have made columns in addition to the features.
-    In each fold, 30 small trees on the training samples find the features with the largest gains.
-    The made columns are the differences and products of all pairs of the six leading numbers, and
-    the differences of three leading numbers from their means in the categories of two features. If
-    "boosted" is also a member, a few rounds on two folds compare both. "boosted-crosses" is left
-    out if its loss is higher by more than one standard error. `mddf.explain.shap_values` and
-    `mddf.explain.importances` permute the features, so that made columns count for the features
-    that they come from. `feature_importances_` leaves boosted trees out.
-
     Members are set by their names, as in scikit-learn's `VotingClassifier`: ``lr`` and ``lr__C``
     for ``("lr", LogisticRegression())``, and ``members__0__max_features`` for a first member
     without a name.
@@ -228,15 +214,6 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
     ``cv="auto"`` and there are no groups, named boosted trees have three folds of their own.
     Unless `preset` is "fast", the trees of "boosted" have at most 1000 rounds at a rate of 0.15.
 
-    **The preset "best".** The pool has symmetric trees of several depths and leaf-wise trees, at
-    half the rate of "boosted", kernel logistic regressions on other scalings, and networks with
-    other settings. `leaderboard_` lists their names, which `members` also takes. The default
-    members share half of the weight as they would without the pool. The other half is the mean of
-    20 votes of all members, each on 30 % of the samples, or with a `scoring` of your own a single
-    vote on all samples. Weights below 0.02 are dropped. Up to 100 000 samples, all members are
-    trained on all folds. Above that, all but the boosted trees of the pool race. These trees have
-    up to 4000 rounds, also on large tables.
-
     References
     ----------
     .. [1] R. Caruana, A. Niculescu-Mizil, G. Crew and A. Ksikes, "Ensemble selection from
@@ -268,7 +245,6 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
     }
 
     _auto_members = AUTO
-    _pool_members = POOL
 
     def __init__(
         self,

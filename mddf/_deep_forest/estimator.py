@@ -92,7 +92,6 @@ class BaseDeepForest(HoldsMembers, Layered):
 
     _member_list = "members"
     _auto_members: ClassVar[Sequence[str]]  # names of the members of "auto"
-    _pool_members: ClassVar[Sequence[str]]  # names that the preset "best" adds to them
     _layers: list[DeepLayer]
     history_: dict[str, np.ndarray]
     leaderboard_: list[dict[str, Any]]
@@ -170,11 +169,6 @@ class BaseDeepForest(HoldsMembers, Layered):
         }
         return replace(preset, **explicit)
 
-    @property
-    def _has_pool(self) -> bool:
-        """Whether the members of the pool are among the members."""
-        return self._resolved_preset().with_pool and isinstance(self.members, str)
-
     def _fit(
         self,
         X: Any,
@@ -232,8 +226,6 @@ class BaseDeepForest(HoldsMembers, Layered):
         preset = self._resolved_preset()
         task = target.task
         auto_names = [name for name in self._auto_members if name not in preset.without]
-        if self._has_pool:
-            auto_names += self._pool_members
         members = resolve_members(
             self.members,
             self._member_makers(category_mask(inputs.table, self.categorical_features), task),
@@ -243,10 +235,6 @@ class BaseDeepForest(HoldsMembers, Layered):
             max_bins=self.max_bins,
             own_parameters=self._own_parameters(),
         )
-        if self._has_pool:
-            members = [
-                replace(member, is_of_pool=member.name in self._pool_members) for member in members
-            ]
         for member in members:
             if target.weights.row is not None and member.needs_numbers:
                 check_takes_weights("members", member.name, member.model)
@@ -266,7 +254,6 @@ class BaseDeepForest(HoldsMembers, Layered):
             depths=preset.depths if trainer.task.has_margins else preset.number_depths,
             # A limit of time may leave no time for a refit.
             keep_fold_models=not self.refit or trainer.clock.runs,
-            with_pool=self._has_pool,
             verbose=self.verbose > 0,
         )
 
@@ -306,7 +293,7 @@ class BaseDeepForest(HoldsMembers, Layered):
             groups=groups,
         )
         holds_groups_out = groups is not None or gives_folds(self.cv)
-        needs_numbers = any(member.needs_numbers or member.has_crosses for member in members)
+        needs_numbers = any(member.needs_numbers for member in members)
         levels = binner.all_levels(inputs.table)
         boosting_folds = None
         if isinstance(self.cv, str) and groups is None:

@@ -11,7 +11,6 @@ from mddf._base.deadline import TimeIsUp
 from mddf._base.progress import tell_work
 from mddf._deep_forest.fit_report import Candidate, FitReport, leaderboard_row
 from mddf._deep_forest.fold_trainer import FoldTrainer, is_large_table
-from mddf._deep_forest.refit import refit_seconds
 from mddf._deep_forest.stack import OutOfFoldLayer
 from mddf._deep_forest.tuning import BoostingChoice
 from mddf._members.external_training import n_fits
@@ -37,15 +36,11 @@ _FOREST_SHARE = 0.5
 _BOOSTING_SHARE = 0.7
 _ESTIMATOR_SHARE = 0.4
 # Share for estimators that were not finished at first, in the time that the others left: only a
-# refit and the pool follow. Set by hand.
+# refit follows. Set by hand.
 _LAST_SHARE = 0.8
 # Share of the time of the first fold that the other folds take if it chose options for them. It
 # was 0.12 to 0.5 for kernels on 300 and 1000 rows.
 _SHARE_WITHOUT_CHOICE = 0.5
-# A member of the pool is trained if this many times the seconds of its slowest relative, and the
-# seconds of a refit, fit into this share of the remaining time. Set by hand.
-_POOL_FACTOR = 1.5
-_POOL_SHARE = 0.7
 # Rough time that a kernel or network, the slowest of the named estimators, takes on a fold: by
 # rows, or in tables of many columns by the numbers that it encodes, up to 2 million of them. It
 # only has to tell seconds from minutes.
@@ -88,12 +83,10 @@ def train_first_layer(
     # Whether the models of the folds predict, not models of all samples. Those of boosted trees
     # are kept in any case: they predict the classes, and a refit needs their numbers of rounds.
     keep_fold_models: bool,
-    races: bool,  # whether members without a weight on the first fold are left out
 ) -> OutOfFoldLayer:
     """Train the members of the first layer: all on one fold, the winners of the race on all."""
     training = _FirstLayerTraining(members, trainer, keep_fold_models)
-    left_out = [i for i, choice in boosting_choices.items() if choice.is_left_out]
-    losers = left_out + (_race(training, boosting_choices, report) if races else [])
+    losers = _race(training, boosting_choices, report)
     survivors = [i for i in range(len(members)) if i not in losers]
     _train_survivors(training, survivors)
     for i, decision in sorted(training.cuts().items()):
@@ -117,7 +110,6 @@ def _race(
         if choice.first_fold_vectors is not None
     }
     racing = [i for i, m in enumerate(members) if i in known_vectors or not m.is_boosted]
-    racing = [i for i in racing if not (i in boosting_choices and boosting_choices[i].is_left_out)]
     if trainer.clock.runs:
         # Time spent on slow estimators may be missing for the others.
         racing = [i for i in racing if not members[i].needs_numbers]
@@ -185,25 +177,9 @@ def survives_race(weights: np.ndarray) -> np.ndarray:
 def _train_survivors(training: _FirstLayerTraining, survivors: Sequence[int]) -> None:
     """Train members on all folds, or on the other folds after a race.
 
-    Members of the pool come last. With a limit of time, they have the time that is left, so that a
-    longer limit adds members to those of a shorter one.
+    Forests are trained first, then boosted trees, then estimators, which may take longest.
     """
     training.plan_work(survivors)
-    members = training.members
-    _train_members(training, [i for i in survivors if not members[i].is_of_pool])
-    pool = [i for i in survivors if members[i].is_of_pool]
-    if not training.trainer.clock.runs:
-        _train_members(training, pool)
-        return
-    for i in pool:
-        if training.has_time_for_pool(i):
-            _train_members(training, [i])
-        else:
-            training.out_of_time.add(i)
-
-
-def _train_members(training: _FirstLayerTraining, survivors: Sequence[int]) -> None:
-    """Train forests first, then boosted trees, then estimators, which may take longest."""
     members = training.members
     clock = training.trainer.clock
     first_split = training.splits[:1]
@@ -330,28 +306,6 @@ class _FirstLayerTraining:
         seconds = sum(self.seconds[i] for i in forests) * len(self.splits)
         if not self.trainer.clock.allows(seconds, _FOREST_SHARE):
             self.out_of_time.update(forests[1:])
-
-    def has_time_for_pool(self, i: int) -> bool:
-        """Whether a member of the pool fits into the remaining time, together with a refit.
-
-        The slowest member of the same kind so far tells the time that it takes.
-        """
-        seconds = [
-            self.seconds[other]
-            for other in self.trained
-            if other not in self.out_of_time and self._is_same_kind(i, other)
-        ]
-        if not seconds:
-            return False
-        expected = _POOL_FACTOR * max(seconds)
-        refit = sum(
-            refit_seconds(self.trainer, self.members[other], seconds_of_other)
-            for other, seconds_of_other in (self.seconds | {i: expected}).items()
-        )
-        return self.trainer.clock.allows(expected + refit, _POOL_SHARE)
-
-    def _is_same_kind(self, i: int, other: int) -> bool:
-        return type(self.members[i].model) is type(self.members[other].model)
 
     def has_only_first_fold(self, i: int) -> bool:
         """Whether a member has been trained on the first fold, but not on the others."""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -18,15 +16,14 @@ from mddf._binning.high_cardinality import CategoryLevels
 from mddf._gradient.options import warn_of_ignored
 from mddf._gradient.weights import boosting_weights
 from mddf._members.boosted import BoostedModel, BoostingData, boost_parts, boosting_options
-from mddf._members.boosted_crosses import CrossedModel, boost_crosses
 from mddf._members.dataframes import FrameMaker
 from mddf._members.external import blaming
 from mddf._members.screening import best_columns, is_wide, split_gains
 from mddf._members.spec import MemberSpec
 from mddf._resampling.folds import Folds
 from mddf._resampling.sampling import row_hashes
-from mddf._training.layer_trainer import EstimatorFit, LayerTrainer, Split, splits_from_folds
-from mddf._training.seeds import Purpose, Seeds
+from mddf._training.layer_trainer import EstimatorFit, LayerTrainer, Split
+from mddf._training.seeds import Seeds
 from mddf._training.tasks import RegressionTask, Task
 
 # Boosted trees have to start before this share of their time is over: later ones could grow too
@@ -39,8 +36,6 @@ MU = 0.1
 # Tables with more rows are large: members race before they are grown in full, and trials and races
 # have fewer trees. Set by hand.
 _MAX_ROWS_OF_MEDIUM_TABLE = 100_000
-# Rows on which members of other packages are checked: enough for a few of each class. Not tuned.
-_N_CHECK_ROWS = 40
 # Least sizes of leaves that are tried. Screening for all of them takes one sort of each column.
 _SCREENED_LEAF_SIZES = (1, 2, 5)
 
@@ -107,31 +102,12 @@ class FoldTrainer(LayerTrainer):
 
     def check_members(self, members: Sequence[MemberSpec]) -> None:
         """Refuse members that cannot be trained on these rows, before any work is done."""
-        for number, member in enumerate(members):
-            if member.is_external:
-                self._check_external(member, self.seeds.entropy_for(Purpose.MEMBER_CHECK, number))
+        for member in members:
             if member.is_boosted:
                 warn_of_ignored(member.model)
                 with blaming(member.name, "be fitted"):
                     for n_classes in sorted({n for _, n in self.task.outputs}):
                         boosting_options(member.model, self.feature_table, n_classes)
-
-    def _check_external(self, member: MemberSpec, entropy: tuple[int, ...]) -> None:
-        """Fit a member of another package on a few rows.
-
-        Only a fit shows which parameters another package refuses. If a few rows are too few for
-        the member, it is fitted on the first fold.
-        """
-        train, held_out = self.folds[0]
-        few_rows = Split(_few_rows(train, self.task.strata), held_out[:_N_CHECK_ROWS])
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # warnings that there are few rows
-            try:
-                self.fit_member(member, [few_rows], entropy)
-                return
-            except Exception:
-                pass
-        self.fit_member(member, splits_from_folds(self.folds[:1]), entropy)
 
     def fit_member(
         self, member: MemberSpec, splits: Sequence[Split], entropy: Sequence[int]
@@ -166,7 +142,7 @@ class FoldTrainer(LayerTrainer):
         time_share: float = 1.0,
         # Raise TimeIsUp if the time does not suffice to start and to grow some rounds.
         may_skip: bool = False,
-    ) -> Sequence[tuple[BoostedModel | CrossedModel, np.ndarray]]:
+    ) -> Sequence[tuple[BoostedModel, np.ndarray]]:
         """Boosted trees on splits of the rows, and their predictions of the held-out rows."""
         weights = boosting_weights(self.weights.row, self.weights.sample)
         data = BoostingData(self.feature_table, self.task, weights, self.row_keys, self.levels)
@@ -175,19 +151,18 @@ class FoldTrainer(LayerTrainer):
             start_by = self.clock.until(_START_SHARE * time_share)
         # Boosted trees stop by rows held out: all their splits have some.
         parts = [(s.train, s.held_out) for s in splits if isinstance(s.held_out, np.ndarray)]
-        limits: dict[str, Any] = {
-            "n_jobs": self.n_jobs,
-            "screens": member.kind is not None,
-            "until": self.clock.until(time_share),
-            "start_by": start_by,
-            "whole": self.clock.whole,
-        }
-        if member.has_crosses:
-            assert self.numbers is not None
-            return boost_crosses(
-                member.model, data, self.numbers, parts, entropy, rounds=n_rounds, **limits
-            )
-        return boost_parts(member.model, data, parts, entropy, n_rounds, **limits)
+        return boost_parts(
+            member.model,
+            data,
+            parts,
+            entropy,
+            n_rounds,
+            n_jobs=self.n_jobs,
+            screens=member.kind is not None,
+            until=self.clock.until(time_share),
+            start_by=start_by,
+            whole=self.clock.whole,
+        )
 
     def bin_features(self, vectors: np.ndarray) -> Features:
         """Bin the vectors that a layer adds, of shape (n_samples, n_added)."""
@@ -237,18 +212,6 @@ class FoldTrainer(LayerTrainer):
     def _known_gains(self) -> dict[bytes, dict[int, np.ndarray]]:
         """Gains by the training rows of a fold, and by the least size of a leaf."""
         return {}
-
-
-def _few_rows(rows: np.ndarray, strata: np.ndarray) -> np.ndarray:
-    """Some rows at even distances, at least two of each stratum if it has as many."""
-    _, stratum, counts = np.unique(strata[rows], return_inverse=True, return_counts=True)
-    ends = np.cumsum(counts)
-    n_of_stratum = max(2, _N_CHECK_ROWS // len(counts))
-    positions = [
-        np.unique(np.linspace(end - n, end - 1, min(n, n_of_stratum)).astype(int))
-        for end, n in zip(ends.tolist(), counts.tolist(), strict=True)
-    ]
-    return rows[np.argsort(stratum, kind="stable")[np.concatenate(positions)]]
 
 
 def is_large_table(task: Task) -> bool:

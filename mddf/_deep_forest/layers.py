@@ -11,7 +11,6 @@ from mddf._base.serialization import register_serializable
 from mddf._binning.bins import Bins
 from mddf._fitted.fitted_model import StageMember
 from mddf._members.boosted import BoostedFolds, BoostedModel
-from mddf._members.boosted_crosses import CrossedFolds, CrossedModel
 from mddf._members.dataframes import FrameMaker
 from mddf._members.external_member import ExternalMember
 
@@ -45,8 +44,6 @@ class FittedMember:
             return StageMember(**fields)
         if isinstance(self.models[0], BoostedModel):
             return BoostedFolds(**fields)
-        if isinstance(self.models[0], CrossedModel):
-            return CrossedFolds(**fields)
         return ExternalMember(**fields, frames=frames if self.is_external else None)
 
 

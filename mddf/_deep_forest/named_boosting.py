@@ -68,7 +68,7 @@ def set_boosting_parameters(
         if not member.is_boosted or member.kind is None:
             continue
         model = member.model
-        if member.kind == "boosted" or member.has_crosses:
+        if member.kind == "boosted":
             model.set_params(**preset.boosting)
             if task.has_margins and is_large_table(task) and not preset.boosting:
                 model.set_params(**_PARAMETERS_OF_LARGE_TABLES)

@@ -13,7 +13,7 @@ from mddf._base.deadline import TimeIsUp
 from mddf._base.progress import tell_work
 from mddf._deep_forest.first_layer import FIRST_LAYER_SHARE, train_first_layer
 from mddf._deep_forest.fit_report import Candidate, FitReport, Leaderboard
-from mddf._deep_forest.fold_trainer import FoldTrainer, is_large_table
+from mddf._deep_forest.fold_trainer import FoldTrainer
 from mddf._deep_forest.later_layers import LaterLayers
 from mddf._deep_forest.refit import refit_seconds
 from mddf._deep_forest.stack import Average, GrownLayer, OutOfFoldLayer, Stack, weighted_mean
@@ -22,7 +22,6 @@ from mddf._deep_forest.tuning import (
     BoostingChoice,
     choose_boosting_options,
     choose_forest_options,
-    crosses_choice,
     leaf_wise_choice,
     reweighting_factors,
 )
@@ -35,9 +34,6 @@ from mddf._training.tasks import Task
 # Time to weight the members, for each number that a member forecasts. It is kept back from the
 # first layer. Measured once on one core.
 _SECONDS_PER_FORECAST = 3e-6
-# Times as many seconds with the pool, which has more members and votes: 1.9 instead of 0.4 seconds
-# on 100 000 rows of two classes, of which the default keeps back 0.6.
-_POOL_FORECAST_FACTOR = 3.0
 # Share of the remaining time for the comparison of the options of one kind of forest. Not tuned.
 _OPTIONS_SHARE = 0.1
 # Members are refitted if that is expected to fit into this share of the remaining time. The rest
@@ -86,17 +82,13 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
         *,
         depths: tuple[int, ...],  # depths of the named boosted trees that are compared
         keep_fold_models: bool,  # whether they predict, not models of all samples
-        # Whether the pool of the preset "best" is among the members. Weights are then means over
-        # votes on parts of the rows, and all members of medium tables are trained on all folds.
-        with_pool: bool,
         verbose: bool,
     ) -> None:
         self.trainer = trainer
         self.members = members
         self.depths = depths
         self.keep_fold_models = keep_fold_models
-        self.stack = Stack(trainer, with_pool=with_pool)
-        self.with_pool = with_pool
+        self.stack = Stack(trainer)
         self.report = FitReport(verbose)
         self.leaderboard = Leaderboard(verbose)
         self.later_layers = LaterLayers(
@@ -122,7 +114,6 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
             self._choose_forest_options(budget.allows_trials)
             if budget.allows_trials:
                 self._choose_boosting_options()
-            self._choose_crosses(budget.allows_trials)
 
     def _choose_forest_options(self, allows_trials: bool) -> None:
         clock = self.trainer.clock
@@ -158,34 +149,10 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
                 if leaf_wise is not None:
                     self._boosting_choices[number] = leaf_wise
 
-    def _choose_crosses(self, allows_trials: bool) -> None:
-        """Compare boosted trees on made columns with boosted trees without them.
-
-        Without the latter among the members, they have a comparison of depths of their own.
-        """
-        boosted = [i for i, member in enumerate(self.members) if member.kind == "boosted"]
-        for number, member in enumerate(self.members):
-            if not member.has_crosses:
-                continue
-            without_crosses = boosted[0] if boosted else number
-            entropy = self.trainer.seeds.entropy_for(Purpose.BOOSTING_OPTIONS, without_crosses)
-            if boosted:
-                rival = self._boosting_choices.get(without_crosses, BoostingChoice({}))
-                choice = crosses_choice(member, rival, self.trainer, entropy, self.report)
-            elif allows_trials:
-                choice = choose_boosting_options(
-                    member, self.depths, self.trainer, entropy, self.report
-                )
-            else:
-                continue
-            member.model.set_params(**choice.options)
-            self._boosting_choices[number] = choice
-
     def _time_for_weights(self) -> AbstractContextManager[None]:
         """Context that keeps back the time in which members are weighted."""
         n_numbers = self.trainer.n_samples * self.trainer.task.n_columns
-        factor = _POOL_FORECAST_FACTOR if self.with_pool else 1.0
-        return self.trainer.clock.kept_back(factor * _SECONDS_PER_FORECAST * n_numbers)
+        return self.trainer.clock.kept_back(_SECONDS_PER_FORECAST * n_numbers)
 
     def time_slot(self, number: int) -> AbstractContextManager[None]:
         if number == 0:
@@ -226,7 +193,6 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
                 self.report,
                 self._boosting_choices,
                 keep_fold_models=self.keep_fold_models,
-                races=not self.with_pool or is_large_table(self.trainer.task),
             )
         tell_work(f"layer {number + 1}", FIRST_LAYER_SHARE)
         later = self.later_layers

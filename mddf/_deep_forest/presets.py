@@ -15,8 +15,6 @@ class Preset:
     n_layers: int = 2
     n_estimators: int = 100
     without: tuple[str, ...] = ()  # names that "auto" leaves out of the members
-    # Whether "auto" also takes the members of `mddf._members.pool`.
-    with_pool: bool = False
     # Parameters of the named symmetric boosted trees.
     boosting: dict[str, Any] = field(default_factory=dict)
     # Depths of these trees that are compared, for classification and for regression. Depth 8 has
@@ -49,10 +47,6 @@ PRESETS = {
         number_depths=(6, 4, 2),
         repeats=0,
     ),
-    # The default with a pool of further members. On tables of 205 to 638 rows that were not used
-    # to choose the pool, it has 0.98 times the loss of the default on seven, and 0.8 times on
-    # tictactoe, at 3 to 9 times the CPU time. Larger tables were not measured.
-    "best": Preset(with_pool=True),
 }
 
 

@@ -16,7 +16,6 @@ from mddf._deep_forest.fold_trainer import FoldTrainer, is_large_table
 from mddf._deep_forest.layers import DeepLayer, FittedMember
 from mddf._deep_forest.stack import GrownLayer, OutOfFoldLayer, Stack
 from mddf._members.boosted import BoostedModel
-from mddf._members.boosted_crosses import CrossedModel
 from mddf._members.spec import MemberSpec
 from mddf._training.layer_trainer import LayerInput, LayerJob, Split
 from mddf._training.seeds import Purpose
@@ -193,9 +192,9 @@ def _refitted(stack: Stack, number: int, kept: list[int]) -> dict[int, list[Any]
 def _refitted_boosting(
     trainer: FoldTrainer,
     spec: MemberSpec,
-    model_of_fold: BoostedModel | CrossedModel,
+    model_of_fold: BoostedModel,
     entropy: tuple[int, ...],
-) -> list[BoostedModel | CrossedModel]:
+) -> list[BoostedModel]:
     """Models of boosted trees of all samples, with different seeds."""
     n_rounds = model_of_fold.rounds
     seeds: list[tuple[int, ...]] = [entropy]

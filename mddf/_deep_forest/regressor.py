@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from mddf._base.messages import Renamed
 from mddf._binning.new_rows import NewRows
 from mddf._deep_forest.error_scale import fit_error_scale
 from mddf._deep_forest.estimator import BaseDeepForest, Target
@@ -19,7 +18,6 @@ from mddf._fitted.base_estimators import TableRegressor
 from mddf._fitted.batching import BlockResults, row_blocks
 from mddf._input.reading import read_table
 from mddf._members.members import AUTO_REGRESSORS, Makers, named_regressors
-from mddf._members.pool import POOL_REGRESSORS
 from mddf._targets.kernel_targets import Units, Values, read_values
 from mddf._targets.weights import row_weights
 from mddf._training.seeds import Purpose
@@ -39,17 +37,15 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
     ----------
     n_layers : int or "auto", default="auto"
         Maximum number of layers. "auto" takes the value of `preset`, 2 by default.
-    preset : {"default", "fast", "best"}, default="default"
+    preset : {"default", "fast"}, default="default"
         Values of parameters that are left at "auto". "fast" takes about a third of the time: one
-        layer, 50 trees, fewer rounds of boosting, and fewer kinds of members. "best" trains
-        a pool of further members next to the default ones. It takes about five times the CPU time
-        on tables of some hundred rows, and is the same as "default" if `members` is a list.
+        layer, 50 trees, fewer rounds of boosting, and fewer kinds of members.
     time_limit : float or None, default=None
-        Time in seconds that fit may take. Members of the pool of "best" get the time that the
-        default members leave. If the limit is short, there are fewer trees, rounds, members
-        and layers, and models of the folds instead of a refit; `fit_report_` lists these cuts. The
-        fit may take a tenth longer. If the limit is too short to read the table and to grow a tree
-        on each fold, there is a warning. Results are reproducible only without a limit.
+        Time in seconds that fit may take. If the limit is short, there are fewer trees, rounds,
+        members and layers, and models of the folds instead of a refit; `fit_report_` lists these
+        cuts. The fit may take a tenth longer. If the limit is too short to read the table and to
+        grow a tree on each fold, there is a warning. Results are reproducible only without a
+        limit.
     n_estimators : int or "auto", default="auto"
         Trees of each named forest, 100 by default.
     members : "auto" or list, default="auto"
@@ -66,8 +62,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         - "linear": ridge regression on scaled and one-hot encoded features;
         - "network": the mean of four networks of dense layers [3]_.
 
-        "boosted-crosses", trees on made columns as in `DeepForestClassifier`, is not part of
-        "auto".
+        In a list, "auto" stands for the automatic members: ``["auto", MyRegressor()]`` adds one.
 
         Later layers have the two best forests. Models of other packages get the features as in
         `DeepForestClassifier`, and targets of mean 0 and variance 1. Several targets are columns
@@ -151,9 +146,6 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
     are fitted to all outputs at once by squared error, in at most 200 epochs, and predict within
     the range of the targets.
 
-    The preset "best" weights its members as in `DeepForestClassifier`. Its pool has symmetric
-    trees of several depths, leaf-wise trees, and networks with other settings.
-
     References
     ----------
     .. [1] R. Caruana, A. Niculescu-Mizil, G. Crew and A. Ksikes, "Ensemble selection from
@@ -173,12 +165,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
     True
     """
 
-    options_ = Renamed(
-        "min_samples_leaf_", lambda leaves: {k: {"min_samples_leaf": n} for k, n in leaves.items()}
-    )
-
     _auto_members = AUTO_REGRESSORS
-    _pool_members = POOL_REGRESSORS
     _units: Units
 
     def _store_outcome(self, policy: DeepForestPolicy) -> None:

@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 
 from mddf._binning.bins import apply_bins
-from mddf._deep_forest.bagged_vote import weights_with_pool
 from mddf._deep_forest.fold_trainer import Features, FoldTrainer
 from mddf._ensemble.blending import Calibration
 from mddf._ensemble.margin_loss import class_margins
 from mddf._fitted.vector_layout import columns_of
 from mddf._members.spec import MemberSpec
-from mddf._training.seeds import Purpose
 from mddf._training.tasks import Task
 from mddf._trees.grower import GrowthResult
 
@@ -151,35 +149,16 @@ class Stack:
 
     average: Average  # as soon as there is a layer
 
-    def __init__(
-        self,
-        trainer: FoldTrainer,
-        *,
-        with_pool: bool = False,  # whether the pool of the preset "best" is among the members
-    ) -> None:
+    def __init__(self, trainer: FoldTrainer) -> None:
         self.trainer = trainer
-        self.with_pool = with_pool
         self.layers: list[GrownLayer] = []
 
     def average_with(self, layer: GrownLayer) -> Average:
         """Average of the layers so far and another one."""
         layers = [*self.layers, layer]
         votes = [vote for grown in layers for vote in grown.votes]
-        return Average.from_votes(self.trainer.task, votes, self._weights_of(layers, votes))
-
-    def _weights_of(self, layers: Sequence[GrownLayer], votes: Sequence[np.ndarray]) -> np.ndarray:
-        """Weights of the members of some layers by their votes."""
-        trainer = self.trainer
-        if not self.with_pool:
-            return trainer.task.member_weights(votes)
-        members = [member for layer in layers for member in layer.trained.members]
-        return weights_with_pool(
-            trainer.task,
-            votes,
-            np.array([member.is_of_pool for member in members]),
-            trainer.evaluated_rows,
-            trainer.seeds.entropy_for(Purpose.BAGGED_VOTE),
-        )
+        task = self.trainer.task
+        return Average.from_votes(task, votes, task.member_weights(votes))
 
     def add(self, layer: GrownLayer, average: Average) -> None:
         """Add a layer, with the average that includes it."""

@@ -203,10 +203,6 @@ class BoostingChoice:
     # Whether the vectors suffice to leave the member out: if more rounds would not lower the loss,
     # which is unknown if the time may have ended them, or if the table is large.
     is_settled: bool = False
-    # (n_rows,): losses of the rows that the comparison holds out; None without a comparison.
-    losses: np.ndarray | None = None
-    # Whether the comparison has decided that the member is left out.
-    is_left_out: bool = False
 
 
 def choose_boosting_options(
@@ -247,7 +243,6 @@ def choose_boosting_options(
         best.options,
         best.first_fold_vectors,
         is_settled and not trainer.clock.runs,
-        losses=best.losses,
     )
 
 
@@ -267,52 +262,6 @@ def leaf_wise_choice(
     max_iter = min(member.model.max_iter, _LEAF_WISE_ROUND_FACTOR * _trial_rounds(job.task))
     trial = _try_boosting(member, {"max_iter": max_iter}, job)
     return BoostingChoice({}, trial.first_fold_vectors, is_settled=True)
-
-
-def crosses_choice(
-    member: MemberSpec,
-    boosted: BoostingChoice,
-    trainer: FoldTrainer,
-    entropy: tuple[int, ...],
-    report: FitReport,
-) -> BoostingChoice:
-    """Compare boosted trees on made columns with the same trees without made columns.
-
-    They have the options that were chosen for the latter, on the same folds and with the same
-    random draws. They are left out if their loss is higher by more than one standard error: two
-    folds of a small table are too few to tell which is better.
-    """
-    left_out = BoostingChoice(boosted.options, is_left_out=True)
-    if boosted.losses is None:
-        return left_out
-    n_folds = 1 if is_large_table(trainer.task) else _N_DEPTH_FOLDS
-    splits = splits_from_folds(trainer.folds[:n_folds])
-    rows = np.concatenate([split.held_out for split in splits])
-    job = _BoostingJob(trainer, splits, trainer.task.for_rows(rows), entropy)
-    try:
-        trial = _try_boosting(member, boosted.options, job)
-    except TimeIsUp:
-        report.add_cut("made columns", "not tried", n_rows=len(rows), member=member.name)
-        return left_out
-    is_settled = trial.n_rounds < _SETTLED_SHARE * _trial_rounds(job.task)
-    gains = boosted.losses - trial.losses
-    weight = job.task.weight
-    groups = None if trainer.groups is None else trainer.groups[rows]
-    error = mean_error(gains, weight, n_counted(len(gains), weight), groups)
-    is_kept = bool(np.average(gains, weights=weight) > -error)
-    candidates = [
-        Candidate("without made columns", float(np.average(boosted.losses, weights=weight))),
-        Candidate("with made columns", trial.loss, "kept" if is_kept else "left out"),
-    ]
-    report.add("options", candidates, n_rows=len(rows), n_folds=len(splits), member=member.name)
-    if not is_kept:
-        return left_out
-    return BoostingChoice(
-        trial.options,
-        trial.first_fold_vectors,
-        is_settled and not trainer.clock.runs,
-        losses=trial.losses,
-    )
 
 
 def _options_of_depth(depth: int) -> dict[str, float]:
@@ -337,8 +286,7 @@ class _BoostingJob:
 @dataclass(frozen=True)
 class _BoostingTrial:
     options: dict[str, float]
-    losses: np.ndarray  # (n_rows,)
-    loss: float  # their mean
+    loss: float
     first_fold_vectors: np.ndarray
     n_rounds: int
 
@@ -360,7 +308,6 @@ def _try_boosting(
     first_model, first_vectors = fits[0]
     return _BoostingTrial(
         options,
-        losses=losses,
         loss=float(np.average(losses, weights=job.task.weight)),
         first_fold_vectors=first_vectors,
         n_rounds=max(first_model.rounds, default=0),

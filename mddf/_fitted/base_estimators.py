@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.elementary import log
 from mddf._base.fingerprint import fingerprint
-from mddf._base.messages import Renamed, nearest, warn
+from mddf._base.messages import nearest, warn
 from mddf._base.serialization import Saved
 from mddf._base.types import TableLike
 from mddf._base.validation import check_lengths
@@ -298,8 +298,6 @@ def warn_of_seen(codes: np.ndarray, fingerprint_of_fit: str | None) -> None:
 
 class LayeredClassifier(PredictsByStages, ProbabilityClassifier):
     """A classifier with layers, which predict one after the other."""
-
-    doubt_ = Renamed("label_smoothing_")
 
     def staged_predict_proba(self, X: TableLike) -> Iterator[np.ndarray | list[np.ndarray]]:
         """Class probabilities after each layer.

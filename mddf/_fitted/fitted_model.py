@@ -20,7 +20,6 @@ from mddf._binning.bins import Bins, apply_bins, join_bins
 from mddf._binning.encoded_rows import EncodedRows
 from mddf._binning.new_rows import NewRows
 from mddf._ensemble.blending import UNCALIBRATED, Calibration, sharpened
-from mddf._fitted.feature_reuse import FeatureReuse
 from mddf._fitted.vector_layout import bounded, columns_of, combine, rounded, select_columns
 from mddf._input.table import Table
 from mddf._targets.kernel_targets import Units
@@ -123,8 +122,6 @@ class Stage:
     # Rows whose mean vector has a probability of at least the gate leave: they keep the vectors of
     # this stage, and later stages do not predict them. None: no row leaves.
     gate: float | None = None
-    # Rows or labels that take the vectors of the stage before; None: none does.
-    reuse: FeatureReuse | None = None
 
     @cached_property
     def bins(self) -> Bins:
@@ -272,7 +269,6 @@ class FittedStages:
         vectors = np.empty((0, 0, 0))
         left = np.zeros(len(rows.codes), bool)  # rows that have left
         for number, stage in enumerate(self.stages):
-            vectors_before = vectors
             if not left.all():
                 stage_rows = stage.rows_for_members(rows, added)
                 if left.any():
@@ -281,8 +277,6 @@ class FittedStages:
                 for member in stage.members:
                     member_vectors.append(member.vectors(stage_rows, n_jobs))
                 vectors = _with_rows_that_left(np.stack(member_vectors), vectors, left)
-            if stage.reuse is not None:
-                vectors = stage.reuse.apply(vectors, vectors_before)
             if stage.inputs:
                 columns.append(stage.own_columns(vectors))
                 added = combine(columns, stage.alphas)

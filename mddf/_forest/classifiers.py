@@ -9,10 +9,13 @@ import numpy.typing as npt
 from numpy.random import RandomState
 from sklearn import ensemble
 
+from mddf._base.docstrings import COMMON, describes_parameters
 from mddf._forest.base_classifier import BaseForest
+from mddf._forest.parameters import CLASSIFICATION_PARAMETERS, FOREST_PARAMETERS
 from mddf._forest.trees import CompletelyRandomTreeClassifier, RandomTreeClassifier
 
 
+@describes_parameters(CLASSIFICATION_PARAMETERS, FOREST_PARAMETERS, COMMON)
 class RandomForestClassifier(BaseForest):
     """A random forest for classification.
 
@@ -22,66 +25,8 @@ class RandomForestClassifier(BaseForest):
 
     Parameters
     ----------
-    n_estimators : int, default=100
-        Number of trees.
     criterion : {"gini", "entropy", "log_loss"}, default="gini"
         Impurity by which splits are chosen; "entropy" and "log_loss" are the same.
-    max_depth : int, default=None
-        Maximum depth of a tree; None for no limit.
-    min_samples_split : int or float, default=2
-        Minimum number of samples in a node that is split; a float is a share of all samples.
-    min_samples_leaf : int or float, default=1
-        Minimum number of samples in a leaf; a float is a share of all samples.
-    min_weight_fraction_leaf : float, default=0.0
-        Minimum weight of a leaf, as a share of the total weight of the tree's samples.
-    max_leaf_nodes : int, default=None
-        Maximum number of leaves of a tree. Nodes with the best splits are split first. None for no
-        limit.
-    min_impurity_decrease : float, default=0.0
-        Minimum decrease of impurity by a split, weighted by the node's share of the samples.
-    ccp_alpha : float, default=0.0
-        Parameter of minimal cost-complexity pruning: the decrease of impurity that each leaf must
-        contribute.
-    monotonic_cst : array of int of shape (n_features,), dict or None, default=None
-        Constraint of each feature, or of features by name: 1 if predictions must not decrease with
-        it, -1 if they must not increase, 0 otherwise. Predictions are the probabilities of the
-        second class of two. Categorical features cannot be constrained.
-    max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
-        Number of features that are drawn for each node, constant features included; at least one
-        feature that is not constant is searched. A float is a share, None means all.
-    bootstrap : bool or "balanced", default=True
-        Whether each tree draws its samples with replacement. "balanced" draws the same number of
-        samples of each class, by default the size of the smallest class.
-    max_samples : int or float, default=None
-        Number of samples that a bootstrap draws. A float is a share of the samples or, if all
-        sample weights are whole numbers, of the sum of their weights: with 1.0, weight k is the
-        same as k equal rows. None draws as many as there are samples with a weight.
-    oob_score : bool or callable, default=False
-        Whether to predict every sample by the trees that did not draw it, and to score these
-        predictions by accuracy or by ``oob_score(y_true, y_pred)``. Needs a bootstrap.
-    class_weight : dict, list of dict, "balanced", "balanced_subsample" or None, default=None
-        Factors of the sample weights by class. "balanced" gives all classes the same weight,
-        "balanced_subsample" does so in each tree's own sample. For several outputs: "balanced", or
-        a list with a dict for each output, whose factors are multiplied.
-    n_jobs : int, default=None
-        Number of threads. None means 1, or the setting of `joblib.parallel_config`; -1 means all
-        cores. The result does not depend on it.
-    random_state : int, RandomState or None, default=None
-        Seed of the trees' random streams.
-    verbose : int, default=0
-        Whether to show a progress bar.
-    warm_start : bool, default=False
-        Whether fit keeps the trees of the fit before and grows the missing ones. On the same
-        rows, `oob_score` may be switched on later.
-    max_bins : int, default=255
-        Maximum number of bins of a numeric feature, and of categories; the rarest further
-        categories share a bin.
-    categorical_features : "from_dtype", array of bool, int or str, or None, \
-            default="from_dtype"
-        Categorical features, which are split by sets and not by order: a mask, column numbers or
-        names. "from_dtype" means a data frame's columns of categories or strings; columns of
-        objects without any string are numeric. Categories that are unknown from fit count as
-        missing.
 
     Attributes
     ----------
@@ -172,6 +117,7 @@ class RandomForestClassifier(BaseForest):
         self.categorical_features = categorical_features
 
 
+@describes_parameters(CLASSIFICATION_PARAMETERS, FOREST_PARAMETERS, COMMON)
 class CompletelyRandomForestClassifier(BaseForest):
     """A completely-random forest for classification.
 
@@ -182,67 +128,9 @@ class CompletelyRandomForestClassifier(BaseForest):
 
     Parameters
     ----------
-    n_estimators : int, default=100
-        Number of trees.
     criterion : {"gini", "entropy", "log_loss"}, default="gini"
         Impurity by which the best of several random thresholds is chosen, and importances are
         computed; "entropy" and "log_loss" are the same.
-    max_depth : int, default=None
-        Maximum depth of a tree; None for no limit.
-    min_samples_split : int or float, default=2
-        Minimum number of samples in a node that is split; a float is a share of all samples.
-    min_samples_leaf : int or float, default=1
-        Minimum number of samples in a leaf; a float is a share of all samples.
-    min_weight_fraction_leaf : float, default=0.0
-        Minimum weight of a leaf, as a share of the total weight of the tree's samples.
-    max_leaf_nodes : int, default=None
-        Maximum number of leaves of a tree. Nodes with the best splits are split first. None for no
-        limit.
-    min_impurity_decrease : float, default=0.0
-        Minimum decrease of impurity by a split, weighted by the node's share of the samples.
-    ccp_alpha : float, default=0.0
-        Parameter of minimal cost-complexity pruning: the decrease of impurity that each leaf must
-        contribute.
-    monotonic_cst : array of int of shape (n_features,), dict or None, default=None
-        Constraint of each feature, or of features by name: 1 if predictions must not decrease with
-        it, -1 if they must not increase, 0 otherwise. Predictions are the probabilities of the
-        second class of two. Categorical features cannot be constrained.
-    max_features : {"sqrt", "log2"}, int, float or None, default=1
-        Number of features that are drawn for each node, constant features included; at least one
-        feature that is not constant is searched. A float is a share, None means all.
-    bootstrap : bool or "balanced", default=False
-        Whether each tree draws its samples with replacement. "balanced" draws the same number of
-        samples of each class, by default the size of the smallest class.
-    max_samples : int or float, default=None
-        Number of samples that a bootstrap draws. A float is a share of the samples or, if all
-        sample weights are whole numbers, of the sum of their weights: with 1.0, weight k is the
-        same as k equal rows. None draws as many as there are samples with a weight.
-    oob_score : bool or callable, default=False
-        Whether to predict every sample by the trees that did not draw it, and to score these
-        predictions by accuracy or by ``oob_score(y_true, y_pred)``. Needs a bootstrap.
-    class_weight : dict, list of dict, "balanced", "balanced_subsample" or None, default=None
-        Factors of the sample weights by class. "balanced" gives all classes the same weight,
-        "balanced_subsample" does so in each tree's own sample. For several outputs: "balanced", or
-        a list with a dict for each output, whose factors are multiplied.
-    n_jobs : int, default=None
-        Number of threads. None means 1, or the setting of `joblib.parallel_config`; -1 means all
-        cores. The result does not depend on it.
-    random_state : int, RandomState or None, default=None
-        Seed of the trees' random streams.
-    verbose : int, default=0
-        Whether to show a progress bar.
-    warm_start : bool, default=False
-        Whether fit keeps the trees of the fit before and grows the missing ones. On the same
-        rows, `oob_score` may be switched on later.
-    max_bins : int, default=255
-        Maximum number of bins of a numeric feature, and of categories; the rarest further
-        categories share a bin.
-    categorical_features : "from_dtype", array of bool, int or str, or None, \
-            default="from_dtype"
-        Categorical features, which are split by sets and not by order: a mask, column numbers or
-        names. "from_dtype" means a data frame's columns of categories or strings; columns of
-        objects without any string are numeric. Categories that are unknown from fit count as
-        missing.
 
     Attributes
     ----------

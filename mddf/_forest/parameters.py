@@ -55,6 +55,71 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
 }
 
+# Descriptions of the parameters of all forests, for the docstrings; see `describes_parameters`.
+FOREST_PARAMETERS = """
+n_estimators : int
+    Number of trees.
+max_depth : int
+    Maximum depth of a tree; None for no limit.
+min_samples_split : int or float
+    Minimum number of samples in a node that is split; a float is a share of all samples.
+min_samples_leaf : int or float
+    Minimum number of samples in a leaf; a float is a share of all samples.
+min_weight_fraction_leaf : float
+    Minimum weight of a leaf, as a share of the total weight of the tree's samples.
+max_leaf_nodes : int
+    Maximum number of leaves of a tree. Nodes with the best splits are split first. None for no
+    limit.
+min_impurity_decrease : float
+    Minimum decrease of impurity by a split, weighted by the node's share of the samples.
+ccp_alpha : float
+    Parameter of minimal cost-complexity pruning: the decrease of impurity that each leaf must
+    contribute.
+max_features : {"sqrt", "log2"}, int, float or None
+    Number of features that are drawn for each node, constant features included; at least one
+    feature that is not constant is searched. A float is a share, None means all.
+max_samples : int or float
+    Number of samples that a bootstrap draws. A float is a share of the samples or, if all
+    sample weights are whole numbers, of the sum of their weights: with 1.0, weight k is the
+    same as k equal rows. None draws as many as there are samples with a weight.
+random_state : int, RandomState or None
+    Seed of the trees' random streams.
+warm_start : bool
+    Whether fit keeps the trees of the fit before and grows the missing ones. On the same
+    rows, `oob_score` may be switched on later.
+"""
+CLASSIFICATION_PARAMETERS = """
+monotonic_cst : array of int of shape (n_features,), dict or None
+    Constraint of each feature, or of features by name: 1 if predictions must not decrease with
+    it, -1 if they must not increase, 0 otherwise. Predictions are the probabilities of the
+    second class of two. Categorical features cannot be constrained.
+bootstrap : bool or "balanced"
+    Whether each tree draws its samples with replacement. "balanced" draws the same number of
+    samples of each class, by default the size of the smallest class.
+oob_score : bool or callable
+    Whether to predict every sample by the trees that did not draw it, and to score these
+    predictions by accuracy or by ``oob_score(y_true, y_pred)``. Needs a bootstrap.
+class_weight : dict, list of dict, "balanced", "balanced_subsample" or None
+    Factors of the sample weights by class. "balanced" gives all classes the same weight,
+    "balanced_subsample" does so in each tree's own sample. For several outputs: "balanced", or
+    a list with a dict for each output, whose factors are multiplied.
+"""
+REGRESSION_PARAMETERS = """
+monotonic_cst : array of int of shape (n_features,), dict or None
+    Constraint of each feature, or of features by name: 1 if predictions must not decrease with
+    it, -1 if they must not increase, 0 otherwise. Only for one output, and not for categorical
+    features.
+bootstrap : bool
+    Whether each tree draws its samples with replacement.
+oob_score : bool or callable
+    Whether to predict every sample by the trees that did not draw it, and to score these
+    predictions by R2 or by ``oob_score(y_true, y_pred)``. Needs a bootstrap.
+keep_targets : int or None
+    Maximum number of training targets that are stored for each leaf, for `predict_quantiles`;
+    None stores none. They take 4 bytes each, and fit needs up to 512 bytes per row to find
+    them.
+"""
+
 
 def count_samples(value: float, n_samples: int, least: int) -> int:
     """Convert a number or share of samples to a number of at most `n_samples` + 1."""

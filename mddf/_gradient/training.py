@@ -20,7 +20,6 @@ from mddf._base.parallel import (
     stopped_on_error,
 )
 from mddf._base.progress import has_listener
-from mddf._binning.binned_table import BinnedTable
 from mddf._core import BoostOptions, Cancel
 from mddf._gradient.custom_booster import CustomBooster
 from mddf._gradient.custom_loss import CustomObjective
@@ -394,7 +393,6 @@ def boost_folds(
     patience: int = 0,
     keys: np.ndarray | None = None,
     encoding: Encoding | None = None,
-    table_of_fold: Sequence[BinnedTable] | None = None,
     objective: CustomObjective | None = None,
     until: float = np.inf,
     start_by: float = np.inf,
@@ -422,8 +420,6 @@ def boost_folds(
         Rows with the same key are drawn together; None draws rows by position.
     encoding : Encoding or None, default=None
         Each model gets statistics of its training rows for columns with many categories.
-    table_of_fold : list of BinnedTable or None, default=None
-        A table for each fold in the place of the table of `rows`, with as many columns.
     objective : CustomObjective or None, default=None
         Custom loss; None stands for the loss of the options.
     until : float, default=inf
@@ -438,7 +434,7 @@ def boost_folds(
     """
     folds = [(np.asarray(train, np.int32), np.asarray(test, np.int32)) for train, test in folds]
     n_threads = job_count(n_jobs, len(folds))
-    rows_of_fold = _rows_of_folds(rows, folds, table_of_fold)
+    rows_of_fold = [replace(rows, train=train, held_out=held_out) for train, held_out in folds]
     with stopped_on_error() as cancel:
         # 1. Prepare the rows and statistics of all models. If time is limited, prepare as many
         # models at a time as there are threads, and look at the clock between.
@@ -478,17 +474,6 @@ def boost_folds(
         # 3. Keep the best rounds.
         ends: list[Task] = [(model.finish, (best, options.symmetric), {}) for model in models]
         return list(from_threads(ends, n_threads, cancel))
-
-
-def _rows_of_folds(
-    rows: BoostingRows, folds: Sequence[Fold], table_of_fold: Sequence[BinnedTable] | None
-) -> list[BoostingRows]:
-    if table_of_fold is None:
-        return [replace(rows, train=train, held_out=held_out) for train, held_out in folds]
-    return [
-        replace(rows, table=table, train=train, held_out=held_out)
-        for table, (train, held_out) in zip(table_of_fold, folds, strict=True)
-    ]
 
 
 def held_out_sums(folds: Sequence[Fold], weights: np.ndarray | None) -> np.ndarray:

@@ -16,9 +16,6 @@ _MEGABYTE = 2**20
 _BYTES_PER_CELL = 30
 _BYTES_PER_TREE_AND_ROW = 24
 _BYTES_PER_PREDICTION = 800
-# Times as many bytes per prediction with the pool of the preset "best", which has 15 further
-# members next to 10, or 14 next to 6. No peak was measured with the pool.
-_POOL_FACTOR = 3
 _BYTES_PER_LEAF = 16
 _BYTES_PER_SCORE = 128
 # Depth of symmetric trees if max_depth is None, and their largest depth.
@@ -38,8 +35,7 @@ def deep_forest_bytes(
     n_outputs = max(n_classes or 1, 1)
     table = n_rows * n_columns * _BYTES_PER_CELL
     forests = n_rows * n_trees * (_BYTES_PER_TREE_AND_ROW + n_outputs)
-    pool_factor = _POOL_FACTOR if preset.with_pool else 1
-    predictions = n_rows * n_outputs * _BYTES_PER_PREDICTION * pool_factor
+    predictions = n_rows * n_outputs * _BYTES_PER_PREDICTION
     return int(200 * _MEGABYTE + table + forests + predictions)
 
 

@@ -36,10 +36,10 @@ def fitted_stages(model: BaseEstimator) -> FittedStages:
             f"GCForestClassifier, a DeepForestClassifier or a DeepForestRegressor, got {got}"
         )
     fitted = model._fitted_stages()
-    if any(stage.reuse is not None for stage in fitted.stages):
+    if type(fitted) is not FittedStages:
         raise TypeError(
-            "model must not reuse vectors of the layer before for explanations, graphs and costs, "
-            f"got {short(model)}"
+            "model must pass the vectors of each layer on as they are for explanations, graphs "
+            f"and costs, got {short(model)}"
         )
     classes = getattr(model, "classes_", None)
     if isinstance(classes, list):

@@ -156,9 +156,6 @@ class BoostingData:
         Hashes of the rows. Rows with the same key are drawn together.
     levels : CategoryLevels or None, default=None
         Levels of the columns with many categories, which get target statistics.
-    table_of_part : list of BinnedTable or None, default=None
-        A table for each part, if its columns depend on the training rows. All of them have as many
-        columns as `table`, and the same categories.
     """
 
     table: BinnedTable
@@ -166,7 +163,6 @@ class BoostingData:
     weights: np.ndarray | None
     keys: np.ndarray
     levels: CategoryLevels | None = None
-    table_of_part: Sequence[BinnedTable] | None = None
 
 
 def boost_parts(
@@ -235,7 +231,6 @@ def boost_parts(
                 patience=int(model.n_iter_no_change) if rounds is None else 0,
                 keys=data.keys,
                 encoding=encoding,
-                table_of_fold=data.table_of_part,
                 until=start + time_share * (until - start),
                 start_by=start + time_share * (start_by - start),
                 whole=whole,

@@ -21,7 +21,6 @@ from mddf._members.kernel import (
     squared_distances,
 )
 from mddf._members.linear import FeatureEncoding, product
-from mddf._members.scores import SCALINGS, ScaledColumns
 
 # Largest number of landmarks. The time of a fit grows with n_rows * n_landmarks**2. Set by hand.
 _LANDMARKS = 300
@@ -110,8 +109,6 @@ class KernelLogisticClassifier(ClassifierMixin, BaseEstimator):
         Penalty of the logistic regression; None chooses the best one.
     random_state : int, RandomState or None, default=None
         Draws the rows.
-    scaling : {"standard", "robust", "normal"} or None, default=None
-        Scaling of numbers, with indicators of 0.5. None standardises them, with indicators of 1.
 
     Attributes
     ----------
@@ -131,14 +128,11 @@ class KernelLogisticClassifier(ClassifierMixin, BaseEstimator):
         gamma: float | None = None,
         penalty: float | None = None,
         random_state: int | np.random.RandomState | None = None,
-        *,
-        scaling: str | None = None,
     ) -> None:
         self.categorical = categorical
         self.gamma = gamma
         self.penalty = penalty
         self.random_state = random_state
-        self.scaling = scaling
 
     def fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None = None) -> Self:
         """Fit labels of shape (n_samples,)."""
@@ -152,10 +146,7 @@ class KernelLogisticClassifier(ClassifierMixin, BaseEstimator):
             weight = sample_weight[rows] / sample_weight[rows].mean()
         training = _Training(labels[rows].astype(np.int32), weight, len(self.classes_))
         # 2. Encode them.
-        encoding = FeatureEncoding.from_rows(X[rows], np.asarray(self.categorical, bool))
-        self.encoding_: FeatureEncoding | ScaledColumns = encoding
-        if self.scaling is not None:
-            self.encoding_ = SCALINGS[self.scaling](X[rows], encoding)
+        self.encoding_ = FeatureEncoding.from_rows(X[rows], np.asarray(self.categorical, bool))
         encoded = self._encoded(X[rows])
         self.landmarks_ = encoded[:_LANDMARKS]
         # 3. Choose the kernel and the penalty.

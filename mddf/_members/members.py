@@ -27,7 +27,6 @@ from mddf._members.kernel import KernelClassifier, KernelRegressor
 from mddf._members.kernel_logistic import KernelLogisticClassifier
 from mddf._members.linear import LinearClassifier, LinearRegressor
 from mddf._members.network import NetworkClassifier, NetworkRegressor
-from mddf._members.pool import pool_classifiers, pool_regressors
 from mddf._members.spec import MemberSpec
 
 # Default members. The two forests of each kind differ in the number of columns drawn for each
@@ -102,12 +101,10 @@ def named_classifiers(
         ),
         "boosted": lambda: GradientBoostingClassifier(**_BOOSTING),
         "boosted-leaf-wise": lambda: GradientBoostingClassifier(**_LEAF_WISE),
-        "boosted-crosses": lambda: GradientBoostingClassifier(**_BOOSTING),
         "kernel": lambda: KernelClassifier(categorical, n_classes=n_classes),
         "linear": lambda: LinearClassifier(categorical),
         "network": lambda: NetworkClassifier(categorical),
         "kernel-logistic": lambda: KernelLogisticClassifier(categorical),
-        **pool_classifiers(categorical),
     }
 
 
@@ -120,11 +117,9 @@ def named_regressors(n_estimators: int, categorical: np.ndarray) -> Makers:
         ),
         "boosted": lambda: GradientBoostingRegressor(**_BOOSTING),
         "boosted-leaf-wise": lambda: GradientBoostingRegressor(**_LEAF_WISE),
-        "boosted-crosses": lambda: GradientBoostingRegressor(**_BOOSTING),
         "kernel": lambda: KernelRegressor(categorical),
         "linear": lambda: LinearRegressor(categorical),
         "network": lambda: NetworkRegressor(categorical),
-        **pool_regressors(categorical),
     }
 
 
@@ -143,6 +138,7 @@ def resolve_members(
     Parameters
     ----------
     members : "auto" or list
+        "auto" within a list stands for all members of "auto".
     makers : dict
         Functions that make a model, by name.
     auto : sequence of str
@@ -156,9 +152,14 @@ def resolve_members(
     if isinstance(members, str):
         if members != "auto":
             raise ValueError(f"members must be 'auto' or a list, got {short(members)}")
-        members = list(auto)
+        members = ["auto"]
     if not is_list(members) or len(members) == 0:
         raise ValueError(f"members must be 'auto' or a list of at least one, got {members!r}")
+    members = [
+        name
+        for member in members
+        for name in (auto if isinstance(member, str) and member == "auto" else [member])
+    ]
     named_members = split_names("members", members, own_parameters)
     taken = {name for name, _ in named_members if name is not None}
     resolved = []

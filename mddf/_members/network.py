@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import cycle
 from typing import ClassVar, Self
 
@@ -16,7 +16,7 @@ from mddf._base.elementary import softmax
 from mddf._base.serialization import register_serializable
 from mddf._members.kernel import LEAST_WEIGHT
 from mddf._members.linear import FeatureEncoding
-from mddf._members.scores import INDICATOR, SCALINGS
+from mddf._members.scores import INDICATOR, NormalScores
 from mddf._members.screening import screened
 
 # Number of hidden layers. One layer had the same loss as two on six small classification sets.
@@ -59,23 +59,12 @@ class Network(BaseEstimator):
     n_networks : int, default=4
     random_state : int, RandomState or None, default=None
         Seeds the initial weights, the order of rows and dropout.
-    scaling : {"normal", "standard", "robust"}, default="normal"
-        Scaling of numbers.
-    width : int or None, default=None
-        Units of each hidden layer. This parameter and the next ones take their values from the
-        subclass if they are None.
-    n_epochs : int or None, default=None
-        Largest number of epochs.
-    rates : list of float or None, default=None
-        Learning rates of the networks in turn.
-    dropout : float or None, default=None
-    decay : float or None, default=None
 
     Attributes
     ----------
     columns_ : ndarray of int
         Input columns: all columns, or the columns of a wide table whose splits gain most.
-    encoding_ : ScaledColumns
+    encoding_ : NormalScores
         Encoding of `columns_`.
     missing_ : ndarray of int
         Positions in `columns_` of the columns with an indicator of missing values.
@@ -99,23 +88,10 @@ class Network(BaseEstimator):
         categorical: npt.ArrayLike,
         n_networks: int = 4,
         random_state: int | np.random.RandomState | None = None,
-        *,
-        scaling: str = "normal",
-        width: int | None = None,
-        n_epochs: int | None = None,
-        rates: Sequence[float] | None = None,
-        dropout: float | None = None,
-        decay: float | None = None,
     ) -> None:
         self.categorical = categorical
         self.n_networks = n_networks
         self.random_state = random_state
-        self.scaling = scaling
-        self.width = width
-        self.n_epochs = n_epochs
-        self.rates = rates
-        self.dropout = dropout
-        self.decay = decay
 
     def _learn(self, X: np.ndarray, targets: np.ndarray, sample_weight: np.ndarray | None) -> None:
         """Fit targets of shape (n_samples, n_outputs)."""
@@ -127,12 +103,11 @@ class Network(BaseEstimator):
         columns = X[:, self.columns_]
         categorical = np.asarray(self.categorical, bool)[self.columns_]
         encoding = FeatureEncoding.from_rows(columns, categorical)
-        self.encoding_ = SCALINGS[self.scaling](columns, encoding)
+        self.encoding_ = NormalScores.from_rows(columns, encoding)
         self.missing_ = np.flatnonzero(np.isnan(columns).any(axis=0) & ~categorical)
         # 2. Draw as many rows and take as many epochs as the bounds allow.
-        width = self._width if self.width is None else self.width
-        n_units = self._n_inputs + (_N_HIDDEN - 1) * width + targets.shape[1]
-        n_products = 3 * width * n_units  # of a row in an epoch, forward and backward
+        n_units = self._n_inputs + (_N_HIDDEN - 1) * self._width + targets.shape[1]
+        n_products = 3 * self._width * n_units  # of a row in an epoch, forward and backward
         most_rows = int(min(_MOST_CELLS / self._n_inputs, _MOST_PRODUCTS / n_products))
         most_rows = max(_BATCH, most_rows)
         rows = slice(None) if len(X) <= most_rows else random.permutation(len(X))[:most_rows]
@@ -141,27 +116,25 @@ class Network(BaseEstimator):
         weight = None
         if sample_weight is not None:
             weight = (sample_weight[rows] / sample_weight[rows].mean()).astype(np.float32)
-        most_epochs = self._n_epochs if self.n_epochs is None else self.n_epochs
-        n_epochs = min(most_epochs, int(_MOST_PRODUCTS / (n_products * len(inputs))))
+        n_epochs = min(self._n_epochs, int(_MOST_PRODUCTS / (n_products * len(inputs))))
         # 3. Train the networks, and stack their weights by layer.
-        rates = self._rates if self.rates is None else self.rates
         seeds = random.randint(2**32, size=self.n_networks, dtype=np.uint64)
         networks = [
             _core.train_network(
                 inputs,
                 targets,
                 weight,
-                width=width,
+                width=self._width,
                 n_hidden=_N_HIDDEN,
                 n_epochs=max(1, n_epochs),
                 batch=_BATCH,
                 rate=rate,
-                dropout=self._dropout if self.dropout is None else self.dropout,
-                decay=self._decay if self.decay is None else self.decay,
+                dropout=self._dropout,
+                decay=self._decay,
                 are_classes=self._are_classes,
                 seed=int(seed),
             )
-            for seed, rate in zip(seeds, cycle(rates), strict=False)
+            for seed, rate in zip(seeds, cycle(self._rates), strict=False)
         ]
         layers = list(zip(*networks, strict=True))
         self.weights_ = [np.stack([weights for weights, _ in layer]) for layer in layers]

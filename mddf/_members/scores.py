@@ -1,8 +1,7 @@
-"""Scalings of numeric columns for kernels and networks, next to indicators of categories."""
+"""Normal scores of numeric columns for kernels and networks, with indicators of categories."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,63 +24,14 @@ INDICATOR = 0.5
 # time.
 _FEW_ROWS = 32
 _MANY_LEVELS = 16
-# Robust scores stay between plus and minus this number of interquartile ranges, as in D.
-# Holzmüller, L. Grinsztajn and I. Steinwart, "Better by default", NeurIPS 2024.
-MOST_ROBUST = 3.0
-# Numbers are clipped to this number of ranges before that, so that their squares are finite.
-MOST_RANGES = 1e9
-
-
-@dataclass
-class ScaledColumns:
-    """Base class of encodings by scaled numbers and by indicators of categories."""
-
-    encoding: FeatureEncoding  # of the categories
-
-    @property
-    def n_numbers(self) -> int:
-        """Number of numeric columns."""
-        return len(self.encoding.means)
-
-    def numbers(self, X: np.ndarray) -> np.ndarray:
-        """Scaled numeric columns, 0 where missing."""
-        raise NotImplementedError
-
-    def dense(self, X: np.ndarray) -> np.ndarray:
-        """Encoded rows, shape (n_rows, n_encoded)."""
-        encoded = INDICATOR * self.encoding.dense(X)
-        encoded[:, : self.n_numbers] = self.numbers(X)
-        return encoded
-
-    def distances(
-        self, X: np.ndarray, landmarks: np.ndarray, encoded: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Sums of absolute differences between rows and landmarks, which `dense` has encoded.
-
-        Terms are added one after the other, numbers first. If columns have many levels, different
-        categories are counted by column, as there are far fewer columns than indicators. `encoded`
-        are the rows of X, encoded by `dense`, if they are known.
-        """
-        encoding = self.encoding
-        n_numbers = self.n_numbers
-        has_categories = len(encoding.places) > 0
-        few_levels = encoding.n_codes < _MANY_LEVELS * len(encoding.places)
-        if has_categories and (len(X) < _FEW_ROWS or few_levels):
-            return cdist(self.dense(X) if encoded is None else encoded, landmarks, "cityblock")
-        numbers = self.numbers(X) if encoded is None else encoded[:, :n_numbers]
-        distances = cdist(numbers, landmarks[:, :n_numbers], "cityblock")
-        if has_categories:
-            n_different = _n_different(encoding.places_of(X), landmarks[:, n_numbers:])
-            for n_added in range(int(n_different.max())):
-                np.add(distances, INDICATOR, out=distances, where=n_different > n_added)
-        return distances
 
 
 @register_serializable("normal scores")
 @dataclass
-class NormalScores(ScaledColumns):
+class NormalScores:
     """Encoding of columns by normal quantiles of the numbers, and by indicators of categories."""
 
+    encoding: FeatureEncoding  # of the categories
     values: list[np.ndarray]  # knots of each numeric column, in ascending order
     scores: list[np.ndarray]  # at the knots, interpolated between them
 
@@ -118,58 +68,39 @@ class NormalScores(ScaledColumns):
             encoded[:, i] = np.where(np.isnan(column), 0.0, scores)
         return encoded
 
+    @property
+    def n_numbers(self) -> int:
+        """Number of numeric columns."""
+        return len(self.encoding.means)
 
-@register_serializable("standard scores")
-@dataclass
-class StandardScores(ScaledColumns):
-    """Encoding of columns by differences from the mean in standard deviations."""
+    def dense(self, X: np.ndarray) -> np.ndarray:
+        """Encoded rows, shape (n_rows, n_encoded)."""
+        encoded = INDICATOR * self.encoding.dense(X)
+        encoded[:, : self.n_numbers] = self.numbers(X)
+        return encoded
 
-    @classmethod
-    def from_rows(cls, X: np.ndarray, encoding: FeatureEncoding) -> StandardScores:
-        return cls(encoding)
+    def distances(
+        self, X: np.ndarray, landmarks: np.ndarray, encoded: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Sums of absolute differences between rows and landmarks, which `dense` has encoded.
 
-    def numbers(self, X: np.ndarray) -> np.ndarray:
-        """Standardised numeric columns, within the range that single precision can hold."""
-        return np.clip(self.encoding.centred(X) / self.encoding.scales, -FARTHEST, FARTHEST)
-
-
-@register_serializable("robust scores")
-@dataclass
-class RobustScores(ScaledColumns):
-    """Encoding of columns by differences from the median in interquartile ranges.
-
-    A score z is clipped smoothly, to z / √(1 + (z / 3)²).
-    """
-
-    medians: np.ndarray
-    # Interquartile ranges. If that of a column is 0, it is half of its range; 1 for constants.
-    ranges: np.ndarray
-
-    @classmethod
-    def from_rows(cls, X: np.ndarray, encoding: FeatureEncoding) -> RobustScores:
-        columns = [column[~np.isnan(column)] for column in X[:, ~encoding.categorical].T]
-        quantiles = [
-            np.quantile(column, (0.0, 0.25, 0.5, 0.75, 1.0)) if len(column) else np.zeros(5)
-            for column in columns
-        ]
-        least, lower, medians, upper, most = np.reshape(quantiles, (-1, 5)).T
-        ranges = np.where(upper > lower, upper - lower, (most - least) / 2)
-        return cls(encoding, medians, np.where(ranges > 0, ranges, 1.0))
-
-    def numbers(self, X: np.ndarray) -> np.ndarray:
-        """Robust scores of the numeric columns."""
-        with np.errstate(over="ignore"):  # infinite scores are clipped like large ones
-            numbers = (X[:, ~self.encoding.categorical] - self.medians) / self.ranges
-        numbers = np.clip(np.where(np.isnan(numbers), 0.0, numbers), -MOST_RANGES, MOST_RANGES)
-        return numbers / np.sqrt(1 + np.square(numbers / MOST_ROBUST))
-
-
-# Values of the parameter `scaling` of kernels and networks.
-SCALINGS: dict[str, Callable[[np.ndarray, FeatureEncoding], ScaledColumns]] = {
-    "normal": NormalScores.from_rows,
-    "standard": StandardScores.from_rows,
-    "robust": RobustScores.from_rows,
-}
+        Terms are added one after the other, numbers first. If columns have many levels, different
+        categories are counted by column, as there are far fewer columns than indicators. `encoded`
+        are the rows of X, encoded by `dense`, if they are known.
+        """
+        encoding = self.encoding
+        n_numbers = self.n_numbers
+        has_categories = len(encoding.places) > 0
+        few_levels = encoding.n_codes < _MANY_LEVELS * len(encoding.places)
+        if has_categories and (len(X) < _FEW_ROWS or few_levels):
+            return cdist(self.dense(X) if encoded is None else encoded, landmarks, "cityblock")
+        numbers = self.numbers(X) if encoded is None else encoded[:, :n_numbers]
+        distances = cdist(numbers, landmarks[:, :n_numbers], "cityblock")
+        if has_categories:
+            n_different = _n_different(encoding.places_of(X), landmarks[:, n_numbers:])
+            for n_added in range(int(n_different.max())):
+                np.add(distances, INDICATOR, out=distances, where=n_different > n_added)
+        return distances
 
 
 def _choose_knots(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -18,15 +18,13 @@ class MemberSpec:
     name: str  # in tables
     model: BaseEstimator  # not fitted
     # Kind of a forest or boosting that is a member by its name: "random", "completely-random",
-    # "boosted", "boosted-leaf-wise" or "boosted-crosses".
+    # "boosted" or "boosted-leaf-wise".
     kind: str | None
     # Whether it is gradient boosting that grows on the binned table. A classifier keeps the
     # models of all folds (see `refit`).
     is_boosted: bool = False
     # Whether it is an estimator of the user, which gets the original columns of a data frame.
     is_external: bool = False
-    # Whether it is a further member of the preset "best", which a limit of time comes to last.
-    is_of_pool: bool = False
     # Parameters that the fit on the first fold has chosen for the other folds.
     chosen: Mapping[str, object] | None = None
 
@@ -72,11 +70,6 @@ class MemberSpec:
         ):
             return self
         return replace(self, model=clone(forest).set_params(max_depth=max_depth))
-
-    @property
-    def has_crosses(self) -> bool:
-        """Whether it is boosted trees that also read columns made from numbers."""
-        return self.kind == "boosted-crosses"
 
     @property
     def needs_numbers(self) -> bool:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _MICROSECONDS_PER_DAY = 86_400_000_000
 
 Kind = Literal["number", "boolean", "category", "date", "empty"]
-# Increased whenever schemas are written that earlier versions would misread.
+# Increased whenever the written text changes.
 _VERSION = 1
 
 
@@ -56,12 +56,12 @@ class Schema:
 
     @classmethod
     def from_json(cls, text: str) -> Schema:
-        """Read the text of `to_json`; a ValueError refuses text of a later version of mddf."""
+        """Read the text of `to_json`; a ValueError refuses text of another version."""
         state = json.loads(text)
-        if state["version"] > _VERSION:
+        if state["version"] != _VERSION:
             raise ValueError(
-                f"its columns are described in version {state['version']}, which a later version "
-                f"of mddf wrote; this one reads version {_VERSION}: install the later one"
+                f"its columns are described in version {state['version']}, and this version of "
+                f"mddf reads version {_VERSION}"
             )
         return cls(
             tuple(map(_column_from_state, state["columns"])),

@@ -41,14 +41,9 @@ class Purpose(Enum):
     OUTER_FOLDS = (10,)
     BOOSTING_OPTIONS = (11,)
     RACE = (12,)
-    # Members of other packages, which are tried on a few rows before the fit.
-    MEMBER_CHECK = (13,)
-    # It shares its number with MEMBER_CHECK. The checks only raise errors, so that no prediction
-    # depends on both streams.
     ERROR_SCALE = (13,)
     TIMED_TREES = (14,)
     BOOSTING_FOLDS = (15,)
-    BAGGED_VOTE = (16,)
 
 
 @dataclass(frozen=True)

@@ -404,7 +404,7 @@ class ClassOutputsTask(ClassificationTask):
     @cached_property
     def strata(self) -> np.ndarray:
         """A stratum is a combination of classes of all outputs."""
-        return _strata_of_combinations(self.leaf_values.labels)
+        return strata_of_combinations(self.leaf_values.labels)
 
     @property
     def prior(self) -> float | np.ndarray:
@@ -431,7 +431,7 @@ class ClassOutputsTask(ClassificationTask):
         return np.all(np.stack(predicted, axis=1) == self.leaf_values.labels, axis=1)
 
 
-def _strata_of_combinations(labels: np.ndarray) -> np.ndarray:
+def strata_of_combinations(labels: np.ndarray) -> np.ndarray:
     """Stratum of each row's combination of labels; rare combinations share one."""
     _, strata, counts = np.unique(labels, axis=0, return_inverse=True, return_counts=True)
     strata = strata.reshape(-1)
@@ -517,29 +517,3 @@ class RegressionTask(Task):
     def ensemble_metrics(self, forecast: np.ndarray) -> dict[str, float]:
         metrics = self.metrics(forecast)
         return metrics | {"score": metrics["r2"]}
-
-
-class LabelsTask(RegressionTask):
-    """Several labels that a sample has (1) or lacks (0).
-
-    Forecasts are probabilities of the labels, and their squared error is the Brier score.
-    """
-
-    score_name = "Brier score"
-
-    def __init__(self, labels: np.ndarray, weight: np.ndarray | None) -> None:
-        self.target = labels  # (n_samples, n_labels): 0 or 1
-        self.n_columns = labels.shape[1]
-        self.weight = weight
-        # The squared error of one indicator is half of the Gini impurity of two classes.
-        classes = [np.array([0, 1])] * self.n_columns
-        self.leaf_values = ClassOutputs(classes, labels.astype(np.uint16), every_class=False)
-        self.leaf_scale = 1.0
-
-    def for_rows(self, rows: np.ndarray) -> LabelsTask:
-        return LabelsTask(self.target[rows], weights_for_rows(rows, self.weight))
-
-    @cached_property
-    def strata(self) -> np.ndarray:
-        """A stratum is a combination of labels."""
-        return _strata_of_combinations(self.target)

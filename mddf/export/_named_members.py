@@ -12,11 +12,7 @@ from mddf._members.scores import (
     FARTHEST,
     GRAIN,
     INDICATOR,
-    MOST_RANGES,
-    MOST_ROBUST,
     NormalScores,
-    RobustScores,
-    ScaledColumns,
 )
 
 from ._graph import Graph
@@ -38,15 +34,12 @@ def add_kernel(
     model: KernelClassifier | KernelRegressor | KernelLogisticClassifier,
 ) -> str:
     """Append the values of a kernel model, or its scores, shape (n_rows, n_outputs)."""
-    if isinstance(model.encoding_, ScaledColumns):
+    if isinstance(model.encoding_, NormalScores):
         encoded = _add_scores(graph, X, model.encoding_, indicator=INDICATOR)
+        distances = _add_city_block_distances(graph, encoded, model.landmarks_)
     else:
         numbers = _add_scaled_numbers(graph, X, model.encoding_)
         encoded = graph.concat(numbers + _add_indicators(graph, X, model.encoding_))
-    is_logistic = isinstance(model, KernelLogisticClassifier)
-    if isinstance(model.encoding_, NormalScores) and not is_logistic:
-        distances = _add_city_block_distances(graph, encoded, model.landmarks_)
-    else:
         distances = _add_squared_distances(graph, encoded, model.landmarks_)
     similarities = graph.add("Exp", graph.add("Mul", distances, -model.rate_))
     values = graph.add("MatMul", similarities, model.bumps_)
@@ -121,18 +114,10 @@ def _add_scaled_numbers(graph: Graph, X: str, encoding: FeatureEncoding) -> list
     return [graph.add("Div", graph.add("Sub", numbers, encoding.means), encoding.scales)]
 
 
-def _add_scores(graph: Graph, X: str, scores: ScaledColumns, *, indicator: float) -> str:
+def _add_scores(graph: Graph, X: str, scores: NormalScores, *, indicator: float) -> str:
     """Append scores of numeric columns, and indicators of the value `indicator`."""
     encoding = scores.encoding
-    if isinstance(scores, NormalScores):
-        parts = _add_normal_scores(graph, X, scores)
-    elif isinstance(scores, RobustScores):
-        parts = _add_robust_scores(graph, X, scores)
-    else:
-        parts = [
-            graph.clip(numbers, -FARTHEST, FARTHEST)
-            for numbers in _add_scaled_numbers(graph, X, encoding)
-        ]
+    parts = _add_normal_scores(graph, X, scores)
     indicators = _add_indicators(graph, X, encoding)
     if indicator != 1:
         indicators = [graph.add("Mul", table, indicator) for table in indicators]
@@ -146,20 +131,6 @@ def _add_normal_scores(graph: Graph, X: str, scores: NormalScores) -> list[str]:
         _add_interpolation(graph, graph.columns(X, [column]), knots, column_scores)
         for column, knots, column_scores in zip(columns, scores.values, scores.scores, strict=True)
     ]
-
-
-def _add_robust_scores(graph: Graph, X: str, scores: RobustScores) -> list[str]:
-    """Append the robust scores of the numeric columns, if there are any, 0 where missing."""
-    categorical = scores.encoding.categorical
-    if categorical.all():
-        return []
-    numbers = graph.columns(X, np.flatnonzero(~categorical))
-    numbers = graph.add("Where", graph.add("IsNaN", numbers), scores.medians, numbers)
-    numbers = graph.add("Div", graph.add("Sub", numbers, scores.medians), scores.ranges)
-    numbers = graph.clip(numbers, -MOST_RANGES, MOST_RANGES)
-    shares = graph.add("Div", numbers, MOST_ROBUST)
-    root = graph.add("Sqrt", graph.add("Add", 1.0, graph.add("Mul", shares, shares)))
-    return [graph.add("Div", numbers, root)]
 
 
 def _add_indicators(graph: Graph, X: str, encoding: FeatureEncoding) -> list[str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mddf._binning.bins import Bins, join_bins
+from mddf._binning.bins import Bins
 from mddf._ensemble.blending import FLOOR, Calibration
 from mddf._fitted.fitted_model import FittedStages, Stage, StageMember
 from mddf._fitted.vector_layout import GRAIN
@@ -21,14 +21,12 @@ from mddf._gradient.losses import ClassificationTarget, RegressionTarget
 from mddf._gradient.target_encoding import TargetStatistics
 from mddf._gradient.trees import BoostedTrees
 from mddf._members.boosted import BoostedFolds
-from mddf._members.boosted_crosses import CrossedFolds
 from mddf._members.dataframes import FrameMaker
 from mddf._members.external_member import ExternalMember
 from mddf._targets.kernel_targets import Units
 from mddf._trees.arrays import Trees
 
 from ._boosting import add_link, add_scaled_up, add_softmax
-from ._crosses import add_made_columns
 from ._external import add_external_classifier, add_external_regressor
 from ._graph import Graph
 from ._statistics import LevelsInput, add_statistics
@@ -113,8 +111,6 @@ def _add_member(
         return _add_forest(graph, rows, member)
     if isinstance(member, BoostedFolds):
         return _add_boosted(graph, rows, member)
-    if isinstance(member, CrossedFolds):
-        return _add_boosted_on_crosses(graph, rows, member)
     assert isinstance(member, ExternalMember)
     return _add_estimators(graph, rows.numbers, member, is_regressor=is_regressor)
 
@@ -171,23 +167,6 @@ def _add_boosted(graph: Graph, rows: _StageInput, member: BoostedFolds) -> str:
             vectors.append(add_softmax(graph, raw[0], model.trees[0].n_scores))
         else:
             vectors.append(graph.concat(raw))
-    return _add_mean(graph, vectors)
-
-
-def _add_boosted_on_crosses(graph: Graph, rows: _StageInput, member: CrossedFolds) -> str:
-    n_features = member.n_features
-    if not n_features:  # only one class in its training rows
-        return graph.repeat(np.ones(1), rows.codes)
-    codes = graph.columns(rows.codes, np.arange(n_features))
-    bins = rows.bins.columns(0, n_features)
-    vectors = []
-    for model in member.models:
-        made = add_made_columns(graph, rows.numbers, model.made)
-        with_made = replace(
-            rows, codes=graph.concat([codes, *made]), bins=join_bins(bins, model.made.bins)
-        )
-        trees = BoostedFolds([model.boosted], member.n_columns)
-        vectors.append(_add_boosted(graph, with_made, trees))
     return _add_mean(graph, vectors)
 
 

@@ -20,7 +20,7 @@ from _lab import bench, tables
 from _lab.study import Study
 
 from mddf import GradientBoostingClassifier, RandomForestClassifier
-from mddf.dask import DaskGradientBoostingClassifier, DaskRandomForestClassifier
+from mddf.dask import DaskEstimator
 
 # Rows of the table whose predictions are compared.
 _COMPARED_ROWS = 20_000
@@ -49,20 +49,23 @@ def made_collections(n_rows, n_columns):
 
 def fit_mddf(client, X, y, options):
     """Fit, and return the bytes that each worker has sent and a local model."""
-    model = DaskGradientBoostingClassifier(
+    boosting = GradientBoostingClassifier(
         max_iter=options.rounds,
         learning_rate=0.1,
         max_depth=6,
         max_features=0.5,
+        early_stopping=False,
         random_state=0,
-    ).fit(X, y)
-    return max(model.n_bytes_sent_), model.to_local()
+    )
+    model = DaskEstimator(boosting).fit(X, y)
+    return max(model.n_bytes_sent_), model.estimator_
 
 
 def fit_forest(client, X, y, options):
     """Fit a random forest of as many trees as there are rounds."""
-    model = DaskRandomForestClassifier(options.rounds, random_state=0).fit(X, y)
-    return max(model.n_bytes_sent_), model.to_local()
+    forest = RandomForestClassifier(options.rounds, random_state=0)
+    model = DaskEstimator(forest).fit(X, y)
+    return max(model.n_bytes_sent_), model.estimator_
 
 
 def fit_lightgbm(client, X, y, options):

@@ -8,8 +8,8 @@ The table has 20 standard normal columns x0, x1, ... The score is 1.2 x0 x1 + si
 if x4 > 0.3 and otherwise -x6, plus 0.8 |x7| x8 + 0.5 x9 + 0.7 x10 x11 x12 + 0.4 (x13^2 - 1).
 Log-odds of the second class are 1.5 times the score; numbers are the score and normal noise.
 Losses are log-losses and root mean squared errors on 50 000 new rows. All methods have the
-defaults of their libraries, except that "DeepForest-best" is the preset "best". Every fit has its
-own process of one thread. Memory is the peak of the process above that before the fit.
+defaults of their libraries. Every fit has its own process of one thread. Memory is the peak of
+the process above that before the fit.
 """
 
 import numpy as np
@@ -76,7 +76,6 @@ def made_by(Classifier, Regressor, **parameters):
 
 METHODS = {
     "DeepForest": made_by(DeepForestClassifier, DeepForestRegressor, n_jobs=1),
-    "DeepForest-best": made_by(DeepForestClassifier, DeepForestRegressor, n_jobs=1, preset="best"),
     "GradientBoosting": made_by(GradientBoostingClassifier, GradientBoostingRegressor, n_jobs=1),
     "CatBoost": catboost,
     "LightGBM": lightgbm,

@@ -40,7 +40,7 @@ METHODS = [
     "extra-trees",
 ]
 SETS = ["airfoil", "concrete", "insurance", "german", "pima"]
-PRESETS = {"deep-forest": "default", "deep-forest-fast": "fast", "deep-forest-best": "best"}
+PRESETS = {"deep-forest": "default", "deep-forest-fast": "fast"}
 # Eight folds as in the bags of AutoGluon.
 FOLDS = 8
 # Upper limit of the rounds; early stopping ends the fits before.

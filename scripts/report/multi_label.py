@@ -22,13 +22,13 @@ from _lab import data, stats, tables
 from _lab.bench import cost
 from _lab.study import Study
 from mddf.baselines import MLDFClassifier
+from mddf.baselines._labels.measures import MEASURES, measure_value
 from sklearn.datasets import make_multilabel_classification
 from sklearn.model_selection import train_test_split
 from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 from sklearn.preprocessing import OrdinalEncoder
 
 from mddf import RandomForestClassifier
-from mddf._ensemble.label_measures import MEASURES, measure_value
 
 N_TREES = 200
 COLOURS = ["red", "green", "blue", "gold", "white", "black", "orange"]

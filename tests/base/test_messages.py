@@ -1,7 +1,5 @@
 """Warnings point at the line of the user's code; values in errors take one line."""
 
-import importlib
-import sys
 import warnings
 
 import numpy as np
@@ -83,16 +81,6 @@ def test_warnings_of_forests_point_at_the_call():
         assert "no tree is grown" in warning_of(warm.fit, FEW, Y)
 
 
-@pytest.mark.parametrize("name", ["bounds", "margins", "significance"])
-def test_deprecated_modules_warn_where_they_are_imported(name):
-    sys.modules.pop(f"mddf.baselines.{name}", None)
-    assert "mddf.analysis" in warning_of(importlib.import_module, f"mddf.baselines.{name}")
-    sys.modules.pop(f"mddf.baselines.{name}", None)
-    with pytest.warns(DeprecationWarning, match="analysis") as result:
-        exec(f"import mddf.baselines.{name}", {"__name__": "user"})
-    assert result[0].filename == "<string>"
-
-
 @pytest.mark.parametrize("model", REGRESSORS, ids=model_id)
 def test_too_small_targets_warn(model):
     y = np.where(Y, 1e300, 1e-300)
@@ -168,22 +156,6 @@ def test_long_values_take_one_line(value):
     text = short(value)
     assert "\n" not in text
     assert 5 < len(text) <= 200
-
-
-def test_former_names_of_attributes_warn():
-    X, y = NUMBERS, Y
-    members = ["random"]
-    classifier = DeepForestClassifier(1, n_estimators=2, members=members).fit(X, y)
-    with pytest.warns(FutureWarning, match="doubt_ is deprecated.*use label_smoothing_"):
-        assert classifier.doubt_ == classifier.label_smoothing_
-    cascade = MDDFClassifier(1, n_estimators=1, cv=2, calibrate=True)
-    assert not hasattr(cascade, "doubt_")
-    with pytest.warns(FutureWarning, match="doubt_ is deprecated"):
-        assert cascade.fit(X, y).doubt_ == cascade.label_smoothing_ > 0
-    regressor = DeepForestRegressor(1, n_estimators=2, members=members).fit(X, X[:, 0])
-    leaf = regressor.min_samples_leaf_["random"]
-    with pytest.warns(FutureWarning, match="options_ is deprecated.*use min_samples_leaf_"):
-        assert regressor.options_ == {"random": {"min_samples_leaf": leaf}}
 
 
 def folds(model, X):

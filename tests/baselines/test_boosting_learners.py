@@ -6,7 +6,7 @@ from dataclasses import FrozenInstanceError, fields
 import joblib
 import numpy as np
 import pytest
-from mddf.baselines import AdaBoostClassifier, LPBoostClassifier, QuadBoostClassifier
+from mddf.baselines import AdaBoostClassifier, QuadBoostClassifier
 from mddf.baselines._boosting.fixed_learners import stump_dictionary
 from mddf.baselines._boosting.search import TreeSearch
 from mddf.baselines._boosting.weak_learners import GivenLearners, WeakTrees
@@ -96,18 +96,6 @@ def test_learners_of_the_user(X, rules):
     np.testing.assert_array_equal(joined.values(X), X.T[[2, 0]])
     np.testing.assert_array_equal(joined.take(np.array([1])).values(X), X.T[[0]])
     np.testing.assert_allclose(joined.votes(X, np.array([1.0, -2.0])), X[:, 2] - 2 * X[:, 0])
-
-
-@pytest.mark.parametrize("Model", [AdaBoostClassifier, LPBoostClassifier, QuadBoostClassifier])
-def test_weak_learners_accept_the_former_parameter_name(Model):
-    X, y = load_iris(return_X_y=True)
-    X, y = X[:100], y[:100]
-    rules = [lambda X: np.where(X[:, 0] > 5.5, 1, -1), lambda X: np.where(X[:, 1] > 3, 1, -1)]
-    for learners in ("stumps", rules):
-        expected = Model(n_estimators=9, weak_learners=learners).fit(X, y).decision_function(X)
-        with pytest.warns(FutureWarning, match=r"voters is deprecated .* use weak_learners"):
-            result = Model(n_estimators=9, voters=learners).fit(X, y)
-        assert np.array_equal(result.decision_function(X), expected)
 
 
 def test_a_vote_is_pickled_by_itself(X):

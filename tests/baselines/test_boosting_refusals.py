@@ -30,12 +30,7 @@ RELEVANT = {
     "n_iter_no_change": {"early_stopping": True},
     "random_state": {"early_stopping": True},
 }
-PARAMETERS = [
-    (model, name)
-    for model in ALL
-    for name in model.get_params()
-    if name != "voters"  # weak_learners, by its former name
-]
+PARAMETERS = [(model, name) for model in ALL for name in model.get_params()]
 
 
 def model_id(model):

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from made_outputs import six_labels
 from mddf.baselines import MLDFClassifier
+from mddf.baselines._labels.measures import measure_value
 from naive_labels import mask_of_reuse
 from sklearn.base import clone
 from sklearn.datasets import load_iris
@@ -15,7 +16,6 @@ from sklearn.model_selection import GroupKFold, TimeSeriesSplit, cross_val_predi
 from sklearn.multioutput import ClassifierChain
 from sklearn_checks import WEIGHT_CHECKS, sklearn_checks
 
-from mddf._ensemble.label_measures import measure_value
 from mddf.explain import shap_values
 from mddf.export import to_onnx
 
@@ -259,7 +259,7 @@ def test_refusals(params, y, message):
 def test_no_explanations_and_graphs_of_layers_that_reuse():
     X, y = load_iris(return_X_y=True)
     model = MLDFClassifier(2, early_stopping=False, **SMALL).fit(X, y)
-    with pytest.raises(TypeError, match="must not reuse vectors of the layer before"):
+    with pytest.raises(TypeError, match="must pass the vectors of each layer on as they are"):
         to_onnx(model)
     X, y = six_labels(60)
     several = MLDFClassifier(1, **SMALL).fit(X, y)

@@ -11,14 +11,15 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning
+from sklearn.tree import DecisionTreeRegressor
 
-from mddf import GradientBoostingClassifier, GradientBoostingRegressor
+from mddf import GradientBoostingClassifier, GradientBoostingRegressor, RandomForestRegressor
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 
-from mddf.dask import DaskGradientBoostingClassifier, DaskGradientBoostingRegressor  # noqa: E402
+from mddf.dask import DaskEstimator  # noqa: E402
 
 # Reading of Parquet files by Dask, with pandas 3.1.
 DEPRECATED_IN_DASK = "ignore:The inplace keyword in DataFrame.reset_index"
@@ -51,7 +52,7 @@ def made_frame(n=300, seed=0):
 
 def assert_same(local, fitted):
     """Compare all arrays of the trees and the bins, and the scores."""
-    other = fitted.to_local()
+    other = fitted.estimator_
     for name, array in local._trees.arrays.items():
         np.testing.assert_array_equal(array, other._trees.arrays[name], name)
     np.testing.assert_array_equal(local._binner.bins_.edges, other._binner.bins_.edges)
@@ -73,7 +74,7 @@ def test_arrays_in_any_partitions(client, chunks):
     options = {"max_iter": 6, "random_state": 0, "early_stopping": False}
     local = GradientBoostingRegressor(**options).fit(X, signal)
     dask_X, dask_y = chunked(X, signal, chunks)
-    fitted = DaskGradientBoostingRegressor(**options).fit(dask_X, dask_y)
+    fitted = DaskEstimator(GradientBoostingRegressor(**options)).fit(dask_X, dask_y)
     assert_same(local, fitted)
     predictions = fitted.predict(dask_X)
     assert isinstance(predictions, da.Array)
@@ -101,11 +102,11 @@ def test_frames_with_labels_weights_and_a_validation_set(client, n_partitions):
     def divided(frame, n=n_partitions):
         return dd.from_pandas(frame, npartitions=n)
 
-    fitted = DaskGradientBoostingClassifier(**options).fit(
+    fitted = DaskEstimator(GradientBoostingClassifier(**options)).fit(
         divided(X), divided(y), divided(weights), X_val=divided(X_val, 2), y_val=divided(y_val, 2)
     )
     assert_same(local, fitted)
-    assert fitted.n_iter_ == local.n_iter_
+    assert fitted.estimator_.n_iter_ == local.n_iter_
     assert fitted.classes_.tolist() == ["high", "low", "middle"]
     labels = fitted.predict(divided(X))
     assert isinstance(labels, dd.Series)
@@ -126,7 +127,7 @@ def test_a_partition_without_a_class_and_categorical_types_that_differ(client):
     frame = dd.from_delayed([dask.delayed(part) for part in parts], meta=meta, verify_meta=False)
     labels = dd.from_delayed([dask.delayed(y[:50]), dask.delayed(y[50:])], meta=y.iloc[:0])
     options = {"max_iter": 5, "random_state": 0, "early_stopping": False}
-    fitted = DaskGradientBoostingClassifier(**options).fit(frame, labels)
+    fitted = DaskEstimator(GradientBoostingClassifier(**options)).fit(frame, labels)
     local = GradientBoostingClassifier(**options).fit(X.astype({"size": "category"}), y)
     assert_same(local, fitted)
 
@@ -143,7 +144,7 @@ def test_a_folder_of_parquet_files(client, tmp_path):
     options = {"max_iter": 4, "random_state": 0, "early_stopping": False}
     local = GradientBoostingRegressor(**options)
     local.fit(whole.drop(columns="target"), whole["target"])
-    fitted = DaskGradientBoostingRegressor(**options)
+    fitted = DaskEstimator(GradientBoostingRegressor(**options))
     fitted.fit(frame.drop(columns="target"), frame["target"])
     assert_same(local, fitted)
 
@@ -151,7 +152,7 @@ def test_a_folder_of_parquet_files(client, tmp_path):
 def test_warnings_of_workers_name_the_call_of_fit(client):
     X, signal = made_array()
     y = da.from_array(signal[:, None], chunks=(100, 1))
-    model = DaskGradientBoostingRegressor(max_iter=2, random_state=0)
+    model = DaskEstimator(GradientBoostingRegressor(max_iter=2, random_state=0))
     with pytest.warns(DataConversionWarning) as caught:
         model.fit(da.from_array(X, chunks=(100, -1)), y)
     assert caught[0].filename == __file__
@@ -162,12 +163,14 @@ def test_lazy_columns_in_chunks_and_unknown_sizes(client):
     options = {"max_iter": 4, "random_state": 0, "early_stopping": False}
     local = GradientBoostingRegressor(**options).fit(X, signal)
     dask_X = da.from_array(X, chunks=(100, 2))
-    fitted = DaskGradientBoostingRegressor(**options).fit(dask_X, da.from_array(signal, chunks=70))
+    fitted = DaskEstimator(GradientBoostingRegressor(**options)).fit(
+        dask_X, da.from_array(signal, chunks=70)
+    )
     assert_same(local, fitted)
     np.testing.assert_array_equal(fitted.predict(dask_X).compute(), local.predict(X))
     keeps = da.from_array(np.ones(300, bool), chunks=100)
     unknown = da.from_array(X, chunks=(100, -1))[keeps]
-    fitted = DaskGradientBoostingRegressor(**options).fit(
+    fitted = DaskEstimator(GradientBoostingRegressor(**options)).fit(
         unknown, da.from_array(signal, chunks=100)[keeps]
     )
     assert_same(local, fitted)
@@ -177,25 +180,27 @@ def test_random_state_none_and_instances(client):
     X, signal = made_array()
     collections = chunked(X, signal, (100, 200))
     options = {"max_iter": 3, "early_stopping": False}
-    DaskGradientBoostingRegressor(**options).fit(*collections)
+    DaskEstimator(GradientBoostingRegressor(**options)).fit(*collections)
     state = np.random.RandomState(3)
-    fitted = DaskGradientBoostingRegressor(random_state=state, **options).fit(*collections)
+    fitted = DaskEstimator(GradientBoostingRegressor(random_state=state, **options)).fit(
+        *collections
+    )
     local = GradientBoostingRegressor(random_state=np.random.RandomState(3), **options)
     local.fit(X, signal)
-    np.testing.assert_array_equal(local.predict(X), fitted.to_local().predict(X))
+    np.testing.assert_array_equal(local.predict(X), fitted.estimator_.predict(X))
 
 
 def test_the_estimator_is_cloned_and_pickled(client):
     X, signal = made_array()
-    model = DaskGradientBoostingRegressor(max_iter=3, random_state=0, client=client)
-    model = clone(model).set_params(learning_rate=0.3)
+    model = DaskEstimator(GradientBoostingRegressor(max_iter=3, random_state=0), client=client)
+    model = clone(model).set_params(estimator__learning_rate=0.3)
     model.fit(*chunked(X, signal, (100, 200)))
     again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.to_local().predict(X), model.to_local().predict(X))
+    np.testing.assert_array_equal(again.estimator_.predict(X), model.estimator_.predict(X))
     assert again.client is None
     assert again.n_features_in_ == 5
     assert len(again.n_bytes_sent_) == 2
-    assert again.feature_importances_.shape == (5,)
+    assert again.estimator_.feature_importances_.shape == (5,)
 
 
 def collections_of(n=60):
@@ -206,24 +211,31 @@ def collections_of(n=60):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"early_stopping": True}, "early_stopping must be False, unless X_val"),
+        ({"early_stopping": True}, "early_stopping must be 'auto' or False, unless X_val"),
         ({"scoring": "r2"}, "scoring must be 'loss'"),
         ({"cv": 3}, "cv must be None"),
         ({"warm_start": True}, "warm_start must be False"),
         ({"loss": len}, "loss must be the name of a loss"),
-        ({"timeout": 0}, "'timeout' parameter of DaskGradientBoostingRegressor must be"),
-        ({"max_iter": -1}, "'max_iter' parameter of DaskGradientBoostingRegressor must be"),
+        ({"max_iter": -1}, "'max_iter' parameter of GradientBoostingRegressor must be"),
         ({"monotonic_cst": [1, 1]}, "monotonic_cst"),
     ],
 )
 def test_parameters(client, parameters, message):
     with pytest.raises(ValueError, match=message):
-        DaskGradientBoostingRegressor(random_state=0, **parameters).fit(*collections_of())
+        DaskEstimator(GradientBoostingRegressor(random_state=0, **parameters)).fit(
+            *collections_of()
+        )
 
 
 def test_inputs(client):
     X, y = collections_of()
-    model = DaskGradientBoostingRegressor(max_iter=2, random_state=0)
+    with pytest.raises(ValueError, match="'timeout' parameter of DaskEstimator must be"):
+        DaskEstimator(GradientBoostingRegressor(), timeout=0).fit(X, y)
+    with pytest.raises(ValueError, match="'estimator' parameter of DaskEstimator must be"):
+        DaskEstimator(DecisionTreeRegressor()).fit(X, y)
+    with pytest.raises(ValueError, match="X_val must be None, because RandomForestRegressor"):
+        DaskEstimator(RandomForestRegressor()).fit(X, y, X_val=X, y_val=y)
+    model = DaskEstimator(GradientBoostingRegressor(max_iter=2, random_state=0))
     with pytest.raises(TypeError, match="X must be a Dask array or a Dask data frame, got nd"):
         model.fit(X.compute(), y)
     with pytest.raises(TypeError, match="y must be a Dask array or a Dask data frame, got nd"):
@@ -238,13 +250,13 @@ def test_inputs(client):
         model.fit(X[:0], y[:0])
     with pytest.raises(ValueError, match="Input X contains infinity"):
         model.fit(da.where(X > 2, np.inf, X), y)
-    assert not hasattr(model, "_model")
+    assert not hasattr(model, "estimator_")
 
 
 def test_labels_that_fit_did_not_see(client):
     X, y = collections_of()
     labels = da.where(y > 0, 1, 0)
-    model = DaskGradientBoostingClassifier(max_iter=2, random_state=0)
+    model = DaskEstimator(GradientBoostingClassifier(max_iter=2, random_state=0))
     with pytest.raises(ValueError, match=r"labels seen in fit, \[0, 1\]; got \[2\]"):
         model.fit(X, labels, X_val=X, y_val=da.where(y > 1, 2, labels))
 
@@ -254,14 +266,14 @@ def test_two_fits_at_once(client):
     options = {"max_iter": 5, "random_state": 0, "early_stopping": False}
     expected = GradientBoostingRegressor(**options).fit(X, signal).predict(X)
     collections = chunked(X, signal, (100,) * 3)
-    models = [DaskGradientBoostingRegressor(**options, client=client) for _ in range(3)]
+    models = [DaskEstimator(GradientBoostingRegressor(**options), client=client) for _ in range(3)]
     threads = [threading.Thread(target=model.fit, args=collections) for model in models]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     for model in models:
-        np.testing.assert_array_equal(model.to_local().predict(X), expected)
+        np.testing.assert_array_equal(model.estimator_.predict(X), expected)
 
 
 def test_without_a_client(monkeypatch):
@@ -271,9 +283,9 @@ def test_without_a_client(monkeypatch):
     monkeypatch.setattr("mddf._clusters.fitting.default_client", no_client)
     X, y = collections_of()
     with pytest.raises(ValueError, match=r"create a distributed.Client first, or pass client"):
-        DaskGradientBoostingRegressor(max_iter=2).fit(X, y)
+        DaskEstimator(GradientBoostingRegressor(max_iter=2)).fit(X, y)
     with pytest.raises(TypeError, match=r"client must be a distributed.Client or None, got 'tcp"):
-        DaskGradientBoostingRegressor(max_iter=2, client="tcp://host:8786").fit(X, y)
+        DaskEstimator(GradientBoostingRegressor(max_iter=2), client="tcp://host:8786").fit(X, y)
 
 
 @pytest.mark.slow
@@ -284,7 +296,9 @@ def test_processes(n_workers):
     options = {"max_iter": 20, "random_state": 0, "early_stopping": False}
     local = GradientBoostingClassifier(**options).fit(X, y)
     with distributed.Client(n_workers=n_workers, threads_per_worker=2, dashboard_address=":0"):
-        fitted = DaskGradientBoostingClassifier(**options).fit(*chunked(X, y, (1000, 500, 1500)))
+        fitted = DaskEstimator(GradientBoostingClassifier(**options)).fit(
+            *chunked(X, y, (1000, 500, 1500))
+        )
         assert_same(local, fitted)
         again = fitted.predict_proba(da.from_array(X, chunks=(700, -1))).compute()
     np.testing.assert_array_equal(again, local.predict_proba(X))
@@ -294,7 +308,7 @@ def test_processes(n_workers):
 @pytest.mark.parametrize("n_workers", [1, 2])
 def test_a_worker_that_is_killed(n_workers):
     X, y = made_array(20_000)
-    model = DaskGradientBoostingRegressor(max_iter=100_000, random_state=0)
+    model = DaskEstimator(GradientBoostingRegressor(max_iter=100_000, random_state=0))
     with distributed.Client(
         n_workers=n_workers, threads_per_worker=1, dashboard_address=":0"
     ) as client:
@@ -311,8 +325,66 @@ def test_a_worker_that_is_killed(n_workers):
             model.fit(*chunked(X, y, (10_000, 10_000)))
         killer.join()
         assert time.monotonic() - start < 60
-        assert not hasattr(model, "_model")
+        assert not hasattr(model, "estimator_")
         # The other worker is free at once, and the dead one is replaced.
         client.wait_for_workers(n_workers, timeout=60)
-        model.set_params(max_iter=3).fit(*chunked(X, y, (10_000, 10_000)))
-        assert model.n_iter_ == 3
+        model.set_params(estimator__max_iter=3).fit(*chunked(X, y, (10_000, 10_000)))
+        assert model.estimator_.n_iter_ == 3
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_stopped():
+    """A worker that neither answers nor ends stops the fit after the timeout."""
+    X, y = made_array(20_000)
+    model = DaskEstimator(
+        GradientBoostingRegressor(max_iter=100_000, early_stopping=False, random_state=0),
+        timeout=5,
+    )
+    with distributed.Client(n_workers=2, threads_per_worker=1, dashboard_address=":0") as client:
+        pid = next(iter(client.run(os.getpid).values()))
+        stopper = threading.Timer(4, os.kill, (pid, signal.SIGSTOP))
+        stopper.start()
+        start = time.monotonic()
+        try:
+            with pytest.raises(ConnectionError, match="has not answered"):
+                model.fit(*chunked(X, y, (10_000, 10_000)))
+            assert time.monotonic() - start < 40
+        finally:
+            os.kill(pid, signal.SIGCONT)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_an_interrupt_ends_the_fit_on_the_workers(n_workers):
+    X, y = made_array(20_000)
+    collections = chunked(X, y, (10_000, 10_000))
+    model = DaskEstimator(
+        GradientBoostingRegressor(max_iter=100_000, early_stopping=False, random_state=0)
+    )
+    with distributed.Client(n_workers=n_workers, threads_per_worker=1, dashboard_address=":0"):
+        interrupt = threading.Timer(5, os.kill, (os.getpid(), signal.SIGINT))
+        interrupt.start()
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(*collections)
+        start = time.monotonic()
+        model.set_params(estimator__max_iter=3).fit(*collections)
+        assert time.monotonic() - start < 20
+
+
+@pytest.mark.slow
+def test_a_cluster_with_tls():
+    """Workers whose connections are encrypted send each other the sums of a fit."""
+    pytest.importorskip("cryptography")
+    security = distributed.Security.temporary()
+    X, signal = made_array()
+    options = {"max_iter": 6, "random_state": 0, "early_stopping": False}
+    local = GradientBoostingRegressor(**options).fit(X, signal)
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, security=security, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        assert all(worker.startswith("tls://") for worker in client.nthreads())
+        fitted = DaskEstimator(GradientBoostingRegressor(**options))
+        assert_same(local, fitted.fit(*chunked(X, signal, (150, 150))))

@@ -18,10 +18,8 @@ da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 
-import mddf.dask as mddf_dask  # noqa: E402
-from mddf._clusters import collections  # noqa: E402
-from mddf._forest import divided  # noqa: E402
-from mddf.dask import DaskRandomForestClassifier, DaskRandomForestRegressor  # noqa: E402
+from mddf._clusters import collections, forest_growth  # noqa: E402
+from mddf.dask import DaskEstimator  # noqa: E402
 
 NAMES = [
     "RandomForestClassifier",
@@ -45,7 +43,7 @@ def client():
 
 @pytest.fixture(autouse=True)
 def small_copies(monkeypatch):
-    monkeypatch.setattr(divided, "_LEAST_COPIED", 0)
+    monkeypatch.setattr(forest_growth, "_LEAST_COPIED", 0)
 
 
 def made_array(n=400, seed=0):
@@ -61,9 +59,9 @@ def chunked(X, y, chunks):
 
 
 def assert_same(local, fitted, X):
-    other = fitted.to_local()
+    other = fitted.estimator_
     np.testing.assert_array_equal(local.apply(X), other.apply(X))
-    np.testing.assert_array_equal(local.feature_importances_, fitted.feature_importances_)
+    np.testing.assert_array_equal(local.feature_importances_, other.feature_importances_)
     predict = "predict_proba" if hasattr(local, "predict_proba") else "predict"
     np.testing.assert_array_equal(getattr(local, predict)(X), getattr(other, predict)(X))
     assert local.get_params() == other.get_params()
@@ -76,7 +74,7 @@ def test_arrays_in_any_partitions(client, name, chunks):
     y = np.digitize(signal_, [-1, 1]) if name.endswith("Classifier") else signal_
     local = getattr(mddf, name)(4, random_state=0, bootstrap=True).fit(X, y)
     dask_X, dask_y = chunked(X, y, chunks)
-    fitted = getattr(mddf_dask, f"Dask{name}")(4, random_state=0, bootstrap=True)
+    fitted = DaskEstimator(getattr(mddf, name)(4, random_state=0, bootstrap=True))
     fitted.fit(dask_X, dask_y)
     assert_same(local, fitted, X)
     predictions = fitted.predict(dask_X)
@@ -99,7 +97,9 @@ def test_frames_with_labels_weights_and_categories(client, n_partitions):
 
     options = {"class_weight": "balanced", "random_state": 0, "n_estimators": 5}
     local = mddf.RandomForestClassifier(**options).fit(X, y, weights)
-    fitted = DaskRandomForestClassifier(**options).fit(divide(X), divide(y), divide(weights))
+    fitted = DaskEstimator(mddf.RandomForestClassifier(**options)).fit(
+        divide(X), divide(y), divide(weights)
+    )
     assert_same(local, fitted, X)
     assert fitted.classes_.tolist() == ["high", "low", "middle"]
     labels = fitted.predict(divide(X))
@@ -135,7 +135,7 @@ def test_a_folder_of_parquet_files(client, parquet_folder, name, target, columns
     frame = dd.read_parquet(parquet_folder)
     # Dask reads a column alone in fewer partitions.
     assert frame[target].optimize().npartitions < frame.npartitions == 8
-    fitted = getattr(mddf_dask, f"Dask{name}")(4, random_state=0)
+    fitted = DaskEstimator(getattr(mddf, name)(4, random_state=0))
     fitted.fit(frame[columns], frame[target], frame["weight"])
     assert_same(local, fitted, whole[columns])
     predictions = fitted.predict(frame[columns]).compute()
@@ -153,11 +153,11 @@ def test_partitions_of_parquet_files_without_the_option_of_dask(parquet_folder, 
 
 def test_the_estimator_is_cloned_and_pickled(client):
     X, y = made_array()
-    model = DaskRandomForestRegressor(3, random_state=0, client=client)
-    model = clone(model).set_params(max_depth=3)
+    model = DaskEstimator(mddf.RandomForestRegressor(3, random_state=0), client=client)
+    model = clone(model).set_params(estimator__max_depth=3)
     model.fit(*chunked(X, y, (100, 300)))
     again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.to_local().predict(X), model.to_local().predict(X))
+    np.testing.assert_array_equal(again.estimator_.predict(X), model.estimator_.predict(X))
     assert again.client is None
     assert again.n_features_in_ == 5
     assert len(again.n_bytes_sent_) == 2
@@ -170,22 +170,21 @@ def test_the_estimator_is_cloned_and_pickled(client):
         ({"max_leaf_nodes": 5}, "max_leaf_nodes must be None"),
         ({"oob_score": True}, "oob_score must be False"),
         ({"bootstrap": False, "max_samples": 0.5}, "max_samples needs bootstrap=True"),
-        ({"timeout": 0}, "'timeout' parameter of DaskRandomForestRegressor must be"),
-        ({"n_estimators": 0}, "'n_estimators' parameter of DaskRandomForestRegressor must be"),
+        ({"n_estimators": 0}, "'n_estimators' parameter of RandomForestRegressor must be"),
         ({"monotonic_cst": [1, 1]}, "monotonic_cst"),
     ],
 )
 def test_parameters(client, parameters, message):
     X, y = made_array(60)
-    model = DaskRandomForestRegressor(random_state=0, **parameters)
+    model = DaskEstimator(mddf.RandomForestRegressor(random_state=0, **parameters))
     with pytest.raises(ValueError, match=message):
         model.fit(*chunked(X, y, (30, 30)))
-    assert not hasattr(model, "_model")
+    assert not hasattr(model, "estimator_")
 
 
 def test_weights_without_a_bootstrap_are_counts(client):
     X, y = made_array(60)
-    model = DaskRandomForestRegressor(3, bootstrap=False, random_state=0)
+    model = DaskEstimator(mddf.RandomForestRegressor(3, bootstrap=False, random_state=0))
     with pytest.raises(ValueError, match=r"sample_weight.* must be whole numbers up to 65535"):
         model.fit(*chunked(X, y, (30, 30)), da.full(60, 0.5, chunks=30))
     weights = np.arange(60) % 3
@@ -201,7 +200,7 @@ def test_processes(n_workers):
     y = np.digitize(signal_, [-1, 1])
     local = mddf.RandomForestClassifier(8, random_state=0).fit(X, y)
     with distributed.Client(n_workers=n_workers, threads_per_worker=2, dashboard_address=":0"):
-        model = DaskRandomForestClassifier(8, random_state=0)
+        model = DaskEstimator(mddf.RandomForestClassifier(8, random_state=0))
         fitted = model.fit(*chunked(X, y, (10_000, 5000, 15_000)))
         assert_same(local, fitted, X[:1000])
 
@@ -209,7 +208,7 @@ def test_processes(n_workers):
 @pytest.mark.slow
 def test_a_worker_that_is_killed():
     X, y = made_array(20_000)
-    model = DaskRandomForestRegressor(5000, random_state=0)
+    model = DaskEstimator(mddf.RandomForestRegressor(5000, random_state=0))
     with distributed.Client(n_workers=2, threads_per_worker=1, dashboard_address=":0") as client:
         pids = client.run(os.getpid)
 
@@ -224,8 +223,8 @@ def test_a_worker_that_is_killed():
             model.fit(*chunked(X, y, (10_000, 10_000)))
         killer.join()
         assert time.monotonic() - start < 60
-        assert not hasattr(model, "_model")
+        assert not hasattr(model, "estimator_")
         # The other worker is free at once, and the dead one is replaced.
         client.wait_for_workers(2, timeout=60)
-        model.set_params(n_estimators=2).fit(*chunked(X, y, (10_000, 10_000)))
-        assert len(model.to_local()) == 2
+        model.set_params(estimator__n_estimators=2).fit(*chunked(X, y, (10_000, 10_000)))
+        assert len(model.estimator_) == 2

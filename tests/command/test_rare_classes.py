@@ -3,7 +3,6 @@
 import re
 import shutil
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -143,18 +142,6 @@ def test_bad_options(folder, arguments, message, capsys):
     assert sorted(folder.iterdir()) == before
 
 
-def test_files_of_earlier_versions_need_the_class(folder):
-    stored = joblib.load("forest.joblib")
-    del stored["decision"]
-    joblib.dump(stored, "old.joblib")
-    with pytest.raises(SystemExit, match=r"--threshold needs --positive: .* earlier version"):
-        run("predict", "old.joblib", "claims.csv", "--threshold", 0.3)
-    with pytest.raises(SystemExit, match="the model file has no threshold; give a probability"):
-        run("predict", "old.joblib", "claims.csv", "--threshold", "best", "--positive", "fraud")
-    run("predict", "old.joblib", "claims.csv", "--threshold", 0.3, "--positive", "fraud",
-        "--out", "p.csv")  # fmt: skip
-
-
 def test_scores_of_the_positive_class():
     rng = np.random.default_rng(0)
     classes = np.array(["no", "yes"])
@@ -200,13 +187,6 @@ def test_drift_and_the_card(folder, capsys):
     run("card", "claims.skops", "--out", "README.md")
     with pytest.raises(SystemExit, match="--overwrite"):
         run("card", "claims.skops", "--out", "README.md")
-    stored = joblib.load("forest.joblib")
-    del stored["reference"], stored["facts"]
-    joblib.dump(stored, "old.joblib")
-    with pytest.raises(SystemExit, match=r"has no summary of the training rows, .* by --train"):
-        run("drift", "old.joblib", "claims.csv")
-    with pytest.raises(SystemExit, match=r"has no facts for a card, .*: fit it again"):
-        run("card", "old.joblib")
 
 
 def test_the_card_of_a_regression(folder, capsys):

@@ -16,7 +16,7 @@ from mddf import DeepForestClassifier, RandomForestClassifier, cost, explain
 
 SMALL = {"n_estimators": 5, "cv": 2, "random_state": 0}
 MEMBERS = ["random", "completely-random-sqrt", "boosted", "kernel", "linear", "network"]
-MEMBERS += ["kernel-logistic", "boosted-crosses"]
+MEMBERS += ["kernel-logistic"]
 WORDS = np.array(["low", "middle", "high"])
 
 

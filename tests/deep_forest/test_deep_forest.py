@@ -26,7 +26,7 @@ from mddf import (
 
 FORESTS = ["random", "completely-random"]
 ALL = ["random", "random-half", "completely-random", "completely-random-sqrt"]
-ALL += ["boosted", "boosted-crosses", "kernel", "kernel-logistic", "linear", "network"]
+ALL += ["boosted", "kernel", "kernel-logistic", "linear", "network"]
 SMALL = {"n_estimators": 10, "members": [*FORESTS, "linear"], "random_state": 0}
 
 
@@ -332,9 +332,7 @@ def test_wrong_options_are_refused_by_name(options, message, data):
         DeepForestClassifier(**SMALL | options).fit(X, y)
 
 
-@pytest.mark.parametrize(
-    "member", ["boosted", "boosted-crosses", "linear", "kernel", "kernel-logistic", "network"]
-)
+@pytest.mark.parametrize("member", ["boosted", "linear", "kernel", "kernel-logistic", "network"])
 def test_a_fold_without_weight_is_refused(member, data):
     X, y, *_ = data
     with pytest.raises(ValueError, match=r"sample_weight, and .* must .* every fold"):

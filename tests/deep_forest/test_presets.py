@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from mddf import DeepForestClassifier, DeepForestRegressor
 from mddf._deep_forest.fold_trainer import FoldTrainer
@@ -35,20 +36,10 @@ def test_the_fast_preset_has_fewer_members_and_one_layer(Model, load):
     assert model.score(X, y) > 0.5
 
 
-@BOTH
-def test_the_best_preset_has_the_default_members_and_the_pool(Model, load):
-    X, y = load(return_X_y=True)
-    parameters = {"n_estimators": 3, "cv": 2, "random_state": 0}
-    model = Model(1, preset="best", **parameters).fit(X[:100], y[:100])
-    default = Model(1, **parameters).fit(X[:100], y[:100])
-    assert members_of(model) == members_of(default) | set(Model._pool_members)
-    assert not members_of(default) & set(Model._pool_members)
-
-
 def test_explicit_parameters_override_the_preset():
     X, y = load_breast_cancer(return_X_y=True)
     parameters = {"n_estimators": 7, "members": ["random", "completely-random"], "cv": 3}
-    model = DeepForestClassifier(2, preset="best", random_state=0, **parameters).fit(X, y)
+    model = DeepForestClassifier(2, preset="fast", random_state=0, **parameters).fit(X, y)
     other = DeepForestClassifier(2, random_state=0, **parameters).fit(X, y)
     np.testing.assert_array_equal(model.predict_proba(X), other.predict_proba(X))
     assert clone(model).get_params() == model.get_params()
@@ -60,15 +51,15 @@ def test_explicit_parameters_override_the_preset():
     ("preset", "hint"),
     [
         ("fats", r"got 'fats' \(did you mean 'fast'\?\)$"),
-        ("Best", r"got 'Best' \(did you mean 'best'\?\)$"),
+        ("Default", r"got 'Default' \(did you mean 'default'\?\)$"),
         ("slow", "got 'slow'$"),
         (None, "got None$"),
         (3, "got 3$"),
-        (["best"], r"got \['best'\]$"),
+        (["fast"], r"got \['fast'\]$"),
     ],
 )
 def test_unknown_preset(preset, hint):
-    message = rf"^preset must be one of \('default', 'fast', 'best'\), {hint}"
+    message = rf"^preset must be one of \('default', 'fast'\), {hint}"
     with pytest.raises(ValueError, match=message):
         DeepForestClassifier(preset=preset).fit([[0], [1]], [0, 1])
 
@@ -91,9 +82,10 @@ def test_boosted_classifiers_use_ten_folds(monkeypatch):
     assert n_models(DeepForestRegressor, refit=False) == 10  # as many as the layer has
     assert n_models(DeepForestRegressor) == 3  # fitted again on all samples
     default = PRESETS["default"]
-    monkeypatch.setitem(PRESETS, "best", replace(default, repeats=3, number_repeats=2))
-    assert n_models(Model, preset="best") == 30
-    assert n_models(DeepForestRegressor, preset="best", refit=False) == 20
+    monkeypatch.setitem(PRESETS, "default", replace(default, repeats=3, number_repeats=2))
+    assert n_models(Model) == 30
+    assert n_models(DeepForestRegressor, refit=False) == 20
+    monkeypatch.setitem(PRESETS, "default", default)
     monkeypatch.setattr(MAX_CELLS_OF_SMALL_TABLE, 0)  # every table is large
     assert n_models(Model) == 5
     assert n_models(Model, n_rows=40) == 10
@@ -146,3 +138,18 @@ def test_leaf_wise_trees_of_large_tables_have_fewer_rounds(monkeypatch):
     monkeypatch.setattr(MAX_CELLS_OF_SMALL_TABLE, 0)
     model.fit(X[:60], y[:60])
     assert rates == [0.05, 0.1]
+
+
+@BOTH
+@pytest.mark.parametrize("preset", ["default", "fast"])
+def test_auto_in_a_list_stands_for_all_automatic_members(Model, load, preset):
+    X, y = load(return_X_y=True)
+    parameters = {"preset": preset, "n_estimators": 3, "cv": 2, "random_state": 0}
+    automatic = Model(1, **parameters).fit(X[:100], y[:100])
+    alone = Model(1, members=["auto"], **parameters).fit(X[:100], y[:100])
+    assert np.array_equal(alone.predict(X), automatic.predict(X))
+    own = DecisionTreeRegressor if Model is DeepForestRegressor else DecisionTreeClassifier
+    model = Model(1, members=["auto", ("mine", own(max_depth=3))], **parameters)
+    model.set_params(mine__max_depth=2).fit(X[:100], y[:100])
+    assert members_of(model) == {*members_of(automatic), "mine"}
+    assert clone(model).get_params()["members__0"] == "auto"

@@ -209,57 +209,6 @@ def test_the_report_lists_abandoned_steps(Model, load, monkeypatch):
     assert model.score(X, y) == pytest.approx(plain.score(X, y), abs=0.05)
 
 
-@BOTH
-def test_the_pool_gets_the_time_that_the_default_members_leave(
-    Model, load, few_rounds, monkeypatch
-):
-    """Without time for the pool, the preset trains the members of the default."""
-    X, y = load(return_X_y=True)
-    X, y = X[:150], y[:150]
-    pool = set(Model._pool_members)
-    parameters = {"preset": "best", "n_estimators": 5, "cv": 2, "random_state": 0}
-    model = Model(1, time_limit=1000.0, **parameters).fit(X, y)
-    assert cuts_of(model) == set()
-    assert pool < weights_of(model).keys()
-    monkeypatch.setattr(first_layer, "_POOL_FACTOR", 1e9)
-    model = Model(1, time_limit=1000.0, **parameters).fit(X, y)
-    assert cuts_of(model) == {(name, "left out") for name in pool}
-    trained = {row["member"] for row in model.leaderboard_ if row["seconds"] > 0}
-    assert trained == set(Model._auto_members)
-
-
-@BOTH
-def test_more_time_is_kept_for_the_weights_if_there_is_a_pool(
-    Model, load, few_rounds, monkeypatch
-):
-    X, y = load(return_X_y=True)
-    kept_back = Clock.kept_back
-    seconds = []
-
-    def watched(clock, kept):
-        seconds.append(kept)
-        return kept_back(clock, kept)
-
-    monkeypatch.setattr(Clock, "kept_back", watched)
-    parameters = {"n_estimators": 3, "cv": 2, "time_limit": 1000.0, "random_state": 0}
-    Model(1, members=["random"], **parameters).fit(X[:100], y[:100])
-    (default,) = set(seconds)
-    seconds.clear()
-    Model(1, preset="best", **parameters).fit(X[:100], y[:100])
-    assert sorted(set(seconds)) == pytest.approx([3 * default])
-
-
-@BOTH
-def test_a_member_of_the_pool_without_a_relative_is_left_out(Model, load, few_rounds, monkeypatch):
-    """Nothing then tells how long it takes."""
-    X, y = load(return_X_y=True)
-    monkeypatch.setattr(Model, "_auto_members", ("random", "boosted"))
-    parameters = {"preset": "best", "n_estimators": 5, "cv": 2, "random_state": 0}
-    model = Model(1, time_limit=1000.0, **parameters).fit(X[:150], y[:150])
-    assert ("network-robust", "left out") in cuts_of(model)
-    assert ("boosted-depth-2", "left out") not in cuts_of(model)
-
-
 def test_estimators_get_the_time_that_other_members_leave(monkeypatch):
     """A member that has no time at first is finished if the others leave some."""
     X, y = load_breast_cancer(return_X_y=True)

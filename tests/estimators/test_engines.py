@@ -1,4 +1,4 @@
-"""Dask and Ray: the same bits as threads, little data sent, and recovery from failures.
+"""Dask and other engines: the same bits as threads, little data sent, and recovery from failures.
 
 On real clusters of two processes. Nothing may hang, so that every test has a time limit.
 """
@@ -88,10 +88,6 @@ def gradient_bits():
 BITS = (forest_bits, cascade_bits, deep_bits, scanner_bits, gradient_bits)
 
 
-# Ray needs five seconds to start, and a tenth of a second for every task.
-SLOW_ON_RAY = ["dask", pytest.param("ray", marks=pytest.mark.slow)]
-
-
 def assert_same_bits(bits, engine, n_jobs):
     expected = bits()
     with parallel_config(engine, n_jobs=n_jobs):
@@ -101,10 +97,8 @@ def assert_same_bits(bits, engine, n_jobs):
 
 
 @pytest.mark.parametrize("bits", BITS)
-@pytest.mark.parametrize("engine", SLOW_ON_RAY)
-def test_the_same_bits_as_threads(engine, bits, many_rows, request):
-    request.getfixturevalue(engine)
-    assert_same_bits(bits, engine, -1)
+def test_the_same_bits_as_threads(bits, many_rows, dask):
+    assert_same_bits(bits, "dask", -1)
 
 
 @pytest.mark.slow
@@ -120,11 +114,9 @@ def test_the_same_bits_in_processes(bits, many_rows):
     assert_same_bits(bits, "loky", 2)
 
 
-@pytest.mark.parametrize("engine", SLOW_ON_RAY)
-def test_errors_arrive(engine, request):
+def test_errors_arrive(dask):
     """An error on a worker is raised here, and the estimator stays unfitted."""
-    request.getfixturevalue(engine)
-    assert_errors_arrive(engine)
+    assert_errors_arrive("dask")
 
 
 def assert_errors_arrive(engine):

@@ -1,16 +1,14 @@
-"""Models on disk: plain states, formats, skops, mapped files, and stored releases."""
+"""Models on disk: plain states, formats, skops and mapped files."""
 
 import pickle
-import re
 
 import joblib
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
-from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.model_selection import GroupKFold
-from stored_models import STORED, labels, models, says, table, targets
+from small_models import labels, models, says, table, targets
 
 import mddf
 from mddf import MDDFClassifier, RandomForestClassifier
@@ -20,7 +18,6 @@ from mddf.export import skops_types
 pytestmark = pytest.mark.filterwarnings("ignore:transform was given the table:UserWarning")
 
 MODELS = models()
-RELEASES = sorted(path.name for path in STORED.iterdir())
 PLAIN = (dict, list, tuple, np.ndarray, np.generic, str, int, float, type(None))
 
 
@@ -125,64 +122,9 @@ def test_skops_and_a_splitter():
     assert np.array_equal(says(again, X), says(model, X))
 
 
-@pytest.mark.parametrize("release", RELEASES)
-@pytest.mark.parametrize("name", MODELS)
-@pytest.mark.filterwarnings("ignore", category=InconsistentVersionWarning)
-def test_models_of_earlier_releases_load_and_predict_the_same(release, name):
-    X = table(MODELS[name][1])
-    stored = np.load(STORED / release / "predictions.npz")[name]
-    again = joblib.load(STORED / release / f"{name}.joblib")
-    assert np.allclose(says(again, X)[::5], stored, rtol=0, atol=1e-12)
-
-
-def documented(kind):
-    """Fitted attributes that the documentation of a class names."""
-    return re.findall(r"^    (\w+_) :", kind.__doc__, re.MULTILINE)
-
-
-@pytest.mark.parametrize("release", RELEASES)
-@pytest.mark.parametrize("name", MODELS)
-@pytest.mark.filterwarnings("ignore", category=InconsistentVersionWarning)
-def test_models_of_earlier_releases_are_whole(release, name):
-    model, kind = MODELS[name]
-    X, old = table(kind), joblib.load(STORED / release / f"{name}.joblib")
-    assert old.get_params().keys() == model.get_params().keys()
-    assert repr(old) == repr(clone(old))
-    assert type(old).__name__ in old._repr_html_()
-    new = clone(model).fit(X, targets(model))
-    attributes = [key for key in documented(type(old)) if hasattr(new, key)]
-    assert attributes
-    for attribute in attributes:
-        assert type(getattr(old, attribute)) is type(getattr(new, attribute)), attribute
-    assert np.array_equal(says(old.fit(X, targets(model)), X), says(new, X))
-
-
-@pytest.mark.parametrize("path", sorted(STORED.glob("*/*.skops")), ids=lambda path: path.stem)
-@pytest.mark.filterwarnings("ignore", category=InconsistentVersionWarning)
-def test_skops_files_of_earlier_releases_load_and_predict_the_same(path):
-    io = pytest.importorskip("skops.io", reason='needs "mddf[skops]"')
-    X = table(MODELS[path.stem][1])
-    stored = np.load(path.parent / "predictions.npz")[path.stem]
-    again = io.load(path, trusted=skops_types())
-    assert np.allclose(says(again, X)[::5], stored, rtol=0, atol=1e-12)
-
-
-def test_stored_models_exist_and_are_small():
-    assert "0.1.0" in RELEASES
-    assert sum(path.stat().st_size for path in STORED.rglob("*")) < 150_000 * len(RELEASES)
-
-
 @pytest.fixture
 def forest():
     return RandomForestClassifier(3, max_depth=3, random_state=0).fit(table("numbers"), labels())
-
-
-def test_parameters_that_a_state_does_not_have_get_their_defaults(forest):
-    state = forest.__getstate__()
-    del state["max_bins"]
-    made = RandomForestClassifier()
-    made.__setstate__(state)
-    assert made.max_bins == 255
 
 
 @pytest.mark.parametrize("name", ["os.system", "", None, ["trees"], 3])

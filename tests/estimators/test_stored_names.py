@@ -27,8 +27,8 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from small_models import says, table
 from stored_cases import CASCADE, DEEP, FITS, NUMBERS, SMALL, TARGETS, WORDS
-from stored_models import says, table
 
 import mddf
 from mddf import (

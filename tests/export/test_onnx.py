@@ -278,17 +278,7 @@ def test_calibrated_cascades():
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize(
     "member",
-    [
-        "boosted-crosses",
-        "kernel",
-        "kernel-logistic",
-        "linear",
-        "network",
-        "kernel-logistic-normal",
-        "kernel-logistic-robust",
-        "network-robust",
-        "network-quick",
-    ],
+    ["kernel", "kernel-logistic", "linear", "network"],
 )
 def test_members_alone(kind, member, n_classes):
     X = TABLES[kind](300)

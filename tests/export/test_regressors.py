@@ -49,9 +49,6 @@ def assert_same(model, X, dtype=np.float64, rtol=1e-12):
         ["linear"],
         ["network"],
         ["boosted"],
-        ["network-robust"],
-        ["network-quick"],
-        ["boosted-crosses"],
     ],
     ids=str,
 )

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-
-from mddf._ensemble.label_measures import MEASURES, RowMeasure
+from mddf.baselines._labels.measures import MEASURES, RowMeasure
 
 
 @dataclass

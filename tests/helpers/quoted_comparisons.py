@@ -259,25 +259,6 @@ def boosted_trees() -> list[Quote]:
     ]
 
 
-def choosing() -> list[Quote]:
-    by_set = table("presets.md", "## The preset best")
-    ratios = [by_set.at(row[0], "best/default") for row in by_set.rows]
-    seconds = [
-        sum(by_set.at(row[0], f"{preset}, CPU s") for row in by_set.rows)
-        for preset in ("default", "best")
-    ]
-    return [
-        quote('`preset="best"` takes {} times the CPU time', seconds[1] / seconds[0]),
-        quote(
-            "On {} sets, its loss is {} times the default's, lower on {} and higher on {}",
-            len(ratios),
-            geometric_mean(ratios),
-            sum(r < 1 for r in ratios),
-            sum(r > 1 for r in ratios),
-        ),
-    ]
-
-
 def faq() -> list[Quote]:
     seconds = league_costs().at("DeepForest", "fit, s")
     return [quote("{} s in the mean over the {} data sets", seconds, len(log_losses().rows))]
@@ -389,7 +370,6 @@ PAGES: dict[str, Callable[[], list[Quote]]] = {
     "docs/commands.md": commands,
     "docs/how-good.md": how_good,
     "docs/boosted-trees.md": boosted_trees,
-    "docs/choosing.md": choosing,
     "docs/faq.md": faq,
     "docs/pretrained-networks.md": pretrained_networks,
     "docs/results/deep-forest-ablations.md": ablations,

@@ -24,7 +24,7 @@ from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from stored_models import labels, table
+from small_models import labels, table
 
 from mddf import (
     CompletelyRandomForestClassifier,
@@ -149,14 +149,6 @@ def _deep_forests():
     yield "deep forest, network", DeepForestClassifier(**network), table("frame"), WORDS, {}
     model = DeepForestRegressor(**network, refit=False)
     yield "deep regressor, network", model, table("frame"), TARGETS, {}
-    scaled = ["kernel-logistic-robust", "kernel-logistic-normal", "network-quick"]
-    model = DeepForestClassifier(**DEEP, members=scaled)
-    yield "deep forest, scaled columns", model, table("frame"), WORDS, {}
-    crosses = {**DEEP, "members": ["boosted-crosses"]}
-    model = DeepForestClassifier(**crosses)
-    yield "deep forest, crosses", model, table("frame"), WORDS, {}
-    model = DeepForestRegressor(**crosses, refit=False)
-    yield "deep regressor, crosses", model, table("frame"), TARGETS, {}
     boosted = DeepForestRegressor(**DEEP, members=["boosted"])
     yield "deep regressor, boosted", boosted, NUMBERS, TARGETS, {}
     members = [Ridge(), HistGradientBoostingRegressor(max_iter=3), RandomForestRegressor(2)]

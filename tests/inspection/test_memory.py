@@ -33,13 +33,6 @@ def test_trees_of_a_deep_forest(parameters, n_trees):
     assert deep(**parameters) - deep() == (n_trees - 100) * TREE_BYTES
 
 
-def test_the_pool_of_the_best_preset_has_predictions_of_its_own():
-    predictions = deep(preset="best") - deep()
-    assert predictions == 2 * 800 * 2 * ROWS
-    trees = deep(preset="best", n_estimators=7) - deep(preset="best")
-    assert trees == (7 - 100) * TREE_BYTES
-
-
 def test_unknown_presets_are_named():
     with pytest.raises(ValueError, match=r"^preset must be one of .* got 'bset'"):
         deep(preset="bset")

@@ -216,7 +216,7 @@ def test_classes_in_place_of_models_and_names_that_are_mistyped(data):
     X, y, _ = data
     with pytest.raises(ValueError, match=r"got the class GaussianNB: put parentheses after it$"):
         deep(GaussianNB).fit(X, y)
-    with pytest.raises(ValueError, match=r"got 'bosted'; did you mean 'boosted' or 'boosted-half"):
+    with pytest.raises(ValueError, match=r"got 'bosted'; did you mean 'boosted' or 'boosted-leaf"):
         deep("bosted").fit(X, y)
     with pytest.raises(ValueError, match=r"got 'xyz'$"):
         deep("xyz").fit(X, y)

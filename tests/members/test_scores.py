@@ -8,12 +8,8 @@ from scipy.stats import norm
 from mddf._members.linear import FeatureEncoding
 from mddf._members.scores import (
     _MANY_LEVELS,
-    FARTHEST,
     INDICATOR,
-    SCALINGS,
     NormalScores,
-    RobustScores,
-    StandardScores,
 )
 
 NONE = np.zeros(3, bool)
@@ -73,57 +69,12 @@ def test_normal_scores_of_columns_with_and_without_ties(n_rows):
         np.testing.assert_allclose(learnt.scores[place], norm.ppf(below[places]), atol=2**-10)
 
 
-def test_robust_scores_are_clipped_distances_from_the_median():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(101, 3)) ** 3
-    X[::9, 1] = np.nan
-    scores = RobustScores.from_rows(X, FeatureEncoding.from_rows(X, NONE)).dense(X)
-    for column, result in zip(X.T, scores.T, strict=True):
-        known = column[~np.isnan(column)]
-        lower, median, upper = np.percentile(known, [25, 50, 75])
-        z = (column - median) / (upper - lower)
-        expected = np.where(np.isnan(z), 0, z / np.sqrt(1 + (z / 3) ** 2))
-        np.testing.assert_allclose(result, expected, rtol=1e-12, atol=1e-15)
-    assert np.abs(scores).max() < 3
-
-
-def test_robust_scores_of_columns_without_a_spread():
-    rare = np.zeros(50)
-    rare[3] = 8.0
-    X = np.column_stack([rare, np.full(50, 7.0), np.full(50, np.nan)])
-    robust = RobustScores.from_rows(X, FeatureEncoding.from_rows(X, NONE))
-    scores = robust.dense(X)
-    assert scores[3, 0] == pytest.approx(2 / np.sqrt(1 + 4 / 9))  # 8 over half of the range
-    assert np.count_nonzero(scores) == 1
-    extreme = robust.dense(np.array([[1e100, -1e100, 0.0]]))
-    assert extreme[0] == pytest.approx([3, -3, 0])
-
-
-def test_robust_scores_of_columns_with_a_tiny_spread():
-    """Larger numbers are infinitely many ranges away, which is not worth a warning."""
-    X = 1e-300 * np.random.default_rng(0).normal(size=(50, 3))
-    robust = RobustScores.from_rows(X, FeatureEncoding.from_rows(X, NONE))
-    assert robust.dense(np.array([[1e100, -1e100, np.nan]]))[0] == pytest.approx([3, -3, 0])
-
-
-def test_standard_scores_have_mean_0_and_deviation_1():
-    X = np.random.default_rng(0).normal(5, 3, size=(200, 3))
-    X[::7, 2] = np.nan
-    standard = StandardScores.from_rows(X, FeatureEncoding.from_rows(X, NONE))
-    scores = standard.dense(X)
-    np.testing.assert_allclose(scores[:, :2].mean(axis=0), 0, atol=1e-12)
-    np.testing.assert_allclose(scores[:, :2].std(axis=0), 1)
-    assert (scores[::7, 2] == 0).all()
-    assert standard.dense(np.full((1, 3), 1e100)).max() == FARTHEST
-
-
-@pytest.mark.parametrize("scaling", SCALINGS)
-def test_indicators_and_single_rows_are_the_same_for_all_scalings(scaling):
+def test_indicators_and_single_rows():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=(60, 2)), rng.integers(0, 4, 60)])
     X[::5, 0] = np.nan
     categorical = np.array([False, False, True])
-    columns = SCALINGS[scaling](X, FeatureEncoding.from_rows(X, categorical))
+    columns = NormalScores.from_rows(X, FeatureEncoding.from_rows(X, categorical))
     encoded = columns.dense(X)
     assert columns.n_numbers == 2
     assert np.array_equal(encoded[:, 2:], INDICATOR * (X[:, 2:] == np.arange(4)))

@@ -52,9 +52,7 @@ def test_checkpoints_of_another_fit_are_refused_with_the_difference(tmp_path):
     model.set_params(n_jobs=2, verbose=0, transform_layers="all").fit(X, y)
 
 
-@pytest.mark.parametrize(
-    "member", ["linear", "kernel", "kernel-logistic", "network", "boosted-crosses", "random"]
-)
+@pytest.mark.parametrize("member", ["linear", "kernel", "kernel-logistic", "network", "random"])
 def test_changes_within_a_bin_are_another_x_for_members_on_raw_numbers(member, tmp_path):
     X, y = np.arange(40.0)[:, None], np.arange(40) // 5 % 2
     model = deep(tmp_path, members=[member], max_bins=4)

@@ -86,9 +86,7 @@ def without_times(model):
         (DeepForestRegressor, {"members": ["random", "boosted"], "refit": False}),
         (DeepForestRegressor, {"members": ["random", "boosted", "linear"]}),
         (DeepForestRegressor, {"members": ["random", "kernel", "network"], "n_layers": 3}),
-        (DeepForestClassifier, {"members": ["random", "boosted-crosses"]}),
-        (DeepForestClassifier, {"members": "auto", "preset": "best", "refit": False}),
-        (DeepForestRegressor, {"members": ["random", "boosted-crosses"], "refit": False}),
+        (DeepForestClassifier, {"members": "auto", "refit": False}),
         (DeepForestRegressor, {"members": ["kernel", "random", Ridge()]}),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,15 @@ import numpy.typing as npt
 from mddf._base.communication import Communicator
 from mddf._base.validation import check_lengths
 from mddf._targets.target_validation import MOST_CLASSES, encode_labels, numeric_array
+
+
+@dataclass(frozen=True)
+class RowsOfUser:
+    """Rows as the user passed them: features, targets and weights or None."""
+
+    X: Any
+    y: Any
+    sample_weight: Any = None
 
 
 def encode_shard_labels(

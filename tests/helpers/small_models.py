@@ -1,16 +1,7 @@
-"""Small fitted models that every later release must load, with the same predictions.
-
-``python tests/stored_models.py`` writes the models of the installed release to a folder under
-``tests/stored``: as pickles (joblib), some also for skops, with their predictions. Run it before
-a release. Until the release, the folder may be deleted and written again; later it never changes.
-"""
+"""Small models of each kind, with their tables."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
-import joblib
 import numpy as np
 import pandas as pd
 from mddf.baselines import (
@@ -27,7 +18,6 @@ from sklearn.linear_model import LogisticRegression
 
 import mddf
 
-STORED = Path(__file__).with_name("stored")
 _SEED = {"random_state": 0}
 
 
@@ -101,25 +91,3 @@ def says(model, X):
         return model.decision_function(X)
     output = model.predict_proba(X) if hasattr(model, "predict_proba") else model.transform(X)
     return np.hstack(output) if isinstance(output, list) else output
-
-
-def write(folder):
-    """Fit all models and write them."""
-    import skops.io
-
-    folder.mkdir(parents=True)
-    predictions = {}
-    for name, (model, kind) in models().items():
-        X = table(kind)
-        predictions[name] = says(model.fit(X, targets(model)), X)[::5]
-        joblib.dump(model, folder / f"{name}.joblib", compress=9)
-        if name in ("random_forest", "mddf", "deepboost"):  # such files are larger
-            skops.io.dump(model, folder / f"{name}.skops", compression=8, compresslevel=9)
-    np.savez_compressed(folder / "predictions.npz", **predictions)
-
-
-if __name__ == "__main__":
-    folder = STORED / mddf.__version__
-    if folder.exists():
-        sys.exit(f"{folder} is there already: it must stay as that release wrote it")
-    write(folder)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from thread_communicator import run_in_threads
 
-from mddf._targets import shards
-from mddf._targets.shards import encode_shard_labels, gather_weights
+from mddf._clusters import shard_inputs
+from mddf._clusters.shard_inputs import encode_shard_labels, gather_weights
 from mddf._targets.target_validation import encode_labels
 
 
@@ -42,7 +42,7 @@ def test_numbers_in_one_shard_and_text_in_another(text):
 
 
 def test_more_classes_than_labels_have(monkeypatch):
-    monkeypatch.setattr(shards, "MOST_CLASSES", 3)
+    monkeypatch.setattr(shard_inputs, "MOST_CLASSES", 3)
     with pytest.raises(ValueError, match="y must have at most 3 classes, got 4"):
         encoded([np.array([0, 1]), np.array([2, 3])])
 

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from mddf._ensemble.label_measures import MEASURES, RowMeasure
-from mddf._fitted.feature_reuse import FeatureReuse, LabelledPredictions
+from mddf.baselines._labels.measures import MEASURES, RowMeasure
+from mddf.baselines._labels.reuse import FeatureReuse, LabelledPredictions
 
 
 def drawn(seed, n_rows=30, n_labels=4, weighted=False):

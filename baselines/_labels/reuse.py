@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from mddf._base.elementary import exp
 from mddf._base.serialization import register_serializable
-from mddf._ensemble.label_measures import MEASURES, RowMeasure
+from mddf._binning.binner import Binner
+from mddf._binning.bins import apply_bins
+from mddf._binning.encoded_rows import EncodedRows
+from mddf._cascade.model import CascadeModel, Layer
+from mddf._fitted.fitted_model import FittedStages, StageOutput
+
+from .measures import MEASURES, RowMeasure
 
 
 @dataclass(frozen=True)
@@ -78,3 +85,45 @@ class FeatureReuse:
     def apply(self, vectors: np.ndarray, before: np.ndarray) -> np.ndarray:
         """Vectors of a layer, (n_forests, n_rows, n_labels), after the reuse."""
         return np.where(self.reused(vectors.mean(axis=0)), before, vectors)
+
+
+@register_serializable("layer with feature reuse")
+@dataclass
+class ReusingLayer(Layer):
+    """A layer, and the rule by which it takes vectors of the layer before."""
+
+    reuse: FeatureReuse | None = None  # None: it takes none
+
+    @classmethod
+    def from_layer(cls, layer: Layer) -> ReusingLayer:
+        """Layer without a rule."""
+        return cls(**vars(layer))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReusingStages(FittedStages):
+    """A fitted model whose layers take some of their vectors from the layer before."""
+
+    reuses: list[FeatureReuse | None]  # rule of each stage
+
+    def run(self, rows: EncodedRows, n_jobs: int | None = None) -> Iterator[StageOutput]:
+        vectors = np.empty((0, 0, 0))
+        for number, (stage, reuse) in enumerate(zip(self.stages, self.reuses, strict=True)):
+            vectors_before = vectors
+            vectors = np.stack([member.vectors(rows, n_jobs) for member in stage.members])
+            if reuse is not None:
+                vectors = reuse.apply(vectors, vectors_before)
+            added = stage.own_columns(vectors)
+            if number + 1 < len(self.stages):
+                bins = self.stages[number + 1].added_bins
+                apply_bins(added, bins, out=rows.codes, first_column=self.n_raw, n_jobs=n_jobs)
+            yield StageOutput(stage, vectors, added)
+
+
+def stages_with_reuse(model: CascadeModel, binner: Binner) -> FittedStages:
+    """The fitted model of a multi-label deep forest, which predicts."""
+    fitted = model.stages(binner)
+    reuses = [layer.reuse for layer in model.layers if isinstance(layer, ReusingLayer)]
+    if all(reuse is None for reuse in reuses):
+        return fitted
+    return ReusingStages(binner, fitted.stages, fitted.n_added, is_at_most_one=True, reuses=reuses)

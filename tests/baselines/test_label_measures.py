@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mddf.baselines._labels.measures import MEASURES, measure_value
 from sklearn import metrics
-
-from mddf._ensemble.label_measures import MEASURES, measure_value
 
 
 @st.composite

@@ -1,23 +1,24 @@
 """Gradient boosting on rows that are divided among several processes.
 
-Every process calls `fit_shard` with its shard of the rows, and gets the model that `fit` makes
-from all rows in one process, with the same bits. Shards exchange the numbers that depend on all
-rows. The order of the rows is the order of the shards.
+Every process calls `fit_boosting_shard` with its shard of the rows, and gets the model that `fit`
+makes from all rows in one process, with the same bits. Shards exchange the numbers that depend on
+all rows. The order of the rows is the order of the shards.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from mddf._base.communication import Communicator
-from mddf._base.validation import check_lengths, naming
+from mddf._base.validation import check_lengths, naming, refuse_booleans
 from mddf._binning.binned_table import BinnedTable
 from mddf._binning.binner import Binner
-from mddf._binning.shards import ShardWeights, bin_shard, in_any_shard
+from mddf._clusters.shard_bins import ShardWeights, bin_shard, in_any_shard
+from mddf._clusters.shard_inputs import RowsOfUser, encode_shard_labels, gather_weights
 from mddf._gradient.base import GradientBoosting, HeldOut
 from mddf._gradient.classifier import GradientBoostingClassifier
 from mddf._gradient.dataset import BoostingRows, ValidationRows
@@ -35,7 +36,6 @@ from mddf._gradient.validation_set import warn_of_no_gain
 from mddf._gradient.weights import boosting_weights, within_range
 from mddf._input.reading import read_table
 from mddf._resampling.sampling import hashes_with
-from mddf._targets.shards import encode_shard_labels, gather_weights
 from mddf._targets.target_validation import (
     all_weights,
     class_factors,
@@ -48,15 +48,6 @@ Model = TypeVar("Model", bound=GradientBoosting)
 # Targets are ranked in parts of about so many values, so that a process holds that many at a time
 # instead of the targets of all rows. 2**22 doubles are 32 MiB. Not tuned.
 _RANKED_TOGETHER = 2**22
-
-
-@dataclass(frozen=True)
-class RowsOfUser:
-    """Rows as the user passed them: features, targets and weights or None."""
-
-    X: Any
-    y: Any
-    sample_weight: Any = None
 
 
 @dataclass(frozen=True)
@@ -84,8 +75,8 @@ class ShardRows(BoostingRows):
 
     @property
     def exchange(self) -> Communicator | None:
-        """Communicator that the kernel uses; None if this process has all rows."""
-        return self.communicator if self.communicator.size > 1 else None
+        """Communicator that the kernel uses."""
+        return self.communicator
 
     @property
     def n_rows_of_table(self) -> int:
@@ -131,8 +122,9 @@ def global_ranks(values: np.ndarray, train: np.ndarray, communicator: Communicat
     return ranks
 
 
-def refuse_undivided(model: GradientBoosting, *, has_validation_set: bool) -> None:
+def check_boosting(model: GradientBoosting, *, has_validation_set: bool) -> None:
     """Refuse parameters that need all rows in one process."""
+    refuse_booleans("interaction_cst", model.interaction_cst)
     reasons = {
         "warm_start": (bool(model.warm_start), "False"),
         "cv": (model.cv is not None, "None"),
@@ -145,8 +137,8 @@ def refuse_undivided(model: GradientBoosting, *, has_validation_set: bool) -> No
             f"None with the loss {model.loss!r}",
         ),
         "early_stopping": (
-            bool(model.early_stopping) and not has_validation_set,
-            "False, unless X_val and y_val are passed to fit: no rows are held out",
+            model.early_stopping is True and not has_validation_set,
+            "'auto' or False, unless X_val and y_val are passed to fit: no rows are held out",
         ),
     }
     for name, (is_refused, allowed) in reasons.items():
@@ -157,7 +149,7 @@ def refuse_undivided(model: GradientBoosting, *, has_validation_set: bool) -> No
             )
 
 
-def fit_shard(
+def fit_boosting_shard(
     model: Model,
     training: RowsOfUser,
     validation: RowsOfUser | None,
@@ -182,7 +174,7 @@ def fit_shard(
     entropy : list of int
         Entropy of the random draws.
     """
-    refuse_undivided(model, has_validation_set=has_validation_set)
+    check_boosting(model, has_validation_set=has_validation_set)
     # 1. Read the table, the target and the weights.
     table = read_table(
         model,
@@ -257,7 +249,7 @@ def _read_target(
     # The least and the largest target decide all that the check and the scale depend on.
     ends = np.array([weighted.min(), weighted.max()]) if len(weighted) else np.zeros(0)
     ends = communicator.gather_array(ends)
-    assert isinstance(model.loss, str)  # `refuse_undivided` has refused the others
+    assert isinstance(model.loss, str)  # `check_boosting` has refused the others
     check_targets(model.loss, ends)
     kind = RegressionTarget.from_targets(model.loss, ends, tweedie_power=model._variance_power())
     if sample_weight is not None:

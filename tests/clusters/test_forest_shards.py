@@ -23,9 +23,10 @@ from mddf import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from mddf._forest import divided, shards
-from mddf._forest.shard_rows import places_in_order
-from mddf._forest.shards import fit_forest_shard
+from mddf._clusters import forest_growth, forests
+from mddf._clusters.forest_rows import places_in_order
+from mddf._clusters.forests import fit_forest_shard
+from mddf._clusters.shard_inputs import RowsOfUser
 from mddf._resampling.sampling import canonical_order, row_hashes
 from mddf._trees.decoding import decode_forest
 
@@ -39,8 +40,8 @@ FORESTS = [
 
 @pytest.fixture(autouse=True)
 def small_copies(monkeypatch):
-    monkeypatch.setattr(divided, "_LEAST_COPIED", 0)
-    monkeypatch.setattr(divided, "_COPIED_SHARE", 0.0)
+    monkeypatch.setattr(forest_growth, "_LEAST_COPIED", 0)
+    monkeypatch.setattr(forest_growth, "_COPIED_SHARE", 0.0)
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def sharded_fits(model, data, cuts):
         rank = communicator.rank
         return fit_forest_shard(
             clone(model),
-            *data.rows(bounds[rank], bounds[rank + 1]),
+            RowsOfUser(*data.rows(bounds[rank], bounds[rank + 1])),
             communicator=communicator,
             entropy=entropy,
         )
@@ -186,7 +187,7 @@ def test_any_division_gives_the_same_bits(case):
 
 @pytest.mark.parametrize("forest", FORESTS)
 def test_copies_of_middle_size(forest, monkeypatch, two_threads):
-    monkeypatch.setattr(divided, "_LEAST_COPIED", 300)
+    monkeypatch.setattr(forest_growth, "_LEAST_COPIED", 300)
     kind = "classes" if forest in FORESTS[:2] else "numbers"
     data = make_data(np.random.default_rng(3), 3000, kind=kind)
     model = forest(6, random_state=0, bootstrap=True, n_jobs=2)
@@ -302,7 +303,7 @@ def test_sums_of_weights_that_the_kernel_cannot_hold():
 
 
 def test_more_rows_than_the_kernel_numbers(monkeypatch):
-    monkeypatch.setattr(shards, "_MOST_ROWS", 79)
+    monkeypatch.setattr(forests, "_MOST_ROWS", 79)
     data = make_data(np.random.default_rng(0), 80, kind="classes")
     with pytest.raises(ValueError, match="X must have at most 79 rows, got 80"):
         sharded_fits(RandomForestClassifier(1), data, [20])
@@ -337,7 +338,7 @@ def test_an_error_of_a_tree_ends_all_processes(monkeypatch):
     def fail(*args):
         raise MemoryError("no memory for copies")
 
-    monkeypatch.setattr(divided._Peers, "copy", fail)
+    monkeypatch.setattr(forest_growth._Peers, "copy", fail)
     data = make_data(np.random.default_rng(0), 200, kind="classes")
     with pytest.raises(MemoryError, match="no memory for copies"):
         sharded_fits(RandomForestClassifier(4, random_state=0), data, [50, 120])
@@ -349,8 +350,8 @@ def test_an_error_of_an_answer_ends_all_processes(monkeypatch):
             raise MemoryError("no memory for counts")
         return count(question, shard)
 
-    count = divided.CountBins.answer
-    monkeypatch.setattr(divided.CountBins, "answer", fail_for_few_rows)
+    count = forest_growth.CountBins.answer
+    monkeypatch.setattr(forest_growth.CountBins, "answer", fail_for_few_rows)
     data = make_data(np.random.default_rng(0), 200, kind="classes")
     with pytest.raises(MemoryError, match="no memory for counts"):
         sharded_fits(RandomForestClassifier(4, random_state=0), data, [50, 180])

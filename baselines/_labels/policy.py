@@ -12,11 +12,9 @@ from mddf._base.memmap import put_aside
 from mddf._base.messages import short
 from mddf._base.validation import is_list
 from mddf._cascade.layer import grow_layer, layer_splits
-from mddf._cascade.model import CascadeModel, Layer, VectorLayout
+from mddf._cascade.model import CascadeModel, VectorLayout
 from mddf._cascade.plan import LayerFolds
 from mddf._cascade.stopping import Stopper
-from mddf._ensemble.label_measures import MEASURES, measure_value
-from mddf._fitted.feature_reuse import FeatureReuse, LabelledPredictions
 from mddf._forest.base_classifier import BaseForest
 from mddf._forest.classifiers import CompletelyRandomForestClassifier, RandomForestClassifier
 from mddf._members.spec import MemberSpec
@@ -24,6 +22,9 @@ from mddf._resampling.folds import Folds
 from mddf._training.layer_builder import LayerPolicy, Stop
 from mddf._training.layer_trainer import LayerInput, LayerJob, LayerTrainer, MeanOfFolds
 from mddf._training.seeds import Purpose
+
+from .measures import MEASURES, measure_value
+from .reuse import FeatureReuse, LabelledPredictions, ReusingLayer
 
 # Classes of the named forests, with the parameters in which they differ.
 _FORESTS: dict[str, tuple[type[BaseForest], dict[str, Any]]] = {
@@ -84,7 +85,7 @@ class LabelProposal:
 class LabelLayer:
     """A layer with its out-of-fold vectors, after the reuse."""
 
-    layer: Layer
+    layer: ReusingLayer
     vectors: np.ndarray  # (n_forests, n_samples, n_labels)
     reused: float  # share of the vectors taken from the layer before
     seconds: float
@@ -155,7 +156,8 @@ class LabelPolicy(LayerPolicy[LabelProposal, LabelLayer, dict[str, float]]):
             f"layer {number + 1}",
         )
         aggregator = MeanOfFolds.from_folds(trainer.task, proposal.folds)
-        layer, new_vectors = grow_layer(trainer, proposal.members, job, aggregator)
+        plain_layer, new_vectors = grow_layer(trainer, proposal.members, job, aggregator)
+        layer = ReusingLayer.from_layer(plain_layer)
         vectors = np.stack(new_vectors)
         reused = 0.0
         if number and self.reuse:
@@ -215,6 +217,6 @@ class LabelPolicy(LayerPolicy[LabelProposal, LabelLayer, dict[str, float]]):
     def from_stored(self, proposal: LabelProposal, *parts: Any) -> LabelLayer:
         layer, vectors, reused, seconds = parts
         shape = (len(proposal.members), self.trainer.n_samples, self.trainer.task.n_columns)
-        if not isinstance(layer, Layer) or np.shape(vectors) != shape:
+        if not isinstance(layer, ReusingLayer) or np.shape(vectors) != shape:
             raise ValueError(f"it holds no layer with vectors of shape {shape}")
         return LabelLayer(layer, vectors, float(reused), float(seconds))

@@ -17,7 +17,8 @@ from sklearn.utils import check_random_state
 from thread_communicator import run_in_threads
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor
-from mddf._gradient.shards import RowsOfUser, fit_shard, global_ranks
+from mddf._clusters.boosting import fit_boosting_shard, global_ranks
+from mddf._clusters.shard_inputs import RowsOfUser
 
 QUANTILE_LOSSES = ["absolute_error", "quantile", "huber"]
 LOSSES = ["squared_error", "poisson", "gamma", "tweedie", *QUANTILE_LOSSES]
@@ -48,7 +49,7 @@ def sharded_fits(model, data, cuts, validation=None, validation_cuts=()):
         held_out = None
         if validation is not None and validation_bounds[rank] < validation_bounds[rank + 1]:
             held_out = validation.rows(validation_bounds[rank], validation_bounds[rank + 1])
-        return fit_shard(
+        return fit_boosting_shard(
             clone(model),
             data.rows(bounds[rank], bounds[rank + 1]),
             held_out,
@@ -314,8 +315,7 @@ def test_single_precision():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"early_stopping": "auto"}, "early_stopping must be False"),
-        ({"early_stopping": True}, "early_stopping must be False"),
+        ({"early_stopping": True}, "early_stopping must be 'auto' or False"),
         ({"warm_start": True}, "warm_start must be False"),
         ({"cv": 3}, "cv must be None"),
         ({"scoring": "r2"}, "scoring must be 'loss'"),
@@ -348,7 +348,7 @@ def test_columns_of_different_kinds():
 
 
 def test_global_ranks(monkeypatch):
-    monkeypatch.setattr("mddf._gradient.shards._RANKED_TOGETHER", 7)
+    monkeypatch.setattr("mddf._clusters.boosting._RANKED_TOGETHER", 7)
     values = np.random.default_rng(0).integers(0, 60, 100).astype(float)
     train = np.flatnonzero(values % 5)
     bounds = [0, 3, 50, 50, 100]
