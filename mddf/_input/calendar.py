@@ -50,9 +50,9 @@ def calendar_parts(microseconds: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def have_hours(microseconds: np.ndarray) -> bool:
-    """Whether dates have times of the day; a single one, such as midnight, tells nothing."""
-    hours = calendar_parts(microseconds[~np.isnan(microseconds)])[HOUR]
-    return len(hours) > 0 and bool((hours != hours[0]).any())
+    """Whether some dates have a time of the day other than midnight in UTC."""
+    present = microseconds[~np.isnan(microseconds)]
+    return bool((calendar_parts(present)[HOUR] != 0).any())
 
 
 def parts_of_fit(name: str, features: Collection[str]) -> list[str]:

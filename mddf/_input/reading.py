@@ -84,7 +84,14 @@ def read_table(
         return X
     X = whole_frame(X)
     if is_frame(X):
-        return _read_frame(estimator, X, reset, categorical_features, join_dates, elapsed)
+        return _read_frame(
+            estimator,
+            X,
+            reset=reset,
+            categorical_features=categorical_features,
+            join_dates=join_dates,
+            elapsed=elapsed,
+        )
     if isinstance(order := getattr(estimator, _ORDER, None), int):
         X = _with_missing_column(X, order)
     if sparse.issparse(X):
@@ -124,8 +131,8 @@ def _read_by_columns(
         dates: Dates = X.find_dates(categorical_features, elapsed)
     else:
         names = getattr(estimator, "feature_names_in_", None)
-        others = [name for name in X.names if name != order]
-        dates = {} if names is None else dates_of_fit(others, names.tolist())
+        candidates = [name for name in X.names if name != order]
+        dates = {} if names is None else dates_of_fit(candidates, names.tolist())
     left_out = None if order is None else X.names.index(order)
     if order is not None:
         dates = {name: parts for name, parts in dates.items() if name != order}
@@ -180,6 +187,7 @@ def _refuse_empty(X: Any) -> None:
 def _read_frame(
     estimator: BaseEstimator,
     X: Any,
+    *,
     reset: bool,
     categorical_features: npt.ArrayLike | None,
     join_dates: Callable[[list[str]], Collection[str]] | None,
@@ -202,8 +210,8 @@ def _read_frame(
             check_names_of_dates(names)
         dates = dates_of_frame(X, columns, elapsed, join_dates)
     else:
-        others = [name for name in names if name != order]
-        dates = {} if names_at_fit is None else dates_of_fit(others, names_at_fit)
+        candidates = [name for name in names if name != order]
+        dates = {} if names_at_fit is None else dates_of_fit(candidates, names_at_fit)
     # 2. Leave the first out, and replace the others.
     if order is not None or dates:
         places = {name: table.place(names.index(name)) for name in dates}
