@@ -21,14 +21,16 @@ def pytest_configure(config):
     if importlib.util.find_spec("hypothesis"):
         from hypothesis import settings
 
-        # A busy machine takes longer than the 200 ms that hypothesis allows for an example.
-        settings.register_profile("mddf", deadline=None)
+        # A busy machine takes longer than the 200 ms that hypothesis allows for an example. The
+        # examples are the same in every run, except with --run-slow, which looks for new ones.
+        is_fixed = not config.getoption("--run-slow")
+        settings.register_profile("mddf", deadline=None, derandomize=is_fixed)
         settings.load_profile("mddf")
     # Background jobs of a shell ignore Ctrl-C; processes started by the tests would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     # shap's few loops take less time than to compile them.
     os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
-    # Threads of BLAS and OpenMP burn time while they wait for each other, where others work, too.
+    # Threads of BLAS and OpenMP burn time while they wait for each other.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 

@@ -128,9 +128,8 @@ def test_bounds_hold_and_grow_with_their_arguments():
     assert deepboost_bound(margins, 0.3, weights, r, 6, delta=1e-6) > bounds[0]
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
+def test_refusals():
+    for call, message in [
         (lambda: finite_class_margin_bound([], 0.1, 9), "margins must have at least one"),
         (lambda: finite_class_margin_bound(MARGINS, 0, 9), "rho must be finite and > 0; got 0"),
         (lambda: finite_class_margin_bound(MARGINS, 0.1, 0), "n_hypotheses must be .* >= 1"),
@@ -158,8 +157,6 @@ def test_bounds_hold_and_grow_with_their_arguments():
         (lambda: log_n_trees(10, 0, 2), "n_features must be finite and >= 1; got 0"),
         (lambda: log_n_trees(10, 3, 0), "n_classes must be finite and >= 1; got 0"),
         (lambda: log_n_trees(10, 3, 2, max_bins=1), "max_bins must be finite and >= 2; got 1"),
-    ],
-)
-def test_refusals(call, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        call()
+    ]:
+        with pytest.raises((ValueError, TypeError), match=message):
+            call()

@@ -112,9 +112,8 @@ def test_complexities_of_linear_functions_are_bounded():
     assert l2 <= np.linalg.norm(X, axis=1).max() / np.sqrt(8)
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
+def test_refusals():
+    for call, message in [
         (lambda: rademacher_margin_bound([], 0.5, 0.1), "margins must have at least one entry"),
         (lambda: rademacher_margin_bound(MARGINS, 0, 0.1), "rho must be finite and > 0; got 0"),
         (
@@ -132,22 +131,17 @@ def test_complexities_of_linear_functions_are_bounded():
             lambda: l2_l2_margin_bound(MARGINS, 0.5, weight_norm=0),
             "weight_norm must be finite and > 0; got 0",
         ),
-    ],
-)
-def test_refusals(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
+    ]:
+        with pytest.raises(ValueError, match=message):
+            call()
 
 
-@pytest.mark.parametrize(
-    ("call", "parameter"),
-    [
+def test_values_that_are_no_numbers():
+    for call, parameter in [
         (lambda: vc_bound("a", 10, 2), "error"),
         (lambda: vc_bound(0.5, 10, 2, delta="a"), "delta"),
         (lambda: rademacher_margin_bound(MARGINS, 0.5, 0.1, delta=None), "delta"),
         (lambda: l2_l2_margin_bound(MARGINS, "a"), "rho"),
-    ],
-)
-def test_values_that_are_no_numbers(call, parameter):
-    with pytest.raises(TypeError, match=f"^{parameter} cannot be used: "):
-        call()
+    ]:
+        with pytest.raises(TypeError, match=f"^{parameter} cannot be used: "):
+            call()

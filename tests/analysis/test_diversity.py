@@ -6,15 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mddf.baselines import GCForestClassifier
 from sklearn.datasets import load_breast_cancer, load_iris
-from sklearn.ensemble import GradientBoostingClassifier as ScikitBoosting
 from sklearn.ensemble import RandomForestClassifier as ScikitForest
-from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import cohen_kappa_score
 
 from mddf import (
-    DeepForestClassifier,
-    GradientBoostingClassifier,
     MDDFClassifier,
     RandomForestClassifier,
 )
@@ -96,13 +90,6 @@ def test_measures_in_plain_python(seed, n_members):
     assert got.accuracy == pytest.approx(right.mean())
 
 
-def test_two_members_of_equal_accuracy_have_cohens_kappa():
-    right = np.array([[1, 1, 1, 0, 0, 1, 0, 1], [1, 1, 0, 1, 0, 1, 1, 0]])
-    probabilities = np.stack([1 - right, right], axis=2).astype(float)
-    got = diversity(probabilities, np.ones(8, int))
-    assert got.kappa == pytest.approx(cohen_kappa_score(*right))
-
-
 def test_weights_count_as_copies():
     probabilities, labels = random_vectors(0, 3)
     weight = np.arange(30) % 3
@@ -150,15 +137,6 @@ def test_layers_of_a_cascade(Model, n_forests, iris):
         assert len(layer.member_accuracy) == len(parts.member_error) == n_forests
 
 
-def test_layers_of_a_deep_forest(iris):
-    X, y = iris
-    model = DeepForestClassifier(
-        n_estimators=3, n_layers=2, cv=2, members=["random", "linear", "linear"], random_state=0
-    ).fit(X[::2], y[::2])
-    layers = layer_diversity(model, X[1::2], y[1::2])
-    assert all(len(layer.member_accuracy) >= 2 for layer in layers)
-
-
 @pytest.mark.parametrize("Forest", [RandomForestClassifier, ScikitForest])
 def test_trees_of_a_forest(Forest):
     X, y = load_breast_cancer(return_X_y=True)
@@ -172,27 +150,8 @@ def test_trees_of_a_forest(Forest):
     assert 0 < trees.disagreement < 0.5
 
 
-def test_models_that_have_no_members(iris):
-    X, y = iris
-    with pytest.raises(TypeError, match="model must have layers or estimators_; got LogisticReg"):
-        layer_diversity(LogisticRegression(max_iter=500).fit(X, y), X, y)
-    with pytest.raises(TypeError, match="model must have layers with several members; got Grad"):
-        layer_diversity(GradientBoostingClassifier(max_iter=2).fit(X, y), X, y)
-    trees_of_numbers = ScikitBoosting(n_estimators=2).fit(X, y)
-    with pytest.raises(TypeError, match="model must have estimators_ with predict_proba; got Gr"):
-        layer_diversity(trees_of_numbers, X, y)
-    with pytest.raises(NotFittedError, match="model must be a fitted classifier, with classes_"):
-        layer_diversity(MDDFClassifier(), X, y)
-    forest = RandomForestClassifier(2).fit(X, np.column_stack([y, y]))
-    with pytest.raises(ValueError, match="model must have one output; got a RandomForest"):
-        layer_diversity(forest, X, y)
-    with pytest.raises(ValueError, match="y must hold labels seen in fit"):
-        layer_diversity(RandomForestClassifier(2).fit(X, y), X, np.full(150, "rose"))
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
+def test_refusals():
+    for call, message in [
         (lambda: error_ambiguity([1.0], [1.0]), r"predictions must have shape .* got \(1,\)"),
         (lambda: error_ambiguity([[1.0]], [1.0, 2.0]), r"targets must have the shape .* \(2,\)"),
         (
@@ -210,8 +169,6 @@ def test_models_that_have_no_members(iris):
         (lambda: diversity([[0.5, 0.5]], [0]), r"probabilities must have shape .* got \(1, 2\)"),
         (lambda: diversity([[[0.5, 0.5]]], [2]), "labels must lie between 0 and 1; got 2"),
         (lambda: diversity([[[0.5, 0.5]]], [0.0]), "labels must be integers of shape"),
-    ],
-)
-def test_refusals(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
+    ]:
+        with pytest.raises(ValueError, match=message):
+            call()

@@ -49,9 +49,3 @@ def test_arrays_stay_in_memory_without_disk_space(monkeypatch):
     monkeypatch.setattr(data_vectors, "TemporaryFile", Full)
     array = np.ones(3)
     assert data_vectors.put_aside(array) is array
-
-
-def test_means_match_a_stacked_array():
-    vectors = np.random.default_rng(0).random((4, 50, 3))
-    np.testing.assert_array_equal(data_vectors.mean_of(iter(vectors)), vectors.mean(axis=0))
-    assert vectors[0, 0, 0] != data_vectors.mean_of(vectors)[0, 0]

@@ -10,12 +10,12 @@ import time
 import numpy as np
 import pytest
 from forest_cases import FORESTS, three_classes
-from joblib import delayed, parallel_config
+from joblib import parallel_config
 from mddf.baselines import AdaBoostClassifier, GCForestClassifier, MultiGrainedScanner
 from tqdm import tqdm
 
 from mddf import MDDFClassifier, RandomForestClassifier, _core
-from mddf._base.parallel import from_threads, in_threads, stopped_at, stopped_on_error
+from mddf._base.parallel import in_threads, stopped_at, stopped_on_error
 
 # What is interrupted after a while, and how long it had to go on otherwise: for minutes.
 PREPARED = """
@@ -262,52 +262,6 @@ def test_in_threads_raises_the_error_of_a_worker():
         in_threads(work, [(0, 1), (1, 2)], 2)
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2, 5])
-def test_results_are_in_order_for_any_number_of_threads(n_jobs):
-    at_once, most, lock = 0, 0, threading.Lock()
-
-    def work(number):
-        nonlocal at_once, most
-        with lock:
-            at_once += 1
-            most = max(most, at_once)
-        time.sleep(0.01 * (number % 3))
-        with lock:
-            at_once -= 1
-        return number
-
-    for n_tasks in (0, 1, 3, 20):
-        tasks = (delayed(work)(number) for number in range(n_tasks))
-        with stopped_on_error() as cancel:
-            assert [*from_threads(tasks, n_jobs, cancel)] == [*range(n_tasks)]
-    assert most == n_jobs
-
-
-@pytest.mark.parametrize("n_jobs", [1, 3])
-def test_pending_work_is_dropped_after_an_error(n_jobs):
-    begun = []
-
-    def work(number):
-        begun.append(number)
-        if number == 4:
-            raise ZeroDivisionError("on purpose")
-        time.sleep(0.005)
-
-    with pytest.raises(ZeroDivisionError, match="on purpose"), stopped_on_error() as cancel:
-        list(from_threads((delayed(work)(number) for number in range(1000)), n_jobs, cancel))
-    time.sleep(0.05)
-    assert 5 <= len(begun) < 50
-
-
-def test_results_that_nobody_wants_are_not_computed():
-    begun = []
-    with stopped_on_error() as cancel:
-        results = from_threads((delayed(begun.append)(i) for i in range(1000)), 1, cancel)
-        next(results)
-        results.close()
-    assert begun == [0]
-
-
 @pytest.mark.parametrize(("seconds", "stops"), [(np.inf, False), (1e3, False), (-1.0, True)])
 def test_a_flag_is_set_at_a_time(seconds, stops):
     with stopped_on_error() as cancel, stopped_at(time.monotonic() + seconds, cancel):
@@ -408,8 +362,3 @@ def test_a_lock_that_a_killed_process_held_stops_no_work_without_a_bar(has_bar):
     fitted.set()
     for thread in threads:
         thread.join()
-
-
-def test_in_threads_keeps_the_order():
-    ranges = [(i, i + 1) for i in range(9)]
-    assert in_threads(lambda first, last, cancel: (first, last), ranges, 3) == ranges

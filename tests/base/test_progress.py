@@ -1,14 +1,11 @@
 """Listeners and logs of fits."""
 
-import logging
-
 import numpy as np
 import pytest
 
 from mddf import (
     DeepForestClassifier,
     GradientBoostingRegressor,
-    MDDFClassifier,
     RandomForestClassifier,
 )
 from mddf._base.progress import has_listener, listening
@@ -64,24 +61,3 @@ def test_work_of_a_deep_forest_is_reported(data):
     assert shares == sorted(shares)
     assert shares[-1] <= 1
     assert {"options", "layer 1: forests", "layer 1: linear"} <= dict(events.shares).keys()
-
-
-def test_a_listener_leaves_after_an_error(data):
-    with pytest.raises(KeyError), listening(Events()):
-        raise KeyError
-    assert not has_listener()
-
-
-def test_decisions_are_logged(data, caplog, capsys):
-    settings = {"n_estimators": 5, "random_state": 0}
-    with caplog.at_level(logging.INFO, logger="mddf"):
-        DeepForestClassifier(members=["random", "linear"], **settings).fit(*data)
-        MDDFClassifier(1, **settings).fit(*data)
-    lines = [record.getMessage() for record in caplog.records if record.name == "mddf"]
-    assert any(line.startswith("layer 1: log-loss") for line in lines)
-    assert any(line.startswith("stopped: ") for line in lines)
-    assert any(line.startswith("layer 1: out-of-fold accuracy") for line in lines)
-    assert capsys.readouterr() == ("", "")
-    caplog.clear()
-    MDDFClassifier(1, **settings).fit(*data)
-    assert not caplog.records  # the level of logging is WARNING unless the user sets it

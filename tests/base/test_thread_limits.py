@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from mddf.baselines import GCForestClassifier
 from sklearn.linear_model import LogisticRegression
-from threadpoolctl import ThreadpoolController, threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from mddf._base.thread_limits import one_thread
 
@@ -68,23 +68,6 @@ def test_the_last_thread_to_leave_restores(first_leaves_first):
         return result
 
     assert in_threads(lambda: work(True), lambda: work(False)) == [{1}, {1}]
-
-
-def test_contexts_in_contexts_and_after_errors():
-    openmp = limits("openmp")
-    with one_thread():
-        with pytest.raises(ValueError, match="on purpose"), one_thread():
-            raise ValueError("on purpose")
-        assert inside() == {1}
-    assert limits() == {2}
-    assert limits("openmp") == openmp
-
-
-def test_limits_of_the_caller_are_restored():
-    with threadpool_limits(3):
-        with one_thread():
-            assert inside() == {1}
-        assert inside() == {3}
 
 
 class Meeting(LogisticRegression):

@@ -66,19 +66,6 @@ def test_first_error_is_at_most_that_of_a_gini_stump():
     assert ours.history_["weighted_error"][0] <= 1 - stump.score(X, y) + 1e-12
 
 
-@pytest.mark.parametrize("max_depth", [1, 3])
-def test_weights_count_as_copies(max_depth):
-    X, y = sample(1, n=40)
-    weight = np.random.default_rng(0).integers(0, 4, len(y))
-    weighted = AdaBoostClassifier(30, max_depth=max_depth).fit(X, y, weight)
-    other = AdaBoostClassifier(30, max_depth=max_depth).fit(
-        X.repeat(weight, axis=0), y.repeat(weight)
-    )
-    np.testing.assert_allclose(
-        weighted.decision_function(X), other.decision_function(X), rtol=1e-7
-    )
-
-
 @pytest.mark.parametrize("params", [{}, {"max_depth": 3}, {"weak_learners": "stumps"}])
 def test_label_flip_negates(params):
     X, y = load_breast_cancer(return_X_y=True)
@@ -135,13 +122,3 @@ def test_many_rounds_do_not_underflow():
     model = AdaBoostClassifier(3000).fit(X, y)
     assert np.isfinite(model.decision_function(X)).all()
     assert np.all(np.diff(model.history_["objective"]) <= 0)
-
-
-def test_real_set_is_learnt(data_home):
-    table = np.genfromtxt(data_home / "ionosphere" / "ionosphere.data", delimiter=",", dtype=str)
-    X, y = table[:, :-1].astype(float), table[:, -1]
-    train = np.arange(len(y)) % 5 != 0
-    model = AdaBoostClassifier(100).fit(X[train], y[train])
-    assert model.score(X[~train], y[~train]) > 0.85
-    product, _ = adaboost_training_bounds(model.history_["weighted_error"])
-    assert 1 - model.score(X[train], y[train]) <= product

@@ -3,7 +3,6 @@
 import pickle
 
 import numpy as np
-import pandas as pd
 import pytest
 from mddf.baselines import AdaBoostClassifier
 from sklearn.base import clone
@@ -14,7 +13,6 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from mddf import RandomForestClassifier
 from mddf.analysis import adaboost_training_bounds
 
 ESTIMATORS = [
@@ -111,17 +109,6 @@ def test_early_stopping_keeps_the_fits_of_the_best_rounds(cancer):
         20, estimator=DecisionTreeClassifier(max_depth=2), early_stopping=True, random_state=0
     ).fit(*cancer)
     assert len(model.estimators_) == model.n_iter_ <= 20
-
-
-def test_a_forest_of_mddf_with_gaps_and_categories(cancer):
-    X, y = cancer
-    frame = pd.DataFrame({"a": X[:, 0], "b": np.where(X[:, 1] > 18, "high", "low")})
-    frame.loc[::5, "a"] = np.nan
-    forest = RandomForestClassifier(3, max_depth=2)
-    model = AdaBoostClassifier(4, estimator=forest, random_state=0).fit(frame, y)
-    assert model.score(frame, y) > 0.8
-    again = clone(model).fit(frame, y)
-    np.testing.assert_array_equal(again.predict_proba(frame), model.predict_proba(frame))
 
 
 def test_refused_estimators(cancer):

@@ -11,20 +11,10 @@ from mddf.baselines import (
     LPBoostClassifier,
     QuadBoostClassifier,
 )
-from mddf.baselines._boosting.columns import EXTREME, LearnerColumns, weighted_medians
 from sklearn.base import clone
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import StackingClassifier, VotingClassifier
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 ALL = [
-    AdaBoostClassifier(12),
     AdaBoostClassifier(12, max_depth=2),
-    AdaBoostClassifier(12, weak_learners="stumps"),
-    DeepBoostClassifier(12),
     DeepBoostClassifier(12, hypotheses="stumps"),
     QuadBoostClassifier(n_estimators=40),
     LPBoostClassifier(nu=0.4, n_estimators=30),
@@ -55,28 +45,28 @@ def slow_columns(X, weight):
         if not missing.any():
             columns.append(column)
             continue
-        for fill in (-EXTREME, EXTREME):
+        for fill in (-1e300, 1e300):
             columns.append(np.array([fill if np.isnan(cell) else cell for cell in column]))
     columns += [np.isnan(column).astype(float) for column in X.T if np.isnan(column).any()]
     return np.column_stack(columns)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("model", ALL, ids=str)
-def test_frames_with_gaps_and_categories(model, n_classes):
-    X, y = mixed(n_classes=n_classes)
-    fitted = clone(model).fit(X, y)
-    assert fitted.score(X, y) > (0.85 if n_classes == 2 else 0.7)
-    assert fitted.feature_importances_.shape == (4,)
-    assert fitted.feature_importances_.sum() == pytest.approx(1)
-    assert fitted.feature_importances_[[0, 1, 2]].sum() > 0.5
-    again = pickle.loads(pickle.dumps(fitted))
-    np.testing.assert_array_equal(again.predict_proba(X), fitted.predict_proba(X))
-    # A category that fit did not see counts as missing.
-    new = X.assign(colour="violet")
-    with pytest.warns(UserWarning, match="'colour': 100% of the rows, such as 'violet'"):
-        predicted = fitted.predict(new)
-    np.testing.assert_array_equal(predicted, fitted.predict(X.assign(colour=None)))
+def test_frames_with_gaps_and_categories(model):
+    for n_classes in [2, 3]:
+        X, y = mixed(n_classes=n_classes)
+        fitted = clone(model).fit(X, y)
+        assert fitted.score(X, y) > (0.85 if n_classes == 2 else 0.7)
+        assert fitted.feature_importances_.shape == (4,)
+        assert fitted.feature_importances_.sum() == pytest.approx(1)
+        assert fitted.feature_importances_[[0, 1, 2]].sum() > 0.5
+        again = pickle.loads(pickle.dumps(fitted))
+        np.testing.assert_array_equal(again.predict_proba(X), fitted.predict_proba(X))
+        # A category that fit did not see counts as missing.
+        new = X.assign(colour="violet")
+        with pytest.warns(UserWarning, match="'colour': 100% of the rows, such as 'violet'"):
+            predicted = fitted.predict(new)
+        np.testing.assert_array_equal(predicted, fitted.predict(X.assign(colour=None)))
 
 
 @pytest.mark.parametrize("model", ALL, ids=str)
@@ -102,13 +92,6 @@ def test_missing_values_go_to_the_better_side_of_a_threshold():
 
 
 @pytest.mark.parametrize("model", ALL, ids=str)
-def test_missingness_alone_can_separate_classes(model):
-    X = np.array([[1.0], [2.0], [np.nan]] * 10)
-    y = np.isnan(X[:, 0]).astype(int)
-    assert clone(model).fit(X, y).score(X, y) == 1
-
-
-@pytest.mark.parametrize("model", ALL, ids=str)
 def test_new_missing_values_count_as_the_median(model):
     X, y = np.random.default_rng(1).normal(size=(91, 3)), np.arange(91) % 2
     y[X[:, 0] > 0] = 1
@@ -126,27 +109,6 @@ def test_new_missing_values_count_as_the_median(model):
     )
 
 
-def test_weighted_medians():
-    rng = np.random.default_rng(2)
-    X, weight = rng.integers(0, 9, (31, 4)).astype(float), rng.integers(1, 5, 31).astype(float)
-    copies = np.repeat(X, weight.astype(int), axis=0)
-    expected = np.sort(copies, axis=0)[(len(copies) - 1) // 2]
-    np.testing.assert_array_equal(weighted_medians(X, weight), expected)
-    np.testing.assert_array_equal(weighted_medians(copies, np.ones(len(copies))), expected)
-
-
-def test_columns_of_categories_are_indicators():
-    numbers = np.array([[0.5, 1.0], [np.nan, np.nan], [2.0, 0.0]])
-    columns = LearnerColumns.learn(numbers, np.ones(3), {1: 2})
-    expected = [
-        [0.5, 0.5, 0, 1, 0, 0],
-        [-EXTREME, EXTREME, 0, 0, 1, 1],
-        [2.0, 2.0, 1, 0, 0, 0],
-    ]
-    np.testing.assert_array_equal(columns.transform(numbers), expected)
-    np.testing.assert_array_equal(columns.source_shares(np.full(6, 1 / 6), 2), [0.5, 0.5])
-
-
 @pytest.mark.parametrize("model", ALL, ids=str)
 def test_categories_by_number_and_by_type_are_the_same(model):
     X, y = mixed()
@@ -158,15 +120,6 @@ def test_categories_by_number_and_by_type_are_the_same(model):
     order = frame["colour"].cat.categories.tolist()
     assert order == sorted(order)
     np.testing.assert_array_equal(by_number.decision_function(array), by_type)
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("model", ALL, ids=str)
-def test_all_categories_and_early_stopping(model, n_classes):
-    X, y = mixed(n_classes=n_classes)
-    fitted = clone(model).set_params(early_stopping=True, random_state=0)
-    fitted.fit(X[["colour", "size"]], y)
-    assert fitted.predict_proba(X[["colour", "size"]]).shape == (len(y), n_classes)
 
 
 def test_a_column_without_a_value():
@@ -189,37 +142,3 @@ def test_learners_of_the_user_get_codes_and_missing_values():
     model = AdaBoostClassifier(2, weak_learners=[learner]).fit(X, y)
     assert np.isnan(calls[0]).any()
     np.testing.assert_array_equal(model.predict(X), (X["colour"] == "green").astype(int))
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("model", ALL, ids=str)
-def test_meta_estimators_around(model, n_classes):
-    model = clone(model).set_params(n_estimators=8)
-    X, y = mixed(n_classes=n_classes)
-    words = np.array(["low", "middle", "high"])[y]
-    calibrated = CalibratedClassifierCV(clone(model), cv=3).fit(X, words)
-    np.testing.assert_allclose(calibrated.predict_proba(X).sum(axis=1), 1)
-    for voting in ("hard", "soft"):
-        vote = VotingClassifier([("a", clone(model)), ("b", AdaBoostClassifier(3))], voting=voting)
-        assert vote.fit(X, words).score(X, words) > 0.6
-    stack = StackingClassifier([("a", clone(model))], LogisticRegression(), cv=3).fit(X, words)
-    assert stack.score(X, words) > 0.6
-    assert set(stack.predict(X)) <= set(words)
-    assert cross_val_score(clone(model), X, words, cv=3).mean() > 0.5
-
-
-def test_metadata_of_weights_reaches_a_calibrated_model():
-    X, y = mixed()
-    weight = np.arange(len(y)) % 2
-    calibrated = CalibratedClassifierCV(AdaBoostClassifier(4), cv=2, ensemble=False)
-    calibrated.fit(X, y, sample_weight=weight)
-    alone = AdaBoostClassifier(4).fit(X, y, weight)
-    inner = calibrated.calibrated_classifiers_[0].estimator
-    np.testing.assert_array_equal(inner.decision_function(X), alone.decision_function(X))
-
-
-def test_in_a_pipeline():
-    X, y = mixed()
-    numbers = X[["number", "noise"]]
-    piped = make_pipeline(StandardScaler(), AdaBoostClassifier(9)).fit(numbers, y)
-    assert piped.score(numbers, y) == AdaBoostClassifier(9).fit(numbers, y).score(numbers, y)

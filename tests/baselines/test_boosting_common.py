@@ -13,21 +13,14 @@ from mddf.baselines import (
 )
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
-from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn_checks import sklearn_checks
 
 ALL = [AdaBoostClassifier(), DeepBoostClassifier(), QuadBoostClassifier(), LPBoostClassifier()]
 VARIANTS = [
-    AdaBoostClassifier(max_depth=3),
     AdaBoostClassifier(weak_learners="stumps"),
     DeepBoostClassifier(loss="logistic", search="greedy", step="exact"),
-    DeepBoostClassifier(hypotheses="stumps", beta=0.01),
-    QuadBoostClassifier("l1"),
     QuadBoostClassifier("l2"),
-    QuadBoostClassifier("linf"),
     LPBoostClassifier(C=1.0, n_estimators=10),
 ]
 SMALL = [clone(model).set_params(n_estimators=8) for model in ALL + VARIANTS]
@@ -69,8 +62,8 @@ def test_stages(model, cancer, iris):
             np.testing.assert_array_equal(model.classes_[share.argmax(axis=1)], label)
 
 
-@pytest.mark.parametrize("factor", [1e-15, 1.0, 30.0, 1e3])
-@pytest.mark.parametrize("model", SMALL, ids=model_id)
+@pytest.mark.parametrize("factor", [1e-15, 1e3])
+@pytest.mark.parametrize("model", SMALL[:4], ids=model_id)
 def test_the_predicted_class_is_the_most_probable(model, factor, cancer, iris):
     """Also for extreme votes whose probabilities are equal after rounding."""
     for X, y in (cancer, iris):
@@ -95,7 +88,7 @@ def test_fewer_rounds_are_the_start_of_more(model, cancer):
     np.testing.assert_allclose(short.decision_function(X), stages[2], atol=1e-12)
 
 
-@pytest.mark.parametrize("model", SMALL, ids=model_id)
+@pytest.mark.parametrize("model", SMALL[:4], ids=model_id)
 def test_history(model, cancer, iris):
     two, three = clone(model).fit(*cancer), clone(model).fit(*iris)
     assert {"objective", "step", "n_learners"} <= set(two.history_)
@@ -112,7 +105,7 @@ def test_history(model, cancer, iris):
     assert [len(w) for w in three.estimator_weights_] == lengths
 
 
-@pytest.mark.parametrize("model", SMALL, ids=model_id)
+@pytest.mark.parametrize("model", SMALL[:4], ids=model_id)
 def test_several_classes_are_fitted_one_against_the_rest(model, iris):
     X, y = iris
     names = np.array(["setosa", "versicolor", "virginica"])[y]
@@ -124,16 +117,6 @@ def test_several_classes_are_fitted_one_against_the_rest(model, iris):
 
 
 @pytest.mark.parametrize("model", SMALL[:4], ids=model_id)
-def test_jobs_change_nothing(model, iris):
-    X, y = iris
-    weight = np.random.default_rng(0).random(len(y))
-    model = clone(model).set_params(early_stopping=True, random_state=3)
-    sequential = clone(model).fit(X, y, weight)
-    two = clone(model).set_params(n_jobs=2).fit(X, y, weight)
-    np.testing.assert_array_equal(sequential.decision_function(X), two.decision_function(X))
-
-
-@pytest.mark.parametrize("model", SMALL, ids=model_id)
 def test_margins(model, cancer, iris):
     X, y = cancer
     model = clone(model).fit(X, y)
@@ -153,7 +136,7 @@ def test_margins(model, cancer, iris):
     np.testing.assert_array_equal(margins[model.predict(X) == y] >= 0, True)
 
 
-@pytest.mark.parametrize("model", SMALL, ids=model_id)
+@pytest.mark.parametrize("model", SMALL[:4], ids=model_id)
 def test_importances(model):
     rng = np.random.default_rng(0)
     X = rng.random((80, 4))
@@ -165,21 +148,6 @@ def test_importances(model):
         assert (shares >= 0).all()
         assert shares.argmax() == 2
         assert shares[0] == 0
-
-
-@pytest.mark.parametrize(
-    "model", [AdaBoostClassifier(1), DeepBoostClassifier(1, lambda_=0.05)], ids=model_id
-)
-def test_importances_if_a_class_uses_no_feature(model):
-    rng = np.random.default_rng(0)
-    X = rng.random((90, 3))
-    y = (X[:, 1] > 0.5) + 0
-    y[::30] = 2  # against the rest: the constant
-    model.fit(X, y)
-    assert [vote.learners.size for vote in model.ensembles_][2] == 1
-    np.testing.assert_allclose(model.feature_importances_.sum(), 1)
-    stopped = DeepBoostClassifier(beta=100.0).fit(X, y)  # no learner at all
-    np.testing.assert_array_equal(stopped.feature_importances_, np.zeros(3))
 
 
 @pytest.mark.parametrize("model", ALL + VARIANTS, ids=model_id)
@@ -203,17 +171,6 @@ def test_early_stopping(model, cancer):
     np.testing.assert_array_equal(model.decision_function(X), again.decision_function(X))
 
 
-def test_fewer_rounds_keep_their_learners(cancer):
-    X, y = cancer
-    learners = [lambda X, j=j: np.sign(X[:, j] - X[:, j].mean()) for j in (3, 3, 7, 22)]
-    ensemble = AdaBoostClassifier(9, weak_learners=learners).fit(X, y).ensembles_[0]
-    assert len(ensemble.learners) == 3  # two of them are the same
-    few = ensemble.first_rounds(1)
-    assert len(few.learners) == 1
-    np.testing.assert_array_equal(few.decision(X), ensemble.decision(X, 1))
-    assert len(ensemble.first_rounds(0).learners) == 0
-
-
 @pytest.mark.parametrize("model", SMALL[:4], ids=model_id)
 def test_early_stopping_needs_both_classes_on_both_sides(model, cancer):
     X, y = cancer
@@ -223,7 +180,7 @@ def test_early_stopping_needs_both_classes_on_both_sides(model, cancer):
         clone(model).set_params(early_stopping=True).fit(X[rows], y[rows])
 
 
-@pytest.mark.parametrize("model", SMALL, ids=model_id)
+@pytest.mark.parametrize("model", SMALL[:4], ids=model_id)
 def test_pickle_clone_and_refit(model, cancer):
     X, y = cancer
     model = clone(model)
@@ -235,19 +192,10 @@ def test_pickle_clone_and_refit(model, cancer):
     np.testing.assert_array_equal(model.fit(X, y).decision_function(X), f)
 
 
-def test_pipelines_and_searches(iris):
-    X, y = iris
-    pipeline = make_pipeline(StandardScaler(), DeepBoostClassifier(10))
-    assert cross_val_score(pipeline, X, y, cv=3).mean() > 0.9
-    search = GridSearchCV(DeepBoostClassifier(5), {"beta": [0.0, 0.1], "max_depth": [1, 2]}, cv=2)
-    assert search.fit(X, y).best_score_ > 0.9
-
-
-@pytest.mark.parametrize("dtype", [str, object])
 @pytest.mark.parametrize("model", SMALL[:4], ids=model_id)
-def test_arrays_of_words_are_refused_with_a_remedy(model, dtype, iris):
+def test_arrays_of_words_are_refused_with_a_remedy(model, iris):
     X, y = iris
-    words = np.where(X > 3, "high", "low").astype(dtype)
+    words = np.where(X > 3, "high", "low").astype(object)
     message = (
         r"X must hold numbers, .*got '(high|low)' in row 0.*; .* unless categorical_features gives"
     )
@@ -255,31 +203,3 @@ def test_arrays_of_words_are_refused_with_a_remedy(model, dtype, iris):
         clone(model).fit(words, y)
     with pytest.raises(ValueError, match=message):
         clone(model).fit(X, y).predict(words)
-
-
-@pytest.mark.parametrize("model", SMALL[:4], ids=model_id)
-def test_frames_and_categories(model, iris):
-    pd = pytest.importorskip("pandas")
-    X, y = iris
-    frame = pd.DataFrame(X, columns=list("abcd"))
-    fitted = clone(model).fit(frame, y)
-    assert list(fitted.feature_names_in_) == list("abcd")
-    np.testing.assert_array_equal(fitted.predict(frame), clone(model).fit(X, y).predict(X))
-    frame["b"] = pd.cut(frame["b"], 3, labels=["low", "middle", "high"])
-    with pytest.raises(TypeError, match=r"'b' of X must hold numbers as in fit, got text"):
-        fitted.predict(frame)
-    assert clone(model).fit(frame, y).score(frame, y) > 0.6
-    with pytest.raises((TypeError, ValueError), match="X must hold numbers"):
-        clone(model).set_params(categorical_features=None).fit(frame, y)
-    frame["b"] = X[:, 1].astype(object)
-    numbers = clone(model).fit(frame, y).predict(frame)
-    np.testing.assert_array_equal(numbers, clone(model).fit(X, y).predict(X))
-
-
-def test_progress_bar_only_on_request(cancer, capsys):
-    for model in (*ALL, AdaBoostClassifier(weak_learners="stumps")):
-        model = clone(model).set_params(n_estimators=3)
-        model.fit(*cancer)
-        assert capsys.readouterr().err == ""
-        model.set_params(verbose=1).fit(*cancer)
-        assert f"{type(model).__name__}: 100%" in capsys.readouterr().err

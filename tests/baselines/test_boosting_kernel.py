@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mddf.baselines._boosting.fixed_learners import stump_dictionary
-from mddf.baselines._boosting.search import TreeSearch, UsedTrees
+from mddf.baselines._boosting.search import TreeSearch
 from mddf.baselines._boosting.weak_learners import WeakTrees
 
 from mddf import _core
@@ -65,28 +65,6 @@ def test_second_level_of_stumps_has_the_best_common_split(seed):
         assert edge == pytest.approx(best, abs=1e-10)
 
 
-@given(seeds, st.sampled_from(["layerwise", "greedy", "stumps"]))
-@settings(max_examples=60, deadline=None)
-def test_flipped_labels_flip_the_tree(seed, mode):
-    X, g = problem(seed)
-    search = TreeSearch(X, 3, mode)
-    (tree, votes, edge), (other, flipped, same_edge) = search.best(g), search.best(-g)
-    if edge > 1e-10:  # at an edge of 0 nothing is asked and the label is +1 by convention
-        np.testing.assert_array_equal(votes, -flipped)
-        np.testing.assert_array_equal(tree.threshold, other.threshold)
-    assert edge == pytest.approx(same_edge, abs=1e-15)
-
-
-@given(seeds)
-@settings(max_examples=50, deadline=None)
-def test_rank_preserving_maps_change_only_thresholds(seed):
-    X, g = problem(seed)
-    tree, prediction, _ = TreeSearch(X, 3).best(g)
-    other, same, _ = TreeSearch(np.exp(X / 50) - 3, 3).best(g)
-    np.testing.assert_array_equal(prediction, same)
-    np.testing.assert_array_equal(tree.feature, other.feature)
-
-
 def test_ties_go_to_the_lower_feature_and_threshold():
     X = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
     g = (
@@ -133,12 +111,6 @@ def test_extreme_neighbours_are_separated(pair):
     np.testing.assert_array_equal(naive.predict_tree(tree, np.array(pair)[:, None]), [1, -1])
 
 
-def test_minus_zero_is_zero():
-    X = np.array([[0.0], [-0.0], [0.25]])
-    tree, *_ = TreeSearch(X, 1).best(np.array([0.25, 0.25, -0.5]))
-    assert tree.threshold[0] == 0.125
-
-
 @given(seeds)
 @settings(max_examples=50, deadline=None)
 def test_votes_and_labels_of_many_trees(seed):
@@ -181,34 +153,6 @@ def test_stumps_and_deeper_trees_are_mixed():
     np.testing.assert_allclose(learners.votes(X, alpha), alpha @ expected, atol=1e-14)
 
 
-def test_no_trees_vote_zero():
-    learners = WeakTrees.concatenate([])
-    assert learners.values(np.zeros((3, 2))).shape == (0, 3)
-    np.testing.assert_array_equal(learners.votes(np.zeros((3, 2)), np.zeros(0)), np.zeros(3))
-
-
-@pytest.mark.parametrize("dtype", [np.int8, np.float64])
-def test_edges(dtype):
-    rng = np.random.default_rng(3)
-    values = rng.choice([-1, 1], size=(5, 13)).astype(dtype)
-    g = rng.normal(size=13)
-    np.testing.assert_allclose(_core.learner_edges(values, g), values @ g, atol=1e-14)
-
-
-def test_used_trees_find_complements():
-    used = UsedTrees()
-    rng = np.random.default_rng(0)
-    predictions = rng.choice(np.array([-1, 1], dtype=np.int8), size=(40, 9))
-    distinct = {tuple(p * p[0]): p for p in predictions}
-    for p in distinct.values():
-        assert used.find(p) is None
-        used.add(None, p)
-    for k, p in enumerate(distinct.values()):
-        assert used.find(p) == used.find(-p) == k
-    g = rng.normal(size=9)
-    np.testing.assert_allclose(used.edges(g), np.array(list(distinct.values())) @ g, atol=1e-14)
-
-
 X2 = np.zeros((4, 2))
 G4 = np.full(4, 0.25)
 TREE = [np.array(a, dtype=t) for a, t in [([-1], "i4"), ([0], "f8"), ([-1], "i4"), ([-1], "i4"),
@@ -226,9 +170,8 @@ SPLIT = [np.array(a, dtype=t) for a, t in [([0, -1, -1], "i4"), ([0, 0, 0], "f8"
                                             ([1, 1, 1], "i1"), ([0, 3], "i8")]]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
+def test_refusals():
+    for call, message in [
         (lambda: _core.RankedFeatures(X2[:, 0]), "2 dimension.s.; got float64 of 1 dim"),
         (lambda: _core.RankedFeatures(X2.astype("f4")), "got float32 of 2 dimension"),
         (lambda: _core.RankedFeatures(np.zeros((4, 6))[:, ::2]), "got one with gaps"),
@@ -257,50 +200,29 @@ SPLIT = [np.array(a, dtype=t) for a, t in [([0, -1, -1], "i4"), ([0, 0, 0], "f8"
             lambda: _core.learner_edges(X2.astype("i4"), G4),
             "values must be a C-contiguous float64",
         ),
-    ],
-)
-def test_refusals(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
+    ]:
+        with pytest.raises(ValueError, match=message):
+            call()
 
 
-@pytest.mark.parametrize("n", [1, 7, 8, 9, 63, 64, 65, 130])
-@pytest.mark.parametrize("wide", [False, True])
-def test_signs_in_bits_give_the_same_path_as_numbers(n, wide):
+def test_signs_in_bits_give_the_same_path_as_numbers():
     """Learners in {-1, +1} under equal weights are compared bit by bit, the same values as floats
     by multiplication."""
-    rng = np.random.default_rng(n)
-    values, y = rng.choice(np.array([-1, 1], np.int8), size=(5, n)), rng.choice([-1.0, 1.0], n)
-    rest = ("l2", 0.03, 1.0, 40, 0.0, abs)
-    bits = _core.quadboost_path(values, y, np.full(n, 1 / n), *rest, wide_vectors=wide)
-    numbers = _core.quadboost_path(values.astype(float), y, np.full(n, 1 / n), *rest)
-    np.testing.assert_allclose(bits[2], numbers[2], atol=1e-13)
-    alpha = [np.bincount(learner, step, minlength=5) for learner, step, *_ in (bits, numbers)]
-    np.testing.assert_allclose(alpha[0] @ values, alpha[1] @ values, atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("run", "settings"), [("adaboost_path", (1e-10,)), ("quadboost_path", (0.0,))]
-)
-def test_long_runs_report_and_can_be_interrupted(run, settings):
-    rng = np.random.default_rng(0)
-    values = rng.choice(np.array([-1, 1], np.int8), size=(40, 60))
-    y, weight = rng.choice([-1.0, 1.0], 60), rng.dirichlet(np.ones(60))
-    penalty = ("none", 0.0, 1.0) if run == "quadboost_path" else ()
-
-    def boost(progress):
-        return getattr(_core, run)(values, y, weight, *penalty, 4500, *settings, progress)
-
-    reports = []
-    learner, *_ = boost(reports.append)
-    assert len(learner) == 4500
-    assert 0 < sum(reports) < 4500
-
-    def interrupt(n):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        boost(interrupt)
+    for n in [1, 7, 8, 9, 63, 64, 65, 130]:
+        for wide in [False, True]:
+            rng = np.random.default_rng(n)
+            values, y = (
+                rng.choice(np.array([-1, 1], np.int8), size=(5, n)),
+                rng.choice([-1.0, 1.0], n),
+            )
+            rest = ("l2", 0.03, 1.0, 40, 0.0, abs)
+            bits = _core.quadboost_path(values, y, np.full(n, 1 / n), *rest, wide_vectors=wide)
+            numbers = _core.quadboost_path(values.astype(float), y, np.full(n, 1 / n), *rest)
+            np.testing.assert_allclose(bits[2], numbers[2], atol=1e-13)
+            alpha = [
+                np.bincount(learner, step, minlength=5) for learner, step, *_ in (bits, numbers)
+            ]
+            np.testing.assert_allclose(alpha[0] @ values, alpha[1] @ values, atol=1e-6)
 
 
 def test_path_refusals():

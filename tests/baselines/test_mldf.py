@@ -4,7 +4,6 @@ import pickle
 import re
 
 import numpy as np
-import pandas as pd
 import pytest
 from made_outputs import six_labels
 from mddf.baselines import MLDFClassifier
@@ -12,12 +11,8 @@ from mddf.baselines._labels.measures import measure_value
 from naive_labels import mask_of_reuse
 from sklearn.base import clone
 from sklearn.datasets import load_iris
-from sklearn.model_selection import GroupKFold, TimeSeriesSplit, cross_val_predict
-from sklearn.multioutput import ClassifierChain
+from sklearn.model_selection import TimeSeriesSplit, cross_val_predict
 from sklearn_checks import WEIGHT_CHECKS, sklearn_checks
-
-from mddf.explain import shap_values
-from mddf.export import to_onnx
 
 SMALL = {"n_estimators": 5, "n_more_estimators": 2, "cv": 3, "random_state": 0}
 ROW_MEASURES = ["one-error", "coverage", "ranking-loss", "average-precision"]
@@ -190,20 +185,6 @@ def test_the_future_does_not_change_the_past():
     np.testing.assert_array_equal(before.oof_probabilities_[:240], after.oof_probabilities_[:240])
 
 
-def test_refit_groups_frames_and_missing_values():
-    X, y = six_labels(120)
-    frame = pd.DataFrame(X).rename(columns=str)
-    frame.iloc[::5, 2] = np.nan
-    frame["kind"] = pd.Categorical(np.where(y[:, 0] == 1, "a", "b"))
-    model = MLDFClassifier(2, refit=True, **{**SMALL, "cv": GroupKFold(3)})
-    model.fit(frame, y, groups=np.arange(120) % 7)
-    assert len(model._cascade.layers[0].members[0]) == 1
-    assert np.mean(model.predict(frame)[:, 0] == y[:, 0]) > 0.9
-    assert model.get_feature_names_out()[:2].tolist() == ["forest1_label0", "forest1_label1"]
-    with pytest.warns(UserWarning, match="not out-of-fold"):
-        assert model.transform(frame).shape == (120, 12)
-
-
 def test_mutually_exclusive_classes():
     X, y = load_iris(return_X_y=True)
     names = load_iris().target_names[y]
@@ -217,13 +198,6 @@ def test_mutually_exclusive_classes():
     assert model.get_feature_names_out()[2] == "forest1_virginica"
 
 
-def test_a_constant_label_and_a_frame_as_y():
-    X, y = six_labels(60)
-    y[:, 1] = 0
-    model = MLDFClassifier(2, measure="macro-auc", **SMALL).fit(X, pd.DataFrame(y))
-    assert not model.predict(X)[:, 1].any()
-
-
 def test_more_layers_wait_for_the_measure():
     X, y = six_labels()
     model = MLDFClassifier(9, n_iter_no_change=1, tol=1.0, **SMALL).fit(X, y)
@@ -233,9 +207,8 @@ def test_more_layers_wait_for_the_measure():
     assert every.n_layers_ == 3
 
 
-@pytest.mark.parametrize(
-    ("params", "y", "message"),
-    [
+def test_refusals():
+    for params, y, message in [
         ({"measure": "accuracy"}, None, "The 'measure' parameter of MLDFClassifier must be"),
         ({"forests": ["oak"]}, None, r"forests must be a list of names out of .* got \['oak'\]"),
         ({"forests": []}, None, "forests must be a list of names"),
@@ -245,37 +218,10 @@ def test_more_layers_wait_for_the_measure():
         ({}, [["a", "b"], ["b", "a"]] * 10, "y must be an indicator matrix of 0 and 1"),
         ({}, [[0, np.nan], [1, 0]] * 10, "y must be an indicator matrix of 0 and 1.* got nan"),
         ({}, [[0, 1]] * 5, "inconsistent numbers of samples"),
-    ],
-)
-def test_refusals(params, y, message):
-    X = np.arange(40.0).reshape(20, 2)
-    y = [[0, 1], [1, 0]] * 10 if y is None else y
-    model = MLDFClassifier(2, **{**SMALL, **params})
-    with pytest.raises(ValueError, match=message):
-        model.fit(X, y)
-    assert not hasattr(model, "classes_")
-
-
-def test_no_explanations_and_graphs_of_layers_that_reuse():
-    X, y = load_iris(return_X_y=True)
-    model = MLDFClassifier(2, early_stopping=False, **SMALL).fit(X, y)
-    with pytest.raises(TypeError, match="must pass the vectors of each layer on as they are"):
-        to_onnx(model)
-    X, y = six_labels(60)
-    several = MLDFClassifier(1, **SMALL).fit(X, y)
-    with pytest.raises(ValueError, match="must have classes of one output"):
-        shap_values(several, X)
-
-
-def test_a_verbose_line_for_each_layer(capsys):
-    X, y = six_labels(60)
-    model = MLDFClassifier(2, verbose=1, **SMALL).fit(X, y)
-    out = capsys.readouterr().out
-    assert re.search(r"layer 2: out-of-fold hamming-loss 0\.\d{4}, \d+\.\d% reused", out)
-    assert out.endswith(f"{model.stop_reason_}\n")
-
-
-def test_in_a_chain():
-    X, y = six_labels(60)
-    chain = ClassifierChain(MLDFClassifier(1, **SMALL)).fit(X, y[:, :2])
-    assert chain.predict(X).shape == (60, 2)
+    ]:
+        X = np.arange(40.0).reshape(20, 2)
+        y = [[0, 1], [1, 0]] * 10 if y is None else y
+        model = MLDFClassifier(2, **{**SMALL, **params})
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, y)
+        assert not hasattr(model, "classes_")

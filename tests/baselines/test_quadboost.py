@@ -124,17 +124,6 @@ def test_long_runs_stay_exact():
         np.testing.assert_allclose(alpha, best, atol=1e-9)
 
 
-@pytest.mark.parametrize("penalty", [None, "l1", "l2", "linf"])
-def test_weights_count_as_copies_and_flip_negates(penalty):
-    X, y = load_breast_cancer(return_X_y=True)
-    weight = np.random.default_rng(0).integers(0, 3, len(y))
-    model = QuadBoostClassifier(penalty, n_estimators=60)
-    f = model.fit(X, y, weight).decision_function(X)
-    copies = model.fit(X.repeat(weight, axis=0), y.repeat(weight)).decision_function(X)
-    np.testing.assert_allclose(f, copies, atol=1e-10)
-    np.testing.assert_allclose(f, -model.fit(X, 1 - y, weight).decision_function(X), atol=1e-12)
-
-
 def test_dictionary():
     X = np.array([[0.0, 5.0, 1.0], [11.0, 5.0, 3.0], [5.4, 5.0, 2.0]])
     stumps = stump_dictionary(X, 10)
@@ -146,16 +135,6 @@ def test_dictionary():
     assert len(distinct_learners(values)) == 2
     negated = np.vstack([values[:1], -values[:1], np.zeros((1, 3))]).astype(float)
     assert distinct_learners(negated).tolist() == [0]
-
-
-def test_real_valued_learners_of_the_user():
-    X, y = load_breast_cancer(return_X_y=True)
-    X = ((X - X.mean(axis=0)) / X.std(axis=0))[:, [0, 1, 4, 6]]
-    model = QuadBoostClassifier(weak_learners=np.tanh, n_estimators=20_000).fit(X, y)
-    best = np.linalg.lstsq(np.tanh(X), 2 * y - 1, rcond=None)[0]
-    np.testing.assert_allclose(model.decision_function(X), np.tanh(X) @ best, atol=1e-8)
-    assert model.score(X, y) > 0.9
-    assert not hasattr(model, "feature_importances_")
 
 
 def test_constant_features_leave_an_empty_vote():

@@ -1,4 +1,3 @@
-import pickle
 import warnings
 
 import naive
@@ -9,10 +8,7 @@ from naive_windows import naive_pool, naive_windows
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.model_selection import KFold
-from sklearn.pipeline import make_pipeline
 from sklearn_checks import sklearn_checks
-
-from mddf import RandomForestClassifier
 
 pytestmark = pytest.mark.filterwarnings("ignore:transform was given the table:UserWarning")
 
@@ -83,43 +79,6 @@ def test_grains_and_attributes(digits):
         assert all(name.startswith(f"window{size}_") for name in names[columns])
     by_forest = features.reshape(300, -1, 10)
     np.testing.assert_allclose(by_forest.sum(axis=2), 1, rtol=1e-5)
-
-
-def test_names_are_accepted_by_other_libraries(digits):
-    X, y = digits
-    model = scanner([8])
-    names = model.fit(X, np.where(y < 4, "<=3", ">3")).get_feature_names_out()
-    assert names[:2].tolist() == ["window8x8_random_y0_x0__=3", "window8x8_random_y0_x0__3"]
-    names = model.fit(X, np.where(y < 4, "<3", ">3")).get_feature_names_out()
-    assert names[:2].tolist() == ["window8x8_random_y0_x0_0__3", "window8x8_random_y0_x0_1__3"]
-
-
-def test_data_frames():
-    pd = pytest.importorskip("pandas")
-    X, y = load_digits(return_X_y=True, as_frame=True)
-    model = scanner([20], shape=(64,), strides=11).set_output(transform="pandas")
-    frame = model.fit_transform(X[:100], y[:100])
-    assert isinstance(frame, pd.DataFrame)
-    assert frame.columns[0] == "window20_random_t0_0"
-    assert frame.columns[-1] == "window20_completely_random_t4_9"
-    with pytest.raises(ValueError, match="feature names"):
-        model.transform(X[:100].rename(columns=str.upper))
-
-
-def test_ways_to_pass_the_same_samples(digits):
-    X, y = digits
-    reference = scanner(strides=3).fit_transform(X, y)
-    for table, options in [
-        (X.reshape(300, 64), {"shape": (8, 8)}),
-        (X.astype(np.uint8), {}),
-        (X[..., None], {}),
-        (np.asfortranarray(X), {"shape": [8, 8]}),
-        (X.tolist(), {}),
-    ]:
-        model = scanner(strides=3, **options)
-        assert np.array_equal(model.fit_transform(table, y), reference)
-        assert np.array_equal(model.transform(table), model.transform(X))
-        assert np.array_equal(model.transform(table), model.transform(X.reshape(300, 64)))
 
 
 def test_channels(digits):
@@ -203,26 +162,6 @@ def test_the_number_of_threads_does_not_matter(digits):
     assert np.array_equal(first.transform(digits[0]), second.transform(digits[0]))
 
 
-def test_batches_do_not_matter(digits, monkeypatch):
-    model = scanner().fit(*digits)
-    reference = model.transform(digits[0])
-    monkeypatch.setattr("mddf.baselines.scanning._BATCH_BYTES", 200_000)
-    assert 1 < model._batch_size() < 100
-    assert np.array_equal(model.transform(digits[0]), reference)
-
-
-def test_repeated_fits_and_copies(digits):
-    model = scanner()
-    reference = model.fit_transform(*digits)
-    assert np.array_equal(model.fit_transform(*digits), reference)
-    assert np.array_equal(clone(model).fit_transform(*digits), reference)
-    assert not np.array_equal(scanner(random_state=1).fit_transform(*digits), reference)
-    loaded = pickle.loads(pickle.dumps(model))
-    assert np.array_equal(loaded.transform(digits[0]), model.transform(digits[0]))
-    fitted = clone(model).fit(*digits)
-    assert np.array_equal(fitted.transform(digits[0]), model.transform(digits[0]))
-
-
 def n_nodes(model):
     return [sum(t.n_nodes for t in trees) for forests in model._trees for trees in forests]
 
@@ -261,19 +200,6 @@ def test_missing_values(digits):
     assert np.isfinite(model.transform(X[:5] * np.nan)).all()
 
 
-def test_weights(digits):
-    X, y = digits
-    weights = np.arange(300) % 3.0
-    left_out = weights == 0
-    reference = scanner([6]).fit(X, y, sample_weight=weights)
-    other = y.copy()
-    other[left_out] = (other[left_out] + 3) % 10
-    cv = list(KFold(2).split(X))
-    first, two = (scanner([6], cv=cv).fit(X, labels, weights) for labels in (y, other))
-    assert np.array_equal(first.transform(X), two.transform(X))
-    assert not np.array_equal(reference.transform(X), scanner([6]).fit(X, y).transform(X))
-
-
 def test_class_weights(digits):
     X, y = digits
     by_class = scanner([6], class_weight={label: 1 + label % 2 for label in range(10)})
@@ -287,21 +213,11 @@ def test_class_weights(digits):
     assert balanced[0] > 1.2 * plain[0]
 
 
-def test_a_progress_bar(digits, capsys):
-    scanner([8]).fit(*digits).transform(digits[0])
-    assert capsys.readouterr().err == ""
-    scanner([8], verbose=True).fit(*digits).transform(digits[0])
-    output = capsys.readouterr().err
-    assert "windows of 8x8: 100%" in output
-    assert "scanning: 100%" in output
-
-
 # What is refused
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_refused_parameters(digits):
+    for options, message in [
         ({"windows": "gcforest"}, "'windows' parameter .*'auto'.* Got 'gcforest'"),
         ({"windows": []}, "windows must .* at least one size, got"),
         ({"windows": [9]}, r"windows must .* at most \(8, 8\).* got 9"),
@@ -324,11 +240,9 @@ def test_a_progress_bar(digits, capsys):
         ({"cv": 1}, "'cv' parameter .* Got 1"),
         ({"cv": [([0, 1], [1, 2])]}, "cv must not train on what it holds out"),
         ({"cv": [(range(10), range(10, 300))]}, "cv must hold every sample out"),
-    ],
-)
-def test_refused_parameters(digits, options, message):
-    with pytest.raises(ValueError, match=message):
-        scanner(**options).fit(*digits)
+    ]:
+        with pytest.raises(ValueError, match=message):
+            scanner(**options).fit(*digits)
 
 
 def test_refused_samples(digits):
@@ -357,17 +271,6 @@ def test_refused_samples(digits):
         model.transform(X[:0])
 
 
-def test_refused_weights(digits):
-    X, y = digits
-    cv = [(range(150), range(150, 300)), (range(150, 300), range(150))]
-    with pytest.raises(
-        ValueError, match=r"sample_weight and class_weight must .* got only zeros in fold 1"
-    ):
-        scanner(cv=cv).fit(X, y, sample_weight=np.arange(300) < 150)
-    with pytest.raises(ValueError, match=r"max_windows must .* got max_windows=0.5"):
-        scanner(cv=cv, max_windows=0.5).fit(X, y, sample_weight=np.full(300, 1e9))
-
-
 # Split of the whole
 
 
@@ -390,27 +293,3 @@ def expected_failures(model):
 )
 def test_sklearn_checks(estimator, check):
     check(estimator)
-
-
-def test_pipelines(digits):
-    X, y = digits[0], digits[1].astype(str)
-    model = make_pipeline(scanner(strides=1), RandomForestClassifier(50, random_state=0))
-    model.fit(X[:200], y[:200], multigrainedscanner__sample_weight=np.ones(200))
-    assert model.score(X[200:], y[200:]) > 0.8
-    alone = RandomForestClassifier(50, random_state=0).fit(
-        model[0].fit_transform(X[:200], y[:200]), y[:200]
-    )
-    assert np.array_equal(alone.predict(model[0].transform(X[200:])), model.predict(X[200:]))
-
-
-def test_real_digits_in_their_original_shape(data_home):
-    from mddf.datasets import load
-
-    data = load("mnist")
-    X, y = data.X_train[:1000].reshape(-1, 28, 28), data.y_train[:1000]
-    model = scanner([7, 13], strides=4, n_estimators=10, cv=3, max_windows=16)
-    vectors = model.fit_transform(X[:500], y[:500])
-    forest = RandomForestClassifier(100, random_state=0)
-    scanned = forest.fit(vectors, y[:500]).score(model.transform(X[500:]), y[500:])
-    pixels = forest.fit(X[:500].reshape(500, -1), y[:500])
-    assert scanned > pixels.score(X[500:].reshape(500, -1), y[500:])

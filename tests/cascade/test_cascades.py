@@ -5,7 +5,6 @@ import re
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from cascade_cases import SMALL, both, small_data
 from mddf.baselines import GCForestClassifier
@@ -14,7 +13,6 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, log_loss, make_scorer, roc_auc_score
-from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn_checks import WEIGHT_CHECKS, sklearn_checks
 
@@ -53,7 +51,6 @@ def draws_rows(cascade):
         MDDFClassifier(n_layers=2, n_estimators=4),
         MDDFClassifier(reweighting="weights", **WEIGHING),
         GCForestClassifier(n_layers=2, n_estimators=10, keep_layers="fewest", calibrate=True),
-        GCForestClassifier(**WEIGHING, refit=True),
     ],
     draws_rows,
 )
@@ -139,34 +136,12 @@ def test_gcforest_is_the_last_layer_of_a_cascade_without_weights(data):
     assert len(forest._cascade.layers[0].members) == 8
 
 
-def test_named_forests_are_the_forests_of_this_package(data):
-    X, y, new, _ = data
-    by_name = MDDFClassifier(**SMALL, forests=["random"]).fit(X, y)
-    by_estimator = MDDFClassifier(**SMALL, forests=[RandomForestClassifier(8)]).fit(X, y)
-    np.testing.assert_array_equal(by_name.predict_proba(new), by_estimator.predict_proba(new))
-
-
 def test_first_layers_do_not_depend_on_how_many_follow(data):
     X, y, new, _ = data
     few = MDDFClassifier(**SMALL | {"n_layers": 2}).fit(X, y)
     many = MDDFClassifier(**SMALL | {"n_layers": 4}).fit(X, y)
     stages = list(many.staged_predict_proba(new))
     np.testing.assert_array_equal(few.predict_proba(new), stages[1])
-
-
-def test_grains_are_taken_in_turn(data):
-    X, y, new, _ = data
-    grains = [slice(0, 4), [4, 5, 6, 7]]
-    forest = MDDFClassifier(**SMALL, grains=grains).fit(X, y)
-    importances = [layer.importances[:8] for layer in forest._cascade.layers]
-    for number, of_layer in enumerate(importances):
-        grain_columns = np.arange(4) + 4 * (number % 2)
-        assert np.all(np.delete(of_layer, grain_columns) == 0)
-        assert np.all(of_layer[grain_columns] > 0)
-    shuffled = new.copy()
-    shuffled[:, 4:] = 0
-    first = next(forest.staged_predict_proba(new))
-    np.testing.assert_array_equal(first, next(forest.staged_predict_proba(shuffled)))
 
 
 # When to stop
@@ -235,38 +210,7 @@ def test_any_scorer(scoring, expected, data):
     assert forest.history_["score"][-1] == pytest.approx(score)
 
 
-def test_scorers_get_sample_weights_if_they_accept_them(data):
-    X, y, *_ = data
-    weights = np.arange(200) % 3
-    forest = MDDFClassifier(**SMALL, scoring=None).fit(X, y, sample_weight=weights)
-    right = forest.classes_[forest.oof_probabilities_.argmax(axis=1)] == y
-    assert forest.history_["score"][-1] == pytest.approx(np.average(right, weights=weights))
-
-    def plain(estimator, X, y):
-        return np.mean(estimator.predict(X) == y)
-
-    forest = MDDFClassifier(**SMALL, scoring=plain).fit(X, y, sample_weight=weights)
-    assert forest.history_["score"][-1] == pytest.approx(right.mean())
-
-
 # Data of all kinds
-
-
-def test_frames_with_categories_and_missing_values():
-    rng = np.random.default_rng(0)
-    colour = rng.choice(["red", "green", "blue"], 300)
-    size = np.where(rng.random(300) < 0.1, np.nan, rng.normal(size=300))
-    y = np.where((colour == "red") ^ (rng.random(300) < 0.05), "yes", "no")
-    frame = pd.DataFrame({"colour": pd.Categorical(colour), "size": size})
-    frame.loc[3, "colour"] = np.nan
-    forest = MDDFClassifier(**SMALL).fit(frame[:200], y[:200])
-    assert forest.score(frame[200:], y[200:]) > 0.85
-    assert forest.feature_names_in_.tolist() == ["colour", "size"]
-    unseen = frame[200:].assign(colour=pd.Categorical(["grey"] * 100))
-    with pytest.warns(UserWarning, match="categories that fit did not see"):
-        assert forest.predict_proba(unseen).shape == (100, 2)
-    mixed = MDDFClassifier(**SMALL, forests=["random", RandomForestClassifier(4)])
-    assert mixed.fit(frame[:200], y[:200]).score(frame[200:], y[200:]) > 0.85
 
 
 @pytest.mark.parametrize("options", [{}, {"cv": "oob"}, {"forests": ["random"]}])
@@ -290,14 +234,6 @@ def test_one_class_two_samples_and_few_samples():
     np.testing.assert_allclose(forest.predict_proba(X).sum(axis=1), 1)
 
 
-def test_splitters(data):
-    X, y, new, _ = data
-    splitter = StratifiedKFold(3, shuffle=True, random_state=1)
-    by_splitter = MDDFClassifier(**SMALL | {"cv": splitter}).fit(X, y)
-    two = MDDFClassifier(**SMALL | {"cv": list(splitter.split(X, y))}).fit(X, y)
-    np.testing.assert_array_equal(by_splitter.predict_proba(new), two.predict_proba(new))
-
-
 def test_weights_tilt_the_balance():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 3)), rng.integers(0, 2, 200)
@@ -308,25 +244,11 @@ def test_weights_tilt_the_balance():
     assert classes.predict_proba(X)[:, 1].mean() > plain + 0.03
 
 
-def test_verbose_lines(data, capsys):
-    X, y, *_ = data
-    MDDFClassifier(**SMALL).fit(X, y)
-    assert capsys.readouterr().out == ""
-    MDDFClassifier(**SMALL, verbose=1).fit(X, y)
-    captured = capsys.readouterr()
-    assert captured.out.count("out-of-fold accuracy") == 3
-    assert captured.out.startswith("layer 1: ")
-    assert captured.err == ""
-    MDDFClassifier(**SMALL, verbose=2).fit(X, y)
-    assert "tree" in capsys.readouterr().err
-
-
 # What is refused
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_wrong_options_are_refused_by_name(data):
+    for options, message in [
         ({"forests": []}, "forests"),
         ({"forests": ["rotation"]}, "'rotation'"),
         ({"forests": [3]}, "got 3"),
@@ -351,12 +273,10 @@ def test_verbose_lines(data, capsys):
         ({"target_margin": 1.0}, "target_margin"),
         ({"strength": 1.5}, "strength"),
         ({"class_weight": {"red": 0, "green": 0, "blue": 0}}, "above zero"),
-    ],
-)
-def test_wrong_options_are_refused_by_name(options, message, data):
-    X, y, *_ = data
-    with pytest.raises(ValueError, match=message):
-        MDDFClassifier(**SMALL | options).fit(X, y)
+    ]:
+        X, y, *_ = data
+        with pytest.raises(ValueError, match=message):
+            MDDFClassifier(**SMALL | options).fit(X, y)
 
 
 @pytest.mark.parametrize("options", [{}, {"class_weight": "balanced"}])

@@ -57,15 +57,6 @@ def test_the_first_refitted_layer_has_forests_of_all_rows(data):
     np.testing.assert_allclose(model.predict_proba(new), near.fit(X, y).predict_proba(new))
 
 
-@pytest.mark.parametrize("refit", [False, True])
-def test_out_of_bag_cascades_are_of_all_samples_anyway(refit, data):
-    X, y, new, _ = data
-    options = SMALL | {"cv": "oob"}
-    plain = MDDFClassifier(**options).fit(X, y).predict_proba(new)
-    again = MDDFClassifier(**options, refit=refit).fit(X, y).predict_proba(new)
-    np.testing.assert_array_equal(again, plain)
-
-
 def test_scanned_images_and_held_out_importances():
     rng = np.random.default_rng(0)
     y = np.arange(60) % 2
@@ -165,13 +156,6 @@ def test_noise_needs_one_layer():
     groups = np.arange(300) // 3
     kept = MDDFClassifier(**STOPPING, keep_layers="fewest").fit(X, y, groups=groups)
     assert kept.n_layers_ <= 3
-
-
-def test_all_layers_are_kept_without_early_stopping(data):
-    X, y, *_ = data
-    assert MDDFClassifier(**SMALL, keep_layers="fewest").fit(X, y).n_layers_ == 3
-    with pytest.raises(ValueError, match="keep_layers"):
-        MDDFClassifier(**SMALL, keep_layers="few").fit(X, y)
 
 
 @both

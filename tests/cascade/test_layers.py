@@ -1,7 +1,5 @@
 """A layer of a cascade."""
 
-import threading
-import time
 from dataclasses import dataclass, replace
 
 import naive
@@ -10,11 +8,8 @@ import pytest
 from forest_cases import bin_table, same_trees, three_classes, watched_growth
 from mddf.baselines import GCForestClassifier
 from sklearn.datasets import load_iris
-from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from mddf import (
     CompletelyRandomForestClassifier,
@@ -24,16 +19,14 @@ from mddf import (
 )
 from mddf._binning.binned_table import BinnedTable
 from mddf._binning.bins import find_bins
-from mddf._binning.encoded_rows import EncodedRows
 from mddf._cascade import layer as cascade_layer
 from mddf._cascade.forests import named_forest
 from mddf._cascade.layer import layer_splits
-from mddf._fitted.fitted_model import Stage
 from mddf._members.spec import MemberSpec
 from mddf._resampling.folds import make_folds
 from mddf._resampling.sampling import canonical_order, plan_sampling
 from mddf._targets.weights import RowWeights
-from mddf._training.layer_trainer import LayerInput, LayerJob, LayerTrainer, SumOfTrees
+from mddf._training.layer_trainer import LayerInput, LayerJob, LayerTrainer
 from mddf._training.tasks import ClassificationTask
 from mddf._trees import grower, predictor
 
@@ -82,14 +75,6 @@ def grow_layer(forests, samples, layer, seeds, n_jobs=None):
     job = LayerJob(layer_input, splits, seeds)
     fitted, vectors = cascade_layer.grow_layer(trainer, members, job)
     return fitted, np.stack(vectors)
-
-
-def layer_vectors(layer, codes, numbers, augmented, n_classes):
-    """Class vectors of new samples."""
-    members = layer.stage_members(n_classes)
-    stage = Stage(layer.bins, layer.bins, members, np.ones(1), [0], None, layer.columns)
-    rows = stage.rows_for_members(EncodedRows(codes, numbers), augmented)
-    return np.stack([member.vectors(rows, None) for member in members])
 
 
 def problem(*, n_samples=120, weights=None, out_of_bag=False, seed=0, random_labels=False):
@@ -226,68 +211,6 @@ def test_a_refit_adds_forests_of_all_samples_to_those_of_the_folds():
     assert not np.array_equal(fitted.importances, plain.importances)
 
 
-def test_a_refit_of_classifiers_is_of_all_samples():
-    samples, layer = problem()
-    fitted, vectors = grow_layer([GaussianNB()], samples, replace(layer, refit=True), (1,))
-    assert [len(of_forest) for of_forest in fitted.members] == [1]
-    expected = GaussianNB().fit(layer.numbers, samples.labels).predict_proba(layer.numbers)
-    new = layer_vectors(fitted, layer.table.codes, layer.numbers, layer.augmented, 3)
-    np.testing.assert_allclose(new[0], expected, atol=1e-10)
-    np.testing.assert_array_equal(vectors, grow_layer([GaussianNB()], samples, layer, (1,))[1])
-
-
-def test_out_of_bag_models_are_of_all_samples_anyway():
-    samples, layer = problem(out_of_bag=True)
-    fitted = [
-        grow_layer(FORESTS[:1], samples, replace(layer, refit=refit), (1,))[0]
-        for refit in (False, True)
-    ]
-    (((a,),),), (((b,),),) = (of_one.members for of_one in fitted)
-    assert same_trees(a, b)
-
-
-def test_new_samples_get_the_mean_over_all_folds():
-    samples, layer = problem()
-    forests = [*FORESTS, GaussianNB()]
-    fitted, _ = grow_layer(forests, samples, layer, (1,))
-    codes = layer.table.codes[:10]
-    vectors = layer_vectors(fitted, codes, layer.numbers[:10], layer.augmented[:10], 3)
-    expected = [
-        np.mean([predicted_by(trees, codes) for trees in members], axis=0)
-        for members in fitted.members[:2]
-    ]
-    of_fold = [model.predict_proba(layer.numbers[:10]) for model in fitted.members[2]]
-    expected.append(np.mean(of_fold, axis=0))
-    np.testing.assert_allclose(vectors, expected, atol=1e-7)
-
-
-def test_a_class_that_a_training_fold_lacks():
-    samples, layer = problem(n_samples=60)
-    labels = np.where(samples.labels == 2, 1, samples.labels)
-    labels[7] = 2
-    samples = replace(samples, labels=labels.astype(np.uint16))
-    forests = [*FORESTS, LogisticRegression()]
-    fitted, vectors = grow_layer(forests, samples, layer, (1,))
-    assert np.all(vectors[:, 7, 2] == 0)
-    np.testing.assert_allclose(vectors.sum(axis=2), 1)
-    new = layer_vectors(fitted, layer.table.codes, layer.numbers, layer.augmented, 3)
-    assert np.all(new[:, 7, 2] > 0)
-
-
-@pytest.mark.parametrize(
-    "classifier",
-    [LogisticRegression(), make_pipeline(StandardScaler(), LogisticRegression())],
-    ids=["alone", "in a pipeline"],
-)
-def test_folds_with_one_class_predict_that_class(classifier):
-    samples, layer = problem(n_samples=60)
-    samples = replace(samples, labels=(np.arange(60) == 7).astype(np.uint16), n_classes=2)
-    fitted, vectors = grow_layer([classifier], samples, layer, (1,))
-    assert vectors[0, 7].tolist() == [1, 0]
-    new = layer_vectors(fitted, layer.table.codes, layer.numbers, layer.augmented, 2)
-    assert 0 < new[0, 7, 1] < 1
-
-
 def test_classifiers_get_the_columns_weights_and_seeds_of_the_layer():
     fits = []
 
@@ -315,17 +238,6 @@ def test_classifiers_get_the_columns_weights_and_seeds_of_the_layer():
     assert len({state for *_, state in fits}) == len(layer.folds)
 
 
-def test_weights_and_draws_by_factors_are_both_followed():
-    """With all weight on one class, a fold predicts only this class."""
-    samples, layer = problem()
-    reweighting = np.where(samples.labels == 1, 1.0, 0.0)
-    for redraw in (False, True):
-        _, vectors = grow_layer(
-            FORESTS, samples, replace(layer, reweighting=reweighting, redraw=redraw), (1,)
-        )
-        assert np.all(vectors[:, :, 1] == 1)
-
-
 def test_classifiers_without_weights_get_drawn_samples():
     samples, layer = problem()
     reweighting = np.where(samples.labels == 1, 1.0, 0.25)
@@ -347,43 +259,6 @@ def test_classifiers_without_weights_get_drawn_samples():
         assert after > before
 
 
-def test_a_fold_without_weight_is_refused():
-    weights = np.zeros(120)
-    samples, layer = problem(weights=weights)
-    train, _ = layer.folds[0]
-    weights[np.setdiff1d(np.arange(120), train)] = 1.0
-    for forests in (FORESTS, [GaussianNB()]):
-        with pytest.raises(ValueError, match=r"sample_weight, and .* must .* every fold"):
-            grow_layer(forests, samples, layer, (1,))
-
-
-def test_results_do_not_depend_on_n_jobs():
-    samples, layer = problem()
-    forests = [*FORESTS, GaussianNB()]
-    sequential, two = (grow_layer(forests, samples, layer, (1,), n_jobs=n)[1] for n in (1, 2))
-    np.testing.assert_array_equal(sequential, two)
-
-
-def test_importances_are_shares_and_only_exist_for_forests_of_this_package():
-    samples, layer = problem()
-    fitted, _ = grow_layer(FORESTS, samples, layer, (1,))
-    assert fitted.importances.sum() == pytest.approx(1)
-    assert np.all(fitted.importances[:N_FEATURES] > 0)
-    assert np.all(fitted.importances[N_FEATURES:] == 0)
-    fitted, _ = grow_layer([*FORESTS, GaussianNB()], samples, layer, (1,))
-    assert fitted.importances is None
-
-
-def test_layer_depth_limits_apply_to_random_forests_without_a_limit():
-    def depth(forest, limit):
-        return MemberSpec("", forest, None).limited(limit).model.max_depth
-
-    assert depth(RandomForestClassifier(), 5) == 5
-    assert depth(RandomForestClassifier(max_depth=3), 5) == 3
-    assert depth(CompletelyRandomForestClassifier(), 5) is None
-    assert depth(RandomForestClassifier(), None) is None
-
-
 class Odd(GaussianNB):
     """A classifier with invalid probabilities."""
 
@@ -395,9 +270,8 @@ class Odd(GaussianNB):
         return self.wrong(super().predict_proba(X))
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
+def test_members_with_invalid_predictions_are_named():
+    for wrong, message in [
         (lambda p: np.where(np.arange(len(p))[:, None] % 7 == 0, np.nan, p), "got NaN"),
         (
             lambda p: np.where(np.arange(len(p))[:, None] % 7 == 0, np.inf, p),
@@ -405,36 +279,16 @@ class Odd(GaussianNB):
         ),
         (lambda p: p - 0.9, "got -0"),
         (lambda p: p[:, :1], r"of shape \(\d+, 3\), got an array of shape \(\d+, 1\)"),
-    ],
-    ids=["NaN", "infinity", "negative", "columns"],
-)
-@pytest.mark.parametrize("kind", ["mddf", "gcforest", "deep forest"])
-def test_members_with_invalid_predictions_are_named(kind, wrong, message):
-    X, y = load_iris(return_X_y=True)
-    odd = Odd(wrong)
-    model = {
-        "mddf": MDDFClassifier(1, forests=["random", odd], n_estimators=2),
-        "gcforest": GCForestClassifier(1, forests=["random", odd], n_estimators=2),
-        "deep forest": DeepForestClassifier(1, members=["random", odd], n_estimators=2),
-    }[kind]
-    with pytest.raises(
-        ValueError, match=rf"^the member 'Odd( of forests\[1\])?' must give .*{message}"
-    ):
-        model.fit(X, y)
-
-
-def test_an_error_stops_the_other_forests(monkeypatch):
-    def fails(*arguments):
-        raise ZeroDivisionError
-
-    monkeypatch.setattr(SumOfTrees, "combined", fails)
-    rng, before = np.random.default_rng(0), threading.active_count()
-    X, y = rng.normal(size=(3000, 5)), rng.integers(0, 2, 3000)
-    forests = [RandomForestClassifier(4), RandomForestClassifier(100_000)]
-    with pytest.raises(ZeroDivisionError) as kept:
-        MDDFClassifier(1, forests=forests, cv=2, n_jobs=2, random_state=0).fit(X, y)
-    end = time.monotonic() + 5
-    while threading.active_count() > before and time.monotonic() < end:
-        time.sleep(0.01)
-    assert threading.active_count() <= before
-    del kept  # and with it the traceback, which refers to all that was at work
+    ]:
+        for kind in ["mddf", "gcforest", "deep forest"]:
+            X, y = load_iris(return_X_y=True)
+            odd = Odd(wrong)
+            model = {
+                "mddf": MDDFClassifier(1, forests=["random", odd], n_estimators=2),
+                "gcforest": GCForestClassifier(1, forests=["random", odd], n_estimators=2),
+                "deep forest": DeepForestClassifier(1, members=["random", odd], n_estimators=2),
+            }[kind]
+            with pytest.raises(
+                ValueError, match=rf"^the member 'Odd( of forests\[1\])?' must give .*{message}"
+            ):
+                model.fit(X, y)

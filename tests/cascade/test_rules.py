@@ -11,8 +11,6 @@ from mddf.baselines import GCForestClassifier
 from sklearn.base import clone
 
 from mddf import MDDFClassifier
-from mddf._training.checkpoints import description
-from mddf.explain import shap_values
 from mddf.rules import (
     AccuracyScreening,
     BinnedScreening,
@@ -165,6 +163,18 @@ def test_rows_that_left_are_not_trained_on():
     np.testing.assert_array_equal(model.margins_[1][stay], model.margins_[0][stay])
 
 
+def test_rows_at_the_gate_leave():
+    confidences = []
+
+    def thirtieth(view):
+        confidences.append(np.sort(view.confidence))
+        return confidences[-1][-30]
+
+    model = fit(LayerRules(screening=thirtieth))
+    n_below = np.sum(confidences[0] < confidences[0][-30])
+    assert model.history_["active_samples"][1] == n_below <= 270
+
+
 def test_gates_that_no_row_or_every_row_passes():
     X, _ = three_classes()
     plain = fit(None)
@@ -193,21 +203,6 @@ def test_the_same_bits_for_threads_and_after_storing(tmp_path):
     np.testing.assert_array_equal(model.predict_proba(X), again.predict_proba(X))
     with pytest.raises(ValueError, match="is of a fit with rules=LayerRules"):
         fit(LayerRules(screening=AccuracyScreening(2.0)), checkpoint=folder)
-
-
-def high_gate(view):
-    return 0.9
-
-
-def test_checkpoints_identify_rule_functions_by_name(tmp_path):
-    # A function has another address in each process, which must not count.
-    rules = description(GCForestClassifier(random_state=0, rules=LayerRules(screening=high_gate)))
-    assert " at 0x" not in rules["rules"]
-    first = fit(LayerRules(screening=high_gate), checkpoint=tmp_path)
-    again = fit(LayerRules(screening=high_gate), checkpoint=tmp_path)
-    np.testing.assert_array_equal(first.margins_, again.margins_)
-    with pytest.raises(ValueError, match="finds by their names"):
-        fit(LayerRules(screening=lambda view: 0.9), checkpoint=tmp_path / "other")
 
 
 def test_folds_of_the_user_and_groups_lose_rows_that_left():
@@ -254,9 +249,8 @@ def test_weights_of_a_rule_equal_weights_of_a_callable():
     np.testing.assert_array_equal(drawn.margins_, resampled.margins_)
 
 
-@pytest.mark.parametrize(
-    ("rules", "message"),
-    [
+def test_refused_rules():
+    for rules, message in [
         ({"screening": lambda view: "high"}, "screening of rules must return a number or None"),
         ({"reweighting": lambda view: [1.0]}, "reweighting of rules must return 300 factors"),
         ({"reweighting": lambda view: "a"}, "reweighting of rules must return numbers, got 'a'"),
@@ -264,21 +258,9 @@ def test_weights_of_a_rule_equal_weights_of_a_callable():
         ({"n_estimators": lambda view: 0}, "n_estimators of rules must return a factor above 0"),
         ({"stop": 3}, "stop of rules must be a callable or None, got 3"),
         ({"redraw": 1}, "redraw of rules must be a bool, got 1"),
-    ],
-)
-def test_refused_rules(rules, message):
-    with pytest.raises(ValueError, match=message):
-        fit(LayerRules(**rules))
-
-
-def test_explanations_of_screened_cascades():
-    X, _ = three_classes()
-    model = fit(LayerRules(screening=lambda view: 0.8))
-    with pytest.raises(TypeError, match="rows leave the layers of the GCForestClassifier early"):
-        shap_values(model, X[:2], background=X[::30], method="tree")
-    result = shap_values(model, X[:2], background=X[::30])
-    sums = result.values.sum(axis=1) + result.base_values
-    np.testing.assert_allclose(sums, model.predict_proba(X[:2]), atol=1e-9)
+    ]:
+        with pytest.raises(ValueError, match=message):
+            fit(LayerRules(**rules))
 
 
 def test_onnx_of_screened_cascades():

@@ -260,9 +260,8 @@ def test_a_shard_of_rows_without_weight():
     assert_sharding_changes_nothing(RandomForestRegressor(3, random_state=0), data, [100, 200])
 
 
-@pytest.mark.parametrize(
-    ("forest", "parameters", "message"),
-    [
+def test_parameters_that_need_all_rows():
+    for forest, parameters, message in [
         (RandomForestClassifier, {"criterion": "entropy"}, "criterion must be 'gini'"),
         (RandomForestRegressor, {"criterion": "absolute_error"}, "criterion must be 'squared"),
         (RandomForestClassifier, {"max_leaf_nodes": 4}, "max_leaf_nodes must be None"),
@@ -281,12 +280,10 @@ def test_a_shard_of_rows_without_weight():
             {"bootstrap": False, "class_weight": {0: 70_000}},
             "must be whole numbers up to 65535 with bootstrap=False",
         ),
-    ],
-)
-def test_parameters_that_need_all_rows(forest, parameters, message):
-    data = make_data(np.random.default_rng(0), 40, kind="classes")
-    with pytest.raises(ValueError, match=f"{message}.* got"):
-        sharded_fits(forest(2, random_state=0, **parameters), data, [20])
+    ]:
+        data = make_data(np.random.default_rng(0), 40, kind="classes")
+        with pytest.raises(ValueError, match=f"{message}.* got"):
+            sharded_fits(forest(2, random_state=0, **parameters), data, [20])
 
 
 def test_sums_of_weights_that_the_kernel_cannot_hold():

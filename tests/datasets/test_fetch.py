@@ -1,8 +1,6 @@
 import bz2
 import gzip
 import hashlib
-import os
-import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -20,8 +18,7 @@ from made_data import (
     zip_file,
 )
 from mddf.datasets import DataFileError, DataFileNotFoundError, load
-from mddf.datasets._io.fetch import Access, find_home, read_files
-from mddf.datasets._io.spec import File
+from mddf.datasets._io.fetch import find_home
 from mddf.datasets._registry import SPECS
 
 DEAD = "http://127.0.0.1:9/"  # the discard port: nobody answers there
@@ -57,10 +54,6 @@ class TestHome:
         assert find_home(tmp_path / "argument") == tmp_path / "argument"
         assert find_home(str(tmp_path)) == tmp_path
 
-    def test_environment_comes_second(self, monkeypatch, tmp_path):
-        monkeypatch.setenv("MDDF_DATA_HOME", str(tmp_path))
-        assert find_home() == tmp_path
-
     @pytest.mark.parametrize("value", [None, ""])
     def test_cache_comes_last(self, monkeypatch, tmp_path, value):
         if value is not None:
@@ -83,9 +76,6 @@ class TestHome:
             monkeypatch.delenv(variable, raising=False)
         assert find_home() == Path.home() / end
 
-    def test_tilde_is_the_users_home(self):
-        assert find_home("~/data") == Path.home() / "data"
-
     def test_a_number_is_no_path(self):
         with pytest.raises(TypeError, match="data_home must be a path or None, got 3"):
             find_home(3)
@@ -100,11 +90,6 @@ class TestLocalFiles:
         data = load("balance", data_home=tmp_path, download=False)
         assert data.X.shape == (625, 4)
 
-    def test_the_environment_names_the_folder(self, tmp_path, monkeypatch):
-        put(tmp_path, "balance/balance-scale.data", balance_file())
-        monkeypatch.setenv("MDDF_DATA_HOME", str(tmp_path))
-        assert load("balance", download=False).X.shape == (625, 4)
-
     def test_wrong_sum(self, tmp_path):
         # One digit more in a line keeps rows, columns and counts: only the sum can tell.
         content = balance_file().replace(b"L,5,5,5,4", b"L,5,5,5,3")
@@ -117,11 +102,6 @@ class TestLocalFiles:
         assert hashlib.sha256(content).hexdigest() in message
         assert "check_hash=False" in message
         assert load("balance", data_home=tmp_path, check_hash=False).X[-2].tolist() == [5, 5, 5, 3]
-
-    def test_wrong_checksum_of_a_copy(self, tmp_path):
-        put(tmp_path, "bupa/bupa.data", b"85,92,45,27,31,0.0,1\n")
-        with pytest.raises(DataFileError, match="another good copy can differ"):
-            load("bupa", data_home=tmp_path)
 
     def test_counts_are_checked_without_a_checksum(self, tmp_path):
         content = balance_file().replace(b"L,5,5,5,4", b"B,5,5,5,4")
@@ -218,22 +198,6 @@ class TestDownload:
         assert requests == ["/har.zip"]
         assert everything(tmp_path) == ["har", "har/UCI HAR Dataset.zip"]
 
-    def test_a_member_of_an_archive(self, tmp_path, use):
-        spec = SPECS["bank"]
-        archive = replace(spec.files[0].archive, url="")
-        pages = {"/bank.zip": zip_file({"bank-full.csv": "age;y\n", "bank.csv": ""})}
-        with serve(pages) as (url, _):
-            archive = replace(archive, url=f"{url}bank.zip")
-            use(replace(spec, files=(replace(spec.files[0], archive=archive, sha256=None),)))
-            with pytest.raises(DataFileError, match=r"bank-full\.csv, line 1: must have 17"):
-                load("bank", data_home=tmp_path, progress=False)
-
-    def test_known_checksum_of_a_plain_file(self, tmp_path, use):
-        spec = SPECS["balance"]
-        with serve({"/b": balance_file()}) as (url, _):
-            use(replace(spec, files=(replace(spec.files[0], url=f"{url}b"),)))
-            assert load("balance", data_home=tmp_path, progress=False).X.shape == (625, 4)
-
     @pytest.mark.parametrize("body", [balance_file()[:-2], b"<html>Moved</html>", b""])
     def test_wrong_checksum_leaves_no_file(self, tmp_path, use, body):
         spec = SPECS["balance"]
@@ -329,41 +293,3 @@ class TestDownload:
             with pytest.raises(DataFileError, match=r"must stay in their folder.*evil"):
                 load("har", data_home=tmp_path / "home", progress=False)
         assert everything(tmp_path) == ["home", "home/har"]
-
-    @pytest.mark.parametrize("progress", [True, False])
-    def test_progress_bar(self, tmp_path, use, progress, capfd):
-        with serve(protein_pages()) as (url, _):
-            use(small_svmlight("protein", url))
-            load("protein", data_home=tmp_path, progress=progress)
-        printed = capfd.readouterr()
-        for name in ("protein.bz2", "protein.t.bz2"):
-            assert bool(re.search(rf"{name}: +100%", printed.err)) == progress
-        assert progress or not printed.err
-        assert not printed.out
-
-    @pytest.mark.skipif(os.name == "nt", reason="modes are of Posix")
-    def test_fetched_files_have_default_permissions(self, tmp_path, use):
-        with serve(protein_pages()) as (url, _):
-            use(small_svmlight("protein", url))
-            load("protein", data_home=tmp_path, progress=False)
-        (tmp_path / "new").touch()
-        modes = {p.stat().st_mode for p in (tmp_path / "new", tmp_path / "protein/protein.bz2")}
-        assert len(modes) == 1
-
-
-def test_archive_is_summed_once(tmp_path, monkeypatch):
-    content = zip_file(har_members())
-    spec = small_har()
-    archive = replace(spec.files[0].archive, sha256=hashlib.sha256(content).hexdigest())
-    spec = replace(spec, files=tuple(replace(f, archive=archive) for f in spec.files))
-    put(tmp_path, "har/UCI HAR Dataset.zip", content)
-    access = Access(tmp_path)
-    assert len(read_files(spec, access)) == 8
-    assert access.verified == {tmp_path / "har/UCI HAR Dataset.zip"}
-
-
-def test_unpacked_files_come_before_the_archive(tmp_path):
-    spec = replace(SPECS["har"], files=(File("a/b.txt", archive=SPECS["har"].files[0].archive),))
-    put(tmp_path, "har/UCI HAR Dataset.zip", b"no zip at all")
-    put(tmp_path, "har/a/b.txt", b"text")
-    assert read_files(spec, Access(tmp_path)) == {"a/b.txt": b"text"}

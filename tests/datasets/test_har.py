@@ -1,12 +1,7 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from made_data import FEATURES, har_members, small_har, zip_file
 from mddf.datasets import DataFileError, load
-from mddf.datasets._io.har import unique_names
 from mddf.datasets._registry import SPECS
 
 ROOT = "UCI HAR Dataset"
@@ -37,23 +32,6 @@ def test_from_the_archive(load_har):
     assert data.feature_names == (FEATURES[0], FEATURES[1], f"{FEATURES[1]}#2", FEATURES[3])
 
 
-def test_as_frame(load_har):
-    data = load_har(as_frame=True)
-    assert data.X_test.shape == (6, 4)
-    assert list(data.X.columns) == list(data.feature_names)
-
-
-def test_from_the_unpacked_folder(load_har, tmp_path):
-    packed = load_har()
-    (tmp_path / "har" / f"{ROOT}.zip").unlink()
-    for name, text in har_members().items():
-        path = tmp_path / "har" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    unpacked = load("har", data_home=tmp_path, download=False)
-    np.testing.assert_array_equal(packed.X, unpacked.X)
-
-
 def test_facts_of_the_real_set():
     spec = SPECS["har"]
     assert [part.rows for part in spec.parts] == [7352, 2947]
@@ -76,9 +54,8 @@ def test_a_made_archive_is_not_the_real_set(tmp_path):
         load("har", data_home=tmp_path, download=False, check_hash=False)
 
 
-@pytest.mark.parametrize(
-    ("file", "text", "message"),
-    [
+def test_refused(load_har):
+    for file, text, message in [
         ("train/X_train.txt", "1 2 3\n" * 12, "must be lines of 4 numbers, got 3 a line"),
         ("train/X_train.txt", "1 2 3 4\n1 2 3\n", "must be lines of 4 numbers, but"),
         ("train/X_train.txt", "1 2 3 four\n", "must be lines of 4 numbers, but"),
@@ -94,11 +71,9 @@ def test_a_made_archive_is_not_the_real_set(tmp_path):
         ("features.txt", "1\n", "line 1 must be"),
         ("features.txt", "1 ä\n", "ASCII"),
         ("activity_labels.txt", "1 WALKING\n", "activities must be"),
-    ],
-)
-def test_refused(load_har, file, text, message):
-    with pytest.raises(DataFileError, match=message):
-        load_har({file: text})
+    ]:
+        with pytest.raises(DataFileError, match=message):
+            load_har({file: text})
 
 
 def test_archive_without_a_file(load_har, tmp_path):
@@ -118,20 +93,3 @@ def test_the_parts_may_not_be_swapped(load_har):
         swapped[f"test/{kind}_test.txt"] = made[f"{ROOT}/train/{kind}_train.txt"]
     with pytest.raises(DataFileError, match="must have training rows 12, got 6"):
         load_har(swapped)
-
-
-@given(st.lists(st.sampled_from(["a", "b", "a#2", "a#3", "a#2#2"])))
-def test_unique_names(names):
-    unique = unique_names(names)
-    assert len(set(unique)) == len(names)
-    first = {}
-    for old, new in zip(names, unique, strict=True):
-        assert new == old if old not in first else new.startswith(f"{old}#")
-        first.setdefault(old, new)
-
-
-def test_specification_differs_only_in_size():
-    spec = small_har()
-    real = SPECS["har"]
-    assert [f.name for f in spec.files] == [f.name for f in real.files]
-    assert replace(spec, format=real.format, parts=real.parts, files=real.files) == real

@@ -1,8 +1,4 @@
-import os
 import re
-import subprocess
-import sys
-import tomllib
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -10,7 +6,7 @@ import pytest
 from mddf.datasets import names
 from mddf.datasets.__main__ import main
 from mddf.datasets._io.spec import Embedded
-from mddf.datasets._registry import ALIASES, FOLDER, SPECS, labels, resolve, words
+from mddf.datasets._registry import SPECS, resolve
 
 DOCS = Path(__file__).parents[2] / "docs" / "data-set-list.md"
 
@@ -31,54 +27,22 @@ def test_names_of_a_task():
         names("ranking")
 
 
-def test_words():
-    assert words("a  b\nc") == ("a", "b", "c")
-    assert words("p_{0..1}_{2..3}") == ("p_0_2", "p_0_3", "p_1_2", "p_1_3")
-    assert words("x{9..10}y z") == ("x9y", "x10y", "z")
-    assert words("") == ()
-    assert labels(["1", "-2"]) == [1, -2]
-    assert labels(["1", "a"]) == ["1", "a"]
-
-
-def test_files_have_no_unused_entries():
-    known = {"title", "from", "keep", "aliases", "description", "citation", "source", "hint"}
-    known |= {"folder", "labels", "bundled", "n_features", "format", "table", "archive", "files"}
-    known |= {"parts", "label_names", "options", "task"}
-    for path in FOLDER.glob("*.toml"):
-        content = tomllib.loads(path.read_text("utf-8"))
-        assert set(content) <= known, path.name
-        for part in content.get("parts", ()):
-            assert set(part) <= {"counts", "rows", "missing", "missing_with", "target"}, path.name
-        for file in content.get("files", ()):
-            assert set(file) <= {"name", "sha256", "url", "archived", "member", "copy"}, path.name
-
-
-def test_names_of_published_tables():
-    assert set(ALIASES.values()) <= set(SPECS)
-    assert not set(ALIASES) & set(SPECS)
-    assert resolve("ocr17", {})[0].name == "optdigits-17"
-    assert resolve("HAR", {})[0].name == "har"
-
-
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [
+def test_unknown_name_suggests_the_nearest():
+    for name, hint in [
         ("adlut", "'adult'"),
         ("breast-cancer", "'breast_cancer'"),
         ("monks", "'monks-1'"),
         ("letters", "'letter'"),
         ("sensIT-vehicle", "'sensit'"),
-    ],
-)
-def test_unknown_name_suggests_the_nearest(name, hint):
-    with pytest.raises(ValueError, match=rf"names\(\), got '{name}'; did you mean .*{hint}"):
-        resolve(name, {})
+    ]:
+        with pytest.raises(ValueError, match=rf"names\(\), got '{name}'; did you mean .*{hint}"):
+            resolve(name, {})
 
 
-@pytest.mark.parametrize("name", ["qqqq", ""])
-def test_unknown_name_without_a_similar_one(name):
-    with pytest.raises(ValueError, match=rf"names\(\), got '{name}'$"):
-        resolve(name, {})
+def test_unknown_name_without_a_similar_one():
+    for name in ["qqqq", ""]:
+        with pytest.raises(ValueError, match=rf"names\(\), got '{name}'$"):
+            resolve(name, {})
 
 
 def test_name_that_is_not_text():
@@ -93,24 +57,13 @@ def test_unknown_option():
         resolve("adult", {"target": "sex"})
 
 
-@pytest.mark.parametrize("value", ["whole", None, ["full"], 0])
-def test_unknown_value_of_an_option(value):
-    message = re.escape(
-        f"variant of data set 'bank' must be one of 'full', 'additional', got {value!r}"
-    )
-    with pytest.raises(ValueError, match=message):
-        resolve("bank", {"variant": value})
-
-
-def test_numbers_are_no_switches():
-    with pytest.raises(ValueError, match=r"zeros_as_missing .* must be one of False, True, got 1"):
-        resolve("pima", {"zeros_as_missing": 1})
-
-
-def test_defaults_are_listed():
-    spec, chosen = resolve("bank", {"drop_duration": True})
-    assert chosen == {"variant": "full", "drop_duration": True, "unknown_as_missing": False}
-    assert "duration" not in spec.format.features
+def test_unknown_value_of_an_option():
+    for value in ["whole", None, ["full"], 0]:
+        message = re.escape(
+            f"variant of data set 'bank' must be one of 'full', 'additional', got {value!r}"
+        )
+        with pytest.raises(ValueError, match=message):
+            resolve("bank", {"variant": value})
 
 
 def test_options_go_together():
@@ -126,22 +79,22 @@ def test_every_option_has_a_default_that_changes_nothing():
         assert resolve(spec.name, defaults)[0] is spec
 
 
-@pytest.mark.parametrize("name", sorted(SPECS))
-def test_every_set_is_described(name):
-    spec = SPECS[name]
-    assert spec.name == name
-    assert all((spec.title, spec.description, spec.citation))
-    assert urlsplit(spec.source).netloc
-    assert " " not in spec.source
-    assert spec.description.endswith(".")
-    assert set(spec.label_names) <= set(spec.classes) or spec.parent is not None
-    assert bool(spec.files) != isinstance(spec.format, Embedded)
-    for file in spec.files:
-        assert file.sha256 is None or re.fullmatch("[0-9a-f]{64}", file.sha256)
-        assert "\\" not in file.name
-        assert not file.name.startswith("/")
-        url = file.archive.url if file.archive else file.url
-        assert url is None or urlsplit(url).scheme == "https"
+def test_every_set_is_described():
+    for name in sorted(SPECS):
+        spec = SPECS[name]
+        assert spec.name == name
+        assert all((spec.title, spec.description, spec.citation))
+        assert urlsplit(spec.source).netloc
+        assert " " not in spec.source
+        assert spec.description.endswith(".")
+        assert set(spec.label_names) <= set(spec.classes) or spec.parent is not None
+        assert bool(spec.files) != isinstance(spec.format, Embedded)
+        for file in spec.files:
+            assert file.sha256 is None or re.fullmatch("[0-9a-f]{64}", file.sha256)
+            assert "\\" not in file.name
+            assert not file.name.startswith("/")
+            url = file.archive.url if file.archive else file.url
+            assert url is None or urlsplit(url).scheme == "https"
 
 
 def test_documented_table_is_the_printed_one(capsys):
@@ -149,36 +102,6 @@ def test_documented_table_is_the_printed_one(capsys):
     printed = capsys.readouterr().out
     assert printed.count("\n| `") == len(names())
     assert DOCS.read_text("utf-8").endswith("\n\n" + printed)
-
-
-def test_tables_of_some_sets(capsys):
-    assert main(["--markdown", "iris", "california"]) == 0
-    assert [line[:8] for line in capsys.readouterr().out.splitlines() if "| `" in line] == [
-        "| `iris`",
-        "| `calif",
-    ]
-    assert main(["--markdown", "--task", "regression"]) == 0
-    assert capsys.readouterr().out.count("\n| `") == len(names("regression"))
-
-
-def test_names_must_fit_the_task(capsys):
-    for form in ([], ["--markdown"], ["--check"]):
-        with pytest.raises(SystemExit):
-            main(["diabetes-progression", "adult", "--task", "regression", *form])
-        message = "--task must fit the names, adult is for classification"
-        assert message in capsys.readouterr().err
-
-
-def test_listing_shows_the_paths_of_files(capsys, tmp_path, data_home):
-    assert main(["iris", "Car", "har", "--data-home", str(data_home)]) == 0
-    _, _, iris, car, har = capsys.readouterr().out.splitlines()
-    assert iris.split() == ["iris", "150", "4", "3", "classes", "scikit-learn"]
-    assert car.split() == ["car", "1728", "6", "(6)", "4", "classes", "car/"]
-    assert har.endswith("not here")
-    assert main(["--task", "regression", "--data-home", str(tmp_path)]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 2 + len(names("regression"))
-    assert max(map(len, lines[1:])) <= 80
 
 
 def test_check(capsys, tmp_path, data_home):
@@ -192,33 +115,3 @@ def test_check(capsys, tmp_path, data_home):
     capsys.readouterr()
     assert main(["iris", "abalone", "--check", "--data-home", str(tmp_path)]) == 1
     assert re.search(r"abalone .* not here\n", capsys.readouterr().out)
-
-
-@pytest.mark.parametrize("option", [[], pytest.param(["--markdown"], marks=pytest.mark.slow)])
-def test_readers_of_the_listing_may_stop_early(option):
-    unread, written = os.pipe()
-    os.close(unread)
-    command = [sys.executable, "-P", "-m", "mddf.datasets", *option]
-    done = subprocess.run(command, stdout=written, stderr=subprocess.PIPE, check=False)
-    os.close(written)
-    assert (done.returncode, done.stderr) == (1, b"")
-
-
-def test_listing_of_unknown_names(capsys):
-    with pytest.raises(SystemExit) as ended:
-        main(["irs"])
-    assert ended.value.code == 2
-    assert "did you mean 'iris'" in capsys.readouterr().err
-
-
-def test_documented_options_are_the_registry():
-    text = DOCS.with_name("datasets.md").read_text("utf-8")
-    for spec in SPECS.values():
-        for option, values in spec.options.items():
-            row = next(
-                line
-                for line in text.splitlines()
-                if re.search(rf"\|.*`{spec.name}`.*\| `{option}=", line)
-            )
-            default, *alternatives = (v if isinstance(v, bool) else f'"{v}"' for v in values)
-            assert f"`{option}={default}`, " + ", ".join(f"`{v}`" for v in alternatives) in row

@@ -71,19 +71,26 @@ def test_member_of_a_zip(write):
         read_zip(path, "a.txt")
 
 
-@pytest.mark.parametrize(
-    "name", ["../a", "x/../../a", "/etc/a", "C:\\a", "C:a", "..\\a", "\\\\host\\share\\a", "x/.."]
-)
-def test_entries_that_leave_the_folder(write, name):
-    assert leaves_folder(name)
-    info = zipfile.ZipInfo("x")
-    info.filename = name  # as an attacker's tool writes it, unlike zipfile
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr("good", "content")
-        archive.writestr(info, "evil")
-    with pytest.raises(DataFileError, match="entries must stay in their folder"):
-        read_zip(write("a.zip", buffer.getvalue()), "good")
+def test_entries_that_leave_the_folder(write):
+    for name in [
+        "../a",
+        "x/../../a",
+        "/etc/a",
+        "C:\\a",
+        "C:a",
+        "..\\a",
+        "\\\\host\\share\\a",
+        "x/..",
+    ]:
+        assert leaves_folder(name)
+        info = zipfile.ZipInfo("x")
+        info.filename = name  # as an attacker's tool writes it, unlike zipfile
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w") as archive:
+            archive.writestr("good", "content")
+            archive.writestr(info, "evil")
+        with pytest.raises(DataFileError, match="entries must stay in their folder"):
+            read_zip(write("a.zip", buffer.getvalue()), "good")
 
 
 @given(parts=st.lists(st.text("abc. _-", min_size=1).filter(lambda s: s != ".."), min_size=1))
@@ -101,11 +108,11 @@ def test_duplicate_archive_entry(write):
         read_zip(write("a.zip", buffer.getvalue()), "a")
 
 
-@pytest.mark.parametrize("size", [0, 10, -1, -30])
-def test_truncated_zip(write, size):
-    whole = zip_file({"a": "content" * 30})
-    with pytest.raises(DataFileError, match="whole zip archive"):
-        read_zip(write("a.zip", whole[:size]), "a")
+def test_truncated_zip(write):
+    for size in [0, 10, -1, -30]:
+        whole = zip_file({"a": "content" * 30})
+        with pytest.raises(DataFileError, match="whole zip archive"):
+            read_zip(write("a.zip", whole[:size]), "a")
 
 
 def test_damaged_entry(write):

@@ -93,28 +93,6 @@ def test_values_unseen_in_fit():
     assert np.isfinite(model.predict_proba(X)).all()
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_a_hundred_classes_some_with_a_single_row():
-    rng = np.random.default_rng(0)
-    y = np.concatenate([np.repeat(np.arange(90), 3), np.arange(90, 100)])
-    X = rng.normal(size=(100, 4))[y] * 5 + rng.normal(size=(len(y), 4))
-    names = np.array([f"class {label:02}" for label in y])
-    model = DeepForestClassifier(1, n_estimators=3, random_state=0).fit(X, names)
-    assert model.classes_.tolist() == sorted(set(names))
-    assert model.oof_probabilities_.shape == (280, 100)
-    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
-    assert model.score(X, names) > 0.8
-
-
-def test_linear_members_use_many_columns():
-    X, y = rows_of(50, 5000)
-    X[:, 0] *= 9
-    model = DeepForestClassifier(1, members=["random", "linear"], n_estimators=2, random_state=0)
-    model.fit(X, y)
-    assert np.isfinite(model.predict_proba(X)).all()
-    assert model.feature_importances_.shape == (5000,)
-
-
 # Scores and weights
 
 

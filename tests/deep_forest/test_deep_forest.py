@@ -74,11 +74,6 @@ def test_better_probabilities_and_a_smaller_model_than_mddf(deep_and_mddf):
     assert len(pickle.dumps(deep)) < 0.5 * len(pickle.dumps(mddf))
 
 
-def test_as_accurate_as_mddf(deep_and_mddf):
-    deep, mddf, new, truth = deep_and_mddf
-    assert deep.score(new, truth) > mddf.score(new, truth) - 0.01
-
-
 def test_forests_of_all_samples_have_three_times_the_trees_with_several_classes(data):
     X, y, _, _ = data
     options = {"n_layers": 1, "cv": 3, "random_state": 0}
@@ -214,53 +209,7 @@ def test_noise_gives_large_leaves():
     assert leaves[1]["random"] == 1
 
 
-def test_groups_are_held_out_together():
-    rng = np.random.default_rng(0)
-    groups = np.repeat(np.arange(60), 5)
-    X = rng.normal(size=(60, 4))[groups] + 0.01 * rng.normal(size=(300, 4))
-    y = rng.integers(0, 2, 60)[groups]  # only who belongs together can be learnt
-    leaking = DeepForestClassifier(1, **SMALL).fit(X, y)
-    honest = DeepForestClassifier(1, **SMALL).fit(X, y, groups=groups)
-    accuracies = [(m.oof_probabilities_.argmax(1) == y).mean() for m in (leaking, honest)]
-    assert accuracies[0] > 0.9
-    assert accuracies[1] < 0.7
-    with pytest.raises(ValueError, match="groups must hold at least 2"):
-        DeepForestClassifier(1, **SMALL).fit(X, y, groups=np.zeros(300))
-
-
-def test_scoring_decides(data):
-    X, y, *_ = data
-    model = DeepForestClassifier(1, **SMALL, scoring="accuracy").fit(X, y)
-    assert model.history_["score"][0] == pytest.approx(model.history_["accuracy"][0])
-    DeepForestClassifier(1, **SMALL, scoring="margin-ratio").fit(X, y)
-
-
-def test_the_lines_that_verbose_prints(data, capsys):
-    X, y, *_ = data
-    model = DeepForestClassifier(**SMALL, verbose=1).fit(X, y)
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("  options of random: min_samples_leaf=1 (")
-    assert any(line.startswith("layer 1: log-loss 0.") for line in lines)
-    assert lines[-1] == f"stopped: {model.stop_reason_}"
-    assert any(line.startswith("  weights: ") for line in lines)
-    assert max(map(len, lines)) <= 80
-    DeepForestClassifier(**SMALL).fit(X, y)
-    assert capsys.readouterr().out == ""
-
-
 # Tables of every kind
-
-
-def test_frames_with_categories_and_missing_values():
-    rng = np.random.default_rng(0)
-    colour = rng.choice(["red", "green", "blue"], 400)
-    size = np.where(rng.random(400) < 0.1, np.nan, rng.normal(size=400))
-    y = np.where((colour == "red") ^ (rng.random(400) < 0.05), "yes", "no")
-    frame = pd.DataFrame({"colour": pd.Categorical(colour), "size": size, "nothing": np.nan})
-    model = DeepForestClassifier(n_estimators=10, random_state=0)
-    model.fit(frame[:300], y[:300])
-    assert model.score(frame[300:], y[300:]) > 0.88
-    assert model.feature_importances_.argmax() == 0
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -276,28 +225,12 @@ def test_few_rows_and_rare_classes(n):
     assert np.isfinite(model.predict_proba(X)).all()
 
 
-def test_many_classes_and_columns():
-    rng = np.random.default_rng(0)
-    y = np.repeat(np.arange(100), 4)
-    X = rng.normal(size=(100, 6))[y] * 5 + rng.normal(size=(400, 6))
-    model = DeepForestClassifier(n_estimators=5, members=FORESTS, random_state=0).fit(X, y)
-    assert model.predict_proba(X).shape == (400, 100)
-    wide = rng.normal(size=(60, 5000))
-    wide[:, 0] += 5 * (y[:60] % 2)
-    DeepForestClassifier(1, n_estimators=5, members=FORESTS).fit(wide, y[:60] % 2)
-
-
 @pytest.mark.parametrize("member", ["linear", KNeighborsClassifier()], ids=str)
 def test_folds_of_many_classes_are_not_taken_for_numbers(member):
     """y has two rows per class, but a fold has fewer."""
     X, y = np.random.default_rng(0).normal(size=(100, 2)), np.arange(100) // 2
     model = DeepForestClassifier(members=[member], cv=2, n_jobs=2, random_state=0).fit(X, y)
     assert model.predict_proba(X).shape == (100, 50)
-
-
-def test_one_class():
-    model = DeepForestClassifier(n_estimators=3, members=FORESTS).fit(np.ones((9, 2)), ["a"] * 9)
-    assert model.predict([[5, 5]]).tolist() == ["a"]
 
 
 def test_weights_and_classes(data):
@@ -312,9 +245,8 @@ def test_weights_and_classes(data):
     assert by_class.fit(X, y).predict_proba(X)[:, 2].mean() > plain + 0.1
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_wrong_options_are_refused_by_name(data):
+    for options, message in [
         ({"members": []}, "members must be 'auto' or a list of at least one"),
         ({"members": {"random"}}, "members must be 'auto' or a list of at least one"),
         ({"members": ["forest"]}, "members must hold classifiers or names out of"),
@@ -324,19 +256,17 @@ def test_weights_and_classes(data):
         ({"scoring": "acuracy"}, "scoring"),
         ({"scoring": int}, "scoring must not be a class"),
         ({"n_layers": 0}, "n_layers"),
-    ],
-)
-def test_wrong_options_are_refused_by_name(options, message, data):
-    X, y, *_ = data
-    with pytest.raises(ValueError, match=message):
-        DeepForestClassifier(**SMALL | options).fit(X, y)
+    ]:
+        X, y, *_ = data
+        with pytest.raises(ValueError, match=message):
+            DeepForestClassifier(**SMALL | options).fit(X, y)
 
 
-@pytest.mark.parametrize("member", ["boosted", "linear", "kernel", "kernel-logistic", "network"])
-def test_a_fold_without_weight_is_refused(member, data):
-    X, y, *_ = data
-    with pytest.raises(ValueError, match=r"sample_weight, and .* must .* every fold"):
-        DeepForestClassifier(members=[member]).fit(X, y, np.arange(300) == 0)
+def test_a_fold_without_weight_is_refused(data):
+    for member in ["boosted", "linear", "kernel", "kernel-logistic", "network"]:
+        X, y, *_ = data
+        with pytest.raises(ValueError, match=r"sample_weight, and .* must .* every fold"):
+            DeepForestClassifier(members=[member]).fit(X, y, np.arange(300) == 0)
 
 
 def test_classifiers_without_weights_are_refused_with_weights(data):

@@ -11,7 +11,6 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.linear_model import GammaRegressor, LinearRegression
 from sklearn.metrics import r2_score
 from sklearn.model_selection import GroupKFold, cross_val_predict
-from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import SVR
 from sklearn_checks import WEIGHT_CHECKS, sklearn_checks
 
@@ -160,13 +159,6 @@ def test_results_do_not_depend_on_n_jobs_and_survive_a_pickle(data):
         )
 
 
-def test_members_that_do_not_help_are_dropped(data):
-    X, y, *_ = data
-    useless = KNeighborsRegressor(150)
-    model = DeepForestRegressor(1, n_estimators=20, members=["random", useless], random_state=0)
-    assert [member.name for member in model.fit(X, y)._layers[0].members] == ["random"]
-
-
 @pytest.mark.parametrize("refit", [True, False])
 def test_importances_where_no_forest_has_a_vote(refit):
     X, y = make_friedman1(200, 8, random_state=0)
@@ -209,16 +201,6 @@ def test_members_with_invalid_predictions_are_named(data, wrong):
         DeepForestRegressor(1, members=["random", Odd()], n_estimators=2).fit(X, y)
 
 
-def test_the_lines_that_verbose_prints(data, capsys):
-    X, y, *_ = data
-    DeepForestRegressor(**SMALL, verbose=1).fit(X, y)
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("  options of random: min_samples_leaf=1 (")
-    assert any(line.startswith("layer 1: rmse 0.") for line in lines)
-    assert lines[-1].startswith("stopped: ")
-    assert max(map(len, lines)) <= 80
-
-
 @pytest.mark.usefixtures("few_rounds")
 def test_missing_values_and_categories(data):
     X, y, *_ = data
@@ -246,21 +228,23 @@ EMPTY = {
 
 
 @pytest.mark.usefixtures("few_rounds")
-@pytest.mark.parametrize("beside", [{}, {"kind": ["a", "b"] * 150}], ids=["alone", "beside"])
-@pytest.mark.parametrize("kind", EMPTY)
-def test_columns_without_a_value_in_all_rows_or_a_fold(kind, beside, data):
-    X, y, *_ = data
-    plain = pd.DataFrame(X).rename(columns=str).assign(**beside)
-    frame = plain.assign(empty=EMPTY[kind])
-    model = DeepForestRegressor(1, n_estimators=3, cv=2, random_state=0)
-    assert np.isfinite(model.fit(frame, y).predict(frame)).all()
-    linear = clone(model).set_params(members=["linear"])
-    result, expected = linear.fit(frame, y), clone(linear).fit(plain, y)
-    if not kind.startswith("rare"):
-        np.testing.assert_allclose(result.oof_prediction_, expected.oof_prediction_)
-        np.testing.assert_allclose(result.predict(frame), expected.predict(plain))
-    new = frame.assign(empty=None)
-    assert np.array_equal(result.predict(new), result.predict(frame)) or kind.startswith("rare")
+def test_columns_without_a_value_in_all_rows_or_a_fold(data):
+    for beside in [{}, {"kind": ["a", "b"] * 150}]:
+        for kind in EMPTY:
+            X, y, *_ = data
+            plain = pd.DataFrame(X).rename(columns=str).assign(**beside)
+            frame = plain.assign(empty=EMPTY[kind])
+            model = DeepForestRegressor(1, n_estimators=3, cv=2, random_state=0)
+            assert np.isfinite(model.fit(frame, y).predict(frame)).all()
+            linear = clone(model).set_params(members=["linear"])
+            result, expected = linear.fit(frame, y), clone(linear).fit(plain, y)
+            if not kind.startswith("rare"):
+                np.testing.assert_allclose(result.oof_prediction_, expected.oof_prediction_)
+                np.testing.assert_allclose(result.predict(frame), expected.predict(plain))
+            new = frame.assign(empty=None)
+            assert np.array_equal(result.predict(new), result.predict(frame)) or kind.startswith(
+                "rare"
+            )
 
 
 # Targets
@@ -285,12 +269,12 @@ def test_several_outputs(data):
     np.testing.assert_array_equal(column.predict(new), alone.predict(new))
 
 
-@pytest.mark.parametrize("value", [0.0, 0.1, -7, 1e-300, 5e-324, -1.7e308])
-def test_constant_targets_are_predicted(value, data):
-    X, *_ = data
-    model = DeepForestRegressor(**SMALL, cv=3).fit(X[:40], np.full(40, value))
-    np.testing.assert_array_equal(model.predict(X[40:50]), value)
-    np.testing.assert_array_equal(model.predict_interval(X[40:50]), value)
+def test_constant_targets_are_predicted(data):
+    for value in [0.0, 0.1, -7, 1e-300, 5e-324, -1.7e308]:
+        X, *_ = data
+        model = DeepForestRegressor(**SMALL, cv=3).fit(X[:40], np.full(40, value))
+        np.testing.assert_array_equal(model.predict(X[40:50]), value)
+        np.testing.assert_array_equal(model.predict_interval(X[40:50]), value)
 
 
 def test_the_unit_of_targets_does_not_matter(data):
@@ -310,42 +294,17 @@ def test_huge_targets_stay_finite():
     assert np.isfinite(model.predict_interval(X, 0.5)).all()
 
 
-def test_single_precision_is_double_precision_of_the_same_values(data):
-    """Also for values whose squares overflow in single precision."""
-    X, y, new, _ = data
-    X, new = (np.where(rows > 0.99, 1e18, rows + 1000).astype(np.float32) for rows in (X, new))
-    single = DeepForestRegressor(**SMALL).fit(X, y)
-    double = DeepForestRegressor(**SMALL).fit(X.astype(float), y)
-    assert single.history_["r2"].tolist() == double.history_["r2"].tolist()
-    np.testing.assert_array_equal(single.predict(new), double.predict(new))
-
-
-@pytest.mark.parametrize(
-    ("y", "message"),
-    [
+def test_targets_that_do_not_do():
+    for y, message in [
         (None, "target y is None"),
         ([1.0, np.nan, 2], r"Input y contains NaN.* got nan in row 1$"),
         ([1.0, np.inf, 2], "Input y contains infinity"),
         (["a", "b", "c"], "y cannot be used: could not convert"),
         (np.zeros((3, 0)), "y cannot be used"),
         ([1.0, 2.0], "inconsistent numbers of samples"),
-    ],
-)
-def test_targets_that_do_not_do(y, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        DeepForestRegressor(**SMALL).fit(np.zeros((3, 1)), y)
-
-
-@pytest.mark.usefixtures("few_rounds")
-def test_few_rows():
-    with pytest.raises(ValueError, match="cv needs at least 2 samples"):
-        DeepForestRegressor(**SMALL).fit([[0.0]], [1.0])
-    for n in (2, 3, 9):
-        X = np.arange(n, dtype=float)[:, None]
-        model = DeepForestRegressor(n_estimators=3, cv=2, random_state=0).fit(X, X[:, 0])
-        assert np.isfinite(model.predict(X)).all()
-        with pytest.warns(UserWarning, match=f"0.95 needs at least 19 samples, got {n}:"):
-            assert np.isinf(model.predict_interval(X, 0.95)).all()
+    ]:
+        with pytest.raises((ValueError, TypeError), match=message):
+            DeepForestRegressor(**SMALL).fit(np.zeros((3, 1)), y)
 
 
 # Weights of samples, wrong options
@@ -362,16 +321,15 @@ def test_weights_of_samples(data):
     assert np.sum(errors <= reach * (1 + 1e-9)) == np.ceil(0.9 * 151)
 
 
-@pytest.mark.parametrize("member", ["boosted", "linear", "kernel", "network"])
-def test_a_fold_without_weight_is_refused(member, data):
-    X, y, *_ = data
-    with pytest.raises(ValueError, match=r"sample_weight, and .* must .* every fold"):
-        DeepForestRegressor(members=[member]).fit(X, y, np.arange(300) == 0)
+def test_a_fold_without_weight_is_refused(data):
+    for member in ["boosted", "linear", "kernel", "network"]:
+        X, y, *_ = data
+        with pytest.raises(ValueError, match=r"sample_weight, and .* must .* every fold"):
+            DeepForestRegressor(members=[member]).fit(X, y, np.arange(300) == 0)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_wrong_options_are_refused_by_name(data):
+    for options, message in [
         ({"members": []}, "members must be 'auto' or a list of at least one"),
         ({"members": ["random-half"]}, "members must hold regressors or names out of"),
         ({"members": [RandomForestClassifier()]}, "members must hold names or regressors"),
@@ -379,12 +337,10 @@ def test_a_fold_without_weight_is_refused(member, data):
         ({"members": [RandomForestRegressor(0)]}, "n_estimators"),
         ({"cv": "oob"}, "cv"),
         ({"n_layers": 0}, "n_layers"),
-    ],
-)
-def test_wrong_options_are_refused_by_name(options, message, data):
-    X, y, *_ = data
-    with pytest.raises(ValueError, match=message):
-        DeepForestRegressor(**SMALL | options).fit(X, y)
+    ]:
+        X, y, *_ = data
+        with pytest.raises(ValueError, match=message):
+            DeepForestRegressor(**SMALL | options).fit(X, y)
 
 
 def test_a_failed_fit_changes_nothing(data):
@@ -450,12 +406,14 @@ def test_scales_of_errors_are_out_of_fold(data):
     assert other._ratios[0].values[-1] > 5
 
 
-@pytest.mark.parametrize("coverage", [0, 1, 1.5, np.nan, "0.9", None])
-def test_coverages_that_do_not_do(coverage, data):
-    X, y, *_ = data
-    model = DeepForestRegressor(1, n_estimators=2, members=["random"], cv=2).fit(X[:20], y[:20])
-    with pytest.raises(ValueError, match="coverage must be a number between 0 and 1, got"):
-        model.predict_interval(X, coverage)
+def test_coverages_that_do_not_do(data):
+    for coverage in [0, 1, 1.5, np.nan, "0.9", None]:
+        X, y, *_ = data
+        model = DeepForestRegressor(1, n_estimators=2, members=["random"], cv=2).fit(
+            X[:20], y[:20]
+        )
+        with pytest.raises(ValueError, match="coverage must be a number between 0 and 1, got"):
+            model.predict_interval(X, coverage)
 
 
 def test_samples_without_weight_do_not_change_intervals():

@@ -152,12 +152,9 @@ def test_one_layer_and_equal_layers():
     assert ml.stagewise_alpha(np.zeros(5), np.zeros(5), batches, **options) == 0
 
 
-@pytest.mark.parametrize(
-    ("z", "loss"),
-    [(0.9, 0.0), (0.0, 1.0), (-0.9, 4.0), (0.45, 0.25), (1.0, 0.1), (0.95, 0.025)],
-)
-def test_loss_by_hand(z, loss):
-    assert ml.margin_loss(np.array([z]), 0.9, 0.1)[0] == pytest.approx(loss)
+def test_loss_by_hand():
+    for z, loss in [(0.9, 0.0), (0.0, 1.0), (-0.9, 4.0), (0.45, 0.25), (1.0, 0.1), (0.95, 0.025)]:
+        assert ml.margin_loss(np.array([z]), 0.9, 0.1)[0] == pytest.approx(loss)
 
 
 @settings(deadline=None)

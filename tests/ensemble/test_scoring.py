@@ -11,9 +11,8 @@ from mddf import MDDFClassifier
 from mddf._ensemble.scoring import OneSEStopper, needed_gain, out_of_fold_score
 
 
-@pytest.mark.parametrize(
-    ("tol", "scoring", "best", "gain"),
-    [
+def test_needed_gain():
+    for tol, scoring, best, gain in [
         (0.02, "accuracy", 0.9, 0.02),
         ("auto", "margin-ratio", -0.6, 0.01),
         ("auto", "accuracy", 0.9, 0.001),
@@ -21,10 +20,8 @@ from mddf._ensemble.scoring import OneSEStopper, needed_gain, out_of_fold_score
         ("auto", "roc_auc", 1.0, 0.0),
         ("auto", "neg_log_loss", -0.25, 0.0025),
         ("auto", lambda *_: 0, 1200.0, 12.0),  # some amount of money
-    ],
-)
-def test_needed_gain(tol, scoring, best, gain):
-    assert needed_gain(tol, scoring)(best) == pytest.approx(gain)
+    ]:
+        assert needed_gain(tol, scoring)(best) == pytest.approx(gain)
 
 
 def test_default_tolerance_follows_the_scale_of_the_score():
@@ -73,22 +70,24 @@ def own_probability(estimator, X, y):
     return np.mean(estimator.predict_proba(X)[np.arange(len(y)), y])
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_fewest_layers_match_a_slow_twin(seed):
+def test_fewest_layers_match_a_slow_twin():
     """The error of a mean over samples is the error of the mean difference of blocks."""
-    n_blocks, n_rows = 20, 400
-    random = np.random.default_rng(seed)
-    labels = random.integers(0, 2, n_rows)
-    own = [share + 0.2 * random.normal(size=n_rows) for share in (0.5, 0.58, 0.585, 0.59, 0.58)]
-    best = int(np.argmax([of_layer.mean() for of_layer in own]))
-    within = []
-    for of_layer in own:
-        gains = own[best] - of_layer
-        blocks = [gains[first::n_blocks].mean() for first in range(n_blocks)]
-        within.append(gains.mean() <= np.std(blocks, ddof=1) / np.sqrt(n_blocks))
-    layers = [np.where(labels[:, None] == [0, 1], p[:, None], 1 - p[:, None]) for p in own]
-    result = fewest_of(own_probability, labels, layers, np.arange(n_rows))
-    assert result == within.index(True)
+    for seed in range(8):
+        n_blocks, n_rows = 20, 400
+        random = np.random.default_rng(seed)
+        labels = random.integers(0, 2, n_rows)
+        own = [
+            share + 0.2 * random.normal(size=n_rows) for share in (0.5, 0.58, 0.585, 0.59, 0.58)
+        ]
+        best = int(np.argmax([of_layer.mean() for of_layer in own]))
+        within = []
+        for of_layer in own:
+            gains = own[best] - of_layer
+            blocks = [gains[first::n_blocks].mean() for first in range(n_blocks)]
+            within.append(gains.mean() <= np.std(blocks, ddof=1) / np.sqrt(n_blocks))
+        layers = [np.where(labels[:, None] == [0, 1], p[:, None], 1 - p[:, None]) for p in own]
+        result = fewest_of(own_probability, labels, layers, np.arange(n_rows))
+        assert result == within.index(True)
 
 
 def test_groups_are_blocks_and_equal_scores_need_no_more_layers():

@@ -3,12 +3,10 @@
 On real clusters of two processes. Nothing may hang, so that every test has a time limit.
 """
 
-import gc
 import os
 import signal
 import threading
 import time
-import weakref
 
 import numpy as np
 import pytest
@@ -26,9 +24,6 @@ from mddf import (
     MDDFClassifier,
     RandomForestClassifier,
 )
-from mddf._binning import binned_table
-from mddf._binning.binned_table import BinnedTable, spare_bins
-from mddf._binning.bins import join_bins
 from mddf._trees import predictor
 
 pytestmark = [pytest.mark.usefixtures("time_limit"), few_trees]
@@ -139,98 +134,6 @@ def test_a_small_cascade_on_ray(many_rows, ray):
 
     assert_same_bits(bits, "ray", -1)
     assert_errors_arrive("ray")
-
-
-# What is sent
-
-
-def a_table(n_rows=50, n_raw=3, n_spare=2, seed=0):
-    rng = np.random.default_rng(seed)
-    bins = join_bins(spare_bins(n_raw + n_spare))
-    return BinnedTable(bins, np.zeros((n_rows, n_raw + n_spare), np.uint8), None), rng
-
-
-@pytest.fixture
-def copies_kept(dask):
-    """Dask's active memory manager drops copies that no task waits for, every two seconds."""
-    dask.amm.stop()
-    yield
-    dask.amm.start()
-
-
-def test_only_new_columns_are_sent_again(dask, copies_kept):
-    table, rng = a_table()
-    with parallel_config("dask"):
-        sent, new = binned_table.shared_table(table)
-        assert new is None
-        for n_new in (2, 1):
-            table.replace_columns(3, rng.normal(size=(50, n_new)))
-            again, new = binned_table.shared_table(table)
-            assert again is sent
-            assert new.value.codes.shape == (50, 2)
-            assert binned_table.shared_table(table) == (sent, new)
-            received = dask.submit(
-                binned_table.received_table, sent.available_future(), new.available_future()
-            ).result()
-            np.testing.assert_array_equal(received.codes, table.codes)
-            np.testing.assert_array_equal(received.bins.edges, table.bins.edges)
-    # Every worker has both, and nobody keeps them when the table is gone.
-    futures = [sent.available_future(), new.available_future()]
-    assert [len(holders) for holders in dask.who_has(futures).values()] == [2, 2]
-    key, gone = futures[0].key, weakref.ref(table)
-    del table, sent, again, new, futures
-    gc.collect()
-    assert gone() is None
-    for _ in range(100):
-        if key not in dask.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.tasks)):
-            break
-        time.sleep(0.05)
-    else:
-        raise AssertionError("the table is still there")
-
-
-def test_a_table_arrives_in_any_version():
-    table, rng = a_table(n_rows=2**17)  # large: by columns, too
-    sent = binned_table._SentTable(table.bins, table.codes.copy())
-    assert sent.table(None) is sent.table(None)
-    for version in (1, 2):
-        table.replace_columns(3, rng.normal(size=(2**17, 2)))
-        new = binned_table._NewColumns(
-            version, table.bins.columns(3, 5), table.codes[:, 3:].copy()
-        )
-        received = sent.table(new)
-        assert sent.table(new) is received
-        np.testing.assert_array_equal(received.codes, table.codes)
-        np.testing.assert_array_equal(received.by_column, table.codes.T)
-    assert not sent.table(None).codes.any()
-
-
-def test_values_that_are_lost_are_sent_again(dask, monkeypatch):
-    table, _ = a_table()
-    with parallel_config("dask"):
-        sent, _ = binned_table.shared_table(table)
-        lost = sent.available_future()
-        dask.cancel(lost)
-        assert sent.available_future() is not lost
-        assert sent.available_future().result().codes.shape == table.codes.shape
-        # Data lost while it was sent; the client is not notified.
-        lost = sent.available_future()
-        dask.cancel(lost)
-        with monkeypatch.context() as patch:
-            patch.setattr(type(lost), "status", "finished")
-            assert sent.available_future() is lost
-            assert sent.available_future(check_scheduler=True) is not lost
-        assert sent.available_future(check_scheduler=True) is sent.available_future()
-        assert sent.available_future().result().codes.shape == table.codes.shape
-
-
-def test_tables_are_sent_again_to_another_cluster(dask, monkeypatch):
-    table, _ = a_table()
-    with parallel_config("dask"):
-        sent, _ = binned_table.shared_table(table)
-        assert binned_table.shared_table(table)[0] is sent
-        monkeypatch.setattr(binned_table, "cluster_in_use", lambda: "elsewhere")
-        assert binned_table.shared_table(table)[0] is not sent
 
 
 # A cluster that grows has one thread, too.

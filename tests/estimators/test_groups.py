@@ -126,9 +126,8 @@ def test_explicit_group_requests_take_precedence():
         assert renamed.get_metadata_routing().fit.requests["groups"] == "patients"
 
 
-@pytest.mark.parametrize(
-    ("cv", "groups", "message"),
-    [
+def test_groups_that_do_not_do(patients):
+    for cv, groups, message in [
         ("oob", np.arange(200), "groups are for.*cv='oob'"),
         ([(range(100), range(100, 200))] * 2, np.arange(200), "groups are for"),
         (4, np.arange(199), "inconsistent numbers of samples"),
@@ -136,9 +135,7 @@ def test_explicit_group_requests_take_precedence():
         (4, np.zeros((200, 2)), "groups.*1d"),
         (4, np.zeros(200), "groups must hold at least 2"),
         (GroupKFold(4), None, "groups"),
-    ],
-)
-def test_groups_that_do_not_do(cv, groups, message, patients):
-    X, y, _ = patients
-    with pytest.raises(ValueError, match=message):
-        cascade(MDDFClassifier, cv).fit(X, y, groups=groups)
+    ]:
+        X, y, _ = patients
+        with pytest.raises(ValueError, match=message):
+            cascade(MDDFClassifier, cv).fit(X, y, groups=groups)

@@ -3,8 +3,6 @@
 There an estimator is fitted by a task that gives out tasks of its own.
 """
 
-import warnings
-
 import numpy as np
 import pytest
 from forest_cases import three_classes
@@ -137,37 +135,11 @@ def test_cross_validation_in_processes_of_dask(dask):
     np.testing.assert_array_equal(result, expected)
 
 
-# Of joblib, whose dictionary of weak keys is changed by two threads.
-@pytest.mark.filterwarnings("ignore:Exception ignored in. <function _WeakKeyDictionary")
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ESTIMATORS)
-def test_in_threads_of_dask(name, dask_threads):
-    assert_same_results(ESTIMATORS[name], "dask", -1)
-
-
-# joblib's word to a member that wants processes of its own there.
-@pytest.mark.filterwarnings("ignore:Inside a Dask worker with daemon=True")
-@pytest.mark.slow
-@pytest.mark.parametrize("engine", ["dask", "ray"])
-@pytest.mark.parametrize("name", ESTIMATORS)
-def test_on_workers(name, engine, request):
-    request.getfixturevalue(engine)
-    assert_same_results(ESTIMATORS[name], engine, -1)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["loky", "threading", "multiprocessing"])
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_in_processes_and_threads(name, engine):
     assert_same_results(ESTIMATORS[name], engine, 2)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ESTIMATORS)
-def test_on_spark(name, spark):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of joblibspark, about itself
-        assert_same_results(ESTIMATORS[name], "spark", 2)
 
 
 class Failing(LogisticRegression):

@@ -14,7 +14,6 @@ from mddf import (
     DeepForestClassifier,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
-    MDDFClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
 )
@@ -80,18 +79,3 @@ def test_first_predictions_of_a_mapped_forest_at_once(forest, tmp_path):
     for probabilities, leaves in zip(*[iter(all_at_once(*work))] * 2, strict=True):
         assert np.array_equal(probabilities, forest.predict_proba(X))
         assert np.array_equal(leaves, forest.apply(X))
-
-
-def test_a_fit_beside_predictions():
-    X, y = three_classes()
-    model = MDDFClassifier(n_estimators=3, n_layers=2, n_jobs=2, random_state=0)
-    fitted = model.fit(X, y)
-    expected = fitted.predict_proba(X)
-    other = MDDFClassifier(n_estimators=3, n_layers=2, n_jobs=2, random_state=0)
-    first, second, third = all_at_once(
-        lambda: other.fit(X, y).predict_proba(X),
-        lambda: fitted.predict_proba(X),
-        lambda: fitted.predict_proba(X),
-    )
-    for result in (first, second, third):
-        assert np.array_equal(result, expected)

@@ -13,7 +13,7 @@ from mddf import (
     MDDFClassifier,
     RandomForestClassifier,
 )
-from mddf.explain import category_codes, tree_arrays
+from mddf.explain import tree_arrays
 
 
 def predicted(trees, rows):
@@ -67,20 +67,6 @@ def test_deep_forests():
             assert np.allclose(predicted(tree_arrays(model, layer=0, forest=i), rows), first[i])
 
 
-def test_counts_and_inner_values():
-    X = frame_table()
-    forest = RandomForestClassifier(4, random_state=1).fit(X, labels_of(X))
-    rows = numbers(forest, X)
-    for tree in tree_arrays(forest, X=X):
-        paths = [walk(tree, row) for row in rows]
-        counts = np.bincount(np.concatenate(paths), minlength=tree.node_count)
-        assert np.array_equal(tree.n_node_samples, counts)
-        for node in range(tree.node_count):
-            ends = [tree.value[path[-1]] for path in paths if node in path]
-            if ends:
-                assert np.allclose(tree.value[node], np.mean(ends, axis=0))
-
-
 def test_inner_values_come_from_training_or_from_the_passed_rows():
     X = number_table()
     forest = RandomForestClassifier(2, bootstrap=False, random_state=0).fit(X, labels_of(X))
@@ -102,30 +88,6 @@ def test_arrays_of_a_cascade_count_rows_at_later_layers():
         assert all(tree.n_node_samples[0] == len(X) for tree in trees)
         features = {feature for tree in trees for feature in tree.feature if feature >= 0}
         assert max(features) < X.shape[1] + (8 * 3 if layer else 0)
-
-
-def test_thresholds_equal_scikit_learns():
-    from sklearn.tree import DecisionTreeClassifier
-
-    X = np.arange(12.0).reshape(-1, 1)
-    y = np.array([0] * 5 + [1] * 7)
-    forest = RandomForestClassifier(1, bootstrap=False, random_state=0).fit(X, y)
-    (tree,) = tree_arrays(forest, X=X)
-    theirs = DecisionTreeClassifier(random_state=0).fit(X, y).tree_
-    for name in ("children_left", "children_right", "feature", "threshold", "n_node_samples"):
-        assert np.array_equal(getattr(tree, name), getattr(theirs, name)), name
-    assert np.array_equal(tree.value, theirs.value[:, 0])
-
-
-@pytest.mark.filterwarnings("ignore:column 5, 'place' has")
-def test_category_codes():
-    X = frame_table()
-    forest = RandomForestClassifier(2, max_bins=4, random_state=0).fit(X, labels_of(X))
-    codes = category_codes(forest)
-    assert set(codes) == {4, 5}
-    assert codes[4] == ["blue", "green", "red"]
-    assert isinstance(codes[5][-1], list)
-    assert len(codes[5]) == 4
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from boosted_cases import TABLES, frame_of_few_levels
-from made_models import labels_of, number_table, table_with_missing
+from made_models import labels_of, number_table
 from shapley import shapley
 from table_cases import read_again
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor, cost
-from mddf.explain import ImportancesDisplay, importances, shap_values, tree_arrays
+from mddf.explain import importances, shap_values, tree_arrays
 
 GROWTH = ["symmetric", "leaf-wise"]
 # Few samples in a leaf, so that many splits of a level leave some leaves as they are.
@@ -62,51 +62,42 @@ def path_dependent(tree, row, known, node=0):
     return np.average(sides, axis=0, weights=weights)
 
 
-@pytest.mark.parametrize("kind", TABLES)
-@pytest.mark.parametrize("grow_policy", GROWTH)
-@pytest.mark.parametrize("n_classes", [None, 2, 3])
-def test_trees_as_arrays_add_up(kind, grow_policy, n_classes):
-    X = TABLES[kind]()
-    model = made(X, grow_policy, n_classes)
-    trees, counted = tree_arrays(model), tree_arrays(model, X=X)
-    assert len(trees) == model.n_iter_
-    cells, weights = cells_of(model, X), np.random.default_rng(2).uniform(0, 2, len(X))
-    weights /= weights.mean()  # weights that are not whole have no scale
-    raw = np.tile(model._trees.start, (len(X), 1))
-    for tree, of_rows in zip(trees, counted, strict=True):
-        node_weights = np.zeros(tree.node_count)
-        for i, row in enumerate(cells):
-            node = 0
-            while True:
-                node_weights[node] += weights[i]
-                if tree.children_left[node] == -1:
-                    break
-                left = goes_left(tree, node, row[tree.feature[node]])
-                node = (tree.children_left if left else tree.children_right)[node]
-            raw[i] += tree.value[node]
-        assert np.allclose(tree.weighted_n_node_samples, node_weights)
-        assert of_rows.n_node_samples[0] == len(X)
-        assert np.all(of_rows.n_node_samples > 0)
-        assert tree.n_node_samples is None
-        inner = np.flatnonzero(tree.children_left != -1)
-        for node in inner:
-            children = [tree.children_left[node], tree.children_right[node]]
-            assert np.allclose(
-                tree.value[node],
-                np.average(tree.value[children], axis=0, weights=node_weights[children]),
-            )
-    assert np.allclose(raw, raw_of(model, X), rtol=1e-12)
-
-
-def test_level_splits_without_effect_on_a_leaf_are_not_nodes():
-    X = table_with_missing(200)
-    model = made(X, "symmetric", max_depth=6)
-    n_ways = np.diff(model._trees.arrays["first_leaf"])
-    n_leaves = [np.sum(tree.children_left == -1) for tree in tree_arrays(model)]
-    assert np.all(n_leaves < n_ways)
-    values, first = (model._trees.arrays[name] for name in ("values", "first_leaf"))
-    reached = values[model.apply(X) + first[:-1], 0]
-    assert np.array_equal(n_leaves, [len(np.unique(value)) for value in reached.T])
+def test_trees_as_arrays_add_up():
+    for kind in TABLES:
+        for grow_policy in GROWTH:
+            for n_classes in [None, 2, 3]:
+                X = TABLES[kind]()
+                model = made(X, grow_policy, n_classes)
+                trees, counted = tree_arrays(model), tree_arrays(model, X=X)
+                assert len(trees) == model.n_iter_
+                cells, weights = cells_of(model, X), np.random.default_rng(2).uniform(0, 2, len(X))
+                weights /= weights.mean()  # weights that are not whole have no scale
+                raw = np.tile(model._trees.start, (len(X), 1))
+                for tree, of_rows in zip(trees, counted, strict=True):
+                    node_weights = np.zeros(tree.node_count)
+                    for i, row in enumerate(cells):
+                        node = 0
+                        while True:
+                            node_weights[node] += weights[i]
+                            if tree.children_left[node] == -1:
+                                break
+                            left = goes_left(tree, node, row[tree.feature[node]])
+                            node = (tree.children_left if left else tree.children_right)[node]
+                        raw[i] += tree.value[node]
+                    assert np.allclose(tree.weighted_n_node_samples, node_weights)
+                    assert of_rows.n_node_samples[0] == len(X)
+                    assert np.all(of_rows.n_node_samples > 0)
+                    assert tree.n_node_samples is None
+                    inner = np.flatnonzero(tree.children_left != -1)
+                    for node in inner:
+                        children = [tree.children_left[node], tree.children_right[node]]
+                        assert np.allclose(
+                            tree.value[node],
+                            np.average(
+                                tree.value[children], axis=0, weights=node_weights[children]
+                            ),
+                        )
+                assert np.allclose(raw, raw_of(model, X), rtol=1e-12)
 
 
 @pytest.mark.parametrize("kind", TABLES)
@@ -220,15 +211,6 @@ def test_the_samples_of_training_are_the_background(grow_policy):
     assert np.isfinite(shap_values(model, X[:1]).values).all()  # of one row, too
 
 
-def test_permutation_explains_predictions():
-    pytest.importorskip("shap", reason='needs "mddf[explain]"')
-    X = number_table()
-    model = made(X, "symmetric", 2)
-    explanation = shap_values(model, X[:5], background=X[:40], method="permutation")
-    sums = explanation.values.sum(axis=1) + explanation.base_values
-    assert np.allclose(sums, model.predict_proba(X[:5]))
-
-
 @pytest.mark.parametrize("loss", ["poisson", "gamma", "tweedie", "huber"])
 @pytest.mark.parametrize("size", [1, 2.0**-1000, 2.0**1000])
 def test_units_of_regressors(loss, size):
@@ -245,79 +227,21 @@ def test_units_of_regressors(loss, size):
         assert np.allclose(sums, np.log(model.predict(X[:5]) / unit))
 
 
-def test_trees_in_parts(monkeypatch):
-    pytest.importorskip("shap", reason='needs "mddf[explain]"')
-    X = frame_of_few_levels()
-    for grow_policy in GROWTH:
-        model = made(X, grow_policy, 3)
-        whole = shap_values(model, X[:5]).values, [tree.value for tree in tree_arrays(model)]
-        monkeypatch.setattr("mddf._gradient.fitted_trees._LEAVES_TOGETHER", 8)
-        assert len(model._fitted_stages().members[0].models) > 2
-        parts = shap_values(model, X[:5]).values, [tree.value for tree in tree_arrays(model)]
-        monkeypatch.undo()
-        assert np.allclose(whole[0], parts[0], rtol=1e-12)
-        for array, other in zip(whole[1], parts[1], strict=True):
-            assert np.array_equal(array, other)
-
-
-@pytest.mark.parametrize("kind", ["held-out", "permutation", "impurity"])
-@pytest.mark.parametrize("n_classes", [None, 2, 3])
-def test_importances_find_informative_features(kind, n_classes):
-    X = number_table(400)
-    y = numbers_of(X) if n_classes is None else np.minimum(labels_of(X), n_classes - 1)
-    Model = GradientBoostingRegressor if n_classes is None else GradientBoostingClassifier
-    model = Model(max_iter=40, random_state=0).fit(X[:200], y[:200])
-    result = importances(model, X[200:], y[200:], kind=kind, random_state=0)
-    assert result.importances_mean[:2].min() > 3 * np.abs(result.importances_mean[2:]).max()
-    if kind == "held-out":
-        targets = np.eye(3)[y] if n_classes == 3 else y  # the scores' classes
-        held = np.reshape(targets, (400, -1))[200:]
-        away = held - held.mean(axis=0)
-        raw = raw_of(model, X[200:])
-        expected = np.mean(raw * away, axis=0) / np.mean(away**2, axis=0)
-        assert result.importances_mean.sum() == pytest.approx(expected.mean())
-
-
-def test_noise_is_not_important():
-    """Impurity overrates irrelevant features with many values."""
-    rng = np.random.default_rng(0)
-    X = np.column_stack([rng.integers(0, 2, 600), rng.normal(size=(600, 3))]).astype(float)
-    y = X[:, 0] + rng.normal(size=600)
-    options = {"max_iter": 200, "early_stopping": False, "random_state": 0}
-    model = GradientBoostingRegressor(**options).fit(X[:300], y[:300])
-    biased = importances(model, kind="impurity").importances_mean
-    assert biased[1:].min() > 0.1
-    result = importances(model, X[300:], y[300:])
-    assert result.importances_mean[0] > 0.1
-    assert np.all(np.abs(result.importances_mean[1:]) < 4 * result.importances_std[1:])
-
-
-def test_displays():
-    pytest.importorskip("matplotlib", reason='needs "mddf[plots]"')
-    X = number_table()
-    model = made(X, "symmetric", 3)
-    for kind in ("held-out", "impurity"):
-        display = ImportancesDisplay.from_estimator(model, X, labels_of(X), kind=kind)
-        assert len(display.ax_.patches) == 5
-
-
-@pytest.mark.parametrize("n_classes", [1, 2])
-def test_models_without_trees(n_classes):
-    pytest.importorskip("shap", reason='needs "mddf[explain]"')
-    X = number_table() if n_classes == 1 else np.ones_like(number_table())
-    y = np.arange(len(X)) % n_classes
-    model = GradientBoostingClassifier(max_iter=3).fit(X, y)
-    assert np.all(shap_values(model, X[:3]).values == 0)
-    assert [tree.node_count for tree in tree_arrays(model)] == [1] * model.n_iter_
-    assert cost(model).n_trees == model.n_iter_
-
-
-@pytest.mark.parametrize("grow_policy", GROWTH)
-def test_costs(grow_policy):
-    model = made(number_table(), grow_policy)
-    model_cost = cost(model)
-    arrays = model._trees.arrays
-    assert model_cost.n_trees == 6
-    assert model_cost.n_nodes == len(arrays["column"]) + len(arrays["values"])
-    assert model_cost.n_bytes >= sum(array.nbytes for array in arrays.values())
-    assert 0 < model_cost.microseconds_per_row < 1e4
+def test_importances_find_informative_features():
+    for kind in ["held-out", "permutation", "impurity"]:
+        for n_classes in [None, 2, 3]:
+            X = number_table(400)
+            y = numbers_of(X) if n_classes is None else np.minimum(labels_of(X), n_classes - 1)
+            Model = GradientBoostingRegressor if n_classes is None else GradientBoostingClassifier
+            model = Model(max_iter=40, random_state=0).fit(X[:200], y[:200])
+            result = importances(model, X[200:], y[200:], kind=kind, random_state=0)
+            assert (
+                result.importances_mean[:2].min() > 3 * np.abs(result.importances_mean[2:]).max()
+            )
+            if kind == "held-out":
+                targets = np.eye(3)[y] if n_classes == 3 else y  # the scores' classes
+                held = np.reshape(targets, (400, -1))[200:]
+                away = held - held.mean(axis=0)
+                raw = raw_of(model, X[200:])
+                expected = np.mean(raw * away, axis=0) / np.mean(away**2, axis=0)
+                assert result.importances_mean.sum() == pytest.approx(expected.mean())

@@ -5,14 +5,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from scipy import sparse
-from sklearn.linear_model import LinearRegression
 from sklearn.metrics import r2_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-from mddf import GradientBoostingRegressor, RandomForestClassifier, RandomForestRegressor
-from mddf.explain import ImportancesDisplay, importances
+from mddf import RandomForestClassifier, RandomForestRegressor
+from mddf.explain import importances
 
 N_ROWS = 240
 RNG = np.random.default_rng(0)
@@ -71,12 +67,6 @@ def test_columns_with_the_same_information_are_needed_together(forest):
     assert abs(together[2]) < 0.05
 
 
-def test_the_kind_auto_becomes_permutation(forest):
-    result = importances(forest, X, Y, column_groups=GROUPS, random_state=0)
-    assert result.kind == "permutation"
-    assert len(ImportancesDisplay(found=result).plot().ax_.patches) == len(GROUPS)
-
-
 def mixed_frame():
     return pd.DataFrame(
         {
@@ -111,27 +101,8 @@ def test_all_frames_have_the_same_importances():
     assert results[0][0] > 5 * abs(results[0][1])
 
 
-def test_lists_sparse_matrices_and_pipelines():
-    model = make_pipeline(StandardScaler(with_mean=False), LinearRegression()).fit(X, Y)
-    expected = importances(model, X, Y, column_groups=GROUPS, **OPTIONS).importances_mean
-    for made in (X.tolist(), sparse.csr_matrix(X)):
-        result = importances(model, made, Y, column_groups=GROUPS, **OPTIONS)
-        np.testing.assert_allclose(result.importances_mean, expected, atol=1e-12)
-    frame = pd.DataFrame(X, columns=list("abcde"))
-    frame_model = GradientBoostingRegressor(max_iter=5, random_state=0).fit(frame, Y)
-    result = importances(frame_model, frame, Y, column_groups={"twins": ["a", "b"]}, **OPTIONS)
-    assert result.importances_mean[0] > 0.1
-
-
-def test_several_scorers(forest):
-    scoring = ["r2", "neg_mean_absolute_error"]
-    result = importances(forest, X, Y, column_groups=GROUPS, scoring=scoring, **OPTIONS)
-    assert [list(part.feature_names) for part in result.values()] == [list(GROUPS)] * 2
-
-
-@pytest.mark.parametrize(
-    ("groups", "message"),
-    [
+def test_refusals(forest):
+    for groups, message in [
         ({}, r"column_groups must be a dict .*, with at least one, got {}"),
         ([[0, 1]], r"column_groups must be a dict .* got \[\[0, 1\]\]"),
         ({"a": []}, r"column_groups\['a'\] must be a list of columns, .* got \[\]"),
@@ -143,11 +114,9 @@ def test_several_scorers(forest):
         ({"a": [1.0]}, r"positions from 0 to 4, got 1.0"),
         ({"a": ["y3"]}, r"names of columns or positions from 0 to 4, got 'y3'"),
         ({"a": [0, "x0"]}, r"column_groups\['a'\] must name each column once, got \[0, 'x0'\]"),
-    ],
-)
-def test_refusals(forest, groups, message):
-    with pytest.raises(ValueError, match=message):
-        importances(forest, X, Y, column_groups=groups, **OPTIONS)
+    ]:
+        with pytest.raises(ValueError, match=message):
+            importances(forest, X, Y, column_groups=groups, **OPTIONS)
 
 
 @pytest.mark.parametrize("kind", ["held-out", "impurity"])

@@ -10,7 +10,6 @@ from mddf import (
     DeepForestRegressor,
     MDDFClassifier,
     RandomForestClassifier,
-    RandomForestRegressor,
 )
 from mddf.explain import ImportancesDisplay, LayersDisplay, importances
 
@@ -65,21 +64,6 @@ def test_layers_of_deep_forests(scoring):
     display.figure_.canvas.draw()
 
 
-def test_layers_of_deep_forests_that_regress():
-    history = {"layer": [1, 2], "score": [0.5, 0.6], "r2": [0.5, 0.6], "rmse": [0.7, 0.6]}
-    display = LayersDisplay(
-        history={name: np.array(values) for name, values in history.items()},
-        margins=None,
-        member_scores=np.array([[0.4, 0.3], [0.5, np.nan]]),
-        alphas=np.array([[0.5, 0.2], [0.3, 0]]),
-        members=["random", "linear"],
-    )
-    scores, errors, weights = display.plot().axes_
-    assert scores.lines[0].get_ydata().tolist() == history["r2"]
-    assert errors.lines[0].get_ydata().tolist() == history["rmse"]
-    assert [bar.get_height() for bar in weights.patches] == pytest.approx([0.5, 0.3, 0.2, 0])
-
-
 @pytest.mark.parametrize("DeepForest", [DeepForestClassifier, DeepForestRegressor])
 def test_a_single_layer_shows_its_members(DeepForest):
     X = number_table(150)
@@ -99,37 +83,6 @@ def test_a_single_layer_shows_its_members(DeepForest):
     display.figure_.canvas.draw()
 
 
-def test_a_single_layer_of_a_cascade_shows_its_margins():
-    X = number_table()
-    model = MDDFClassifier(1, n_estimators=2, cv=2, random_state=0).fit(X, labels_of(X))
-    scores, margins, alphas = LayersDisplay.from_estimator(model).axes_
-    assert np.array_equal(scores.lines[0].get_xdata(), model.member_scores_[0])
-    assert sum(bar.get_height() for bar in margins.patches) == len(X)
-    assert [bar.get_height() for bar in alphas.patches] == model.alphas_.tolist()
-
-
-def test_importance_plots_of_regressors_have_titles():
-    X = number_table()
-    forest = RandomForestRegressor(3, random_state=0).fit(X[:80], X[:80, 0])
-    display = ImportancesDisplay.from_estimator(forest, X[80:], X[80:, 0])
-    assert display.ax_.get_xlabel() == "share of the targets' variance"
-    display = ImportancesDisplay.from_estimator(forest, X[80:], X[80:, 0], kind="permutation")
-    assert display.ax_.get_xlabel() == "fall of R2 if shuffled"
-
-
-def test_plots_use_the_axes_of_the_caller():
-    X = number_table()
-    model = MDDFClassifier(1, n_estimators=1, cv=2).fit(X, labels_of(X))
-    figure, axes = pyplot.subplots(3)
-    display = LayersDisplay.from_estimator(model, axes=axes)
-    assert display.figure_ is figure
-    with pytest.raises(ValueError, match="axes must be three, got 2"):
-        display.plot(axes=axes[:2])
-    for wrong in (RandomForestClassifier(), MDDFClassifier, 3):
-        with pytest.raises(TypeError, match="estimator must be a cascade or a deep forest"):
-            LayersDisplay.from_estimator(wrong)
-
-
 def legends_and_axes(display):
     """Pairs of a legend and axes, with the boxes that they occupy in the picture."""
     display.figure_.canvas.draw()
@@ -140,26 +93,26 @@ def legends_and_axes(display):
     ]
 
 
-@pytest.mark.parametrize("n_layers", [1, 6])
-@pytest.mark.parametrize("arrangement", ["side by side", "on top of each other"])
-@pytest.mark.parametrize("Model", [MDDFClassifier, DeepForestClassifier])
-def test_legends_cover_nothing(Model, n_layers, arrangement):
-    X = number_table(150)
-    model = Model(n_layers, n_estimators=2, random_state=0)
-    if Model is DeepForestClassifier:
-        model.set_params(members=["random", "completely-random", "linear"])
-    model.fit(X, labels_of(X))
-    axes = None
-    if arrangement == "on top of each other":
-        _, axes = pyplot.subplots(3, figsize=(6, 10), layout="constrained")
-    display = LayersDisplay.from_estimator(model, axes=axes)
-    picture = display.figure_.bbox
-    for legend, axis in legends_and_axes(display):
-        assert not legend.overlaps(axis.get_window_extent())
-        assert not legend.overlaps(axis.xaxis.get_label().get_window_extent())
-        assert picture.x0 <= legend.x0 <= legend.x1 <= picture.x1
-        assert picture.y0 <= legend.y0 <= legend.y1 <= picture.y1
-    pyplot.close(display.figure_)
+def test_legends_cover_nothing():
+    for n_layers in [1, 6]:
+        for arrangement in ["side by side", "on top of each other"]:
+            for Model in [MDDFClassifier, DeepForestClassifier]:
+                X = number_table(150)
+                model = Model(n_layers, n_estimators=2, random_state=0)
+                if Model is DeepForestClassifier:
+                    model.set_params(members=["random", "completely-random", "linear"])
+                model.fit(X, labels_of(X))
+                axes = None
+                if arrangement == "on top of each other":
+                    _, axes = pyplot.subplots(3, figsize=(6, 10), layout="constrained")
+                display = LayersDisplay.from_estimator(model, axes=axes)
+                picture = display.figure_.bbox
+                for legend, axis in legends_and_axes(display):
+                    assert not legend.overlaps(axis.get_window_extent())
+                    assert not legend.overlaps(axis.xaxis.get_label().get_window_extent())
+                    assert picture.x0 <= legend.x0 <= legend.x1 <= picture.x1
+                    assert picture.y0 <= legend.y0 <= legend.y1 <= picture.y1
+                pyplot.close(display.figure_)
 
 
 @pytest.mark.parametrize("kind", ["held-out", "permutation", "impurity"])

@@ -1,25 +1,20 @@
 """Importances: sums, and values for noise."""
 
 import numpy as np
-import polars as pl
-import pyarrow as pa
 import pytest
 from made_models import TABLES, labels_of, number_table
 from mddf.baselines import AdaBoostClassifier, GCForestClassifier
-from scipy import sparse
 from sklearn.inspection import permutation_importance
 from sklearn.linear_model import LogisticRegression
 from walks import numbers, walk
 
 from mddf import (
-    DeepForestClassifier,
     MDDFClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
     by_columns,
 )
 from mddf.explain import importances, tree_arrays
-from mddf.explain._importances import _shares
 
 CASCADE = {"n_estimators": 3, "cv": 2, "early_stopping": False, "random_state": 0}
 
@@ -55,24 +50,20 @@ def leaves(forest, tree, X):
     return [walk(tree, row)[-1] for row in numbers(forest, X)]
 
 
-@pytest.mark.parametrize("kind", TABLES)
-@pytest.mark.parametrize(
-    "model",
-    [
-        RandomForestClassifier(10, random_state=0),
-        MDDFClassifier(3, **CASCADE),
-        MDDFClassifier(2, augmentation="mean", structure="stacking", **CASCADE),
-        GCForestClassifier(2, **CASCADE),
-    ],
-    ids=["forest", "mddf", "stacking", "gcforest"],
-)
-def test_gains_add_up_to_that_of_the_right_class(kind, model):
-    X, y, X_test, classes = halves(kind)
-    probabilities = model.fit(X, y).predict_proba(X_test)
-    result = importances(model, X_test, classes)
-    right = probabilities[np.arange(len(classes)), classes].mean()
-    base = sum(probabilities[:, k].mean() * (classes == k).mean() for k in range(3))
-    assert result.importances_mean.sum() == pytest.approx(right - base, abs=1e-8)
+def test_gains_add_up_to_that_of_the_right_class():
+    for kind in TABLES:
+        for model in [
+            RandomForestClassifier(10, random_state=0),
+            MDDFClassifier(3, **CASCADE),
+            MDDFClassifier(2, augmentation="mean", structure="stacking", **CASCADE),
+            GCForestClassifier(2, **CASCADE),
+        ]:
+            X, y, X_test, classes = halves(kind)
+            probabilities = model.fit(X, y).predict_proba(X_test)
+            result = importances(model, X_test, classes)
+            right = probabilities[np.arange(len(classes)), classes].mean()
+            base = sum(probabilities[:, k].mean() * (classes == k).mean() for k in range(3))
+            assert result.importances_mean.sum() == pytest.approx(right - base, abs=1e-8)
 
 
 @pytest.mark.parametrize("model", [RandomForestClassifier(20), MDDFClassifier(2, **CASCADE)])
@@ -108,106 +99,6 @@ def test_permutation_is_scikit_learns():
     )
     assert np.array_equal(again.importances_mean, expected.importances_mean)
     assert result.measure == "rise of the log-loss if shuffled"
-
-
-def test_permutation_on_drawn_rows():
-    X, y, X_test, classes = halves("numbers")
-    model = RandomForestClassifier(5, random_state=0).fit(X, y)
-    options = {"kind": "permutation", "random_state": 0}
-    few, share, threads = (
-        importances(model, X_test, classes, **more, **options)
-        for more in ({"max_samples": 60}, {"max_samples": 0.5}, {"max_samples": 60, "n_jobs": 2})
-    )
-    assert np.array_equal(few.importances_mean, share.importances_mean)
-    assert np.array_equal(few.importances_mean, threads.importances_mean)
-    everything = importances(model, X_test, classes, **options)
-    assert not np.array_equal(few.importances_mean, everything.importances_mean)
-    for wrong in (0, 1.5, "all"):
-        with pytest.raises(ValueError, match=f"max_samples .* got {wrong!r}"):
-            importances(model, X_test, classes, max_samples=wrong, **options)
-
-
-def test_permutation_shows_a_bar(capsys):
-    X, y, X_test, classes = halves("numbers")
-    model = RandomForestClassifier(2, random_state=0).fit(X, y)
-    importances(model, X_test, classes, kind="permutation", n_repeats=2, verbose=1)
-    assert "shuffling features" in capsys.readouterr().err
-    importances(model, X_test, classes, kind="permutation", n_repeats=2)
-    assert not capsys.readouterr().err
-
-
-def test_kinds_that_are_chosen():
-    X, y, X_test, classes = halves("numbers")
-    assert importances(RandomForestClassifier(2).fit(X, y), X_test, classes).kind == "held-out"
-    line = LogisticRegression().fit(np.nan_to_num(X), y)
-    assert importances(line, np.nan_to_num(X_test), classes).kind == "permutation"
-    with pytest.raises(ValueError, match=r"'logloss' \(did you mean 'neg_log_loss'"):
-        importances(line, np.nan_to_num(X_test), classes, scoring="logloss")
-
-
-def _polars(frame):
-    made = pl.from_pandas(frame.drop(columns="place"), nan_to_null=True)
-    places = frame["place"].tolist()
-    return made.with_columns(place=pl.Series(places, dtype=pl.Enum(sorted(set(places)))))
-
-
-FRAMES = {
-    "polars": _polars,
-    "pyarrow": lambda frame: pa.Table.from_pandas(
-        frame.assign(place=frame["place"].astype("category")), preserve_index=False
-    ),
-    "batch": lambda frame: pa.RecordBatch.from_pandas(frame, preserve_index=False),
-}
-
-
-@pytest.mark.parametrize("made", FRAMES.values(), ids=FRAMES)
-def test_permutation_of_all_frames(made):
-    X = TABLES["frame"](240)
-    y = labels_of(X)
-    forest = RandomForestClassifier(5, random_state=0)
-    options = {"kind": "permutation", "n_repeats": 2, "random_state": 0}
-    expected = importances(forest.fit(X, y), X, y, **options)
-    other = made(X)
-    result = importances(forest.fit(other, y), other, y, **options)
-    assert result.feature_names.tolist() == list(X.columns)
-    assert np.all(result.importances_mean[[4, 5]] > 0)
-    assert np.array_equal(result.importances_mean, expected.importances_mean)
-    assert np.array_equal(result.importances_std, expected.importances_std)
-    options |= {"scoring": "accuracy"}
-    accuracy = importances(forest, other, y, **options).importances_mean
-    of_pandas = importances(forest.fit(X, y), X, y, **options).importances_mean
-    assert np.array_equal(accuracy, of_pandas)
-    assert not np.array_equal(accuracy, result.importances_mean)
-
-
-@pytest.mark.parametrize("kind", ["held-out", "permutation"])
-def test_sparse_matrices(kind):
-    X = np.random.default_rng(0).integers(-2, 2, (120, 4)).clip(0).astype(float)
-    y = (X[:, 1] > 0).astype(int)
-    forest = RandomForestClassifier(5, random_state=0).fit(X, y)
-    expected, result = (
-        importances(forest, table, y, kind=kind, random_state=0)
-        for table in (X, sparse.csr_matrix(X))
-    )
-    assert np.array_equal(result.importances_mean, expected.importances_mean)
-
-
-def test_deep_forests():
-    X, y, X_test, classes = halves("numbers")
-    model = DeepForestClassifier(n_estimators=3, members=["random"], random_state=0).fit(X, y)
-    result = importances(model, X_test, classes, kind="permutation", random_state=0)
-    assert result.importances_mean.argmax() in (0, 1)
-    with pytest.raises(TypeError, match="use kind='permutation'"):
-        importances(model, X_test, classes, kind="held-out")
-    assert importances(model, X_test, classes).kind == "permutation"
-
-
-def test_shares():
-    gains = np.array([[3.0, -1, 2], [1, -1, 0.01], [0, 0, 0]])
-    result = _shares(gains)
-    assert np.allclose(result.sum(axis=1), 1)
-    assert np.allclose(result[0], [0.75, -0.25, 0.5])
-    assert np.all(result[1:] >= 0)
 
 
 def test_refusals():

@@ -5,24 +5,21 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy.stats import spearmanr
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GroupKFold, KFold, RepeatedKFold, ShuffleSplit
 from sklearn.neighbors import KNeighborsRegressor
 
 from mddf import (
-    DeepForestRegressor,
     GradientBoostingRegressor,
-    RandomForestClassifier,
     RandomForestRegressor,
     TimeOrder,
 )
-from mddf.explain import FoldImportances, ImportancesDisplay, importances, importances_by_fold
+from mddf.explain import FoldImportances, importances, importances_by_fold
 
 N_ROWS = 120
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(N_ROWS, 4))
 Y = X[:, 0] + 0.5 * X[:, 1] + 0.1 * RNG.normal(size=N_ROWS)
-LABELS = np.where(Y > 0, "yes", "no")
 GROUPS = np.repeat(np.arange(30), 4)
 WEIGHT = RNG.exponential(size=N_ROWS)
 FOREST = RandomForestRegressor(10, random_state=0)
@@ -129,13 +126,6 @@ def test_groups_stay_together(cv):
             assert not set(GROUPS[rows]) & set(GROUPS[held_out])
 
 
-def test_deep_forests_get_groups():
-    model = DeepForestRegressor(1, n_estimators=5, members=["random"], random_state=0)
-    result = importances_by_fold(model, X, Y, cv=2, groups=GROUPS, n_repeats=2, random_state=0)
-    assert result.kind == "permutation"
-    assert result.importances.shape == (2, 4)
-
-
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
 def test_frames_and_groups_of_columns(make):
     frame = make(dict(zip("abcd", X.T, strict=True)))
@@ -149,18 +139,6 @@ def test_frames_and_groups_of_columns(make):
     )
     np.testing.assert_allclose(result.importances, expected.importances, atol=1e-12)
     assert result.feature_names.tolist() == ["signal", "noise"]
-
-
-def test_classifiers_displays_and_other_packages():
-    forest = RandomForestClassifier(10, random_state=0)
-    result = importances_by_fold(forest, X, LABELS, random_state=0)
-    assert result.kind == "held-out"
-    assert len(ImportancesDisplay(found=result).plot().ax_.patches) == 4
-    other = importances_by_fold(LogisticRegression(), X, LABELS, scoring="roc_auc", cv=3)
-    assert other.kind == "permutation"
-    assert other.measure == "fall of roc_auc if shuffled"
-    two_outputs = np.column_stack([LABELS, LABELS])
-    assert importances_by_fold(forest, X, two_outputs, cv=2, n_repeats=1).importances.shape[0] == 2
 
 
 def test_refusals():

@@ -42,16 +42,8 @@ def test_bars_are_the_shares_of_rows():
     assert len(bounds) == 1  # the same bins
 
 
-def test_a_single_classifier_and_margins_without_a_sign():
-    display = MarginsDisplay(margins={"all right": np.array([0.5, 0.5])}).plot(n_bins=4)
-    assert len(display.axes_) == 1
-    assert "0.0% below 0" in display.axes_[0].get_title(loc="left")
-    MarginsDisplay(margins={"a": [-1.0], "b": [1.0, 0.0]}).plot()
-
-
-@pytest.mark.parametrize(
-    ("make", "error", "message"),
-    [
+def test_bad_arguments():
+    for make, error, message in [
         (lambda: MarginsDisplay(margins={}), TypeError, "with at least one, got {}"),
         (lambda: MarginsDisplay(margins=[1.0]), TypeError, "must be a dict from names"),
         (lambda: MarginsDisplay(margins={"a": [np.nan]}), ValueError, "margins\\['a'\\]"),
@@ -62,8 +54,6 @@ def test_a_single_classifier_and_margins_without_a_sign():
             ValueError,
             "n_bins must be",
         ),
-    ],
-)
-def test_bad_arguments(make, error, message):
-    with pytest.raises(error, match=message):
-        make()
+    ]:
+        with pytest.raises(error, match=message):
+            make()

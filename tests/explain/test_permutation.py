@@ -5,12 +5,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, make_scorer
 
 from mddf import (
-    DeepForestClassifier,
     GradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
@@ -80,21 +78,21 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("max_samples", [200, 0.5, N_TEST])
-@pytest.mark.parametrize(("kind", "scoring"), CASES)
-def test_noise_has_mean_zero(kind, scoring, max_samples, models):
-    y = TARGETS[kind][N_TRAIN:]
-    options = {"max_samples": max_samples, "scoring": scoring, "n_repeats": 15}
-    assert_noise_has_mean_zero(permuted(models[kind], X_TEST, y, **options), 15)
+def test_noise_has_mean_zero(models):
+    for max_samples in [200, 0.5, N_TEST]:
+        for kind, scoring in CASES:
+            y = TARGETS[kind][N_TRAIN:]
+            options = {"max_samples": max_samples, "scoring": scoring, "n_repeats": 15}
+            assert_noise_has_mean_zero(permuted(models[kind], X_TEST, y, **options), 15)
 
 
-@pytest.mark.parametrize("max_samples", [300])
-@pytest.mark.parametrize(("kind", "scoring"), [c for c in CASES if c[1] is not plain_accuracy])
-def test_noise_has_mean_zero_with_weights(kind, scoring, max_samples, models):
-    y = TARGETS[kind][N_TRAIN:]
-    options = {"max_samples": max_samples, "scoring": scoring, "n_repeats": 15}
-    result = permuted(models[kind], X_TEST, y, sample_weight=WEIGHT, **options)
-    assert_noise_has_mean_zero(result, 15)
+def test_noise_has_mean_zero_with_weights(models):
+    for max_samples in [300]:
+        for kind, scoring in [c for c in CASES if c[1] is not plain_accuracy]:
+            y = TARGETS[kind][N_TRAIN:]
+            options = {"max_samples": max_samples, "scoring": scoring, "n_repeats": 15}
+            result = permuted(models[kind], X_TEST, y, sample_weight=WEIGHT, **options)
+            assert_noise_has_mean_zero(result, 15)
 
 
 @pytest.mark.parametrize("max_samples", [1, 2, 400])
@@ -154,15 +152,6 @@ def test_several_scorers(scoring, models):
         assert ImportancesDisplay(found=result[name]).found is result[name]
 
 
-def test_several_scores_of_a_function(models):
-    def scores(model, X, y):
-        return {"right": plain_accuracy(model, X, y), "nothing": 0.0}
-
-    result = permuted(models["classes"], X_TEST, LABELS[N_TRAIN:], scoring=scores, max_samples=300)
-    assert_noise_has_mean_zero(result["right"], 5)
-    assert not result["nothing"].importances_mean.any()
-
-
 def mixed_frame(n):
     rng = np.random.default_rng(5)
     return pd.DataFrame(
@@ -200,30 +189,6 @@ def test_drawn_rows_of_all_frames_are_the_same():
             again = permuted(model, made, labels, **options)
             np.testing.assert_array_equal(again.importances_mean, expected.importances_mean)
     assert expected.importances_mean[:2].min() > 5 * np.abs(expected.importances_mean[2:]).max()
-
-
-def test_drawn_rows_of_arrays_lists_and_sparse_matrices_are_the_same(models):
-    y = LABELS[N_TRAIN:]
-    result = [
-        permuted(models["classes"], made, y, max_samples=50).importances_mean
-        for made in (X_TEST, X_TEST.tolist(), sparse.csc_matrix(X_TEST), sparse.coo_array(X_TEST))
-    ]
-    for other in result[1:]:
-        np.testing.assert_allclose(other, result[0], atol=1e-12)
-
-
-def test_deep_forests_of_several_outputs():
-    y = TARGETS["two outputs"]
-    model = DeepForestClassifier(1, n_estimators=5, members=["random"], cv=3, random_state=0)
-    model.fit(X[:N_TRAIN], y[:N_TRAIN])
-    result = importances(model, X_TEST, y[N_TRAIN:], max_samples=300, random_state=0)
-    assert result.kind == "permutation"
-    assert_noise_has_mean_zero(result, 5)
-
-
-def test_classifiers_of_one_class():
-    model = RandomForestClassifier(2, random_state=0).fit(X[:50], np.zeros(50))
-    assert not permuted(model, X_TEST, np.zeros(N_TEST), n_repeats=2).importances_mean.any()
 
 
 def test_refusals(models):

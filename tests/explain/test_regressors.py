@@ -6,15 +6,9 @@ from sklearn.datasets import make_friedman1
 from sklearn.ensemble import RandomForestRegressor as SklearnForest
 
 from mddf import (
-    CompletelyRandomForestRegressor,
-    DeepForestRegressor,
     RandomForestRegressor,
-    cost,
 )
-from mddf.explain import importances, shap_values, tree_arrays
-from mddf.export import onnx_inputs, to_onnx
-
-FORESTS = [RandomForestRegressor, CompletelyRandomForestRegressor]
+from mddf.explain import shap_values
 
 
 @pytest.fixture(scope="module")
@@ -22,30 +16,6 @@ def data():
     X, y = make_friedman1(300, 6, noise=0.5, random_state=0)
     X[np.random.default_rng(0).random(X.shape) < 0.03] = np.nan
     return X, np.ldexp(y, 300)
-
-
-def walk(tree, row):
-    node = 0
-    while tree.children_left[node] >= 0:
-        value = row[tree.feature[node]]
-        left = tree.missing_go_to_left[node] if np.isnan(value) else value <= tree.threshold[node]
-        node = (tree.children_left if left else tree.children_right)[node]
-    return node
-
-
-@pytest.mark.parametrize("Forest", FORESTS)
-@pytest.mark.parametrize("n_outputs", [1, 2])
-def test_trees_as_arrays_predict_the_same_as_the_forest(Forest, n_outputs, data):
-    X, y = data
-    y = y if n_outputs == 1 else np.column_stack([y, X[:, :1] ** 0])
-    y = np.nan_to_num(y)
-    forest = Forest(4, max_depth=5, random_state=0).fit(X, y)
-    trees = tree_arrays(forest, X=X)
-    means = [np.mean([tree.value[walk(tree, row)] for tree in trees], axis=0) for row in X[:50]]
-    np.testing.assert_allclose(np.squeeze(means), forest.predict(X[:50]), rtol=1e-12)
-    assert all(tree.n_node_samples[0] == len(X) for tree in trees)
-    if Forest is CompletelyRandomForestRegressor:  # without a bootstrap, the root's is the mean
-        np.testing.assert_allclose(trees[0].value[0], np.atleast_1d(y.mean(axis=0)))
 
 
 @pytest.mark.parametrize("method", ["tree", "path", "permutation"])
@@ -72,66 +42,3 @@ def test_shapley_values_equal_those_for_scikit_learns_forest():
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X))
     expected = shap.TreeExplainer(theirs)(X).values
     np.testing.assert_allclose(shap_values(ours, X).values, expected, atol=1e-3 * y.std())
-
-
-@pytest.mark.parametrize("kind", ["held-out", "permutation", "impurity"])
-def test_importances_find_informative_features(kind, data):
-    X, y = data
-    forest = RandomForestRegressor(30, random_state=0).fit(X[:200], y[:200])
-    result = importances(forest, X[200:], y[200:], kind=kind, random_state=0)
-    mean = result.importances_mean
-    assert mean[5] == min(mean[4:].min(), mean[5])  # noise
-    assert mean[3] == mean.max()
-    if kind == "held-out":
-        away = y[200:] - y[200:].mean()
-        covariance = np.mean(forest.predict(X[200:]) / y.std() * away / y.std())
-        expected = covariance / np.mean((away / y.std()) ** 2)
-        assert mean.sum() == pytest.approx(expected, rel=1e-6)
-
-
-def test_deep_forests(data):
-    X, y = data
-    members = ["random", "linear"]
-    model = DeepForestRegressor(n_estimators=3, members=members, cv=2, random_state=0).fit(X, y)
-    trees = tree_arrays(model, layer=0, forest=0)
-    assert len(trees) == 3
-    result = importances(model, X, y, kind="permutation", n_repeats=1, random_state=0)
-    assert result.importances_mean.argmax() == 3
-    with pytest.raises(TypeError, match="DeepForestRegressor is not a sum over trees"):
-        importances(model, X, y, kind="held-out")
-    pytest.importorskip("shap", reason='needs "mddf[explain]"')
-    values = shap_values(model, X[:5], background=X[:30], method="permutation")
-    sums = values.values.sum(axis=1) + values.base_values
-    np.testing.assert_allclose(sums, model.predict(X[:5]), rtol=1e-6)
-    large = np.where(np.arange(X.shape[1]) == 3, 1e200, X[:2])
-    values = shap_values(model, large, background=X[:9], method="permutation")
-    sums = values.values.sum(axis=1) + values.base_values
-    np.testing.assert_allclose(sums, model.predict(large), rtol=1e-6)
-
-
-def test_costs(data):
-    X, y = data
-    forest = RandomForestRegressor(7, random_state=0).fit(X, y)
-    model_cost = cost(forest)
-    assert model_cost.n_trees == 7
-    assert model_cost.n_nodes == sum(tree.node_count for tree in tree_arrays(forest))
-    assert 12 * model_cost.n_nodes * 0.9 < model_cost.n_bytes < 12 * model_cost.n_nodes + 2e5
-    deep = DeepForestRegressor(1, n_estimators=3, members=["random"], cv=2).fit(X, y)
-    assert cost(deep).n_trees == 3
-    assert 0 < cost(deep).microseconds_per_row < 1e4
-
-
-@pytest.mark.parametrize("n_outputs", [1, 3])
-def test_graphs_predict_the_same_as_the_forest(n_outputs, data):
-    pytest.importorskip("onnx", reason='needs "mddf[onnx]"')
-    runtime = pytest.importorskip("onnxruntime", reason='needs "mddf[onnx]"')
-    X, y = data
-    X = np.column_stack([X, np.random.default_rng(0).integers(0, 9, 300)])
-    y = y + np.where(X[:, 6] % 4 == 0, y.max(), 0)
-    y = y if n_outputs == 1 else np.column_stack([y, np.zeros(300), np.nan_to_num(X[:, 2])])
-    forest = RandomForestRegressor(6, categorical_features=[6], random_state=0).fit(X, y)
-    graph = to_onnx(forest, dtype=np.float64).SerializeToString()
-    session = runtime.InferenceSession(graph, providers=["CPUExecutionProvider"])
-    (outputs,) = session.run(["variable"], onnx_inputs(forest, X, dtype=np.float64))
-    assert outputs.shape == (300, n_outputs)
-    np.testing.assert_allclose(np.squeeze(outputs), forest.predict(X), rtol=1e-12, atol=1e-12)

@@ -5,9 +5,6 @@ import pytest
 from made_models import TABLES, frame_table, labels_of, number_table
 from mddf.baselines import AdaBoostClassifier, GCForestClassifier
 from shapley import interventional, shapley, weights
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PowerTransformer, SplineTransformer, StandardScaler
 
 from mddf import (
     CompletelyRandomForestClassifier,
@@ -19,10 +16,6 @@ from mddf import (
     RandomForestRegressor,
 )
 from mddf.explain import (
-    ImportancesDisplay,
-    LayersDisplay,
-    category_codes,
-    importances,
     shap_values,
     tree_arrays,
 )
@@ -66,28 +59,24 @@ def test_forests_have_the_shapley_values_of_their_trees(kind):
         assert np.allclose(values, exact, atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", TABLES)
-@pytest.mark.parametrize("method", ["tree", "path", "permutation"])
-@pytest.mark.parametrize(
-    "model",
-    [
-        CompletelyRandomForestClassifier(**FOREST),
-        MDDFClassifier(3, **CASCADE),
-        MDDFClassifier(2, augmentation="mean", alpha="mean-margin", **CASCADE),
-        GCForestClassifier(2, **CASCADE, refit=True),
-    ],
-    ids=["forest", "mddf", "mddf mean", "gcforest"],
-)
-def test_contributions_add_up(kind, method, model):
-    X = TABLES[kind]()
-    model.fit(X, labels_of(X))
-    explanation = shap_values(model, X[:5], background=X[:40], method=method)
-    assert explanation.values.shape == (5, X.shape[1], 3)
-    sums = explanation.values.sum(axis=1) + explanation.base_values
-    assert np.allclose(sums, model.predict_proba(X[:5]), atol=1e-7)
-    if method != "permutation":
-        assert np.allclose(explanation.base_values.sum(axis=1), 1)
-        assert np.allclose(explanation.base_values, explanation.base_values[0])
+def test_contributions_add_up():
+    for kind in TABLES:
+        for method in ["tree", "path", "permutation"]:
+            for model in [
+                CompletelyRandomForestClassifier(**FOREST),
+                MDDFClassifier(3, **CASCADE),
+                MDDFClassifier(2, augmentation="mean", alpha="mean-margin", **CASCADE),
+                GCForestClassifier(2, **CASCADE, refit=True),
+            ]:
+                X = TABLES[kind]()
+                model.fit(X, labels_of(X))
+                explanation = shap_values(model, X[:5], background=X[:40], method=method)
+                assert explanation.values.shape == (5, X.shape[1], 3)
+                sums = explanation.values.sum(axis=1) + explanation.base_values
+                assert np.allclose(sums, model.predict_proba(X[:5]), atol=1e-7)
+                if method != "permutation":
+                    assert np.allclose(explanation.base_values.sum(axis=1), 1)
+                    assert np.allclose(explanation.base_values, explanation.base_values[0])
 
 
 @pytest.mark.parametrize("method", ["tree", "path", "permutation"])
@@ -191,19 +180,21 @@ def chain(n_columns=80):
     return X, np.repeat(np.arange(n_columns + 1) % 2, 2)
 
 
-@pytest.mark.parametrize("table", [rare_ones, chain])
-@pytest.mark.parametrize(
-    "kind", [RandomForestClassifier, CompletelyRandomForestClassifier, RandomForestRegressor]
-)
-def test_long_paths_lose_no_digits(table, kind):
-    X, y = table()
-    forest = kind(1, bootstrap=False, random_state=0, max_features=0.5).fit(X, y)
-    explanation = shap_values(forest, X[:1], background=X)
-    (tree,) = tree_arrays(forest, X=X)
-    assert depth(tree) > 30
-    for row, values in zip(X[:1], explanation.values, strict=True):
-        exact = by_leaves(tree, row).reshape(values.shape)
-        np.testing.assert_allclose(values, exact, rtol=0, atol=1e-14)
+def test_long_paths_lose_no_digits():
+    for table in [rare_ones, chain]:
+        for kind in [
+            RandomForestClassifier,
+            CompletelyRandomForestClassifier,
+            RandomForestRegressor,
+        ]:
+            X, y = table()
+            forest = kind(1, bootstrap=False, random_state=0, max_features=0.5).fit(X, y)
+            explanation = shap_values(forest, X[:1], background=X)
+            (tree,) = tree_arrays(forest, X=X)
+            assert depth(tree) > 30
+            for row, values in zip(X[:1], explanation.values, strict=True):
+                exact = by_leaves(tree, row).reshape(values.shape)
+                np.testing.assert_allclose(values, exact, rtol=0, atol=1e-14)
 
 
 def depth(tree, node=0):
@@ -211,27 +202,25 @@ def depth(tree, node=0):
     return 0 if children[0] == -1 else 1 + max(depth(tree, child) for child in children)
 
 
-@pytest.mark.parametrize("n_columns", [60, 300])
-@pytest.mark.parametrize(
-    "model",
-    [
-        RandomForestClassifier(5, random_state=0),
-        CompletelyRandomForestClassifier(5, random_state=0),
-        RandomForestRegressor(5, random_state=0),
-        CompletelyRandomForestRegressor(5, random_state=0),
-        MDDFClassifier(2, **CASCADE),
-        GCForestClassifier(2, **CASCADE),
-    ],
-    ids=lambda model: type(model).__name__,
-)
-def test_contributions_of_rare_ones_add_up(model, n_columns):
-    X, y = rare_ones(n_columns=n_columns)
-    model.fit(X, y)
-    predict = getattr(model, "predict_proba", model.predict)
-    for background in (X, X[:5]):
-        explanation = shap_values(model, X[:3], background=background)
-        sums = explanation.values.sum(axis=1) + explanation.base_values
-        assert np.allclose(sums, predict(X[:3]), rtol=0, atol=1e-8)  # what leaves are rounded to
+def test_contributions_of_rare_ones_add_up():
+    for n_columns in [60, 300]:
+        for model in [
+            RandomForestClassifier(5, random_state=0),
+            CompletelyRandomForestClassifier(5, random_state=0),
+            RandomForestRegressor(5, random_state=0),
+            CompletelyRandomForestRegressor(5, random_state=0),
+            MDDFClassifier(2, **CASCADE),
+            GCForestClassifier(2, **CASCADE),
+        ]:
+            X, y = rare_ones(n_columns=n_columns)
+            model.fit(X, y)
+            predict = getattr(model, "predict_proba", model.predict)
+            for background in (X, X[:5]):
+                explanation = shap_values(model, X[:3], background=background)
+                sums = explanation.values.sum(axis=1) + explanation.base_values
+                assert np.allclose(
+                    sums, predict(X[:3]), rtol=0, atol=1e-8
+                )  # what leaves are rounded to
 
 
 def test_large_targets_add_up():
@@ -284,42 +273,6 @@ def test_a_background_of_rows_with_missing_values():
         shap_values(forest, X)
 
 
-def test_names_and_data():
-    X = frame_table()
-    y = np.array(["no", "yes", "perhaps"])[labels_of(X)]
-    X = X.rename(columns=str.upper)
-    forest = RandomForestClassifier(2, random_state=0).fit(X, y)
-    explanation = shap_values(forest, X[:3], method="path")
-    assert list(explanation.feature_names) == list(X.columns)
-    assert list(explanation.output_names) == ["no", "perhaps", "yes"]
-    arrays = RandomForestClassifier(2).fit(number_table(), labels_of(number_table()))
-    assert shap_values(arrays, number_table()[:2]).feature_names == ["x0", "x1", "x2", "x3", "x4"]
-
-
-def test_external_estimators_can_be_explained_by_permutation():
-    X = number_table()
-    model = MDDFClassifier(2, forests=["random", LogisticRegression()], **CASCADE)
-    model.fit(X, labels_of(X))
-    assert shap_values(model, X[:2], method="permutation").values.shape == (2, 5, 3)
-    for method in ("tree", "path"):
-        refusal = r"only forests of mddf .* has LogisticRegression.*; use method='permutation'"
-        with pytest.raises(TypeError, match=refusal):
-            shap_values(model, X[:2], method=method)
-
-
-def test_deep_forests_are_explained_by_permutation():
-    X = frame_table()
-    model = DeepForestClassifier(n_estimators=2, members=["random", "linear"], random_state=0)
-    model.fit(X, labels_of(X))
-    explanation = shap_values(model, X[:3], background=X[:20], method="permutation")
-    sums = explanation.values.sum(axis=1) + explanation.base_values
-    assert np.allclose(sums, model.predict_proba(X[:3]), atol=1e-7)
-    with pytest.raises(TypeError, match="use method='permutation'"):
-        shap_values(model, X[:3], method="tree")
-    chosen = shap_values(model, X[:3], background=X[:20])
-    assert np.array_equal(chosen.values, explanation.values)
-
-
 def test_refusals():
     X, y = number_table(), labels_of(number_table())
     forest = RandomForestClassifier(2).fit(X, y)
@@ -331,38 +284,3 @@ def test_refusals():
         shap_values(forest, X, background=X[:, :2])
     with pytest.raises(ValueError, match=r"random_state must be a whole number .*, got 'a'"):
         shap_values(forest, X, method="permutation", random_state="a")
-
-
-def test_refusals_take_one_line():
-    X, y = np.nan_to_num(number_table()), labels_of(number_table())
-    steps = StandardScaler(), SplineTransformer(), PowerTransformer(), LogisticRegression(C=0.125)
-    outside = make_pipeline(*steps, verbose=False).fit(X, y)
-    cascade = MDDFClassifier(1, forests=["random", outside], n_estimators=2, cv=2).fit(X, y)
-    assert "\n" in repr(outside)
-    calls = [
-        lambda: shap_values(outside, X),
-        lambda: shap_values(cascade, X, background=X, method="tree"),
-        lambda: shap_values(cascade, X, method=outside),
-        lambda: importances(outside, X, y, kind="held-out"),
-        lambda: importances(outside, kind="impurity"),
-        lambda: importances(cascade, X, y, kind="held-out"),
-        lambda: importances(cascade, X, y, kind="permutation", scoring=outside),
-        lambda: importances(cascade, X, y, kind=np.arange(9999)),
-        lambda: importances(None, X, y, kind="permutation"),
-        lambda: importances(cascade, X, y, kind="permutation", n_repeats=outside),
-        lambda: LayersDisplay.from_estimator(outside),
-        lambda: LayersDisplay.from_estimator(cascade, axes=[outside] * 3),
-        lambda: ImportancesDisplay.from_estimator(outside, X, y, kind="held-out"),
-        lambda: ImportancesDisplay(found=outside),
-        lambda: tree_arrays(outside),
-        lambda: tree_arrays(cascade, layer=outside),
-        lambda: tree_arrays(cascade, layer=0, forest=1),
-        lambda: category_codes(outside),
-    ]
-    for call in calls:
-        with pytest.raises((TypeError, ValueError)) as refusal:
-            call()
-        message = str(refusal.value)
-        assert "\n" not in message
-        assert len(message) < 250, message
-        assert "must" in message or "only forests of mddf" in message, message

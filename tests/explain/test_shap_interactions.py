@@ -20,7 +20,6 @@ from mddf import (
     MDDFClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
-    by_columns,
 )
 from mddf.explain import shap_interaction_values, shap_values, tree_arrays
 
@@ -63,41 +62,41 @@ def enumerated(trees, node_weights, row):
     return np.array(values)
 
 
-@pytest.mark.parametrize("kind", TABLES)
-@pytest.mark.parametrize(
-    "model",
-    [
-        RandomForestClassifier(**FOREST),
-        CompletelyRandomForestClassifier(**FOREST),
-        RandomForestRegressor(**FOREST),
-        CompletelyRandomForestRegressor(**FOREST),
-    ],
-    ids=lambda model: type(model).__name__,
-)
-def test_forests_by_enumeration(kind, model):
-    X = TABLES[kind]()
-    model.fit(X, labels_of(X))
-    explanation = shap_interaction_values(model, X[:3], background=X[:60])
-    trees = tree_arrays(model, X=X[:60])
-    for row, values in zip(explanation.data, explanation.values, strict=True):
-        exact = enumerated(trees, [tree.n_node_samples for tree in trees], row).mean(axis=0)
-        np.testing.assert_allclose(values, exact.reshape(values.shape), atol=1e-8)
+def test_forests_by_enumeration():
+    for kind in TABLES:
+        for model in [
+            RandomForestClassifier(**FOREST),
+            CompletelyRandomForestClassifier(**FOREST),
+            RandomForestRegressor(**FOREST),
+            CompletelyRandomForestRegressor(**FOREST),
+        ]:
+            X = TABLES[kind]()
+            model.fit(X, labels_of(X))
+            explanation = shap_interaction_values(model, X[:3], background=X[:60])
+            trees = tree_arrays(model, X=X[:60])
+            for row, values in zip(explanation.data, explanation.values, strict=True):
+                exact = enumerated(trees, [tree.n_node_samples for tree in trees], row).mean(
+                    axis=0
+                )
+                np.testing.assert_allclose(values, exact.reshape(values.shape), atol=1e-8)
 
 
-@pytest.mark.parametrize("kind", BOOSTED_TABLES)
-@pytest.mark.parametrize("grow_policy", ["symmetric", "leaf-wise"])
-@pytest.mark.parametrize("n_classes", [None, 3])
-def test_boosted_trees_by_enumeration(kind, grow_policy, n_classes):
-    X = BOOSTED_TABLES[kind]()
-    options = BOOSTING | {"grow_policy": grow_policy, "max_depth": 4}
-    model = (GradientBoostingClassifier if n_classes else GradientBoostingRegressor)(**options)
-    model.fit(X, labels_of(X))
-    explanation = shap_interaction_values(model, X[:3])
-    trees = tree_arrays(model)
-    for row, values in zip(explanation.data, explanation.values, strict=True):
-        weights = [tree.weighted_n_node_samples for tree in trees]
-        exact = enumerated(trees, weights, row).sum(axis=0)
-        np.testing.assert_allclose(values, exact.reshape(values.shape), atol=1e-12)
+def test_boosted_trees_by_enumeration():
+    for kind in BOOSTED_TABLES:
+        for grow_policy in ["symmetric", "leaf-wise"]:
+            for n_classes in [None, 3]:
+                X = BOOSTED_TABLES[kind]()
+                options = BOOSTING | {"grow_policy": grow_policy, "max_depth": 4}
+                model = (GradientBoostingClassifier if n_classes else GradientBoostingRegressor)(
+                    **options
+                )
+                model.fit(X, labels_of(X))
+                explanation = shap_interaction_values(model, X[:3])
+                trees = tree_arrays(model)
+                for row, values in zip(explanation.data, explanation.values, strict=True):
+                    weights = [tree.weighted_n_node_samples for tree in trees]
+                    exact = enumerated(trees, weights, row).sum(axis=0)
+                    np.testing.assert_allclose(values, exact.reshape(values.shape), atol=1e-12)
 
 
 def as_shap_model(model, X):
@@ -151,22 +150,22 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_values_are_symmetric_and_add_up_to_contributions(name):
-    X = frame_of_few_levels() if name == "levels" else number_table()
-    y = labels_of(X) > 0 if name == "two classes" else labels_of(X)
-    y = np.column_stack([y, y**2]) if name == "two targets" else y
-    model = MODELS[name].fit(X, y)
-    for background in (X, X[:30]):
-        explanation = shap_interaction_values(model, X[:6], background=background)
-        contributions = shap_values(model, X[:6], background=background, method="tree")
-        values = explanation.values
-        np.testing.assert_array_equal(values, values.swapaxes(1, 2))
-        np.testing.assert_allclose(values.sum(axis=1), contributions.values, atol=1e-12)
-        np.testing.assert_array_equal(explanation.base_values, contributions.base_values)
-        np.testing.assert_array_equal(explanation.data, contributions.data)
-        assert explanation.feature_names == contributions.feature_names
-        assert explanation.output_names == contributions.output_names
+def test_values_are_symmetric_and_add_up_to_contributions():
+    for name in MODELS:
+        X = frame_of_few_levels() if name == "levels" else number_table()
+        y = labels_of(X) > 0 if name == "two classes" else labels_of(X)
+        y = np.column_stack([y, y**2]) if name == "two targets" else y
+        model = MODELS[name].fit(X, y)
+        for background in (X, X[:30]):
+            explanation = shap_interaction_values(model, X[:6], background=background)
+            contributions = shap_values(model, X[:6], background=background, method="tree")
+            values = explanation.values
+            np.testing.assert_array_equal(values, values.swapaxes(1, 2))
+            np.testing.assert_allclose(values.sum(axis=1), contributions.values, atol=1e-12)
+            np.testing.assert_array_equal(explanation.base_values, contributions.base_values)
+            np.testing.assert_array_equal(explanation.data, contributions.data)
+            assert explanation.feature_names == contributions.feature_names
+            assert explanation.output_names == contributions.output_names
 
 
 def test_target_statistics_of_pairs_are_shared_by_both_columns():
@@ -181,26 +180,6 @@ def test_target_statistics_of_pairs_are_shared_by_both_columns():
     np.testing.assert_allclose(explanation.values, explanation.values.swapaxes(1, 2), atol=1e-15)
     contributions = shap_values(model, X[:6])
     np.testing.assert_allclose(explanation.values.sum(axis=1), contributions.values, atol=1e-12)
-
-
-def test_a_sum_has_no_interactions_and_a_product_has():
-    X = np.random.default_rng(0).uniform(-1, 1, size=(600, 3))
-    options = {"max_iter": 60, "random_state": 0}
-    added = GradientBoostingRegressor(max_depth=1, **options).fit(X, X[:, 0] + X[:, 1])
-    values = shap_interaction_values(added, X[:50]).values
-    off_diagonal = values * (1 - np.eye(3))
-    np.testing.assert_allclose(off_diagonal, 0, atol=1e-12)
-    multiplied = GradientBoostingRegressor(**options).fit(X, X[:, 0] * X[:, 1])
-    mean_size = np.abs(shap_interaction_values(multiplied, X[:50]).values).mean(axis=0)
-    assert mean_size[0, 1] > 5 * max(mean_size[0, 2], mean_size[1, 2], mean_size[0, 0])
-
-
-def test_threads_change_nothing(two_threads):
-    X = number_table(300)
-    forest = RandomForestClassifier(3, random_state=0, n_jobs=1).fit(X, labels_of(X))
-    expected = shap_interaction_values(forest, X)
-    result = shap_interaction_values(forest.set_params(n_jobs=2), X)
-    np.testing.assert_array_equal(result.values, expected.values)
 
 
 def test_long_paths_and_no_splits():
@@ -243,11 +222,3 @@ def test_refusals():
         shap_interaction_values(forest, X, background=X[:, :2])
     with pytest.warns(UserWarning, match="background has no two rows"):
         shap_interaction_values(forest, X[:2], background=X[:1])
-
-
-def test_tables_by_columns_work():
-    X = number_table()
-    forest = RandomForestClassifier(2, random_state=0).fit(X, labels_of(X))
-    expected = shap_interaction_values(forest, X[:4], background=X)
-    result = shap_interaction_values(forest, by_columns(X[:4]), background=by_columns(X))
-    np.testing.assert_array_equal(result.values, expected.values)

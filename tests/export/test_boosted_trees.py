@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from boosted_cases import TABLES, frame_of_few_levels
-from made_models import labels_of, number_table, table_with_missing
+from made_models import labels_of, table_with_missing
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor
 from mddf.export import onnx_inputs, to_onnx
@@ -32,44 +32,47 @@ def assert_same(model, X, dtype=np.float64, rtol=1e-12):
         assert np.array_equal(outputs[0], model.predict(X))
 
 
-@pytest.mark.parametrize("kind", TABLES)
-@pytest.mark.parametrize("grow_policy", GROWTH)
-@pytest.mark.parametrize(
-    ("loss", "n_classes"), [("log_loss", 2), ("exponential", 2), ("log_loss", 3), ("log_loss", 1)]
-)
-def test_classes(kind, grow_policy, loss, n_classes):
-    X = TABLES[kind](240)
-    y = np.array(["low", "mid", "high"])[np.minimum(labels_of(X), n_classes - 1)]
-    model = GradientBoostingClassifier(loss, grow_policy=grow_policy, **OPTIONS)
-    assert_same(model.fit(X[:120], y[:120]), X)
+def test_classes():
+    for kind in TABLES:
+        for grow_policy in GROWTH:
+            for loss, n_classes in [
+                ("log_loss", 2),
+                ("exponential", 2),
+                ("log_loss", 3),
+                ("log_loss", 1),
+            ]:
+                X = TABLES[kind](240)
+                y = np.array(["low", "mid", "high"])[np.minimum(labels_of(X), n_classes - 1)]
+                model = GradientBoostingClassifier(loss, grow_policy=grow_policy, **OPTIONS)
+                assert_same(model.fit(X[:120], y[:120]), X)
 
 
-@pytest.mark.parametrize("kind", TABLES)
-@pytest.mark.parametrize("grow_policy", GROWTH)
-@pytest.mark.parametrize(
-    "loss", ["squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma", "tweedie"]
-)
-def test_numbers(kind, grow_policy, loss):
-    X = TABLES[kind](240)
-    y = np.exp(labels_of(X) + 0.1 * np.arange(240) % 0.7)
-    model = GradientBoostingRegressor(loss, quantile=0.3, grow_policy=grow_policy, **OPTIONS)
-    assert_same(model.fit(X[:120], y[:120]), X)
+def test_numbers():
+    for kind in TABLES:
+        for grow_policy in GROWTH:
+            for loss in [
+                "squared_error",
+                "absolute_error",
+                "huber",
+                "quantile",
+                "poisson",
+                "gamma",
+                "tweedie",
+            ]:
+                X = TABLES[kind](240)
+                y = np.exp(labels_of(X) + 0.1 * np.arange(240) % 0.7)
+                model = GradientBoostingRegressor(
+                    loss, quantile=0.3, grow_policy=grow_policy, **OPTIONS
+                )
+                assert_same(model.fit(X[:120], y[:120]), X)
 
 
-@pytest.mark.parametrize("loss", ["squared_error", "gamma"])
-@pytest.mark.parametrize("size", [1e-300, 1e-40, 1e40, 1e300])
-def test_targets_of_any_size(loss, size):
-    X = table_with_missing(200)
-    model = GradientBoostingRegressor(loss, **OPTIONS)
-    assert_same(model.fit(X, np.exp(labels_of(X)) * size), X)
-
-
-def test_single_precision():
-    X = table_with_missing(240).astype(np.float32)
-    model = GradientBoostingClassifier(**OPTIONS).fit(X[:120], labels_of(X)[:120])
-    assert_same(model, X, np.float32, 1e-6)
-    with pytest.warns(UserWarning, match="the graph takes single precision"):
-        to_onnx(model.fit(number_table(), labels_of(number_table())))
+def test_targets_of_any_size():
+    for loss in ["squared_error", "gamma"]:
+        for size in [1e-300, 1e-40, 1e40, 1e300]:
+            X = table_with_missing(200)
+            model = GradientBoostingRegressor(loss, **OPTIONS)
+            assert_same(model.fit(X, np.exp(labels_of(X)) * size), X)
 
 
 def test_missing_values_unseen_in_fit():
@@ -77,12 +80,6 @@ def test_missing_values_unseen_in_fit():
     train = X[:150].dropna()
     model = GradientBoostingClassifier(**OPTIONS).fit(train, labels_of(X)[train.index])
     assert_same(model, X)
-
-
-def test_trees_without_splits():
-    X = np.ones((40, 2))
-    assert_same(GradientBoostingRegressor(**OPTIONS).fit(X, np.arange(40) % 3), X)
-    assert_same(GradientBoostingClassifier(**OPTIONS).fit(X, np.arange(40) % 2), X)
 
 
 @pytest.mark.parametrize("grow_policy", GROWTH)

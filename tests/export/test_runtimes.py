@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 from made_models import TABLES, labels_of
 from mddf.baselines import GCForestClassifier
-from sklearn.datasets import load_iris
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from mddf import (
@@ -57,24 +56,19 @@ def assert_same(model, X, atol=0.0):
         assert outputs[0].tolist() == model.predict(X).tolist()
 
 
-def test_a_root_whose_leaf_and_branch_have_equal_ids():
-    X, y = load_iris(return_X_y=True)
-    assert_same(RandomForestClassifier(10, random_state=1).fit(X, y), X)
-
-
-@pytest.mark.parametrize("kind", TABLES)
-@pytest.mark.parametrize("depth", [1, 2, 3, None])
-def test_small_trees(kind, depth):
-    X = TABLES[kind](60)
-    y = labels_of(X)
-    options = {"max_depth": depth, "n_estimators": 12}
-    for seed in range(2):
-        for Forest in (RandomForestClassifier, CompletelyRandomForestClassifier):
-            assert_same(Forest(**options, random_state=seed).fit(X, y), X)
-            assert_same(Forest(**options, random_state=seed).fit(X, y > 0), X)
-        for Forest in (RandomForestRegressor, CompletelyRandomForestRegressor):
-            for target in (y, np.column_stack([y, y == 1])):
-                assert_same(Forest(**options, random_state=seed).fit(X, target), X)
+def test_small_trees():
+    for kind in TABLES:
+        for depth in [1, 2, 3, None]:
+            X = TABLES[kind](60)
+            y = labels_of(X)
+            options = {"max_depth": depth, "n_estimators": 12}
+            for seed in range(2):
+                for Forest in (RandomForestClassifier, CompletelyRandomForestClassifier):
+                    assert_same(Forest(**options, random_state=seed).fit(X, y), X)
+                    assert_same(Forest(**options, random_state=seed).fit(X, y > 0), X)
+                for Forest in (RandomForestRegressor, CompletelyRandomForestRegressor):
+                    for target in (y, np.column_stack([y, y == 1])):
+                        assert_same(Forest(**options, random_state=seed).fit(X, target), X)
 
 
 @pytest.mark.parametrize("kind", TABLES)
@@ -111,50 +105,35 @@ def test_boosted_trees_of_few_leaves(kind):
     assert_same(model.fit(X, y + 0.5), X, 1e-9)
 
 
-@pytest.mark.parametrize("n_categories", [2, 20, 31, 32, 200])
-@pytest.mark.parametrize("as_numbers", [False, True])
-def test_categories(n_categories, as_numbers):
-    rng = np.random.default_rng(n_categories)
-    codes = rng.integers(0, n_categories, (400, 4))
-    if as_numbers:
-        X = pd.DataFrame(codes * 0.5, columns=list("abcd")).astype("category")
-    else:
-        X = pd.DataFrame(codes, columns=list("abcd")).map("w{}".format)
-    X["a"] = X["a"].where(rng.random(400) > 0.1)
-    y = rng.integers(0, 3, 400)
-    for seed in range(2):
-        forest = RandomForestClassifier(5, random_state=seed).fit(X[:300], y[:300])
-        assert_same(forest, X)
-        assert_same(RandomForestRegressor(5, random_state=seed).fit(X[:300], y[:300]), X)
-    # Runtimes that never end with sets of categories do not know the format.
-    assert to_onnx(forest, dtype=np.float64).ir_version == 11
-    numbers = RandomForestClassifier(2).fit(codes, y)
-    assert to_onnx(numbers).ir_version == 9
+def test_categories():
+    for n_categories in [2, 20, 31, 32, 200]:
+        for as_numbers in [False, True]:
+            rng = np.random.default_rng(n_categories)
+            codes = rng.integers(0, n_categories, (400, 4))
+            if as_numbers:
+                X = pd.DataFrame(codes * 0.5, columns=list("abcd")).astype("category")
+            else:
+                X = pd.DataFrame(codes, columns=list("abcd")).map("w{}".format)
+            X["a"] = X["a"].where(rng.random(400) > 0.1)
+            y = rng.integers(0, 3, 400)
+            for seed in range(2):
+                forest = RandomForestClassifier(5, random_state=seed).fit(X[:300], y[:300])
+                assert_same(forest, X)
+                assert_same(RandomForestRegressor(5, random_state=seed).fit(X[:300], y[:300]), X)
+            # Runtimes that never end with sets of categories do not know the format.
+            assert to_onnx(forest, dtype=np.float64).ir_version == 11
+            numbers = RandomForestClassifier(2).fit(codes, y)
+            assert to_onnx(numbers).ir_version == 9
 
 
-@pytest.mark.parametrize("labels", [[2**63, 2**63 + 5], [3, 2**64 - 1], [2**62, 5]], ids=str)
-def test_labels_beyond_signed_integers(labels):
-    X = np.arange(60.0)[:, None]
-    y = np.array(labels, np.uint64)[np.arange(60) // 7 % 2]
-    model = RandomForestClassifier(3, random_state=0).fit(X, y)
-    assert_same(model, X)
-    session = runtime.InferenceSession(to_onnx(model).SerializeToString())
-    (outputs,) = session.run(["label"], onnx_inputs(model, X))
-    assert outputs.dtype == (np.uint64 if max(labels) >= 2**63 else np.int64)
-
-
-@pytest.mark.parametrize(
-    "words",
-    [["a", "a\0"], ["", "\0"], ["a\0b", "a\0c"], ["\0", "\0\0"], ["é", "e\u0301"]],
-    ids=repr,
-)
-def test_text_with_zeros(words):
-    y = np.arange(60) // 7 % 2
-    labels = np.array(words, object)[y]
-    X = pd.DataFrame({"word": pd.Series(labels, dtype=object), "n": np.arange(60) % 5})
-    model = RandomForestClassifier(3, random_state=0).fit(X, labels)
-    assert model.score(X, labels) == 1
-    assert_same(model, X)
+def test_text_with_zeros():
+    for words in [["a", "a\0"], ["", "\0"], ["a\0b", "a\0c"], ["\0", "\0\0"], ["é", "e\u0301"]]:
+        y = np.arange(60) // 7 % 2
+        labels = np.array(words, object)[y]
+        X = pd.DataFrame({"word": pd.Series(labels, dtype=object), "n": np.arange(60) % 5})
+        model = RandomForestClassifier(3, random_state=0).fit(X, labels)
+        assert model.score(X, labels) == 1
+        assert_same(model, X)
 
 
 @pytest.mark.filterwarnings("ignore:rows hold categories that fit did not see:UserWarning")

@@ -1,8 +1,5 @@
 """Models of treelite against the models that they were made of."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -56,43 +53,43 @@ def assert_same(model, X):
     assert np.abs(outputs - expected).max() <= tolerance
 
 
-@pytest.mark.parametrize("kind", TABLES)
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("Forest", [RandomForestClassifier, CompletelyRandomForestClassifier])
-def test_forests_of_classes(kind, n_classes, Forest):
-    X = TABLES[kind](240)
-    y = np.array(["low", "mid", "high"])[np.minimum(labels_of(X), n_classes - 1)]
-    assert_same(Forest(**FOREST).fit(X[:120], y[:120]), X)
+def test_forests_of_classes():
+    for kind in TABLES:
+        for n_classes in [2, 3]:
+            for Forest in [RandomForestClassifier, CompletelyRandomForestClassifier]:
+                X = TABLES[kind](240)
+                y = np.array(["low", "mid", "high"])[np.minimum(labels_of(X), n_classes - 1)]
+                assert_same(Forest(**FOREST).fit(X[:120], y[:120]), X)
 
 
-@pytest.mark.parametrize("kind", TABLES)
-@pytest.mark.parametrize("n_outputs", [1, 3])
-@pytest.mark.parametrize("Forest", [RandomForestRegressor, CompletelyRandomForestRegressor])
-def test_forests_of_numbers(kind, n_outputs, Forest):
-    X = TABLES[kind](240)
-    y = np.column_stack([labels_of(X), 1e6 * labels_of(X), np.arange(240)])[:, :n_outputs]
-    assert_same(Forest(**FOREST).fit(X[:120], y[:120].squeeze()), X)
+def test_forests_of_numbers():
+    for kind in TABLES:
+        for n_outputs in [1, 3]:
+            for Forest in [RandomForestRegressor, CompletelyRandomForestRegressor]:
+                X = TABLES[kind](240)
+                y = np.column_stack([labels_of(X), 1e6 * labels_of(X), np.arange(240)])[
+                    :, :n_outputs
+                ]
+                assert_same(Forest(**FOREST).fit(X[:120], y[:120].squeeze()), X)
 
 
-@pytest.mark.parametrize("kind", BOOSTED_TABLES)
-@pytest.mark.parametrize("grow_policy", ["symmetric", "leaf-wise"])
-@pytest.mark.parametrize(
-    ("loss", "n_classes"), [("log_loss", 2), ("exponential", 2), ("log_loss", 3)]
-)
-def test_boosted_classes(kind, grow_policy, loss, n_classes):
-    X = BOOSTED_TABLES[kind](240)
-    y = np.minimum(labels_of(X), n_classes - 1)
-    model = GradientBoostingClassifier(loss, grow_policy=grow_policy, **BOOSTING)
-    assert_same(model.fit(X[:120], y[:120]), X)
+def test_boosted_classes():
+    for kind in BOOSTED_TABLES:
+        for grow_policy in ["symmetric", "leaf-wise"]:
+            for loss, n_classes in [("log_loss", 2), ("exponential", 2), ("log_loss", 3)]:
+                X = BOOSTED_TABLES[kind](240)
+                y = np.minimum(labels_of(X), n_classes - 1)
+                model = GradientBoostingClassifier(loss, grow_policy=grow_policy, **BOOSTING)
+                assert_same(model.fit(X[:120], y[:120]), X)
 
 
-@pytest.mark.parametrize("kind", BOOSTED_TABLES)
-@pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "poisson", "gamma"])
-@pytest.mark.parametrize("size", [1, 1e-40, 1e40])
-def test_boosted_numbers(kind, loss, size):
-    X = BOOSTED_TABLES[kind](240)
-    y = np.exp(labels_of(X) + 0.1 * np.arange(240) % 0.7) * size
-    assert_same(GradientBoostingRegressor(loss, **BOOSTING).fit(X[:120], y[:120]), X)
+def test_boosted_numbers():
+    for kind in BOOSTED_TABLES:
+        for loss in ["squared_error", "absolute_error", "poisson", "gamma"]:
+            for size in [1, 1e-40, 1e40]:
+                X = BOOSTED_TABLES[kind](240)
+                y = np.exp(labels_of(X) + 0.1 * np.arange(240) % 0.7) * size
+                assert_same(GradientBoostingRegressor(loss, **BOOSTING).fit(X[:120], y[:120]), X)
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "poisson", "tweedie"])
@@ -123,23 +120,6 @@ def test_values_at_thresholds_and_unknown_categories():
     inputs = treelite_inputs(forest, new)
     assert category_codes(forest)[1][int(inputs[0, 1])] == "x"
     assert np.isnan(inputs[1:3, 1]).all()
-
-
-def test_trees_of_a_single_leaf():
-    X = number_table()
-    assert_same(RandomForestRegressor(2, random_state=0).fit(X, np.ones(len(X))), X)
-    assert_same(GradientBoostingRegressor(max_iter=2).fit(X, np.ones(len(X))), X)
-
-
-def test_the_bytes_of_a_model_are_read_again(tmp_path):
-    X = number_table()
-    forest = RandomForestClassifier(**FOREST).fit(X, labels_of(X))
-    path = tmp_path / "forest.tl"
-    to_treelite(forest).serialize(path)
-    again = treelite.Model.deserialize(path)
-    outputs = treelite.gtil.predict(again, treelite_inputs(forest, X))
-    expected = forest.predict_proba(X)
-    np.testing.assert_allclose(outputs[:, 0], expected, atol=TOLERANCE_OF_PROBABILITIES)
 
 
 def test_refusals():
@@ -174,16 +154,3 @@ def test_refusals():
             to_treelite(model)
         with pytest.raises((TypeError, ValueError), match=message):
             treelite_inputs(model, X)
-
-
-def test_the_package_is_named_if_it_is_missing():
-    code = (
-        "import sys; sys.modules['treelite'] = None\n"
-        "from mddf import RandomForestRegressor\n"
-        "from mddf.export import to_treelite\n"
-        "to_treelite(RandomForestRegressor(1).fit([[1], [2]], [1, 2]))\n"
-    )
-    run = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
-    assert 'ImportError: to_treelite needs the package treelite: pip install "mddf[treelite]"' in (
-        run.stderr
-    )

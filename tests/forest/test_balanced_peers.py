@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from peers_tests import expected_failures, found_in, of_module
 from sklearn.datasets import make_classification
-from sklearn.metrics import balanced_accuracy_score
 
 import mddf
 
@@ -88,16 +87,3 @@ def test_trees_draw_like_imbalanced_learn():
     for sampler, rows in zip(peer.samplers_, forest.estimators_samples_, strict=True):
         for drawn in (sampler.sample_indices_, rows):
             assert np.bincount(y[drawn]).tolist() == [rarest] * 3
-
-
-def test_both_find_rare_classes_as_well():
-    X, y = uneven(3000)
-    options = {"n_estimators": 40, "random_state": 0}
-    result = [
-        balanced_accuracy_score(y[1500:], forest.fit(X[:1500], y[:1500]).predict(X[1500:]))
-        for forest in (
-            Peer(sampling_strategy="all", replacement=True, bootstrap=False, **options),
-            mddf.RandomForestClassifier(bootstrap="balanced", **options),
-        )
-    ]
-    assert result[1] == pytest.approx(result[0], abs=0.02)

@@ -3,14 +3,10 @@
 import numpy as np
 import pytest
 from forest_cases import FORESTS, few_trees, same_predictions
-from sklearn.datasets import make_classification
-from sklearn.metrics import balanced_accuracy_score
-from sklearn.model_selection import train_test_split
 from value_cases import REGRESSORS
 
 from mddf import (
     CompletelyRandomForestClassifier,
-    MDDFClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
 )
@@ -34,25 +30,25 @@ def drawn(forest):
 
 @few_trees
 @classifiers
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("max_samples", [None, 90, 0.5, 2])
-def test_every_class_gives_as_many_draws(Forest, max_samples, weighted):
-    X, y = uneven()
-    weights = np.random.default_rng(1).integers(0, 3, len(y)) * 1.0 if weighted else None
-    forest = Forest(
-        8, bootstrap="balanced", max_samples=max_samples, oob_score=True, random_state=0
-    )
-    forest.fit(X, np.array(["a", "b", "c"])[y], sample_weight=weights)
-    counts = drawn(forest)
-    by_class = np.stack([counts[:, y == c].sum(axis=1) for c in range(3)], axis=1)
-    n = len(y) if weights is None else int(weights.sum())
-    class_counts = np.bincount(y[weights > 0] if weighted else y)
-    expected = {None: class_counts.min(), 90: 30, 0.5: round(n / 6), 2: 1}[max_samples]
-    assert np.all(by_class == expected)
-    if weighted:
-        assert not counts[:, weights == 0].any()
-    has_prediction = (counts == 0).any(axis=0) & (weights > 0 if weighted else True)
-    assert np.array_equal(~np.isnan(forest.oob_decision_function_[:, 0]), has_prediction)
+def test_every_class_gives_as_many_draws(Forest):
+    for weighted in [False, True]:
+        for max_samples in [None, 90, 0.5, 2]:
+            X, y = uneven()
+            weights = np.random.default_rng(1).integers(0, 3, len(y)) * 1.0 if weighted else None
+            forest = Forest(
+                8, bootstrap="balanced", max_samples=max_samples, oob_score=True, random_state=0
+            )
+            forest.fit(X, np.array(["a", "b", "c"])[y], sample_weight=weights)
+            counts = drawn(forest)
+            by_class = np.stack([counts[:, y == c].sum(axis=1) for c in range(3)], axis=1)
+            n = len(y) if weights is None else int(weights.sum())
+            class_counts = np.bincount(y[weights > 0] if weighted else y)
+            expected = {None: class_counts.min(), 90: 30, 0.5: round(n / 6), 2: 1}[max_samples]
+            assert np.all(by_class == expected)
+            if weighted:
+                assert not counts[:, weights == 0].any()
+            has_prediction = (counts == 0).any(axis=0) & (weights > 0 if weighted else True)
+            assert np.array_equal(~np.isnan(forest.oob_decision_function_[:, 0]), has_prediction)
 
 
 @classifiers
@@ -88,41 +84,26 @@ def test_the_order_of_rows_and_jobs_do_not_matter(Forest, bootstrap):
     assert whole.oob_score_ == steps.oob_score_
 
 
-def test_rare_classes_are_found():
-    X, y = make_classification(
-        3000, 10, n_informative=4, weights=[0.97], class_sep=0.8, random_state=0
-    )
-    a, b, of_a, of_b = train_test_split(X, y, random_state=0)
-    plain, balanced = (
-        balanced_accuracy_score(
-            of_b,
-            RandomForestClassifier(100, bootstrap=bootstrap, random_state=0)
-            .fit(a, of_a)
-            .predict(b),
-        )
-        for bootstrap in (True, "balanced")
-    )
-    assert balanced > plain + 0.1
-
-
 @few_trees
 @every
-@pytest.mark.parametrize("max_samples", [None, 7, 0.5])
-def test_groups_are_drawn_whole(Forest, max_samples):
-    X, y = uneven(200)
-    groups = np.random.default_rng(2).integers(0, 25, len(y)).astype(str)
-    options = {"bootstrap": True, "oob_score": True, "max_samples": max_samples}
-    forest = Forest(9, random_state=0, **options).fit(X, y, groups=groups)
-    counts = drawn(forest)
-    names, of_row = np.unique(groups, return_inverse=True)
-    for of_tree in counts:
-        of_group = np.array([of_tree[of_row == g].max() for g in range(len(names))])
-        assert np.array_equal(of_tree, of_group[of_row])
-        assert of_group.sum() == {None: len(names), 7: 7, 0.5: round(len(names) / 2)}[max_samples]
-    out_of_bag = (
-        forest.oob_prediction_ if Forest in REGRESSORS else forest.oob_decision_function_[:, 0]
-    )
-    assert np.array_equal(np.isnan(out_of_bag), (counts > 0).all(axis=0))
+def test_groups_are_drawn_whole(Forest):
+    for max_samples in [None, 7, 0.5]:
+        X, y = uneven(200)
+        groups = np.random.default_rng(2).integers(0, 25, len(y)).astype(str)
+        options = {"bootstrap": True, "oob_score": True, "max_samples": max_samples}
+        forest = Forest(9, random_state=0, **options).fit(X, y, groups=groups)
+        counts = drawn(forest)
+        names, of_row = np.unique(groups, return_inverse=True)
+        for of_tree in counts:
+            of_group = np.array([of_tree[of_row == g].max() for g in range(len(names))])
+            assert np.array_equal(of_tree, of_group[of_row])
+            assert (
+                of_group.sum() == {None: len(names), 7: 7, 0.5: round(len(names) / 2)}[max_samples]
+            )
+        out_of_bag = (
+            forest.oob_prediction_ if Forest in REGRESSORS else forest.oob_decision_function_[:, 0]
+        )
+        assert np.array_equal(np.isnan(out_of_bag), (counts > 0).all(axis=0))
 
 
 @every
@@ -167,10 +148,3 @@ def test_incompatible_options():
     ]:
         with pytest.raises(ValueError, match=message):
             forest.fit(X, y, groups=groups)
-
-
-def test_balanced_bootstraps_in_layers():
-    X, y = uneven()
-    forests = [RandomForestClassifier(5, bootstrap=how) for how in (True, "balanced")]
-    model = MDDFClassifier(forests=forests, n_layers=1, random_state=0).fit(X, y)
-    assert model.predict_proba(X).shape == (300, 3)

@@ -11,11 +11,6 @@ from sklearn.ensemble import RandomForestRegressor as TheirRegressor
 from value_cases import REGRESSORS
 
 from mddf import (
-    CompletelyRandomForestClassifier,
-    CompletelyRandomForestRegressor,
-    DeepForestClassifier,
-    DeepForestRegressor,
-    MDDFClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
 )
@@ -81,14 +76,14 @@ def test_the_same_trees_as_scikit_learns(criterion, options, weighted):
     assert abs(n_leaves[0] - n_leaves[1]) <= 1
 
 
-@pytest.mark.parametrize("options", [o for o in GROWTH if "monotonic_cst" not in o], ids=str)
 @pytest.mark.parametrize("criterion", ["squared_error", "absolute_error", "poisson"])
-def test_several_outputs(criterion, options):
+def test_several_outputs(criterion):
     """The outputs have very different scales."""
-    X, y = made(criterion, n_outputs=3)
-    ours, theirs = (forest.fit(X, y) for forest in both_trees(criterion, **options))
-    same = np.isclose(ours.predict(X), theirs.predict(X), rtol=1e-6).all(axis=1)
-    assert same.mean() > (0.7 if criterion == "absolute_error" else 0.9)  # it has ties
+    for options in [o for o in GROWTH if "monotonic_cst" not in o]:
+        X, y = made(criterion, n_outputs=3)
+        ours, theirs = (forest.fit(X, y) for forest in both_trees(criterion, **options))
+        same = np.isclose(ours.predict(X), theirs.predict(X), rtol=1e-6).all(axis=1)
+        assert same.mean() > (0.7 if criterion == "absolute_error" else 0.9)  # it has ties
 
 
 @every
@@ -153,20 +148,17 @@ def test_monotonic_constraints_that_do_not_do():
 
 
 @every
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
+def test_parameters_that_do_not_do(Forest):
+    for name, value in [
         ("max_leaf_nodes", 1),
         ("max_leaf_nodes", 2.5),
         ("min_impurity_decrease", -0.1),
         ("ccp_alpha", -1e-9),
         ("ccp_alpha", np.nan),
         ("monotonic_cst", 3),
-    ],
-)
-def test_parameters_that_do_not_do(Forest, name, value):
-    with pytest.raises(ValueError, match=name):
-        Forest(**{name: value}).fit(*made("gini"))
+    ]:
+        with pytest.raises(ValueError, match=name):
+            Forest(**{name: value}).fit(*made("gini"))
 
 
 @pytest.mark.parametrize("Forest", REGRESSORS)
@@ -186,30 +178,21 @@ def test_targets_without_a_poisson_deviance(Forest):
     )
 
 
-def test_other_names_of_criteria():
-    X, y = made("squared_error")
-    a, b = (
-        RandomForestRegressor(3, criterion=name, random_state=0).fit(X, y)
-        for name in ("squared_error", "friedman_mse")
-    )
-    assert np.array_equal(a.predict(X), b.predict(X))
-
-
-@pytest.mark.parametrize("scale", [2.0**-40, 2.0**18, 2.0**400])
-def test_the_unit_of_targets_does_not_matter(scale):
-    X, y = made("squared_error")
-    for criterion, power in (("squared_error", 2), ("absolute_error", 1)):
-        options = {"criterion": criterion, "random_state": 0}
-        plain, other = (
-            RandomForestRegressor(
-                2,
-                min_impurity_decrease=0.01 * unit**power,
-                ccp_alpha=0.01 * unit**power,
-                **options,
-            ).fit(X, unit * y)
-            for unit in (1.0, scale)
-        )
-        assert np.array_equal(plain.apply(X), other.apply(X))
+def test_the_unit_of_targets_does_not_matter():
+    for scale in [2.0**-40, 2.0**18, 2.0**400]:
+        X, y = made("squared_error")
+        for criterion, power in (("squared_error", 2), ("absolute_error", 1)):
+            options = {"criterion": criterion, "random_state": 0}
+            plain, other = (
+                RandomForestRegressor(
+                    2,
+                    min_impurity_decrease=0.01 * unit**power,
+                    ccp_alpha=0.01 * unit**power,
+                    **options,
+                ).fit(X, unit * y)
+                for unit in (1.0, scale)
+            )
+            assert np.array_equal(plain.apply(X), other.apply(X))
 
 
 def test_extremes_grow_no_split():
@@ -218,25 +201,3 @@ def test_extremes_grow_no_split():
         forest = RandomForestRegressor(2, bootstrap=False, **options).fit(1e-9 * X, 1e-9 * y)
         np.testing.assert_allclose(forest.predict(X), 1e-9 * y.mean())
         np.testing.assert_array_equal(forest.feature_importances_, 0)
-
-
-def test_members_of_layers():
-    """Growth limits work in layers; options for single forests are refused before any work."""
-    X, y = made("gini", 200)
-    forests = [
-        RandomForestClassifier(5, max_leaf_nodes=6, ccp_alpha=0.001),
-        CompletelyRandomForestClassifier(5, min_impurity_decrease=0.01),
-    ]
-    MDDFClassifier(forests=forests, n_layers=1, random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match="monotonic_cst is for a forest alone"):
-        MDDFClassifier(forests=[RandomForestClassifier(2, monotonic_cst=[1, 0, 0, 0])]).fit(X, y)
-    with pytest.raises(ValueError, match="monotonic_cst is for a forest alone"):
-        DeepForestClassifier(members=[RandomForestClassifier(2, monotonic_cst=[1, 0, 0, 0])]).fit(
-            X, y
-        )
-    with pytest.raises(ValueError, match="criterion='poisson' is for a forest alone"):
-        DeepForestRegressor(members=[CompletelyRandomForestRegressor(2, criterion="poisson")]).fit(
-            X, y
-        )
-    of_medians = RandomForestRegressor(5, criterion="absolute_error", max_leaf_nodes=8)
-    DeepForestRegressor(members=[of_medians], n_layers=1, random_state=0).fit(X, X[:, 0])

@@ -59,18 +59,18 @@ def test_samples_without_weight_are_not_counted(Forest):
 
 @few_trees
 @every
-@pytest.mark.parametrize("weights", [None, WEIGHTS])
-@pytest.mark.parametrize("options", [{}, {"max_samples": 0.3}, {"max_depth": 2}])
-def test_switched_on_is_a_cold_fit(Forest, weights, options):
-    X, y = data(Forest)
-    options = options | {"bootstrap": True, "random_state": 5}
-    cold = Forest(12, oob_score=True, **options).fit(X, y, weights)
-    for steps in ((7,), (12,), (2, 7)):
-        warm = Forest(warm_start=True, n_jobs=2, **options)
-        for n in steps:
-            warm.set_params(n_estimators=n).fit(X, y, weights)
-        warm.set_params(n_estimators=12, oob_score=True).fit(X, y, weights)
-        assert_same(cold, warm, X)
+def test_switched_on_is_a_cold_fit(Forest):
+    for weights in [None, WEIGHTS]:
+        for options in [{}, {"max_samples": 0.3}, {"max_depth": 2}]:
+            X, y = data(Forest)
+            options = options | {"bootstrap": True, "random_state": 5}
+            cold = Forest(12, oob_score=True, **options).fit(X, y, weights)
+            for steps in ((7,), (12,), (2, 7)):
+                warm = Forest(warm_start=True, n_jobs=2, **options)
+                for n in steps:
+                    warm.set_params(n_estimators=n).fit(X, y, weights)
+                warm.set_params(n_estimators=12, oob_score=True).fit(X, y, weights)
+                assert_same(cold, warm, X)
 
 
 @few_trees
@@ -120,18 +120,18 @@ def test_other_rows_or_draws_are_refused(Forest):
 
 
 @every
-@pytest.mark.parametrize(
-    "first", [{"warm_start": False}, {"bootstrap": False}, {"max_samples": 9}]
-)
-def test_trees_of_unknown_draws_are_refused(Forest, first):
-    X, y = data(Forest)
-    usual = {"warm_start": True, "bootstrap": True, "max_samples": None}
-    forest = Forest(4, random_state=0, **usual | first).fit(X, y)
-    if "max_samples" in first:  # two kinds of draws
-        forest.set_params(n_estimators=6, **usual).fit(X, y)
-    forest.set_params(n_estimators=8, oob_score=True, **usual)
-    with pytest.raises(ValueError, match=r"which rows the [46] trees grown so far left out.*got"):
-        forest.fit(X, y)
+def test_trees_of_unknown_draws_are_refused(Forest):
+    for first in [{"warm_start": False}, {"bootstrap": False}, {"max_samples": 9}]:
+        X, y = data(Forest)
+        usual = {"warm_start": True, "bootstrap": True, "max_samples": None}
+        forest = Forest(4, random_state=0, **usual | first).fit(X, y)
+        if "max_samples" in first:  # two kinds of draws
+            forest.set_params(n_estimators=6, **usual).fit(X, y)
+        forest.set_params(n_estimators=8, oob_score=True, **usual)
+        with pytest.raises(
+            ValueError, match=r"which rows the [46] trees grown so far left out.*got"
+        ):
+            forest.fit(X, y)
 
 
 @few_trees

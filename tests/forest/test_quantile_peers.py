@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_diabetes
-from sklearn.metrics import mean_pinball_loss
 from value_cases import REGRESSORS
 
 from mddf import RandomForestRegressor
@@ -43,51 +41,34 @@ def test_deciles_of_eleven_targets_are_these(Forest, n_outputs):
     np.testing.assert_array_equal(result, expected)
 
 
-@pytest.mark.parametrize("n_outputs", [1, 2])
-@pytest.mark.parametrize("quantiles", [0.5, [0.5], [0.1, 0.5, 0.9]], ids=str)
-@pytest.mark.parametrize("Forest", REGRESSORS)
-def test_shapes_and_values_of_quantile_forest(Forest, quantiles, n_outputs):
-    X, y = steps(11, n_outputs=n_outputs)
-    theirs = peer(Forest, X, y, n_estimators=3, bootstrap=False, min_samples_leaf=11)
-    rows = np.arange(6.0)[:, None]
-    result = fitted(Forest, X, y, 11).predict(rows, quantiles=quantiles)
-    expected = theirs.predict(rows, quantiles=quantiles)
-    if quantiles == [0.5]:  # a list of one keeps its axis here, as indices of numpy do
-        expected = expected[..., None]
-    np.testing.assert_allclose(result, expected, rtol=1e-12, strict=True)
+def test_shapes_and_values_of_quantile_forest():
+    for n_outputs in [1, 2]:
+        for quantiles in [0.5, [0.5], [0.1, 0.5, 0.9]]:
+            for Forest in REGRESSORS:
+                X, y = steps(11, n_outputs=n_outputs)
+                theirs = peer(Forest, X, y, n_estimators=3, bootstrap=False, min_samples_leaf=11)
+                rows = np.arange(6.0)[:, None]
+                result = fitted(Forest, X, y, 11).predict(rows, quantiles=quantiles)
+                expected = theirs.predict(rows, quantiles=quantiles)
+                if quantiles == [0.5]:  # a list of one keeps its axis here, as indices of numpy do
+                    expected = expected[..., None]
+                np.testing.assert_allclose(result, expected, rtol=1e-12, strict=True)
 
 
-@pytest.mark.parametrize("n_of_each", [2, 5, 8, 13])
-@pytest.mark.parametrize("Forest", REGRESSORS)
-def test_quantiles_are_targets_next_to_interpolated_ones(Forest, n_of_each):
-    X, y = steps(n_of_each)
-    options = {"n_estimators": 1, "bootstrap": False, "min_samples_leaf": n_of_each}
-    theirs, rows = peer(Forest, X, y, **options), np.arange(6.0)[:, None]
-    levels = [0, 0.05, 0.25, 0.37, 0.5, 0.8, 0.95, 1]
-    result = fitted(Forest, X, y, n_of_each).predict(rows, quantiles=levels)
-    low, high = (
-        theirs.predict(rows, levels, interpolation=kind, weighted_quantile=False)
-        for kind in ("lower", "higher")
-    )
-    assert np.all((low <= result) & (result <= high))
-    assert np.isin(result, y).all()
-
-
-def test_both_forests_are_as_good():
-    X, y = load_diabetes(return_X_y=True)
-    options = {"max_features": 0.3, "min_samples_leaf": 5, "random_state": 0}
-    options |= {"n_estimators": 60, "bootstrap": True}
-    ours = RandomForestRegressor(keep_targets=100, **options).fit(X[:300], y[:300])
-    options.pop("random_state")
-    theirs = peer(RandomForestRegressor, X[:300], y[:300], **options)
-    levels = [0.1, 0.5, 0.9]
-    result, expected = (forest.predict(X[300:], quantiles=levels) for forest in (ours, theirs))
-    for level, a, b in zip(levels, result.T, expected.T, strict=True):
-        losses = [mean_pinball_loss(y[300:], predicted, alpha=level) for predicted in (a, b)]
-        assert losses[0] == pytest.approx(losses[1], rel=0.05)
-    assert np.mean((y[300:] >= result[:, 0]) & (y[300:] <= result[:, 2])) == pytest.approx(
-        np.mean((y[300:] >= expected[:, 0]) & (y[300:] <= expected[:, 2])), abs=0.06
-    )
+def test_quantiles_are_targets_next_to_interpolated_ones():
+    for n_of_each in [2, 5, 8, 13]:
+        for Forest in REGRESSORS:
+            X, y = steps(n_of_each)
+            options = {"n_estimators": 1, "bootstrap": False, "min_samples_leaf": n_of_each}
+            theirs, rows = peer(Forest, X, y, **options), np.arange(6.0)[:, None]
+            levels = [0, 0.05, 0.25, 0.37, 0.5, 0.8, 0.95, 1]
+            result = fitted(Forest, X, y, n_of_each).predict(rows, quantiles=levels)
+            low, high = (
+                theirs.predict(rows, levels, interpolation=kind, weighted_quantile=False)
+                for kind in ("lower", "higher")
+            )
+            assert np.all((low <= result) & (result <= high))
+            assert np.isin(result, y).all()
 
 
 def test_missing_values_need_no_values_here():

@@ -1,14 +1,10 @@
-import pickle
-
 import naive
 import numpy as np
 import pandas as pd
 import pytest
 from forest_cases import codes_of, draws_rows, few_trees, watched_growth
 from sklearn.base import clone
-from sklearn.datasets import load_diabetes, make_friedman1
-from sklearn.ensemble import ExtraTreesRegressor
-from sklearn.ensemble import RandomForestRegressor as SklearnForest
+from sklearn.datasets import make_friedman1
 from sklearn.exceptions import DataConversionWarning
 from sklearn.metrics import mean_absolute_error, r2_score
 from sklearn.tree import DecisionTreeRegressor
@@ -34,13 +30,10 @@ def same(a, b, X):
 @sklearn_checks(
     [
         RandomForestRegressor(),
-        RandomForestRegressor(max_samples=1.0),
-        RandomForestRegressor(bootstrap=False, max_bins=32, max_features="sqrt"),
-        RandomForestRegressor(oob_score=True, n_jobs=2),
-        RandomForestRegressor(warm_start=True, max_samples=0.5),
-        RandomForestRegressor(criterion="absolute_error", max_leaf_nodes=12, ccp_alpha=0.001),
+        RandomForestRegressor(max_samples=1.0, oob_score=True, n_jobs=2),
+        RandomForestRegressor(criterion="absolute_error", bootstrap=False, max_leaf_nodes=12),
         CompletelyRandomForestRegressor(),
-        CompletelyRandomForestRegressor(bootstrap=True),
+        CompletelyRandomForestRegressor(bootstrap=True, max_samples=1.0),
         CompletelyRandomForestRegressor(max_features=3),
     ],
     draws_rows,
@@ -51,120 +44,30 @@ def test_sklearn_checks(estimator, check):
     check(estimator)
 
 
-# What must not change the result
-
-
 @both
-@pytest.mark.parametrize("oob", [False, True])
-@pytest.mark.parametrize("n_outputs", [1, 2])
-def test_n_jobs(Forest, oob, n_outputs, data):
-    X, y = data
-    if n_outputs == 2:
-        y = np.column_stack([y, X[:, 5] > 0.5])
-    options = {"bootstrap": oob, "oob_score": oob, "random_state": 1}
-    sequential = Forest(40, **options).fit(X, y)
-    for n_jobs in (2, 3):
-        many = Forest(40, n_jobs=n_jobs, **options).fit(X, y)
-        assert same(sequential, many, np.tile(X, (4, 1)))
-        assert np.array_equal(sequential.apply(X), many.apply(X))
-        assert np.array_equal(sequential.feature_importances_, many.feature_importances_)
-        if oob:
-            assert np.array_equal(sequential.oob_prediction_, many.oob_prediction_, equal_nan=True)
-            assert sequential.oob_score_ == many.oob_score_
-
-
-@both
-@pytest.mark.parametrize("bootstrap", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_the_order_of_rows(Forest, bootstrap, weighted, data):
-    X, y = data
-    rng = np.random.default_rng(8)
-    order = rng.permutation(len(X))
-    weights = rng.exponential(size=len(X)) if weighted else np.ones(len(X))
-    forest = Forest(20, random_state=1, bootstrap=bootstrap)
-    a = clone(forest).fit(X, y, weights)
-    b = clone(forest).fit(X[order], y[order], weights[order])
-    assert same(a, b, X)
-
-
-@both
-def test_the_order_of_equal_rows_with_weights(Forest):
-    random = np.random.default_rng(0)
-    X, y = random.integers(0, 4, (100, 2)), random.integers(0, 3, 100)
-    weights, order = random.random(100), random.permutation(100)
-    forest = Forest(5, bootstrap=True, random_state=0, min_samples_leaf=5)
-    a = clone(forest).fit(X, y, weights)
-    b = clone(forest).fit(X[order], y[order], weights[order])
-    assert same(a, b, X)
-
-
-@both
-def test_a_row_is_predicted_the_same_alone_and_in_a_table(Forest, data):
-    X, y = data
-    forest = Forest(50, random_state=0).fit(X, y)
-    expected = forest.predict(X)
-    for n in (1, 5, 7):
-        parts = [forest.predict(X[i : i + n]) for i in range(0, 105, n)]
-        assert np.array_equal(np.concatenate(parts), expected[:105])
-
-
-@both
-@pytest.mark.parametrize(
-    ("bootstrap", "max_samples"), [(False, None), (True, 1.0), (True, 0.5), (True, 77)]
-)
-def test_weight_k_is_k_copies(Forest, bootstrap, max_samples, data):
-    X, y = data
-    weights = np.random.default_rng(9).integers(0, 4, len(y))
-    forest = Forest(15, bootstrap=bootstrap, max_samples=max_samples, random_state=1)
-    a = clone(forest).fit(X, y, sample_weight=weights)
-    b = clone(forest).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
-    assert same(a, b, X)
-
-
-@both
-@pytest.mark.parametrize("bootstrap", [False, True])
-def test_weights(Forest, bootstrap, data):
-    X, y = data
-    forest = Forest(15, bootstrap=bootstrap, random_state=0)
-    plain = clone(forest).fit(X, y)
-    for weight in (1.0, 10.0, 1e6, 0.5):
-        assert same(plain, clone(forest).fit(X, y, np.full(len(y), weight)), X)
-    weights = np.random.default_rng(11).exponential(size=len(y))
-    weights[::3] = 0
-    expected = clone(forest).fit(X, y, weights)
-    for exponent in (-1000, -9, 3, 1000):
-        assert same(expected, clone(forest).fit(X, y, np.ldexp(weights, exponent)), X)
-    # Rows without weight have no effect, whatever their targets are.
-    kept = weights > 0
-    wild = np.where(kept, y, 1e200)
-    assert same(expected, clone(forest).fit(X[kept], y[kept], weights[kept]), X)
-    assert same(expected, clone(forest).fit(X, wild, weights), X)
-
-
-@both
-@pytest.mark.parametrize("exponent", [-1060, -996, 40, 1000, 1016])
-def test_the_scale_of_targets(Forest, exponent, data):
-    X, y = data
-    y = np.rint(y * 4)
-    plain = Forest(9, bootstrap=False, random_state=0).fit(X, y)
-    scaled = Forest(9, bootstrap=False, random_state=0).fit(X, np.ldexp(y, exponent))
-    assert np.array_equal(np.ldexp(plain.predict(X), exponent), scaled.predict(X))
-    assert np.array_equal(plain.feature_importances_, scaled.feature_importances_)
+def test_the_scale_of_targets(Forest, data):
+    for exponent in [-1060, -996, 40, 1000, 1016]:
+        X, y = data
+        y = np.rint(y * 4)
+        plain = Forest(9, bootstrap=False, random_state=0).fit(X, y)
+        scaled = Forest(9, bootstrap=False, random_state=0).fit(X, np.ldexp(y, exponent))
+        assert np.array_equal(np.ldexp(plain.predict(X), exponent), scaled.predict(X))
+        assert np.array_equal(plain.feature_importances_, scaled.feature_importances_)
 
 
 # Targets of every kind
 
 
 @both
-@pytest.mark.parametrize("value", [0.0, -0.0, 0.1, -7, 1e-300, 5e-324, -1.7e308, 3**33])
-def test_constant_targets_are_predicted(Forest, value, data):
-    X, _ = data
-    forest = Forest(7, random_state=0).fit(X, np.full(len(X), value))
-    np.testing.assert_allclose(forest.predict(X), value, rtol=1e-15)
-    assert forest.apply(X).max() == 0
-    assert not forest.feature_importances_.any()
-    one_row = Forest(3, random_state=0).fit([[1.0]], [value])
-    np.testing.assert_allclose(one_row.predict([[np.nan], [7.0]]), value, rtol=1e-15)
+def test_constant_targets_are_predicted(Forest, data):
+    for value in [0.0, -0.0, 0.1, -7, 1e-300, 5e-324, -1.7e308, 3**33]:
+        X, _ = data
+        forest = Forest(7, random_state=0).fit(X, np.full(len(X), value))
+        np.testing.assert_allclose(forest.predict(X), value, rtol=1e-15)
+        assert forest.apply(X).max() == 0
+        assert not forest.feature_importances_.any()
+        one_row = Forest(3, random_state=0).fit([[1.0]], [value])
+        np.testing.assert_allclose(one_row.predict([[np.nan], [7.0]]), value, rtol=1e-15)
 
 
 def test_huge_and_tiny_targets():
@@ -199,9 +102,8 @@ def test_types_and_shapes_of_targets(Forest, data):
 
 
 @both
-@pytest.mark.parametrize(
-    ("y", "message"),
-    [
+def test_targets_that_do_not_do(Forest):
+    for y, message in [
         (None, "target y is None"),
         ([1.0, np.nan, 2], r"Input y contains NaN.* got nan in row 1$"),
         ([1.0, np.inf, 2], "Input y contains infinity"),
@@ -215,14 +117,12 @@ def test_types_and_shapes_of_targets(Forest, data):
         (np.zeros((3, 0)), r"y cannot be used"),
         ([1.0, 2.0], "inconsistent numbers of samples"),
         (3.0, "y"),
-    ],
-)
-def test_targets_that_do_not_do(Forest, y, message):
-    forest = Forest(2).fit(np.zeros((3, 1)), [1.0, 2, 3])
-    before = forest.predict([[0.0]])
-    with pytest.raises((ValueError, TypeError), match=message):
-        forest.fit(np.zeros((3, 1)), y)
-    assert np.array_equal(forest.predict([[0.0]]), before)
+    ]:
+        forest = Forest(2).fit(np.zeros((3, 1)), [1.0, 2, 3])
+        before = forest.predict([[0.0]])
+        with pytest.raises((ValueError, TypeError), match=message):
+            forest.fit(np.zeros((3, 1)), y)
+        assert np.array_equal(forest.predict([[0.0]]), before)
 
 
 @pytest.mark.parametrize("unit", ["timedelta64[D]", "datetime64[s]"])
@@ -271,52 +171,22 @@ def test_several_outputs(Forest, data):
 # Against scikit-learn
 
 
-@pytest.mark.parametrize("max_depth", [1, 2, 3, None])
 @pytest.mark.parametrize("n_outputs", [1, 3])
-def test_a_tree_reaches_the_training_error_of_scikit_learns(max_depth, n_outputs):
-    rng = np.random.default_rng(12)
-    for seed in range(8):
-        X = rng.normal(size=(240, 5))  # all values distinct and fewer than bins
-        y = (X[:, 0] - X[:, 1] * X[:, 2] + rng.normal(size=240))[:, None] + rng.normal(
-            size=(240, n_outputs)
-        )
-        y = y[:, 0] if n_outputs == 1 else y
-        theirs = DecisionTreeRegressor(max_depth=max_depth, random_state=seed).fit(X, y)
-        ours = RandomForestRegressor(1, bootstrap=False, max_depth=max_depth, random_state=seed)
-        errors = [np.mean((m.fit(X, y).predict(X) - y) ** 2) for m in (ours, theirs)]
-        np.testing.assert_allclose(*errors, rtol=1e-6, atol=1e-20)
-
-
-@both
-def test_r2_of_scikit_learns(Forest):
-    X, y = make_friedman1(1500, noise=1.0, random_state=1)
-    options = {"n_estimators": 60, "random_state": 0}
-    if Forest is RandomForestRegressor:
-        theirs = SklearnForest(**options)
-    else:
-        theirs = ExtraTreesRegressor(max_features=1, **options)
-    ours = Forest(**options).fit(X[:1000], y[:1000])
-    theirs.fit(X[:1000], y[:1000])
-    assert ours.score(X[1000:], y[1000:]) > theirs.score(X[1000:], y[1000:]) - 0.02
-    np.testing.assert_allclose(
-        ours.feature_importances_, theirs.feature_importances_, atol=0.03, rtol=0.05
-    )
-    assert ours.score(X[1000:], y[1000:]) > 0.5
-
-
-@both
-def test_frames_with_categories(Forest):
-    rng = np.random.default_rng(4)
-    color = rng.choice(["red", "green", "blue", "pink", "gold"], 600)
-    y = np.where(np.isin(color, ["red", "blue", "gold"]), 5.0, 1.0) + 0.1 * rng.normal(size=600)
-    frame = pd.DataFrame({"noise": rng.normal(size=600), "color": pd.Categorical(color)})
-    forest = Forest(40, random_state=0).fit(frame[:400], y[:400])
-    assert forest.score(frame[400:], y[400:]) > 0.95
-    with pytest.warns(UserWarning, match="fit did not see"):
-        assert np.isfinite(forest.predict(frame[:20].assign(color="violet"))).all()
-
-
-# Options
+def test_a_tree_reaches_the_training_error_of_scikit_learns(n_outputs):
+    for max_depth in [1, 2, 3, None]:
+        rng = np.random.default_rng(12)
+        for seed in range(8):
+            X = rng.normal(size=(240, 5))  # all values distinct and fewer than bins
+            y = (X[:, 0] - X[:, 1] * X[:, 2] + rng.normal(size=240))[:, None] + rng.normal(
+                size=(240, n_outputs)
+            )
+            y = y[:, 0] if n_outputs == 1 else y
+            theirs = DecisionTreeRegressor(max_depth=max_depth, random_state=seed).fit(X, y)
+            ours = RandomForestRegressor(
+                1, bootstrap=False, max_depth=max_depth, random_state=seed
+            )
+            errors = [np.mean((m.fit(X, y).predict(X) - y) ** 2) for m in (ours, theirs)]
+            np.testing.assert_allclose(*errors, rtol=1e-6, atol=1e-20)
 
 
 def case_of(forest, X, y):
@@ -359,38 +229,15 @@ def test_every_option_changes_the_trees(options, limits, data):
         check_value_tree(nodes, case, rows=np.repeat(case.rows, drawn), **limits)
 
 
-@both
-@pytest.mark.parametrize(
-    ("name", "value"), [("criterion", "gini"), ("max_features", 1.5), ("n_estimators", 0)]
-)
-def test_parameters_that_do_not_do(Forest, name, value, data):
-    with pytest.raises(ValueError, match=name):
-        Forest(**{name: value}).fit(*data)
-    with pytest.raises(TypeError):
-        Forest(class_weight="balanced")
-
-
 @few_trees
-@both
-@pytest.mark.parametrize("oob", [False, True])
-def test_warm_start_equals_a_longer_fit(Forest, oob, data):
+def test_warm_starts_need_targets_of_the_same_kind(data):
     X, y = data
-    options = {"bootstrap": oob, "oob_score": oob, "random_state": 5}
-    whole = Forest(23, **options).fit(X, y)
-    steps = Forest(4, warm_start=True, **options)
-    for n in (4, 5, 23):
-        steps.set_params(n_estimators=n, n_jobs=n % 3 + 1).fit(X, y)
-    assert np.array_equal(whole.apply(X), steps.apply(X))
-    assert same(whole, steps, X)
-    if oob:
-        assert np.array_equal(whole.oob_prediction_, steps.oob_prediction_, equal_nan=True)
-        with pytest.raises(ValueError, match="needs the rows of the fit before"):
-            steps.set_params(n_estimators=30).fit(X, -y)
-    steps.set_params(n_estimators=24)
+    forest = RandomForestRegressor(4, warm_start=True, random_state=5).fit(X, y)
+    forest.set_params(n_estimators=5)
     with pytest.raises(ValueError, match=r"y must have the 1 outputs.*got 2"):
-        steps.fit(X, np.column_stack([y, y]))
+        forest.fit(X, np.column_stack([y, y]))
     with pytest.raises(ValueError, match="y must not exceed the least power of two"):
-        steps.fit(X, 100 * y)
+        forest.fit(X, 100 * y)
 
 
 @few_trees
@@ -409,21 +256,3 @@ def test_out_of_bag(data):
     assert abs(few.oob_score_ - r2_score(y[~never], few.oob_prediction_[~never])) < 1e-12
     few.set_params(oob_score=False).fit(X, y)
     assert not hasattr(few, "oob_prediction_")
-
-
-@both
-def test_pickles_are_small(Forest):
-    X, y = make_friedman1(3000, random_state=0)
-    forest = Forest(10, random_state=0).fit(X, y)
-    data = pickle.dumps(forest)
-    n_nodes = sum(trees.n_nodes for trees in forest._trees)
-    n_leaves = sum(len(trees.leaf_value) for trees in forest._trees)
-    assert len(data) < 8 * n_nodes + 8 * n_leaves + 50_000
-    assert same(forest, pickle.loads(data), X)
-
-
-def test_diabetes():
-    X, y = load_diabetes(return_X_y=True)
-    for Forest in REGRESSORS:
-        forest = Forest(200, bootstrap=True, oob_score=True, random_state=0).fit(X, y)
-        assert 0.38 < forest.oob_score_ < 0.5

@@ -43,18 +43,18 @@ def slow_jackknife(values, counts):
     return np.sqrt(np.maximum(result, 0))
 
 
-@pytest.mark.parametrize("options", [{}, {"max_samples": 0.5}, {"min_samples_leaf": 6}])
-@pytest.mark.parametrize("n_outputs", [1, 2])
 @kinds
-def test_jackknife(kind, n_outputs, options):
-    X, y = table(n_outputs=n_outputs)
-    forest = kind(60, bootstrap=True, random_state=0, **options).fit(X, y)
-    _, std = forest.predict(X[:9], return_std="jackknife")
-    counts = [np.bincount(rows, minlength=len(X)) for rows in forest.estimators_samples_]
-    of_trees = np.array([tree.predict(X[:9]) for tree in forest]).reshape(60, 9, -1)
-    for j in range(n_outputs):
-        slow = slow_jackknife(of_trees[..., j], counts)
-        np.testing.assert_allclose(std.reshape(9, -1)[:, j], slow, rtol=1e-6, atol=1e-6)
+def test_jackknife(kind):
+    for options in [{}, {"max_samples": 0.5}, {"min_samples_leaf": 6}]:
+        for n_outputs in [1, 2]:
+            X, y = table(n_outputs=n_outputs)
+            forest = kind(60, bootstrap=True, random_state=0, **options).fit(X, y)
+            _, std = forest.predict(X[:9], return_std="jackknife")
+            counts = [np.bincount(rows, minlength=len(X)) for rows in forest.estimators_samples_]
+            of_trees = np.array([tree.predict(X[:9]) for tree in forest]).reshape(60, 9, -1)
+            for j in range(n_outputs):
+                slow = slow_jackknife(of_trees[..., j], counts)
+                np.testing.assert_allclose(std.reshape(9, -1)[:, j], slow, rtol=1e-6, atol=1e-6)
 
 
 def test_jackknife_of_means():
@@ -102,12 +102,12 @@ def test_quantiles_in_place_of_the_mean():
     np.testing.assert_array_equal(forest.predict(X, quantiles=0.5), three[:, 1])
 
 
-@pytest.mark.parametrize("value", ["between", None, 1, np.nan, ["trees"]])
-def test_other_kinds_are_refused(value):
-    X, y = table()
-    forest = RandomForestRegressor(2, random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match="return_std must be"):
-        forest.predict(X, return_std=value)
+def test_other_kinds_are_refused():
+    for value in ["between", None, 1, np.nan, ["trees"]]:
+        X, y = table()
+        forest = RandomForestRegressor(2, random_state=0).fit(X, y)
+        with pytest.raises(ValueError, match="return_std must be"):
+            forest.predict(X, return_std=value)
 
 
 def test_unavailable_estimates_are_refused():

@@ -13,9 +13,6 @@ from sklearn.tree import (
     DecisionTreeRegressor,
     ExtraTreeClassifier,
     ExtraTreeRegressor,
-    export_graphviz,
-    export_text,
-    plot_tree,
 )
 
 from mddf import (
@@ -65,34 +62,37 @@ def walk(tree, row):
     return path
 
 
-@pytest.mark.parametrize("rows", ["numbers", "missing", "close", "frame"])
 @kinds
-def test_trees_predict_the_same_as_the_forest(kind, rows):
-    X, y = table(rows)
-    forest = kind(7, max_features=2, random_state=0).fit(X, y)
-    trees = forest.estimators_
-    assert len(trees) == len(forest) == 7
-    np.testing.assert_allclose(
-        np.mean([says(tree, X) for tree in trees], axis=0), says(forest, X), rtol=1e-7, atol=1e-8
-    )
-    for tree in trees:
-        assert isinstance(tree, TYPES[kind][1])
+def test_trees_predict_the_same_as_the_forest(kind):
+    for rows in ["numbers", "missing", "close", "frame"]:
+        X, y = table(rows)
+        forest = kind(7, max_features=2, random_state=0).fit(X, y)
+        trees = forest.estimators_
+        assert len(trees) == len(forest) == 7
+        np.testing.assert_allclose(
+            np.mean([says(tree, X) for tree in trees], axis=0),
+            says(forest, X),
+            rtol=1e-7,
+            atol=1e-8,
+        )
+        for tree in trees:
+            assert isinstance(tree, TYPES[kind][1])
 
 
-@pytest.mark.parametrize("rows", ["numbers", "missing", "close"])
 @kinds
-def test_leaves_and_paths(kind, rows):
-    X, y = table(rows)
-    forest = kind(5, random_state=0).fit(X, y)
-    indicator, start = forest.decision_path(X)
-    for t, tree in enumerate(forest):
-        path = tree.decision_path(X).toarray()
-        np.testing.assert_array_equal(indicator[:, start[t] : start[t + 1]].toarray(), path)
-        np.testing.assert_array_equal(tree.apply(X), forest.apply(X)[:, t])
-        for i in range(0, len(X), 10):
-            result = walk(tree.tree_, np.asarray(X)[i])
-            assert result[-1] == tree.apply(X)[i]
-            np.testing.assert_array_equal(np.flatnonzero(path[i]), result)
+def test_leaves_and_paths(kind):
+    for rows in ["numbers", "missing", "close"]:
+        X, y = table(rows)
+        forest = kind(5, random_state=0).fit(X, y)
+        indicator, start = forest.decision_path(X)
+        for t, tree in enumerate(forest):
+            path = tree.decision_path(X).toarray()
+            np.testing.assert_array_equal(indicator[:, start[t] : start[t + 1]].toarray(), path)
+            np.testing.assert_array_equal(tree.apply(X), forest.apply(X)[:, t])
+            for i in range(0, len(X), 10):
+                result = walk(tree.tree_, np.asarray(X)[i])
+                assert result[-1] == tree.apply(X)[i]
+                np.testing.assert_array_equal(np.flatnonzero(path[i]), result)
 
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "squared_error"])
@@ -130,26 +130,30 @@ def test_arrays_match_a_tree_of_scikit_learn(criterion, options):
     assert forest[0].get_n_leaves() == theirs.n_leaves
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("options", [{}, {"max_depth": 4}, {"min_samples_leaf": 7}])
 @kinds
-def test_importances_are_the_mean_of_the_trees(kind, options, weighted):
-    X, y = table()
-    weights = np.random.default_rng(1).random(len(X)) if weighted else None
-    forest = kind(6, max_features=3, random_state=0, **options).fit(X, y, weights)
-    of_trees = [tree.feature_importances_ for tree in forest if tree.get_depth()]
-    np.testing.assert_allclose(np.mean(of_trees, 0), forest.feature_importances_, atol=1e-6)
+def test_importances_are_the_mean_of_the_trees(kind):
+    for weighted in [False, True]:
+        for options in [{}, {"max_depth": 4}, {"min_samples_leaf": 7}]:
+            X, y = table()
+            weights = np.random.default_rng(1).random(len(X)) if weighted else None
+            forest = kind(6, max_features=3, random_state=0, **options).fit(X, y, weights)
+            of_trees = [tree.feature_importances_ for tree in forest if tree.get_depth()]
+            np.testing.assert_allclose(
+                np.mean(of_trees, 0), forest.feature_importances_, atol=1e-6
+            )
 
 
-@pytest.mark.parametrize("criterion", ["squared_error", "friedman_mse", "poisson"])
-@pytest.mark.parametrize("options", [{}, {"max_leaf_nodes": 9}, {"ccp_alpha": 0.01}])
-def test_importances_by_other_criteria(criterion, options):
-    X, y = table()
-    forest = RandomForestRegressor(6, criterion=criterion, random_state=0, **options)
-    forest.fit(X, np.exp(y + X[:, 3]))
-    of_trees = [tree.feature_importances_ for tree in forest if tree.get_depth()]
-    np.testing.assert_allclose(np.mean(of_trees, 0), forest.feature_importances_, atol=1e-6)
-    assert all(tree.tree_.weighted_n_node_samples[0] == len(X) for tree in forest)
+def test_importances_by_other_criteria():
+    for criterion in ["squared_error", "friedman_mse", "poisson"]:
+        for options in [{}, {"max_leaf_nodes": 9}, {"ccp_alpha": 0.01}]:
+            X, y = table()
+            forest = RandomForestRegressor(6, criterion=criterion, random_state=0, **options)
+            forest.fit(X, np.exp(y + X[:, 3]))
+            of_trees = [tree.feature_importances_ for tree in forest if tree.get_depth()]
+            np.testing.assert_allclose(
+                np.mean(of_trees, 0), forest.feature_importances_, atol=1e-6
+            )
+            assert all(tree.tree_.weighted_n_node_samples[0] == len(X) for tree in forest)
 
 
 def test_impurities_of_absolute_errors_are_not_made_up():
@@ -159,28 +163,19 @@ def test_impurities_of_absolute_errors_are_not_made_up():
     assert np.isnan(forest[0].tree_.impurity).all()
 
 
-@pytest.mark.parametrize("bootstrap", [True, False])
 @kinds
-def test_sample_counts_match_the_leaves(kind, bootstrap):
-    X, y = table()
-    forest = kind(5, bootstrap=bootstrap, random_state=0, warm_start=True).fit(X, y)
-    forest.set_params(n_estimators=8).fit(X, y)
-    samples = forest.estimators_samples_
-    assert len(samples) == 8
-    for tree, rows in zip(forest, samples, strict=True):
-        counts = np.bincount(tree.apply(X)[rows], minlength=tree.tree_.node_count)
-        leaf = tree.tree_.children_left == -1
-        np.testing.assert_array_equal(counts[leaf], tree.tree_.weighted_n_node_samples[leaf])
-        assert np.array_equal(rows, np.arange(len(X))) != bootstrap
-
-
-def test_samples_drawn_by_weight():
-    X, y = table()
-    weights = np.random.default_rng(0).integers(0, 3, len(X)).astype(float)
-    forest = RandomForestClassifier(30, max_samples=50, random_state=0).fit(X, y, weights)
-    counts = np.bincount(np.concatenate(forest.estimators_samples_), minlength=len(X))
-    assert counts.sum() == 30 * 50
-    assert not counts[weights == 0].any()
+def test_sample_counts_match_the_leaves(kind):
+    for bootstrap in [True, False]:
+        X, y = table()
+        forest = kind(5, bootstrap=bootstrap, random_state=0, warm_start=True).fit(X, y)
+        forest.set_params(n_estimators=8).fit(X, y)
+        samples = forest.estimators_samples_
+        assert len(samples) == 8
+        for tree, rows in zip(forest, samples, strict=True):
+            counts = np.bincount(tree.apply(X)[rows], minlength=tree.tree_.node_count)
+            leaf = tree.tree_.children_left == -1
+            np.testing.assert_array_equal(counts[leaf], tree.tree_.weighted_n_node_samples[leaf])
+            assert np.array_equal(rows, np.arange(len(X))) != bootstrap
 
 
 def test_out_of_bag_rows_are_not_among_the_samples():
@@ -210,23 +205,6 @@ def test_nothing_is_stored():
 
 
 @kinds
-def test_an_ensemble_of_scikit_learn(kind):
-    X, y = table()
-    new = kind(3, random_state=0)
-    assert new
-    assert not hasattr(new, "estimators_")
-    forest = new.fit(X, y)
-    assert isinstance(forest, TYPES[kind][0])
-    assert [tree.tree_.node_count for tree in forest] == [
-        forest[i].tree_.node_count for i in range(3)
-    ]
-    assert forest[-1].apply(X).tolist() == forest[2].apply(X).tolist()
-    assert len(forest[:2]) == 2
-    with pytest.raises(IndexError):
-        forest[3]
-
-
-@kinds
 def test_clones_of_trees_are_scikit_learn_trees(kind):
     X, y = table()
     tree = kind(3, max_depth=2, random_state=0).fit(X, y)[1]
@@ -238,31 +216,6 @@ def test_clones_of_trees_are_scikit_learn_trees(kind):
         tree.fit(X, y)
     again = pickle.loads(pickle.dumps(tree))
     np.testing.assert_array_equal(again.predict(X), tree.predict(X))
-
-
-@kinds
-def test_displays_of_scikit_learn(kind):
-    X, y = table("frame")
-    X = X[list("abcd")]
-    tree = kind(2, max_depth=2, random_state=0).fit(X, y)[0]
-    assert "a <=" in export_text(tree, feature_names=list(X)) or "b <=" in export_text(
-        tree, feature_names=list(X)
-    )
-    assert "samples = " in export_graphviz(tree, out_file=None)
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("agg")
-    assert len(plot_tree(tree)) >= 3
-
-
-def test_several_outputs():
-    X, y = table()
-    Y = np.column_stack([y, X[:, 0], -X[:, 1]])
-    forest = RandomForestRegressor(4, random_state=0).fit(X, Y)
-    np.testing.assert_allclose(np.mean([t.predict(X) for t in forest], 0), forest.predict(X))
-    assert forest[0].tree_.value.shape[1:] == (3, 1)
-    np.testing.assert_allclose(
-        forest[0].tree_.predict(X.astype(np.float32))[:, :, 0].shape, forest.predict(X).shape
-    )
 
 
 # Sets of categories
@@ -283,18 +236,6 @@ def test_sets_of_the_first_or_last_codes_are_thresholds(kind):
     for tree in forest:
         for row, leaf in zip(X, tree.apply(X), strict=True):
             assert walk(tree.tree_, row)[-1] == leaf
-
-
-@kinds
-def test_other_sets_are_refused_where_scikit_learn_has_none(kind):
-    X, y = categories(n_codes=7)
-    forest = kind(3, categorical_features=[0], max_features=2, random_state=0).fit(X, y)
-    of_trees = [says(tree, X) for tree in forest]
-    np.testing.assert_allclose(np.mean(of_trees, 0), says(forest, X), atol=1e-8)
-    paths, start = forest.decision_path(X)
-    assert paths.shape[1] == start[-1]
-    with pytest.raises(ValueError, match=r"cannot split categories into any sets.*tree_arrays"):
-        _ = [tree.tree_ for tree in forest]
 
 
 # Partial dependence
@@ -332,19 +273,6 @@ def test_partial_dependence_by_recursion(features, n_outputs):
     if n_outputs == 1:
         by_name = partial_dependence(forest, X, features, method="recursion", grid_resolution=4)
         assert by_name["average"].shape == (1,) + (4,) * len(features)
-
-
-def test_partial_dependence_of_categories():
-    X, y = categories(n_codes=5)
-    forest = RandomForestRegressor(20, bootstrap=False, max_features=1, categorical_features=[0])
-    forest.set_params(random_state=0).fit(X, y)
-    result = partial_dependence(forest, X, [0], categorical_features=[0], method="recursion")
-    means = [y[X[:, 0] == code].mean() for code in range(5)]
-    np.testing.assert_allclose(result["average"][0], means, atol=0.1)
-    frame = pd.DataFrame({"a": np.array(list("abcde"))[X[:, 0].astype(int)], "b": X[:, 1]})
-    forest.set_params(categorical_features="from_dtype").fit(frame, y)
-    by_name = partial_dependence(forest, frame, ["a"], categorical_features=["a"])
-    np.testing.assert_allclose(by_name["average"], result["average"])
 
 
 # Contributions

@@ -1,7 +1,5 @@
 """Fits that read their codes from a file grow the trees of fits in memory."""
 
-import pickle
-
 import numpy as np
 import pytest
 
@@ -159,19 +157,8 @@ def test_what_is_no_folder_is_refused(folder):
         by_columns(np.ones((3, 2)), codes_folder=folder)
 
 
-def test_a_file_is_no_folder(tmp_path):
-    (tmp_path / "file").touch()
-    with pytest.raises(ValueError, match="codes_folder must be None or the path of a folder"):
-        by_columns(np.ones((3, 2)), codes_folder=tmp_path / "file")
-
-
 @pytest.mark.parametrize("estimator", [RandomForestClassifier(2), DeepForestClassifier()])
 def test_estimators_that_keep_codes_in_memory_refuse_a_folder(estimator, tmp_path):
     table = by_columns(np.random.default_rng(0).random((90, 2)), codes_folder=tmp_path)
     with pytest.raises(ValueError, match="codes_folder of by_columns must be None"):
         estimator.fit(table, np.arange(90) % 2)
-
-
-def test_a_copy_of_the_table_has_the_folder(tmp_path):
-    table = by_columns(np.ones((3, 2)), codes_folder=tmp_path)
-    assert pickle.loads(pickle.dumps(table)).codes_folder == str(tmp_path)

@@ -5,14 +5,12 @@ import pickle
 import custom_losses as functions
 import numpy as np
 import pytest
-from boosted_cases import growth, numbers, problem
+from boosted_cases import growth, numbers
 from sklearn.base import clone
-from sklearn.metrics import log_loss, make_scorer, mean_absolute_error
 
 from mddf import CustomLoss, GradientBoostingClassifier, GradientBoostingRegressor
 from mddf._base.elementary import exp
 from mddf.explain import shap_values
-from mddf.export import skops_types, to_onnx
 
 ALL_ROWS = {"subsample": 1.0, "early_stopping": False, "random_state": 0}
 SQUARED = CustomLoss(functions.squared, functions.squared_losses, functions.weighted_mean)
@@ -70,19 +68,6 @@ def test_logistic_losses_have_the_same_bits(grow_policy):
     assert np.allclose(model.train_score_, built_in.train_score_, rtol=1e-12)
 
 
-@growth
-@pytest.mark.parametrize("weighted", [False, True])
-def test_multinomial_losses(grow_policy, weighted):
-    X, y = problem(GradientBoostingClassifier, 300)
-    weights = np.random.default_rng(0).uniform(0.5, 1.5, 300) if weighted else None
-    options = {"max_iter": 25, "grow_policy": grow_policy, **ALL_ROWS}
-    built_in = GradientBoostingClassifier(**options).fit(X, y, weights)
-    loss = CustomLoss(functions.multinomial, start=built_in._trees.start)
-    model = GradientBoostingClassifier(loss, **options).fit(X, y, weights)
-    same_trees(model._trees, built_in._trees)
-    assert np.array_equal(model.decision_function(X), built_in.decision_function(X))
-
-
 def test_whole_weights_count_rows():
     X, y = whole_numbers()
     weights = np.random.default_rng(0).integers(0, 4, len(y)).astype(float)
@@ -104,36 +89,6 @@ def test_early_stopping(early_stopping, scoring):
     assert model.max_depth_ == built_in.max_depth_
     assert np.allclose(model.validation_score_, built_in.validation_score_, rtol=1e-9)
     assert np.allclose(model.predict(X), built_in.predict(X), rtol=1e-9)
-
-
-def test_early_stopping_of_classes():
-    X, y = two_classes(400)
-    options = {"max_iter": 60, "early_stopping": True, "random_state": 0, "n_jobs": 2}
-    built_in = GradientBoostingClassifier(**options).fit(X, y)
-    model = GradientBoostingClassifier(LOGISTIC, **options).fit(X, y)
-    assert model.n_iter_ == built_in.n_iter_
-    assert np.allclose(model.validation_score_, built_in.validation_score_, rtol=1e-9)
-    held_out = GradientBoostingClassifier(LOGISTIC, max_iter=20, random_state=0)
-    held_out.fit(X[:300], y[:300], X_val=X[300:], y_val=y[300:])
-    assert -held_out.validation_score_.max() == pytest.approx(
-        log_loss(y[300:], held_out.predict_proba(X[300:]))
-    )
-
-
-def test_a_metric_of_the_user_stops_boosting():
-    X, y = whole_numbers(400)
-    scorer = make_scorer(mean_absolute_error, greater_is_better=False)
-    model = GradientBoostingRegressor(
-        functions.squared,
-        max_iter=100,
-        learning_rate=0.3,
-        early_stopping=True,
-        scoring=scorer,
-        random_state=0,
-    ).fit(X, y)
-    assert len(model.validation_score_) > 1
-    assert model.n_iter_ == model.validation_score_.argmax()
-    assert len(model.train_score_) == 0
 
 
 def test_a_function_alone_does_not_stop():
@@ -169,19 +124,6 @@ def test_an_inverse_link_and_offsets():
     assert np.allclose(np.log(model.predict(X[:5])), raw)
 
 
-def test_inverse_links_of_classes():
-    X, y = two_classes()
-    loss = CustomLoss(functions.logistic, inverse_link=functions.half)
-    model = GradientBoostingClassifier(loss, max_iter=20, **ALL_ROWS).fit(X, y)
-    second = functions.half(model.decision_function(X))
-    assert np.array_equal(model.predict_proba(X), np.column_stack([1 - second, second]))
-    X, y = problem(GradientBoostingClassifier, 200)
-    loss = CustomLoss(functions.multinomial, inverse_link=functions.cold_softmax)
-    model = GradientBoostingClassifier(loss, max_iter=20, **ALL_ROWS).fit(X, y)
-    expected = functions.cold_softmax(model.decision_function(X))
-    assert np.array_equal(model.predict_proba(X), expected)
-
-
 @growth
 def test_warm_starts_and_threads(grow_policy):
     X, y = whole_numbers()
@@ -195,18 +137,6 @@ def test_warm_starts_and_threads(grow_policy):
         model.set_params(loss=POISSON, max_iter=15).fit(X, y)
 
 
-def test_categories_with_many_levels():
-    rng = np.random.default_rng(0)
-    place = rng.integers(0, 40, 400)
-    X = np.array([[f"p{number}"] for number in place], object)
-    y = np.round(np.sin(place) * 16) / 16
-    options = {"max_iter": 30, "categorical_features": [0], **ALL_ROWS}
-    built_in = GradientBoostingRegressor(**options).fit(X, y)
-    loss = CustomLoss(functions.squared, start=built_in._trees.start[0])
-    model = GradientBoostingRegressor(loss, **options).fit(X, y)
-    assert np.allclose(model.predict(X), built_in.predict(X), rtol=1e-9)
-
-
 def test_pickles_and_clones():
     X, y = whole_numbers()
     model = GradientBoostingRegressor(SQUARED, max_iter=5, **ALL_ROWS).fit(X, y)
@@ -217,32 +147,6 @@ def test_pickles_and_clones():
     linked = GradientBoostingRegressor(POISSON, max_iter=5, **ALL_ROWS).fit(X, np.abs(y))
     restored = pickle.loads(pickle.dumps(linked))
     assert np.array_equal(restored.predict(X), linked.predict(X))
-
-
-def test_skops_asks_for_the_functions():
-    from skops.io import dumps, get_untrusted_types, loads
-
-    X, y = whole_numbers()
-    model = GradientBoostingRegressor(SQUARED, max_iter=5, **ALL_ROWS).fit(X, y)
-    stored = dumps(model)
-    with pytest.raises(TypeError, match=r"CustomLoss"):
-        loads(stored, trusted=skops_types())
-    trusted = [*skops_types(), *get_untrusted_types(data=stored)]
-    assert any("custom_losses.squared" in name for name in trusted)
-    assert np.array_equal(loads(stored, trusted=trusted).predict(X), model.predict(X))
-
-
-def test_exports():
-    from onnxruntime import InferenceSession
-
-    X, y = numbers(100, missing=0)
-    model = GradientBoostingRegressor(SQUARED, max_iter=5, **ALL_ROWS).fit(X, y)
-    session = InferenceSession(to_onnx(model, dtype=np.float64).SerializeToString())
-    (output,) = session.run(None, {session.get_inputs()[0].name: X})
-    assert np.allclose(output.ravel(), model.predict(X))
-    model.set_params(loss=POISSON).fit(X, np.abs(y))
-    with pytest.raises(ValueError, match="to_onnx cannot export the inverse_link of a CustomLoss"):
-        to_onnx(model, dtype=np.float64)
 
 
 def returns(gradient, hessian=None):
@@ -291,56 +195,45 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("loss", "message"), REFUSED)
-def test_refused_results(loss, message):
-    X, y = whole_numbers()
-    model = GradientBoostingRegressor("squared_error", max_iter=3, **ALL_ROWS).fit(X, y)
-    before = dict(vars(model))
-    model.loss = loss
-    with pytest.raises((ValueError, TypeError), match=message):
-        model.fit(X, y)
-    model.loss = "squared_error"
-    assert vars(model).keys() == before.keys()
-    assert all(vars(model)[name] is value for name, value in before.items())
+def test_refused_results():
+    for loss, message in REFUSED:
+        X, y = whole_numbers()
+        model = GradientBoostingRegressor("squared_error", max_iter=3, **ALL_ROWS).fit(X, y)
+        before = dict(vars(model))
+        model.loss = loss
+        with pytest.raises((ValueError, TypeError), match=message):
+            model.fit(X, y)
+        model.loss = "squared_error"
+        assert vars(model).keys() == before.keys()
+        assert all(vars(model)[name] is value for name, value in before.items())
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize("early_stopping", [True, False, "auto"])
-def test_an_error_leaves_the_estimator_as_it_was(early_stopping, n_jobs):
-    X, y = whole_numbers()
-    options = {**ALL_ROWS, "early_stopping": early_stopping, "n_jobs": n_jobs}
-    model = GradientBoostingRegressor(SQUARED, max_iter=10, **options).fit(X, y)
-    expected = model.predict(X)
-    model.set_params(loss=CustomLoss(fails, functions.squared_losses))
-    with pytest.raises(RuntimeError, match="this function fails"):
-        model.fit(X, y)
-    assert np.array_equal(model.predict(X), expected)
+def test_an_error_leaves_the_estimator_as_it_was():
+    for n_jobs in [1, 2]:
+        for early_stopping in [True, False, "auto"]:
+            X, y = whole_numbers()
+            options = {**ALL_ROWS, "early_stopping": early_stopping, "n_jobs": n_jobs}
+            model = GradientBoostingRegressor(SQUARED, max_iter=10, **options).fit(X, y)
+            expected = model.predict(X)
+            model.set_params(loss=CustomLoss(fails, functions.squared_losses))
+            with pytest.raises(RuntimeError, match="this function fails"):
+                model.fit(X, y)
+            assert np.array_equal(model.predict(X), expected)
 
 
-def test_a_refused_inverse_link():
-    X, y = whole_numbers()
-    loss = CustomLoss(functions.squared, inverse_link=lambda raw: raw[:3])
-    model = GradientBoostingRegressor(loss, max_iter=3, **ALL_ROWS).fit(X, y)
-    with pytest.raises(ValueError, match="inverse_link of loss must have the shape"):
-        model.predict(X)
-
-
-@pytest.mark.parametrize(
-    ("link", "message"),
-    [
+def test_inverse_links_that_give_no_probabilities():
+    for link, message in [
         (lambda raw: np.full_like(raw, 1.5), r"from 0 to 1, got \[1\.5.* in row 0"),
         (lambda raw: np.full_like(raw, -0.1), r"from 0 to 1, got \[-0\.1.* in row 0"),
-    ],
-)
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_inverse_links_that_give_no_probabilities(link, message, n_classes):
-    X, y = whole_numbers()
-    gradients = functions.logistic if n_classes == 2 else functions.multinomial
-    loss = CustomLoss(gradients, inverse_link=link)
-    model = GradientBoostingClassifier(loss, max_iter=3, **ALL_ROWS)
-    model.fit(X, np.argsort(y) % n_classes)
-    with pytest.raises(ValueError, match=message):
-        model.predict_proba(X)
+    ]:
+        for n_classes in [2, 3]:
+            X, y = whole_numbers()
+            gradients = functions.logistic if n_classes == 2 else functions.multinomial
+            loss = CustomLoss(gradients, inverse_link=link)
+            model = GradientBoostingClassifier(loss, max_iter=3, **ALL_ROWS)
+            model.fit(X, np.argsort(y) % n_classes)
+            with pytest.raises(ValueError, match=message):
+                model.predict_proba(X)
 
 
 def test_probabilities_of_an_inverse_link_must_have_sum_1():

@@ -1,29 +1,15 @@
 """Constraints, and refused inputs."""
 
 import warnings
-from contextlib import nullcontext
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from bad_values import VALUES, weight_problems
 from bad_values import problem as bad_value
-from boosted_cases import MODELS, both, numbers, problem
+from boosted_cases import both, numbers, problem
 from sklearn.base import clone
-from sklearn.model_selection import KFold
 
-from mddf import GradientBoostingClassifier, GradientBoostingRegressor, by_columns
-from mddf._binning.binner import Binner
-
-
-def test_columns_are_converted_for_splitters_only(monkeypatch):
-    X, y = numbers()
-    model = GradientBoostingRegressor(max_iter=2)
-    monkeypatch.setattr(Binner, "numbers", None)  # converts all columns to an array
-    model.fit(by_columns(X), y)
-    model.set_params(cv=3).fit(by_columns(X), y)
-    with pytest.raises(TypeError, match="not callable"):
-        model.set_params(cv=KFold(3)).fit(by_columns(X), y)
+from mddf import GradientBoostingClassifier, GradientBoostingRegressor
 
 
 def test_constraints_hold():
@@ -44,9 +30,8 @@ def test_constraints_hold():
     assert lonely.score(X, y) < pairs.score(X, y)
 
 
-@pytest.mark.parametrize(
-    ("options", "data", "message"),
-    [
+def test_refusals():
+    for options, data, message in [
         ({"loss": "gamma"}, {"y": np.zeros(400)}, "y must be positive for loss='gamma', got 0"),
         ({"loss": "poisson"}, {"y": -np.ones(400)}, "y must not be negative"),
         ({"loss": "tweedie"}, {"y": -np.ones(400)}, "for loss='tweedie'"),
@@ -72,13 +57,11 @@ def test_constraints_hold():
         ({"loss": "huber"}, {"y": np.zeros((400, 2))}, "loss must be one of"),
         ({}, {"y": np.zeros((400, 2, 2))}, "y"),
         ({}, {"y": None}, "y"),
-    ],
-)
-def test_refusals(options, data, message):
-    X, y = numbers()
-    fit_arguments = {"X": np.round(np.nan_to_num(X)), "y": y} | data
-    with pytest.raises((ValueError, TypeError), match=message):
-        GradientBoostingRegressor(max_iter=3, **options).fit(**fit_arguments)
+    ]:
+        X, y = numbers()
+        fit_arguments = {"X": np.round(np.nan_to_num(X)), "y": y} | data
+        with pytest.raises((ValueError, TypeError), match=message):
+            GradientBoostingRegressor(max_iter=3, **options).fit(**fit_arguments)
 
 
 def test_refusals_of_the_classifier():
@@ -99,28 +82,24 @@ def big(value):
     return isinstance(value, int) and value > 1000
 
 
-@pytest.mark.parametrize("Model", MODELS)
-@pytest.mark.parametrize("name", sorted(GradientBoostingRegressor._parameter_constraints))
-def test_unsuitable_parameter_values(Model, name):
-    if name not in Model().get_params():
-        pytest.skip("a parameter of the other one")
+@both
+def test_any_value_of_a_parameter_works_or_is_named(Model):
     X, y = problem(Model, 40)
-    model = Model(max_iter=3, early_stopping=name in ("scoring", "validation_fraction"))
-    if name == "max_iter":
-        model.set_params(early_stopping=True, n_iter_no_change=1)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tqdm.tqdm", lambda **_: nullcontext(SimpleNamespace(update=abs)))
-        values = [value for value in VALUES if not (name == "max_iter" and big(value))]
-        result = {}
-        for value in values:
+    problems = {}
+    for name in sorted(Model().get_params()):
+        model = Model(max_iter=3, early_stopping=name in ("scoring", "validation_fraction"))
+        if name == "max_iter":
+            model.set_params(early_stopping=True, n_iter_no_change=1)
+        for value in VALUES:
+            if name in ("max_iter", "verbose") and big(value):
+                continue
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                candidate = clone(model).set_params(**{name: value})
-                text = bad_value(candidate, name, X, y)
+                text = bad_value(clone(model).set_params(**{name: value}), name, X, y)
             # At high learning rates predictions run away; test_any_learning_rate looks at them.
             if text and not (name == "learning_rate" and text.startswith("fits, but the prob")):
-                result[repr(value)] = text
-    assert result == {}
+                problems[name, repr(value)] = text
+    assert problems == {}
 
 
 @both

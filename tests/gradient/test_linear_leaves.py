@@ -8,13 +8,10 @@ import pytest
 from sklearn.base import clone
 
 from mddf import (
-    DeepForestRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     cost,
 )
-from mddf._binning.bins import find_bins
-from mddf._gradient.linear_leaves import MOST_POSITION, code_positions
 from mddf.explain import importances, shap_values
 from mddf.export import to_onnx, to_treelite
 
@@ -31,25 +28,6 @@ def smooth_table(n_rows=400, seed=0, *, missing=True):
     if missing:
         numbers[rng.random(n_rows) < 0.1, 1] = np.nan
     return pd.DataFrame(numbers, columns=list("xyz")).assign(group=pd.Categorical(group)), y
-
-
-def test_positions_rise_with_the_codes():
-    rng = np.random.default_rng(0)
-    X = np.column_stack(
-        [rng.normal(size=500), rng.integers(0, 2, 500), np.ones(500), rng.integers(0, 3, 500)]
-    )
-    bins = find_bins(X, n_categories=[-1, -1, -1, 3])
-    positions = code_positions(bins)
-    assert positions.shape == (4, 256)
-    counts = np.diff(bins.start)
-    assert counts.tolist() == [255, 2, 1, 3]
-    assert np.all(np.diff(positions[0, :255]) > 0)
-    assert abs(positions).max() <= MOST_POSITION
-    assert np.array_equal(positions[1, :2], -positions[1, 1::-1])
-    assert positions[1, 1] > 0
-    for column, n in enumerate(counts):
-        assert not positions[column, n:].any()
-    assert not positions[2:].any()
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -145,17 +123,6 @@ def test_held_out_samples_choose():
     assert not clone(auto).set_params(early_stopping=False).fit(X, y).linear_leaves_
 
 
-def test_categories_alone_have_constants():
-    X, y = smooth_table()
-    predictions = [
-        GradientBoostingRegressor(linear_leaves=linear, early_stopping=False, **FAST)
-        .fit(X[["group"]], y)
-        .predict(X[["group"]])
-        for linear in (False, True)
-    ]
-    assert np.array_equal(*predictions)
-
-
 def test_missing_and_unseen_values_are_finite():
     X, y = smooth_table(missing=False)
     model = GradientBoostingRegressor(linear_leaves=True, early_stopping=False, **FAST).fit(X, y)
@@ -198,14 +165,3 @@ def test_readers_of_trees_refuse_them():
     shares = shap_values(model, X[:3], method="permutation", random_state=0)
     assert shares is not None
     assert importances(model, X, y, random_state=0).importances_mean[0] > 0
-
-
-def test_a_deep_forest_takes_them_as_members():
-    X, y = smooth_table(200)
-    member = GradientBoostingRegressor(linear_leaves=True, **FAST)
-    model = DeepForestRegressor(
-        1, members=[member, "random"], n_estimators=2, cv=2, random_state=0
-    ).fit(X, y)
-    assert np.isfinite(model.predict(X)).all()
-    with pytest.raises(TypeError, match="linear_leaves"):
-        to_onnx(model, dtype=np.float64)

@@ -32,13 +32,11 @@ def never_rises(losses):
 
 
 ALL_ROWS = {"max_iter": 15, "subsample": 1.0, "early_stopping": False, "random_state": 0}
-rates = pytest.mark.parametrize("learning_rate", [0.01, 0.3, 1.0, 3.0])
-penalties = pytest.mark.parametrize("l2", [0.0, 3.0])
+steps = pytest.mark.parametrize(("learning_rate", "l2"), [(0.01, 0.0), (0.3, 3.0), (3.0, 0.0)])
 
 
 @pytest.mark.parametrize("loss", REGRESSION)
-@rates
-@penalties
+@steps
 @growth
 def test_the_training_loss_of_numbers_never_rises(loss, learning_rate, l2, grow_policy):
     X, y = steep()
@@ -58,8 +56,7 @@ def test_the_training_loss_of_numbers_never_rises(loss, learning_rate, l2, grow_
 
 
 @pytest.mark.parametrize(("loss", "n_classes"), CLASSES)
-@rates
-@penalties
+@steps
 @growth
 def test_the_training_loss_of_classes_never_rises(loss, n_classes, learning_rate, l2, grow_policy):
     X, y = steep()
@@ -85,17 +82,17 @@ def test_the_training_loss_under_constraints_never_rises(loss, grow_policy):
     assert np.all(np.diff(model.predict(line)) >= 0)
 
 
-@pytest.mark.parametrize("loss", REGRESSION)
 @growth
-def test_predictions_scale_with_targets(loss, grow_policy):
-    X, y = steep()
-    model = GradientBoostingRegressor(
-        loss, quantile=0.7, max_iter=20, grow_policy=grow_policy, random_state=0
-    )
-    expected = model.fit(X, y).predict(X)
-    for scale in (1e-9, 1 / 3, 1e9):
-        result = model.fit(X, y * scale).predict(X) / scale
-        assert np.allclose(result, expected, rtol=1e-6)
+def test_predictions_scale_with_targets(grow_policy):
+    for loss in REGRESSION:
+        X, y = steep()
+        model = GradientBoostingRegressor(
+            loss, quantile=0.7, max_iter=20, grow_policy=grow_policy, random_state=0
+        )
+        expected = model.fit(X, y).predict(X)
+        for scale in (1e-9, 1 / 3, 1e9):
+            result = model.fit(X, y * scale).predict(X) / scale
+            assert np.allclose(result, expected, rtol=1e-6)
 
 
 @growth
@@ -108,7 +105,7 @@ def test_the_median_is_a_quantile(grow_policy):
     assert np.array_equal(half.predict(X), median.predict(X))
 
 
-@pytest.mark.parametrize("share", [0.6, 0.89, 0.92, 0.95, 0.98])
+@pytest.mark.parametrize("share", [0.6, 0.92, 0.98])
 @pytest.mark.parametrize("loss", ["quantile", "absolute_error", "huber"])
 @growth
 def test_losses_learn_where_most_targets_are_equal(loss, share, grow_policy):
@@ -144,13 +141,14 @@ def test_counts_of_a_wide_range_do_not_diverge():
         assert excess(predicted) < 20  # of the mean 92, before steps were bounded 9.5e5
 
 
-def test_a_divergence_has_a_name(monkeypatch):
-    from mddf._gradient import divergence
-
-    X, y = steep()
-    monkeypatch.setattr(divergence, "_DIVERGENCE", 1e-3)
+def test_a_divergence_has_a_name():
+    rng = np.random.default_rng(0)
+    X, noise = rng.normal(size=(60, 4)), rng.normal(size=60)
+    model = GradientBoostingRegressor(
+        max_iter=30, learning_rate=3.0, subsample=0.1, min_samples_leaf=1, random_state=0
+    )
     with pytest.warns(UserWarning, match=r"boosting diverged.*learning_rate"):
-        GradientBoostingRegressor(max_iter=12).fit(X, y)
+        model.set_params(early_stopping=False, l2_regularization=0.0).fit(X, noise)
 
 
 def test_boosting_goes_on_with_the_same_large_residuals():
@@ -185,7 +183,7 @@ def test_losses_estimate_their_statistics():
     assert np.median(np.abs(robust.predict(X) - mean)) < 0.2
 
 
-@pytest.mark.parametrize("size", [1e-300, 1e-160, 1e-30, 1e30, 1e160, 1e300])
+@pytest.mark.parametrize("size", [1e-300, 1e-30, 1e160, 1e300])
 @growth
 def test_targets_of_any_size(size, grow_policy):
     X, y = numbers(200)
@@ -196,35 +194,35 @@ def test_targets_of_any_size(size, grow_policy):
 
 
 @pytest.mark.filterwarnings("ignore:boosting diverged")
-@pytest.mark.parametrize(
-    "loss", ["squared_error", "huber", "poisson", "gamma", "tweedie", "quantile"]
-)
-@pytest.mark.parametrize("learning_rate", [3, 100, 1e300])
+@pytest.mark.parametrize("learning_rate", [3, 1e300])
 @growth
-def test_any_learning_rate_of_numbers(loss, learning_rate, grow_policy):
-    X, y = numbers(200)
-    model = GradientBoostingRegressor(
-        loss=loss, quantile=0.3, max_iter=30, learning_rate=learning_rate, grow_policy=grow_policy
-    )
-    assert np.isfinite(model.fit(X, np.exp(y)).predict(X)).all()
-    assert np.isfinite(model.feature_importances_).all()
-    assert not np.isnan(model.train_score_).any()
+def test_any_learning_rate_of_numbers(learning_rate, grow_policy):
+    for loss in ["squared_error", "huber", "poisson", "gamma", "tweedie", "quantile"]:
+        X, y = numbers(200)
+        model = GradientBoostingRegressor(
+            loss=loss,
+            quantile=0.3,
+            max_iter=30,
+            learning_rate=learning_rate,
+            grow_policy=grow_policy,
+        )
+        assert np.isfinite(model.fit(X, np.exp(y)).predict(X)).all()
+        assert np.isfinite(model.feature_importances_).all()
+        assert not np.isnan(model.train_score_).any()
 
 
-@pytest.mark.parametrize(
-    ("loss", "n_classes"), [("log_loss", 2), ("log_loss", 4), ("exponential", 2)]
-)
-@pytest.mark.parametrize("learning_rate", [3, 100, 1e300])
+@pytest.mark.parametrize("learning_rate", [3, 1e300])
 @pytest.mark.filterwarnings("ignore:boosting diverged")
 @growth
-def test_any_learning_rate_of_classes(loss, n_classes, learning_rate, grow_policy):
-    X, y = problem(GradientBoostingClassifier, 200, n_classes=n_classes)
-    model = GradientBoostingClassifier(
-        loss=loss, max_iter=30, learning_rate=learning_rate, grow_policy=grow_policy
-    )
-    assert np.allclose(model.fit(X, y).predict_proba(X).sum(axis=1), 1)
-    assert np.isfinite(model.feature_importances_).all()
-    assert not np.isnan(model.train_score_).any()
+def test_any_learning_rate_of_classes(learning_rate, grow_policy):
+    for loss, n_classes in [("log_loss", 2), ("log_loss", 4), ("exponential", 2)]:
+        X, y = problem(GradientBoostingClassifier, 200, n_classes=n_classes)
+        model = GradientBoostingClassifier(
+            loss=loss, max_iter=30, learning_rate=learning_rate, grow_policy=grow_policy
+        )
+        assert np.allclose(model.fit(X, y).predict_proba(X).sum(axis=1), 1)
+        assert np.isfinite(model.feature_importances_).all()
+        assert not np.isnan(model.train_score_).any()
 
 
 def test_one_class_and_a_constant():

@@ -8,11 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from boosted_cases import repeats_of
-from sklearn.metrics import log_loss
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor, _core
 from mddf._base.parallel import TimeIsUp
-from mddf._binning import binner as binner_module
 from mddf._binning.binner import Binner
 from mddf._binning.high_cardinality import CategoryLevels
 from mddf._gradient.dataset import BoostingRows
@@ -83,13 +81,13 @@ def test_statistics_match_a_slow_twin(weights):
     assert means[-1, 0] == outcomes.prior[0]
 
 
-@pytest.mark.parametrize("size", [1e-200, 1e200, 0.0])
-def test_targets_of_any_size(size):
-    y = size * np.array([1.0, 2.0, 3.0, 4.0])
-    result = TargetSums.from_outputs(y[:, None], None).before(
-        np.array([0, 0, 1, 0]), np.arange(4)
-    )[:, 0]
-    assert result == pytest.approx(size * np.array([2.5, (1 + 2.5) / 2, 2.5, (3 + 2.5) / 3]))
+def test_targets_of_any_size():
+    for size in [1e-200, 1e200, 0.0]:
+        y = size * np.array([1.0, 2.0, 3.0, 4.0])
+        result = TargetSums.from_outputs(y[:, None], None).before(
+            np.array([0, 0, 1, 0]), np.arange(4)
+        )[:, 0]
+        assert result == pytest.approx(size * np.array([2.5, (1 + 2.5) / 2, 2.5, (3 + 2.5) / 3]))
 
 
 def test_statistics_of_a_row_exclude_its_target():
@@ -143,16 +141,6 @@ def test_levels_that_decide_are_learnt(Model):
     plain = Model(**options, categorical_features=["colour"])
     without = plain.fit(X[["age", "colour"]][train], y[train])
     assert model.score(X[test], y[test]) > without.score(X[["age", "colour"]][test], y[test]) + 0.1
-
-
-def test_uninformative_levels_are_shrunk():
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame({c: [f"{i}" for i in rng.integers(0, 700, 3000)] for c in "abc"}).astype(
-        "category"
-    )
-    y = rng.integers(0, 2, 3000)
-    model = GradientBoostingClassifier(**{**FEW, "learning_rate": 0.05}).fit(X[:2000], y[:2000])
-    assert log_loss(y[2000:], model.predict_proba(X[2000:])) < np.log(2) + 0.03
 
 
 @both
@@ -212,29 +200,6 @@ def test_warm_start_equals_a_single_fit(Model, grow_policy):
     model = Model(**options | {"max_iter": 13}, warm_start=True).fit(X, y)
     model.set_params(max_iter=30).fit(X, y)
     assert answers(model, X) == pytest.approx(answers(whole, X), rel=1e-9)
-
-
-@both
-def test_staged_predictions_importances_and_interactions(Model):
-    X, y = problem(Model)
-    model = Model(**FEW).fit(X, y)
-    staged = model.staged_predict_proba if Model is MODELS[0] else model.staged_predict
-    *_, last = staged(X)
-    assert np.array_equal(last, answers(model, X))
-    importances = model.feature_importances_
-    assert importances.shape == (4,)
-    assert importances.sum() == pytest.approx(1)
-    assert importances[1] > importances[2]
-    alone = Model(**FEW, interaction_cst="no_interactions").fit(X, y)
-    used = set(alone._trees.arrays["column"].tolist())
-    pair = alone._trees.n_columns - 1  # of town and trade
-    assert pair not in used
-    assert used & {4, 5}
-    rising = Model(**FEW, monotonic_cst={"age": 1}).fit(X, y)
-    older = X.assign(age=X["age"] + 1)
-    assert np.all(
-        np.ravel(answers(rising, older).T)[-len(X) :] >= np.ravel(answers(rising, X).T)[-len(X) :]
-    )
 
 
 @both
@@ -308,39 +273,3 @@ def test_statistics_beyond_the_time_limit_are_not_started(monkeypatch):
     monkeypatch.setattr("mddf._gradient.training._booster", None)
     with pytest.raises(TimeIsUp):
         boost_folds(rows, folds, options, seeds, **encoding_options)
-
-
-def test_many_classes_and_columns():
-    rng = np.random.default_rng(0)
-    columns = {f"c{i}": [f"{v}" for v in rng.integers(0, 40, 400)] for i in range(12)}
-    X = pd.DataFrame(columns).astype("category")
-    y = rng.integers(0, 11, 400)
-    model = GradientBoostingClassifier(**FEW | {"max_iter": 3}).fit(X, y)
-    assert model._statistics.n_columns == (12 + 45) * 8
-    assert model.predict_proba(X).shape == (400, 11)
-    assert model.feature_importances_.shape == (12,)
-
-
-@pytest.mark.parametrize("as_objects", [True, False])
-def test_levels_are_looked_up_once(as_objects, monkeypatch):
-    X, y = problem(GradientBoostingClassifier, n=900)
-    X = X.astype({"town": object if as_objects else "category"})
-    new = X[600:].reset_index(drop=True)
-    new.loc[::5, "trade"] = "new"
-    model = GradientBoostingClassifier(max_iter=5).fit(X[:600], y[:600])
-    binner, table = model._binner, FrameTable(new)
-    levels = binner.all_levels(table)
-    with pytest.warns(UserWarning, match="'trade': 20% of the rows, such as 'new'"):
-        codes = binner.encode(table).codes
-    assert np.array_equal(binner.encode(table, levels=levels).codes, codes)
-    coded_columns = []
-    look_up_all = binner_module.look_up_all
-
-    def counted(*arguments):
-        coded = look_up_all(*arguments)
-        coded_columns.extend(coded.columns)
-        return coded
-
-    monkeypatch.setattr(binner_module, "look_up_all", counted)
-    model.predict(new)
-    assert len(coded_columns) == 1  # the colour, which has few levels

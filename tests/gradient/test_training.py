@@ -1,8 +1,6 @@
 """When boosting stops and continues, and the models of folds."""
 
 import pickle
-from functools import partial
-from time import monotonic
 
 import numpy as np
 import pytest
@@ -10,10 +8,7 @@ from boosted_cases import answers, both, growth, numbers, problem
 from sklearn.metrics import log_loss
 
 from mddf import GradientBoostingClassifier, _core
-from mddf._base.parallel import TimeIsUp
-from mddf._binning.binned_table import coded_table
 from mddf._binning.binner import Binner
-from mddf._binning.bins import Bins
 from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.training import boost, boost_folds
 from mddf._input.table import ArrayTable
@@ -126,32 +121,6 @@ def test_folds_are_models_of_their_rows():
         assert np.array_equal(model.raw, model.trees.raw(binned.codes[held_out]))
 
 
-def test_time_ends_folds():
-    X, y = numbers(300)
-    binned = Binner(None).fit_transform(ArrayTable(X))
-    folds = [(np.setdiff1d(np.arange(300), part), part) for part in np.split(np.arange(300), 3)]
-    options = _core.BoostOptions("squared_error", max_depth=4, l2=3.0)
-    rows = BoostingRows.from_table(binned, y, None)
-    grow = partial(boost_folds, rows, folds, options, np.arange(50, dtype=np.uint64))
-    past, future = monotonic() - 1, monotonic() + 1e6
-
-    def rounds(**limits):
-        return {model.trees.n_trees for model in grow(**limits)}
-
-    assert rounds(until=past) == rounds(until=past, patience=5) == {1}
-    whole = grow()
-    for until in ({}, {"until": future}, {"until": future, "start_by": future, "whole": True}):
-        for model, same in zip(whole, grow(**until), strict=True):
-            assert np.array_equal(model.raw, same.raw)
-    for limits in ({"start_by": past}, {"until": past, "whole": True}):
-        with pytest.raises(TimeIsUp):
-            rounds(**limits)
-    assert len(rounds(until=future, patience=5)) == 1
-    for left in (1e-3, 0.01, 0.1):
-        (n_trees,) = rounds(until=monotonic() + left)
-        assert 1 <= n_trees <= 50
-
-
 @both
 def test_rounds_are_chosen_on_folds_of_few_samples(Model):
     X, y = problem(Model, 600)
@@ -179,32 +148,6 @@ def test_rounds_are_chosen_on_folds_of_few_samples(Model):
             .do_early_stopping_
         )
     assert not Model(**options | {"max_iter": 3}).fit(X[:29], y[:29]).do_early_stopping_
-
-
-def test_folds_depend_only_on_the_content_of_rows():
-    rng = np.random.default_rng(0)
-    codes = rng.integers(0, 4, (300, 3)).astype(np.uint8)
-    y = rng.integers(0, 3, 300).astype(float)
-    y[7] = 3.0  # a class of one row
-    bins = Bins(
-        np.tile([0.5, 1.5, 2.5, np.inf], 3),
-        np.tile(np.arange(4.0), 3),
-        np.array([0, 4, 8, 12]),
-        np.zeros(3, np.uint8),
-    )
-    rows = BoostingRows.from_table(coded_table(bins, codes), y, None)
-    for labels in (True, False):
-        folds = rows.folds(3, labels)
-        held_out = np.concatenate([part for _, part in folds])
-        kept = (codes == codes[7]).all(axis=1).sum() * labels
-        assert len(np.unique(held_out)) == len(held_out) == 300 - kept
-        assert not labels or 7 not in held_out
-        for train, part in folds:
-            assert np.array_equal(np.sort(np.concatenate([train, part])), np.arange(300))
-            assert not {(*codes[i],) for i in train} & {(*codes[i],) for i in part}
-            assert not labels or len(np.unique(y[train])) == 4
-    equal = coded_table(bins, codes[:1].repeat(50, 0))
-    assert BoostingRows.from_table(equal, np.ones(50), None).folds(3, False) is None
 
 
 def test_rows_that_differ_by_their_targets_alone_do_not_stop_boosting_early():

@@ -25,17 +25,17 @@ def test_saving(Model, grow_policy):
 
 @both
 @growth
-@pytest.mark.parametrize("name", ["gain", "weight"])
-@pytest.mark.parametrize("wrong", [np.zeros(3), -1.0, np.nan, np.inf])
-def test_training_metadata_is_checked(Model, grow_policy, name, wrong):
-    X, y = problem(Model)
-    state = Model(max_iter=3, grow_policy=grow_policy).fit(X, y).__getstate__()
-    arrays = state["_trees"]["arrays"]
-    if np.ndim(wrong) == 0:
-        wrong = np.append(arrays[name][1:], wrong)
-    state["_trees"]["arrays"] = arrays | {name: wrong}
-    with pytest.raises(ValueError, match=f"{name} must have"):
-        Model.__new__(Model).__setstate__(state)
+def test_training_metadata_is_checked(Model, grow_policy):
+    for name in ["gain", "weight"]:
+        for wrong in [np.zeros(3), -1.0, np.nan, np.inf]:
+            X, y = problem(Model)
+            state = Model(max_iter=3, grow_policy=grow_policy).fit(X, y).__getstate__()
+            arrays = state["_trees"]["arrays"]
+            if np.ndim(wrong) == 0:
+                wrong = np.append(arrays[name][1:], wrong)
+            state["_trees"]["arrays"] = arrays | {name: wrong}
+            with pytest.raises(ValueError, match=f"{name} must have"):
+                Model.__new__(Model).__setstate__(state)
 
 
 @both

@@ -5,7 +5,6 @@ import pytest
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor, TimeOrder, by_columns
 from mddf._binning.binner import Binner
-from mddf._gradient import base
 
 
 @pytest.fixture
@@ -19,25 +18,12 @@ def small(kind=GradientBoostingClassifier, **options):
     return kind(max_iter=5, random_state=0, **options)
 
 
-def test_no_folds_are_made_if_nothing_is_held_out(data, monkeypatch):
-    X, y, groups = data
-
-    def refuse(*_, **__):
-        raise AssertionError("folds were made")
-
-    monkeypatch.setattr(base, "validation_folds", refuse)
-    small(early_stopping=False).fit(X, y, groups=groups)
-    small().fit(X, y, groups=groups, X_val=X[:20], y_val=y[:20])
-    with pytest.raises(AssertionError, match="folds were made"):
-        small().fit(X, y, groups=groups)
-
-
-@pytest.mark.parametrize("early_stopping", ["auto", True, False])
-def test_invalid_groups_are_refused(data, early_stopping):
-    X, y, groups = data
-    model = small(early_stopping=early_stopping)
-    with pytest.raises(ValueError, match=r"groups must have .* got nan in row"):
-        model.fit(X, y, groups=np.where(groups == 3, np.nan, groups))
+def test_invalid_groups_are_refused(data):
+    for early_stopping in ["auto", True, False]:
+        X, y, groups = data
+        model = small(early_stopping=early_stopping)
+        with pytest.raises(ValueError, match=r"groups must have .* got nan in row"):
+            model.fit(X, y, groups=np.where(groups == 3, np.nan, groups))
 
 
 @pytest.mark.parametrize("kind", [GradientBoostingClassifier, GradientBoostingRegressor])

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mddf._base.elementary import exp, expit, log, softmax
+from mddf._base.elementary import exp, expit, log
 
 
 def weighted(values, sample_weight):
@@ -68,10 +68,6 @@ def log_mean(y_true, sample_weight):
 def half(raw_prediction):
     """An inverse link that is not the logistic function."""
     return expit(raw_prediction / 2)
-
-
-def cold_softmax(raw_prediction):
-    return softmax(2 * raw_prediction)
 
 
 def class_scores(y_true, raw_prediction, sample_weight):

@@ -1,4 +1,4 @@
-"""scikit-learn's estimator checks: all for one model of a class, few for its variants."""
+"""scikit-learn's estimator checks: all for one model of a class, few for two variants of it."""
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -18,7 +18,7 @@ OF_VARIANTS = {
 def sklearn_checks(models, failing=lambda model: {}):
     """Run all checks on the first model of a class; on its other ones, those of `OF_VARIANTS`.
 
-    Their other checks are slow tests. `failing` gives the checks that a model fails, with reasons.
+    `failing` gives the checks that a model fails, with reasons.
     """
     cases, names = [], set()
     for model in models:
@@ -26,8 +26,7 @@ def sklearn_checks(models, failing=lambda model: {}):
         for case in mark.args[1]:
             case = case if hasattr(case, "values") else pytest.param(*case)
             check = case.values[1].func.__name__
-            if type(model) in names and check not in OF_VARIANTS:
-                case = pytest.param(*case.values, marks=[*case.marks, pytest.mark.slow])
-            cases.append(case)
+            if type(model) not in names or check in OF_VARIANTS:
+                cases.append(case)
         names.add(type(model))
     return pytest.mark.parametrize(*mark.args[:1], cases, **mark.kwargs)

@@ -5,11 +5,9 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import log_loss
 from table_cases import read_again
 
-from mddf import DeepForestClassifier, DeepForestRegressor, cost
-from mddf.explain import importances, shap_values
+from mddf import DeepForestClassifier, DeepForestRegressor
 
 GIVEN = {"n_estimators": 5, "random_state": 0}
 MODELS = [DeepForestClassifier, DeepForestRegressor]
@@ -79,16 +77,6 @@ def test_folds_use_only_the_targets_of_their_rows(Model):
         assert len(a) == len(b)
 
 
-def test_levels_of_noise_columns_do_not_help():
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame({f"c{i}": rng.integers(0, 100, 600).astype(str) for i in range(3)})
-    X = X.astype("category")
-    y = rng.integers(0, 2, 600)
-    model = DeepForestClassifier(1, members=["boosted"], **GIVEN).fit(X, y)
-    assert model.leaderboard_[0]["log_loss"] > np.log(2) - 0.01
-    assert log_loss(y, model.predict_proba(X)) > 0.5
-
-
 @both
 def test_informative_levels_get_statistics(Model):
     X, y = problem(Model)
@@ -115,26 +103,6 @@ def test_other_members_get_codes(Model):
     both_fitted = before.keys() & after.keys()  # a race may have left some out
     assert both_fitted
     assert [before[name] for name in both_fitted] == [after[name] for name in both_fitted]
-
-
-@both
-def test_graphs_explanations_and_costs(Model):
-    runtime = pytest.importorskip("onnxruntime", reason='needs "mddf[onnx]"')
-    from mddf.export import onnx_inputs, to_onnx
-
-    X, y = problem(Model)
-    new, _ = problem(Model, n=300, seed=1)
-    new.loc[:9, "trade"] = "new"
-    model = Model(2, members=["boosted", "random"], cv=3, **GIVEN).fit(X, y)
-    session = runtime.InferenceSession(to_onnx(model, dtype=np.float64).SerializeToString())
-    result = session.run(None, onnx_inputs(model, new, dtype=np.float64))[-1]
-    np.testing.assert_allclose(result, answers(model, new).reshape(result.shape), rtol=1e-9)
-    assert cost(model).microseconds_per_row > 0
-    assert importances(model, X, y, kind="permutation").importances_mean[1] > 0
-    pytest.importorskip("shap", reason='needs "mddf[explain]"')
-    explanation = shap_values(model, new[10:14], background=X[:20], method="permutation")
-    sums = explanation.values.sum(axis=1) + explanation.base_values
-    np.testing.assert_allclose(sums, answers(model, new[10:14]))
 
 
 @both

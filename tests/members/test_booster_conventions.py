@@ -4,13 +4,11 @@ They get mixed tables by their own conventions, and neither print nor write file
 """
 
 import pickle
-from importlib import import_module
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
@@ -19,27 +17,13 @@ from sklearn.ensemble import (
     VotingClassifier,
 )
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from mddf import (
     DeepForestClassifier,
     DeepForestRegressor,
-    MDDFClassifier,
-    explain,
-    export,
-    with_encoder,
 )
-from mddf._members.booster_conventions import (
-    apply_conventions,
-    category_learners,
-    learns_categories,
-    plain_names,
-)
-from mddf._members.dataframes import FrameColumns, FrameMaker, ModelInputs
 
 DEEP = {"n_layers": 1, "n_estimators": 3, "cv": 2, "random_state": 0}
 N_ROWS = 120
@@ -174,14 +158,6 @@ def test_weights(package):
     assert model.score(X, BINARY) > 0.8
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_several_labels(package):
-    labels = np.column_stack([BINARY, X["old"], RARE == "b-one"]).astype(int)
-    model = deep(booster(package)).fit(X, labels)
-    assert [p.shape for p in model.predict_proba(X)] == [(N_ROWS, 2)] * 3
-    assert (model.predict(X) == labels).mean() > 0.8
-
-
 @pytest.mark.parametrize("kind", ["pandas", "array"])
 @pytest.mark.parametrize("package", PACKAGES)
 def test_regression(package, kind):
@@ -197,37 +173,6 @@ def test_regression(package, kind):
     assert several.score(table, targets) > 0.3
 
 
-def test_targets_that_are_all_equal():
-    member = booster("catboost", "Regressor")
-    model = DeepForestRegressor(members=[member], **DEEP)
-    np.testing.assert_allclose(model.fit(X, np.full(N_ROWS, 3.0)).predict(X), 3)
-
-
-def test_regressors_that_learn_several_targets_keep_them():
-    """Other regressors are fitted to one target at a time, also in pipelines and searches."""
-    numbers = X[["count", "old"]].to_numpy(float)
-    targets = np.column_stack([NUMBERS, X["count"]])
-    single = HistGradientBoostingRegressor(max_iter=3)
-    for member, is_one in [
-        (Ridge(), True),
-        (GridSearchCV(Ridge(), {"alpha": [1]}, cv=2), True),
-        (make_pipeline(SimpleImputer(), Ridge()), True),
-        (single, False),
-        (make_pipeline(SimpleImputer(), single), False),
-        (GridSearchCV(single, {"max_depth": [2]}, cv=2), False),
-    ]:
-        model = DeepForestRegressor(members=[member], **DEEP).fit(numbers, targets)
-        (fitted,) = model._layers[0].members[0].models
-        assert isinstance(fitted, type(member)) == is_one
-
-
-@pytest.mark.parametrize("package", PACKAGES[:3])
-def test_cascades_number_labels_within_folds(package):
-    cascade = MDDFClassifier(1, forests=["random", booster(package)], n_estimators=2, cv=3)
-    cascade.set_params(random_state=0, refit=False).fit(as_array(X), RARE)
-    assert cascade.predict_proba(as_array(X)).shape == (N_ROWS, 4)
-
-
 @pytest.mark.parametrize("package", PACKAGES)
 def test_columns_and_categories_unseen_in_fit(package):
     model = deep(booster(package)).fit(X, BINARY)
@@ -238,132 +183,7 @@ def test_columns_and_categories_unseen_in_fit(package):
     np.testing.assert_array_equal(model.predict_proba(new), model.predict_proba(missing))
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_stored_models(package):
-    skops_io = pytest.importorskip("skops.io")
-    model = deep(booster(package)).fit(X, RARE)
-    expected = model.predict_proba(X)
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), expected)
-    stored = skops_io.dumps(model)
-    untrusted = skops_io.get_untrusted_types(data=stored)
-    assert not any(name.startswith("mddf._") for name in untrusted)
-    loaded = skops_io.loads(stored, trusted=untrusted)
-    np.testing.assert_array_equal(loaded.predict_proba(X), expected)
-
-
-@pytest.mark.parametrize("package", PACKAGES)
-def test_explanations_and_graphs(package):
-    model = deep(booster(package)).fit(X, BINARY)
-    result = explain.importances(model, X, BINARY, n_repeats=2, random_state=0)
-    assert set(np.argsort(-result.importances_mean)[:2]) == {0, 3}
-    if package == "sklearn":
-        pytest.importorskip("onnxruntime")
-        assert export.to_onnx(model, dtype=np.float64)
-        return
-    with pytest.raises(TypeError, match=r"^to_onnx takes members of other packages that were"):
-        export.to_onnx(model, dtype=np.float64)
-
-
 # Parameters of users
-
-
-@pytest.mark.parametrize(
-    "columns", [["colour"], ["colour", "count"], [3], (3, -1), np.array([0, 3]), "colour"]
-)
-def test_columns_that_users_list_for_catboost(columns):
-    member = booster("catboost", cat_features=columns)
-    before = repr(member.get_params())
-    model = deep("random", ("theirs", member)).fit(X, BINARY)
-    assert repr(member.get_params()) == before
-    theirs = [m for m in model._layers[0].members if m.name == "theirs"]
-    for fitted in theirs[0].models if theirs else []:
-        assert set(fitted.get_cat_feature_indices()) >= set(CATEGORIES)
-    with pytest.raises(ValueError, match=r"cat_features must hold names or numbers .* got 'x'"):
-        deep(booster("catboost", cat_features=["x"])).fit(X, BINARY)
-
-
-def test_columns_that_users_list_for_catboost_in_arrays():
-    numbers = as_array(X)
-    model = deep(booster("catboost", cat_features=[3, 5])).fit(numbers, BINARY)
-    (fitted,) = model._layers[0].members[0].models
-    assert fitted.get_cat_feature_indices() == [3, 5]
-    assert model.score(numbers, BINARY) > 0.8
-
-
-def test_clones_with_the_users_columns():
-    member = booster("catboost", cat_features=["colour"])
-    model = deep("random", ("theirs", member), member)
-    copy = clone(model)
-    assert isinstance(copy.members, list)
-    assert copy.members[0] == "random"
-    assert copy.members[1][1] is not member
-    assert copy.members[1][1].get_params() == member.get_params()
-    assert copy.get_params()["theirs__cat_features"] == ["colour"]
-    assert clone(DeepForestClassifier()).members == "auto"
-    assert clone(deep(("a", GaussianNB()))).set_params(a__var_smoothing=1.0).members[0][0] == "a"
-    assert cross_val_score(model, X, BINARY, cv=2).mean() > 0.6
-    search = GridSearchCV(deep(("theirs", member)), {"theirs__depth": [2]}, cv=2)
-    assert search.fit(X, BINARY).best_score_ > 0.6
-
-
-def test_columns_of_text():
-    """CatBoost's `text_features` are text, not categories."""
-    member = booster("catboost", text_features=["place"], cat_features=["count"])
-    apply_conventions(member, list(X), CATEGORIES)
-    assert member.get_params()["text_features"] == (4,)
-    assert member.get_params()["cat_features"] == (1, 3, 5)
-    binner = deep("random").fit(X, BINARY)._binner
-    columns = FrameColumns(list(X), {1: "int64", 2: "bool"})
-    codes = as_array(X) - [0, 0, 0, 0, 0, 1]  # grades begin with 1
-    inputs = ModelInputs(codes, FrameMaker(columns, binner.encoders_))
-    frame = inputs.for_model(member)
-    assert inputs.for_model(clone(member)) is frame
-    assert [str(frame.dtypes.iloc[c]) for c in (0, 2)] == ["float64", "bool"]
-    assert [str(frame.dtypes.iloc[c]) for c in (1, 3, 5)] == ["category"] * 3
-    assert str(frame.dtypes["place"]) in ("object", "str")
-    assert frame["place"].tolist() == X["place"].fillna("(missing)").tolist()
-    assert frame["count"].tolist() == X["count"].astype(str).tolist()
-
-
-@pytest.mark.parametrize("package", PACKAGES)
-def test_odd_columns(package):
-    rng = np.random.default_rng(3)
-    frame = X.assign(
-        empty=pd.Categorical([None] * N_ROWS, categories=["u"]),
-        flag=pd.Categorical(rng.random(N_ROWS) < 0.5),
-        tenth=pd.Categorical(np.round(rng.random(N_ROWS), 1)),
-        constant="same",
-        whole=pd.array(rng.integers(0, 3, N_ROWS), dtype="Int64"),
-    )
-    frame.loc[::4, "whole"] = None
-    model = deep(booster(package)).fit(frame, BINARY)
-    assert model.score(frame, BINARY) > 0.7
-    assert model.predict_proba(frame[:1]).shape == (1, 2)
-
-
-def test_the_number_of_threads_changes_nothing():
-    members = [booster(package) for package in PACKAGES]
-    result = [deep(*members, n_jobs=n).fit(X, BINARY).predict_proba(X) for n in (1, 2)]
-    np.testing.assert_array_equal(*result)
-
-
-def test_settings_of_users_stay():
-    catboost = booster("catboost", verbose=2, thread_count=3, train_dir="here")
-    lightgbm = booster("lightgbm", verbosity=0, n_jobs=3)
-    xgboost = booster("xgboost", n_jobs=3)
-    for member in (catboost, lightgbm, xgboost):
-        before = member.get_params()
-        apply_conventions(member, ["a", "b"], categorical=())
-        after = member.get_params()
-        assert {name: after[name] for name in before if after[name] == after[name]} == {
-            name: value for name, value in before.items() if value == value
-        }
-        assert set(after) == set(before)
-
-
-def test_output_that_users_want(capfd):
-    deep(booster("catboost", verbose=True)).fit(X, BINARY)
-    assert "learn:" in capfd.readouterr().out
 
 
 # Composite estimators
@@ -389,122 +209,39 @@ COMPOSITES = {
 }
 
 
-@pytest.mark.parametrize("kind", ["pandas", "array"])
-@pytest.mark.parametrize("make", COMPOSITES.values(), ids=COMPOSITES)
-def test_composite_estimators_pass_the_conventions_on(make, kind):
-    table, options = TABLES[kind]
-    member = make()
-    if kind == "array" and make is COMPOSITES["search, columns"]:
-        member.estimator.set_params(cat_features=[3])
-    assert learns_categories(member)
-    model = deep(member, **options).fit(table, BINARY)
-    assert model.score(table, BINARY) > 0.8
-    loaded = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(loaded.predict_proba(table), model.predict_proba(table))
-
-
-@pytest.mark.parametrize("package", PACKAGES)
-def test_pipelines_on_tables_of_numbers(package):
-    numbers = X[["size [m]", "count", "old"]]
-    model = deep(make_pipeline(SimpleImputer(), booster(package))).fit(numbers, BINARY)
-    assert model.score(numbers, BINARY) > 0.7
-
-
-def test_estimators_that_need_codes_keep_them():
-    """With an array, a vote of a booster and a linear model gets the codes."""
-    member = VotingClassifier(
-        [("a", make_pipeline(SimpleImputer(), GaussianNB())), ("b", booster("lightgbm"))],
-        voting="soft",
-    )
-    assert not learns_categories(member)
-    assert len(category_learners(member)) == 1
-    table, options = TABLES["array"]
-    assert deep(member, **options).fit(table, BINARY).score(table, BINARY) > 0.7
+def test_composite_estimators_pass_the_conventions_on():
+    for kind in ["pandas", "array"]:
+        for make in COMPOSITES.values():
+            table, options = TABLES[kind]
+            member = make()
+            if kind == "array" and make is COMPOSITES["search, columns"]:
+                member.estimator.set_params(cat_features=[3])
+            model = deep(member, **options).fit(table, BINARY)
+            assert model.score(table, BINARY) > 0.8
+            loaded = pickle.loads(pickle.dumps(model))
+            np.testing.assert_array_equal(loaded.predict_proba(table), model.predict_proba(table))
 
 
 # Hints
 
 
-class TakesNumbersAlone(ClassifierMixin, BaseEstimator):
-    """Accepts only numbers, like TabPFN and others, and has its own error message."""
-
-    def fit(self, X, y):
-        if hasattr(X, "dtypes") and "category" in map(str, X.dtypes):
-            raise TypeError("DataFrame.dtypes for data must be int, float or bool.")
-        self.model_ = KNeighborsClassifier().fit(X, y)
-        self.classes_ = self.model_.classes_
-        return self
-
-    def predict_proba(self, X):
-        return self.model_.predict_proba(X)
-
-
-@pytest.mark.parametrize(
-    "member",
-    [
-        LogisticRegression(max_iter=1000),
-        KNeighborsClassifier(),
-        GaussianNB(),
-        make_pipeline(SimpleImputer(), LogisticRegression(max_iter=1000)),
-        make_pipeline(SimpleImputer(strategy="most_frequent"), GaussianNB()),
-    ],
-)
-def test_the_hint_for_categories_works(member):
-    hint = r"mddf\.with_encoder\(\w+\(\.\.\.\)\)"
-    with pytest.raises(ValueError, match=f"^the member 'theirs' cannot be fitted: .*{hint}"):
-        deep(("theirs", member)).fit(X, BINARY)
-    last = member[-1] if hasattr(member, "steps") else member
-    model = deep(("theirs", with_encoder(last))).fit(X, BINARY)
-    assert model.score(X, BINARY) > 0.7
-
-
-def test_errors_of_other_packages_get_the_hint_about_categories():
-    with pytest.raises(TypeError, match=r"^the member .* DataFrame.dtypes .*with_encoder"):
-        deep(TakesNumbersAlone()).fit(X, BINARY)
-    assert deep(with_encoder(TakesNumbersAlone())).fit(X, BINARY).score(X, BINARY) > 0.6
-
-
-@pytest.mark.parametrize("strategy", ["mean", "most_frequent"])
-@pytest.mark.parametrize("package", PACKAGES)
-def test_the_hint_for_boosting_in_a_pipeline_works(package, strategy):
-    member = booster(package)
-    pipeline = make_pipeline(SimpleImputer(strategy=strategy), member)
-    hint = rf"\(pass {type(member).__name__} without a pipeline: by itself it gets categories"
-    with pytest.raises((ValueError, TypeError), match=hint):
-        deep(pipeline).fit(X, BINARY)
-    assert deep(member).fit(X, BINARY).score(X, BINARY) > 0.7
-
-
-def test_the_hint_for_missing_values_works():
-    numbers = X[["size [m]", "count"]]
-    with pytest.raises(ValueError, match=r"put SimpleImputer\(\) before it in a pipeline\)"):
-        deep(KNeighborsClassifier()).fit(numbers, BINARY)
-    model = deep(make_pipeline(SimpleImputer(), KNeighborsClassifier())).fit(numbers, BINARY)
-    assert model.score(numbers, BINARY) > 0.6
+def test_the_hint_for_boosting_in_a_pipeline_works():
+    for strategy in ["mean", "most_frequent"]:
+        for package in PACKAGES:
+            member = booster(package)
+            pipeline = make_pipeline(SimpleImputer(strategy=strategy), member)
+            hint = (
+                rf"\(pass {type(member).__name__} without a pipeline: by itself it gets categories"
+            )
+            with pytest.raises((ValueError, TypeError), match=hint):
+                deep(pipeline).fit(X, BINARY)
+            assert deep(member).fit(X, BINARY).score(X, BINARY) > 0.7
 
 
 # Names
-
-
-def test_names_without_special_characters():
-    assert plain_names(["a b", "a_b", "a[b", 3, "x", "x,", 'é"']) == [
-        "a_b",
-        "a_b_2",
-        "a_b_3",
-        "3",
-        "x",
-        "x_",
-        "é_",
-    ]
 
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_names_that_packages_refuse(package):
     frame = X.set_axis(["a b", "a_b", "a<b", "c[0]", 'd"{}:,', "é"], axis=1)
     assert deep(booster(package)).fit(frame, BINARY).score(frame, BINARY) > 0.7
-
-
-def test_packages_are_not_imported():
-    source = import_module("mddf._members.booster_conventions").__file__
-    with open(source) as file:
-        assert not any(f"import {package}" in line for line in file for package in NAMES)

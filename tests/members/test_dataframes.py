@@ -4,17 +4,14 @@ import pickle
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import make_column_selector, make_column_transformer
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from mddf import DeepForestClassifier, DeepForestRegressor, explain, export
-from mddf._members import dataframes
+from mddf import DeepForestClassifier, DeepForestRegressor
 
 DEEP = {"n_layers": 1, "n_estimators": 3, "cv": 3, "random_state": 0}
 COLUMNS = ["size", "count", "old", "colour", "place"]
@@ -103,24 +100,6 @@ def test_unseen_categories_are_missing_and_integers_may_become_floats(calls):
     np.testing.assert_array_equal(result["count"], new["count"])
 
 
-def test_arrays_stay_arrays(calls):
-    X = table()[["size", "count"]].to_numpy()
-    DeepForestClassifier(members=[Spy()], **DEEP).fit(X, np.arange(90) % 2)
-    assert all(isinstance(result, np.ndarray) for result in calls)
-
-
-def test_frames_of_other_packages(calls, monkeypatch):
-    X = table()
-    frame = pl.from_pandas(X.astype({"colour": "object"}))
-    DeepForestClassifier(members=[Spy()], **DEEP).fit(frame, labels(X))
-    for result in calls:
-        assert_rows_of(result, X)
-    calls.clear()
-    monkeypatch.setattr(dataframes, "find_spec", lambda name: None)  # pandas is not there
-    DeepForestClassifier(members=[Spy()], **DEEP).fit(frame, labels(X))
-    assert all(isinstance(result, np.ndarray) for result in calls)
-
-
 def test_rare_categories_that_share_a_code(calls):
     X = pd.DataFrame({"a": pd.Categorical(list("aaabbbcd") * 6)})
     model = DeepForestClassifier(members=[Spy()], max_bins=3, **DEEP)
@@ -129,13 +108,6 @@ def test_rare_categories_that_share_a_code(calls):
     calls.clear()
     model.predict(X[:8])
     assert calls[0]["a"].tolist() == list("aaabbbcc")
-
-
-def test_names_that_are_numbers(calls):
-    X = pd.DataFrame({0: np.arange(60), 7: [2.5, np.nan] * 30})
-    DeepForestClassifier(members=[Spy()], **DEEP).fit(X, np.arange(60) % 2)
-    assert calls[0].columns.tolist() == [0, 7]
-    assert calls[0].dtypes.tolist() == [np.int64, np.float64]
 
 
 def encoded(model):
@@ -167,29 +139,6 @@ def test_members_that_take_numbers_alone_are_named_with_a_remedy():
     message = r"^the member 'lr' cannot be fitted: .* \(it gets categories as they are: encode"
     with pytest.raises(ValueError, match=message):
         model.fit(X, labels(X))
-
-
-def test_explanations_call_dataframe_members():
-    X = table()
-    members = ["random", HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=5)]
-    model = DeepForestClassifier(members=members, **DEEP).fit(X, labels(X))
-    result = explain.importances(model, X, labels(X), kind="permutation")
-    assert result["importances_mean"][0] > 0.2 < result["importances_mean"][3]
-
-
-def test_graphs_of_members_fitted_on_categories():
-    X = table()
-    trees = HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=5)
-    model = DeepForestClassifier(members=[trees, "random"], **DEEP).fit(X, labels(X))
-    graph = export.to_onnx(model, dtype=np.float64)
-    session = pytest.importorskip("onnxruntime").InferenceSession(graph.SerializeToString())
-    result = session.run(None, export.onnx_inputs(model, X, dtype=np.float64))[1]
-    np.testing.assert_allclose(result, model.predict_proba(X), atol=1e-9)
-    numbers = X.assign(colour=X["count"].astype("category")).drop(columns="place")
-    numbers = numbers.fillna({"size": 0})
-    plain = DeepForestClassifier(members=[LogisticRegression(max_iter=1000)], **DEEP)
-    with pytest.raises(TypeError, match=r"^to_onnx takes members of other packages that were"):
-        export.to_onnx(plain.fit(numbers, labels(X)), dtype=np.float64)
 
 
 def boosters():

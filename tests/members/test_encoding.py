@@ -77,20 +77,3 @@ def test_columns_of_thousands_of_texts_stay_narrow():
     model = with_encoder(HistGradientBoostingClassifier(max_iter=2), kind="codes")
     model.fit(X, rng.random(1000) < 0.5)
     assert model[0].transform(X).max() < 255
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((LogisticRegression,), "estimator must be an estimator with a fit method, got"),
-        (("ridge",), "got 'ridge'"),
-    ],
-)
-def test_bad_estimators(arguments, message):
-    with pytest.raises(TypeError, match=message):
-        with_encoder(*arguments)
-
-
-def test_a_bad_kind():
-    with pytest.raises(ValueError, match="kind must be 'one-hot' or 'codes', got 'hash'"):
-        with_encoder(Ridge(), kind="hash")

@@ -129,18 +129,20 @@ def test_few_rows(n):
         assert np.isfinite(probabilities).all()
 
 
-@pytest.mark.parametrize("least", [1e-300, 1e-18, 1e-13, 1e-12, 1e-11, 1e-9])
-@pytest.mark.parametrize("n_heavy", [1, 2, 5])
-def test_rows_with_tiny_weights_have_no_effect(least, n_heavy):
-    rng = np.random.default_rng(0)
-    X, values = rng.normal(size=(10, 3)), rng.normal(size=10)
-    heavy = np.arange(10) < n_heavy
-    weight = np.where(heavy, 1.0, least)
-    for kind, y in ((KernelClassifier, np.arange(10) % 2), (KernelRegressor, values)):
-        model = kind(np.zeros(3, bool), gamma=0.5, random_state=0).fit(X, y, weight)
-        predicted = model.predict_proba(X) if kind is KernelClassifier else model.predict(X)
-        assert np.isfinite(predicted).all()
-        assert len(model.landmarks_) == (n_heavy if least <= 1e-12 else 10)
+def test_rows_with_tiny_weights_have_no_effect():
+    for least in [1e-300, 1e-18, 1e-13, 1e-12, 1e-11, 1e-9]:
+        for n_heavy in [1, 2, 5]:
+            rng = np.random.default_rng(0)
+            X, values = rng.normal(size=(10, 3)), rng.normal(size=10)
+            heavy = np.arange(10) < n_heavy
+            weight = np.where(heavy, 1.0, least)
+            for kind, y in ((KernelClassifier, np.arange(10) % 2), (KernelRegressor, values)):
+                model = kind(np.zeros(3, bool), gamma=0.5, random_state=0).fit(X, y, weight)
+                predicted = (
+                    model.predict_proba(X) if kind is KernelClassifier else model.predict(X)
+                )
+                assert np.isfinite(predicted).all()
+                assert len(model.landmarks_) == (n_heavy if least <= 1e-12 else 10)
 
 
 def test_the_kernel_with_the_least_leave_one_out_error_is_taken():
@@ -168,27 +170,6 @@ def test_the_kernel_with_the_least_leave_one_out_error_is_taken():
     again = clone(result).set_params(**result.chosen()).fit(X, y)
     assert (again.kernel_, again.penalty_) == (result.kernel_, result.penalty_)
     np.testing.assert_array_equal(again.predict(X), result.predict(X))
-
-
-@pytest.mark.parametrize(("scale", "kind"), [(0.3, "gamma"), (6.0, "width")])
-def test_smooth_functions_get_a_gaussian_kernel_and_others_a_laplace_kernel(scale, kind):
-    X = np.random.default_rng(0).normal(size=(300, 3))
-    y = X @ [1, 2, -1] + np.abs(np.sin(scale * X)).sum(axis=1) * (kind == "width")
-    model = KernelRegressor(NONE, random_state=0).fit(X, y)
-    assert list(model.kernel_) == [kind]
-
-
-def test_fast_changing_regression_targets_get_narrow_kernels():
-    X = np.random.default_rng(0).normal(size=(1300, 3))
-    y = np.sin(2 * X[:, 0]) * np.cos(2 * X[:, 1])
-    model = KernelRegressor(NONE, random_state=0).fit(X[:1000], y[:1000])
-    wide = clone(model).set_params(gamma=0.25).fit(X[:1000], y[:1000])
-    assert model.kernel_ == {"gamma": 1.0}
-    errors = [
-        np.mean((regressor.predict(X[1000:])[:, 0] - y[1000:]) ** 2) for regressor in (model, wide)
-    ]
-    assert errors[0] < 0.9 * errors[1]
-    assert KernelClassifier(NONE, random_state=0).fit(X, y > 0).kernel_ != {"gamma": 1.0}
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from naive_votes import fit_exponent, log_losses
+from naive_votes import log_losses
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import rbf_kernel
@@ -99,31 +99,6 @@ def test_many_rows_are_drawn_and_predicted_in_blocks(monkeypatch):
     np.testing.assert_array_equal(alone, probabilities)
     again = clone(model).fit(X, labels(X))
     np.testing.assert_array_equal(again.predict_proba(new), probabilities)
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_probabilities_are_roughly_calibrated(n_classes):
-    exponents = []
-    for seed in range(5):
-        X, new = table(500, 2 * seed), table(2000, 2 * seed + 1)
-        model = KernelLogisticClassifier(CATEGORY, random_state=0).fit(X, labels(X, n_classes))
-        exponents.append(fit_exponent(model.predict_proba(new), labels(new, n_classes)))
-    assert 0.75 < np.exp(np.log(exponents).mean()) < 1.25  # deep forests calibrate members
-
-
-def test_one_class():
-    X = table(20, 0)
-    model = KernelLogisticClassifier(CATEGORY).fit(X, np.full(20, 7))
-    np.testing.assert_array_equal(model.predict_proba(X), np.ones((20, 1)))
-    assert (model.predict(X) == 7).all()
-
-
-@pytest.mark.parametrize("n", [2, 3, 4])
-def test_hardly_any_rows(n):
-    X = table(n, 0)
-    probabilities = KernelLogisticClassifier(NONE).fit(X, np.arange(n)).predict_proba(X)
-    assert np.isfinite(probabilities).all()
-    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
 
 
 def test_rare_classes_are_absent_in_folds():

@@ -51,38 +51,40 @@ KINDS = [
 ]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_one_class(kind):
-    X = table(20, 3)
-    model = kind(CATEGORICAL).fit(X, np.full(20, 5))
-    np.testing.assert_array_equal(model.predict_proba(X), np.ones((20, 1)))
-    assert set(model.predict(X)) == {5}
+def test_one_class():
+    for kind in KINDS:
+        X = table(20, 3)
+        model = kind(CATEGORICAL).fit(X, np.full(20, 5))
+        np.testing.assert_array_equal(model.predict_proba(X), np.ones((20, 1)))
+        assert set(model.predict(X)) == {5}
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("kind", KINDS)
-def test_probabilities_of_rows_are_equal_alone_and_together(kind, n_classes):
-    X, new = table(300, 0), table(211, 1)
-    model = kind(CATEGORICAL).fit(X, labels(X, n_classes))
-    together = model.predict_proba(new)
-    for rows in (slice(0, 1), slice(7, 8), slice(3, 36), slice(100, 211)):
-        np.testing.assert_array_equal(model.predict_proba(new[rows]), together[rows])
-    with threadpool_limits(2):
-        np.testing.assert_array_equal(model.predict_proba(new), together)
+def test_probabilities_of_rows_are_equal_alone_and_together():
+    for n_classes in [2, 3]:
+        for kind in KINDS:
+            X, new = table(300, 0), table(211, 1)
+            model = kind(CATEGORICAL).fit(X, labels(X, n_classes))
+            together = model.predict_proba(new)
+            for rows in (slice(0, 1), slice(7, 8), slice(3, 36), slice(100, 211)):
+                np.testing.assert_array_equal(model.predict_proba(new[rows]), together[rows])
+            with threadpool_limits(2):
+                np.testing.assert_array_equal(model.predict_proba(new), together)
 
 
-@pytest.mark.parametrize("n_outputs", [1, 2])
-@pytest.mark.parametrize(
-    "kind",
-    [partial(KernelRegressor, gamma=0.5), KernelRegressor, LinearRegressor, NetworkRegressor],
-)
-def test_regression_of_rows_is_equal_alone_and_together(kind, n_outputs):
-    X, new = table(300, 0), table(211, 1)
-    model = kind(CATEGORICAL).fit(X, numbers(X, n_outputs))
-    together = model.predict(new)
-    assert together.shape == (211, n_outputs)
-    for rows in (slice(0, 1), slice(7, 8), slice(3, 36), slice(100, 211)):
-        np.testing.assert_array_equal(model.predict(new[rows]), together[rows])
+def test_regression_of_rows_is_equal_alone_and_together():
+    for n_outputs in [1, 2]:
+        for kind in [
+            partial(KernelRegressor, gamma=0.5),
+            KernelRegressor,
+            LinearRegressor,
+            NetworkRegressor,
+        ]:
+            X, new = table(300, 0), table(211, 1)
+            model = kind(CATEGORICAL).fit(X, numbers(X, n_outputs))
+            together = model.predict(new)
+            assert together.shape == (211, n_outputs)
+            for rows in (slice(0, 1), slice(7, 8), slice(3, 36), slice(100, 211)):
+                np.testing.assert_array_equal(model.predict(new[rows]), together[rows])
 
 
 @pytest.mark.parametrize("categorical", [CATEGORICAL, np.zeros(5, bool), np.ones(5, bool)])
@@ -125,28 +127,36 @@ def test_linear_is_the_usual_pipeline(n_classes, categorical):
         np.testing.assert_allclose(result, pipeline.predict(new).reshape(result.shape), atol=1e-2)
 
 
-@pytest.mark.parametrize("n_classes", [2, 12])
-@pytest.mark.parametrize(("n_numbers", "n_categorical"), [(20, 0), (0, 20), (9, 12), (200, 1)])
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_a_row_alone_as_in_a_table(n_numbers, n_categorical, n_classes, order):
-    rng = np.random.default_rng(n_numbers)
-    numbers = rng.normal(size=(1025, n_numbers))  # of the last row a block of its own
-    numbers[rng.random(numbers.shape) < 0.1] = np.nan
-    codes = rng.integers(0, 4, (1025, n_categorical))
-    X = np.asarray(np.hstack([codes, numbers]), order=order)
-    y = np.arange(1025) % n_classes
-    model = LinearClassifier(np.arange(X.shape[1]) < n_categorical).fit(X, y)
-    whole = model.predict_proba(X)
-    few = [*range(60), 1024]
-    alone = [model.predict_proba(X[i : i + 1])[0] for i in few]
-    np.testing.assert_array_equal(alone, whole[few])
-    np.testing.assert_array_equal(model.predict_proba(X[[*few, 3]]), whole[[*few, 3]])
-    # The slow twin, one term after the other.
-    encoding, scores = model.encoding_, []
-    for numbers, places in zip(encoding.centred(X[few]), encoding.places_of(X[few]), strict=True):
-        total = sum((x * row for x, row in zip(numbers, model.numbers_, strict=True)), 0.0)
-        scores.append(total + model.intercept_ + sum(model.categories_[place] for place in places))
-    np.testing.assert_array_equal(alone, class_probabilities(np.array(scores)))
+def test_a_row_alone_as_in_a_table():
+    for n_classes in [2, 12]:
+        for n_numbers, n_categorical in [(20, 0), (0, 20), (9, 12), (200, 1)]:
+            for order in ["C", "F"]:
+                rng = np.random.default_rng(n_numbers)
+                numbers = rng.normal(size=(1025, n_numbers))  # of the last row a block of its own
+                numbers[rng.random(numbers.shape) < 0.1] = np.nan
+                codes = rng.integers(0, 4, (1025, n_categorical))
+                X = np.asarray(np.hstack([codes, numbers]), order=order)
+                y = np.arange(1025) % n_classes
+                model = LinearClassifier(np.arange(X.shape[1]) < n_categorical).fit(X, y)
+                whole = model.predict_proba(X)
+                few = [*range(60), 1024]
+                alone = [model.predict_proba(X[i : i + 1])[0] for i in few]
+                np.testing.assert_array_equal(alone, whole[few])
+                np.testing.assert_array_equal(model.predict_proba(X[[*few, 3]]), whole[[*few, 3]])
+                # The slow twin, one term after the other.
+                encoding, scores = model.encoding_, []
+                for numbers, places in zip(
+                    encoding.centred(X[few]), encoding.places_of(X[few]), strict=True
+                ):
+                    total = sum(
+                        (x * row for x, row in zip(numbers, model.numbers_, strict=True)), 0.0
+                    )
+                    scores.append(
+                        total
+                        + model.intercept_
+                        + sum(model.categories_[place] for place in places)
+                    )
+                np.testing.assert_array_equal(alone, class_probabilities(np.array(scores)))
 
 
 def test_deep_forests_of_a_row_alone():

@@ -6,13 +6,11 @@ from mddf.baselines import GCForestClassifier
 from sklearn.base import clone
 from sklearn.ensemble import VotingClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mddf import (
     DeepForestClassifier,
-    DeepForestRegressor,
     MDDFClassifier,
     RandomForestClassifier,
 )
@@ -64,41 +62,37 @@ def test_members_and_their_parameters_are_set(Model, name):
 
 
 @of_each
-@pytest.mark.parametrize(
-    ("parameter", "message"),
-    [
+def test_unknown_parameters_are_refused(Model, name):
+    for parameter, message in [
         ("nobody__C", "Invalid parameter 'nobody'"),
         ("lr__nothing", "Invalid parameter 'nothing'"),
         ("{}__1__C", "'{}__1__C' is no parameter, as 'random' is no estimator"),
         ("{}__7__C", "'{}__7__C' is no parameter of {}="),
         ("{}__7", "'{}__7' is no parameter of {}="),
         ("{}__lr", "'{}__lr' is no parameter of {}="),
-    ],
-)
-def test_unknown_parameters_are_refused(Model, name, parameter, message):
-    model = Model(**{name: [("lr", LogisticRegression()), "random"]})
-    with pytest.raises(ValueError, match=message.format(name, name)):
-        model.set_params(**{parameter.format(name): 1})
-    with pytest.raises(ValueError, match=f"{name}__0"):
-        Model().set_params(**{f"{name}__0__C": 1})
+    ]:
+        model = Model(**{name: [("lr", LogisticRegression()), "random"]})
+        with pytest.raises(ValueError, match=message.format(name, name)):
+            model.set_params(**{parameter.format(name): 1})
+        with pytest.raises(ValueError, match=f"{name}__0"):
+            Model().set_params(**{f"{name}__0__C": 1})
 
 
 @of_each
-@pytest.mark.parametrize(
-    ("names", "message"),
-    [
+def test_names_that_are_not_clear_are_refused(Model, name, data):
+    for names, message in [
         (["a", "a"], "unique names, got 'a'"),
         (["a__b"], "names without '__', got 'a__b'"),
         ([""], "names without '__', got ''"),
         (["n_layers"], "no parameters of the estimator, got 'n_layers'"),
         (["cv"], "no parameters of the estimator, got 'cv'"),
-    ],
-)
-def test_names_that_are_not_clear_are_refused(Model, name, names, message, data):
-    model = Model(**SMALL | {name: [(member_name, LogisticRegression()) for member_name in names]})
-    clone(model)
-    with pytest.raises(ValueError, match=f"^{name} must have .*{message}"):
-        model.fit(*data)
+    ]:
+        model = Model(
+            **SMALL | {name: [(member_name, LogisticRegression()) for member_name in names]}
+        )
+        clone(model)
+        with pytest.raises(ValueError, match=f"^{name} must have .*{message}"):
+            model.fit(*data)
 
 
 @of_each
@@ -124,33 +118,3 @@ def test_member_names_are_used_in_features_and_tables(data):
     names = ["LogisticRegression", "random", "few", "LogisticRegression-2"]
     assert [row["member"] for row in model.leaderboard_] == names
     assert [n.split("_")[1] for n in model.get_feature_names_out()[::2]] == names
-
-
-@of_each
-def test_searches_find_parameters_of_members(Model, name, data):
-    X, y = data
-    model = Model(**SMALL | {name: [("lr", LogisticRegression()), RandomForestClassifier(5)]})
-    grid = {
-        "lr__C": [1e-6, 1.0],
-        f"{name}__1__max_features": [1, 3],
-        f"{name}__1__n_estimators": [4],
-    }
-    search = GridSearchCV(model, grid, cv=2, error_score="raise").fit(X, y)
-    assert len(search.cv_results_["params"]) == 4
-    best = search.best_estimator_
-    assert best.get_params()["lr__C"] == search.best_params_["lr__C"]
-    inner = getattr(best, name)[1]
-    assert inner.max_features == search.best_params_[f"{name}__1__max_features"]
-    assert (inner.n_estimators, model.get_params()[f"{name}__1__n_estimators"]) == (4, 5)
-    whole = {"lr": [LogisticRegression(), RandomForestClassifier(3)], f"{name}__1": ["random"]}
-    GridSearchCV(model, whole, cv=2, error_score="raise").fit(X, y)
-
-
-def test_regressors_have_names_too(data):
-    X, _ = data
-    model = DeepForestRegressor(members=["random", ("ridge", Ridge())], **SMALL)
-    grid = {"ridge__alpha": [1e-3, 1e6], "members__0": ["random", "completely-random"]}
-    search = GridSearchCV(model, grid, cv=2, error_score="raise").fit(X, X @ [1, 2, 3])
-    assert search.best_params_["ridge__alpha"] == 1e-3
-    rows = search.best_estimator_.leaderboard_
-    assert [row["member"] for row in rows] == [search.best_params_["members__0"], "ridge"]

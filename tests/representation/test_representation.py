@@ -37,7 +37,6 @@ from mddf.representation import (
     outlier_scores,
     proximities,
 )
-from mddf.representation._leaves import LeafColumns
 
 X, Y = load_iris(return_X_y=True)
 NEW = X[::3] + 0.05
@@ -94,19 +93,6 @@ def test_unsupervised_embedding_ignores_targets_and_threads():
     model = make_pipeline(LeafEmbedding(random_state=0), LogisticRegression()).fit(X, Y)
     assert model.score(X, Y) > 0.9
     assert (pickle.loads(pickle.dumps(model)).predict(NEW) == model.predict(NEW)).all()
-
-
-def test_embedding_of_frames_with_categories_and_of_layers():
-    frame = pd.DataFrame(X, columns=list("abcd"))
-    frame["kind"] = pd.Categorical(np.where(X[:, 0] > 5.8, "long", "short"))
-    model = GCForestClassifier(2, n_estimators=3, early_stopping=False, random_state=0)
-    embedding = LeafEmbedding(model, layer=0, forest=1).fit(frame, Y)
-    # Three folds of three trees.
-    assert (embedding.transform(frame[::2]).sum(axis=1) == 9).all()
-    last = LeafEmbedding(model).fit(frame, Y).transform(frame[::2])
-    assert last.shape[0] == 75
-    deep = DeepForestClassifier(2, n_estimators=5, random_state=0).fit(frame, Y)
-    assert leaf_indices(deep, frame[::2], layer=0).shape[0] == 75
 
 
 @pytest.mark.parametrize("weighting", ["all", "leaf-size"])
@@ -186,12 +172,6 @@ def test_kernel_embedding_against_dense_eigenvectors():
     np.testing.assert_array_equal(again.embedding_, mine)
 
 
-def test_kernel_embedding_separates_blobs():
-    points, labels = make_blobs([30, 30, 30], n_features=4, cluster_std=0.5, random_state=1)
-    columns = ForestKernelEmbedding(random_state=0).fit_transform(points)
-    assert LogisticRegression().fit(columns, labels).score(columns, labels) == 1
-
-
 def slow_box(forest, rows, codes):
     """Boxes of rows, from the splits of all trees on their paths."""
     lower = np.tile(rows.min(axis=0), (len(codes), 1))
@@ -249,9 +229,8 @@ def test_reconstruction_improves_with_trees_and_bears_damage():
     assert errors[1] < damaged < errors[0]
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
+def test_refusals(forest):
+    for call, message in [
         (lambda f: proximities(f, X, weighting="b"), "weighting must be one of .*, got 'b'"),
         (lambda f: proximities(f, X, X, weighting="in-bag"), "training rows of a forest"),
         (lambda f: proximities(f, NEW, weighting="in-bag"), "must have the 150 training rows"),
@@ -275,11 +254,9 @@ def test_reconstruction_improves_with_trees_and_bears_damage():
             lambda f: EForest(n_estimators=1, random_state=0).fit(X).inverse_transform([[0.5]]),
             "whole numbers as codes, got 0.5",
         ),
-    ],
-)
-def test_refusals(forest, call, message):
-    with pytest.raises(ValueError, match=message):
-        call(forest)
+    ]:
+        with pytest.raises(ValueError, match=message):
+            call(forest)
 
 
 def test_equal_rows_have_no_direction():
@@ -288,17 +265,6 @@ def test_equal_rows_have_no_direction():
     assert not embedding.fit_transform(np.ones((9, 3))).any()
     assert not embedding.eigenvalues_.any()
     assert embedding.transform(np.zeros((2, 3))).tolist() == [[0, 0], [0, 0]]
-
-
-def test_layers_that_do_not_exist():
-    model = GCForestClassifier(2, n_estimators=2, early_stopping=False, random_state=0).fit(X, Y)
-    for position in (2, -3, 1.0, "0", True):
-        with pytest.raises(ValueError, match="layer must be a whole number from -2 to 1, got"):
-            leaf_indices(model, NEW, layer=position)
-    for position in (8, 1.0, "0", True):
-        with pytest.raises(ValueError, match="forest must be a whole number from -8 to 7, got"):
-            leaf_indices(model, NEW, forest=position)
-    assert leaf_indices(model, NEW, layer=-1, forest=0).shape == (50, 6)
 
 
 def test_leaves_of_boosted_trees_are_nodes():
@@ -337,17 +303,17 @@ MODELS = [
 ]
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
-def test_nearest_training_rows_of_every_model(model):
+def test_nearest_training_rows_of_every_model():
     """Frames with categories: the nearest rows have similar targets."""
-    target = Y.astype(float) if is_regressor(model) else np.array(["u", "v", "w"])[Y]
-    model = clone(model).fit(FRAME, target)
-    rows, shares = nearest_rows(model, FRAME[::10], FRAME, n_neighbors=3)
-    assert rows.shape == shares.shape == (15, 3)
-    # A training row is in its own leaves, as equal rows may be.
-    assert (shares[:, 0] == 1).all()
-    assert (np.diff(shares, axis=1) <= 0).all()
-    assert np.mean(target[rows] == target[::10, None]) > 0.9
+    for model in MODELS:
+        target = Y.astype(float) if is_regressor(model) else np.array(["u", "v", "w"])[Y]
+        model = clone(model).fit(FRAME, target)
+        rows, shares = nearest_rows(model, FRAME[::10], FRAME, n_neighbors=3)
+        assert rows.shape == shares.shape == (15, 3)
+        # A training row is in its own leaves, as equal rows may be.
+        assert (shares[:, 0] == 1).all()
+        assert (np.diff(shares, axis=1) <= 0).all()
+        assert np.mean(target[rows] == target[::10, None]) > 0.9
 
 
 def test_models_without_leaves_are_refused():
@@ -361,19 +327,3 @@ def test_models_without_leaves_are_refused():
     assert members == ["kernel"]
     with pytest.raises(ValueError, match=r"layer 0 .* a member with trees, got .*kernel; fit a"):
         nearest_rows(kernel, X, X)
-
-
-def test_leaves_without_a_column_of_the_embedding():
-    known = np.array([[3, 10], [5, 12], [5, 10]])
-    columns = LeafColumns.from_leaves(known)
-    assert [leaves.tolist() for leaves in columns.leaves] == [[3, 5], [10, 12]]
-    new = np.array([[3, 12], [4, 9], [2, 13], [5, 10**9]])
-    places, is_new = columns.numbers(new)
-    np.testing.assert_array_equal(
-        is_new, [[False, False], [True, True], [True, True], [False, True]]
-    )
-    np.testing.assert_array_equal(places, [[0, 3], [0, 0], [0, 0], [1, 0]])
-    np.testing.assert_array_equal(
-        columns.one_hot(new).toarray(),
-        [[1, 0, 0, 1], [0, 0, 0, 0], [0, 0, 0, 0], [0, 1, 0, 0]],
-    )
