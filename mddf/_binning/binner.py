@@ -28,7 +28,7 @@ from mddf._binning.unknown_categories import (
 )
 from mddf._input.category_mask import category_mask
 from mddf._input.cell_values import NUMBER
-from mddf._input.sorted_times import is_sorted_by, warn_of_sorted_times
+from mddf._input.sorted_times import follow_dates, is_sorted_by, warn_of_sorted_times
 from mddf._input.subjects import (
     counts_of_whole_numbers,
     looks_like_subjects,
@@ -209,6 +209,11 @@ class Binner:
         rows = drawn_rows(
             self._blocks_of_numbers(table), table.shape[0], table.bin_rows, sample_weight
         )
+        if warns_of_time and not has_groups:
+            sorted_dates = (place for place, read in table.dates.items() if follow_dates(read()))
+            if (sorted_by := next(sorted_dates, None)) is not None:
+                warn_of_sorted_times(sorted_by)
+                warns_of_time = False
         for place in places:
             columns = place.columns
             block = self._block(table, columns)
@@ -469,14 +474,14 @@ class Binner:
             return False
         is_sorted = False
         for i in np.flatnonzero(~self.categorical_[columns.start : columns.stop]).tolist():
-            are_dates = columns[i] in table.date_columns
-            if not are_dates:
-                numbers = block[:, i] if weights is None else block[weights > 0, i]
-                counts = counts_of_whole_numbers(numbers)
-                if counts is not None and looks_like_subjects(counts):
-                    warn_of_subjects(table.place(columns[i]), counts)
-                    continue
-            if warns_of_time and not is_sorted and is_sorted_by(block[:, i], are_dates=are_dates):
+            if columns[i] in table.date_parts:
+                continue
+            numbers = block[:, i] if weights is None else block[weights > 0, i]
+            counts = counts_of_whole_numbers(numbers)
+            if counts is not None and looks_like_subjects(counts):
+                warn_of_subjects(table.place(columns[i]), counts)
+                continue
+            if warns_of_time and not is_sorted and is_sorted_by(block[:, i]):
                 warn_of_sorted_times(table.place(columns[i]))
                 is_sorted = True
         return is_sorted

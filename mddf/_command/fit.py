@@ -31,10 +31,12 @@ parameters and seed. Columns of text are categories. The labels decide the task
 unless --task is given.
 """
 
+_SETTINGS_HELP = "parameters of the model (a time_limit holds for each of the two fits)"
+
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    estimators.add_learning_options(parser, settings_help="parameters of the model")
+    estimators.add_learning_options(parser, settings_help=_SETTINGS_HELP)
     parser.add_argument(
         "--out", type=Path, metavar="FILE",
         help="file for the model, .skops (safe to load) or .joblib (default: TABLE's name.skops)",
@@ -95,9 +97,10 @@ def run(options: argparse.Namespace) -> None:
     # 1. Read the table.
     dependent_rows.check_options(options)
     groups = dependent_rows.read_groups(options)
-    not_features = [options.groups] if options.groups is not None else []
+    times = dependent_rows.read_times(options)
     table = rows.read_training(
-        options.table, options.target, [*options.drop, *not_features],
+        options.table, options.target, options.drop,
+        not_features=[name for name in (options.groups, options.time) if name is not None],
         task=options.task, form=format_from(options), warn=True,
     )  # fmt: skip
     if options.positive is not None:
@@ -107,7 +110,7 @@ def run(options: argparse.Namespace) -> None:
         options.estimator, table.task, seed=options.seed, n_jobs=options.n_jobs,
         settings=options.set, verbose=options.verbose,
     )  # fmt: skip
-    dependence = DependentRows.from_options(options, table, groups)
+    dependence = DependentRows(groups, times, options.time, dependent_rows.gap(options))
     if "cv" not in dict(options.set):
         dependence.set_folds(model)
     # 3. Check the data, fit to the training rows and score the held-out rows.
@@ -123,7 +126,7 @@ def run(options: argparse.Namespace) -> None:
         if fits_again:
             with warnings.catch_warnings(), progress.step("fit to all rows", shares[2]):
                 warnings.simplefilter("ignore")  # the report has them
-                model.fit(table.X, table.y, **dependence.fit_arguments(table.X))
+                dependence.fit(model, LabelledRows(table.X, table.y))
         else:
             model = fit.model
     # 5. Write the model and the report.
@@ -160,13 +163,8 @@ def _fit_and_evaluate(
     dependence: DependentRows,
 ) -> report.EvaluatedFit:
     train, test = held_out(options, table, dependence)
-    columns = table.schema.columns_to_check
-    findings = check(
-        columns(table.X),
-        table.y,
-        X_test=None if options.test is None else columns(test.X),
-        task=table.task,
-    )
+    X_test = None if options.test is None else test.X
+    findings = check(table.X, table.y, X_test=X_test, task=table.task)
     for finding in findings:
         if finding.is_leak:
             warnings.warn(
@@ -177,7 +175,7 @@ def _fit_and_evaluate(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         start = time.perf_counter()
-        fitted = clone(model).fit(train.X, train.y, **dependence.fit_arguments(train.X))
+        fitted = dependence.fit(clone(model), train)
         seconds = time.perf_counter() - start
     decision, source_of_threshold = _decision(options, fitted, train, test)
     return report.EvaluatedFit(

@@ -12,14 +12,17 @@ _MIN_ROWS = 40
 _MIN_VALUES = 20
 # Differences of row numbers are equal up to this share of the largest. Not tuned.
 _TOLERANCE = 1e-6
+# Share of the steps from row to row that may go back in time, since some rows are entered late. In
+# a random order it is a half. Not tuned.
+_MAX_STEPS_BACK = 0.05
 
 
-def is_sorted_by(column: np.ndarray, *, are_dates: bool) -> bool:
-    """Whether the rows are sorted by a column, ascending or descending.
+def is_sorted_by(column: np.ndarray) -> bool:
+    """Whether the rows are sorted by a column of numbers, ascending or descending.
 
     Numbers with equal steps are row numbers, which tables have without any order in time. Of 61
     files at hand, three have a sorted column: all three hold row numbers, so that there is no
-    false alarm. Dates with equal steps are times: a measurement a day, for example.
+    false alarm.
     """
     if len(column) < _MIN_ROWS:
         return False
@@ -32,7 +35,18 @@ def is_sorted_by(column: np.ndarray, *, are_dates: bool) -> bool:
     if np.count_nonzero(steps) + 1 < _MIN_VALUES:
         return False
     spread = float(steps.max() - steps.min())
-    return are_dates or spread > _TOLERANCE * float(np.abs(steps).max())
+    return spread > _TOLERANCE * float(np.abs(steps).max())
+
+
+def follow_dates(dates: np.ndarray) -> bool:
+    """Whether rows follow dates, given as numbers, NaN where missing, in either direction."""
+    dates = dates[~np.isnan(dates)]
+    if len(dates) < _MIN_ROWS:
+        return False
+    steps = np.diff(dates)
+    steps = steps[steps != 0]
+    n_back = min(np.count_nonzero(steps < 0), np.count_nonzero(steps > 0))
+    return bool(len(steps) + 1 >= _MIN_VALUES and n_back <= _MAX_STEPS_BACK * len(steps))
 
 
 def warn_of_sorted_times(place: str) -> None:

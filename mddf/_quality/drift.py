@@ -11,7 +11,7 @@ import numpy as np
 
 from mddf._base.elementary import log
 from mddf._base.messages import short
-from mddf._quality.columns import DataColumn, column_names, read_columns, read_tables
+from mddf._quality.columns import DataColumn, column_names, read_column, read_columns, read_tables
 from mddf._quality.table_text import as_frame, as_text
 
 if TYPE_CHECKING:
@@ -303,9 +303,9 @@ class DriftReference:
         reference_of = {reference.name: reference for reference in self._columns}
         return DriftTable(
             [
-                reference_of[column.name].compare(column)
-                for column in read_columns(table)
-                if column.name in reference_of
+                reference_of[name].compare(read_column(table, c, name))
+                for c, name in enumerate(names)
+                if name in reference_of
             ]
         )
 

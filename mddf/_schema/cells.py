@@ -20,6 +20,13 @@ _BOOLEANS = ("true", "false")
 # Numbers without leading zeros: with them, a text is a code such as 007.
 _PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _MIDNIGHT = re.compile(r"(\d{4}-\d\d-\d\d)[ T]00:00(?::00(?:\.0+)?)?")
+# Durations as Python and pandas write them, and times of the day.
+_DURATION = (
+    r"^(?:(?P<days>[+-]?\d+) days?,?\s*\+?)?"
+    r"(?P<hours>\d{1,2}):(?P<minutes>[0-5]\d)(?::(?P<seconds>[0-5]\d(?:\.\d+)?))?$"
+)
+_SECONDS = {"days": 86_400.0, "hours": 3600.0, "minutes": 60.0, "seconds": 1.0}
+_TICKS_PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 # Above this number, different whole numbers may have the same float.
 _LARGEST_EXACT = 2**53
 
@@ -110,13 +117,19 @@ def as_numbers(
 ) -> tuple[pa.Array, pa.Array]:
     """Convert cells to doubles, and mark the present cells that are not numbers.
 
-    True and false are 1 and 0. Text with these words is a number only with `allow_booleans`.
+    True and false are 1 and 0, durations and times of the day are seconds. Text of true and false
+    is a number only with `allow_booleans`.
     """
     nothing_wrong = pa.array(np.zeros(len(values), bool))
     if is_number(values):
         return as_doubles(values), nothing_wrong
     if pa.types.is_boolean(values.type):
         return values.cast(pa.int8()).cast(pa.float64()), nothing_wrong
+    kind = values.type
+    if pa.types.is_duration(kind) or pa.types.is_time(kind):
+        ticks = values.cast(pa.int32() if kind.bit_width == 32 else pa.int64())
+        seconds = pc.divide(ticks.cast(pa.float64(), safe=False), _TICKS_PER_SECOND[kind.unit])
+        return seconds, nothing_wrong
     if not is_text(values):
         return pa.nulls(len(values), pa.float64()), values.is_valid()
     texts = pc.utf8_trim_whitespace(values)
@@ -131,11 +144,26 @@ def as_numbers(
         numbers = pc.replace_substring(numbers, pattern=form.thousands, replacement="")
     numbers = pc.replace_substring(numbers, pattern=form.decimal, replacement=".")
     numbers = numbers.cast(pa.float64())
+    durations = _seconds(texts)
+    numbers = pc.if_else(durations.is_valid(), durations, numbers)
     if allow_booleans:
         lower = pc.utf8_lower(texts)
         for word, number in (("true", 1.0), ("false", 0.0)):
             numbers = pc.if_else(pc.equal(lower, word), number, numbers)
     return numbers, pc.and_(texts.is_valid(), numbers.is_null())
+
+
+def _seconds(texts: pa.Array) -> pa.Array:
+    """Seconds of texts that are durations or times of the day, null for other texts."""
+    parts = pc.extract_regex(texts, pattern=_DURATION)
+    seconds = pa.array(np.zeros(len(texts)), pa.float64(), mask=np.asarray(parts.is_null()))
+    for name, factor in _SECONDS.items():
+        part = parts.field(name)
+        # A part that a text does not have is empty.
+        number = pc.if_else(pc.equal(part, ""), "0", part)
+        number = pc.replace_substring_regex(number, pattern=r"^\+", replacement="")
+        seconds = pc.add(seconds, pc.multiply(number.cast(pa.float64()), factor))
+    return seconds
 
 
 def _number_pattern(form: Format) -> str:

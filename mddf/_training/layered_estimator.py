@@ -20,9 +20,11 @@ from mddf._binning.binned_table import BinnedTable
 from mddf._binning.binner import Binner
 from mddf._fitted.base_estimators import PredictsByStages, warn_of_seen
 from mddf._fitted.batching import BlockResults, row_blocks
+from mddf._gradient.elapsed_days import helpful_days
 from mddf._input.reading import read_table
 from mddf._input.table import Table
-from mddf._resampling.folds import ask_for_groups, gives_folds, is_splitter
+from mddf._resampling.folds import ask_for_groups, gives_folds
+from mddf._resampling.time_order import X_for_splitter, time_column
 from mddf._targets.target_validation import check_weights
 from mddf._training.checkpoints import Checkpoint, description
 from mddf._training.seeds import Seeds
@@ -55,10 +57,8 @@ class FitInputs:
         return self.table.shape[1]
 
     def X_for_splitter(self, binner: Binner, cv: Any) -> Any:
-        """X as a splitter of scikit-learn can read it."""
-        if self.X is self.table and is_splitter(cv):
-            return binner.numbers(self.table)
-        return self.X
+        """X as a splitter can read it."""
+        return X_for_splitter(self.X, cv, lambda: binner.numbers(self.table))
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,14 @@ class Layered(PredictsByStages, TransformerMixin):
         sample_weight: npt.ArrayLike | None,
         groups: npt.ArrayLike | None,
     ) -> FitInputs:
-        table = read_table(self, X, reset=True, categorical_features=self.categorical_features)
+        table = read_table(
+            self,
+            X,
+            reset=True,
+            categorical_features=self.categorical_features,
+            time=time_column(self.cv),
+            elapsed=helpful_days(self, X, y, sample_weight),
+        )
         check_lengths(X, y=y, groups=groups)
         return FitInputs(X, table, check_weights(sample_weight, table.shape[0]), groups)
 

@@ -145,3 +145,10 @@ def test_missing_columns_are_refused():
         drift(table(50), table(50).drop(columns="age"))
     with pytest.raises(ValueError, match="must not be empty"):
         drift(table(50), table(0))
+
+
+def test_other_columns_of_later_rows_may_hold_anything():
+    X = pd.DataFrame({"a": np.arange(50.0), "day": pd.date_range("2024-01-01", periods=50)})
+    reference = DriftReference.from_table(X)
+    later = X.assign(lists=[[1]] * 50, objects=[object()] * 50)[["lists", "day", "objects", "a"]]
+    assert {column.column: column.psi for column in reference.compare(later)} == {"a": 0, "day": 0}
