@@ -70,6 +70,38 @@ class DataColumn:
         """Number of cells that are not missing."""
         return len(self.missing) - int(np.count_nonzero(self.missing))
 
+    def take(self, rows: Any) -> DataColumn:
+        """Some rows; levels keep their codes, even if they do not occur any more."""
+        numbers = None if self.numbers is None else self.numbers[rows]
+        codes = None if self.codes is None else self.codes[rows]
+        return DataColumn(self.name, self.kind, numbers, codes, self.levels)
+
+    @cached_property
+    def as_numbers(self) -> np.ndarray | None:
+        """The cells as numbers, also if they are texts of numbers; None for other texts."""
+        if self.codes is None:
+            return self.numbers
+        try:
+            levels = [float(str(level)) for level in self.levels]
+        except ValueError:
+            return None
+        numbers = np.array([*levels, np.nan])[self.codes]
+        return numbers if np.isfinite(numbers[~self.missing]).all() else None
+
+    @cached_property
+    def value_codes(self) -> np.ndarray:
+        """Codes of the different values; those of missing cells mean nothing."""
+        if self.codes is not None:
+            return self.codes
+        return np.unique(self.numbers, return_inverse=True)[1]
+
+    def value_at(self, row: int) -> object:
+        """The value of a present cell, as a message shows it."""
+        if self.codes is not None:
+            return self.levels[self.codes[row]]
+        assert self.numbers is not None
+        return f"{self.numbers[row]:g}"
+
     @cached_property
     def has_many_texts(self) -> bool:
         """Whether there are so many different texts that little can be learned from them."""

@@ -19,12 +19,13 @@ CONTAINS_TARGET = "contains the target as text"
 SHIFTED_TARGET = "equals the target of another row"
 PRESENT_FOR_CLASS = "is present for one class only"
 MISSING_FOR_CLASS = "is missing for one class only"
+USUAL_FOR_CLASS = "has one value for all classes but one"
 COPIES_IN_TEST = "copies in training and test"
 NEAR_COPIES_IN_TEST = "near-copies in training and test"
 _LEAKS = frozenset(
     {
         EQUALS_TARGET, PREDICTS_TARGET, DOMINATES, CONTAINS_TARGET, SHIFTED_TARGET,
-        PRESENT_FOR_CLASS, MISSING_FOR_CLASS, COPIES_IN_TEST, NEAR_COPIES_IN_TEST,
+        PRESENT_FOR_CLASS, MISSING_FOR_CLASS, USUAL_FOR_CLASS, COPIES_IN_TEST, NEAR_COPIES_IN_TEST,
     }
 )  # fmt: skip
 

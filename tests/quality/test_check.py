@@ -67,7 +67,10 @@ def test_columns_that_equal_the_target(name):
         (lambda y: 100 * y.round(6) + 7, "equals the target"),
         (np.exp, "predicts the target nearly alone"),
         (lambda y: pd.to_datetime("2020-01-01") + pd.to_timedelta(y, "D"), "equals the target"),
-        (lambda y: [str(round(v, 1)) for v in y], "predicts the target nearly alone"),
+        (lambda y: [str(round(v, 1)) for v in y], "equals the target"),
+        (lambda y: np.where(np.arange(2000) % 10 < 5, np.nan, y), "equals the target"),
+        (lambda y: pd.cut(y, [0, 18, 20, 21, 40]).astype(str), "equals the target"),
+        (lambda y: np.where(np.arange(2000) % 3, np.nan, np.exp(y)), "predicts the target"),
         (lambda y: [f"sold for {v} euros" for v in y], "contains the target as text"),
     ],
 )
@@ -125,7 +128,7 @@ def test_a_target_of_another_row():
         finding = findings[name]
         # A slow series is also predicted by its neighbours.
         if finding.finding == "equals the target of another row":
-            assert finding.evidence == evidence
+            assert finding.evidence.startswith(evidence)
         else:
             assert finding.finding == "predicts the target nearly alone"
     shuffled = np.random.default_rng(2).permutation(y)
@@ -145,7 +148,7 @@ def test_shifts(shift):
     (finding,) = check(X, y)
     plural = "s" if abs(shift) > 1 else ""
     direction = "later" if shift > 0 else "earlier"
-    assert finding.evidence == f"the target {abs(shift)} row{plural} {direction}"
+    assert finding.evidence.startswith(f"the target {abs(shift)} row{plural} {direction}")
 
 
 def test_words_of_texts():
