@@ -17,6 +17,7 @@ from mddf._input.frame import is_frame
 from mddf._input.reading import read_table, whole_frame
 from mddf._input.table import Column as TableColumn
 from mddf._input.table import Factors, Table
+from mddf._input.times import are_dates, array_microseconds, holds_dates, series_microseconds
 
 Kind = Literal["number", "date", "category"]
 
@@ -178,51 +179,24 @@ def read_column(table: Table, c: int, name: str) -> DataColumn:
     """Read a column of a table."""
     if table.numeric_types[c]:
         return DataColumn(name, "number", _doubles(table, c))
-    seconds = _seconds_of_dtype(table, c)
-    if seconds is not None:
-        return DataColumn(name, "date", seconds)
+    native = getattr(table, "native", None)
+    if native is not None:
+        series = nw.from_native(native, eager_only=True)[:, c]
+        if holds_dates(series):
+            return DataColumn(name, "date", series_microseconds(series) / 1e6)
     column = table.column(c)
     if column.is_empty:
         return DataColumn(name, "category", codes=np.full(table.shape[0], -1))
     if not column.is_categorical:
         if column.kind == "number":
             return DataColumn(name, "number", _doubles(table, c))
-        return DataColumn(name, "date", _seconds_of_objects(column))
+        if are_dates(column.values):
+            return DataColumn(name, "date", array_microseconds(column.values) / 1e6)
     return _categories(column, name)
 
 
 def _doubles(table: Table, c: int) -> np.ndarray:
     return np.asarray(table.numbers([c])[:, 0], dtype=np.float64)
-
-
-def _seconds_of_dtype(table: Table, c: int) -> np.ndarray | None:
-    """Seconds of a data frame's column of dates; None for other columns."""
-    native = getattr(table, "native", None)
-    if native is None:
-        return None
-    series = nw.from_native(native, eager_only=True)[:, c]
-    if series.dtype == nw.Duration:
-        return series.dt.total_microseconds().cast(nw.Float64).to_numpy() / 1e6
-    if series.dtype == nw.Date:
-        series = series.cast(nw.Datetime("us"))
-    if series.dtype != nw.Datetime:
-        return None
-    return np.asarray(series.dt.timestamp("us").cast(nw.Float64).to_numpy()) / 1e6
-
-
-def _seconds_of_objects(column: TableColumn) -> np.ndarray:
-    """Seconds of objects that are dates, times or the like; only their order is certain."""
-    present = ~column.missing
-    values = column.values[present]
-    seconds = np.full(len(present), np.nan)
-    order = {value: float(rank) for rank, value in enumerate(sorted(set(values)))}
-    if all(hasattr(value, "timestamp") for value in order):
-        order = {value: value.timestamp() for value in order}
-    elif all(hasattr(value, "toordinal") for value in order):
-        # 719163 is the ordinal of 1 January 1970.
-        order = {value: 86400.0 * (value.toordinal() - 719163) for value in order}
-    seconds[present] = [order[value] for value in values]
-    return seconds
 
 
 def _categories(column: TableColumn, name: str) -> DataColumn:
