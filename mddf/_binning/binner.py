@@ -35,6 +35,7 @@ from mddf._input.subjects import (
     warn_of_subjects,
 )
 from mddf._input.table import ArrayTable, Column, ObjectBlock, Table
+from mddf._input.target_copies import TargetCopies, warn_of_copy
 
 # Expected share of unknown categories for stored models that do not hold one. A warning needs
 # twice the expected share: these models warned if half of the rows had an unknown category.
@@ -134,6 +135,7 @@ class Binner:
         table: Table,
         sample_weight: np.ndarray | None = None,
         *,
+        copies: TargetCopies | None = None,
         n_spare: int = 0,
         has_groups: bool = False,
         warns_of_time: bool = False,
@@ -141,16 +143,21 @@ class Binner:
         """Learn the bins of a table and code it for growing trees.
 
         A row of weight k counts as k rows. The coded table gets `n_spare` constant columns on the
-        right, to be replaced later. Unless the user passed groups (`has_groups`), there is a
-        warning of columns that look like identifiers of repeated subjects. With `warns_of_time`,
-        there is also a warning of the first column by which the rows are sorted, for fits that
-        hold rows out at random.
+        right, to be replaced later. Columns that `copies` finds cause warnings. Unless the user
+        passed groups (`has_groups`), columns that look like repeated subjects cause one, and
+        otherwise, with `warns_of_time`, the first column by which the rows are sorted, for fits
+        that hold rows out at random.
         """
         _refuse_codes_folder(table)
         codes, by_column = empty_codes(table.shape[0], table.shape[1] + n_spare)
         places = (_Place(columns, codes, by_column, columns.start) for columns in table.blocks())
         bins_of_blocks = self._learn(
-            table, places, sample_weight, has_groups=has_groups, warns_of_time=warns_of_time
+            table,
+            places,
+            sample_weight,
+            copies=copies,
+            has_groups=has_groups,
+            warns_of_time=warns_of_time,
         )
         self.bins_ = join_bins(*bins_of_blocks)
         return BinnedTable(join_bins(self.bins_, spare_bins(n_spare)), codes, by_column)
@@ -160,6 +167,7 @@ class Binner:
         table: Table,
         sample_weight: np.ndarray | None = None,
         *,
+        copies: TargetCopies | None = None,
         has_groups: bool = False,
         warns_of_time: bool = False,
     ) -> ColumnTable:
@@ -180,7 +188,12 @@ class Binner:
                     yield place
 
             for bins in self._learn(
-                table, places(), sample_weight, has_groups=has_groups, warns_of_time=warns_of_time
+                table,
+                places(),
+                sample_weight,
+                copies=copies,
+                has_groups=has_groups,
+                warns_of_time=warns_of_time,
             ):
                 assert place is not None
                 bins_of_blocks.append(bins)
@@ -196,6 +209,7 @@ class Binner:
         places: Iterable[_Place],
         sample_weight: np.ndarray | None,
         *,
+        copies: TargetCopies | None,
         has_groups: bool,
         warns_of_time: bool,
     ) -> Iterator[Bins]:
@@ -213,6 +227,9 @@ class Binner:
             columns = place.columns
             block = self._block(table, columns)
             self._forget_kinds(block, columns)
+            if copies is not None:
+                for i, n_present in copies.find(block):
+                    warn_of_copy(table.place(columns[i]), n_present)
             if not has_groups:
                 is_sorted = self._warn_of_dependent_rows(
                     table, block, columns, sample_weight, warns_of_time=warns_of_time

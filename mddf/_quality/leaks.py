@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mddf._input.target_copies import LOG_CHANCE, log_chance
 from mddf._quality import texts
 from mddf._quality.columns import DataColumn
 from mddf._quality.findings import (
@@ -20,7 +21,7 @@ from mddf._quality.findings import (
     USUAL_FOR_CLASS,
     Finding,
 )
-from mddf._quality.target import Target, log_chance, mean_ranks
+from mddf._quality.target import Target, mean_ranks
 
 # With fewer rows, a column may predict both halves by chance.
 _MIN_ROWS = 20
@@ -32,9 +33,6 @@ _DOMINANT_SKILL = 0.5
 _DOMINANT_RATIO = 0.25
 # Rounding to three digits, units and offsets leave the correlation this close to 1. Not tuned.
 _MIN_CORRELATION = 1 - 1e-4
-# Chance, if the rows had random order, from which a relation between column and target is none.
-# With 20 rows of two equally frequent classes, a copy of the target has a chance of 5e-6.
-_LOG_CHANCE = float(np.log(1e-5))
 # Share of rows with the same class from which cells tell the class. A class that most rows have
 # does not count.
 _MIN_PURITY = 0.99
@@ -149,8 +147,8 @@ def _function_of_target(column: DataColumn, target: Target) -> Finding | None:
 def _relation(column: DataColumn, target: Target) -> str | None:
     """Say how the present cells of a column are a function of the target; None if they are not.
 
-    Functions are a name for each class; a multiple of the numbers, perhaps shifted and rounded; and
-    a name for each of some intervals of the numbers.
+    Functions are a name for each class; a multiple of the numbers, perhaps shifted and rounded;
+    and a name for each of some intervals of the numbers.
     """
     if column.n_present < _MIN_ROWS:
         return None
@@ -171,7 +169,7 @@ def _relation(column: DataColumn, target: Target) -> str | None:
         return None
     pairs = np.unique(codes * len(target.classes) + target.codes)
     is_one_to_one = len(pairs) == n_classes == len(np.unique(codes))
-    if not is_one_to_one or log_chance(target.n_independent(codes)) > _LOG_CHANCE:
+    if not is_one_to_one or log_chance(target.n_independent(codes)) > LOG_CHANCE:
         return None
     return f"one value for each of the {n_classes} classes in {len(codes)} rows"
 
@@ -211,7 +209,7 @@ def _are_intervals(codes: np.ndarray, numbers: np.ndarray, target: Target) -> bo
     counts = target.n_independent(codes)
     counts = counts[counts > 0]
     # Intervals may have any order.
-    return len(counts) > 1 and log_chance(counts) - log_chance(np.ones(len(counts))) < _LOG_CHANCE
+    return len(counts) > 1 and log_chance(counts) - log_chance(np.ones(len(counts))) < LOG_CHANCE
 
 
 # Skills.
@@ -230,7 +228,8 @@ def _skills(column: DataColumn, target: Target) -> tuple[float, float, str]:
             evidence = f"explains {of_present:.2f} of the target where it is present"
     if column.has_many_texts:
         drawn = slice(None, None, -(-len(present) // texts.MAX_ROWS))
-        word, word_skill = texts.best_word(texts.words_by_row(column.take(drawn)), target.take(drawn))
+        words = texts.words_by_row(column.take(drawn))
+        word, word_skill = texts.best_word(words, target.take(drawn))
         if word_skill > present_skill:
             skill = present_skill = word_skill
             evidence = f"the word {word!r} explains {skill:.2f} of the target by itself"
@@ -242,7 +241,7 @@ def _has_enough(rows: np.ndarray, target: Target) -> bool:
     if np.count_nonzero(rows) < _MIN_ROWS:
         return False
     counts = target.n_independent(target.codes[rows])
-    return log_chance(counts[counts > 0]) <= _LOG_CHANCE
+    return log_chance(counts[counts > 0]) <= LOG_CHANCE
 
 
 def _skill_of_values(column: DataColumn, target: Target) -> float:
@@ -338,7 +337,7 @@ def _purity(
     if (
         counts[code] < least * n_cells
         or share > _MAX_SHARE_OF_CLASS
-        or n_independent * np.log(share) > _LOG_CHANCE
+        or n_independent * np.log(share) > LOG_CHANCE
     ):
         return None, 0.0
     evidence = (
@@ -352,7 +351,8 @@ def _labels_in_text(column: DataColumn, target: Target) -> Finding | None:
     if not column.has_many_texts:
         return None
     drawn: Any = slice(None, None, -(-len(column.missing) // texts.MAX_ROWS))
-    share = texts.share_with_own_label(texts.words_by_row(column.take(drawn)), target.labels[drawn])
+    words = texts.words_by_row(column.take(drawn))
+    share = texts.share_with_own_label(words, target.labels[drawn])
     if share < _MIN_LABELS_IN_TEXT:
         return None
     evidence = f"{share:.0%} more rows than by chance have their label in the text"

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaln
 
 from mddf._base.messages import short
 from mddf._input.cell_values import missing_cells
@@ -143,11 +142,6 @@ class Target:
             places = np.linspace(0, len(of_class) - 1, n_quantiles).astype(np.int64)
             quantiles.append(np.partition(of_class, np.unique(places))[places])
         return np.concatenate(quantiles)
-
-
-def log_chance(counts: np.ndarray) -> float:
-    """Logarithm of the chance that rows in random order are divided into given parts."""
-    return float(gammaln(counts + 1.0).sum() - gammaln(counts.sum() + 1.0))
 
 
 def read_target(y: Any, n_rows: int, task: str, groups: Any = None) -> Target:

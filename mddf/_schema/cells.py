@@ -113,7 +113,8 @@ def as_numbers(
 ) -> tuple[pa.Array, pa.Array]:
     """Convert cells to doubles, and mark the present cells that are not numbers.
 
-    True and false are 1 and 0. Durations and times of day are their seconds. Text with these words is a number only with `allow_booleans`.
+    True and false are 1 and 0. Text with these words is a number only with `allow_booleans`.
+    Durations and times of day are their seconds.
     """
     nothing_wrong = pa.array(np.zeros(len(values), bool))
     if is_number(values):
