@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mddf._input.subjects import counts_of_whole_numbers, looks_like_subjects
+from mddf._input.subjects import Key, find_subjects
 from mddf._quality import copies, texts
 from mddf._quality.columns import DataColumn, read_columns, read_tables
 from mddf._quality.findings import COPIES_IN_TEST, NEAR_COPIES_IN_TEST, Finding, Findings
@@ -108,6 +108,8 @@ def check(
     findings.extend(_repeated_rows(features))
     for column in columns:
         findings.extend(_quality(column))
+    if groups is None:
+        findings.extend(_subjects(columns))
     return Findings(findings)
 
 
@@ -191,16 +193,24 @@ def _many_values(column: DataColumn) -> Iterator[Finding]:
             "leave the column out; use it to name rows",
         )
         return
-    counts = None
-    if column.codes is not None:
-        counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.levels))
-    elif column.kind == "number":
-        assert column.numbers is not None
-        counts = counts_of_whole_numbers(column.numbers)
-    if counts is not None and looks_like_subjects(counts):
+
+
+def _subjects(columns: list[DataColumn]) -> Iterator[Finding]:
+    """Columns of repeated subjects, by their names, counts and the other columns."""
+    keys = {
+        c: Key.from_codes(column.codes)
+        if column.codes is not None
+        else Key.from_numbers(np.asarray(column.numbers), column.name)
+        for c, column in enumerate(columns)
+        if column.kind != "date" and not column.identifies_rows
+    }
+    if not any(keys.values()):
+        return
+    block = np.column_stack([column.as_block for column in columns])
+    for c, key in find_subjects(block, keys, [column.name for column in columns]).items():
         yield Finding(
-            column.name,
+            columns[c].name,
             "identifier of subjects",
-            f"{len(counts)} values with about {counts.mean():.0f} rows each",
+            f"{len(key.counts)} values with about {key.mean:.0f} rows each",
             "leave the column out and pass it as groups, so that these rows share a fold",
         )

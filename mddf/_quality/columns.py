@@ -15,6 +15,7 @@ from mddf._base.validation import naming
 from mddf._input.date_columns import date_columns
 from mddf._input.frame import is_frame
 from mddf._input.reading import read_table, whole_frame
+from mddf._input.subjects import nearly_all
 from mddf._input.table import Column as TableColumn
 from mddf._input.table import Factors, Table
 from mddf._input.times import are_dates, array_microseconds, holds_dates, series_microseconds
@@ -89,6 +90,13 @@ class DataColumn:
         numbers = np.array([*levels, np.nan])[self.codes]
         return numbers if np.isfinite(numbers[~self.missing]).all() else None
 
+    @property
+    def as_block(self) -> np.ndarray:
+        """Numbers, or codes of categories as numbers; NaN where missing."""
+        if self.numbers is not None:
+            return self.numbers
+        return np.where(self.missing, np.nan, self.codes)
+
     @cached_property
     def value_codes(self) -> np.ndarray:
         """Codes of the different values; those of missing cells mean nothing."""
@@ -120,11 +128,13 @@ class DataColumn:
         values = self.numbers[~self.missing]
         # The first rows nearly always decide.
         for part in (values[:_MIN_ROWS_OF_NUMBERS], values):
-            if not np.array_equal(part, np.rint(part)) or len(np.unique(part)) < len(part):
+            n_repeats = len(part) - len(np.unique(part))
+            if not nearly_all(part == np.rint(part)) or n_repeats > max(1, len(part) // 100):
                 return False
-        is_dense = np.ptp(values) <= _MAX_GAPS * self.n_present
+        ends = np.quantile(values, [0.01, 0.99])
+        is_dense = np.ptp(ends) <= _MAX_GAPS * self.n_present
         steps = np.diff(values)
-        return bool(is_dense or (steps > 0).all() or (steps < 0).all())
+        return bool(is_dense or nearly_all(steps > 0) or nearly_all(steps < 0))
 
 
 def are_many_texts(n_different: int, n_present: int) -> bool:

@@ -71,13 +71,26 @@ def test_no_warning_if_rows_are_not_held_out_at_random():
 
 
 @settings(deadline=None)
-@given(st.lists(st.integers(0, 100), min_size=1, max_size=80), st.booleans())
-def test_twin(values, are_dates):
+@given(
+    st.lists(st.integers(0, 100), min_size=1, max_size=80),
+    st.booleans(),
+    st.sampled_from([None, np.nan, 1e6, -1e6]),
+    st.data(),
+)
+def test_twin(values, are_dates, odd, data):
+    values = data.draw(st.sampled_from([values, sorted(values), sorted(values)[::-1]]))
     column = np.array(values, float)
+    n = len(values)
     in_order = values in (sorted(values), sorted(values, reverse=True))
     has_steps = len({b - a for a, b in pairwise(values)}) > 1
-    expected = len(values) >= 40 and in_order and len(set(values)) >= 20
-    assert is_sorted_by(column, are_dates=are_dates) == (expected and (are_dates or has_steps))
+    expected = n >= 40 and in_order and len(set(values)) >= 20 and (are_dates or has_steps)
+    assert not expected or is_sorted_by(column, are_dates=are_dates)
+    n_descents = min(sum(a > b for a, b in pairwise(v)) for v in (values, values[::-1]))
+    if n_descents > 1 and n < 100:
+        assert not is_sorted_by(column, are_dates=are_dates)
+    elif odd is not None and n > 42 and len(set(values)) >= 23:
+        column[data.draw(st.integers(0, n - 1))] = odd
+        assert not expected or is_sorted_by(column, are_dates=True)
 
 
 @pytest.mark.parametrize("start", [0, 1, 0.5, -7])
@@ -86,7 +99,11 @@ def test_row_numbers_are_no_times(start):
     assert not is_sorted_by(np.linspace(0, 1, 100), are_dates=False)
     assert is_sorted_by(start + np.arange(100.0), are_dates=True)
     assert is_sorted_by(np.sort(RNG.normal(size=100)), are_dates=False)
-    assert not is_sorted_by(np.append(np.sort(RNG.normal(size=100)), np.nan), are_dates=False)
+    assert is_sorted_by(np.append(np.sort(RNG.normal(size=100)), np.nan), are_dates=False)
+    for odd in (np.nan, 1e6, -1e6):
+        numbers = start + np.arange(100.0)
+        numbers[50] = odd
+        assert not is_sorted_by(numbers, are_dates=False)
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float32, np.float64])

@@ -103,9 +103,11 @@ def test_kinds(tmp_path):
         kinds.setdefault(column.kind, []).append(column.name)
     assert kinds == {
         "number": ["ints", "gaps", "whole", "floats", "single", "decimals", "numbers_as_text",
-                   "number_categories", "years", "clock", "spans", "big", "unsigned", "nines", "nine_floats"],
+                   "number_categories", "years", "clock", "spans", "big", "unsigned",
+                   "nines", "nine_floats"],
         "boolean": ["booleans", "booleans_gaps", "spelled"],
-        "category": ["words", "codes", "marked", "categories", "days", "times", "zoned", "question"],
+        "category": ["words", "codes", "marked", "categories", "days", "times", "zoned",
+                     "question"],
         "empty": ["empty", "empty_text"],
     }  # fmt: skip
 
