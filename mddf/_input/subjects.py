@@ -168,6 +168,11 @@ def _words(name: Any) -> set[str]:
 
 def looks_like_subjects(counts: np.ndarray) -> bool:
     """Whether values with these counts look like subjects that were measured equally often."""
+    # A value with a single row may be an odd cell, or one whose other row is an odd cell.
+    if np.count_nonzero(counts == 1) <= 2:
+        counts = counts[counts > 1]
+    if not len(counts):
+        return False
     mean = float(counts.mean())
     if not _MIN_REPEATS <= mean <= _MAX_REPEATS:
         return False
@@ -210,7 +215,7 @@ def warn_of_subjects(place: str, key: Key) -> None:
     warn(
         f"column {place} looks like an identifier of subjects: {len(key.counts)} values with "
         f"about {key.mean:.0f} rows each. If the rows of a value belong together, leave the "
-        "column out and pass it as groups, here or to a GroupKFold, so that these rows are held out "
-        "together",
+        "column out and pass it as groups, here or to a GroupKFold, so that these rows are held "
+        "out together",
         kind=f"subjects in column {place}",
     )

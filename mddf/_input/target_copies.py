@@ -10,8 +10,8 @@ from scipy.special import gammaln
 
 from mddf._base.messages import warn
 
-# With fewer rows, examples and tests often predict a column by itself.
-_MIN_ROWS = 30
+# As for the other warnings about rows: in fewer, examples often predict a column by itself.
+_MIN_ROWS = 40
 # Rows that refuse nearly all columns: for numbers, and for each class. The classes are those of a
 # larger number of rows. Not tuned; the whole test takes less than 1 % of the time of a forest.
 _N_FIRST_ROWS = 64
@@ -52,10 +52,9 @@ class TargetCopies:
             if len(labels) < _MIN_ROWS:
                 continue
             for i in self._candidates(block, labels):
-                column = block[:, i]
-                column = column.toarray()[:, 0] if sparse.issparse(column) else column
+                column = _dense(block[:, [i]])[:, 0]
                 present = ~np.isnan(column)
-                n_present = np.count_nonzero(present)
+                n_present = int(np.count_nonzero(present))
                 if n_present >= _MIN_ROWS and self._is_equal(column[present], labels[present]):
                     found[i] = n_present
         return sorted(found.items())
@@ -65,7 +64,7 @@ class TargetCopies:
         n_rows = len(labels)
         if not self._are_classes:
             rows = np.linspace(0, n_rows - 1, _N_FIRST_ROWS).astype(np.int64)
-            cells = _cells(block, rows)
+            cells = _dense(block[rows])
             right = _are_equal(cells, labels[rows, np.newaxis]) | np.isnan(cells)
             return np.flatnonzero(right.all(axis=0)).tolist()
         step = -(-n_rows // _N_ROWS_FOR_CLASSES)
@@ -77,7 +76,7 @@ class TargetCopies:
         starts = np.searchsorted(codes[places], np.arange(codes.max() + 1))
         rank = np.arange(len(places)) - starts[codes[places]]
         chosen = places[rank < _N_ROWS_OF_CLASS]
-        cells = _cells(block, step * chosen)
+        cells = _dense(block[step * chosen])
         starts = np.searchsorted(codes[chosen], np.arange(codes.max() + 1))
         # These ignore NaN.
         least = np.fmin.reduceat(cells, starts, axis=0)
@@ -98,8 +97,7 @@ class TargetCopies:
         )
 
 
-def _cells(block: np.ndarray | sparse.csc_matrix, rows: np.ndarray) -> np.ndarray:
-    cells = block[rows]
+def _dense(cells: Any) -> np.ndarray:
     return np.asarray(cells.toarray() if sparse.issparse(cells) else cells)
 
 

@@ -95,6 +95,7 @@ class DataColumn:
         """Numbers, or codes of categories as numbers; NaN where missing."""
         if self.numbers is not None:
             return self.numbers
+        assert self.codes is not None
         return np.where(self.missing, np.nan, self.codes)
 
     @cached_property
@@ -102,6 +103,7 @@ class DataColumn:
         """Codes of the different values; those of missing cells mean nothing."""
         if self.codes is not None:
             return self.codes
+        assert self.numbers is not None
         return np.unique(self.numbers, return_inverse=True)[1]
 
     def value_at(self, row: int) -> object:

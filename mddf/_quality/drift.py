@@ -128,7 +128,11 @@ class _ColumnReference:
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> _ColumnReference:
         """Make a column from JSON, which has lists in place of tuples."""
-        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in state.items()})
+        fields: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in state.items()
+        }
+        return cls(**fields)
 
     @property
     def n_bins(self) -> int:
@@ -148,6 +152,7 @@ class _ColumnReference:
         if column.codes is not None:
             texts = [str(level) for level in column.levels]
         else:
+            assert column.numbers is not None
             numbers = np.unique(column.numbers[~column.missing])
             texts = [_category_of(number, known_texts) for number in numbers.tolist()]
         place_of = {text: place for place, text in enumerate(self.frequent)}

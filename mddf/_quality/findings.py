@@ -16,10 +16,12 @@ MISSING_FOR_CLASS = "is missing for one class only"
 USUAL_FOR_CLASS = "has one value for all classes but one"
 COPIES_IN_TEST = "copies in training and test"
 NEAR_COPIES_IN_TEST = "near-copies in training and test"
+NEARLY_PERFECT = "are nearly perfect"
 _LEAKS = frozenset(
     {
         EQUALS_TARGET, PREDICTS_TARGET, DOMINATES, CONTAINS_TARGET, SHIFTED_TARGET,
         PRESENT_FOR_CLASS, MISSING_FOR_CLASS, USUAL_FOR_CLASS, COPIES_IN_TEST, NEAR_COPIES_IN_TEST,
+        NEARLY_PERFECT,
     }
 )  # fmt: skip
 
@@ -31,7 +33,7 @@ class Finding:
     Attributes
     ----------
     column : str
-        Name of the column, or "(rows)" for a finding about whole rows.
+        Name of the column, "(rows)" for a finding about whole rows, or "(scores)" of a fit.
     finding : str
         Kind of the fault, such as "equals the target" or "constant".
     evidence : str

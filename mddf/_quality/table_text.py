@@ -84,4 +84,4 @@ class RecordTable(Sequence[RecordT]):
     def to_frame(self) -> pandas.DataFrame:
         """Convert the table to a data frame of pandas."""
         names = [field.name for field in fields(self._record_type)]
-        return as_frame(self.to_dicts(), names)  # type: ignore[return-value]
+        return as_frame(self.to_dicts(), names)

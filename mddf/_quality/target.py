@@ -111,13 +111,15 @@ class Target:
         if not counts.sum(axis=(1, 2)).all():
             return 0.0
         if self.classes is None:
-            sums = np.bincount(cells, self.ranks, minlength=2 * n_bins).reshape(2, n_bins, 1)
+            sums = np.bincount(cells, self.ranks, minlength=2 * n_bins)
+            sums = sums.astype(float).reshape(2, n_bins, 1)
             squares = np.bincount(half, np.square(self.ranks), minlength=2)
         else:
             n_outputs = int(self._outputs.max()) + 1
             shape = (2, n_bins, n_outputs)
             places = cells * n_outputs + self._outputs
-            sums = np.bincount(places, minlength=2 * n_bins * n_outputs).reshape(shape) + 0.0
+            sums = np.bincount(places, minlength=2 * n_bins * n_outputs)
+            sums = sums.astype(float).reshape(shape)
             squares = counts.sum(axis=(1, 2))
         error = 0.0
         error_without = 0.0

@@ -49,7 +49,7 @@ def test_groups_and_splitters_are_an_answer():
     splits = list(GroupKFold(2).split(X, y, subjects))
     DeepForestClassifier(1, **DEEP | {"cv": splits}).fit(X, y)
     model = GradientBoostingRegressor(max_iter=2)
-    model.fit(X, X["age"], X_val=X, y_val=X["age"])
+    model.fit(X, 2 * X["age"], X_val=X, y_val=2 * X["age"])
 
 
 def visits(seed=0, n_subjects=40):
