@@ -487,11 +487,11 @@ class Binner:
         counted = block if weights is None or weights.all() else block[weights > 0]
         numeric = np.flatnonzero(~self.categorical_[columns.start : columns.stop]).tolist()
         names = [table.names[c] if table.names is not None else "" for c in columns]
-        parts_of_dates = {*table.date_columns, *range(table.shape[1] - table.n_appended, table.shape[1])}
+        n_of_user = table.shape[1] - table.n_appended
         candidates: dict[int, Key | None] = {
             i: Key.from_numbers(counted[:, i], names[i])
             for i in numeric
-            if columns[i] not in parts_of_dates
+            if columns[i] < n_of_user and columns[i] not in table.date_columns
         }
         candidates |= {i: keys[c] for i, c in enumerate(columns) if c in keys}
         subjects = find_subjects(counted, candidates, names)

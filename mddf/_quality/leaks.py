@@ -95,7 +95,7 @@ def leaks(columns: list[DataColumn], target: Target) -> Iterator[Finding]:
             skills[column.name] = (skill, evidence)
     best = max((skill for skill, _ in skills.values()), default=0.0)
     yield from (suspicion for suspicion, skill in suspects.items() if skill >= best)
-    yield from _dominant(skills, len(columns))
+    yield from _dominant(skills)
 
 
 def _drawn_rows(n_rows: int, n_columns: int) -> np.ndarray:
@@ -105,16 +105,16 @@ def _drawn_rows(n_rows: int, n_columns: int) -> np.ndarray:
     return np.sort(np.random.default_rng(0).choice(n_rows, n_drawn, replace=False))
 
 
-def _dominant(skills: dict[str, tuple[float, str]], n_columns: int) -> Iterator[Finding]:
+def _dominant(skills: dict[str, tuple[float, str]]) -> Iterator[Finding]:
     """The best of the columns that are not reported otherwise, if no other one comes near it."""
-    if n_columns < 2 or not skills:
+    if len(skills) < 2:
         return
-    name, *others = sorted(skills, key=lambda name: -skills[name][0])
+    name, other, *_ = sorted(skills, key=lambda name: -skills[name][0])
     skill, evidence = skills[name]
-    next_skill = max(skills[others[0]][0], 0.0) if others else 0.0
+    next_skill = max(skills[other][0], 0.0)
     if skill >= _DOMINANT_SKILL and next_skill <= _DOMINANT_RATIO * skill:
-        compared = f"the next column explains {next_skill:.2f}" if others else "no other is left"
-        yield Finding(name, DOMINATES, f"{evidence}; {compared}", _LEAVE_OUT)
+        evidence = f"{evidence}; the next column explains {next_skill:.2f}"
+        yield Finding(name, DOMINATES, evidence, _LEAVE_OUT)
 
 
 # Relations of whole columns.
