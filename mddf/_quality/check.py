@@ -11,17 +11,12 @@ import numpy.typing as npt
 from mddf._input.subjects import Key, find_subjects
 from mddf._quality import copies, texts
 from mddf._quality.columns import DataColumn, read_columns, read_tables
-from mddf._quality.findings import COPIES_IN_TEST, NEAR_COPIES_IN_TEST, Finding, Findings
+from mddf._quality.findings import Finding, Findings
 from mddf._quality.leaks import leaks
 from mddf._quality.target import read_target
 
 # Share of missing cells from which a column is mostly missing.
 _MOSTLY = 0.5
-# Shares of rows with copies from which they are told. Single copies occur in measured data: iris
-# has one in 150 rows. Copies in test rows matter more.
-_MIN_COPIES = 0.01
-_MIN_COPIES_IN_TEST = 0.005
-
 _ADVICE_FOR_TEXT = (
     "leave the column out; or keep a part of it, such as a prefix; or reduce it to numbers in a "
     "pipeline, by HashingVectorizer or TfidfVectorizer with TruncatedSVD"
@@ -38,8 +33,8 @@ def check(
 ) -> Findings:
     """Check a table for leakage and for columns of poor quality before a fit.
 
-    Looks for columns that equal the target, predict it nearly alone, dominate all other columns or
-    contain the target as text, for identifiers, constant and mostly missing columns, for columns
+    Looks for columns that are a function of the target, predict it nearly alone, dominate all
+    other columns or contain it as text, for identifiers, constant and mostly missing columns, for columns
     of many different texts, and for copies of rows. A check of 100 000 rows and 20 columns takes
     less than a second.
 
@@ -71,10 +66,16 @@ def check(
     Notes
     -----
     The skill of a column is the share of the target's variance that the column explains by itself:
-    means of the target by category, or by one of at least 64 numeric bins, are computed on one
-    half of the rows and applied to the other half. For classes, the variance is the Brier score of
+    means of the target by category or numeric bin are computed on one half of the rows, or of the
+    groups, and applied to the other half. With few rows, the correlation of the ranks, or limits
+    that separate all classes, may explain more. For classes, the variance is the Brier score of
     the shares of the classes; for regression, it is the variance of the ranks of the target. Of
     tables with more than a million cells, some rows are drawn for this.
+
+    A column is a function of the target if it has one value for each class; if it is a multiple of
+    the numbers, perhaps shifted and rounded; or if each of its values stands for an interval of
+    the numbers. Only its present cells count. The same functions of the targets of one to three
+    rows before or after are found.
 
     With fewer than 20 rows, a column may predict the target by chance, and nothing about leakage
     is checked.
@@ -104,42 +105,13 @@ def check(
     if test_table is not None:
         names = {column.name for column in features}
         test = [column for column in read_columns(test_table) if column.name in names]
-        findings.extend(_copies_in_training(features, test))
-    findings.extend(_repeated_rows(features))
+        findings.extend(copies.rows_in_training(features, test))
+    findings.extend(copies.repeated_rows(features))
     for column in columns:
         findings.extend(_quality(column))
     if groups is None:
         findings.extend(_subjects(columns))
     return Findings(findings)
-
-
-def _copies_in_training(train: list[DataColumn], test: list[DataColumn]) -> Iterator[Finding]:
-    repeats = copies.rows_in_training(train, test)
-    if repeats is None:
-        return
-    advice = "leave these rows out of one of the tables; scores on them are too good"
-    if repeats.n_copies >= _MIN_COPIES_IN_TEST * repeats.n_rows:
-        evidence = (
-            f"{_share_text(repeats.n_copies, repeats.n_rows)} test rows equal a training row"
-        )
-        yield Finding("(rows)", COPIES_IN_TEST, evidence, advice)
-    if repeats.n_near_copies >= _MIN_COPIES_IN_TEST * repeats.n_rows:
-        share = _share_text(repeats.n_near_copies, repeats.n_rows)
-        evidence = f"{share} test rows equal a training row in all columns but one"
-        yield Finding("(rows)", NEAR_COPIES_IN_TEST, evidence, advice)
-
-
-def _repeated_rows(columns: list[DataColumn]) -> Iterator[Finding]:
-    repeats = copies.repeated_rows(columns)
-    if repeats is None or repeats.n_copies < _MIN_COPIES * repeats.n_rows:
-        return
-    evidence = f"{_share_text(repeats.n_copies, repeats.n_rows)} rows equal an earlier row"
-    advice = "drop the copies, or keep them in one fold by groups"
-    yield Finding("(rows)", "copies of rows", evidence, advice)
-
-
-def _share_text(n: int, n_rows: int) -> str:
-    return f"{n} ({n / n_rows:.2%}) of {n_rows}"
 
 
 def _quality(column: DataColumn) -> Iterator[Finding]:

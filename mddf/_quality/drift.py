@@ -334,10 +334,11 @@ def drift(X_train: Any, X: Any) -> DriftTable:
 
     Notes
     -----
-    Numbers and dates are compared by ten bins with equally many training rows, categories by the
-    20 most frequent ones and all others together. A column is stable below a PSI of 0.1 and has
-    drifted from 0.25 on. With few rows, a PSI is large by chance; the limits are then raised to
-    four standard deviations above the mean of a PSI without drift.
+    Numbers and dates are compared by ten bins with equally many training rows and two bins outside
+    of their range, categories by the 20 most frequent ones and all others together. Unknown
+    categories are expected as often as training rows are alone with theirs. A column is stable
+    below a PSI of 0.1 and has drifted from 0.25 on. With few rows, a PSI is large by chance; the
+    limits are then raised to four standard deviations above the mean of a PSI without drift.
 
     Examples
     --------
