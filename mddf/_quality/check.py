@@ -34,9 +34,9 @@ def check(
     """Check a table for leakage and for columns of poor quality before a fit.
 
     Looks for columns that are a function of the target, predict it nearly alone, dominate all
-    other columns or contain it as text, for identifiers, constant and mostly missing columns, for columns
-    of many different texts, and for copies of rows. A check of 100 000 rows and 20 columns takes
-    less than a second.
+    other columns or contain it as text, for identifiers, constant and mostly missing columns, for
+    columns of many different texts, and for copies of rows. A check of 100 000 rows and 20 columns
+    takes less than a second.
 
     A finding is a reason to look at a column, not a proof. Leakage that is spread over several
     columns, or that is weak, is not found.
