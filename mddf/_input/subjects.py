@@ -27,8 +27,9 @@ _MAX_REPEATS = 10.0
 _MAX_PROBABILITY = 1e-3
 # Whole numbers in this range are taken as years, which may also have a few rows each.
 _YEARS = (1900, 2100)
-# Words of names of columns. Their values are subjects however many rows they have; an "id" is only
-# if it has a handful of rows, since an id of a shop or product is an ordinary category.
+# Names of columns, perhaps with a word before or after. Their values are subjects however many
+# rows they have; an "id" is only if it has a handful of rows, since an id of a shop or product is
+# an ordinary category.
 _SUBJECTS = frozenset(
     {
         "account", "animal", "client", "customer", "donor", "employee", "household", "individual",
@@ -37,6 +38,7 @@ _SUBJECTS = frozenset(
     }
 )  # fmt: skip
 _SUFFIXES = frozenset(("id", "ids", "no", "nr", "num", "number", "code", "key", "name"))
+_PREFIXES = frozenset(("id", "code", "key"))
 _IDS = frozenset(("id", "pid", "sid", "uid", "identifier"))
 # Pairs of rows of a subject that refuse most columns that are no properties of subjects.
 _N_FIRST_PAIRS = 64
@@ -97,7 +99,7 @@ class Key:
         if len(self.counts) < _MIN_SUBJECTS:
             return False
         is_handful = self.mean <= _MAX_REPEATS
-        if names_subjects(name) or (is_handful and _words(name) & _IDS):
+        if names_subjects(name) or (is_handful and _subject_of_name(name) in _IDS):
             return True
         return is_handful and (looks_like_subjects(self.counts) or self._has_properties(block, c))
 
@@ -105,7 +107,7 @@ class Key:
         """Whether other columns are constant within the values, as the age of a subject is.
 
         A conversion of the key to another unit or a coarser one, such as decades of years, rises
-        or falls with it, and is no property of subjects.
+        or falls with it, and is no property of subjects. Nor is a code of each value.
         """
         first, second = self._pairs()
         if len(first) < _MIN_PAIRS:
@@ -122,7 +124,8 @@ class Key:
             # A pair of rows is equal by chance if it has the same value; one pair may be odd.
             p = float(np.square(counts / counts.sum()).sum())
             by_key = np.diff(column[np.unique(self.codes, return_index=True)[1]])
-            if nearly_all(by_key >= 0) or nearly_all(by_key <= 0):
+            is_code = len(counts) >= len(self.counts) - 1 and _are_whole(column)
+            if is_code or nearly_all(by_key >= 0) or nearly_all(by_key <= 0):
                 continue
             log_chance += (len(first) - 2) * np.log(p)
             n_properties += 1 + (len(counts) >= _MIN_SUBJECTS)
@@ -143,7 +146,7 @@ class Key:
 
 def names_subjects(name: Any) -> bool:
     """Whether the name of a column is one of subjects, such as "patient" or "user_id"."""
-    return bool(_words(name) & _SUBJECTS)
+    return _subject_of_name(name) in _SUBJECTS
 
 
 def _are_whole(column: np.ndarray) -> bool:
@@ -154,16 +157,16 @@ def _are_equal(cells: np.ndarray, others: np.ndarray) -> np.ndarray:
     return np.asarray((cells == others) | (np.isnan(cells) & np.isnan(others)))
 
 
-def _words(name: Any) -> set[str]:
-    """The last word of a name, and the last one before "id", "number" or the like."""
+def _subject_of_name(name: Any) -> str:
+    """The word of a name apart from "id", "number" or the like; empty if it has several."""
     words = [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", str(name))]
-    found = set(words[-1:])
     while len(words) > 1 and words[-1] in _SUFFIXES:
         words.pop()
-        found.add(words[-1])
-        if words[-1] not in _SUFFIXES | _SUBJECTS:
-            return set()  # the id of something else
-    return found | {word.removesuffix("id") for word in found}
+    while len(words) > 1 and words[0] in _PREFIXES:
+        words.pop(0)
+    if len(words) != 1:
+        return ""
+    return words[0] if words[0] in _IDS else words[0].removesuffix("id")
 
 
 def looks_like_subjects(counts: np.ndarray) -> bool:

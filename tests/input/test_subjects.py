@@ -90,7 +90,9 @@ def test_names_of_subjects(name, kind):
     assert subjects(X) == {name}
 
 
-@pytest.mark.parametrize("name", ["shop_id", "customer_age", "users", "zip", "grid"])
+@pytest.mark.parametrize(
+    "name", ["shop_id", "customer_age", "users", "zip", "grid", "customer_date"]
+)
 def test_other_names(name):
     X, _ = visits()
     assert subjects(X.rename(columns={"subject": name}).sample(frac=1, random_state=0)) == set()
@@ -114,6 +116,7 @@ def test_conversions_are_no_properties_of_subjects():
     degrees = rng.integers(0, 100, 300)
     X = pd.DataFrame({"a": degrees, "b": 32 + 1.8 * degrees, "c": degrees // 10, "d": -degrees})
     assert subjects(X) == set()
+    assert subjects(X[["a"]].assign(code=rng.permutation(100)[degrees])) == set()
 
 
 @pytest.mark.parametrize(
