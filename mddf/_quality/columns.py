@@ -106,6 +106,22 @@ class DataColumn:
         assert self.numbers is not None
         return np.unique(self.numbers, return_inverse=True)[1]
 
+    @property
+    def is_usual(self) -> np.ndarray:
+        """Mark the cells with the value that half of the present cells or more have, if any has.
+
+        It is the median of numbers.
+        """
+        present = ~self.missing
+        values = self.codes if self.numbers is None else self.numbers
+        assert values is not None
+        if not self.n_present:
+            return present
+        if self.codes is not None:
+            return values == np.bincount(values[present]).argmax()
+        middle = self.n_present // 2
+        return np.asarray(values == np.partition(values[present], middle)[middle])
+
     def value_at(self, row: int) -> object:
         """The value of a present cell, as a message shows it."""
         if self.codes is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,8 @@ _MIN_SHARE_OF_CLASS = 0.2
 # the shifted targets by chance.
 _SHIFTS = (1, -1, 2, -2, 3, -3)
 _MIN_ROWS_OF_SHIFTS = 50
+# Rows that refuse most columns that are no function of the target.
+_HEAD = slice(None, 100)
 # Share of the rows whose text contains their label, over the share by chance.
 _MIN_LABELS_IN_TEXT = 0.5
 # Rows of a table are drawn for the skills of columns so that no more cells are looked at: with 20
@@ -58,11 +61,13 @@ _MAX_VALUES = 256
 _MIN_ROWS_OF_VALUE = 4
 _N_BINS = 64
 _MIN_ROWS_OF_BIN = 8
+_MAX_ROWS_OF_COARSE_BINS = 2000
 # Limits of bins are also quantiles of each class, so that a few rows of a rare class at the end of
 # a column have bins of their own. More quantiles would split such rows into bins of too few rows.
 _N_CLASS_QUANTILES = 4
 
 _LEAVE_OUT = "leave the column out, unless its value is known when you predict"
+_UNLESS_KNOWN = "leave the column out if that target is not known yet when you predict"
 
 
 def leaks(columns: list[DataColumn], target: Target) -> Iterator[Finding]:
@@ -72,10 +77,11 @@ def leaks(columns: list[DataColumn], target: Target) -> Iterator[Finding]:
         return
     rows = _drawn_rows(n_rows, len(columns))
     sample = target.take(rows)
+    shifts = _shifts(target)
     suspects: dict[Finding, float] = {}
     skills: dict[str, tuple[float, str]] = {}
     for column in columns:
-        finding = _function_of_target(column, target)
+        finding = _function_of_target(column, shifts)
         if finding is None:
             drawn = column.take(rows)
             skill, present_skill, evidence = _skills(drawn, sample)
@@ -120,27 +126,42 @@ def _dominant(skills: dict[str, tuple[float, str]]) -> Iterator[Finding]:
 # Relations of whole columns.
 
 
-def _function_of_target(column: DataColumn, target: Target) -> Finding | None:
+@dataclass(frozen=True)
+class _Shift:
+    """A target that rows of a column some rows before or after are compared with."""
+
+    n_rows: int
+    here: slice
+    target: Target
+
+    @property
+    def text(self) -> str:
+        if not self.n_rows:
+            return ""
+        plural = "s" if abs(self.n_rows) > 1 else ""
+        direction = "earlier" if self.n_rows > 0 else "later"
+        return f"the target {abs(self.n_rows)} row{plural} {direction}: "
+
+
+def _shifts(target: Target) -> list[_Shift]:
+    """The target of the same row, and of rows nearby, which a smooth target is equal to anyway."""
+    shifts = [_Shift(0, slice(None), target)]
+    if len(target.codes) < _MIN_ROWS_OF_SHIFTS or target.is_smooth:
+        return shifts
+    for n in _SHIFTS:
+        there = slice(None, -n) if n > 0 else slice(-n, None)
+        shifts.append(_Shift(n, slice(max(n, 0), min(n, 0) or None), target.take(there)))
+    return shifts
+
+
+def _function_of_target(column: DataColumn, shifts: list[_Shift]) -> Finding | None:
     """Report a column that equals the target of the same row, or of a row nearby."""
-    relation = _relation(column, target)
-    if relation is not None:
-        return Finding(column.name, EQUALS_TARGET, relation, _LEAVE_OUT)
-    n_rows = len(target.codes)
-    if n_rows < _MIN_ROWS_OF_SHIFTS or target.is_smooth:
-        return None
-    for shift in _SHIFTS:
-        here = slice(shift, None) if shift > 0 else slice(None, shift)
-        there = slice(None, -shift) if shift > 0 else slice(-shift, None)
-        relation = _relation(column.take(here), target.take(there))
+    for shift in shifts:
+        relation = _relation(column.take(shift.here), shift.target)
         if relation is not None:
-            plural = "s" if abs(shift) > 1 else ""
-            direction = "earlier" if shift > 0 else "later"
-            return Finding(
-                column.name,
-                SHIFTED_TARGET,
-                f"the target {abs(shift)} row{plural} {direction}: {relation}",
-                "leave the column out if that target is not known yet when you predict",
-            )
+            kind = SHIFTED_TARGET if shift.n_rows else EQUALS_TARGET
+            advice = _UNLESS_KNOWN if shift.n_rows else _LEAVE_OUT
+            return Finding(column.name, kind, shift.text + relation, advice)
     return None
 
 
@@ -159,17 +180,19 @@ def _relation(column: DataColumn, target: Target) -> str | None:
     if target.classes is None:
         numbers = column.as_numbers
         relation = None if numbers is None else _multiple(numbers, target)
-        if relation is None and _are_intervals(column.value_codes, target.labels, target):
+        if relation is None and _are_intervals(column, target.labels, target):
             n_values = len(np.unique(column.value_codes))
             relation = f"{n_values} values for intervals of the target in {len(target.codes)} rows"
         return relation
-    codes = column.value_codes
-    n_classes = len(np.unique(target.codes))
-    if n_classes < 2 or codes.max() >= len(column.levels or target.classes):
-        return None
-    pairs = np.unique(codes * len(target.classes) + target.codes)
-    is_one_to_one = len(pairs) == n_classes == len(np.unique(codes))
-    if not is_one_to_one or log_chance(target.n_independent(codes)) > LOG_CHANCE:
+    # A few rows nearly always decide.
+    for part in (_HEAD, slice(None)):
+        codes = column.take(part).value_codes
+        classes = target.codes[part]
+        n_classes = len(np.unique(classes))
+        pairs = np.unique(codes * len(target.classes) + classes)
+        if not len(pairs) == n_classes == len(np.unique(codes)):
+            return None
+    if n_classes < 2 or log_chance(target.n_independent(codes)) > LOG_CHANCE:
         return None
     return f"one value for each of the {n_classes} classes in {len(codes)} rows"
 
@@ -195,16 +218,15 @@ def _correlation(x: np.ndarray, y: np.ndarray) -> float:
     return float(x @ y) / norm if norm > 0 else 0.0
 
 
-def _are_intervals(codes: np.ndarray, numbers: np.ndarray, target: Target) -> bool:
-    """Whether each code stands for an interval of some numbers, and hardly by chance."""
-    # Most columns are refused by a few rows.
-    for part in (slice(None, 5 * _MIN_ROWS), slice(None)):
-        order = np.lexsort((codes[part], numbers[part]))
-        sorted_codes = codes[part][order]
-        x = numbers[part][order]
-        is_change = sorted_codes[1:] != sorted_codes[:-1]
-        n_changes = np.count_nonzero(is_change)
-        if n_changes >= len(np.unique(sorted_codes)) or np.any(is_change & (x[1:] == x[:-1])):
+def _are_intervals(column: DataColumn, numbers: np.ndarray, target: Target) -> bool:
+    """Whether each value stands for an interval of some numbers, and hardly by chance."""
+    # A few rows nearly always decide.
+    for part in (_HEAD, slice(None)):
+        codes = column.take(part).value_codes
+        order = np.lexsort((codes, numbers[part]))
+        is_change = np.diff(codes[order]) != 0
+        is_tie = np.diff(numbers[part][order]) == 0
+        if is_change.sum() >= len(np.unique(codes)) or np.any(is_change & is_tie):
             return False
     counts = target.n_independent(codes)
     counts = counts[counts > 0]
@@ -252,10 +274,13 @@ def _skill_of_values(column: DataColumn, target: Target) -> float:
     # With few rows, bins are coarse: the correlation of ranks, or limits between classes, may
     # explain more.
     n_rows = len(bins)
+    if n_rows > _MAX_ROWS_OF_COARSE_BINS:
+        return skill
     if target.classes is None:
         r2 = _correlation(mean_ranks(column.numbers), target.ranks) ** 2
         return max(skill, 1 - (1 - r2) * (n_rows - 1) / (n_rows - 2))
-    return 1.0 if _are_intervals(target.codes, column.numbers, target) else skill
+    classes = DataColumn("", "category", codes=target.codes)
+    return 1.0 if _are_intervals(classes, column.numbers, target) else skill
 
 
 def _bins(column: DataColumn, target: Target) -> tuple[np.ndarray, int]:
@@ -308,10 +333,9 @@ def _for_one_class(column: DataColumn, target: Target) -> tuple[Finding | None, 
     Returns the share of the rows of that class whose value differs.
     """
     present = ~column.missing
-    counts = np.bincount(column.value_codes[present])
-    if len(counts) < 2 or 2 * counts.max() < column.n_present:
+    is_usual = column.is_usual
+    if not present.sum() > is_usual.sum() >= present.sum() / 2:
         return None, 0.0
-    is_usual = present & (column.value_codes == counts.argmax())
     state = f"cells other than {column.value_at(int(is_usual.argmax()))}"
     evidence, share = _purity(present & ~is_usual, target, state, 1.0)
     if not evidence or share < _MIN_SHARE_OF_CLASS:
