@@ -223,10 +223,14 @@ def _are_intervals(column: DataColumn, numbers: np.ndarray, target: Target) -> b
     # A few rows nearly always decide.
     for part in (_HEAD, slice(None)):
         codes = column.take(part).value_codes
+        n_values = len(np.unique(codes))
+        # Values of one row each are intervals in any order.
+        if 2 * n_values > len(codes):
+            return False
         order = np.lexsort((codes, numbers[part]))
         is_change = np.diff(codes[order]) != 0
         is_tie = np.diff(numbers[part][order]) == 0
-        if is_change.sum() >= len(np.unique(codes)) or np.any(is_change & is_tie):
+        if is_change.sum() >= n_values or np.any(is_change & is_tie):
             return False
     counts = target.n_independent(codes)
     counts = counts[counts > 0]
