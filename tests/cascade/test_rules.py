@@ -277,7 +277,6 @@ def test_onnx_of_screened_cascades():
     np.testing.assert_allclose(probabilities, model.predict_proba(X), atol=1e-9)
 
 
-@pytest.mark.filterwarnings("ignore:column 0 equals the target:UserWarning")
 def test_probabilities_do_not_exceed_one():
     # The sum of these coefficients divided by their sum, one after the other, is above 1.
     coefficients = np.array([0.2, 1.7, 0.3])

@@ -15,10 +15,7 @@ from mddf import MDDFClassifier, RandomForestClassifier
 from mddf.explain import tree_arrays
 from mddf.export import skops_types
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:transform was given the table:UserWarning"),
-    pytest.mark.filterwarnings("ignore:column .* equals the target:UserWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore:transform was given the table:UserWarning")
 
 MODELS = models()
 PLAIN = (dict, list, tuple, np.ndarray, np.generic, str, int, float, type(None))

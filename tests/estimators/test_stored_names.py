@@ -43,7 +43,6 @@ from mddf.explain import tree_arrays
 from mddf.export import skops_types
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore:column .* equals the target:UserWarning"),
     pytest.mark.filterwarnings("ignore:transform was given the table:UserWarning"),
     pytest.mark.filterwarnings("ignore:column 0 looks like an identifier of subjects:UserWarning"),
 ]
