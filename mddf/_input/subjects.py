@@ -200,17 +200,17 @@ def find_subjects(
 ) -> dict[int, Key]:
     """Columns of a block of numbers that look like subjects.
 
-    `keys` are the columns that may be subjects. A column that follows from one found before, such
+    `keys` are the columns that may be subjects. A column that follows from an earlier one, such
     as a name of the patient with a number, is left out.
     """
-    found: dict[int, Key] = {}
+    subjects: dict[int, Key] = {}
     for c in sorted(keys, key=lambda c: (not names_subjects(names[c]), c)):
         key = keys[c]
-        if key is None or any(subject.determines(key) for subject in found.values()):
+        if key is None or any(subject.determines(key) for subject in subjects.values()):
             continue
         if key.is_subject(names[c], block, c):
-            found[c] = key
-    return dict(sorted(found.items()))
+            subjects[c] = key
+    return dict(sorted(subjects.items()))
 
 
 def warn_of_subjects(place: str, key: Key) -> None:

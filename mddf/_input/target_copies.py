@@ -47,7 +47,7 @@ class TargetCopies:
 
     def find(self, block: np.ndarray | sparse.csc_matrix) -> list[tuple[int, int]]:
         """Columns of a block that equal the target, and their numbers of present cells."""
-        found = {}
+        n_present_of = {}
         for labels in self._outputs:
             if len(labels) < _MIN_ROWS:
                 continue
@@ -56,8 +56,8 @@ class TargetCopies:
                 present = ~np.isnan(column)
                 n_present = int(np.count_nonzero(present))
                 if n_present >= _MIN_ROWS and self._is_equal(column[present], labels[present]):
-                    found[i] = n_present
-        return sorted(found.items())
+                    n_present_of[i] = n_present
+        return sorted(n_present_of.items())
 
     def _candidates(self, block: np.ndarray | sparse.csc_matrix, labels: np.ndarray) -> list[int]:
         """Columns that equal the target in a few rows."""

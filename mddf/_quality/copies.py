@@ -44,12 +44,12 @@ def rows_in_training(train: Sequence[DataColumn], test: Sequence[DataColumn]) ->
             if n_columns * len(sums_train) * chance <= _MAX_CHANCE:
                 is_near |= _occurs(sums_test - hashes_test[c], sums_train - hashes_train[c])
     advice = "leave these rows out of one of the tables; scores on them are too good"
-    for kind, found, difference in (
+    for kind, mask, difference in (
         (COPIES_IN_TEST, is_copy, ""),
         (NEAR_COPIES_IN_TEST, is_near & ~is_copy, " in all columns but one"),
     ):
-        if found.mean() >= _MIN_COPIES_IN_TEST:
-            evidence = f"{_share_text(found)} test rows equal a training row{difference}"
+        if mask.mean() >= _MIN_COPIES_IN_TEST:
+            evidence = f"{_share_text(mask)} test rows equal a training row{difference}"
             yield Finding("(rows)", kind, evidence, advice)
 
 

@@ -131,7 +131,7 @@ class _Shift:
     """A target that rows of a column some rows before or after are compared with."""
 
     n_rows: int
-    here: slice
+    own_rows: slice
     target: Target
 
     @property
@@ -149,15 +149,15 @@ def _shifts(target: Target) -> list[_Shift]:
     if len(target.codes) < _MIN_ROWS_OF_SHIFTS or target.is_smooth:
         return shifts
     for n in _SHIFTS:
-        there = slice(None, -n) if n > 0 else slice(-n, None)
-        shifts.append(_Shift(n, slice(max(n, 0), min(n, 0) or None), target.take(there)))
+        other_rows = slice(None, -n) if n > 0 else slice(-n, None)
+        shifts.append(_Shift(n, slice(max(n, 0), min(n, 0) or None), target.take(other_rows)))
     return shifts
 
 
 def _function_of_target(column: DataColumn, shifts: list[_Shift]) -> Finding | None:
     """Report a column that equals the target of the same row, or of a row nearby."""
     for shift in shifts:
-        relation = _relation(column.take(shift.here), shift.target)
+        relation = _relation(column.take(shift.own_rows), shift.target)
         if relation is not None:
             kind = SHIFTED_TARGET if shift.n_rows else EQUALS_TARGET
             advice = _UNLESS_KNOWN if shift.n_rows else _LEAVE_OUT

@@ -66,11 +66,11 @@ def subjects(X):
         warnings.simplefilter("always")
         GradientBoostingRegressor(max_iter=2).fit(X, np.random.default_rng(1).normal(size=len(X)))
     texts = [str(warning.message) for warning in caught]
-    named = {re.match("column .*'(.*)' looks like an identifier", text) for text in texts}
+    matches = {re.match("column .*'(.*)' looks like an identifier", text) for text in texts}
     assert len(texts) <= 1 or not any("TimeOrder" in text for text in texts)
-    found = {f.column for f in check(X) if f.finding == "identifier of subjects"}
-    assert found == {match[1] for match in named if match}
-    return found
+    in_check = {f.column for f in check(X) if f.finding == "identifier of subjects"}
+    assert in_check == {match[1] for match in matches if match}
+    return in_check
 
 
 @pytest.mark.parametrize(

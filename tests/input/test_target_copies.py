@@ -37,7 +37,7 @@ LABELS = RNG.choice(["a", "b", "c"], N)
 GAPS = RNG.random(N) < 0.3
 
 
-def named(model):
+def model_name(model):
     return type(model).__name__
 
 
@@ -53,7 +53,7 @@ def has_warned(model, X, y):
     [VALUES, np.where(GAPS, np.nan, VALUES), VALUES.astype(np.float32)],
     ids=["equal", "gaps", "single precision"],
 )
-@pytest.mark.parametrize("model", REGRESSORS, ids=named)
+@pytest.mark.parametrize("model", REGRESSORS, ids=model_name)
 def test_numbers(model, column, tmp_path):
     X = pd.DataFrame({"x": RNG.normal(size=N), "copy": column})
     assert has_warned(model, X, VALUES)
@@ -69,7 +69,7 @@ def test_numbers(model, column, tmp_path):
     [LABELS, np.where(GAPS, None, LABELS), pd.Series(LABELS).map({"a": 5, "b": 1, "c": 2})],
     ids=["equal", "gaps", "codes"],
 )
-@pytest.mark.parametrize("model", CLASSIFIERS, ids=named)
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=model_name)
 def test_classes(model, column):
     X = pd.DataFrame({"x": RNG.normal(size=N), "copy": column})
     assert has_warned(model, X, LABELS)

@@ -203,9 +203,9 @@ def test_leaks_do_not_hide_each_other():
     X["reminders"] = np.where(is_default, rng.poisson(9, 2000), rng.poisson(0.5, 2000))
     X["recovered"] = np.where(is_default & (rng.random(2000) < 0.6), rng.gamma(2, 5, 2000), 0)
     X["state"] = np.where(rng.random(2000) < 0.1, None, y)
-    found = kinds(check(X, is_default))
-    assert ("recovered", "has one value for all classes but one") in found
-    assert ("reminders", "dominates all other columns") in found
+    leaks = kinds(check(X, is_default))
+    assert ("recovered", "has one value for all classes but one") in leaks
+    assert ("reminders", "dominates all other columns") in leaks
     assert kinds(check(X, y)) == {
         ("recovered", "has one value for all classes but one"), ("state", "equals the target"),
     }  # fmt: skip

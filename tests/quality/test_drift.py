@@ -83,9 +83,9 @@ def test_the_index_is_the_formula(train, later):
     n_train[-2] += n_moved
     counts = [pair for pair in zip(n_train, n_later, strict=True) if sum(pair)]
     psi = 0.0
-    for trained, found in counts:
+    for trained, seen_later in counts:
         p = (trained + 0.5) / (len(train) + 0.5 * len(counts))
-        q = (found + 0.5) / (len(later) + 0.5 * len(counts))
+        q = (seen_later + 0.5) / (len(later) + 0.5 * len(counts))
         psi += (q - p) * math.log(q / p)
     assert row.psi == pytest.approx(psi, abs=1e-12)
     assert row.unknown == np.mean([bin_of(v) == "unknown" for v in later])
