@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.model_selection import train_test_split
 
 from mddf._quality.check import check
 from mddf._quality.drift import DriftReference
+from mddf._quality.findings import NEARLY_PERFECT, Finding, Findings
 
 from . import dependent_rows, estimators, files, pages, report, rows
 from .dependent_rows import INDEPENDENT, DependentRows
@@ -30,6 +32,8 @@ not fitted to these rows. The saved model is then fitted to all rows, with the s
 parameters and seed. Columns of text are categories. The labels decide the task
 unless --task is given.
 """
+# Accuracy, ROC AUC or R2 from which a score gets a remark. Not tuned.
+_NEARLY_PERFECT = 0.999
 
 _SETTINGS_HELP = "parameters of the model (a time_limit holds for each of the two fits)"
 
@@ -163,22 +167,20 @@ def _fit_and_evaluate(
     dependence: DependentRows,
 ) -> report.EvaluatedFit:
     train, test = held_out(options, table, dependence)
-    X_test = None if options.test is None else test.X
-    findings = check(table.X, table.y, X_test=X_test, task=table.task)
-    for finding in findings:
-        if finding.is_leak:
-            warnings.warn(
-                f"{finding.column} {finding.finding}: {finding.evidence}. {finding.advice}",
-                UserWarning,
-                stacklevel=2,
-            )
+    findings = check(
+        table.X,
+        table.y,
+        groups=dependence.groups,
+        X_test=None if options.test is None else test.X,
+        task=table.task,
+    )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         start = time.perf_counter()
         fitted = dependence.fit(clone(model), train)
         seconds = time.perf_counter() - start
     decision, source_of_threshold = _decision(options, fitted, train, test)
-    return report.EvaluatedFit(
+    fit = report.EvaluatedFit(
         table_name=options.table.name,
         target=options.target,
         task=table.task,
@@ -198,6 +200,28 @@ def _fit_and_evaluate(
         ],
         model_name=model_name,
     )
+    fit = replace(fit, findings=Findings([*nearly_perfect(fit.scores, len(test.y)), *findings]))
+    for finding in fit.findings:
+        if finding.is_leak:
+            warnings.warn(
+                f"{finding.column} {finding.finding}: {finding.evidence}. {finding.advice}",
+                UserWarning,
+                stacklevel=2,
+            )
+    return fit
+
+
+def nearly_perfect(scores: Mapping[str, float], n_rows: int) -> Iterator[Finding]:
+    """Remark on scores that are too good for most data without a leak."""
+    for name in ("accuracy", "ROC AUC", "R2"):
+        if scores.get(name, 0.0) >= _NEARLY_PERFECT:
+            yield Finding(
+                "(scores)",
+                NEARLY_PERFECT,
+                f"{name} {scores[name]:.4g} on {n_rows} held-out rows",
+                "look among the most important columns for one that is written after the outcome",
+            )
+            return
 
 
 def check_positive(positive: str, table: rows.TrainingTable) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import _fit_context
+from sklearn.base import _fit_context, is_classifier
 from sklearn.metrics import get_scorer_names
 from sklearn.utils import check_random_state
 from sklearn.utils._metadata_requests import MetadataRequest
@@ -69,6 +69,7 @@ from mddf._gradient.validation_set import ValidationSet, warn_of_no_gain
 from mddf._gradient.weights import boosting_weights, within_range
 from mddf._input.reading import read_table
 from mddf._input.table import Table
+from mddf._input.target_copies import TargetCopies
 from mddf._resampling.folds import ask_for_groups, gives_folds, group_numbers
 from mddf._resampling.time_order import X_for_splitter, time_column
 from mddf._targets.target_validation import all_weights
@@ -266,7 +267,7 @@ class GradientBoosting(BoostedPredictions):
                 binned = binner.recode(table) if in_memory else binner.recode_to_file(table)
             else:
                 holds_groups_out = groups is not None or gives_folds(self.cv) or X_val is not None
-                binner, binned = self._bin(table, weights, has_groups=holds_groups_out)
+                binner, binned = self._bin(table, y, weights, has_groups=holds_groups_out)
                 entropy = check_random_state(self.random_state).randint(0, 2**32, 4, np.uint64)
                 self._entropy = entropy.tolist()
             offsets = None if offset is None else read_offset(offset, table, target.kind)
@@ -340,13 +341,17 @@ class GradientBoosting(BoostedPredictions):
         )
 
     def _bin(
-        self, table: Table, weights: np.ndarray | None, *, has_groups: bool
+        self, table: Table, y: npt.ArrayLike, weights: np.ndarray | None, *, has_groups: bool
     ) -> tuple[Binner, BinnedTable | ColumnTable]:
         """Fit a binner to a table, and bin the table, in a file if the user named a folder."""
         binner = Binner(self.categorical_features, self.max_bins, self.n_jobs, FEWEST_LEVELS)
         fit_binner = binner.fit_transform if table.codes_folder is None else binner.fit_to_file
         binned: BinnedTable | ColumnTable = fit_binner(
-            table, weights, has_groups=has_groups, warns_of_time=bool(self.early_stopping)
+            table,
+            weights,
+            copies=TargetCopies(y, are_classes=is_classifier(self)),
+            has_groups=has_groups,
+            warns_of_time=bool(self.early_stopping),
         )
         return binner, binned
 

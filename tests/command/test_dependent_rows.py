@@ -102,3 +102,30 @@ def test_groups_of_lists_are_refused(table):
     frame.to_parquet(path)
     with pytest.raises(SystemExit, match=r"--groups must be a column of texts, .*got 'visits'"):
         fit(path, "--groups", "visits")
+
+
+def test_checks_know_the_groups(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    person = np.repeat(np.arange(40), 6)
+    frame = pd.DataFrame({"person": person, "x": rng.normal(size=240)})
+    frame["birth"] = rng.normal(size=40)[person]
+    frame["y"] = np.where((rng.random(40) < 0.5)[person], "a", "b")
+    path = tmp_path / "visits.csv"
+    frame.to_csv(path, index=False)
+    fit(path, "--drop", "person")
+    assert "warning: birth dominates all other columns" in capsys.readouterr().err
+    fit(path, "--groups", "person")
+    assert "finding" not in capsys.readouterr().out
+
+
+def test_a_perfect_score_gets_a_remark(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(300, 2)), columns=["x", "z"])
+    # Neither column tells the class by itself.
+    frame["y"] = np.where((frame["x"] > 0) == (frame["z"] > 0), "a", "b")
+    frame[["x", "z"]] += 3 * np.sign(frame[["x", "z"]])
+    path = tmp_path / "rows.csv"
+    frame.to_csv(path, index=False)
+    fit(path, "--estimator", "random-forest", settings=["--set", "n_estimators=20"])
+    message = "(scores) are nearly perfect: accuracy 1 on 60 held-out rows"
+    assert message in capsys.readouterr().err

@@ -400,9 +400,10 @@ def test_bins_of_a_sample_do_not_depend_on_the_order_of_rows():
 
 def test_values_that_many_rows_share_are_not_lost():
     rng = np.random.default_rng(0)
-    X = rng.integers(0, 2, (4000, 1)).astype(float)
-    forest = RandomForestClassifier(10, random_state=0).fit(by_columns(X, bin_rows=500), X[:, 0])
-    assert forest.score(X, X[:, 0]) == 1
+    X = rng.integers(0, 3, (4000, 1)).astype(float)
+    y = X[:, 0] > 1
+    forest = RandomForestClassifier(10, random_state=0).fit(by_columns(X, bin_rows=500), y)
+    assert forest.score(X, y) == 1
     pairs = rng.integers(0, 3, (4000, 2)).astype(float)
     weight = rng.integers(0, 3, 4000).astype(float)
     order = rng.permutation(4000)
@@ -454,7 +455,7 @@ def test_drawn_rows_of_few():
     X = np.random.default_rng(0).normal(size=(100, 3))
     y = np.arange(100) % 2
     for options, weights in (({}, None), ({"categorical_features": [2]}, None), ({}, y + 1.0)):
-        data = np.column_stack([X[:, :2], y]) if options else X
+        data = np.column_stack([X[:, :2], np.arange(100) % 3]) if options else X
         forest = RandomForestClassifier(3, random_state=0, **options)
         forest.fit(by_columns(data, bin_rows=10), y, sample_weight=weights)
         assert np.diff(forest._binner.bins_.start)[:2].tolist() == [10, 10]

@@ -27,13 +27,13 @@ MODELS = [
 
 
 def orders():
-    """A number that depends on the month; one date is missing."""
+    """The square of the month; one date is missing."""
     rng = np.random.default_rng(0)
     day = pd.Series(pd.date_range("2021-01-01", periods=N, freq="97h", tz="America/New_York"))
     day = day.sample(frac=1, random_state=0, ignore_index=True)
     day[7] = pd.NaT
     frame = pd.DataFrame({"size": rng.normal(size=N), "day": day})
-    return frame, frame["day"].dt.month.fillna(0).to_numpy(float)
+    return frame, frame["day"].dt.month.fillna(0).to_numpy(float) ** 2
 
 
 @settings(deadline=None)
