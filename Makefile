@@ -11,7 +11,7 @@ DIST ?= dist
 bin := $(dir $(shell command -v $(PYTHON)))
 kernel = git ls-files "mddf/_kernel/*.[ch]pp" | xargs $(bin)clang-format
 
-.PHONY: test lint format types docs pictures record stale wheel stable-wheel kernel elsewhere arm64 sanitize workflows
+.PHONY: test lint format types docs pictures record wheel stable-wheel kernel elsewhere arm64 sanitize workflows
 
 test: ## the tests, or those of TESTS
 	$(PYTHON) -P -m pytest -n auto $(TESTS)
@@ -39,9 +39,6 @@ pictures: ## the picture of README, from the league's table
 
 record: ## small fits of every estimator give the bits on record
 	$(PYTHON) -P -m pytest -q tests/test_record.py
-
-stale: ## tables of the pages whose methods have changed since they were measured
-	$(PYTHON) scripts/maintain/manifest.py stale
 
 wheel: ## a source distribution, and a wheel from it, into DIST
 	$(PYTHON) -m build --outdir $(DIST) .

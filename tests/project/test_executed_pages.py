@@ -51,6 +51,13 @@ def test_python_blocks_become_cells(extension):
     assert "```python" not in notebook
 
 
+def test_checks_of_the_text_run_and_are_hidden(extension):
+    page = "# Title\n\n```python\na = 1\n```\n\n<!-- check\nassert a == 1\n-->\n\nText.\n"
+    notebook = extension("executed_pages").as_notebook(page, {})
+    assert "```{code-cell} ipython3\n:tags: [remove-cell]\n\nassert a == 1\n```" in notebook
+    assert "<!--" not in notebook
+
+
 def test_pages_go_on_from_hidden_blocks(extension):
     executed = extension("executed_pages")
     earlier = "# First\n\n```python\na = 1\n```\n\n```python\n# b.py\nb = 2\n```\n"

@@ -151,7 +151,6 @@ def test_every_command_is_here():
     remaining = {
         "export_features",
         "maintain.compile_elsewhere",
-        "maintain.manifest",
         "report.accuracy_cost",
         "report.pretrained",
         "report.summarize",
