@@ -11,7 +11,7 @@ DIST ?= dist
 bin := $(dir $(shell command -v $(PYTHON)))
 kernel = git ls-files "mddf/_kernel/*.[ch]pp" | xargs $(bin)clang-format
 
-.PHONY: test lint format types docs pictures record wheel stable-wheel kernel elsewhere arm64 sanitize workflows
+.PHONY: test lint format types docs pictures record wheel stable-wheel kernel arm64 sanitize workflows
 
 test: ## the tests, or those of TESTS
 	$(PYTHON) -P -m pytest -n auto $(TESTS)
@@ -48,10 +48,6 @@ stable-wheel: ## the wheel for Python 3.12 and later: built, audited, tested
 
 kernel: ## the kernel's tests and the record, with and without wide vectors
 	$(PYTHON) tests/run_kernel.py
-
-elsewhere: ## the kernel compiles for other systems
-	$(PYTHON) -m pip install -q ziglang==0.17.1
-	$(PYTHON) scripts/maintain/compile_elsewhere.py
 
 arm64: ## the record on ARM64, under qemu
 	PYTHON=$(PYTHON) sh scripts/maintain/arm64.sh
