@@ -11,6 +11,23 @@ import pytest
 from threadpoolctl import ThreadpoolController
 
 HOME = os.environ.get("MDDF_DATA_HOME")
+# Packages that "mddf[test]" has in addition to "mddf[test-core]". Tests that need one are skipped
+# where it is not installed.
+FURTHER_PACKAGES = (
+    *(
+        "baycomp",
+        "catboost",
+        "clevercsv",
+        "dask",
+        "distributed",
+        "fastapi",
+        "jinja2",
+        "matplotlib",
+    ),
+    *("onnx", "onnxruntime", "playwright", "pooch", "ray", "scikit_posthocs", "shap"),
+    *("skimage", "skops", "statsmodels", "treelite", "xgboost"),
+)
+MISSING = {name for name in FURTHER_PACKAGES if importlib.util.find_spec(name) is None}
 
 
 def pytest_addoption(parser):
@@ -18,6 +35,11 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    try:
+        import mddf  # noqa: F401
+    except ImportError as error:
+        # `python -m pytest` finds the sources in the working directory, not the installed mddf.
+        pytest.exit(f"{error}, or run pytest instead of python -m pytest", returncode=4)
     if importlib.util.find_spec("hypothesis"):
         from hypothesis import settings
 
@@ -49,6 +71,26 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if "slow" in item.keywords:
             item.add_marker(skip)
+
+
+def missing_package(error):
+    """Return the name of a missing package that caused an error, or None."""
+    while error is not None:
+        package = (getattr(error, "name", None) or "").partition(".")[0]
+        if isinstance(error, ModuleNotFoundError) and package in MISSING:
+            return package
+        error = error.__cause__ or error.__context__
+    return None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    try:
+        return (yield)
+    except (ImportError, SystemExit) as error:
+        if package := missing_package(error):
+            pytest.skip(f'needs {package}: pip install "mddf[test]"')
+        raise
 
 
 @pytest.fixture(scope="session")
