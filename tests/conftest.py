@@ -75,6 +75,9 @@ def pytest_collection_modifyitems(config, items):
 
 def missing_package(error):
     """Return the name of a missing package that caused an error, or None."""
+    text = str(error)
+    if 'pip install "mddf[' in text:
+        return next((name for name in MISSING if name in text), None)
     while error is not None:
         package = (getattr(error, "name", None) or "").partition(".")[0]
         if isinstance(error, ModuleNotFoundError) and package in MISSING:
