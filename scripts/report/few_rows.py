@@ -11,13 +11,18 @@ The rest of the set are test rows, with the same noise. A study has one share of
 for each nominal coverage; the tables show the mean and the spread of this share over the studies.
 """
 
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
-from _lab import tables
-from _lab.study import Study
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.model_selection import train_test_split
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from _lab import tables
+from _lab.study import Study
 
 from mddf import DeepForestClassifier, DeepForestRegressor
 

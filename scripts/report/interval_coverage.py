@@ -13,16 +13,21 @@ that returns X, y and a task ("binary", "multiclass" or "regression").
 """
 
 import importlib.util
+import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from _lab import data, held_out, tables
-from _lab.held_out import own_sets
-from _lab.study import Study
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from _lab import data, held_out, tables
+from _lab.held_out import own_sets
+from _lab.study import Study
 
 from mddf import DeepForestClassifier, DeepForestRegressor
 
