@@ -380,6 +380,7 @@ class _FirstLayerTraining:
                 time_share=_BOOSTING_SHARE,
                 # A layer needs a member: the only one is trained in any case.
                 may_skip=bool(self.trained),
+                goes_on=True,
             )
         except TimeIsUp:
             self.out_of_time.add(i)

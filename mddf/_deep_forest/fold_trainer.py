@@ -142,6 +142,8 @@ class FoldTrainer(LayerTrainer):
         time_share: float = 1.0,
         # Raise TimeIsUp if the time does not suffice to start and to grow some rounds.
         may_skip: bool = False,
+        # Whether rounds of named members go on after `max_iter` while the loss falls.
+        goes_on: bool = False,
     ) -> Sequence[tuple[BoostedModel, np.ndarray]]:
         """Boosted trees on splits of the rows, and their predictions of the held-out rows."""
         weights = boosting_weights(self.weights.row, self.weights.sample)
@@ -159,6 +161,7 @@ class FoldTrainer(LayerTrainer):
             n_rounds,
             n_jobs=self.n_jobs,
             screens=member.kind is not None,
+            goes_on=goes_on and member.kind is not None,
             until=self.clock.until(time_share),
             start_by=start_by,
             whole=self.clock.whole,

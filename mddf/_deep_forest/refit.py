@@ -15,6 +15,7 @@ from mddf._deep_forest.fit_report import FitReport, Leaderboard
 from mddf._deep_forest.fold_trainer import FoldTrainer, is_large_table
 from mddf._deep_forest.layers import DeepLayer, FittedMember
 from mddf._deep_forest.stack import GrownLayer, OutOfFoldLayer, Stack
+from mddf._gradient.rounds import MOST_TIMES, most_rounds
 from mddf._members.boosted import BoostedModel
 from mddf._members.spec import MemberSpec
 from mddf._training.layer_trainer import LayerInput, LayerJob, Split
@@ -199,11 +200,16 @@ def _refitted_boosting(
     n_rounds = model_of_fold.rounds
     seeds: list[tuple[int, ...]] = [entropy]
     if not trainer.is_in_time_order:
-        n_rounds = [min(round(_ROUNDS_FACTOR * n), spec.model.max_iter) for n in n_rounds]
+        n_most = most_rounds(spec.model, any_held_out=True)
+        if spec.kind is not None:
+            n_most *= MOST_TIMES
+        n_rounds = [min(round(_ROUNDS_FACTOR * n), n_most) for n in n_rounds]
         seeds = [(*entropy, number) for number in range(_n_refitted_boosting(trainer))]
     # The number of rounds is known, so that the rows held out do not matter.
     split = Split(trainer.all_rows, trainer.folds[0][1])
-    return [trainer.boost(spec, [split], seed, n_rounds=n_rounds)[0][0] for seed in seeds]
+    return [
+        trainer.boost(spec, [split], seed, n_rounds=n_rounds, goes_on=True)[0][0] for seed in seeds
+    ]
 
 
 def _n_refitted_boosting(trainer: FoldTrainer) -> int:

@@ -34,9 +34,10 @@ from mddf._binning.binned_table import BinnedTable
 from mddf._binning.binner import Binner
 from mddf._binning.column_table import ColumnTable
 from mddf._core import BoostOptions
-from mddf._gradient.dataset import BoostingRows, ValidationRows
+from mddf._gradient.dataset import BoostingRows, Units, ValidationRows, encoding_of
 from mddf._gradient.divergence import warn_of_divergence
 from mddf._gradient.elapsed_days import helpful_days
+from mddf._gradient.ending import warn_of_copies, warn_of_limit
 from mddf._gradient.losses import BoostingTarget, Target
 from mddf._gradient.offsets import read_offset
 from mddf._gradient.options import (
@@ -54,6 +55,7 @@ from mddf._gradient.options import (
     warn_of_ignored,
 )
 from mddf._gradient.prediction import BoostedPredictions
+from mddf._gradient.rounds import Rounds, most_rounds
 from mddf._gradient.target_encoding import FEWEST_LEVELS, Encoding
 from mddf._gradient.training import Boosted, Fold, Stopping, boost
 from mddf._gradient.trees import BoostedTrees
@@ -73,7 +75,6 @@ from mddf._input.target_copies import TargetCopies
 from mddf._resampling.folds import ask_for_groups, gives_folds, group_numbers
 from mddf._resampling.time_order import X_for_splitter, time_column
 from mddf._targets.target_validation import all_weights
-from mddf._trees.grower import draw_seeds
 
 if TYPE_CHECKING:
     from typing import Self
@@ -87,15 +88,14 @@ class Plan:
     ----------
     model : GradientBoosting
         The estimator with the chosen depth and regularisation.
-    seeds : ndarray of uint64
-        One for each tree.
+    rounds : Rounds
     encoding : Encoding or None
     scores : ndarray or None
         Held-out scores from which the number of trees was chosen; None without a choice.
     """
 
     model: GradientBoosting
-    seeds: np.ndarray
+    rounds: Rounds
     encoding: Encoding | None
     scores: np.ndarray | None
 
@@ -107,6 +107,7 @@ class HeldOut:
     rows: BoostingRows
     folds: list[Fold] | None = None
     on_trial: bool = False
+    units: Units | None = None  # of rows that fit itself holds out
 
 
 class GradientBoosting(BoostedPredictions):
@@ -123,7 +124,7 @@ class GradientBoosting(BoostedPredictions):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "learning_rate": [finite(closed="right"), StrOptions({AUTO})],
-        "max_iter": [COUNT],
+        "max_iter": [COUNT, StrOptions({AUTO})],
         "grow_policy": [StrOptions({SYMMETRIC, LEAF_WISE})],
         "max_leaf_nodes": [Within(Integral, 2, MOST_LEAVES, closed="both"), None],
         "max_depth": [Within(Integral, 1, None, closed="left"), None],
@@ -283,8 +284,12 @@ class GradientBoosting(BoostedPredictions):
             before = self._trees if continues else None
             fitted = self._boost(held_out, target.kind, binner, before)
             if X_val is not None and not continues:
-                scores = (fitted["validation_score_"], fitted["train_score_"])
-                warn_of_no_gain(held_out.rows, *scores, table)
+                warn_of_no_gain(
+                    held_out.rows, fitted["validation_score_"], fitted["train_score_"], table
+                )
+            if held_out.units is not None:
+                scores = fitted["validation_score_"]
+                warn_of_copies(self, held_out.units, scores, fitted["n_iter_"])
             attributes = self._target_attributes(target.kind)
             self.__dict__.update(fitted, _binner=binner, **attributes)
         return self
@@ -307,6 +312,7 @@ class GradientBoosting(BoostedPredictions):
         self._check_score(kind, has_validation_set=has_validation_set)
         on_trial = not has_validation_set and uses_trials(self, len(rows.train), kind)
         folds = None
+        units = None
         if has_validation_set:
             has_offset = rows.offset is not None
             rows = rows.with_held_out(self._read_validation(validation, binner, target))
@@ -314,11 +320,13 @@ class GradientBoosting(BoostedPredictions):
         elif on_trial or self._holds_out(len(rows.train), kind):
             X = X_for_splitter(X, self.cv, lambda: binner.numbers(table))
             folds = validation_folds(self, X, rows, kind, groups, entropy=self._entropy)
+            if folds is None and (on_trial or self.validation_fraction is not None):
+                units = rows.units
             if not on_trial:
                 rows = self._split(rows, kind, folds)
         if folds is None and groups is not None:
             group_numbers(groups, labels, self.cv)  # refuses invalid groups
-        return HeldOut(rows, folds, on_trial)
+        return HeldOut(rows, folds, on_trial, units)
 
     def get_metadata_routing(self) -> MetadataRequest:
         """Metadata that `fit` requests: groups, if `cv` is a splitter that uses them.
@@ -431,6 +439,7 @@ class GradientBoosting(BoostedPredictions):
         warn_of_divergence(plan.model, rows, target, boosted)
         trees = before.followed_by(boosted.trees) if before else boosted.trees
         validation_scores = boosted.scores if plan.scores is None else plan.scores
+        warn_of_limit(self, validation_scores, n_before)
         train_scores = boosted.train_scores
         if before:
             validation_scores = _joined(self.validation_score_, n_before, validation_scores)
@@ -473,7 +482,7 @@ class GradientBoosting(BoostedPredictions):
         return boost(
             rows,
             options,
-            plan.seeds,
+            plan.rounds,
             stopping=Stopping(patience, float(self.tol), scorer),
             start=rows.raw_of(before, self.n_jobs) if before else None,
             large_residual=self._large_residual if before else np.inf,
@@ -491,14 +500,10 @@ class GradientBoosting(BoostedPredictions):
         rows = held_out.rows
         encoding = None
         if rows.levels is not None and target.n_classes != 1:
-            values = rows.y
-            sizes = None
-            if rows.offset is not None:
-                values, sizes = target.without_offset(rows.y, rows.offset)
-            encoding = Encoding.from_targets(
-                rows.levels, values, target.n_classes, self._entropy, self.max_bins, sizes=sizes
-            )
-        seeds = draw_seeds(self._entropy, self.max_iter)[n_before:]
+            encoding = encoding_of(rows, target, self._entropy, self.max_bins)
+        n_rows = rows.n_rows_of_table
+        n_rounds = most_rounds(self, any_held_out=held_out.on_trial or rows.any_held_out)
+        rounds = Rounds.of_model(self, self._entropy, n_rounds, n_rows)[n_before:]
         trials = None
         if held_out.on_trial:
             trials = Trials.from_rows(
@@ -511,14 +516,14 @@ class GradientBoosting(BoostedPredictions):
                 folds=held_out.folds,
             )
         if trials is None:
-            return Plan(self, seeds, encoding, None)
+            return Plan(self, rounds, encoding, None)
         model = trials.race(self)
         scores = trials.scores(model)
-        return Plan(model, seeds[: trials.best_round(model, scores)], encoding, scores)
+        return Plan(model, rounds[: trials.best_round(model, scores)], encoding, scores)
 
     def _check_before(self, before: BoostedTrees | None, n_before: int) -> None:
         """Refuse trees that a fit with warm_start=True cannot continue."""
-        if n_before > self.max_iter:
+        if not is_auto(self, "max_iter") and n_before > int(self.max_iter):
             raise ValueError(
                 f"with warm_start=True, max_iter must be at least {n_before}, the number of trees "
                 f"of the fit before, got {self.max_iter}"

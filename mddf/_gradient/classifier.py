@@ -38,10 +38,13 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         a `CustomLoss` also has its values, its start and its link.
     learning_rate : float or "auto", default="auto"
         Factor by which the leaf values are multiplied. "auto" stands for 0.05. Above 100 000
-        samples, for which `max_iter` trees are too few at this rate, it stands for 0.1 with
-        symmetric trees and for 0.15 with leaf-wise trees.
-    max_iter : int, default=1000
-        Largest number of trees.
+        samples, it stands for 0.1 with symmetric trees and for 0.15 with leaf-wise trees. After
+        the tree number 1000 it rises linearly, by twice its value for every 1000 trees, to at
+        most 0.4.
+    max_iter : int or "auto", default="auto"
+        Largest number of trees. "auto" stands for 1000 without held-out samples. With held-out
+        samples it stands for 5000, which are rarely reached: growth ends when their score no
+        longer improves.
     grow_policy : {"symmetric", "leaf-wise"}, default="symmetric"
         "symmetric": all nodes of a level have the same split, the one with the largest total gain.
         "leaf-wise": the leaf whose split has the largest gain is split next.
@@ -111,8 +114,8 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         Score of held-out samples: the loss, a scorer of scikit-learn, or None for accuracy. Other
         scores take more time than the loss.
     validation_fraction : float, int or None, default=0.1
-        Share or number of samples to hold out. Samples with the same features are held out
-        together and count as one. None scores the training samples.
+        Share or number of samples to hold out. Copies of a sample are held out together and count
+        as one. None scores the training samples.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds by which the number of trees and the values "auto" are chosen, such as `TimeOrder`.
         Above 10000 samples, and with ``early_stopping=True``, only the first fold is held out; in
@@ -142,7 +145,8 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
     feature_names_in_ : ndarray of str
         Only if X has string column names.
     n_iter_ : int
-        Number of trees.
+        Number of trees. If it reaches the limit of ``max_iter="auto"`` while the score of held-out
+        samples still improves, fit warns.
     max_depth_ : int or None
         Depth of the deepest symmetric tree; None for leaf-wise trees.
     chosen_ : dict
@@ -229,7 +233,7 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         loss: str | GradientHessian | CustomLoss = "log_loss",
         *,
         learning_rate: float | str = "auto",
-        max_iter: int = 1000,
+        max_iter: int | str = "auto",
         grow_policy: str = SYMMETRIC,
         max_leaf_nodes: int | None = 31,
         max_depth: int | None = None,

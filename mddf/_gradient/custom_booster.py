@@ -80,6 +80,7 @@ class CustomBooster:
         watch_training: bool = False,
         team: _core.BoostTeam | None = None,
         cancel: Cancel | None = None,
+        rates: np.ndarray | None = None,
     ) -> bool:
         """Grow one tree for each seed, as the kernel's booster does."""
         if self._kernel.n_rounds == 0 and not self._losses and not self._train_losses:
@@ -93,7 +94,8 @@ class CustomBooster:
             if self._unit is None:
                 self._unit = self._unit_of(hessian)
             self._kernel.set_gradients(gradient / self._unit, hessian / self._unit)
-            self._kernel.grow(seeds[number : number + 1], team=team, cancel=cancel)
+            rate = None if rates is None else rates[number : number + 1]
+            self._kernel.grow(seeds[number : number + 1], team=team, cancel=cancel, rates=rate)
             self._note_losses(tol, watch_training=watch_training)
         return self._is_over(patience)
 

@@ -16,7 +16,7 @@ from mddf._binning.binned_table import BinnedTable
 from mddf._binning.column_table import ColumnTable
 from mddf._binning.high_cardinality import CategoryLevels
 from mddf._gradient.losses import ClassificationTarget, Target
-from mddf._gradient.repeats import Repeats, copies_of, feature_hashes
+from mddf._gradient.repeats import Repeats, copies_of, feature_hashes, keys_of_copies
 from mddf._gradient.target_encoding import Encoding, TargetStatistics, TrainingRows
 from mddf._gradient.trees import BoostedTrees
 from mddf._resampling.sampling import hashes_with
@@ -24,9 +24,6 @@ from mddf._resampling.sampling import hashes_with
 if TYPE_CHECKING:
     from typing import Self
 
-# Fewest combinations of features that are held out as a whole. With fewer, a tenth of them is less
-# than ten, which is too few for early stopping: rows are then held out one by one. Not tuned.
-_MIN_UNITS = 100
 # Rows whose codes are read together, so that a table in a file is never in memory as a whole: 13
 # MB with 50 columns. Each reads 64 pages of a column in the file. Not tuned.
 _ROWS_AT_A_TIME = 2**18
@@ -48,6 +45,83 @@ class ValidationRows:
     weights: np.ndarray | None
     levels: CategoryLevels | None = None
     offset: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Units:
+    """Training rows in units, each of which is held out as a whole.
+
+    Attributes
+    ----------
+    rows : BoostingRows
+        Their table has a row of whole weight k as k rows if single rows are units.
+    unit : ndarray of int of shape (n_train,)
+        Unit of each training row.
+    """
+
+    rows: BoostingRows
+    unit: np.ndarray
+
+    @cached_property
+    def n_units(self) -> int:
+        return int(self.unit.max()) + 1 if len(self.unit) else 0
+
+    @property
+    def are_rows(self) -> bool:
+        """Whether each row is a unit."""
+        return self.n_units == len(self.unit)
+
+    def n_among(self, rows: np.ndarray) -> int:
+        """Number of units among some rows of the table."""
+        is_among = np.zeros(self.rows.table.n_rows, bool)
+        is_among[rows] = True
+        return len(np.unique(self.unit[is_among[self.rows.train]]))
+
+    def first_rows(self) -> np.ndarray:
+        """First training row of each unit, ascending."""
+        _, first = np.unique(self.unit, return_index=True)
+        return self.rows.train[np.sort(first)]
+
+    def folds(self, n_folds: int, labels: bool) -> list[tuple[np.ndarray, np.ndarray]] | None:
+        """Split the training rows into folds; return (train, held out) of each fold.
+
+        The split depends on the content of rows, not on their order. If `y` has labels, the folds
+        are stratified, and a label whose rows all are in one fold is never held out. The result is
+        None if a fold would be empty.
+        """
+        train = self.rows.train
+        unit = self.unit
+        keys = self.rows.keys[train]
+        row_y = self.rows.y[train]
+        y = row_y if row_y.ndim == 1 else row_y[:, 0]
+        if self.are_rows and len(np.unique(keys)) < len(keys):
+            # Equal rows are dealt at random: each fold would otherwise have the same share of
+            # them, so that their noise would be known.
+            keys = keys_of_copies(keys)
+        first = np.lexsort((keys, y, unit))  # the first row of a unit represents it
+        first = first[np.flatnonzero(np.diff(unit[first], prepend=-1))]
+        keys = keys[first][unit]
+        y = y[first][unit]
+        order = np.lexsort((keys, y)) if labels else np.argsort(keys, kind="stable")
+        is_new = np.append(True, np.diff(keys[order].view(np.int64)) != 0)
+        number = np.cumsum(is_new) - 1
+        fold = np.empty(len(keys), np.int64)
+        fold[order] = number % n_folds
+        if labels:
+            row_label = row_y.astype(int)
+            n_labels = row_label.max() + 1
+            # Rows of a label that is in one fold only are training rows of all folds.
+            first_fold = np.full(n_labels, n_folds)
+            last_fold = np.full(n_labels, -1)
+            np.minimum.at(first_fold, row_label, fold)
+            np.maximum.at(last_fold, row_label, fold)
+            is_in_one_fold = (first_fold == last_fold)[row_label]
+            always_train = np.zeros(self.n_units, bool)
+            always_train[unit[is_in_one_fold]] = True
+            fold[always_train[unit]] = n_folds
+        if np.any(np.bincount(fold, minlength=n_folds)[:n_folds] == 0):
+            return None
+        return [(train[fold != k], train[fold == k]) for k in range(n_folds)]
 
 
 @dataclass(frozen=True)
@@ -156,67 +230,40 @@ class BoostingRows:
         varies = np.any(self.offset != self.offset[:1], axis=0)
         return np.hstack([targets, self.offset[:, varies]])
 
-    def folds(self, n_folds: int, labels: bool) -> list[tuple[np.ndarray, np.ndarray]] | None:
-        """Split the training rows into folds; return (train, held out) of each fold.
+    @cached_property
+    def units(self) -> Units:
+        """Units of the training rows that are held out together.
 
-        The split depends on the content of rows, not on their order. Rows with equal features are
-        in the same fold. If `y` has labels, the folds are stratified, and a label whose rows all
-        are in one fold is never held out. The result is None if a fold would be empty.
+        Copies of a row are a unit. Rows with the same features that are independent observations
+        are held out one by one, since a new row is then likely to have features that are known.
         """
-        keys = self.keys[self.train]
-        y = self.y[self.train]
-        if y.ndim == 2:
-            y = y[:, 0]
-        _, group = np.unique(self.row_keys[self.train], return_inverse=True)
-        first = np.lexsort((keys, y, group))  # the first row of a group represents it
-        first = first[np.flatnonzero(np.diff(group[first], prepend=-1))]
-        keys = keys[first][group]
-        y = y[first][group]
-        order = np.lexsort((keys, y)) if labels else np.argsort(keys, kind="stable")
-        is_new = np.append(True, np.diff(keys[order].view(np.int64)) != 0)
-        number = np.cumsum(is_new) - 1
-        fold = np.empty(len(keys), np.int64)
-        fold[order] = number % n_folds
-        if labels:
-            row_label = self.y[self.train].astype(int)
-            n_labels = row_label.max() + 1
-            # Rows of a label that is in one fold only are training rows of all folds.
-            first_fold = np.full(n_labels, n_folds)
-            last_fold = np.full(n_labels, -1)
-            np.minimum.at(first_fold, row_label, fold)
-            np.maximum.at(last_fold, row_label, fold)
-            is_in_one_fold = (first_fold == last_fold)[row_label]
-            always_train = np.zeros(group.max() + 1, bool)
-            always_train[group[is_in_one_fold]] = True
-            fold[always_train[group]] = n_folds
-        if np.any(np.bincount(fold, minlength=n_folds)[:n_folds] == 0):
-            return None
-        return [(self.train[fold != k], self.train[fold == k]) for k in range(n_folds)]
+        repeats = self._repeats(self.levels)
+        if not self._are_observations(repeats):
+            return Units(self, repeats.unit)
+        copies = repeats.copies(self._targets_and_offsets[self.train])
+        if copies is not None and repeats.has_conflicts:
+            return Units(self, copies)
+        rows = self._expanded(repeats)
+        return Units(rows, np.arange(len(rows.train)))
 
     def split(self, target: Target, share: float | None, entropy: list[int]) -> BoostingRows:
         """Hold out a share or number of the training rows; None scores the training rows.
 
-        The split is stratified by class, unless a class would have no row on one side. Rows with
-        the same features are held out together and count as one. If there are few combinations of
-        features, single rows are held out; a row of weight k then counts as k rows.
+        The split is stratified by class, unless a class would have no row on one side. A unit is
+        held out as a whole and counts as one.
         """
         if share is None:
             return replace(self, held_out=self.train)
-        repeats = self._repeats(self.levels)
-        if self._is_split_by_row(repeats):
-            rows = self._expanded(repeats)
-            train, held_out = rows._split_rows(rows.train, target, share, entropy)
+        units = self.units
+        rows = units.rows
+        train, held_out = rows._split_rows(units.first_rows(), target, share, entropy)
+        if units.are_rows:
             return replace(rows, train=train, held_out=held_out)
-        if not repeats.any_equal:
-            train, held_out = self._split_rows(self.train, target, share, entropy)
-            return replace(self, train=train, held_out=held_out)
-        first = self.train[repeats.first_rows()]
-        _, held_out = self._split_rows(first, target, share, entropy)
         is_held_out = np.zeros(self.table.n_rows, bool)
         is_held_out[held_out] = True
-        held_out_units = np.zeros(repeats.n_units, bool)
-        held_out_units[repeats.unit[is_held_out[self.train]]] = True
-        in_held_out_unit = held_out_units[repeats.unit]
+        held_out_units = np.zeros(units.n_units, bool)
+        held_out_units[units.unit[is_held_out[self.train]]] = True
+        in_held_out_unit = held_out_units[units.unit]
         return replace(
             self, train=self.train[~in_held_out_unit], held_out=self.train[in_held_out_unit]
         )
@@ -239,21 +286,25 @@ class BoostingRows:
             )
         return train, held_out
 
-    def _is_split_by_row(self, repeats: Repeats) -> bool:
-        """Whether single rows are held out, although rows have the same features.
-
-        They are if equal rows are no copies and there are few combinations of features, or if a
-        column determines all other features.
-        """
-        if not repeats.any_equal:
-            return False
-        if repeats.has_conflicts and repeats.n_units < _MIN_UNITS:
+    def _are_observations(self, repeats: Repeats) -> bool:
+        """Whether rows with the same features are observations, or a column determines them."""
+        if repeats.are_observations(self._n_values):
             return True
-        if self.levels is None:
+        if self.levels is None or not repeats.any_equal:
             return False
         levels = self.levels.take(self.train)
         n_keys = [len(np.unique(levels.keys([place]))) for place in range(len(levels.counts))]
         return any(repeats.is_lookup(n, 1) for n in n_keys)
+
+    def _n_values(self) -> list[int]:
+        """Number of different values of each column among the training rows."""
+        table = self.table
+        counts = [len(np.unique(table.column(c)[self.train])) for c in range(table.bins.n_columns)]
+        if self.levels is not None:
+            levels = self.levels.take(self.train)
+            for place, column in enumerate(levels.columns):
+                counts[column] = len(np.unique(levels.keys([place])))
+        return counts
 
     def _expanded(self, repeats: Repeats) -> BoostingRows:
         """Repeat rows of a whole weight k, in an order that depends on their content.
@@ -389,3 +440,15 @@ class BoostingRows:
 def _rows_with_weight(n_rows: int, weights: np.ndarray | None) -> np.ndarray:
     """Indices of the rows with a weight above 0."""
     return np.arange(n_rows) if weights is None else np.flatnonzero(weights > 0)
+
+
+def encoding_of(rows: BoostingRows, target: Target, entropy: list[int], max_bins: int) -> Encoding:
+    """Settings of the target statistics of rows with levels."""
+    assert rows.levels is not None
+    values = rows.y
+    sizes = None
+    if rows.offset is not None:
+        values, sizes = target.without_offset(rows.y, rows.offset)
+    return Encoding.from_targets(
+        rows.levels, values, target.n_classes, entropy, max_bins, sizes=sizes
+    )

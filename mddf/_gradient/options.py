@@ -61,7 +61,7 @@ class BoostingParameters:
 
     loss: str | GradientHessian | CustomLoss
     learning_rate: float | str
-    max_iter: int
+    max_iter: int | str
     grow_policy: str
     max_leaf_nodes: int | None
     max_depth: int | None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from math import prod
 
 import numpy as np
 
@@ -19,6 +21,22 @@ _MAX_CONFLICTS = 0.05
 # features is a lookup key (rows of one key are observations), not a name of copied rows. Not
 # tuned.
 _MAX_COPIES_PER_UNIT = 8
+# With at least this number of different targets for each unit, in the mean, equal rows are
+# observations, however many copies there are of each. Copies have 1. Five rows for each unit with
+# 10 % of wrong labels have 1.4. Not tuned.
+_MIN_TARGETS_PER_UNIT = 1.25
+# Targets without noise do not tell observations from copies. If most of the possible combinations
+# of features occur, new rows will have known combinations, and equal rows are observations. With
+# at most `_MAX_COPIES_PER_UNIT` samples for each combination, the larger share must occur, there
+# must be a few samples for each, and they must be combinations of several columns: a single column
+# of numbers always has all of its combinations. Not tuned.
+_MIN_SHARE_OF_COMBINATIONS = 0.5
+_MIN_SHARE_WITH_FEW_SAMPLES = 0.9
+_MIN_SAMPLES_PER_COMBINATION = 3
+_MIN_UNITS_PER_VALUE = 1.5
+# Targets tell rows apart if at least this share of the pairs of features and target has a target
+# of its own. Not tuned.
+_MIN_SHARE_OF_TARGETS = 0.5
 # Rows of a whole weight k are repeated k times only up to so many rows in all. Up to this size
 # target statistics have all four random orders, so that repeated rows do not reduce them.
 _MAX_REPEATED_ROWS = 2**18
@@ -58,6 +76,11 @@ class Repeats:
             self.unit[rows], self.hashes[rows], self.n_units, self.n_samples, self.n_columns
         )
 
+    @cached_property
+    def _n_different(self) -> int:
+        """Number of different pairs of features and target."""
+        return len(np.unique(self.hashes))
+
     @property
     def any_equal(self) -> bool:
         """Whether at least two rows have the same features."""
@@ -66,8 +89,38 @@ class Repeats:
     @property
     def has_conflicts(self) -> bool:
         """Whether so many rows of a unit differ in their target that they are no copies."""
-        n_different = len(np.unique(self.hashes))
-        return n_different - self.n_units > _MAX_CONFLICTS * self.n_units
+        return self._n_different - self.n_units > _MAX_CONFLICTS * self.n_units
+
+    def are_observations(self, n_values: Callable[[], list[int]]) -> bool:
+        """Whether rows of a unit are independent observations, so that new rows join the units.
+
+        `n_values` counts the different values of each column. Rows of a unit that have the same
+        target are either copies or observations of a target without noise. They are observations
+        if nearly all combinations of the columns' values occur several times.
+        """
+        if not self.any_equal and self.n_samples <= self.n_units:
+            return False
+        if self._n_different >= _MIN_TARGETS_PER_UNIT * self.n_units:
+            return True
+        if self.n_samples < _MIN_SAMPLES_PER_COMBINATION * self.n_units:
+            return False
+        counts = n_values()
+        share = self.n_units / prod(counts)
+        if self.n_samples > _MAX_COPIES_PER_UNIT * self.n_units:
+            return share >= _MIN_SHARE_OF_COMBINATIONS
+        is_crossed = self.n_units >= _MIN_UNITS_PER_VALUE * max(counts, default=1)
+        return is_crossed and share >= _MIN_SHARE_WITH_FEW_SAMPLES
+
+    def copies(self, targets: np.ndarray) -> np.ndarray | None:
+        """Number of the different row that each row is a copy of.
+
+        `targets` has the targets, of shape (n_rows, n). The result is None if targets are so few
+        that independent observations often have the same features and target.
+        """
+        n_targets = len(np.unique(targets, axis=0))
+        if n_targets < _MIN_SHARE_OF_TARGETS * self._n_different:
+            return None
+        return np.unique(self.hashes, return_inverse=True)[1]
 
     def is_lookup(self, n_keys: int, n_key_columns: int) -> bool:
         """Whether columns with `n_keys` combinations of values determine all features.
@@ -98,11 +151,25 @@ class Repeats:
         """Yield a random order of rows for each seed, independent of the order of the table."""
         order = np.lexsort((self.hashes,) if weights is None else (weights, self.hashes))
         hashes = self.hashes[order]
-        starts = np.flatnonzero(np.append(True, hashes[1:] != hashes[:-1]))
-        copy = np.arange(len(order)) - np.repeat(starts, np.diff(starts, append=len(order)))
+        copy = _copy_numbers(hashes)
         for seed in seeds:
             places = mixed(hashes + times_golden(copy.astype(np.uint64) + seed))
             yield order[np.argsort(places, kind="stable")]
+
+
+def _copy_numbers(hashes: np.ndarray) -> np.ndarray:
+    """Number each hash among its equals; the hashes are sorted."""
+    starts = np.flatnonzero(np.append(True, hashes[1:] != hashes[:-1]))
+    return np.arange(len(hashes)) - np.repeat(starts, np.diff(starts, append=len(hashes)))
+
+
+def keys_of_copies(keys: np.ndarray) -> np.ndarray:
+    """Different keys for rows with the same key, which depend on their number among them."""
+    order = np.argsort(keys, kind="stable")
+    copy_keys = np.empty_like(keys)
+    copy = _copy_numbers(keys[order]).astype(np.uint64)
+    copy_keys[order] = mixed(keys[order] + times_golden(copy))
+    return copy_keys
 
 
 def feature_hashes(codes: np.ndarray, levels: CategoryLevels | None) -> np.ndarray:

@@ -25,6 +25,7 @@ from mddf._gradient.custom_booster import CustomBooster
 from mddf._gradient.custom_loss import CustomObjective
 from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.linear_leaves import code_positions
+from mddf._gradient.rounds import Rounds
 from mddf._gradient.target_encoding import Encoding, TargetStatistics
 from mddf._gradient.trees import BoostedTrees
 
@@ -119,7 +120,7 @@ class Boosted:
 def boost(
     rows: BoostingRows,
     options: BoostOptions,
-    seeds: np.ndarray,
+    rounds: Rounds,
     *,
     stopping: Stopping | None = None,
     start: np.ndarray | None = None,
@@ -137,8 +138,7 @@ def boost(
     rows : BoostingRows
         A row of a whole weight k counts as k rows.
     options : BoostOptions
-    seeds : ndarray of uint64
-        One for each round.
+    rounds : Rounds
     stopping : Stopping or None, default=None
         None grows all rounds. In each case only the trees up to the best round are kept.
     start : ndarray of shape (n_rows, n_scores), default=None
@@ -180,12 +180,12 @@ def boost(
         is_shown = progress_label is not None
         has_progress = is_shown or has_listener()
         label = progress_label or "boosting"
-        progress = progress_bar(len(seeds), label, "tree", shown=is_shown)
+        progress = progress_bar(len(rounds), label, "tree", shown=is_shown)
         with closing(team) if team else nullcontext(), progress as bar:
             if stopping.score is not None and any_held_out:
-                return run.by_score(seeds, bar)
-            steps = _steps(len(seeds), _PROGRESS_STEP if has_progress else len(seeds))
-            return run.by_loss(seeds, steps, bar, any_held_out=any_held_out)
+                return run.by_score(rounds, bar)
+            steps = _steps(len(rounds), _PROGRESS_STEP if has_progress else len(rounds))
+            return run.by_loss(rounds, steps, bar, any_held_out=any_held_out)
 
     with stopped_on_error() as cancel:
         if n_threads == 1:
@@ -259,9 +259,10 @@ class _Run:
     def trees(self) -> BoostedTrees:
         return _trees_of(self.booster, self.symmetric, self.n_columns, self.positions)
 
-    def grow(self, seeds: np.ndarray, patience: int) -> bool:
+    def grow(self, rounds: Rounds, patience: int) -> bool:
         return self.booster.grow(
-            seeds,
+            rounds.seeds,
+            rates=rounds.rates,
             patience=patience,
             tol=self.stopping.tol,
             watch_training=self.watch_training,
@@ -270,12 +271,12 @@ class _Run:
         )
 
     def by_loss(
-        self, seeds: np.ndarray, steps: list[tuple[int, int]], bar: Any, *, any_held_out: bool
+        self, rounds: Rounds, steps: list[tuple[int, int]], bar: Any, *, any_held_out: bool
     ) -> Boosted:
         """Stop by the held-out loss, which the kernel computes."""
         patience = self.stopping.patience if any_held_out else 0
         for first, last in steps:
-            stopped = self.grow(seeds[first:last], patience)
+            stopped = self.grow(rounds[first:last], patience)
             bar.update(last - first)
             if stopped:
                 break
@@ -289,15 +290,15 @@ class _Run:
         large_residual = self.booster.large_residual
         return Boosted(trees, scores, train_scores, raw, large_residual=large_residual)
 
-    def by_score(self, seeds: np.ndarray, bar: Any) -> Boosted:
+    def by_score(self, rounds: Rounds, bar: Any) -> Boosted:
         """Stop by a function that scores the raw predictions after each tree."""
         stopping = self.stopping
         assert stopping.score is not None
         best = 0
         best_raw = self.booster.raw(best=False)
         scores = [stopping.score(best_raw)]
-        for n_grown in range(1, len(seeds) + 1):
-            self.grow(seeds[n_grown - 1 : n_grown], 0)
+        for n_grown in range(1, len(rounds) + 1):
+            self.grow(rounds[n_grown - 1 : n_grown], 0)
             bar.update(1)
             raw = self.booster.raw(best=False)
             scores.append(stopping.score(raw))
@@ -371,8 +372,8 @@ class _FoldModel:
         n_columns = rows.table.bins.n_columns
         return cls(booster, codes, offset, statistics, n_columns, positions)
 
-    def grow(self, seeds: np.ndarray, cancel: Cancel) -> None:
-        self.booster.grow(seeds, cancel=cancel)
+    def grow(self, rounds: Rounds, cancel: Cancel) -> None:
+        self.booster.grow(rounds.seeds, rates=rounds.rates, cancel=cancel)
 
     def finish(self, n_trees: int, symmetric: bool) -> Boosted:
         booster = self.booster
@@ -388,7 +389,7 @@ def boost_folds(
     rows: BoostingRows,
     folds: Sequence[Fold],
     options: BoostOptions,
-    seeds: np.ndarray,
+    rounds: Rounds,
     *,
     patience: int = 0,
     keys: np.ndarray | None = None,
@@ -412,7 +413,7 @@ def boost_folds(
         Rows of the table.
     options : BoostOptions
         With an `encoding`, for a table with copies and columns of statistics.
-    seeds : ndarray of uint64 of shape (n_rounds,)
+    rounds : Rounds
         The same for all models.
     patience : int, default=0
         Rounds that do not lower the loss before boosting stops; 0 grows and keeps all rounds.
@@ -459,9 +460,11 @@ def boost_folds(
         # 2. Grow them until the common loss has not fallen for `patience` rounds.
         sums = held_out_sums(folds, rows.weights)
         shares = sums / (sums.sum() or 1.0)
-        best = len(seeds)
-        for first, last in _steps_until(len(seeds), patience, until):
-            grows: list[Task] = [(model.grow, (seeds[first:last], cancel), {}) for model in models]
+        best = len(rounds)
+        for first, last in _steps_until(len(rounds), patience, until):
+            grows: list[Task] = [
+                (model.grow, (rounds[first:last], cancel), {}) for model in models
+            ]
             list(from_threads(grows, n_threads, cancel))
             best = last
             if patience:
@@ -469,7 +472,7 @@ def boost_folds(
                 best = int(losses.argmin())
                 if last - best >= patience:
                     break
-            if whole and last < len(seeds) and monotonic() > until:
+            if whole and last < len(rounds) and monotonic() > until:
                 raise TimeIsUp
         # 3. Keep the best rounds.
         ends: list[Task] = [(model.finish, (best, options.symmetric), {}) for model in models]

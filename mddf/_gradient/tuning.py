@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from mddf._base.elementary import log
-from mddf._gradient.dataset import BoostingRows
+from mddf._gradient.dataset import BoostingRows, Units, encoding_of
 from mddf._gradient.losses import ClassificationTarget, Target
 from mddf._gradient.options import (
     GRADIENT,
@@ -23,9 +23,9 @@ from mddf._gradient.options import (
     may_have_linear_leaves,
     value_of,
 )
+from mddf._gradient.rounds import Rounds, most_rounds
 from mddf._gradient.target_encoding import Encoding
 from mddf._gradient.training import Fold, Stopping, boost, boost_folds, held_out_sums
-from mddf._trees.grower import draw_seeds
 
 Model = TypeVar("Model", bound=BoostingParameters)
 
@@ -100,6 +100,7 @@ class Trials:
     ----------
     rows : BoostingRows
         All rows; no rows are held out yet.
+    units : Units
     folds : list of (train, held out)
     target : ClassificationTarget or RegressionTarget
     categorical : ndarray of bool of shape (n_features,)
@@ -109,6 +110,7 @@ class Trials:
     """
 
     rows: BoostingRows
+    units: Units
     folds: list[Fold]
     target: Target
     categorical: np.ndarray
@@ -127,21 +129,27 @@ class Trials:
         entropy: list[int],
         folds: list[Fold] | None = None,
     ) -> Trials | None:
-        """Choose the folds if none are passed; None if there are too few different rows."""
+        """Choose the folds if none are passed; None if there are too few units of rows."""
         has_one_fold = len(rows.train) > MAX_ROWS_WITH_FOLDS
+        units = rows.units
         if folds is not None:
             folds = folds[:1] if has_one_fold else folds
-        elif has_one_fold:
-            split = rows.split(target, model.validation_fraction, entropy)
-            folds = [(split.train, split.held_out)]
         else:
-            is_classification = isinstance(target, ClassificationTarget)
-            folds = rows.folds(N_FOLDS, is_classification)
-            n_different = len(np.unique(rows.row_keys[rows.train]))
-            n_folds = min(_FOLDS_TIMES_ROWS // n_different, _MAX_FOLDS)
-            if is_classification and n_folds > N_FOLDS:
-                folds = rows.folds(n_folds, True) or folds
-        return None if folds is None else cls(rows, folds, target, categorical, encoding, entropy)
+            if has_one_fold:
+                split = rows.split(target, model.validation_fraction, entropy)
+                folds = [(split.train, split.held_out)]
+            else:
+                is_classification = isinstance(target, ClassificationTarget)
+                folds = units.folds(N_FOLDS, is_classification)
+                n_folds = min(_FOLDS_TIMES_ROWS // units.n_units, _MAX_FOLDS)
+                if is_classification and n_folds > N_FOLDS:
+                    folds = units.folds(n_folds, True) or folds
+            if folds is None:
+                return None
+            if encoding is not None and units.rows.table is not rows.table:
+                encoding = encoding_of(units.rows, target, entropy, model.max_bins)
+            rows = units.rows
+        return cls(rows, units, folds, target, categorical, encoding, entropy)
 
     def race(self, model: Model) -> Model:
         """Choose the depth and the parameters at "auto"; return a model with these values."""
@@ -173,7 +181,7 @@ class Trials:
         fast_model = with_parameters(
             model,
             learning_rate=rate,
-            max_iter=ceil(model.max_iter / factor),
+            max_iter=ceil(most_rounds(model, any_held_out=False) / factor),
             n_iter_no_change=ceil(model.n_iter_no_change / factor),
         )
         return -float(self.with_prior(fast_model, self.scores(fast_model)).max())
@@ -183,14 +191,14 @@ class Trials:
 
         Few held-out rows determine the number of trees only roughly. The prior of trees times
         learning rate is log-normal with a standard deviation of 1. It has the weight of one
-        held-out row. Equal rows count as one, since a fold holds them out together.
+        held-out row. Rows that are held out together count as one.
         """
         if self.target.loss != "log_loss":
             return scores
         # No tree counts as half a tree, because the logarithm of 0 is not finite.
         n_trees = np.maximum(np.arange(len(scores)), 0.5)
         log_ratios = log(n_trees * self.learning_rate(model) / _PRIOR_MEDIAN)
-        return scores - log_ratios**2 / 2 / self.n_different
+        return scores - log_ratios**2 / 2 / self.n_held_out
 
     @cached_property
     def least_loss(self) -> float:
@@ -200,9 +208,14 @@ class Trials:
         return float(self.target.least_loss(self.rows.y[held_out], weights))
 
     @cached_property
-    def n_different(self) -> int:
-        """Number of different held-out rows."""
-        return len(np.unique(self.rows.row_keys[np.concatenate([part for _, part in self.folds])]))
+    def n_held_out(self) -> int:
+        """Number of units that are held out."""
+        held_out = np.concatenate([part for _, part in self.folds])
+        if self.units.rows.table is self.rows.table:
+            return self.units.n_among(held_out)
+        # The user's folds, in which rows of whole weights are not repeated.
+        assert self.rows.weights is not None
+        return int(self.rows.weights[held_out].sum())
 
     def best_round(self, model: BoostingParameters, scores: np.ndarray) -> int:
         """Number of trees with the best score, at least one."""
@@ -212,9 +225,11 @@ class Trials:
         """Minus the held-out loss, before the first tree and after each tree."""
         rows = self.rows
         options = kernel_options(model, rows.table, self.target, self.categorical, self.encoding)
-        seeds = draw_seeds(self.entropy, model.max_iter)
+        n_rows = rows.n_rows_of_table
+        n_rounds = most_rounds(model, any_held_out=True)
+        rounds = Rounds.of_model(model, self.entropy, n_rounds, n_rows)
         patience = int(model.n_iter_no_change)
-        draws_rows = value_of(model, "subsample", rows.n_rows_of_table) < 1
+        draws_rows = value_of(model, "subsample", n_rows) < 1
         if len(self.folds) == 1:  # a single model may have all threads
             train, held_out = self.folds[0]
             rows = replace(rows, train=train, held_out=held_out)
@@ -223,7 +238,7 @@ class Trials:
             return boost(
                 rows,
                 options,
-                seeds,
+                rounds,
                 stopping=Stopping(patience, float(model.tol)),
                 keys=rows.keys if draws_rows else None,
                 objective=self.target.objective,
@@ -233,7 +248,7 @@ class Trials:
             rows,
             self.folds,
             options,
-            seeds,
+            rounds,
             patience=patience,
             keys=rows.keys if draws_rows else None,
             encoding=self.encoding,

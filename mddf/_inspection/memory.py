@@ -8,6 +8,7 @@ from typing import Any
 
 from mddf._deep_forest.presets import preset_named
 from mddf._gradient.classifier import GradientBoostingClassifier
+from mddf._gradient.rounds import MOST_TIMES, N_ROUNDS
 
 # The constants bound measured peaks from above. On 20000 rows of 20 columns a deep forest took
 # 237 MB (two classes; estimate 292) and 247 MB (regression; estimate 274), on 8000 rows of ten
@@ -47,7 +48,9 @@ def gradient_boosting_bytes(
     The parameters have the same meaning as in `deep_forest_bytes`.
     """
     defaults = GradientBoostingClassifier().get_params()
-    n_rounds = _whole_number(parameters.get("max_iter")) or defaults["max_iter"]
+    stops_early = bool(parameters.get("early_stopping", True))
+    most = MOST_TIMES * N_ROUNDS if stops_early else N_ROUNDS
+    n_rounds = _whole_number(parameters.get("max_iter")) or most
     n_outputs = max(n_classes or 1, 1)
     n_leaves = _leaves_per_tree(defaults | dict(parameters), n_rows)
     table = n_rows * (n_columns * _BYTES_PER_CELL + n_outputs * _BYTES_PER_SCORE)

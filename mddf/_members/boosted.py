@@ -22,13 +22,13 @@ from mddf._fitted.fitted_model import StageMember
 from mddf._gradient.base import GradientBoosting
 from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.losses import ClassificationTarget, RegressionTarget
-from mddf._gradient.options import kernel_options
+from mddf._gradient.options import kernel_options, learning_rate_of
+from mddf._gradient.rounds import MOST_TIMES, Rounds, most_rounds
 from mddf._gradient.target_encoding import Encoding, TargetStatistics, with_statistics
 from mddf._gradient.training import Boosted, boost_folds
 from mddf._gradient.trees import BoostedTrees
 from mddf._members.screening import n_kept_columns
 from mddf._targets.weights import rows_with_weight
-from mddf._trees.grower import draw_seeds
 
 # Largest number of rounds on wide tables (see `screening`), where 500 rounds fit the training
 # rows. On tables of latent factors (50 to 200 rows, 1000 to 5000 columns), 2000 rounds took four
@@ -174,6 +174,7 @@ def boost_parts(
     *,
     n_jobs: int | None = None,
     screens: bool = True,
+    goes_on: bool = False,
     until: float = np.inf,
     start_by: float = np.inf,
     whole: bool = False,
@@ -194,6 +195,8 @@ def boost_parts(
     n_jobs : int or None, default=None
     screens : bool, default=True
         Whether splits of wide tables search only some columns, drawn at random.
+    goes_on : bool, default=False
+        Whether rounds go on after `max_iter`, at rising rates, while the loss falls.
     until, start_by, whole
         Limits of time; see `boost_folds`.
     """
@@ -208,11 +211,13 @@ def boost_parts(
     max_features = MOST
     if screens:
         max_features = min(n_kept_columns(len(train), table.bins.n_columns) for train, _ in parts)
-    max_rounds = model.max_iter
+    max_rounds = most_rounds(model, any_held_out=bool(model.early_stopping))
     if rounds is None and not model.early_stopping:
-        rounds = [model.max_iter] * len(outputs)
+        rounds = [max_rounds] * len(outputs)
     elif max_features < table.bins.n_columns:
         max_rounds = min(max_rounds, _MAX_ROUNDS_OF_WIDE)
+    elif goes_on:
+        max_rounds *= MOST_TIMES
     # 3. Boost the outputs one after the other. Each has an equal share of the time.
     start = monotonic()
     boosted_by_output = []
@@ -227,7 +232,13 @@ def boost_parts(
                 BoostingRows.from_table(table, np.ascontiguousarray(y), weights),
                 parts,
                 boosting_options(model, table, n_classes, encoding, max_features),
-                draw_seeds(seed, max_rounds if rounds is None else rounds[position]),
+                _rounds_of(
+                    model,
+                    seed,
+                    max_rounds if rounds is None else rounds[position],
+                    table.n_rows,
+                    goes_on=goes_on,
+                ),
                 patience=int(model.n_iter_no_change) if rounds is None else 0,
                 keys=data.keys,
                 encoding=encoding,
@@ -243,6 +254,16 @@ def boost_parts(
         _combine_outputs(boosted, len(held_out), is_classifier=is_classifier, widths=widths)
         for (_, held_out), *boosted in zip(parts, *boosted_by_output, strict=True)
     ]
+
+
+def _rounds_of(
+    model: GradientBoosting, entropy: tuple[int, ...], n: int, n_rows: int, *, goes_on: bool
+) -> Rounds:
+    """The first `n` rounds of a model; if it goes on, rates rise after `max_iter`."""
+    if goes_on:
+        rate = learning_rate_of(model, n_rows)
+        return Rounds.rising(entropy, n, rate, int(model.max_iter))
+    return Rounds.of_model(model, entropy, n, n_rows)
 
 
 def _combine_outputs(

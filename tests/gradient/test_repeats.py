@@ -63,6 +63,7 @@ def test_weights_are_copies(n_classes, kind, early_stopping):
 
 @pytest.mark.parametrize("n_copies", [2, 5])
 @pytest.mark.parametrize("with_levels", [False, True])
+@pytest.mark.filterwarnings("ignore:boosting stopped after:UserWarning")
 def test_copies_of_noise_are_not_learnt(n_copies, with_levels):
     rng = np.random.default_rng(1)
     X = pd.DataFrame(rng.normal(size=(300, 3)))

@@ -14,6 +14,7 @@ from mddf._base.parallel import TimeIsUp
 from mddf._binning.binner import Binner
 from mddf._binning.high_cardinality import CategoryLevels
 from mddf._gradient.dataset import BoostingRows
+from mddf._gradient.rounds import Rounds
 from mddf._gradient.target_encoding import Encoding, TargetSums
 from mddf._gradient.training import boost, boost_folds
 from mddf._input.frame import FrameTable
@@ -226,7 +227,7 @@ def test_folds_use_only_their_training_rows(n_classes):
     loss = {0: "squared_error", 2: "log_loss", 3: "softmax"}[n_classes]
     options = _core.BoostOptions(loss, n_classes=max(2, n_classes), n_copies=encoding.n_copies)
     folds = [(np.flatnonzero(np.arange(600) % 3 != k), np.arange(k, 600, 3)) for k in range(3)]
-    seeds = np.arange(20, dtype=np.uint64)
+    rounds = Rounds.at_rate([1], 20, 0.1)
 
     def models(targets, n_jobs):
         encoding_options = {"encoding": Encoding.from_targets(of, targets, n_classes, [1, 2], 255)}
@@ -234,7 +235,7 @@ def test_folds_use_only_their_training_rows(n_classes):
             BoostingRows.from_table(table, targets, None),
             folds,
             options,
-            seeds,
+            rounds,
             **encoding_options,
             n_jobs=n_jobs,
         )
@@ -246,7 +247,7 @@ def test_folds_use_only_their_training_rows(n_classes):
         )
         rows, statistics = rows.ordered(encoding)
         rows = replace(rows, held_out=np.zeros(0, np.int32))
-        alone = boost(rows, options, seeds).trees.compact()
+        alone = boost(rows, options, rounds).trees.compact()
         codes = np.hstack([table.codes[held_out], statistics.transform(of.take(held_out))])
         codes[:, of.columns] = 0
         assert np.array_equal(result[k].raw, alone.raw(codes))
@@ -255,7 +256,7 @@ def test_folds_use_only_their_training_rows(n_classes):
         other[held_out] = np.random.default_rng(k).permutation(y[held_out])
         assert np.array_equal(models(other, 1)[k].raw, result[k].raw)
     rows = BoostingRows.from_table(table, y, None)
-    chosen = boost_folds(rows, folds, options, seeds, patience=5, encoding=encoding)
+    chosen = boost_folds(rows, folds, options, rounds, patience=5, encoding=encoding)
     assert len({model.trees.n_trees for model in chosen}) == 1
 
 
@@ -265,11 +266,11 @@ def test_statistics_beyond_the_time_limit_are_not_started(monkeypatch):
     encoding = Encoding.from_targets(of, y, 0, [1, 2], 255)
     options = _core.BoostOptions("squared_error", n_copies=encoding.n_copies)
     folds = [(np.arange(400), np.arange(400, 600)), (np.arange(200, 600), np.arange(200))]
-    seeds = np.arange(20, dtype=np.uint64)
+    rounds = Rounds.at_rate([1], 20, 0.1)
     encoding_options = {"encoding": encoding, "start_by": monotonic() + 1e3}
     rows = BoostingRows.from_table(table, y, None)
-    assert len(boost_folds(rows, folds, options, seeds, **encoding_options)) == 2
+    assert len(boost_folds(rows, folds, options, rounds, **encoding_options)) == 2
     monkeypatch.setattr("mddf._gradient.training._SECONDS_PER_STATISTIC", 1e3)
     monkeypatch.setattr("mddf._gradient.training._booster", None)
     with pytest.raises(TimeIsUp):
-        boost_folds(rows, folds, options, seeds, **encoding_options)
+        boost_folds(rows, folds, options, rounds, **encoding_options)

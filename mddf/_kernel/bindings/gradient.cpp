@@ -109,13 +109,19 @@ class GradientBooster {
   }
 
   bool grow(In<uint64_t, 1> seeds, int64_t patience, double tol, bool watch_training, Team* team,
-            Cancel* cancel) {
+            Cancel* cancel, std::optional<In<double, 1>> rates) {
     check_at_least("patience", patience, 0);
+    if (rates) {
+      check_length("rates", rates->shape(0), seeds.shape(0));
+      check_each("rates", *rates, "positive numbers",
+                 [](double rate) { return std::isfinite(rate) && rate > 0; });
+    }
     const Busy busy(*this);
     if (watch_training) booster_->watch_training();
     return without_gil(cancel, [&](Interrupt& interrupt) {
       Team alone;
-      return booster_->grow(seeds.data(), static_cast<int64_t>(seeds.shape(0)), patience, tol,
+      return booster_->grow(seeds.data(), rates ? rates->data() : nullptr,
+                            static_cast<int64_t>(seeds.shape(0)), patience, tol,
                             team ? *team : alone, interrupt);
     });
   }
@@ -356,7 +362,7 @@ n_threads : int
            arg("positions").none().noconvert() = nb::none())
       .def("grow", &GradientBooster::grow, arg("seeds").noconvert(), arg("patience") = 0,
            arg("tol") = 0.0, arg("watch_training") = false, arg("team").none() = nb::none(),
-           arg("cancel").none() = nb::none(),
+           arg("cancel").none() = nb::none(), arg("rates").none().noconvert() = nb::none(),
            R"(Grow one tree for each seed; return whether early stopping has ended the fit.
 
 Parameters
@@ -369,7 +375,9 @@ watch_training : bool
     Whether to also compute the losses of the training rows from now on.
 team : BoostTeam or None
     Threads that help; used by one booster only. Does not change the result.
-cancel : Cancel or None)")
+cancel : Cancel or None
+rates : float64 array of shape (n_trees,) or None
+    Learning rate of each tree; None keeps the rate of the tree before or of the options.)")
       .def("trees", &GradientBooster::trees, "Return the trees as arguments of GradientTrees.")
       .def("losses", &GradientBooster::losses,
            "Return the mean held-out loss before the first round and after each one.")

@@ -152,8 +152,8 @@ void Booster::take_gradients(const double* gradient, const double* hessian) {
   are_gradients_set_ = true;
 }
 
-bool Booster::grow(const uint64_t* seeds, int64_t n_seeds, int64_t patience, double tol, Team& team,
-                   Interrupt& interrupt) {
+bool Booster::grow(const uint64_t* seeds, const double* rates, int64_t n_seeds, int64_t patience,
+                   double tol, Team& team, Interrupt& interrupt) {
   const auto n = static_cast<int64_t>(train_.size());
   const int width = trees_.width;
   const double* whole = whole_weights_ && are_weighted_ ? weights_.data() : nullptr;
@@ -167,6 +167,7 @@ bool Booster::grow(const uint64_t* seeds, int64_t n_seeds, int64_t patience, dou
   for (int64_t round = 0; round < n_seeds; ++round) {
     if (patience > 0 && trees_.n_trees() - best_round_ >= patience) break;
     interrupt.poll(n * (width + 8));
+    if (rates) options_.learning_rate = rates[round];
     Random random(seeds[round]);
     draw_rows(random, team);
     note_training_loss();

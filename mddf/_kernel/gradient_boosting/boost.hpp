@@ -39,11 +39,11 @@ class Booster {
           std::vector<int32_t> train, std::vector<int32_t> held_out, const Options& options,
           const double* start, const Shards& shards, Interrupt& interrupt);
 
-  // Grows one tree for each seed. Stops after `patience` trees in a row (0: never) that did not
-  // lower the held-out loss to more than `tol` below the least loss before. Returns whether it
-  // stopped.
-  bool grow(const uint64_t* seeds, int64_t n_seeds, int64_t patience, double tol, Team& team,
-            Interrupt& interrupt);
+  // Grows one tree for each seed, with the learning rate of the same place in `rates`; null keeps
+  // the present rate. Stops after `patience` trees in a row (0: never) that did not lower the
+  // held-out loss to more than `tol` below the least loss before. Returns whether it stopped.
+  bool grow(const uint64_t* seeds, const double* rates, int64_t n_seeds, int64_t patience,
+            double tol, Team& team, Interrupt& interrupt);
 
   const BoostedTrees& trees() const { return trees_; }
   const std::vector<double>& start() const { return start_; }
