@@ -428,6 +428,7 @@ class BoostingRows:
         weights = self.train_weights
         repeats = self._repeats(encoding.levels)
         sees_equal_rows = encoding.sees_equal_rows(encoding.levels.take(train), repeats)
+        sees_equal_rows |= repeats.are_observations(self._n_values)
         n_copies = copies_of(weights) if sees_equal_rows.any() else None
         if n_copies is not None:
             repeated = np.repeat(np.arange(len(train)), n_copies)

@@ -7,13 +7,16 @@ import numpy as np
 from mddf._base.messages import warn
 from mddf._gradient.dataset import Units
 from mddf._gradient.options import BoostingParameters, is_auto
-from mddf._gradient.rounds import most_rounds
+from mddf._gradient.rounds import N_ROUNDS, most_rounds
 
 # At most as many trees count as a few: most of the loss is then left, at any default rate. Not
 # tuned.
 _FEW_TREES = 5
 # Fewest rows for each unit for which equal rows are named as the reason. Not tuned.
 _MIN_ROWS_PER_UNIT = 1.5
+# The limit is named if the last `N_ROUNDS` trees have at least this share of the gain of all trees.
+# Not tuned.
+_MIN_LATE_GAIN = 0.001
 
 
 def warn_of_copies(
@@ -41,6 +44,10 @@ def warn_of_limit(model: BoostingParameters, scores: np.ndarray, n_before: int) 
         return
     limit = most_rounds(model, any_held_out=True)
     if n_before + n_grown < limit or n_grown - scores.argmax() >= model.n_iter_no_change:
+        return
+    # Without noise, losses fall forever by amounts that do not matter.
+    late_gain = scores.max() - scores[: max(1, n_grown - N_ROUNDS)].max()
+    if late_gain < _MIN_LATE_GAIN * (scores.max() - scores[0]):
         return
     warn(
         f"boosting ended at {limit} trees, the limit of max_iter='auto', while the score of "

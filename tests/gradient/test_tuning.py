@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor
-from mddf._gradient import base
+from mddf._gradient import base, rounds
 from mddf._gradient import options as gradient_options
 from mddf._gradient import tuning as choosing
 from mddf._gradient.options import PLAIN
@@ -211,3 +211,39 @@ def test_large_tables_have_a_higher_rate_deeper_trees_and_all_features(monkeypat
     leaf_wise = clone(regressor).set_params(grow_policy="leaf-wise").fit(X[:151, 1:], X[:151, 0])
     twin = clone(leaf_wise).set_params(learning_rate=0.15).fit(X[:151, 1:], X[:151, 0])
     np.testing.assert_array_equal(leaf_wise.predict(X[:, 1:]), twin.predict(X[:, 1:]))
+
+
+def much_signal(n):
+    X = np.random.default_rng(0).normal(size=(n, 6))
+    return X, np.sin(3 * X[:, 0]) * X[:, 1] + np.cos(2 * X[:, 2] * X[:, 3]) + abs(
+        X[:, 4] - X[:, 5]
+    )
+
+
+@pytest.mark.parametrize("early_stopping", [True, "auto"])
+def test_rounds_go_on_while_the_held_out_loss_falls(early_stopping):
+    X, y = much_signal(1500)
+    options = {"early_stopping": early_stopping, "max_depth": 4, "random_state": 0}
+    cut = GradientBoostingRegressor(max_iter=1000, **options).fit(X, y)
+    model = GradientBoostingRegressor(**options).fit(X, y)
+    assert model.n_iter_ > cut.n_iter_ >= 990
+    assert model.validation_score_.max() > 0.95 * cut.validation_score_.max()
+    # Up to the limit of the shorter fit, the scores are the same.
+    n = len(cut.validation_score_)
+    assert np.array_equal(model.validation_score_[:n], cut.validation_score_)
+    # A warm start has the same rates.
+    options["early_stopping"] = False
+    whole = GradientBoostingRegressor(max_iter=1060, **options).fit(X, y)
+    parts = GradientBoostingRegressor(max_iter=1010, warm_start=True, **options).fit(X, y)
+    parts.set_params(max_iter=1060).fit(X, y)
+    assert parts.predict(X) == pytest.approx(whole.predict(X), rel=1e-6)
+    assert GradientBoostingRegressor(**options).fit(X[:50], y[:50]).n_iter_ == 1000
+
+
+def test_the_limit_of_rounds_is_told(monkeypatch):
+    monkeypatch.setattr(rounds, "N_ROUNDS", 30)
+    X, y = much_signal(300)
+    with pytest.warns(UserWarning, match="ended at 150 trees, the limit of max_iter='auto'"):
+        model = GradientBoostingRegressor(max_depth=4, random_state=0).fit(X, y)
+    assert model.n_iter_ > 100
+    GradientBoostingRegressor(max_iter=40, max_depth=4, random_state=0).fit(X, y)
