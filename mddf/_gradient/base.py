@@ -324,6 +324,8 @@ class GradientBoosting(BoostedPredictions):
                 units = rows.units
             if not on_trial:
                 rows = self._split(rows, kind, folds)
+            elif units is not None:
+                rows = units.rows
         if folds is None and groups is not None:
             group_numbers(groups, labels, self.cv)  # refuses invalid groups
         return HeldOut(rows, folds, on_trial, units)
@@ -487,7 +489,7 @@ class GradientBoosting(BoostedPredictions):
             start=rows.raw_of(before, self.n_jobs) if before else None,
             large_residual=self._large_residual if before else np.inf,
             watch_training=True,
-            keys=rows.keys if draws_rows else None,
+            keys=rows.draw_keys if draws_rows else None,
             objective=target.objective,
             progress_label=type(self).__name__ if self.verbose else None,
             n_jobs=self.n_jobs,
@@ -514,6 +516,7 @@ class GradientBoosting(BoostedPredictions):
                 encoding=encoding,
                 entropy=self._entropy,
                 folds=held_out.folds,
+                units=held_out.units,
             )
         if trials is None:
             return Plan(self, rounds, encoding, None)

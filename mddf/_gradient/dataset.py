@@ -139,6 +139,8 @@ class BoostingRows:
         Levels of the columns with many categories.
     offset : ndarray of float64 of shape (n_rows, n_scores) or None
         Known parts of the raw predictions.
+    are_observations : bool, default=False
+        Whether equal rows are independent, so that trees draw them one by one.
     """
 
     table: BinnedTable | ColumnTable
@@ -148,6 +150,7 @@ class BoostingRows:
     held_out: np.ndarray
     levels: CategoryLevels | None = None
     offset: np.ndarray | None = None
+    are_observations: bool = False
 
     @classmethod
     def from_table(
@@ -218,6 +221,15 @@ class BoostingRows:
         ]
         return hashes_with(self.row_keys, np.column_stack(ranks).astype(np.int64))
 
+    @cached_property
+    def draw_keys(self) -> np.ndarray:
+        """Keys of rows, by which trees draw them: uint64 (n_rows,).
+
+        Copies of a row have the same key. Observations have different keys: the few kinds of rows
+        of a table with few combinations would otherwise be drawn as a whole.
+        """
+        return keys_of_copies(self.keys) if self.are_observations else self.keys
+
     @property
     def _targets_and_offsets(self) -> np.ndarray:
         """Numbers that tell rows with the same features apart: shape (n_rows, n).
@@ -243,7 +255,7 @@ class BoostingRows:
         copies = repeats.copies(self._targets_and_offsets[self.train])
         if copies is not None and repeats.has_conflicts:
             return Units(self, copies)
-        rows = self._expanded(repeats)
+        rows = replace(self._expanded(repeats), are_observations=True)
         return Units(rows, np.arange(len(rows.train)))
 
     def split(self, target: Target, share: float | None, entropy: list[int]) -> BoostingRows:
@@ -400,6 +412,7 @@ class BoostingRows:
             np.arange(n_train, dtype=np.int32),
             np.arange(n_train, len(taken), dtype=np.int32),
             offset=None if self.offset is None else self.offset[taken],
+            are_observations=self.are_observations,
         )
         return copies, statistics
 

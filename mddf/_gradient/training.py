@@ -364,7 +364,7 @@ class _FoldModel:
         statistics = None
         if encoding is not None:
             rows, statistics = rows.ordered(encoding)
-            keys = None if keys is None else rows.keys
+            keys = None if keys is None else rows.draw_keys
         positions = _positions(rows, options)
         booster = _booster(rows, options, cancel, objective, keys=keys, positions=positions)
         codes = rows.table.codes_of(rows.held_out)

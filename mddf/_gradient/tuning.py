@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from mddf._base.elementary import log
-from mddf._gradient.dataset import BoostingRows, Units, encoding_of
+from mddf._gradient.dataset import BoostingRows, Units
 from mddf._gradient.losses import ClassificationTarget, Target
 from mddf._gradient.options import (
     GRADIENT,
@@ -128,10 +128,11 @@ class Trials:
         encoding: Encoding | None,
         entropy: list[int],
         folds: list[Fold] | None = None,
+        units: Units | None = None,
     ) -> Trials | None:
         """Choose the folds if none are passed; None if there are too few units of rows."""
         has_one_fold = len(rows.train) > MAX_ROWS_WITH_FOLDS
-        units = rows.units
+        units = units or rows.units
         if folds is not None:
             folds = folds[:1] if has_one_fold else folds
         else:
@@ -146,8 +147,6 @@ class Trials:
                     folds = units.folds(n_folds, True) or folds
             if folds is None:
                 return None
-            if encoding is not None and units.rows.table is not rows.table:
-                encoding = encoding_of(units.rows, target, entropy, model.max_bins)
             rows = units.rows
         return cls(rows, units, folds, target, categorical, encoding, entropy)
 
@@ -240,7 +239,7 @@ class Trials:
                 options,
                 rounds,
                 stopping=Stopping(patience, float(model.tol)),
-                keys=rows.keys if draws_rows else None,
+                keys=rows.draw_keys if draws_rows else None,
                 objective=self.target.objective,
                 n_jobs=model.n_jobs,
             ).scores
@@ -250,7 +249,7 @@ class Trials:
             options,
             rounds,
             patience=patience,
-            keys=rows.keys if draws_rows else None,
+            keys=rows.draw_keys if draws_rows else None,
             encoding=self.encoding,
             objective=self.target.objective,
             n_jobs=model.n_jobs,
