@@ -14,7 +14,7 @@ from mddf._gradient.rounds import N_ROUNDS, most_rounds
 _FEW_TREES = 5
 # Fewest rows for each unit for which equal rows are named as the reason. Not tuned.
 _MIN_ROWS_PER_UNIT = 1.5
-# The limit is named if the last `N_ROUNDS` trees have at least this share of the gain of all trees.
+# The limit is named if the last `N_ROUNDS` trees have at least this share of the gain of all.
 # Not tuned.
 _MIN_LATE_GAIN = 0.001
 

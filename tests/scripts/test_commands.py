@@ -25,6 +25,7 @@ STUDIES = {
         "--tables tiny --peers sklearn --rounds 2 --repeats 1 --measures peers threads equal",
         "gradient threads equal",
     ),
+    "bench.defaults": ("--tables hours --peers lightgbm --rows 100", "defaults"),
     "bench.large": (
         "--measures defaults cascade codes --tasks classification --rounds 2 --columns 5 "
         "--methods GradientBoosting HistGradientBoosting --rows 500",
