@@ -46,14 +46,14 @@ def test_regression_counts_as_one_class():
 @pytest.mark.parametrize(
     ("parameters", "n_rounds", "n_leaves"),
     [
-        ({}, 1000, 64),
-        ({"max_iter": None, "max_depth": None}, 1000, 64),
+        ({}, 5000, 64),
+        ({"max_iter": None, "max_depth": None}, 5000, 64),
         ({"max_iter": 10, "max_depth": 3}, 10, 8),
-        ({"max_depth": 40}, 1000, 2**16),
-        ({"grow_policy": "leaf-wise"}, 1000, 31),
-        ({"grow_policy": "leaf-wise", "max_leaf_nodes": 255}, 1000, 255),
-        ({"grow_policy": "leaf-wise", "max_leaf_nodes": 255, "max_depth": 4}, 1000, 16),
-        ({"grow_policy": "leaf-wise", "max_leaf_nodes": None}, 1000, ROWS),
+        ({"max_depth": 40}, 5000, 2**16),
+        ({"grow_policy": "leaf-wise"}, 5000, 31),
+        ({"grow_policy": "leaf-wise", "max_leaf_nodes": 255}, 5000, 255),
+        ({"grow_policy": "leaf-wise", "max_leaf_nodes": 255, "max_depth": 4}, 5000, 16),
+        ({"grow_policy": "leaf-wise", "max_leaf_nodes": None}, 5000, ROWS),
     ],
 )
 def test_leaves_of_gradient_boosting(parameters, n_rounds, n_leaves):
