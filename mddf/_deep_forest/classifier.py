@@ -298,7 +298,7 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
             rows=trainer.evaluated_rows,
         )
         # A weighted mean of ones can exceed 1 by a bit, which metrics of scikit-learn refuse.
-        forecast = np.minimum(average.forecast, 1.0)
+        forecast = np.minimum(policy.cross_fitted, 1.0)
         self.oof_probabilities_ = self._by_output(trainer.known_vectors(forecast))
         self._scores: list[Any]
         if self._n_classes_per_output is None:

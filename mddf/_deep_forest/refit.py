@@ -203,7 +203,7 @@ def _refitted_boosting(
         seeds = [(*entropy, number) for number in range(_n_refitted_boosting(trainer))]
     # The number of rounds is known, so that the rows held out do not matter.
     split = Split(trainer.all_rows, trainer.folds[0][1])
-    return [trainer.boost(spec, [split], seed, n_rounds=n_rounds)[0][0] for seed in seeds]
+    return [trainer.boost(spec, [split], seed, n_rounds=n_rounds)[0].model for seed in seeds]
 
 
 def _n_refitted_boosting(trainer: FoldTrainer) -> int:

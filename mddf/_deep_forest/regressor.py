@@ -170,7 +170,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
 
     def _store_outcome(self, policy: DeepForestPolicy) -> None:
         task = policy.trainer.task
-        forecast = policy.stack.average.forecast
+        forecast = policy.cross_fitted
         self.oof_prediction_ = self._in_shape(
             self._units.restore(policy.trainer.known_vectors(forecast))
         )
