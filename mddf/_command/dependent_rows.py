@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import GroupShuffleSplit
 
+from mddf._quality.columns import read_columns, read_tables
+from mddf._quality.copies import groups_of_copies
 from mddf._resampling.time_order import TimeOrder, time_before
 from mddf._schema import calendar
 
@@ -61,6 +64,7 @@ class DependentRows:
     """Groups of the rows of a table, or the name of the feature that holds their times."""
 
     groups: np.ndarray | None = None
+    name_of_groups: str = ""  # for texts, such as "groups of 'patient'"
     time_feature: str | None = None
     gap: float = 0.0
 
@@ -69,8 +73,10 @@ class DependentRows:
         cls, options: argparse.Namespace, table: TrainingTable, groups: np.ndarray | None
     ) -> DependentRows:
         """Find the feature of the times."""
+        if options.time is None and groups is None:
+            return INDEPENDENT if options.test is not None else cls._from_copies(table)
         if options.time is None:
-            return cls(groups)
+            return cls(groups, f"groups of {options.groups!r}")
         name = options.time
         feature = calendar.part_name(name, "days") if name in options.dates else name
         if feature not in table.X:
@@ -88,6 +94,28 @@ class DependentRows:
             row = int(table.X[feature].isna().to_numpy().argmax())
             raise SystemExit(f"--time must be known in every row, got none in row {row + 1}")
         return cls(time_feature=feature, gap=options.gap)
+
+    @classmethod
+    def _from_copies(cls, table: TrainingTable) -> DependentRows:
+        """Groups of rows that are copies or near-copies of each other, if there are many."""
+        columns = read_columns(read_tables(table.schema.columns_to_check(table.X), None)[0])
+        groups = groups_of_copies([column for column in columns if not column.identifies_rows])
+        if groups is None:
+            return INDEPENDENT
+        n_copies = len(groups) - len(np.unique(groups))
+        warnings.warn(
+            f"{n_copies} of {len(groups)} rows equal an earlier row, in all columns or all but "
+            "one. They are held out together with that row, so that the scores are of rows that "
+            "have no copy in training",
+            UserWarning,
+            stacklevel=2,
+        )
+        return cls(groups, "groups of copies")
+
+    @property
+    def n_groups(self) -> int | None:
+        """Number of groups; None without groups."""
+        return None if self.groups is None else len(np.unique(self.groups))
 
     @property
     def are_dependent(self) -> bool:

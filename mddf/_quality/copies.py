@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from mddf._quality.columns import DataColumn
 
@@ -18,6 +20,11 @@ _MAX_COLUMNS_OF_NEAR_COPIES = 50
 _MIN_COLUMNS_OF_NEAR_COPIES = 4
 # Expected number of rows that equal a given row by chance, above which copies mean nothing.
 _MAX_CHANCE = 0.01
+# Share of rows with an earlier copy from which copies are held out together, as `check` reports
+# them, and share of the rows that a group may have. Larger groups come from columns that determine
+# each other rather than from copies. Not tuned.
+_MIN_SHARE_OF_COPIES = 0.01
+_MAX_SHARE_OF_GROUP = 0.1
 
 
 @dataclass(frozen=True)
@@ -70,6 +77,38 @@ def repeated_rows(columns: Sequence[DataColumn]) -> Copies | None:
         return None
     n_rows = len(hashes[0])
     return Copies(n_rows, n_rows - len(np.unique(_total(hashes))), 0)
+
+
+def groups_of_copies(columns: Sequence[DataColumn]) -> np.ndarray | None:
+    """Group of each row, with a row's copies and near-copies in its group.
+
+    None if fewer than 1 % of the rows have an earlier one in their group, if copies mean nothing,
+    or if chains of near-copies join many rows.
+    """
+    hashes, _, repeat_chances = _hash_columns(columns, ())
+    n_columns = len(hashes)
+    if not hashes or len(hashes[0]) * float(np.prod(repeat_chances)) > _MAX_CHANCE:
+        return None
+    n_rows = len(hashes[0])
+    total = _total(hashes)
+    keys = [total]
+    if n_columns <= _MAX_COLUMNS_OF_NEAR_COPIES:
+        for c in range(n_columns):
+            chance = float(np.prod(np.delete(repeat_chances, c)))
+            if n_columns > 1 and n_columns * n_rows * chance <= _MAX_CHANCE:
+                keys.append(total - hashes[c])
+    firsts = []
+    for key in keys:
+        _, first, number = np.unique(key, return_index=True, return_inverse=True)
+        firsts.append(first[number])
+    rows = np.tile(np.arange(n_rows), len(firsts))
+    links = coo_array((np.ones(len(rows), bool), (rows, np.concatenate(firsts))))
+    n_groups, groups = connected_components(links, directed=False)
+    if n_rows - n_groups < _MIN_SHARE_OF_COPIES * n_rows:
+        return None
+    if np.bincount(groups).max() > max(2, _MAX_SHARE_OF_GROUP * n_rows):
+        return None
+    return groups
 
 
 def _occurs(hashes: np.ndarray, pool: np.ndarray) -> np.ndarray:

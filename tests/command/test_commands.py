@@ -21,7 +21,7 @@ from mddf import (
 )
 from mddf.__main__ import main, parser
 from mddf._command import pages, report
-from mddf._command.fit import held_out
+from mddf._command.fit import row_splits
 from mddf._command.rows import TrainingTable
 
 pytest.importorskip("matplotlib", reason='needs "mddf[plots]"')
@@ -110,7 +110,7 @@ def test_classes_from_the_fit_to_an_explanation(folder, capsys):
     run("fit", "wine.csv", "--target", "kind", "--dates", "day", *QUICK)
     output = capsys.readouterr().out
     assert "classification of 'kind': 178 rows, 9 features" in output
-    assert re.search(r"36 held-out rows: accuracy 0\.\d+", output)
+    assert re.search(r"178 held-out rows of a 5-fold cross-validation: accuracy 0\.\d+", output)
     assert sorted(path.name for path in folder.iterdir()) == [
         "diabetes.csv", "wine.csv", "wine.html", "wine.skops",
     ]  # fmt: skip
@@ -240,14 +240,15 @@ def test_the_only_row_of_a_class_is_a_training_row(seed):
     X, y = pd.DataFrame({"a": range(40)}), np.array(["red", "rosé"] * 20, object)
     y[3] = "orange"
     options = SimpleNamespace(test=None, holdout=0.2, seed=seed, table="t.csv", target="kind")
-    (X_train, y_train), (X_test, y_test) = held_out(
-        options, TrainingTable(X, y, None, "classification")
-    )
-    assert "orange" in y_train
-    assert len(y_test) == 8
-    assert np.array_equal(y[X_train["a"]], y_train)
-    assert np.array_equal(y[X_test["a"]], y_test)
-    assert sorted([*X_train["a"], *X_test["a"]]) == list(range(40))
+    table = TrainingTable(X, y, None, "classification")
+    ((train, test),) = row_splits(options, table)
+    assert 3 in train
+    assert len(test) == 8
+    assert sorted([*train, *test]) == list(range(40))
+    options.holdout = None  # few rows are cross-validated
+    folds = row_splits(options, table)
+    assert all(3 in train for train, _ in folds)
+    assert sorted(np.concatenate([test for _, test in folds])) == [*range(3), *range(4, 40)]
 
 
 def test_a_table_of_three_rows(folder, capsys):
@@ -257,7 +258,7 @@ def test_a_table_of_three_rows(folder, capsys):
     run("fit", "few.csv", "--target", "target", "--task", "regression", *QUICK)
     output = capsys.readouterr()
     assert not output.err
-    assert "scores on 1 held-out row: RMSE" in output.out
+    assert "scores on 3 held-out rows of a 3-fold cross-validation: RMSE" in output.out
     assert "At least two held-out rows" in (folder / "few.html").read_text()
 
 
