@@ -23,6 +23,7 @@ from mddf.__main__ import main, parser
 from mddf._command import pages, report
 from mddf._command.fit import row_splits
 from mddf._command.rows import TrainingTable
+from mddf._command.scores import Decision
 
 pytest.importorskip("matplotlib", reason='needs "mddf[plots]"')
 pytest.importorskip("skops", reason='needs "mddf[skops]"')
@@ -383,11 +384,16 @@ def test_a_browser_spreads_the_calibration_of_a_rare_class(browser, tmp_path, wi
     rng = np.random.default_rng(0)
     probability = rng.beta(0.2, 40, 20000)
     is_rare = rng.random(len(probability)) < probability
-    chart = report._calibration_chart(
-        np.where(is_rare, "rare", "usual"),
-        np.column_stack([1 - probability, probability]),
-        np.array(["usual", "rare"]),
+    held_out = report.HeldOut(
+        np.where(is_rare, "rare", "usual"), np.column_stack([1 - probability, probability])
     )
+    fit = SimpleNamespace(
+        held_out=held_out,
+        classes=np.array(["usual", "rare"]),
+        decision=Decision(1),
+        positive="rare",
+    )
+    chart = report._calibration_chart(fit)
     row = {"name": "row 0", "prediction": "rare", "svg": chart.svg, "caption": chart.caption}
     document = pages.render(
         "explained.html", title="rare", model_name="Model", output="share", target="kind",
