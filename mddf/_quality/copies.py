@@ -102,7 +102,9 @@ def groups_of_copies(columns: Sequence[DataColumn]) -> np.ndarray | None:
         _, first, number = np.unique(key, return_index=True, return_inverse=True)
         firsts.append(first[number])
     rows = np.tile(np.arange(n_rows), len(firsts))
-    links = coo_array((np.ones(len(rows), bool), (rows, np.concatenate(firsts))))
+    links = coo_array(
+        (np.ones(len(rows), bool), (rows, np.concatenate(firsts))), shape=(n_rows, n_rows)
+    )
     n_groups, groups = connected_components(links, directed=False)
     if n_rows - n_groups < _MIN_SHARE_OF_COPIES * n_rows:
         return None
