@@ -11,7 +11,7 @@ import numpy as np
 
 from mddf._base.deadline import TimeIsUp
 from mddf._base.progress import tell_work
-from mddf._deep_forest.cross_fitting import cross_fitted, parts_of_rows
+from mddf._deep_forest.cross_fitting import cross_fitted, nested_vectors, parts_of_rows
 from mddf._deep_forest.first_layer import FIRST_LAYER_SHARE, train_first_layer
 from mddf._deep_forest.fit_report import Candidate, FitReport, Leaderboard
 from mddf._deep_forest.fold_trainer import FoldTrainer
@@ -101,6 +101,7 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
         self._boosting_choices: dict[int, BoostingChoice] = {}
         self.cross_fitted = np.empty(0)  # forecast of the layers that are kept, for figures
         self._parts = parts_of_rows(trainer)
+        self._nested_vectors: dict[int, list[np.ndarray]] = {}
         self._start = perf_counter()  # of the layer that is being built
         self._seconds_of_first_layer = 0.0
 
@@ -217,7 +218,11 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
             grown.seconds = np.full(n_members, (perf_counter() - self._start) / n_members)
         average = self.stack.average_with(grown)
         vectors = [*self.stack.figure_vectors(), *layer.figure_vectors]
-        forecast = cross_fitted(self.trainer.task, vectors, self._parts, average)
+        if number == 0:
+            self._nested_vectors = nested_vectors(self.trainer, layer, self._parts)
+        forecast = cross_fitted(
+            self.trainer.task, vectors, self._parts, average, self._nested_vectors
+        )
         return Evaluation(grown, average, forecast)
 
     def accept(self, number: int, layer: OutOfFoldLayer, evaluation: Evaluation) -> Stop | None:
@@ -307,7 +312,11 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
             return None
         vectors = [vectors[rows] for vectors in self.stack.figure_vectors()]
         vectors += layer.figure_vectors
-        forecast = cross_fitted(task, vectors, self._parts[rows], average)
+        nested = {
+            part: [vectors[rows] for vectors in vectors_of_members]
+            for part, vectors_of_members in self._nested_vectors.items()
+        }
+        forecast = cross_fitted(task, vectors, self._parts[rows], average, nested)
         self._add_to_leaderboard(number, task, layer, forecast)
         return Stop(gain.reason)
 
