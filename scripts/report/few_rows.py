@@ -44,7 +44,7 @@ DESIGNS = {
     "300 rows": Design(300),
     "20 groups of 5 rows": Design(100, n_rows_of_group=5),
     "40 groups of 5 rows": Design(200, n_rows_of_group=5),
-    "60 rows of noise, 200 columns": Design(60, n_columns=200, is_noise=True),
+    "60 rows of noise": Design(60, n_columns=200, is_noise=True),
 }
 TASKS = ["classification", "regression"]
 N_NEW_ROWS = 4000
