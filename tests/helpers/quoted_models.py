@@ -66,30 +66,6 @@ def groups_and_time() -> list[Quote]:
     ]
 
 
-def few_rows() -> list[Quote]:
-    coverage = table("few-rows-coverage.md")
-    groups, regression = "20 groups of 4 rows", "regression, 20 groups of 4 rows"
-    low = [coverage.at(design, "0.90", "5 % quantile") for design in (groups, regression)]
-    assert max(low) < 0.78
-    single = {groups: "80 rows", regression: "regression, 80 rows"}
-    missing = [100 * (0.9 - coverage.at(design, "0.90", "mean")) for design in single]
-    spreads = [
-        coverage.at(design, "0.90", "standard deviation")
-        / coverage.at(rows, "0.90", "standard deviation")
-        for design, rows in single.items()
-    ]
-    return [
-        quote("20 groups cover {} to {} points too few rows", min(missing), max(missing)),
-        quote("the spread is {} to {} times as large", min(spreads), max(spreads)),
-        quote("at most about {} % of the rows are covered", 100 * sum(low) / len(low)),
-        quote(
-            "its mean with 20 groups is {} in classification and {} in regression",
-            coverage.at(groups, "0.98", "mean"),
-            coverage.at(regression, "0.98", "mean"),
-        ),
-    ]
-
-
 def target_leakage() -> list[Quote]:
     comparison = table("comparison.md")
     return [
@@ -132,7 +108,6 @@ def onnx() -> list[Quote]:
 PAGES: dict[str, Callable[[], list[Quote]]] = {
     "docs/forests.md": forests,
     "docs/forest-engine.md": forest_engine,
-    "docs/few-rows-groups.md": few_rows,
     "docs/groups-and-time.md": groups_and_time,
     "docs/target-leakage.md": target_leakage,
     "docs/cascades.md": cascades,
@@ -152,13 +127,6 @@ EXPORTED = [
     *("Python us, many rows", "ONNX us, many rows"),
 ]
 COPIES = [
-    Copy(
-        page="docs/few-rows-groups.md",
-        after="## How far the coverage spreads",
-        source=lambda: [table("few-rows-coverage.md")],
-        columns={name: name for name in ("mean", "standard deviation", "5 % quantile")},
-        labels=2,
-    ),
     Copy(
         page="docs/how-good.md",
         after="## Ratings",

@@ -40,10 +40,6 @@ STUDIES = {
         "--datasets digits-49 --rounds 2 --thin 3 --runs 2",
         "table1 table2 table3",
     ),
-    "report.interval_coverage": (
-        "--datasets iris --methods deep%forest --rows 90",
-        "sets",
-    ),
     "report.dependent_rows": (
         "--methods honest%folds random%folds",
         "losses summary",
@@ -67,7 +63,7 @@ STUDIES = {
         "--datasets iris --methods deep-forest-fast random-forest lightgbm-bag",
         "elo elo-by-set",
     ),
-    "report.few_rows": ("--studies 1", "few-rows"),
+    "report.few_rows": ("--studies 1 --designs 60%rows", "few-rows"),
     "report.ingredients": (
         "--datasets iris --methods default,no-kernel",
         "ingredients ingredients-by-set",
