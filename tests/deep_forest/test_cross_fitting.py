@@ -35,7 +35,7 @@ def test_targets_of_noise_are_not_better_than_their_mean():
     assert np.mean(r2) < 0
 
 
-def fit(scoring="log-loss", **parameters):
+def fit(scoring="neg_log_loss", **parameters):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(90, 4))
     y = (X[:, 0] + rng.normal(size=90) > 0).astype(int)
