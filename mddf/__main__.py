@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 import mddf
+from mddf._base.messages import nearest
 
 _COMMANDS = {
     "fit": "fit a model to a table and write a report",
@@ -41,8 +42,20 @@ def parser(words: Sequence[str]) -> argparse.ArgumentParser:
             command = import_module(f"mddf._command.{name}")
             command_parser.description = command.DESCRIPTION
             command.add_options(command_parser)
-            command_parser.set_defaults(run=command.run, command=name)
+            command_parser.set_defaults(run=command.run, command=name, parser=command_parser)
     return main_parser
+
+
+def _unknown_arguments(command_parser: argparse.ArgumentParser, unknown: Sequence[str]) -> str:
+    """Message about words that a command does not know, with the option that may be meant."""
+    known = [option for action in command_parser._actions for option in action.option_strings]
+    word, sign, value = unknown[0].partition("=")
+    hint = nearest(word, known)
+    parameter = word.lstrip("-").replace("-", "_")
+    if not hint and word.startswith("--") and "--set" in known:
+        value = value if sign or len(unknown) == 1 else unknown[1]
+        hint = f"; parameters of the model are set by --set {parameter}={value or 'VALUE'}"
+    return f"unknown arguments: {' '.join(unknown)}{hint}"
 
 
 def _warn(message: Warning | str, *_: object, **__: object) -> None:
@@ -62,7 +75,9 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _run(words: Sequence[str]) -> None:
-    options = parser(words).parse_args(words or ["--help"])
+    options, unknown = parser(words).parse_known_args(words or ["--help"])
+    if unknown:
+        options.parser.error(_unknown_arguments(options.parser, unknown))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # deprecations are for developers
         warnings.simplefilter("default", UserWarning)

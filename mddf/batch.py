@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,13 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.messages import nearest, short
 from mddf._base.serialization import publish
-from mddf._schema.calendar import columns_of_fit
+from mddf._input.calendar import columns_of_fit
+from mddf._input.parquet import ParquetTable
 from mddf._schema.source import BLOCK_ROWS, PARQUET
 
 if TYPE_CHECKING:
     import pandas as pd
-    import pyarrow as pa
-    from pyarrow.dataset import Dataset
 
 __all__ = ["predict_file"]
 
@@ -104,7 +102,7 @@ def predict_file(
             "out", out_path, files.TABLES, overwrite, overwrite_option="overwrite=True"
         )
         if isinstance(model, BaseEstimator):
-            blocks = _ParquetTable(table_path, model, list(keep)).predictions(coverage)
+            blocks = _ModelOfRows(table_path, model, list(keep)).predictions(coverage)
         else:
             model_path = _path("model", model)
             blocks = _predictions_of_stored(model_path, table_path, list(keep), coverage)
@@ -144,7 +142,7 @@ def _predictions_of_stored(
 
 
 @dataclass(frozen=True)
-class _ParquetTable:
+class _ModelOfRows:
     """A Parquet file, or a folder of Parquet files, and the model of its rows."""
 
     path: Path
@@ -153,26 +151,32 @@ class _ParquetTable:
 
     def predictions(self, coverage: float | None) -> Iterator[pd.DataFrame]:
         """Predict block after block."""
+        import pyarrow as pa
+
         from mddf._command import predict, rows
 
         _check_coverage(self.model, coverage)
-        features = self._features()
+        parquet = self._open()
+        dataset = parquet.dataset
+        features = self._features(dataset.schema.names)
+        columns = list(dict.fromkeys([*features, *self.keep]))
+        self._check_columns(columns, dataset.schema.names)
+        parquet.check(columns)
         n_rows = 0
-        for batch in self._batches(list(dict.fromkeys([*features, *self.keep]))):
+        for batch in dataset.to_batches(columns=columns, batch_size=BLOCK_ROWS):
+            if not batch.num_rows:
+                continue
             n_rows += batch.num_rows
-            X = batch.select(features).to_pandas()
+            X = pa.Table.from_batches([batch]).select(features).to_pandas()
             block = predict.predictions(self.model, X, "predicted", coverage=coverage)
             for position, name in enumerate(self.keep):
-                cells = batch.column(name).combine_chunks()
-                rows.insert_column(block, position, name, cells)
+                rows.insert_column(block, position, name, batch.column(name))
             yield block
         if n_rows == 0:
             raise ValueError(f"{self.path} must have rows, got none")
 
-    @cached_property
-    def _dataset(self) -> Dataset:
+    def _open(self) -> ParquetTable:
         import pyarrow as pa
-        from pyarrow import dataset
 
         if not self.path.exists():
             raise ValueError(f"table must be an existing file or folder, got {self.path}")
@@ -182,15 +186,11 @@ class _ParquetTable:
                 "types. Models of the command mddf fit read CSV"
             )
         try:
-            return dataset.dataset(self.path, format="parquet")
+            return ParquetTable.open(self.path)
         except pa.ArrowInvalid as error:
             raise ValueError(f"{self.path} cannot be read as Parquet: {error}") from error
 
-    @cached_property
-    def _names_in_file(self) -> list[str]:
-        return list(self._dataset.schema.names)
-
-    def _features(self) -> list[str]:
+    def _features(self, names_in_file: list[str]) -> list[str]:
         """Columns of the table that the model needs, in the order of its fit."""
         check_is_fitted(self.model)
         names = getattr(self.model, "feature_names_in_", None)
@@ -199,15 +199,11 @@ class _ParquetTable:
                 "model must be fitted to a data frame, so that columns are found by name; got a "
                 f"{type(self.model).__name__} that was fitted to an array"
             )
-        return columns_of_fit(names.tolist(), self._names_in_file)
+        return columns_of_fit(names.tolist(), names_in_file)
 
-    def _batches(self, columns: list[str]) -> Iterator[pa.Table]:
-        """Rows of the file in tables of Arrow, in their order."""
-        import pyarrow as pa
-
+    def _check_columns(self, columns: list[str], names: list[str]) -> None:
         from mddf._command import rows
 
-        names = self._names_in_file
         rows.check_names(f"keep must be a column of {self.path}:", self.keep, names)
         for name in columns:
             if name not in names:
@@ -215,9 +211,6 @@ class _ParquetTable:
                     f"{self.path} must have a column {name!r}, as in fit; got "
                     f"{short(names)}{nearest(name, names)}"
                 )
-        for batch in self._dataset.to_batches(columns=columns, batch_size=BLOCK_ROWS):
-            if batch.num_rows:
-                yield pa.Table.from_batches([batch])
 
 
 def _check_coverage(model: BaseEstimator, coverage: float | None) -> None:

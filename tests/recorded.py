@@ -477,7 +477,7 @@ def _large() -> dict[str, Case]:
 
 def _dependent_rows() -> dict[str, Case]:
     """Rows in time order, and rows in groups."""
-    by_time = {"cv": TimeOrder(time=0, n_splits=3), "random_state": 3}
+    by_time = {"cv": TimeOrder(time=0, n_splits=3, as_feature=True), "random_state": 3}
     grouped = {"cv": 3, "random_state": 3}
     groups = np.random.default_rng(9).integers(0, 30, 180)
     deep = {"n_estimators": 6, "members": ["random", "completely-random", "boosted"]}

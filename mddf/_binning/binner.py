@@ -28,13 +28,10 @@ from mddf._binning.unknown_categories import (
 )
 from mddf._input.category_mask import category_mask
 from mddf._input.cell_values import NUMBER
-from mddf._input.sorted_times import is_sorted_by, warn_of_sorted_times
-from mddf._input.subjects import (
-    counts_of_whole_numbers,
-    looks_like_subjects,
-    warn_of_subjects,
-)
+from mddf._input.sorted_times import follow_dates, is_sorted_by, warn_of_sorted_times
+from mddf._input.subjects import Key, find_subjects, warn_of_subjects
 from mddf._input.table import ArrayTable, Column, ObjectBlock, Table
+from mddf._input.target_copies import TargetCopies, warn_of_copy
 
 # Expected share of unknown categories for stored models that do not hold one. A warning needs
 # twice the expected share: these models warned if half of the rows had an unknown category.
@@ -134,6 +131,7 @@ class Binner:
         table: Table,
         sample_weight: np.ndarray | None = None,
         *,
+        copies: TargetCopies | None = None,
         n_spare: int = 0,
         has_groups: bool = False,
         warns_of_time: bool = False,
@@ -141,16 +139,21 @@ class Binner:
         """Learn the bins of a table and code it for growing trees.
 
         A row of weight k counts as k rows. The coded table gets `n_spare` constant columns on the
-        right, to be replaced later. Unless the user passed groups (`has_groups`), there is a
-        warning of columns that look like identifiers of repeated subjects. With `warns_of_time`,
-        there is also a warning of the first column by which the rows are sorted, for fits that
-        hold rows out at random.
+        right, to be replaced later. Columns that `copies` finds cause warnings. Unless the user
+        passed groups (`has_groups`), columns that look like repeated subjects cause one, and
+        otherwise, with `warns_of_time`, the first column by which the rows are sorted, for fits
+        that hold rows out at random.
         """
         _refuse_codes_folder(table)
         codes, by_column = empty_codes(table.shape[0], table.shape[1] + n_spare)
         places = (_Place(columns, codes, by_column, columns.start) for columns in table.blocks())
         bins_of_blocks = self._learn(
-            table, places, sample_weight, has_groups=has_groups, warns_of_time=warns_of_time
+            table,
+            places,
+            sample_weight,
+            copies=copies,
+            has_groups=has_groups,
+            warns_of_time=warns_of_time,
         )
         self.bins_ = join_bins(*bins_of_blocks)
         return BinnedTable(join_bins(self.bins_, spare_bins(n_spare)), codes, by_column)
@@ -160,6 +163,7 @@ class Binner:
         table: Table,
         sample_weight: np.ndarray | None = None,
         *,
+        copies: TargetCopies | None = None,
         has_groups: bool = False,
         warns_of_time: bool = False,
     ) -> ColumnTable:
@@ -180,7 +184,12 @@ class Binner:
                     yield place
 
             for bins in self._learn(
-                table, places(), sample_weight, has_groups=has_groups, warns_of_time=warns_of_time
+                table,
+                places(),
+                sample_weight,
+                copies=copies,
+                has_groups=has_groups,
+                warns_of_time=warns_of_time,
             ):
                 assert place is not None
                 bins_of_blocks.append(bins)
@@ -196,6 +205,7 @@ class Binner:
         places: Iterable[_Place],
         sample_weight: np.ndarray | None,
         *,
+        copies: TargetCopies | None,
         has_groups: bool,
         warns_of_time: bool,
     ) -> Iterator[Bins]:
@@ -205,19 +215,27 @@ class Binner:
         """
         if sample_weight is not None and np.all(sample_weight == sample_weight[0]):
             sample_weight = None
-        self.learn_kinds(table, sample_weight, warns_of_subjects=not has_groups)
+        keys = self.learn_kinds(table, sample_weight)
         rows = drawn_rows(
             self._blocks_of_numbers(table), table.shape[0], table.bin_rows, sample_weight
         )
+        if warns_of_time and not has_groups:
+            sorted_dates = (place for place, read in table.dates.items() if follow_dates(read()))
+            if (sorted_by := next(sorted_dates, None)) is not None:
+                warn_of_sorted_times(sorted_by)
+                warns_of_time = False
         for place in places:
             columns = place.columns
             block = self._block(table, columns)
             self._forget_kinds(block, columns)
+            if copies is not None:
+                for i, n_present in copies.find(block):
+                    warn_of_copy(table.place(columns[i]), n_present)
             if not has_groups:
-                is_sorted = self._warn_of_dependent_rows(
-                    table, block, columns, sample_weight, warns_of_time=warns_of_time
+                has_warned = self._warn_of_dependent_rows(
+                    table, block, columns, keys, sample_weight, warns_of_time=warns_of_time
                 )
-                warns_of_time = warns_of_time and not is_sorted
+                warns_of_time = warns_of_time and not has_warned
             yield learn_bins(
                 block,
                 n_categories=self._n_categories(columns),
@@ -414,10 +432,12 @@ class Binner:
         columns: list[int] = np.flatnonzero(is_open).tolist()
         return columns
 
-    def learn_kinds(
-        self, table: Table, weights: np.ndarray | None, *, warns_of_subjects: bool = False
-    ) -> None:
-        """Learn kinds and categories of the columns, which `numbers` needs, but no bins."""
+    def learn_kinds(self, table: Table, weights: np.ndarray | None) -> dict[int, Key]:
+        """Learn kinds and categories of the columns, which `numbers` needs, but no bins.
+
+        Returns the columns of categories that may be subjects.
+        """
+        keys = {}
         for c in self.start_kinds(table):
             column = table.column(c)
             self.kinds_[c] = column.kind
@@ -431,12 +451,13 @@ class Binner:
                     self.kinds_[c] = None
                 self.encoders_[c] = encoder
                 levels = encoder.levels(column)
-                levels = levels if weights is None else levels[weights > 0]
+                levels = levels if weights is None or weights.all() else levels[weights > 0]
                 n_levels = len(encoder.categories)
                 self.unknown_limits_[c] = expected_share(levels, n_levels)
-                counts = np.bincount(levels[levels < n_levels], minlength=n_levels)
-                if warns_of_subjects and looks_like_subjects(counts):
-                    warn_of_subjects(column.place, counts)
+                key = Key.from_codes(np.where(levels < n_levels, levels, -1))
+                if key is not None:
+                    keys[c] = key
+        return keys
 
     def _blocks_of_numbers(self, table: Table) -> Iterator[np.ndarray]:
         for columns in table.blocks():
@@ -457,29 +478,35 @@ class Binner:
         table: Table,
         block: np.ndarray | sparse.csc_matrix,
         columns: range,
+        keys: Mapping[int, Key],
         weights: np.ndarray | None,
         *,
         warns_of_time: bool,
     ) -> bool:
-        """Warn of numeric columns that look like repeated subjects, or like times in order.
+        """Warn of columns that look like repeated subjects, else of one like times in order.
 
-        Returns whether there was a warning of times; there is at most one.
+        `keys` are columns of categories that may be subjects. Returns whether there was a warning.
         """
         if not isinstance(block, np.ndarray):
             return False
-        is_sorted = False
-        for i in np.flatnonzero(~self.categorical_[columns.start : columns.stop]).tolist():
-            are_dates = columns[i] in table.date_columns
-            if not are_dates:
-                numbers = block[:, i] if weights is None else block[weights > 0, i]
-                counts = counts_of_whole_numbers(numbers)
-                if counts is not None and looks_like_subjects(counts):
-                    warn_of_subjects(table.place(columns[i]), counts)
-                    continue
-            if warns_of_time and not is_sorted and is_sorted_by(block[:, i], are_dates=are_dates):
+        counted = block if weights is None or weights.all() else block[weights > 0]
+        numeric = np.flatnonzero(~self.categorical_[columns.start : columns.stop]).tolist()
+        numeric = [i for i in numeric if columns[i] not in table.date_parts]
+        names = [table.names[c] if table.names is not None else "" for c in columns]
+        candidates: dict[int, Key | None] = {
+            i: Key.from_numbers(counted[:, i], names[i]) for i in numeric
+        }
+        candidates |= {i: keys[c] for i, c in enumerate(columns) if c in keys}
+        subjects = find_subjects(counted, candidates, names)
+        for i, key in subjects.items():
+            warn_of_subjects(table.place(columns[i]), key)
+        if subjects or not warns_of_time:
+            return bool(subjects)
+        for i in numeric:
+            if is_sorted_by(block[:, i]):
                 warn_of_sorted_times(table.place(columns[i]))
-                is_sorted = True
-        return is_sorted
+                return True
+        return False
 
     def _forget_kinds(self, block: np.ndarray | sparse.csc_matrix, columns: range) -> None:
         """Mark numeric columns without any value as columns without a kind."""

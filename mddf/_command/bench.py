@@ -26,6 +26,8 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.utils._param_validation import InvalidParameterError
 from tqdm import tqdm
 
+from mddf._input.date_columns import date_columns, dates_of_frame, with_calendar
+
 from . import estimators, files, rows, scores
 from .extras import need
 from .table_options import format_from
@@ -66,7 +68,10 @@ def run(options: argparse.Namespace) -> None:
         options.table, options.target, options.drop,
         task=options.task, form=format_from(options), warn=True,
     )  # fmt: skip
-    X = table.X.dropna(axis=1, how="all")  # scikit-learn's boosting has no bins for empty columns
+    # All models get the same parts of dates, and scikit-learn's boosting has no bins for empty
+    # columns.
+    dates = dates_of_frame(table.X, date_columns(table.X, None))
+    X = with_calendar(table.X, dates).dropna(axis=1, how="all")
     folds = _folds(options, X, table.y, table.task)
     results = _cross_validate(_models(table.task, options, X), X, table.y, folds)
     if results.empty:

@@ -37,12 +37,10 @@ def run(options: argparse.Namespace) -> None:
         options.table, options.target, options.drop,
         task=options.task, form=table_options.format_from(options), warn=True,
     )  # fmt: skip
-    X = table.schema.columns_to_check(table.X)
     X_test = None
     if options.test is not None:
         X_test, _ = rows.read_features(options.test, table.schema)
-        X_test = table.schema.columns_to_check(X_test)
-    findings = check(X, table.y, X_test=X_test, task=table.task)
+    findings = check(table.X, table.y, X_test=X_test, task=table.task)
     if options.out is None:
         print(findings)
     else:

@@ -6,7 +6,7 @@ import argparse
 import re
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -14,12 +14,14 @@ from sklearn.model_selection import GroupShuffleSplit
 
 from mddf._quality.columns import read_columns, read_tables
 from mddf._quality.copies import groups_of_copies
-from mddf._resampling.time_order import TimeOrder, time_before
-from mddf._schema import calendar
+from mddf._resampling.time_order import TimeOrder, last_split
 
 from . import rows
-from .rows import TrainingTable
+from .rows import LabelledRows
 from .table_options import format_from
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _GAP = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:d|days?)?\s*")
 
@@ -32,8 +34,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--time", metavar="COLUMN",
-        help="column of times, a number or one of --dates: the last rows are held out, and models "
-        "are compared on rows that follow their training rows",
+        help="column of times, a number or one of --dates, which is not a feature: the last rows "
+        "are held out, and models are compared on rows that follow their training rows",
     )  # fmt: skip
     parser.add_argument(
         "--gap", type=_gap, default=0.0, metavar="DAYS",
@@ -55,50 +57,30 @@ def check_options(options: argparse.Namespace) -> None:
         raise SystemExit("--groups and --time cannot be used together")
     if options.gap and options.time is None:
         raise SystemExit("--gap needs --time")
-    if options.groups is not None and options.groups == options.target:
-        raise SystemExit(f"--groups must not be the target, got {options.groups!r}")
+    for option in ("groups", "time"):
+        if options.target is not None and getattr(options, option) == options.target:
+            raise SystemExit(f"--{option} must not be the target, got {options.target!r}")
+
+
+def gap(options: argparse.Namespace) -> float | str:
+    """The gap as `TimeOrder` takes it."""
+    return f"{options.gap} days" if options.gap and options.time in options.dates else options.gap
 
 
 @dataclass(frozen=True)
 class DependentRows:
-    """Groups of the rows of a table, or the name of the feature that holds their times."""
+    """Groups of the rows of a table, or their times, whose column is not a feature."""
 
     groups: np.ndarray | None = None
+    times: pd.Series | None = None
+    time_name: str | None = None
+    gap: float | str = 0.0
     name_of_groups: str = ""  # for texts, such as "groups of 'patient'"
-    time_feature: str | None = None
-    gap: float = 0.0
 
     @classmethod
-    def from_options(
-        cls, options: argparse.Namespace, table: TrainingTable, groups: np.ndarray | None
-    ) -> DependentRows:
-        """Find the feature of the times."""
-        if options.time is None and groups is None:
-            return INDEPENDENT if options.test is not None else cls._from_copies(table)
-        if options.time is None:
-            return cls(groups, f"groups of {options.groups!r}")
-        name = options.time
-        feature = calendar.part_name(name, "days") if name in options.dates else name
-        if feature not in table.X:
-            rows.check_names(
-                f"--time must be a column of features of {options.table}:",
-                [name],
-                table.schema.names,
-            )
-        if feature not in table.X or table.X[feature].dtype.kind != "f":
-            raise SystemExit(
-                f"--time must be a column of numbers, or one of --dates, got {name!r}: "
-                f"--dates {name!r} reads dates"
-            )
-        if table.X[feature].isna().any():
-            row = int(table.X[feature].isna().to_numpy().argmax())
-            raise SystemExit(f"--time must be known in every row, got none in row {row + 1}")
-        return cls(time_feature=feature, gap=options.gap)
-
-    @classmethod
-    def _from_copies(cls, table: TrainingTable) -> DependentRows:
+    def from_copies(cls, X: pd.DataFrame) -> DependentRows:
         """Groups of rows that are copies or near-copies of each other, if there are many."""
-        columns = read_columns(read_tables(table.schema.columns_to_check(table.X), None)[0])
+        columns = read_columns(read_tables(X, None)[0])
         groups = groups_of_copies([column for column in columns if not column.identifies_rows])
         if groups is None:
             return INDEPENDENT
@@ -110,7 +92,7 @@ class DependentRows:
             UserWarning,
             stacklevel=2,
         )
-        return cls(groups, "groups of copies")
+        return cls(groups, name_of_groups="groups of copies")
 
     @property
     def n_groups(self) -> int | None:
@@ -120,16 +102,23 @@ class DependentRows:
     @property
     def are_dependent(self) -> bool:
         """Whether rows depend on each other."""
-        return self.groups is not None or self.time_feature is not None
+        return self.groups is not None or self.times is not None
 
     def set_folds(self, model: BaseEstimator) -> None:
         """Set the folds of a model to time order, if it has folds and rows have times."""
-        if self.time_feature is not None and "cv" in model.get_params(deep=False):
-            model.set_params(cv=TimeOrder(self.time_feature, gap=self.gap))
+        if self.times is not None and "cv" in model.get_params(deep=False):
+            model.set_params(cv=TimeOrder(self.time_name, gap=self.gap))
 
-    def fit_arguments(self, X: Any) -> dict[str, np.ndarray]:
-        """Arguments of fit for rows of the table, which keep their numbers as labels."""
-        return {} if self.groups is None else {"groups": self.groups[X.index.to_numpy()]}
+    def fit(self, model: BaseEstimator, rows: LabelledRows) -> BaseEstimator:
+        """Fit a model to rows of the table, which keep their numbers as labels."""
+        numbers = rows.X.index.to_numpy()
+        if self.groups is not None:
+            return model.fit(rows.X, rows.y, groups=self.groups[numbers])
+        if self.times is None or not isinstance(model.get_params(deep=False).get("cv"), TimeOrder):
+            return model.fit(rows.X, rows.y)
+        # The model orders the rows by the column, and needs it in no later table.
+        assert self.time_name is not None
+        return model.fit(rows.X.assign(**{self.time_name: self.times[numbers]}), rows.y)
 
     def split(self, X: Any, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """Training rows, and rows that are held out: whole groups, or the last rows in time."""
@@ -139,12 +128,11 @@ class DependentRows:
                 return next(splitter.split(X, groups=self.groups))
             except ValueError as error:
                 raise SystemExit(f"--groups must leave groups to hold out: {error}") from None
-        times = X[self.time_feature].to_numpy()
-        start = time_before(times, share)
-        train = np.flatnonzero(start - times > self.gap)
+        order = TimeOrder(self.times, gap=self.gap)
+        train, held_out = last_split(order, X, share)
         if not len(train):
-            raise SystemExit(f"--gap must leave rows to train on, got {self.gap:g}")
-        return train, np.flatnonzero(times >= start)
+            raise SystemExit(f"--gap must leave rows to train on, got {self.gap}")
+        return train, held_out
 
 
 INDEPENDENT = DependentRows()
@@ -168,3 +156,26 @@ def read_groups(options: argparse.Namespace) -> np.ndarray | None:
         row = int(np.asarray(values.is_null()).argmax())
         raise SystemExit(f"{source.place(row)}: --groups {name!r} must not be missing")
     return np.array(cells.as_texts(values).to_pylist(), dtype=object)
+
+
+def read_times(options: argparse.Namespace) -> pd.Series | None:
+    """Read the column of the times, numbers or dates; None without this option."""
+    name = options.time
+    if name is None:
+        return None
+    form = format_from(options)
+    source = rows.read(options.table, form, [name])
+    rows.check_names(f"--time must be a column of {options.table}:", [name], source.names)
+    from mddf._schema.schema import describe
+
+    with rows.exit_on_table_errors():
+        times = describe(source, [name], name, form).features(source)[name]
+    if times.dtype.kind not in "fM":
+        raise SystemExit(
+            f"--time must be a column of numbers, or one of --dates, got {name!r}: "
+            f"--dates {name!r} reads dates"
+        )
+    if times.isna().any():
+        place = source.place(int(times.isna().to_numpy().argmax()))
+        raise SystemExit(f"{place}: --time {name!r} must not be missing")
+    return times

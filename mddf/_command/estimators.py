@@ -10,9 +10,8 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 import mddf
-from mddf._base.messages import nearest
 
-from . import table_options
+from . import rows, table_options
 
 # Class names for classification and regression.
 CLASS_NAMES = {
@@ -70,12 +69,10 @@ def make(
     estimator_class = getattr(mddf, CLASS_NAMES[name][task == "regression"])
     model = estimator_class(random_state=seed, n_jobs=n_jobs)
     parameters = model.get_params()
-    for parameter, _ in settings:
-        if parameter.partition("__")[0] not in parameters:
-            raise SystemExit(
-                f"--set must name a parameter of {estimator_class.__name__}, got {parameter!r}"
-                f"{nearest(parameter, parameters)}"
-            )
+    names = [parameter.partition("__")[0] for parameter, _ in settings]
+    rows.check_names(
+        f"--set must name a parameter of {estimator_class.__name__}:", names, parameters
+    )
     if "verbose" in parameters:
         model.set_params(verbose=2 if verbose else 0)
     return model.set_params(**dict(settings))

@@ -11,6 +11,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 
 from mddf import GradientBoostingClassifier
+from mddf._input.date_columns import dates_of_fit, with_calendar
+from mddf._inspection.stages import feature_names
 from mddf.explain import shap_values
 
 from . import files, pages, rows, table_options
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from markupsafe import Markup
 
-    from mddf._schema.schema import Schema
     from mddf._schema.source import Source
 
 DESCRIPTION = """\
@@ -89,17 +90,20 @@ def run(options: argparse.Namespace) -> None:
     if options.key is not None:
         names = [f"{options.key} {text}" for text in rows.key_texts(source, options.key)]
     chosen = _chosen_rows(options, source)
+    # Contributions belong to the parts of dates.
+    table = with_calendar(table, dates_of_fit(list(table), feature_names(model)))
     X = table.iloc[chosen]
     background = table
     if options.background is not None:
         background, _ = rows.read_features(options.background, schema)
+        background = with_calendar(background, dates_of_fit(list(background), list(table)))
     n_background = min(options.n_background, len(background))
     background = background.sample(n_background, random_state=options.seed)
     explanation = contributions(model, X, background, options.label)
     if makes_page:
         page = _Page(
             model=model,
-            schema=schema,
+            target=schema.target.name,
             X=X,
             explanation=explanation,
             names=[names[row] for row in chosen],
@@ -172,7 +176,7 @@ class _Page:
     """The page about some rows. `names` are their names, and `label` the explained class."""
 
     model: BaseEstimator
-    schema: Schema
+    target: str
     X: pd.DataFrame
     explanation: pd.DataFrame
     names: list[str]
@@ -182,8 +186,7 @@ class _Page:
     def render(self) -> str:
         features = list(map(str, self.X))
         mean_sizes = self.explanation[features].abs().mean().sort_values(ascending=False)
-        target = self.schema.target.name
-        output = repr(target)
+        output = repr(self.target)
         if is_classifier(self.model):
             class_name = "the predicted class" if self.label is None else self.label
             # For boosted trees, contributions add up to the raw prediction.
@@ -191,10 +194,10 @@ class _Page:
             output = f"{'log-odds' if is_raw else 'probability'} of {class_name}"
         return pages.render(
             "explained.html",
-            title=f"{target}: contributions of the features",
+            title=f"{self.target}: contributions of the features",
             model_name=type(self.model).__name__,
             output=output,
-            target=target,
+            target=self.target,
             n_background=self.n_background,
             mean_sizes=[
                 {"feature": feature, "mean size": size}
@@ -203,7 +206,7 @@ class _Page:
             rows=[
                 {
                     "name": self.names[number],
-                    "prediction": _cell_text(row["predicted"]),
+                    "prediction": pages.cell_text(row["predicted"]),
                     "svg": self._bars(number, row[features].astype(float)),
                     "caption": f"base {row['base']:.4g}, with all features {row['explained']:.4g}",
                 }
@@ -219,7 +222,7 @@ class _Page:
         order = values.abs().sort_values(ascending=False, kind="stable").index
         largest = order[:_MAX_FEATURES]
         rest = order[_MAX_FEATURES:]
-        labels = [f"{name} = {self.schema.cell_text(name, cells[name])}" for name in largest]
+        labels = [f"{name} = {pages.cell_text(cells[name])}" for name in largest]
         sizes = values[largest].tolist()
         if len(rest):
             labels.append(f"{len(rest)} others")
@@ -232,7 +235,3 @@ class _Page:
         axis.axvline(0, color="0.4", linewidth=0.8)
         axis.set_xlabel("adds to the prediction")
         return pages.svg(figure)
-
-
-def _cell_text(cell: object) -> str:
-    return f"{cell:.6g}" if isinstance(cell, float | np.floating) else str(cell)

@@ -17,8 +17,8 @@ def need(module: str, extra: str) -> Any:
 
 def need_tables() -> None:
     """End the command unless the libraries that read tables are installed."""
-    for name in ("pandas", "pyarrow", "clevercsv"):
-        if find_spec(name) is None:  # importing clevercsv takes 0.3 s, and few files need it
+    for name in ("pandas", "pyarrow"):
+        if find_spec(name) is None:
             raise SystemExit(_installation_hint(name, "commands"))
 
 

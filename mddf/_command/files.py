@@ -148,6 +148,8 @@ def _write_parquet(path: Path, tables: Iterable[pd.DataFrame]) -> int:
                     "CSV, or rename the column of the table"
                 )
             block = pa.Table.from_pandas(table, preserve_index=False)
+            # pandas cannot read its own description of Arrow's types.
+            block = block.replace_schema_metadata(None)
             if writer is None:
                 writer = stack.enter_context(ParquetWriter(path, block.schema))
             writer.write_table(block.cast(writer.schema))

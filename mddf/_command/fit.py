@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 
 from mddf._quality.check import check
 from mddf._quality.drift import DriftReference
-from mddf._quality.findings import Findings
+from mddf._quality.findings import NEARLY_PERFECT, Finding, Findings
 from mddf._resampling.folds import make_folds
 
 from . import dependent_rows, estimators, files, pages, report, rows
@@ -40,11 +41,15 @@ _MIN_GROUPS = 50
 _N_FOLDS = 5
 _HELD_OUT_SHARE = 0.2
 RowSplit = tuple[np.ndarray, np.ndarray]  # numbers of training rows and of held-out rows
+# Accuracy, ROC AUC or R2 from which a score gets a remark. Not tuned.
+_NEARLY_PERFECT = 0.999
+
+_SETTINGS_HELP = "parameters of the model (a time_limit holds for each of the two fits)"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    estimators.add_learning_options(parser, settings_help="parameters of the model")
+    estimators.add_learning_options(parser, settings_help=_SETTINGS_HELP)
     parser.add_argument(
         "--out", type=Path, metavar="FILE",
         help="file for the model, .skops (safe to load) or .joblib (default: TABLE's name.skops)",
@@ -106,9 +111,10 @@ def run(options: argparse.Namespace) -> None:
     # 1. Read the table.
     dependent_rows.check_options(options)
     groups = dependent_rows.read_groups(options)
-    not_features = [options.groups] if options.groups is not None else []
+    times = dependent_rows.read_times(options)
     table = rows.read_training(
-        options.table, options.target, [*options.drop, *not_features],
+        options.table, options.target, options.drop,
+        not_features=[name for name in (options.groups, options.time) if name is not None],
         task=options.task, form=format_from(options), warn=True,
     )  # fmt: skip
     if options.positive is not None:
@@ -118,7 +124,11 @@ def run(options: argparse.Namespace) -> None:
         options.estimator, table.task, seed=options.seed, n_jobs=options.n_jobs,
         settings=options.set, verbose=options.verbose,
     )  # fmt: skip
-    dependence = DependentRows.from_options(options, table, groups)
+    dependence = DependentRows(
+        groups, times, options.time, dependent_rows.gap(options), f"groups of {options.groups!r}"
+    )
+    if not dependence.are_dependent and options.test is None:
+        dependence = DependentRows.from_copies(table.X)
     if "cv" not in dict(options.set):
         dependence.set_folds(model)
     # 3. Check the data, fit to the training rows and score the held-out rows.
@@ -135,7 +145,7 @@ def run(options: argparse.Namespace) -> None:
         if fits_again:
             with warnings.catch_warnings(), progress.step("fit to all rows", shares[2]):
                 warnings.simplefilter("ignore")  # the report has them
-                model.fit(table.X, table.y, **dependence.fit_arguments(table.X))
+                dependence.fit(model, LabelledRows(table.X, table.y))
         else:
             model = fit.model
     # 5. Write the model and the report.
@@ -173,7 +183,7 @@ def _fit_and_evaluate(
     share: float,  # share of the progress
 ) -> report.EvaluatedFit:
     splits = _labelled_splits(options, table, dependence)
-    findings = _findings(options, table, splits[0][1])
+    findings = _findings(options, table, splits[0][1], dependence)
     models = []
     predictions = []
     with warnings.catch_warnings(record=True) as caught:
@@ -182,8 +192,7 @@ def _fit_and_evaluate(
         for number, (train, test) in enumerate(splits, 1):
             text = "fit to the training rows" if len(splits) == 1 else f"fit without part {number}"
             with progress.step(text, share / len(splits)):
-                arguments = dependence.fit_arguments(train.X)
-                fitted = clone(model).fit(train.X, train.y, **arguments)
+                fitted = dependence.fit(clone(model), train)
             predict = fitted.predict_proba if is_classifier(fitted) else fitted.predict
             models.append(fitted)
             predictions.append(predict(test.X))
@@ -202,7 +211,7 @@ def _fit_and_evaluate(
     )
     train, test = splits[0]
     decision, source_of_threshold = _decision(options, models[0], train, held_out)
-    return report.EvaluatedFit(
+    fit = report.EvaluatedFit(
         table_name=options.table.name,
         target=options.target,
         task=table.task,
@@ -223,19 +232,28 @@ def _fit_and_evaluate(
         ],
         model_name=model_name,
     )
+    remarks = nearly_perfect(fit.scores, len(held_out.y))
+    fit = replace(fit, findings=Findings([*remarks, *findings]))
+    _warn_of_leaks(fit.findings)
+    return fit
 
 
 def _findings(
-    options: argparse.Namespace, table: rows.TrainingTable, test: LabelledRows
+    options: argparse.Namespace,
+    table: rows.TrainingTable,
+    test: LabelledRows,
+    dependence: DependentRows,
 ) -> Findings:
-    """Check the data, and warn of leaks."""
-    columns = table.schema.columns_to_check
-    findings = check(
-        columns(table.X),
+    return check(
+        table.X,
         table.y,
-        X_test=None if options.test is None else columns(test.X),
+        groups=dependence.groups,
+        X_test=None if options.test is None else test.X,
         task=table.task,
     )
+
+
+def _warn_of_leaks(findings: Findings) -> None:
     for finding in findings:
         if finding.is_leak:
             warnings.warn(
@@ -243,7 +261,19 @@ def _findings(
                 UserWarning,
                 stacklevel=2,
             )
-    return findings
+
+
+def nearly_perfect(scores: Mapping[str, float], n_rows: int) -> Iterator[Finding]:
+    """Remark on scores that are too good for most data without a leak."""
+    for name in ("accuracy", "ROC AUC", "R2"):
+        if scores.get(name, 0.0) >= _NEARLY_PERFECT:
+            yield Finding(
+                "(scores)",
+                NEARLY_PERFECT,
+                f"{name} {scores[name]:.4g} on {n_rows} held-out rows",
+                "look among the most important columns for one that is written after the outcome",
+            )
+            return
 
 
 def check_positive(positive: str, table: rows.TrainingTable) -> None:
@@ -314,7 +344,7 @@ def _is_cross_validated(
     options: argparse.Namespace, table: rows.TrainingTable, dependence: DependentRows
 ) -> bool:
     """Whether the table is too small for the score of one part: see `_MIN_ROWS`."""
-    if options.holdout is not None or dependence.time_feature is not None:
+    if options.holdout is not None or dependence.times is not None:
         return False
     n_groups = dependence.n_groups
     return len(table.y) < _MIN_ROWS or (n_groups is not None and n_groups < _MIN_GROUPS)

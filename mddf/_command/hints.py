@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pyarrow.compute as pc
 
-from mddf._quality.columns import are_many_texts
+from mddf._quality.columns import DataColumn, are_many_texts
 from mddf._schema import cells, dates
 from mddf._schema.schema import Schema
 from mddf._schema.source import Source
@@ -58,6 +59,25 @@ def warn_of_text(source: Source, schema: Schema) -> None:
                 f"little can be learned: --drop {name!r} if it is a key or free text, or make "
                 f"numbers of its words in Python (TfidfVectorizer); else --text {name!r}"
             )
+
+
+def warn_of_row_names(source: Source) -> None:
+    """Warn of rows with a cell more than the header, which could also be split numbers."""
+    if source.has_row_names:
+        _warn(
+            f"{source.path}: the rows have one cell more than the header, and their first cells "
+            "are taken as names of the rows and left out. If instead numbers with a decimal comma "
+            "are not quoted, correct the file; else let the header name this column"
+        )
+
+
+def warn_of_target(path: Path, target: str, y: np.ndarray) -> None:
+    """Warn of whole numbers that name the rows, which no feature can predict."""
+    if y.dtype.kind in "iuf" and DataColumn(target, "number", y.astype(float)).identifies_rows:
+        _warn(
+            f"{path}: the target {target!r} looks like an identifier of the rows, since its whole "
+            "numbers are all different: is another column to be predicted?"
+        )
 
 
 def warn_of_codes(source: Source, schema: Schema) -> None:

@@ -62,3 +62,10 @@ def _rounded(cell: object) -> object:
     if isinstance(cell, float | np.floating):
         return "" if np.isnan(cell) else f"{cell:.4g}"
     return cell
+
+
+def cell_text(cell: object) -> str:
+    """Write a cell: a number with six digits, a time with its date unless it is midnight."""
+    if hasattr(cell, "isoformat"):
+        return f"{cell:%Y-%m-%d %H:%M:%S}".removesuffix(" 00:00:00")
+    return f"{cell:.6g}" if isinstance(cell, float | np.floating) else str(cell)

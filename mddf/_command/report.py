@@ -144,7 +144,7 @@ def render(fit: EvaluatedFit) -> str:
         importances=_importances(fit) if len(fit.test.y) > 1 else None,
         members=_member_rows(fit.model),
         findings=fit.findings[:_MAX_COLUMNS].to_dicts(),
-        columns=_column_rows(fit.X, fit.schema),
+        columns=_column_rows(fit.X),
         date=date.today().isoformat(),
         versions=_versions(),
     )
@@ -166,7 +166,7 @@ def facts(fit: EvaluatedFit) -> dict[str, Any]:
         "positive": "" if fit.decision is None else str(fit.positive),
         "threshold": None if fit.decision is None else fit.decision.threshold,
         "scores": [_without_nan(row) for row in fit.score_rows],
-        "columns": _column_rows(fit.X, fit.schema),
+        "columns": _column_rows(fit.X),
         "findings": fit.findings[:_MAX_COLUMNS].to_dicts(),
         "warnings": fit.warnings,
     }
@@ -356,23 +356,23 @@ def _member_rows(model: BaseEstimator) -> list[dict[str, object]]:
     ]
 
 
-def _column_rows(X: pd.DataFrame, schema: Schema) -> list[dict[str, str]]:
+def _column_rows(X: pd.DataFrame) -> list[dict[str, str]]:
+    kinds = {"f": "number", "M": "date", "O": "category"}
     return [
         {
             "column": name,
-            "kind": "category" if str(X[name].dtype) == "category" else "number",
-            "content": _content(X[name], schema),
+            "kind": kinds[X[name].dtype.kind],
+            "content": _content(X[name]),
             "missing": f"{100 * X[name].isna().mean():.1f} %",
         }
         for name in list(X)[:_MAX_COLUMNS]
     ]
 
 
-def _content(column: pd.Series, schema: Schema) -> str:
+def _content(column: pd.Series) -> str:
     if str(column.dtype) == "category":
         most_frequent = column.value_counts().head(3).index.astype(str)
         return f"{column.nunique()} values: {', '.join(most_frequent)}"
     if column.isna().all():
         return "nothing"
-    name = str(column.name)
-    return f"{schema.cell_text(name, column.min())} to {schema.cell_text(name, column.max())}"
+    return f"{pages.cell_text(column.min())} to {pages.cell_text(column.max())}"

@@ -60,7 +60,8 @@ def visible(name: object) -> str:
 
 
 @contextmanager
-def _exit_on_table_errors() -> Iterator[None]:
+def exit_on_table_errors() -> Iterator[None]:
+    """End the command by the message of an error about a table."""
     try:
         yield
     except TableError as error:
@@ -70,7 +71,7 @@ def _exit_on_table_errors() -> Iterator[None]:
 def read(path: Path, form: Format, columns: Collection[str] | None = None) -> Source:
     """Read a table that has rows, or end the command with one line."""
     need_tables()
-    with _exit_on_table_errors():
+    with exit_on_table_errors():
         source = read_source(Path(path), form, columns)
     if not source.n_rows:
         raise SystemExit(f"{path} must have rows, got none")
@@ -82,11 +83,12 @@ def read_training(
     target: str,
     drop: Sequence[str] = (),
     *,
+    not_features: Sequence[str] = (),
     task: str = "classification",
     form: Format = PLAIN,
     warn: bool = False,
 ) -> TrainingTable:
-    """Read a table to fit to, and describe its columns.
+    """Read a table to fit to, and describe its columns but the target and those without a feature.
 
     A table that cannot be used ends the command with one line. The labels decide the task "auto".
     With `warn`, columns whose kind may be misjudged cause warnings.
@@ -102,7 +104,8 @@ def read_training(
     check_names(f"--drop must be a column of features of {path}:", drop, candidates)
     declared = form.text + form.numbers + form.dates
     check_names(f"--text, --numbers and --dates must be columns of {path}:", declared, names)
-    features = [name for name in candidates if name not in drop and name not in source.index_names]
+    left_out = {*drop, *not_features, *source.index_names}
+    features = [name for name in candidates if name not in left_out]
     if unnamed := [name for name in features if name.startswith("Unnamed: ")]:
         raise SystemExit(
             f"the columns of {path} must have names, got {', '.join(unnamed)}; a table of pandas "
@@ -113,7 +116,7 @@ def read_training(
             f"{path} must have at least 2 rows, and a column of features next to the labels; got "
             f"{source.n_rows} rows and the columns {', '.join(names)}"
         )
-    with _exit_on_table_errors():
+    with exit_on_table_errors():
         if task == "regression":
             if target in form.text:
                 raise TableError(f"--text {target!r} cannot be used with --task regression")
@@ -126,6 +129,8 @@ def read_training(
             _check_classes(path, target, y)
         X = schema.features(source)
     if warn:
+        hints.warn_of_row_names(source)
+        hints.warn_of_target(path, target, y)
         hints.warn_of_text(source, schema)
         hints.warn_of_codes(source, schema)
         hints.warn_of_blanks(source, schema)
@@ -175,7 +180,7 @@ def read_feature_blocks(
     need_tables()
     has_rows = False
     columns = {*schema.names, *keep}
-    with _exit_on_table_errors():
+    with exit_on_table_errors():
         for source in read_blocks(Path(path), schema.format, columns):
             if source.n_rows:
                 has_rows = True
@@ -221,7 +226,7 @@ def read_test(
     target = schema.target.name
     source = read(path, schema.format, {*schema.names, target})
     X = _features(source, schema)
-    with _exit_on_table_errors():
+    with exit_on_table_errors():
         if target not in source.names or schema.target_cells(source).null_count == source.n_rows:
             return X, None
         y = _complete_labels(source, schema)
@@ -244,5 +249,5 @@ def _features(source: Source, schema: Schema) -> pd.DataFrame:
             f"{source.path} must have a column {missing[0]!r}, as in training; got {listed}"
             f"{nearest(missing[0], source.names)}"
         )
-    with _exit_on_table_errors():
+    with exit_on_table_errors():
         return schema.features(source)

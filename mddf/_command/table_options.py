@@ -57,7 +57,12 @@ def add_options(group: argparse.ArgumentParser | argparse._ArgumentGroup) -> Non
     )  # fmt: skip
     group.add_argument(
         "--dates", nargs="+", default=[], metavar="COLUMN",
-        help="columns of dates, which become days, month, weekday and hour",
+        help="columns of dates, which become month, weekday, day of the year and hour",
+    )  # fmt: skip
+    group.add_argument(
+        "--elapsed", nargs="+", default=[], metavar="COLUMN",
+        help="columns of --dates whose days since 1970 are also a feature, such as days of birth; "
+        "models cannot follow a trend to later rows by it",
     )  # fmt: skip
     group.add_argument(
         "--day-first", action="store_true",
@@ -122,7 +127,7 @@ def schema_for(options: argparse.Namespace, schema: Schema) -> Schema:
 def format_from(options: argparse.Namespace, base: Format = PLAIN) -> Format:
     """Replace the parts of a format that the options give."""
     marks = ("sep", "decimal", "thousands", "encoding", "day_first")
-    lists = ("missing", "text", "numbers", "dates")
+    lists = ("missing", "text", "numbers", "dates", "elapsed")
     changes: dict[str, Any] = {name: getattr(options, name, None) for name in marks}
     changes |= {name: tuple(getattr(options, name, ())) for name in lists}
     table_format = replace(base, **{name: value for name, value in changes.items() if value})
@@ -130,4 +135,6 @@ def format_from(options: argparse.Namespace, base: Format = PLAIN) -> Format:
         raise SystemExit(
             f"--thousands must differ from --decimal, got {table_format.decimal!r} for both"
         )
+    if absent := [name for name in table_format.elapsed if name not in table_format.dates]:
+        raise SystemExit(f"--elapsed must name columns of --dates, got {absent[0]!r}")
     return table_format

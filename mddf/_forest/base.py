@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, Self
 import numpy as np
 import numpy.typing as npt
 from numpy.random import RandomState
-from sklearn.base import _fit_context
+from sklearn.base import _fit_context, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -45,6 +45,7 @@ from mddf._forest.parameters import (
 )
 from mddf._input.reading import read_table
 from mddf._input.table import Table
+from mddf._input.target_copies import TargetCopies
 from mddf._resampling.folds import check_groups
 from mddf._resampling.sampling import RowGroups, canonical_order, plan_sampling, row_hashes
 from mddf._targets.kernel_targets import Classes
@@ -152,7 +153,10 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
                 binned = binner.recode(table)
             else:
                 binner = Binner(self.categorical_features, self.max_bins, self.n_jobs)
-                binned = binner.fit_transform(table, weights, has_groups=groups is not None)
+                copies = TargetCopies(y, are_classes=is_classifier(self))
+                binned = binner.fit_transform(
+                    table, weights, copies=copies, has_groups=groups is not None
+                )
             rows = TrainingRows(binned, target, weights, group_numbers)
             # 3. Begin with the trees of the earlier fit, or without trees.
             if continues:

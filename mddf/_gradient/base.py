@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import _fit_context
+from sklearn.base import _fit_context, is_classifier
 from sklearn.metrics import get_scorer_names
 from sklearn.utils import check_random_state
 from sklearn.utils._metadata_requests import MetadataRequest
@@ -36,6 +36,7 @@ from mddf._binning.column_table import ColumnTable
 from mddf._core import BoostOptions
 from mddf._gradient.dataset import BoostingRows, ValidationRows
 from mddf._gradient.divergence import warn_of_divergence
+from mddf._gradient.elapsed_days import helpful_days
 from mddf._gradient.losses import BoostingTarget, Target
 from mddf._gradient.offsets import read_offset
 from mddf._gradient.options import (
@@ -68,7 +69,9 @@ from mddf._gradient.validation_set import ValidationSet, warn_of_no_gain
 from mddf._gradient.weights import boosting_weights, within_range
 from mddf._input.reading import read_table
 from mddf._input.table import Table
-from mddf._resampling.folds import ask_for_groups, gives_folds, group_numbers, is_splitter
+from mddf._input.target_copies import TargetCopies
+from mddf._resampling.folds import ask_for_groups, gives_folds, group_numbers
+from mddf._resampling.time_order import X_for_splitter, time_column
 from mddf._targets.target_validation import all_weights
 from mddf._trees.grower import draw_seeds
 
@@ -249,7 +252,8 @@ class GradientBoosting(BoostedPredictions):
             continues = self.warm_start and hasattr(self, "_trees")
             if continues:
                 refuse_changed(self._fixed, plain_parameters(self, self._fixed_parameters))
-            table = self._read_table(X, reset=not continues)
+            elapsed = () if continues else helpful_days(self, X, y, sample_weight)
+            table = self._read_table(X, reset=not continues, elapsed=elapsed)
             check_lengths(X, y=y, groups=groups)
             if sample_weight is not None:
                 sample_weight = within_range(all_weights(sample_weight, table.shape[0]))
@@ -263,7 +267,7 @@ class GradientBoosting(BoostedPredictions):
                 binned = binner.recode(table) if in_memory else binner.recode_to_file(table)
             else:
                 holds_groups_out = groups is not None or gives_folds(self.cv) or X_val is not None
-                binner, binned = self._bin(table, weights, has_groups=holds_groups_out)
+                binner, binned = self._bin(table, y, weights, has_groups=holds_groups_out)
                 entropy = check_random_state(self.random_state).randint(0, 2**32, 4, np.uint64)
                 self._entropy = entropy.tolist()
             offsets = None if offset is None else read_offset(offset, table, target.kind)
@@ -308,12 +312,8 @@ class GradientBoosting(BoostedPredictions):
             rows = rows.with_held_out(self._read_validation(validation, binner, target))
             _check_offsets(validation.offset, has_offset=has_offset)
         elif on_trial or self._holds_out(len(rows.train), kind):
-            # Splitters cannot read tables of `by_columns`.
-            is_unreadable = X is table and is_splitter(self.cv)
-            X_for_splitter = binner.numbers(table) if is_unreadable else X
-            folds = validation_folds(
-                self, X_for_splitter, rows, kind, groups, entropy=self._entropy
-            )
+            X = X_for_splitter(X, self.cv, lambda: binner.numbers(table))
+            folds = validation_folds(self, X, rows, kind, groups, entropy=self._entropy)
             if not on_trial:
                 rows = self._split(rows, kind, folds)
         if folds is None and groups is not None:
@@ -330,17 +330,28 @@ class GradientBoosting(BoostedPredictions):
         request = super().get_metadata_routing()  # type: ignore[misc]  # of scikit-learn's class
         return ask_for_groups(request, self.cv)
 
-    def _read_table(self, X: Any, *, reset: bool) -> Table:
-        return read_table(self, X, reset=reset, categorical_features=self.categorical_features)
+    def _read_table(self, X: Any, *, reset: bool, elapsed: Collection[str] = ()) -> Table:
+        return read_table(
+            self,
+            X,
+            reset=reset,
+            categorical_features=self.categorical_features,
+            time=time_column(self.cv),
+            elapsed=elapsed,
+        )
 
     def _bin(
-        self, table: Table, weights: np.ndarray | None, *, has_groups: bool
+        self, table: Table, y: npt.ArrayLike, weights: np.ndarray | None, *, has_groups: bool
     ) -> tuple[Binner, BinnedTable | ColumnTable]:
         """Fit a binner to a table, and bin the table, in a file if the user named a folder."""
         binner = Binner(self.categorical_features, self.max_bins, self.n_jobs, FEWEST_LEVELS)
         fit_binner = binner.fit_transform if table.codes_folder is None else binner.fit_to_file
         binned: BinnedTable | ColumnTable = fit_binner(
-            table, weights, has_groups=has_groups, warns_of_time=bool(self.early_stopping)
+            table,
+            weights,
+            copies=TargetCopies(y, are_classes=is_classifier(self)),
+            has_groups=has_groups,
+            warns_of_time=bool(self.early_stopping),
         )
         return binner, binned
 

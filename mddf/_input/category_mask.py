@@ -39,23 +39,23 @@ def category_mask(table: Table, categorical_features: npt.ArrayLike | None) -> n
         )
     if chosen.size == 0:
         return mask
+    n_of_user = n_columns - table.n_appended + (table.left_out is not None)
     if chosen.dtype.kind == "b":
-        n_of_user = n_columns - table.n_appended
         if len(chosen) != n_of_user:
             raise ValueError(
                 f"categorical_features as a mask must have one entry for each of the {n_of_user} "
                 f"columns of X, got {len(chosen)}"
             )
-        mask[:n_of_user] = chosen
-        return mask
+        return _mask_of_table(table, chosen)
     if chosen.dtype.kind in "iu":
-        if chosen.min() < -n_columns or chosen.max() >= n_columns:
+        if chosen.min() < -n_of_user or chosen.max() >= n_of_user:
             raise ValueError(
-                f"categorical_features as column numbers must lie below {n_columns}, the number "
+                f"categorical_features as column numbers must lie below {n_of_user}, the number "
                 f"of columns of X, got {short(chosen.tolist())}"
             )
-        mask[chosen] = True
-        return mask
+        mask_of_user = np.zeros(n_of_user, dtype=bool)
+        mask_of_user[chosen] = True
+        return _mask_of_table(table, mask_of_user)
     if table.names is None:
         raise ValueError(
             "categorical_features can only name columns if X is a data frame, got "
@@ -70,3 +70,10 @@ def category_mask(table: Table, categorical_features: npt.ArrayLike | None) -> n
             )
         mask[names.index(name)] = True
     return mask
+
+
+def _mask_of_table(table: Table, mask_of_user: np.ndarray) -> np.ndarray:
+    """Convert a mask of the user's columns to one of the table's columns."""
+    if table.left_out is not None:
+        mask_of_user = np.delete(mask_of_user, table.left_out)
+    return np.append(mask_of_user, np.zeros(table.n_appended, dtype=bool))

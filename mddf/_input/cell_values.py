@@ -27,6 +27,8 @@ NO_TIMES = (
 )
 ENCODE = "; encode text first, for example with OneHotEncoder"
 TIMES = (date, time, timedelta, np.datetime64, np.timedelta64)
+# Durations and times of day, which count as numbers: their seconds.
+_SPANS = (time, timedelta, np.timedelta64)
 # Types that NumPy converts to doubles without help, with None as NaN.
 _CONVERTED_BY_NUMPY = {int, float, bool, type(None), np.float64, np.float32, np.int64, np.bool_}
 # Types none of whose values is missing, and names of types whose only value is.
@@ -108,9 +110,9 @@ def with_nan(values: np.ndarray) -> np.ndarray:
 
 def kind_of_values(values: np.ndarray) -> str | None:
     """Kind of a column's values, such as "number" or "number and text"; None without values."""
-    if values.dtype.kind in "biuf":
+    if values.dtype.kind in "biufm":
         return NUMBER
-    if values.dtype.kind in "mM":
+    if values.dtype.kind == "M":
         return str(values.dtype)
     types = set(map(type, values))
     if types == {str}:
@@ -123,7 +125,7 @@ def kind_of_values(values: np.ndarray) -> str | None:
 def _kind_of_type(type_: type) -> str:
     if issubclass(type_, str):
         return "text"
-    return NUMBER if issubclass(type_, Real | Decimal | np.bool_) else type_.__name__
+    return NUMBER if issubclass(type_, (Real, Decimal, np.bool_, *_SPANS)) else type_.__name__
 
 
 def are_times(values: np.ndarray) -> bool:
@@ -141,6 +143,8 @@ def parsed_numbers(values: np.ndarray, place: str) -> np.ndarray:
     for row in np.flatnonzero(~missing_cells(values)):
         value = values[row]
         try:
+            if isinstance(value, _SPANS):
+                value = _seconds(value)
             if is_time(value):
                 raise TypeError(NO_TIMES)
             if isinstance(value, Complex) and not isinstance(value, Real):
@@ -149,6 +153,13 @@ def parsed_numbers(values: np.ndarray, place: str) -> np.ndarray:
         except (OverflowError, TypeError, ValueError) as error:
             raise no_number(value, row, place, error) from error
     return numbers
+
+
+def _seconds(value: time | timedelta | np.timedelta64) -> float:
+    """Seconds of a duration, or since midnight of a time of day."""
+    if isinstance(value, time):
+        value = datetime.combine(date.min, value.replace(tzinfo=None)) - datetime.min
+    return float(value / np.timedelta64(1, "s"))
 
 
 def no_number(value: object, row: int | np.integer, place: str, error: Exception) -> Exception:
@@ -166,7 +177,9 @@ def checked_numbers(block: np.ndarray, place: Callable[[int], str]) -> np.ndarra
 
     `place` returns the name of a column of the block, for errors.
     """
-    if block.dtype.kind not in "biuf":
+    if block.dtype.kind == "m":
+        block = block / np.timedelta64(1, "s")
+    elif block.dtype.kind not in "biuf":
         block = block.astype(object, copy=False)
         block = np.column_stack(
             [parsed_numbers(with_nan(block[:, i]), place(i)) for i in range(block.shape[1])]
@@ -194,7 +207,7 @@ def read_numeric_array(estimator: BaseEstimator, X: Any) -> np.ndarray:
         if isinstance(X, list | tuple):
             cells = np.asarray(X)
         if isinstance(cells, np.ndarray) and cells.ndim == 2 and cells.size:
-            if cells.dtype.kind in "mM":
+            if cells.dtype.kind == "M":
                 raise TypeError(f"X must hold numbers, got {cells.dtype}: {NO_TIMES}")
             if cells.dtype.kind not in "biufc":
                 return checked_numbers(cells, str)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -12,28 +12,36 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_array
 
-from mddf._base.messages import short
+from mddf._base.messages import nearest, short
+from mddf._input.calendar import part_name
 from mddf._input.cell_values import NUMBER, NUMERIC_DTYPES, checked_numbers, computed, fill_masked
 from mddf._input.date_columns import (
-    check_dates_of_fit,
+    Dates,
     columns_of_date_types,
     date_columns,
-    date_columns_of_fit,
+    dates_of_frame,
+    mark_dates,
+    microseconds_of,
     with_calendar,
 )
 from mddf._input.frame import frame_table
+from mddf._input.parquet import ParquetTable
 from mddf._input.table import ArrayTable, Cells, Column, Factors, Table
-from mddf._schema.calendar import PARTS, part_name
 
 
 class SourceTable(Table):
     """A table that users make by `by_columns`, pickled as that call with its `source`."""
 
-    source: Any
+    source: Any = None
+    columns: list[Any] | None = None
 
-    def __reduce__(self) -> tuple[Callable[..., Table], tuple[Any]]:
+    def _copy_options(self, table: SourceTable) -> None:
+        for name in ("source", "columns", "bin_rows", "codes_folder"):
+            setattr(self, name, getattr(table, name))
+
+    def __reduce__(self) -> tuple[Any, ...]:
         call = partial(by_columns, bin_rows=self.bin_rows, codes_folder=self.codes_folder)
-        return call, (self.source,)
+        return call, (self.source, self.columns)
 
 
 class ChunkedFrame(SourceTable):
@@ -55,21 +63,36 @@ class ChunkedFrame(SourceTable):
     def numeric_types(self) -> np.ndarray:
         return np.array([type_.kind == NUMBER for type_ in self._types])
 
-    def with_dates_of_fit(self, names_at_fit: Sequence[str]) -> ChunkedFrame:
-        """Replace the columns that held dates in fit by their parts."""
-        assert self.names is not None
-        check_dates_of_fit(self.names, names_at_fit)
-        dates = date_columns_of_fit(self.head, names_at_fit)
-        return DatedFrame(self, dates) if dates else self
+    def native_column(self, name: Any) -> Any:
+        """Read a column as a data frame."""
+        return self._fetch([name])
 
-    def with_dates(self, categorical_features: npt.ArrayLike | None) -> ChunkedFrame:
-        """Replace columns of dates by their parts, unless they are categories or have no date."""
+    def without(self, name: Any) -> ChunkedFrame:
+        """Leave a column out."""
         assert self.names is not None
-        dates = [
-            c
-            for c in columns_of_date_types(self.head, categorical_features)
-            if date_columns(self._fetch([self.names[c]]), None)
-        ]
+        return self.only([other for other in self.names if other != name])
+
+    def only(self, names: Sequence[Any]) -> ChunkedFrame:
+        """Keep the columns of some names, in this order."""
+        head = nw.from_native(self.head, eager_only=True).select(list(names)).to_native()
+        table = ChunkedFrame(head, self.shape[0], self._fetch)
+        table._copy_options(self)
+        table.columns = list(names)
+        return table
+
+    def find_dates(
+        self, categorical_features: npt.ArrayLike | None, elapsed: Collection[str]
+    ) -> dict[str, Sequence[str]]:
+        """Columns of dates in fit, unless they are categories or have no date, and their parts."""
+        assert self.names is not None
+        dates: dict[str, Sequence[str]] = {}
+        for c in columns_of_date_types(self.head, categorical_features):
+            column = self._fetch([self.names[c]])
+            dates |= dates_of_frame(column, date_columns(column, None), elapsed)
+        return dates
+
+    def with_dates(self, dates: Dates) -> ChunkedFrame:
+        """Replace columns of dates by their parts."""
         return DatedFrame(self, dates) if dates else self
 
     def _read(self, columns: Sequence[int]) -> Table:
@@ -102,33 +125,37 @@ class ChunkedFrame(SourceTable):
 class DatedFrame(ChunkedFrame):
     """Columns with names and types, some of which were columns of dates.
 
-    As in `with_calendar`, the days of a date stand in the place of its column, and its other parts
-    at the end.
+    As in `with_calendar`, the first part of a date stands in the place of its column, and its
+    other parts at the end.
     """
 
-    def __init__(self, whole: ChunkedFrame, dates: Sequence[int]) -> None:
+    def __init__(self, whole: ChunkedFrame, dates: Dates) -> None:
         assert whole.names is not None
-        date_names = {whole.names[c] for c in dates}
         head = with_calendar(whole.head, dates)
         source_of = {name: name for name in whole.names}
-        source_of |= {part_name(name, part): name for name in date_names for part in PARTS}
+        source_of |= {part_name(name, part): name for name in dates for part in dates[name]}
 
         def fetch(names: list[Any]) -> Any:
             sources = list(dict.fromkeys(source_of[name] for name in names))
             part = whole._fetch(sources)
-            part = with_calendar(part, [i for i, s in enumerate(sources) if s in date_names])
+            part = with_calendar(part, {name: dates[name] for name in sources if name in dates})
             return nw.from_native(part, eager_only=True).select(names).to_native()
 
         super().__init__(head, whole.shape[0], fetch)
         self._whole = whole
-        self.date_columns = list(dates)
-        self.n_appended = len(dates) * (len(PARTS) - 1)
-        self.source = whole.source
-        self.bin_rows = whole.bin_rows
-        self.codes_folder = whole.codes_folder
+        self._parts = dates
+        mark_dates(self, dates)
+        self.dates = {
+            whole.place(whole.names.index(name)): partial(self._microseconds, name)
+            for name in dates
+        }
+        self._copy_options(whole)
+
+    def _microseconds(self, name: str) -> np.ndarray:
+        return microseconds_of(self._whole.native_column(name), name)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return DatedFrame, (self._whole, self.date_columns)
+        return DatedFrame, (self._whole, self._parts)
 
 
 class ChunkedArray(SourceTable):
@@ -153,8 +180,37 @@ class WholeArray(SourceTable, ArrayTable):
         self.head = np.empty((0, cells.shape[1]))
 
 
+class BlankedArray(SourceTable):
+    """Numeric columns of an array, of which one counts as missing."""
+
+    def __init__(self, whole: Table, column: int) -> None:
+        assert isinstance(whole, SourceTable)
+        self._whole = whole
+        self._blank = column % whole.shape[1]
+        self.shape = whole.shape
+        self.head = whole.head
+        self._copy_options(whole)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return BlankedArray, (self._whole, self._blank)
+
+    def numbers(self, columns: Sequence[int]) -> np.ndarray:
+        block = self._whole.numbers(columns)
+        is_blank = np.asarray(columns) == self._blank
+        if not is_blank.any():
+            return block
+        block = np.array(block, np.result_type(block, np.float32))
+        block[:, is_blank] = np.nan
+        return block
+
+
 def by_columns(
-    source: Any, *, bin_rows: int | None = None, codes_folder: str | Path | None = None
+    source: Any,
+    columns: Sequence[str] | None = None,
+    drop: Sequence[str] | None = None,
+    *,
+    bin_rows: int | None = None,
+    codes_folder: str | Path | None = None,
 ) -> Table:
     """Use a table on disk or on a cluster as X, without reading it into memory as a whole.
 
@@ -165,11 +221,17 @@ def by_columns(
     ----------
     source : str, path, pyarrow.dataset.Dataset, dask.dataframe.DataFrame, dask.array.Array or \
             ndarray
-        A Parquet file or a folder of Parquet files (needs pyarrow). Folders within it with names
-        such as key=value add a column. Collections of Dask are computed again for each block of
+        A Parquet file or a folder of Parquet files (needs pyarrow), which must all have the
+        columns that are read. Folders within it with names such as key=value add a column.
+        Collections of Dask are computed again for each block of
         columns: persist them, or read them from Parquet. A numeric array, which may be mapped
         into memory, is not copied. Columns whose type is one of dates become calendar features,
         as in a data frame, unless they are marked as categories.
+    columns : sequence of str, default=None
+        Names of the columns to read. None reads all columns but those in `drop`. A file with
+        features often also holds the target and keys of the rows, which must be left out.
+    drop : sequence of str, default=None
+        Names of the columns to leave out, given instead of `columns`.
     bin_rows : int, default=None
         Number of rows on which `fit` finds the bins of numeric columns, if there are more rows.
         They are drawn by a hash of their numbers, so that the order of the rows does not matter.
@@ -194,9 +256,9 @@ def by_columns(
     >>> from mddf import RandomForestClassifier, by_columns
     >>> x = np.random.default_rng(0).normal(size=400)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     table = pyarrow.table({"x": x, "noise": x[::-1]})
+    ...     table = pyarrow.table({"x": x, "noise": x[::-1], "y": x > 0})
     ...     pyarrow.parquet.write_table(table, f"{folder}/rows.parquet", row_group_size=100)
-    ...     X = by_columns(f"{folder}/rows.parquet")
+    ...     X = by_columns(f"{folder}/rows.parquet", drop=["y"])
     ...     forest = RandomForestClassifier(10, random_state=0).fit(X, x > 0)
     ...     forest.score(X, x > 0)
     1.0
@@ -204,7 +266,7 @@ def by_columns(
     is_whole = isinstance(bin_rows, int | np.integer) and not isinstance(bin_rows, bool)
     if not (bin_rows is None or (is_whole and bin_rows > 0)):
         raise ValueError(f"bin_rows must be None or a whole number above 0, got {short(bin_rows)}")
-    table = _table(source)
+    table = _table(source, columns, drop)
     table.source = source
     table.bin_rows = None if bin_rows is None else int(bin_rows)
     table.codes_folder = None if codes_folder is None else _folder(codes_folder)
@@ -220,7 +282,48 @@ def _folder(codes_folder: Any) -> str:
     return str(Path(codes_folder).absolute())
 
 
-def _table(source: Any) -> SourceTable:
+def _table(source: Any, columns: Sequence[str] | None, drop: Sequence[str] | None) -> SourceTable:
+    """Make the table of some columns of a source."""
+    parquet = None
+    if isinstance(source, str | Path):
+        if not Path(source).exists():
+            raise FileNotFoundError(f"source must be an existing file or folder, got {source!r}")
+        parquet = ParquetTable.open(Path(source))
+        source = parquet.dataset
+    table = _whole_table(source)
+    if columns is not None or drop is not None:
+        if not isinstance(table, ChunkedFrame):
+            raise ValueError("columns and drop must be None for arrays, whose columns lack names")
+        table = table.only(_chosen_names(table.names or (), columns, drop))
+    if parquet is not None:
+        # A file may lack a column that is not read.
+        parquet.check(table.names or ())
+    return table
+
+
+def _chosen_names(
+    names: Sequence[str], columns: Sequence[str] | None, drop: Sequence[str] | None
+) -> list[str]:
+    """Names of the columns to read, in the order of `columns`, or all but `drop`."""
+    if columns is not None and drop is not None:
+        raise ValueError("columns and drop must not be given both: columns names all that is read")
+    parameter, chosen = ("drop", drop) if columns is None else ("columns", columns)
+    if isinstance(chosen, str) or not isinstance(chosen, Iterable):
+        raise ValueError(f"{parameter} must be a list of names, got {short(chosen)}")
+    chosen = list(dict.fromkeys(chosen))
+    for name in chosen:
+        if name not in names:
+            raise ValueError(
+                f"{parameter} must name columns of the source, {short(list(names))}; got "
+                f"{short(name)}{nearest(str(name), [*map(str, names)])}"
+            )
+    left = [name for name in names if name not in chosen] if columns is None else chosen
+    if not left:
+        raise ValueError(f"{parameter} must leave a column to read, got {short(chosen)}")
+    return left
+
+
+def _whole_table(source: Any) -> SourceTable:
     if isinstance(source, np.ma.MaskedArray):
         source = fill_masked(source)
     if isinstance(source, np.ndarray):
@@ -236,10 +339,6 @@ def _table(source: Any) -> SourceTable:
                 input_name="by_columns",
             )
         return WholeArray(cells)
-    if isinstance(source, str | Path):
-        from pyarrow.dataset import dataset
-
-        source = dataset(source, partitioning="hive" if Path(source).is_dir() else None)
     kinds = {(kind.__module__.split(".")[0], kind.__name__) for kind in type(source).__mro__}
     if ("pyarrow", "Dataset") in kinds:
         return ChunkedFrame(

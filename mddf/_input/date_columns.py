@@ -2,20 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import narwhals.stable.v1 as nw
 import numpy as np
 import numpy.typing as npt
 
 from mddf._base.messages import short
+from mddf._input.calendar import (
+    DAYS,
+    HOUR,
+    PARTS,
+    calendar_parts,
+    date_of_feature,
+    have_hours,
+    part_name,
+    parts_of_fit,
+)
 from mddf._input.cell_values import missing_cells
+from mddf._input.table import Table
 from mddf._input.times import are_dates, array_microseconds, holds_dates, series_microseconds
-from mddf._schema.calendar import PARTS, calendar_parts, part_name
 
 # Common types, which need no look at the column.
 _OTHER_TYPES = (nw.Float64, nw.Int64, nw.Float32, nw.Int32, nw.String, nw.Categorical, nw.Boolean)
+# Columns of dates by name, and the parts of their dates that are features.
+Dates = Mapping[str, Sequence[str]]
+
+
+class TimeColumn(NamedTuple):
+    """Name or number of the column of times that orders the rows of a fit; it may be a feature."""
+
+    column: str | int
+    is_feature: bool
+
+    def name_in(self, names: Sequence[Any]) -> Any:
+        """Name of the column among the names of a data frame; None without such a column."""
+        if isinstance(self.column, str):
+            return self.column if self.column in names else None
+        is_place = -len(names) <= self.column < len(names)
+        return names[self.column] if is_place else None
 
 
 def date_columns(X: Any, categorical_features: npt.ArrayLike | None) -> list[int]:
@@ -60,63 +86,98 @@ def _not_marked(
     return [c for c in columns if names[c] not in set(map(str, marked))]
 
 
-def date_columns_of_fit(X: Any, names_at_fit: Sequence[str]) -> list[int]:
-    """Numbers of the columns of a data frame that were dates in fit."""
-    known = set(names_at_fit)
-    names = nw.from_native(X, eager_only=True).columns
-    first_part = PARTS[0]
-    return [
-        c
-        for c, name in enumerate(names)
-        if isinstance(name, str) and name not in known and part_name(name, first_part) in known
-    ]
+def dates_of_frame(
+    X: Any,
+    columns: Sequence[int],
+    elapsed: Collection[str] = (),
+    join: Callable[[list[str]], Collection[str]] | None = None,
+) -> Dates:
+    """Columns of dates of a data frame in fit, and the parts that are features.
+
+    The days since 1970 are features of the columns `elapsed` only. `join` returns the parts in all
+    shards of a table from the parts in this one.
+    """
+    frame = nw.from_native(X, eager_only=True)
+    names = frame.columns
+    parts = []
+    for c in columns:
+        absent = set() if names[c] in elapsed else {DAYS}
+        absent |= set() if have_hours(_microseconds(frame[:, c], c)) else {HOUR}
+        parts += [part_name(names[c], part) for part in PARTS if part not in absent]
+    joined = parts if join is None else join(parts)
+    return _with_parts(names, joined)
 
 
-def check_dates_of_fit(names: Sequence[str], names_at_fit: Sequence[str]) -> None:
-    """Refuse a data frame without a column that held dates in fit.
+def dates_of_fit(names: Sequence[Any], names_at_fit: Sequence[str]) -> Dates:
+    """Columns that were dates in fit, and their parts that are features.
 
-    scikit-learn's message would name the features that were made of the dates.
+    A table without a column that held dates in fit is refused: scikit-learn's message would name
+    the features that were made of the dates.
     """
     known = set(names_at_fit)
     present = set(names)
-    suffix = part_name("", PARTS[0])
     for feature in names_at_fit:
-        name = feature.removesuffix(suffix)
-        parts = [part_name(name, part) for part in PARTS]
-        if name != feature and known.issuperset(parts) and present.isdisjoint([name, *parts]):
-            raise ValueError(f"X must have a column {name!r} of dates, as in fit")
+        date = date_of_feature(feature, known)
+        if date is not None and present.isdisjoint([date, feature]):
+            raise ValueError(f"X must have a column {date!r} of dates, as in fit")
+    return _with_parts([name for name in names if name not in known], known - present)
 
 
-def with_calendar(X: Any, columns: Sequence[int]) -> Any:
-    """Replace columns of dates by their days since 1970, and append their other parts.
+def _with_parts(names: Sequence[Any], features: Collection[str]) -> Dates:
+    parts = {name: parts_of_fit(name, features) for name in names if isinstance(name, str)}
+    return {name: parts_of_date for name, parts_of_date in parts.items() if parts_of_date}
+
+
+def mark_dates(table: Table, dates: Dates) -> None:
+    """Note which columns of a table are parts of dates."""
+    features = {part_name(name, part) for name, parts in dates.items() for part in parts}
+    table.date_parts = {c for c, name in enumerate(table.names or ()) if name in features}
+    table.n_appended = len(features) - len(dates)
+
+
+def with_calendar(X: Any, dates: Dates) -> Any:
+    """Replace columns of dates by their first parts, and append their other parts.
 
     All other columns keep their places, so that numbers of columns still name them.
     """
     frame = nw.from_native(X, eager_only=True)
     names = frame.columns
+    check_names_of_dates(names)
+    first_parts: list[nw.Series[Any]] = []
+    other_parts: list[nw.Series[Any]] = []
+    new_names: dict[str, str] = {}
+    for name, parts in dates.items():
+        c = names.index(name)
+        values = calendar_parts(_microseconds(frame[:, c], c))
+        for part in parts:
+            new_name = part_name(name, part)
+            if new_name in names:
+                raise ValueError(
+                    f"X must not have a column {new_name!r}, which is the name of a feature that "
+                    f"is made of the dates in {name!r}"
+                )
+            new = nw.new_series(new_name, values[part], nw.Float64, backend=frame.implementation)
+            if part == parts[0]:
+                first_parts.append(new.alias(name))  # takes the place of the dates
+                new_names[name] = new_name
+            else:
+                other_parts.append(new)
+    return frame.with_columns(*first_parts, *other_parts).rename(new_names).to_native()
+
+
+def check_names_of_dates(names: Sequence[Any]) -> None:
+    """Refuse a table with dates whose columns have other names than text."""
     if not all(isinstance(name, str) for name in names):
         raise ValueError(
             "X must have text as names of its columns if some hold dates, got "
             f"{short(next(name for name in names if not isinstance(name, str)))}"
         )
-    days: list[nw.Series[Any]] = []
-    other_parts: list[nw.Series[Any]] = []
-    for c in columns:
-        series = frame[:, c]
-        for part, values in calendar_parts(_microseconds(series, c)).items():
-            new_name = part_name(names[c], part)
-            if new_name in names:
-                raise ValueError(
-                    f"X must not have a column {new_name!r}, which is the name of a feature that "
-                    f"is made of the dates in {names[c]!r}"
-                )
-            new = nw.new_series(new_name, values, nw.Float64, backend=frame.implementation)
-            if part == PARTS[0]:
-                days.append(new.alias(names[c]))  # takes the place of the dates
-            else:
-                other_parts.append(new)
-    new_names = {names[c]: part_name(names[c], PARTS[0]) for c in columns}
-    return frame.with_columns(*days, *other_parts).rename(new_names).to_native()
+
+
+def microseconds_of(X: Any, name: str) -> np.ndarray:
+    """Microseconds since 1970 of a column of dates in a data frame, NaN where missing."""
+    frame = nw.from_native(X, eager_only=True)
+    return _microseconds(frame[name], frame.columns.index(name))
 
 
 def _has_dates(series: nw.Series[Any]) -> bool:

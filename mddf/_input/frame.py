@@ -329,6 +329,8 @@ def _type_of(dtype: Any, native: Any = None) -> _ReadType:
         # Sparse columns of pandas, for example.
         is_numeric = getattr(native, "kind", "O") in "biufc"
         return _ReadType(NUMBERS if is_numeric else ColumnType(), False)
+    if dtype in (nw.Duration, nw.Time):
+        return _ReadType(ColumnType(None, False), False)
     if dtype.is_temporal():
         return _ReadType(ColumnType(str(dtype), False), False)
     if dtype == nw.Object:

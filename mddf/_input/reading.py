@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -15,16 +16,23 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from mddf._input.cell_values import ENCODE, computed, fill_masked, read_numeric_array
-from mddf._input.chunked import ChunkedFrame
+from mddf._input.chunked import BlankedArray, ChunkedFrame
 from mddf._input.date_columns import (
-    check_dates_of_fit,
+    Dates,
+    TimeColumn,
+    check_names_of_dates,
     date_columns,
-    date_columns_of_fit,
+    dates_of_fit,
+    dates_of_frame,
+    mark_dates,
+    microseconds_of,
     with_calendar,
 )
 from mddf._input.frame import FrameTable, frame_table, is_frame
 from mddf._input.table import ArrayTable, SparseTable, Table
-from mddf._schema.calendar import PARTS
+
+# Fitted attribute with the name, or in an array the number, of a column that only orders the rows.
+_ORDER = "_order_column"
 
 
 def whole_frame(X: Any) -> Any:
@@ -49,23 +57,44 @@ def read_table(
     reset: bool,
     categorical_features: npt.ArrayLike | None = None,
     join_dates: Callable[[list[str]], Collection[str]] | None = None,
+    time: TimeColumn | None = None,
+    elapsed: Collection[str] = (),
 ) -> Table:
     """Convert X to a table; cells are converted at once only if they are numbers.
 
     In fit (`reset`), ``n_features_in_`` and ``feature_names_in_`` of the estimator are set, and
     otherwise compared. Columns of arrays that are categories by `categorical_features` may hold
-    any objects. If X is one shard of a table, `join_dates` gets the names of its columns of dates
-    and returns those of all shards: in one shard all dates of a column may be missing.
+    any objects. If X is one shard of a table, `join_dates` gets the names of the features of its
+    dates and returns the names in all shards: in one shard all dates of a column may be missing.
+
+    In fit, a column of times (`time`) that is not a feature is left out of a data frame; later
+    frames need not have it. In an array it stays a column, whose cells count as missing. The days
+    since 1970 of the columns of dates `elapsed` are features.
     """
+    if reset:
+        vars(estimator).pop(_ORDER, None)
+        if time is not None and not time.is_feature:
+            setattr(estimator, _ORDER, time.column)
     if isinstance(X, Table):
         _refuse_empty(X)
         if isinstance(X, ChunkedFrame):
-            X = _with_dates(estimator, X, reset, categorical_features)
+            X = _read_by_columns(estimator, X, reset, categorical_features, elapsed)
+        elif isinstance(order := getattr(estimator, _ORDER, None), int):
+            X = BlankedArray(X, order)
         _check_features(estimator, X.head, reset)
         return X
     X = whole_frame(X)
     if is_frame(X):
-        return _read_frame(estimator, X, reset, categorical_features, join_dates)
+        return _read_frame(
+            estimator,
+            X,
+            reset=reset,
+            categorical_features=categorical_features,
+            join_dates=join_dates,
+            elapsed=elapsed,
+        )
+    if isinstance(order := getattr(estimator, _ORDER, None), int):
+        X = _with_missing_column(X, order)
     if sparse.issparse(X):
         # The check adds the cells up, among which may be infinities.
         with np.errstate(invalid="ignore"):
@@ -89,17 +118,61 @@ def read_table(
     return ArrayTable(cells)
 
 
-def _with_dates(
+def _read_by_columns(
     estimator: BaseEstimator,
     X: ChunkedFrame,
     reset: bool,
     categorical_features: npt.ArrayLike | None,
+    elapsed: Collection[str],
 ) -> ChunkedFrame:
-    """Replace the columns of dates of a table that is read by columns."""
+    """Leave the column of times out, and replace the columns of dates."""
+    assert X.names is not None
+    order = _order_in(estimator, X.names, reset)
     if reset:
-        return X.with_dates(categorical_features)
-    names = getattr(estimator, "feature_names_in_", None)
-    return X if names is None else X.with_dates_of_fit(names.tolist())
+        dates: Dates = X.find_dates(categorical_features, elapsed)
+    else:
+        names = getattr(estimator, "feature_names_in_", None)
+        candidates = [name for name in X.names if name != order]
+        dates = {} if names is None else dates_of_fit(candidates, names.tolist())
+    left_out = None if order is None else X.names.index(order)
+    if order is not None:
+        dates = {name: parts for name, parts in dates.items() if name != order}
+        X = X.without(order)
+    X = X.with_dates(dates)
+    X.left_out = left_out
+    return X
+
+
+def _order_in(estimator: BaseEstimator, names: Sequence[Any], reset: bool) -> Any:
+    """Name of the column that only orders the rows, if a data frame has it; else None.
+
+    The name is stored in fit, where the column may be given by its number.
+    """
+    order = getattr(estimator, _ORDER, None)
+    if order is None:
+        return None
+    if reset:
+        order = TimeColumn(order, False).name_in(names)
+        setattr(estimator, _ORDER, order)
+    return order if order in names else None
+
+
+def _with_missing_column(X: Any, c: int) -> Any:
+    """Copy an array or a sparse matrix, with a column whose cells are all missing, or all zero."""
+    if sparse.issparse(X):
+        if not -X.shape[1] <= c < X.shape[1]:
+            return X
+        X = X.tocsc(copy=True)
+        c %= X.shape[1]
+        X.data[X.indptr[c] : X.indptr[c + 1]] = 0
+        return X
+    cells = np.array(X)
+    if cells.ndim != 2 or not -cells.shape[1] <= c < cells.shape[1]:
+        return X  # refused later
+    if cells.dtype.kind in "biuMm":
+        cells = cells.astype(object if cells.dtype.kind in "Mm" else float)
+    cells[:, c] = None if cells.dtype.kind == "O" else np.nan
+    return cells
 
 
 def _check_features(estimator: BaseEstimator, X: Any, reset: bool) -> None:
@@ -115,33 +188,48 @@ def _refuse_empty(X: Any) -> None:
 def _read_frame(
     estimator: BaseEstimator,
     X: Any,
+    *,
     reset: bool,
     categorical_features: npt.ArrayLike | None,
     join_dates: Callable[[list[str]], Collection[str]] | None,
+    elapsed: Collection[str],
 ) -> FrameTable:
     _refuse_empty(X)
     table = frame_table(X)
-    if reset:
-        dates = date_columns(X, categorical_features)
-        if join_dates is not None:
-            own_names = table.names or []
-            joined = join_dates([own_names[c] for c in dates])
-            dates = [c for c, name in enumerate(own_names) if name in joined]
-    else:
-        names_at_fit = getattr(estimator, "feature_names_in_", None)
-        names = None if names_at_fit is None else names_at_fit.tolist()
+    names = table.names or []
+    names_at_fit = None
+    if not reset and hasattr(estimator, "feature_names_in_"):
+        names_at_fit = estimator.feature_names_in_.tolist()
         # scikit-learn's comparison of equal names takes longer.
-        if names is not None and names == table.names:
+        if names_at_fit == names:
             return table
-        dates = []
-        if names is not None and table.names is not None:
-            check_dates_of_fit(table.names, names)
-            dates = date_columns_of_fit(X, names)
-    if dates:
-        X = with_calendar(X, dates)
+    # 1. Find the column that only orders the rows, and the columns of dates.
+    order = _order_in(estimator, names, reset)
+    if reset:
+        columns = [c for c in date_columns(X, categorical_features) if names[c] != order]
+        if columns:
+            check_names_of_dates(names)
+        dates = dates_of_frame(X, columns, elapsed, join_dates)
+    else:
+        candidates = [name for name in names if name != order]
+        dates = {} if names_at_fit is None else dates_of_fit(candidates, names_at_fit)
+    # 2. Leave the first out, and replace the others.
+    if order is not None or dates:
+        places = {name: table.place(names.index(name)) for name in dates}
+        original = X
+        if order is not None:
+            X = nw.from_native(X, eager_only=True).drop([order]).to_native()
+        X = with_calendar(X, dates) if dates else X
         table = frame_table(X)
-        table.n_appended = len(dates) * (len(PARTS) - 1)
-        table.date_columns = dates
+        if order is not None:
+            table.left_out = names.index(order)
+            table.column_numbers = np.delete(
+                np.arange(len(names) + len(table.names or ())), table.left_out
+            ).tolist()
+        mark_dates(table, dates)
+        table.dates = {
+            place: partial(microseconds_of, original, name) for name, place in places.items()
+        }
     try:
         _check_features(estimator, X, reset)
     except ValueError as error:

@@ -5,9 +5,10 @@ Cells of a column may be text, times or other objects.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -212,10 +213,15 @@ class Table:
         Whether `rows` returns some rows without reading all.
     is_read_whole : bool
         Whether columns are read as a whole, so that reading them twice is slow.
-    date_columns : sequence of int
-        Columns that hold the days of dates.
+    dates : mapping
+        Columns of dates by their names in messages, and functions that read the microseconds
+        since 1970; only in fit.
+    date_parts : collection of int
+        Columns that are parts of dates.
     n_appended : int
         Number of columns on the right that hold other parts of dates.
+    left_out : int or None
+        Place in the user's table of a column that only orders the rows, and is not in this one.
     """
 
     shape: tuple[int, int]
@@ -225,8 +231,10 @@ class Table:
     codes_folder: str | None = None
     has_rows = False
     is_read_whole = False
-    date_columns: Sequence[int] = ()
+    dates: Mapping[str, Callable[[], np.ndarray]] = MappingProxyType({})
+    date_parts: Collection[int] = ()
     n_appended = 0
+    left_out: int | None = None
 
     def place(self, c: int) -> str:
         """Name of column `c` in messages."""

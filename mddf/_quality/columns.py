@@ -15,8 +15,10 @@ from mddf._base.validation import naming
 from mddf._input.date_columns import date_columns
 from mddf._input.frame import is_frame
 from mddf._input.reading import read_table, whole_frame
+from mddf._input.subjects import nearly_all
 from mddf._input.table import Column as TableColumn
 from mddf._input.table import Factors, Table
+from mddf._input.times import are_dates, array_microseconds, holds_dates, series_microseconds
 
 Kind = Literal["number", "date", "category"]
 
@@ -70,6 +72,63 @@ class DataColumn:
         """Number of cells that are not missing."""
         return len(self.missing) - int(np.count_nonzero(self.missing))
 
+    def take(self, rows: Any) -> DataColumn:
+        """Some rows; levels keep their codes, even if they do not occur any more."""
+        numbers = None if self.numbers is None else self.numbers[rows]
+        codes = None if self.codes is None else self.codes[rows]
+        return DataColumn(self.name, self.kind, numbers, codes, self.levels)
+
+    @cached_property
+    def as_numbers(self) -> np.ndarray | None:
+        """The cells as numbers, also if they are texts of numbers; None for other texts."""
+        if self.codes is None:
+            return self.numbers
+        try:
+            levels = [float(str(level)) for level in self.levels]
+        except ValueError:
+            return None
+        numbers = np.array([*levels, np.nan])[self.codes]
+        return numbers if np.isfinite(numbers[~self.missing]).all() else None
+
+    @property
+    def as_block(self) -> np.ndarray:
+        """Numbers, or codes of categories as numbers; NaN where missing."""
+        if self.numbers is not None:
+            return self.numbers
+        assert self.codes is not None
+        return np.where(self.missing, np.nan, self.codes)
+
+    @cached_property
+    def value_codes(self) -> np.ndarray:
+        """Codes of the different values; those of missing cells mean nothing."""
+        if self.codes is not None:
+            return self.codes
+        assert self.numbers is not None
+        return np.unique(self.numbers, return_inverse=True)[1]
+
+    @property
+    def is_usual(self) -> np.ndarray:
+        """Mark the cells with the value that half of the present cells or more have, if any has.
+
+        It is the median of numbers.
+        """
+        present = ~self.missing
+        values = self.codes if self.numbers is None else self.numbers
+        assert values is not None
+        if not self.n_present:
+            return present
+        if self.codes is not None:
+            return values == np.bincount(values[present]).argmax()
+        middle = self.n_present // 2
+        return np.asarray(values == np.partition(values[present], middle)[middle])
+
+    def value_at(self, row: int) -> object:
+        """The value of a present cell, as a message shows it."""
+        if self.codes is not None:
+            return self.levels[self.codes[row]]
+        assert self.numbers is not None
+        return f"{self.numbers[row]:g}"
+
     @cached_property
     def has_many_texts(self) -> bool:
         """Whether there are so many different texts that little can be learned from them."""
@@ -87,11 +146,13 @@ class DataColumn:
         values = self.numbers[~self.missing]
         # The first rows nearly always decide.
         for part in (values[:_MIN_ROWS_OF_NUMBERS], values):
-            if not np.array_equal(part, np.rint(part)) or len(np.unique(part)) < len(part):
+            n_repeats = len(part) - len(np.unique(part))
+            if not nearly_all(part == np.rint(part)) or n_repeats > max(1, len(part) // 100):
                 return False
-        is_dense = np.ptp(values) <= _MAX_GAPS * self.n_present
+        ends = np.quantile(values, [0.01, 0.99])
+        is_dense = np.ptp(ends) <= _MAX_GAPS * self.n_present
         steps = np.diff(values)
-        return bool(is_dense or (steps > 0).all() or (steps < 0).all())
+        return bool(is_dense or nearly_all(steps > 0) or nearly_all(steps < 0))
 
 
 def are_many_texts(n_different: int, n_present: int) -> bool:
@@ -146,51 +207,24 @@ def read_column(table: Table, c: int, name: str) -> DataColumn:
     """Read a column of a table."""
     if table.numeric_types[c]:
         return DataColumn(name, "number", _doubles(table, c))
-    seconds = _seconds_of_dtype(table, c)
-    if seconds is not None:
-        return DataColumn(name, "date", seconds)
+    native = getattr(table, "native", None)
+    if native is not None:
+        series = nw.from_native(native, eager_only=True)[:, c]
+        if holds_dates(series):
+            return DataColumn(name, "date", series_microseconds(series) / 1e6)
     column = table.column(c)
     if column.is_empty:
         return DataColumn(name, "category", codes=np.full(table.shape[0], -1))
     if not column.is_categorical:
         if column.kind == "number":
             return DataColumn(name, "number", _doubles(table, c))
-        return DataColumn(name, "date", _seconds_of_objects(column))
+        if are_dates(column.values):
+            return DataColumn(name, "date", array_microseconds(column.values) / 1e6)
     return _categories(column, name)
 
 
 def _doubles(table: Table, c: int) -> np.ndarray:
     return np.asarray(table.numbers([c])[:, 0], dtype=np.float64)
-
-
-def _seconds_of_dtype(table: Table, c: int) -> np.ndarray | None:
-    """Seconds of a data frame's column of dates; None for other columns."""
-    native = getattr(table, "native", None)
-    if native is None:
-        return None
-    series = nw.from_native(native, eager_only=True)[:, c]
-    if series.dtype == nw.Duration:
-        return series.dt.total_microseconds().cast(nw.Float64).to_numpy() / 1e6
-    if series.dtype == nw.Date:
-        series = series.cast(nw.Datetime("us"))
-    if series.dtype != nw.Datetime:
-        return None
-    return np.asarray(series.dt.timestamp("us").cast(nw.Float64).to_numpy()) / 1e6
-
-
-def _seconds_of_objects(column: TableColumn) -> np.ndarray:
-    """Seconds of objects that are dates, times or the like; only their order is certain."""
-    present = ~column.missing
-    values = column.values[present]
-    seconds = np.full(len(present), np.nan)
-    order = {value: float(rank) for rank, value in enumerate(sorted(set(values)))}
-    if all(hasattr(value, "timestamp") for value in order):
-        order = {value: value.timestamp() for value in order}
-    elif all(hasattr(value, "toordinal") for value in order):
-        # 719163 is the ordinal of 1 January 1970.
-        order = {value: 86400.0 * (value.toordinal() - 719163) for value in order}
-    seconds[present] = [order[value] for value in values]
-    return seconds
 
 
 def _categories(column: TableColumn, name: str) -> DataColumn:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from mddf._quality.columns import DataColumn
+from mddf._quality.findings import COPIES_IN_TEST, NEAR_COPIES_IN_TEST, Finding
 
 # Binary digits by which numbers are compared, about four decimal ones: copies often went through
 # rounding.
@@ -18,43 +18,25 @@ _DIGITS = 13
 _MAX_COLUMNS_OF_NEAR_COPIES = 50
 # With fewer columns, rows that are equal in all but one are common.
 _MIN_COLUMNS_OF_NEAR_COPIES = 4
+# Shares of rows with copies from which they are told. Single copies occur in measured data: iris
+# has one in 150 rows. Copies in test rows matter more.
+_MIN_COPIES = 0.01
+_MIN_COPIES_IN_TEST = 0.005
 # Expected number of rows that equal a given row by chance, above which copies mean nothing.
 _MAX_CHANCE = 0.01
-# Share of rows with an earlier copy from which copies are held out together, as `check` reports
-# them, and share of the rows that a group may have. Larger groups come from columns that determine
+# Largest share of the rows in a group of copies. Larger groups come from columns that determine
 # each other rather than from copies. Not tuned.
-_MIN_SHARE_OF_COPIES = 0.01
 _MAX_SHARE_OF_GROUP = 0.1
 
 
-@dataclass(frozen=True)
-class Copies:
-    """Numbers of rows that have copies.
+def rows_in_training(train: Sequence[DataColumn], test: Sequence[DataColumn]) -> Iterator[Finding]:
+    """Report test rows that are copies of training rows, or near-copies.
 
-    Attributes
-    ----------
-    n_rows : int
-    n_copies : int
-        Rows that are equal to a training row, or to an earlier row of the same table.
-    n_near_copies : int
-        Further rows that are equal to a training row in all columns but one.
-    """
-
-    n_rows: int
-    n_copies: int
-    n_near_copies: int
-
-
-def rows_in_training(train: Sequence[DataColumn], test: Sequence[DataColumn]) -> Copies | None:
-    """Count the test rows that are copies of training rows.
-
-    The columns of both tables correspond. Returns None if copies mean nothing, because rows have
-    so few different values.
+    The columns of both tables correspond.
     """
     hashes_train, hashes_test, repeat_chances = _hash_columns(train, test)
-    n_train = len(hashes_train[0]) if hashes_train else 0
-    if not hashes_train or n_train * float(np.prod(repeat_chances)) > _MAX_CHANCE:
-        return None
+    if _are_expected(hashes_train, repeat_chances):
+        return
     sums_train = _total(hashes_train)
     sums_test = _total(hashes_test)
     is_copy = _occurs(sums_test, sums_train)
@@ -64,19 +46,38 @@ def rows_in_training(train: Sequence[DataColumn], test: Sequence[DataColumn]) ->
     if _MIN_COLUMNS_OF_NEAR_COPIES <= n_columns <= _MAX_COLUMNS_OF_NEAR_COPIES:
         for c in range(n_columns):
             chance = float(np.prod(np.delete(repeat_chances, c)))
-            if n_columns * n_train * chance <= _MAX_CHANCE:
+            if n_columns * len(sums_train) * chance <= _MAX_CHANCE:
                 is_near |= _occurs(sums_test - hashes_test[c], sums_train - hashes_train[c])
-    n_copies = int(is_copy.sum())
-    return Copies(len(is_copy), n_copies, int(is_near.sum()) - n_copies)
+    advice = "leave these rows out of one of the tables; scores on them are too good"
+    for kind, mask, difference in (
+        (COPIES_IN_TEST, is_copy, ""),
+        (NEAR_COPIES_IN_TEST, is_near & ~is_copy, " in all columns but one"),
+    ):
+        if mask.mean() >= _MIN_COPIES_IN_TEST:
+            evidence = f"{_share_text(mask)} test rows equal a training row{difference}"
+            yield Finding("(rows)", kind, evidence, advice)
 
 
-def repeated_rows(columns: Sequence[DataColumn]) -> Copies | None:
-    """Count the rows that are equal to an earlier row; None if that means nothing."""
+def repeated_rows(columns: Sequence[DataColumn]) -> Iterator[Finding]:
+    """Report rows that are equal to an earlier row."""
     hashes, _, repeat_chances = _hash_columns(columns, ())
-    if not hashes or len(hashes[0]) * float(np.prod(repeat_chances)) > _MAX_CHANCE:
-        return None
-    n_rows = len(hashes[0])
-    return Copies(n_rows, n_rows - len(np.unique(_total(hashes))), 0)
+    if _are_expected(hashes, repeat_chances):
+        return
+    is_copy = np.ones(len(hashes[0]), bool)
+    is_copy[np.unique(_total(hashes), return_index=True)[1]] = False
+    if is_copy.mean() >= _MIN_COPIES:
+        evidence = f"{_share_text(is_copy)} rows equal an earlier row"
+        advice = "drop the copies, or keep them in one fold by groups"
+        yield Finding("(rows)", "copies of rows", evidence, advice)
+
+
+def _are_expected(hashes: Sequence[np.ndarray], repeat_chances: np.ndarray) -> bool:
+    """Whether copies mean nothing, because rows have so few different values."""
+    return not hashes or len(hashes[0]) * float(np.prod(repeat_chances)) > _MAX_CHANCE
+
+
+def _share_text(mask: np.ndarray) -> str:
+    return f"{mask.sum()} ({mask.mean():.2%}) of {len(mask)}"
 
 
 def groups_of_copies(columns: Sequence[DataColumn]) -> np.ndarray | None:
@@ -106,7 +107,7 @@ def groups_of_copies(columns: Sequence[DataColumn]) -> np.ndarray | None:
         (np.ones(len(rows), bool), (rows, np.concatenate(firsts))), shape=(n_rows, n_rows)
     )
     n_groups, groups = connected_components(links, directed=False)
-    if n_rows - n_groups < _MIN_SHARE_OF_COPIES * n_rows:
+    if n_rows - n_groups < _MIN_COPIES * n_rows:
         return None
     if np.bincount(groups).max() > max(2, _MAX_SHARE_OF_GROUP * n_rows):
         return None

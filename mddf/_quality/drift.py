@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from mddf._base.elementary import log
 from mddf._base.messages import short
-from mddf._quality.columns import DataColumn, column_names, read_columns, read_tables
-from mddf._quality.table_text import as_frame, as_text
-
-if TYPE_CHECKING:
-    import pandas
+from mddf._quality.columns import DataColumn, column_names, read_column, read_columns, read_tables
+from mddf._quality.table_text import RecordTable
 
 # Usual limits of the population stability index (PSI): below 0.1 a column is stable, and from 0.25
 # on it has changed.
@@ -64,7 +61,7 @@ class ColumnDrift:
     unknown: float
 
 
-class DriftTable(Sequence[ColumnDrift]):
+class DriftTable(RecordTable[ColumnDrift]):
     """Drift of each column, the largest first. ``print`` shows it as a table.
 
     Parameters
@@ -80,48 +77,27 @@ class DriftTable(Sequence[ColumnDrift]):
     ['drift', 'stable']
     """
 
+    _record_type = ColumnDrift
+    _empty_text = "no columns"
+
     def __init__(self, columns: Sequence[ColumnDrift]) -> None:
-        self._columns = tuple(sorted(columns, key=lambda column: -column.psi))
-
-    def __len__(self) -> int:
-        """Return the number of columns."""
-        return len(self._columns)
-
-    def __getitem__(self, place):  # type: ignore[no-untyped-def]
-        """Return a column, or some of them for a slice."""
-        if isinstance(place, slice):
-            return DriftTable(self._columns[place])
-        return self._columns[place]
-
-    def __repr__(self) -> str:
-        """Show the columns as a table."""
-        return str(self)
-
-    def __str__(self) -> str:
-        """Show the columns as a table."""
-        return as_text(self.to_dicts()) if self._columns else "no columns"
+        super().__init__(sorted(columns, key=lambda column: -column.psi))
 
     @property
     def drifted(self) -> list[str]:
         """Names of the columns whose verdict is "drift"."""
-        return [column.column for column in self._columns if column.verdict == "drift"]
-
-    def to_dicts(self) -> list[dict[str, object]]:
-        """Convert the columns to dictionaries, one for each row of the table."""
-        return [asdict(column) for column in self._columns]
-
-    def to_frame(self) -> pandas.DataFrame:
-        """Convert the table to a data frame of pandas."""
-        return as_frame(self.to_dicts(), [field.name for field in fields(ColumnDrift)])
+        return [column.column for column in self if column.verdict == "drift"]
 
 
 @dataclass(frozen=True)
 class _ColumnReference:
     """Shares of a column's bins in the training rows.
 
-    `limits` are the upper limits of the bins of numbers, None for categories. `frequent` are the
-    categories with a bin of their own, and `levels` all categories, None if there are too many.
-    `counts` are the training rows by bin: these bins, rarer categories, unknown ones, missing.
+    `limits` are the upper limits of the bins of numbers, None for categories; the first bin is
+    below all numbers of training. `frequent` are the categories with a bin of their own, and
+    `levels` all categories, None if there are too many. `counts` are the training rows by bin:
+    these bins, rarer categories or larger numbers, unknown ones, missing. `n_alone` of the rarer
+    categories have one training row.
     """
 
     name: str
@@ -129,33 +105,34 @@ class _ColumnReference:
     limits: tuple[float, ...] | None = None
     frequent: tuple[str, ...] = ()
     levels: tuple[str, ...] | None = ()
+    n_alone: int = 0
 
     @classmethod
     def from_column(cls, column: DataColumn) -> _ColumnReference:
         if column.numbers is not None:
-            present = column.numbers[~column.missing]
-            limits: tuple[float, ...] = ()
-            if len(present):
-                quantiles = np.quantile(
-                    present, np.arange(1, _N_BINS) / _N_BINS, method="inverted_cdf"
-                )
-                # The last limit is the largest value: without it, a constant column has no limit.
-                limits = tuple(np.unique([*quantiles, present.max()]).tolist())
+            limits = _limits(np.unique(column.numbers[~column.missing], return_counts=True))
             reference = cls(column.name, (), limits=limits)
         else:
             assert column.codes is not None
-            counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.levels))
+            counts = np.bincount(column.codes[~column.missing], minlength=len(column.levels))
             texts = [str(level) for level in column.levels]
             # Equally frequent categories are sorted by name.
             order = sorted(range(len(texts)), key=lambda code: (-counts[code], texts[code]))
             levels = tuple(sorted(texts)) if len(texts) <= _MAX_LEVELS else None
-            frequent = tuple(texts[code] for code in order[:_MAX_SHARES])
-            reference = cls(column.name, (), frequent=frequent, levels=levels)
+            frequent = tuple(texts[code] for code in order[:_MAX_SHARES] if counts[code] > 1)
+            n_alone = 0 if levels is None else int(np.count_nonzero(counts == 1))
+            reference = cls(column.name, (), None, frequent, levels, n_alone)
         counts = np.bincount(reference.bins(column), minlength=reference.n_bins)
-        return cls(
-            column.name, tuple(counts.tolist()), reference.limits, reference.frequent,
-            reference.levels,
-        )  # fmt: skip
+        return replace(reference, counts=tuple(counts.tolist()))
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> _ColumnReference:
+        """Make a column from JSON, which has lists in place of tuples."""
+        fields: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in state.items()
+        }
+        return cls(**fields)
 
     @property
     def n_bins(self) -> int:
@@ -171,23 +148,19 @@ class _ColumnReference:
                 return np.where(column.missing, rarer + 2, rarer + 1)
             places = np.searchsorted(np.array(self.limits), column.numbers, side="left")
             return np.where(column.missing, rarer + 2, places)
-        texts = column.levels
-        codes = column.codes
-        if codes is None:
+        known_texts = {*self.frequent, *(self.levels or ())}
+        if column.codes is not None:
+            texts = [str(level) for level in column.levels]
+        else:
             assert column.numbers is not None
-            present = column.numbers[~column.missing]
-            numbers, inverse = np.unique(present, return_inverse=True)
-            known_texts = {*self.frequent, *(self.levels or ())}
-            texts = tuple(_category_of(number, known_texts) for number in numbers.tolist())
-            codes = np.full(len(column.numbers), -1)
-            codes[~column.missing] = inverse
+            numbers = np.unique(column.numbers[~column.missing])
+            texts = [_category_of(number, known_texts) for number in numbers.tolist()]
         place_of = {text: place for place, text in enumerate(self.frequent)}
-        known = None if self.levels is None else set(self.levels)
-        bin_of_level = [
-            place_of.get(str(text), rarer if known is None or str(text) in known else rarer + 1)
-            for text in texts
-        ]
-        return np.array([*bin_of_level, rarer + 2], dtype=np.int64)[codes]
+        # Categories that are not remembered may be rare ones.
+        other = rarer if self.levels is None else rarer + 1
+        known = dict.fromkeys(known_texts, rarer) | place_of
+        bin_of_level = np.array([*(known.get(text, other) for text in texts), rarer + 2])
+        return bin_of_level[np.where(column.missing, -1, column.value_codes)]
 
     def compare(self, column: DataColumn) -> ColumnDrift:
         """Compare a column of later rows."""
@@ -195,6 +168,11 @@ class _ColumnReference:
         training = np.array(self.counts)
         n_training = int(training.sum())
         n_rows = int(counts.sum())
+        # As many later rows have an unknown category as training rows are alone with theirs (Good,
+        # 1953). Fewer are no drift: later rows may be training rows.
+        n_expected = min(self.n_alone, round(n_training * counts[-2] / n_rows))
+        training[-3] -= n_expected
+        training[-2] += n_expected
         psi, noise = _psi(training, counts)
         verdict = "stable"
         for name, limit in (("some drift", _SOME_DRIFT), ("drift", _DRIFT)):
@@ -211,24 +189,28 @@ class _ColumnReference:
         )
 
 
+def _limits(values_and_counts: tuple[np.ndarray, np.ndarray]) -> tuple[float, ...]:
+    """Limits of bins of numbers: below the smallest one, between quantiles, above the largest one.
+
+    As the limits of a model's bins, they lie halfway between two numbers. Numbers in single
+    precision are therefore in the bins of the doubles they were made of.
+    """
+    values, counts = values_and_counts
+    if not len(values):
+        return ()
+    ranks = np.arange(1, _N_BINS) / _N_BINS * counts.sum()
+    places = np.searchsorted(np.cumsum(counts), ranks, side="left")
+    places = np.unique(places[places < len(values) - 1])
+    middle = values[places] + (values[places + 1] - values[places]) / 2
+    margin = np.finfo(np.float32).eps * np.abs(values[[0, -1]])
+    return tuple(np.unique([values[0] - margin[0], *middle, values[-1] + margin[1]]).tolist())
+
+
 def _category_of(number: float, known_texts: set[str]) -> str:
     """Category that a number stands for: "7.0" if it is known, else "7"."""
     text = str(number)
     is_whole = text not in known_texts and number.is_integer()
     return str(int(number)) if is_whole else text
-
-
-def _column_from_state(state: dict[str, Any]) -> _ColumnReference:
-    """Make a column from JSON, which has lists in place of tuples."""
-    limits = state["limits"]
-    levels = state["levels"]
-    return _ColumnReference(
-        state["name"],
-        tuple(state["counts"]),
-        limits=None if limits is None else tuple(limits),
-        frequent=tuple(state["frequent"]),
-        levels=None if levels is None else tuple(levels),
-    )
 
 
 def _psi(training: np.ndarray, later: np.ndarray) -> tuple[float, float]:
@@ -303,9 +285,9 @@ class DriftReference:
         reference_of = {reference.name: reference for reference in self._columns}
         return DriftTable(
             [
-                reference_of[column.name].compare(column)
-                for column in read_columns(table)
-                if column.name in reference_of
+                reference_of[name].compare(read_column(table, c, name))
+                for c, name in enumerate(names)
+                if name in reference_of
             ]
         )
 
@@ -325,7 +307,7 @@ class DriftReference:
             state = json.loads(text)
             if state["version"] > 1:
                 raise ValueError(f"a later version of mddf wrote it, {state['version']}")
-            columns = [_column_from_state(column) for column in state["columns"]]
+            columns = [_ColumnReference.from_state(column) for column in state["columns"]]
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"text must be written by DriftReference.to_json: {error}") from error
         return cls(columns)
@@ -352,10 +334,11 @@ def drift(X_train: Any, X: Any) -> DriftTable:
 
     Notes
     -----
-    Numbers and dates are compared by ten bins with equally many training rows, categories by the
-    20 most frequent ones and all others together. A column is stable below a PSI of 0.1 and has
-    drifted from 0.25 on. With few rows, a PSI is large by chance; the limits are then raised to
-    four standard deviations above the mean of a PSI without drift.
+    Numbers and dates are compared by ten bins with equally many training rows and two bins outside
+    of their range, categories by the 20 most frequent ones and all others together. Unknown
+    categories are expected as often as training rows are alone with theirs. A column is stable
+    below a PSI of 0.1 and has drifted from 0.25 on. With few rows, a PSI is large by chance; the
+    limits are then raised to four standard deviations above the mean of a PSI without drift.
 
     Examples
     --------

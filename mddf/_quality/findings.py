@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-from mddf._quality.table_text import as_frame, as_text
-
-if TYPE_CHECKING:
-    import pandas
-
+from mddf._quality.table_text import RecordTable
 
 EQUALS_TARGET = "equals the target"
 PREDICTS_TARGET = "predicts the target nearly alone"
@@ -19,12 +13,15 @@ CONTAINS_TARGET = "contains the target as text"
 SHIFTED_TARGET = "equals the target of another row"
 PRESENT_FOR_CLASS = "is present for one class only"
 MISSING_FOR_CLASS = "is missing for one class only"
+USUAL_FOR_CLASS = "has one value for all classes but one"
 COPIES_IN_TEST = "copies in training and test"
 NEAR_COPIES_IN_TEST = "near-copies in training and test"
+NEARLY_PERFECT = "are nearly perfect"
 _LEAKS = frozenset(
     {
         EQUALS_TARGET, PREDICTS_TARGET, DOMINATES, CONTAINS_TARGET, SHIFTED_TARGET,
-        PRESENT_FOR_CLASS, MISSING_FOR_CLASS, COPIES_IN_TEST, NEAR_COPIES_IN_TEST,
+        PRESENT_FOR_CLASS, MISSING_FOR_CLASS, USUAL_FOR_CLASS, COPIES_IN_TEST, NEAR_COPIES_IN_TEST,
+        NEARLY_PERFECT,
     }
 )  # fmt: skip
 
@@ -36,7 +33,7 @@ class Finding:
     Attributes
     ----------
     column : str
-        Name of the column, or "(rows)" for a finding about whole rows.
+        Name of the column, "(rows)" for a finding about whole rows, or "(scores)" of a fit.
     finding : str
         Kind of the fault, such as "equals the target" or "constant".
     evidence : str
@@ -62,7 +59,7 @@ class Finding:
         return self.finding in _LEAKS
 
 
-class Findings(Sequence[Finding]):
+class Findings(RecordTable[Finding]):
     """Findings about a table, the most serious ones first.
 
     A sequence of :class:`Finding`. ``print`` shows it as a table.
@@ -80,35 +77,5 @@ class Findings(Sequence[Finding]):
     flag    constant  one value  leave the column out
     """
 
-    def __init__(self, findings: Sequence[Finding] = ()) -> None:
-        self._findings = tuple(findings)
-
-    def __len__(self) -> int:
-        """Return the number of findings."""
-        return len(self._findings)
-
-    def __getitem__(self, place):  # type: ignore[no-untyped-def]
-        """Return a finding, or some of them for a slice."""
-        if isinstance(place, slice):
-            return Findings(self._findings[place])
-        return self._findings[place]
-
-    def __iter__(self) -> Iterator[Finding]:
-        """Iterate over the findings."""
-        return iter(self._findings)
-
-    def __repr__(self) -> str:
-        """Show the findings as a table."""
-        return str(self)
-
-    def __str__(self) -> str:
-        """Show the findings as a table."""
-        return as_text(self.to_dicts()) if self._findings else "nothing found"
-
-    def to_dicts(self) -> list[dict[str, object]]:
-        """Convert the findings to dictionaries, one for each row of the table."""
-        return [asdict(finding) for finding in self._findings]
-
-    def to_frame(self) -> pandas.DataFrame:
-        """Convert the findings to a data frame of pandas."""
-        return as_frame(self.to_dicts(), [field.name for field in fields(Finding)])
+    _record_type = Finding
+    _empty_text = "nothing found"

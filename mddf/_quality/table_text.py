@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
 from textwrap import wrap
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+if TYPE_CHECKING:
+    import pandas
 
 # Longer cells are broken into lines, so that tables of four columns fit on a wide screen.
 _MAX_WIDTH = 44
@@ -40,3 +45,43 @@ def as_frame(rows: Sequence[Mapping[str, object]], headings: Sequence[str]) -> o
     except ImportError:
         raise ImportError('to_frame needs pandas: pip install "mddf[data]"') from None
     return pandas.DataFrame(rows, columns=list(headings))
+
+
+RecordT = TypeVar("RecordT")
+
+
+class RecordTable(Sequence[RecordT]):
+    """A sequence of dataclasses that prints as a table."""
+
+    _record_type: ClassVar[Any]
+    _empty_text: ClassVar[str]
+
+    def __init__(self, records: Sequence[RecordT] = ()) -> None:
+        self._records = tuple(records)
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self._records)
+
+    def __getitem__(self, place):  # type: ignore[no-untyped-def]
+        """Return a row, or a table of some rows for a slice."""
+        if isinstance(place, slice):
+            return type(self)(self._records[place])
+        return self._records[place]
+
+    def __repr__(self) -> str:
+        """Show the table."""
+        return str(self)
+
+    def __str__(self) -> str:
+        """Show the table."""
+        return as_text(self.to_dicts()) if self._records else self._empty_text
+
+    def to_dicts(self) -> list[dict[str, object]]:
+        """Convert the rows to dictionaries."""
+        return [asdict(record) for record in self._records]  # type: ignore[call-overload]
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Convert the table to a data frame of pandas."""
+        names = [field.name for field in fields(self._record_type)]
+        return as_frame(self.to_dicts(), names)

@@ -7,7 +7,6 @@ import re
 import numpy as np
 
 from mddf._quality.columns import DataColumn
-from mddf._quality.single_columns import HalvedTarget, skill
 from mddf._quality.target import Target
 
 # Splitting texts into words takes 10 ms for this many rows of ten words.
@@ -26,6 +25,15 @@ def words_of(text: str) -> set[str]:
     return set(_WORD.findall(text.lower()))
 
 
+def words_by_row(column: DataColumn) -> list[set[str]]:
+    """Words of each cell; none of missing cells."""
+    assert column.codes is not None
+    return [
+        words_of(str(column.levels[code])) if code >= 0 else set()
+        for code in column.codes.tolist()
+    ]
+
+
 def are_sentences(column: DataColumn) -> bool:
     """Whether texts have several words on average, judged by some of them."""
     levels = column.levels[:MAX_ROWS]
@@ -33,7 +41,7 @@ def are_sentences(column: DataColumn) -> bool:
     return bool(n_words >= _MIN_WORDS_OF_SENTENCE)
 
 
-def best_word(words: list[set[str]], target: HalvedTarget) -> tuple[str, float]:
+def best_word(words: list[set[str]], target: Target) -> tuple[str, float]:
     """Find the word whose presence predicts the target best, and its skill."""
     rows_of_word: dict[str, list[int]] = {}
     for row, row_words in enumerate(words):
@@ -46,21 +54,21 @@ def best_word(words: list[set[str]], target: HalvedTarget) -> tuple[str, float]:
     for word in frequent[:_MAX_WORDS]:
         bins = np.zeros(len(words), dtype=np.int64)
         bins[rows_of_word[word]] = 1
-        word_skill = skill(bins, 2, target)
+        word_skill = target.skill(bins, 2)
         if word_skill > best[1]:
             best = (word, word_skill)
     return best
 
 
-def share_with_own_label(words: list[set[str]], rows: np.ndarray, target: Target) -> float:
+def share_with_own_label(words: list[set[str]], labels: np.ndarray) -> float:
     """Share of the rows whose text has their label as a word, less the share by chance.
 
     Chance is measured with the labels in another order.
     """
-    labels = [_label_words(label) for label in target.labels[rows].tolist()]
-    order = np.random.default_rng(0).permutation(len(rows))
-    own = np.mean([label <= row for label, row in zip(labels, words, strict=True)])
-    other = np.mean([labels[i] <= row for i, row in zip(order, words, strict=True)])
+    label_words = [_label_words(label) for label in labels.tolist()]
+    order = np.random.default_rng(0).permutation(len(labels))
+    own = np.mean([label <= row for label, row in zip(label_words, words, strict=True)])
+    other = np.mean([label_words[i] <= row for i, row in zip(order, words, strict=True)])
     return float(own - other)
 
 

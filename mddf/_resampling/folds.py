@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
-from sklearn.utils import assert_all_finite
 from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import check_consistent_length
 
@@ -170,10 +169,9 @@ def check_groups(groups: npt.ArrayLike, labels: np.ndarray) -> Groups:
         if values.ndim != 1:
             raise ValueError(f"groups must be 1d, one for every sample, got shape {values.shape}")
         check_consistent_length(labels, values)
-        if values.dtype.kind == "f":
-            # The check adds the values up, among which may be infinities.
-            with np.errstate(invalid="ignore"):
-                assert_all_finite(values, input_name="groups")
+        if values.dtype.kind == "f" and np.isinf(values).any():
+            row = int(np.isinf(values).argmax())
+            raise ValueError(f"groups must be finite, got {values[row]} in row {row}")
         numbers, in_order = encode_groups(values)
         # Splitters find equal groups by sorting: groups that cannot be sorted become numbers.
         return Groups(values=values if in_order else numbers, numbers=numbers)

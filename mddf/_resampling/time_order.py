@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from numbers import Integral, Real
@@ -18,13 +18,16 @@ from sklearn.model_selection import BaseCrossValidator
 from mddf._base.messages import nearest, short
 from mddf._base.validation import Within, finite, is_boolean
 from mddf._input.cell_values import missing_cells
+from mddf._input.chunked import ChunkedFrame
+from mddf._input.date_columns import TimeColumn
+from mddf._input.table import Table
 from mddf._input.times import (
     are_dates,
     array_microseconds,
     holds_dates,
     series_microseconds,
 )
-from mddf._resampling.folds import check_groups
+from mddf._resampling.folds import check_groups, is_splitter
 from mddf._targets.target_validation import plain_array
 
 _SPLITS = Within(Integral, 2, None, closed="left")
@@ -38,6 +41,7 @@ _WORDS_BY_SECONDS = {
     604_800: ("w", "wk", "wks", "week", "weeks"),
 }
 _SECONDS = {word: seconds for seconds, words in _WORDS_BY_SECONDS.items() for word in words}
+_NO_UNITS = ("generic", "M", "Y")
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,10 @@ class TimeOrder(BaseCrossValidator):
         timedelta or text such as ``"7 days"``, ``"12h"`` or ``"30min"``, in seconds, minutes,
         hours, days or weeks; for numbers, a number. If `time` is None, the number of samples that
         are left out between the two.
+    as_feature : bool, default=False
+        Whether the column `time` is also a feature of estimators of this package. False: it only
+        orders the samples. Data frames to predict then need not have it; in an array, its cells
+        count as missing.
 
     See Also
     --------
@@ -78,6 +86,10 @@ class TimeOrder(BaseCrossValidator):
     The first block has no past, so that its samples have no out-of-fold prediction. Estimators
     leave them out of all losses, weights, calibrations and conformal scores, and still train the
     final models on them. Their out-of-fold predictions are NaN.
+
+    Dates in other columns, and in `time` if it is a feature, become their month, weekday, day of
+    the year and hour. If boosted trees predict the held-out samples better with the days since
+    1970, these are also a feature.
 
     If groups are passed to `split`, samples of groups that are held out are not trained on.
 
@@ -98,10 +110,12 @@ class TimeOrder(BaseCrossValidator):
         n_splits: int = 5,
         *,
         gap: float | timedelta | np.timedelta64 | str = 0,
+        as_feature: bool = False,
     ) -> None:
         self.time = time
         self.n_splits = n_splits
         self.gap = gap
+        self.as_feature = as_feature
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of splits; the arguments are not used."""
@@ -185,13 +199,45 @@ class TimeOrder(BaseCrossValidator):
                     return float(match[1]) * _SECONDS[match[2].lower()] * 1e6
             if isinstance(gap, timedelta):
                 gap = np.timedelta64(gap)
-            if isinstance(gap, np.timedelta64) and gap >= np.timedelta64(0):
-                return float(gap / np.timedelta64(1, "us"))
-        allowed = "a timedelta or text such as '7 days'" if times.are_dates else "a number from 0"
+            # Months have no fixed length, and a number without a unit could mean anything.
+            if isinstance(gap, np.timedelta64) and np.datetime_data(gap.dtype)[0] not in _NO_UNITS:
+                microseconds = float(gap / np.timedelta64(1, "us"))
+                if microseconds >= 0:
+                    return microseconds
+        allowed = (
+            "a timedelta in weeks or shorter units, or text such as '7 days',"
+            if times.are_dates
+            else "a number from 0"
+        )
         raise ValueError(f"gap must be {allowed} for these times, got {short(self.gap)}")
 
 
+def time_column(cv: Any) -> TimeColumn | None:
+    """Column of X that orders the samples of a fit, if `cv` is a TimeOrder with a column."""
+    if not isinstance(cv, TimeOrder):
+        return None
+    if not is_boolean(cv.as_feature):
+        raise ValueError(f"as_feature must be True or False, got {short(cv.as_feature)}")
+    if is_boolean(cv.time) or not isinstance(cv.time, str | Integral):
+        return None
+    column = cv.time if isinstance(cv.time, str) else int(cv.time)
+    return TimeColumn(column, bool(cv.as_feature))
+
+
+def X_for_splitter(X: Any, cv: Any, numbers: Callable[[], np.ndarray]) -> Any:
+    """X as a splitter can read it: `TimeOrder` reads its column of a table of `by_columns`."""
+    is_unreadable = isinstance(X, Table) and is_splitter(cv) and not isinstance(cv, TimeOrder)
+    return numbers() if is_unreadable else X
+
+
 def _times_of_column(X: Any, column: str | int) -> _Times:
+    if isinstance(X, Table):
+        name = TimeColumn(column, False).name_in(X.names or ())
+        if isinstance(X, ChunkedFrame) and name is not None:
+            return _times_of_column(X.native_column(name), 0)
+        if isinstance(column, int):
+            return _times_of_array(X.numbers([_place(column, X.shape[1])])[:, 0])
+        raise ValueError(f"time must be a column of X, got {column!r}")
     if nw.dependencies.is_into_dataframe(X):
         frame = nw.from_native(X, eager_only=True)
         names = frame.columns
@@ -239,14 +285,17 @@ def _times_of_array(values: np.ndarray) -> _Times:
         ) from error
 
 
-def time_before(times: np.ndarray, share: float) -> float:
-    """Time from which on about a share of the samples follows, and at least one precedes."""
-    distinct, counts = np.unique(times, return_counts=True)
+def last_split(order: TimeOrder, X: Any, share: float) -> tuple[np.ndarray, np.ndarray]:
+    """Hold out about a share of the samples, the last ones, and train on those before the gap."""
+    times = order._times(X)
+    distinct, counts = np.unique(times.values, return_counts=True)
     if len(distinct) < 2:
         raise ValueError("time must have different values, got a single one")
     n_before = np.cumsum(counts) - counts
-    place = int(np.abs(n_before - (1 - share) * len(times)).argmin())
-    return float(distinct[max(place, 1)])
+    place = int(np.abs(n_before - (1 - share) * len(times.values)).argmin())
+    start = float(distinct[max(place, 1)])
+    train = start - times.values > order._gap_in_units(times)
+    return np.flatnonzero(train), np.flatnonzero(times.values >= start)
 
 
 def block_starts(times: np.ndarray, n_splits: int) -> list[float]:

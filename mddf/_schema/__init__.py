@@ -1,4 +1,4 @@
 """The columns of a table in a file: described once at fit, applied to every later table.
 
-Knows nothing of estimators. Needs pandas and pyarrow, and clevercsv for files of unknown dialect.
+Knows nothing of estimators. Needs pandas and pyarrow.
 """

@@ -19,6 +19,9 @@ MISSING = (
 _BOOLEANS = ("true", "false")
 # Numbers without leading zeros: with them, a text is a code such as 007.
 _PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
+# Durations and times of day as pandas and Python write them: an hour before zero is "-1:00:00" or
+# "-1 days +23:00:00".
+_SPAN = re.compile(r"(?:([+-]?\d+) days?,? \+?|(-?))(\d{1,2}):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?")
 _MIDNIGHT = re.compile(r"(\d{4}-\d\d-\d\d)[ T]00:00(?::00(?:\.0+)?)?")
 # Above this number, different whole numbers may have the same float.
 _LARGEST_EXACT = 2**53
@@ -111,12 +114,15 @@ def as_numbers(
     """Convert cells to doubles, and mark the present cells that are not numbers.
 
     True and false are 1 and 0. Text with these words is a number only with `allow_booleans`.
+    Durations and times of day are their seconds.
     """
     nothing_wrong = pa.array(np.zeros(len(values), bool))
     if is_number(values):
         return as_doubles(values), nothing_wrong
     if pa.types.is_boolean(values.type):
         return values.cast(pa.int8()).cast(pa.float64()), nothing_wrong
+    if pa.types.is_duration(values.type) or pa.types.is_time(values.type):
+        return _seconds(values), nothing_wrong
     if not is_text(values):
         return pa.nulls(len(values), pa.float64()), values.is_valid()
     texts = pc.utf8_trim_whitespace(values)
@@ -135,7 +141,30 @@ def as_numbers(
         lower = pc.utf8_lower(texts)
         for word, number in (("true", 1.0), ("false", 0.0)):
             numbers = pc.if_else(pc.equal(lower, word), number, numbers)
+    if pc.any(pc.match_substring(texts, ":")).as_py():
+        numbers = pc.coalesce(numbers, _seconds_of_texts(texts))
     return numbers, pc.and_(texts.is_valid(), numbers.is_null())
+
+
+def _seconds(values: pa.Array) -> pa.Array:
+    integers = values.view(pa.int32() if pa.types.is_time32(values.type) else pa.int64())
+    per_second = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[values.type.unit]
+    return pc.divide(integers.cast(pa.float64(), safe=False), per_second)
+
+
+def _seconds_of_texts(texts: pa.Array) -> pa.Array:
+    encoded = texts.dictionary_encode()
+    seconds = pa.array(map(_span, encoded.dictionary.to_pylist()), pa.float64())
+    return seconds.take(encoded.indices)
+
+
+def _span(text: str) -> float | None:
+    match = _SPAN.fullmatch(text)
+    if match is None:
+        return None
+    days, sign, hours, minutes, seconds = match.groups()
+    clock = 3600 * int(hours) + 60 * int(minutes) + float(seconds or 0)
+    return -clock if sign else 86400 * int(days or 0) + clock
 
 
 def _number_pattern(form: Format) -> str:

@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 
 from mddf._schema import cells
-from mddf._schema.calendar import calendar_parts, part_name
 
 if TYPE_CHECKING:
     import pandas
@@ -74,19 +73,3 @@ def as_times(values: pa.Array, *, day_first: bool) -> pandas.Series:
         times[is_short] = pd.to_datetime(text, errors="coerce", format="mixed", utc=True)
     codes = np.asarray(encoded.indices.fill_null(-1))
     return pd.Series(pd.DatetimeIndex(times).take(codes, fill_value=pd.NaT, allow_fill=True))
-
-
-def text_of_days(days: float) -> str:
-    """Write days since 1970 as a date, with the time unless it is midnight."""
-    seconds = round(days * 86400)
-    time = np.datetime64(seconds, "s")
-    return str(time.astype("datetime64[D]") if seconds % 86400 == 0 else time).replace("T", " ")
-
-
-def calendar(name: str, times: pandas.Series) -> dict[str, np.ndarray]:
-    """Numeric columns by name: days since 1970, month, weekday (Monday is 0), hour."""
-    import pandas as pd
-
-    elapsed = times - pd.Timestamp("1970-01-01", tz="UTC")
-    microseconds = (elapsed // pd.Timedelta(microseconds=1)).to_numpy(float)
-    return {part_name(name, part): values for part, values in calendar_parts(microseconds).items()}

@@ -12,12 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mddf._schema import cells, dates
-from mddf._schema.calendar import PARTS, part_name
 from mddf._schema.format import Format, TableError
 from mddf._schema.source import Source
 
 if TYPE_CHECKING:
     import pandas
+
+_MICROSECONDS_PER_DAY = 86_400_000_000
 
 Kind = Literal["number", "boolean", "category", "date", "empty"]
 # Increased whenever the written text changes.
@@ -49,18 +50,6 @@ class Schema:
         """Names of the columns from which features are made."""
         return [column.name for column in self.columns]
 
-    def cell_text(self, feature: str, cell: object) -> str:
-        """Write a cell of a feature; days since 1970, which stand for a date, as that date."""
-        if isinstance(cell, float | np.floating):
-            name, _, part = feature.rpartition(".")
-            is_days = part == "days" and any(
-                column.kind == "date" and column.name == name for column in self.columns
-            )
-            if is_days and np.isfinite(cell):
-                return dates.text_of_days(float(cell))
-            return f"{cell:.6g}"
-        return str(cell)
-
     def to_json(self) -> str:
         """Convert the schema to text that `from_json` reads."""
         return json.dumps({"version": _VERSION, **asdict(self)})
@@ -81,41 +70,32 @@ class Schema:
         )
 
     def features(self, source: Source) -> pandas.DataFrame:
-        """Make a data frame of the features: categories, and doubles for all other columns.
+        """Make a data frame of the features: categories, dates, and doubles for other columns.
 
         A TableError names the place of a missing column or unusable cell.
         """
         import pandas as pd
 
-        features: dict[str, np.ndarray | pandas.Categorical] = {}
+        features: dict[str, Any] = {}
+        elapsed: dict[str, Any] = {}
         for column in self.columns:
             if column.kind == "date":
-                new = _calendar_cells(source, column, self.format)
+                features[column.name] = _date_cells(source, column, self.format)
+                if column.name in self.format.elapsed:
+                    times = features[column.name].astype("datetime64[us, UTC]")
+                    days = times.astype("int64") / _MICROSECONDS_PER_DAY
+                    is_missing = features[column.name].isna()
+                    elapsed[f"{column.name}.days"] = days.mask(is_missing)
             elif column.kind == "category":
-                new = {column.name: _category_cells(source, column, self.format)}
+                features[column.name] = _category_cells(source, column, self.format)
             else:
-                new = {column.name: _number_cells(source, column, self.format)}
-            if equal := new.keys() & features.keys() | new.keys() & {*self.names} - {column.name}:
-                raise TableError(
-                    f"{source.path} must not have a column {min(equal)!r}, which is the name of a "
-                    f"feature that is made of the dates in {column.name!r}"
-                )
-            features |= new
-        return pd.DataFrame(features)
-
-    def columns_to_check(self, features: pandas.DataFrame) -> pandas.DataFrame:
-        """Turn the features of dates back into one column of dates, as the file has it.
-
-        The hour of days without a time is constant, for instance, and no fault of the table.
-        """
-        import pandas as pd
-
-        dates = [column.name for column in self.columns if column.kind == "date"]
-        days = [part_name(name, PARTS[0]) for name in dates]
-        other_parts = [part_name(name, part) for name in dates for part in PARTS[1:]]
-        table = features.drop(columns=other_parts)
-        table[days] = table[days].apply(pd.to_datetime, unit="D")
-        return table.rename(columns=dict(zip(days, dates, strict=True)))
+                features[column.name] = _number_cells(source, column, self.format)
+        if equal := elapsed.keys() & features.keys():
+            raise TableError(
+                f"{source.path} must not have a column {min(equal)!r}, which is the name of the "
+                "days of --elapsed"
+            )
+        return pd.DataFrame(features | elapsed)
 
     def target_cells(self, source: Source) -> pa.Array:
         """Cells of the target, null where missing."""
@@ -151,6 +131,7 @@ def describe(source: Source, features: Sequence[str], target: str, form: Format)
 
     A TableError refuses columns that cannot be used, or do not hold what `form` declares.
     """
+    form = replace(form, row_names=source.has_row_names)
     columns = tuple(_describe_column(source, name, form) for name in features)
     # The target may be a column of dates: their texts are then the labels.
     without_dates = replace(form, dates=())
@@ -258,7 +239,8 @@ def _known_texts(texts: pa.Array, levels: Collection[str] | None) -> pa.Array:
     return pa.array(distinct, pa.string()).take(encoded.indices)
 
 
-def _calendar_cells(source: Source, column: Column, form: Format) -> dict[str, np.ndarray]:
+def _date_cells(source: Source, column: Column, form: Format) -> pandas.Series:
+    """Dates in UTC, NaT where missing; a TableError names a cell that is no date."""
     values = _typed_cells(source, column.name, form)
     times = dates.as_times(values, day_first=form.day_first)
     is_wrong = times.isna().to_numpy() & np.asarray(values.is_valid())
@@ -273,4 +255,4 @@ def _calendar_cells(source: Source, column: Column, form: Format) -> dict[str, n
             f"{source.place(row)}: column {column.name!r} must hold dates{order}, got "
             f"{source.cells[column.name][row].as_py()!r}{hint}"
         )
-    return dates.calendar(column.name, times)
+    return times

@@ -8,6 +8,7 @@ import csv
 import gzip
 import io
 import lzma
+import re
 import zipfile
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -19,17 +20,27 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from mddf._base.messages import short
 from mddf._schema.format import PLAIN, Format, TableError
 
 if TYPE_CHECKING:
+    import _csv
+
     import pyarrow as pa
 
 PARQUET = (".parquet", ".pq")
 _PARQUET_MAGIC = b"PAR1"
 _SHEETS = (".xlsx", ".xls", ".xlsm", ".ods")
+_SHEET_MAGIC = b"\xd0\xcf\x11\xe0"  # of the older format of Excel
 _DELIMITERS = ",;\t|"
-# Detecting a delimiter takes 50 ms for this many characters, and longer samples are not better.
+# Characters of a file that detect its delimiter. Not tuned.
 _SAMPLE = 20_000
+# A cell between right delimiters holds none of them, but perhaps a decimal comma.
+_CLEAN_CELL = re.compile(r"[^,;\t|]*|\s*[+-]?[\d.]*,\d+\s*")
+_HTML = re.compile(r"\s*<(!doctype|html|head|body|table|\?xml)", re.IGNORECASE)
+# The largest limit that the module csv accepts on all platforms.
+_LONGEST_CELL = 2**31 - 1
+_NUMBER = re.compile(r"[+-]?(\d[\d.,]*|[.,]\d+)([eE][+-]?\d+)?")
 # pyarrow needs whole rows within a block. Rows of thousands of cells exceed its default of 1 MB.
 _BLOCK_BYTES = 2**24
 # Rows of a block of Parquet: with 100 columns of doubles, 50 MB. Not tuned.
@@ -52,6 +63,8 @@ class Source:
         Columns that pandas wrote as the row labels of a Parquet file.
     layout : _Layout or None
         Layout of a CSV file; None for Parquet.
+    has_row_names : bool
+        Whether rows of a CSV file begin with a name, to which the header has no cell.
     """
 
     path: Path
@@ -60,6 +73,7 @@ class Source:
     n_rows: int
     index_names: tuple[str, ...] = ()
     layout: _Layout | None = None
+    has_row_names: bool = False
     first_row: int = 0  # number of the first row in the file, if the cells are a part of it
 
     def place(self, row: int | np.integer) -> str:
@@ -84,10 +98,12 @@ def read_source(
 ) -> Source:
     """Read a table with a header from a Parquet file or a CSV file, which may be compressed.
 
-    If all rows of a CSV file have one cell more than the header, the first cells are row names, as
-    R writes them, or the last cells are empty; they are left out. If `columns` are given, only
-    these are read, as far as the file has them. A TableError refuses files that are not tables, or
-    whose rows have more or fewer cells than the header.
+    If all rows of a CSV file have one cell more than the header, the last cells are empty, or the
+    first ones are row names, as R writes them; they are left out. Row names are all different, and
+    not numbers unless they count the rows. If the table of the fit had none, they are refused.
+
+    If `columns` are given, only these are read, as far as the file has them. A TableError refuses
+    files that are not tables, or whose rows have more or fewer cells than the header.
     """
     path = Path(path)
     with _table_errors(path, form):
@@ -115,27 +131,41 @@ def read_blocks(
         if is_parquet(path):
             yield from _parquet_blocks(path, columns, block_rows)
             return
-        layout = _detect_layout(path, form)
+        layout = _find_layout(path, form)
         is_plain = layout.width == len(layout.header) and layout.header[-1].strip()
         if not (is_plain and layout.has_rows):
             yield _read_csv(path, form, columns)
             return
+        layout.check_blank_lines()
         yield from _csv_blocks(layout, columns, block_bytes)
 
 
 @contextmanager
 def _table_errors(path: Path, form: Format) -> Iterator[None]:
     """Refuse sheets, and turn all errors of reading into a TableError that names the file."""
-    if path.suffix.lower() in _SHEETS:
-        raise TableError(f"{path} cannot be read as a table: save the sheet as CSV")
     try:
+        if path.suffix.lower() in _SHEETS or _first_bytes(path).startswith(_SHEET_MAGIC):
+            raise _NotATable("save the sheet as CSV")
         yield
+    except _NotATable as error:
+        raise TableError(f"{path} cannot be read as a table: {error}") from None
     except TableError:
         raise
     # Errors of the operating system, of a compression, of an encoding or of pyarrow.
     except Exception as error:
         reason = _reason(path, form, error)
         raise TableError(f"{path} cannot be read as a table: {reason}") from error
+
+
+class _NotATable(Exception):
+    """The reason why a file is no table."""
+
+
+def _first_bytes(path: Path) -> bytes:
+    if not path.exists():
+        return b""
+    with path.open("rb") as file:
+        return file.read(8)
 
 
 def _reason(path: Path, form: Format, error: Exception) -> str:
@@ -146,6 +176,8 @@ def _reason(path: Path, form: Format, error: Exception) -> str:
             has_mark = file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
         other = "utf-16" if has_mark else "cp1252 (Windows, Western Europe) or another one"
         return f"its text is not {form.encoding}: use --encoding {other}"
+    if "straddling object" in str(error):
+        return f"a row has more than {_BLOCK_BYTES // 2**20} MB"
     return " ".join(str(error).split()) or type(error).__name__
 
 
@@ -250,36 +282,79 @@ class _Layout:
 
     def rows(self, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
         """Yield the line where each row begins, and its cells."""
-        with _open_text(self.path, self.encoding) as text:
-            reader = csv.reader(text, delimiter=self.sep, strict=strict)
+        with _csv_reader(self.path, self.encoding, self.sep, strict=strict) as reader:
             for _ in range(self.n_skipped):
                 next(reader)
             end = reader.line_num
             for cells in reader:
                 start = end + 1
                 end = reader.line_num
-                if not _is_blank(cells):
+                if cells and (self.width == 1 or not _is_blank(cells)):
                     yield start, cells
+
+    def check_blank_lines(self) -> None:
+        """Refuse blank lines among the rows of one column, which could be missing cells."""
+        if self.width > 1:
+            return
+        blank_line = None
+        with _csv_reader(self.path, self.encoding, self.sep) as reader:
+            for number, cells in enumerate(reader):
+                if number >= self.n_skipped and cells and blank_line is not None:
+                    raise TableError(
+                        f"{self.path}, line {blank_line}: must have a cell, got a blank line: "
+                        "write NA if the cell is missing"
+                    )
+                if number >= self.n_skipped and not cells and blank_line is None:
+                    blank_line = reader.line_num
 
 
 def _is_blank(cells: list[str]) -> bool:
     return not cells or (len(cells) == 1 and not cells[0].strip())
 
 
-def _open_bytes(path: Path) -> IO[bytes]:
-    suffix = path.suffix.lower()
-    if suffix == ".zip":
-        archive = zipfile.ZipFile(path)
-        members = archive.namelist()
-        if len(members) != 1:
-            raise TableError(f"{path} must hold one file, got {len(members)}")
-        return archive.open(members[0])
-    if suffix == ".zst":
-        import pyarrow as pa
+@contextmanager
+def _csv_reader(
+    path: Path, encoding: str, sep: str, *, strict: bool = False
+) -> Iterator[_csv.Reader]:
+    """Open a CSV file for the module csv, whose limit of the length of cells is lifted."""
+    limit = csv.field_size_limit(_LONGEST_CELL)
+    try:
+        with _open_text(path, encoding) as text:
+            yield csv.reader(text, delimiter=sep, strict=strict)
+    finally:
+        csv.field_size_limit(limit)
 
-        return pa.input_stream(path, compression="zstd")
-    openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-    return openers.get(suffix, open)(path, "rb")
+
+def _open_bytes(path: Path) -> IO[bytes]:
+    """Open a file that may be compressed, as its first bytes tell, whatever its name is."""
+    first = _first_bytes(path)
+    opener = next((opener for magic, opener in _OPENERS.items() if first.startswith(magic)), open)
+    return opener(path, "rb")
+
+
+def _open_zstd(path: Path, _: str) -> Any:
+    import pyarrow as pa
+
+    return pa.input_stream(path, compression="zstd")
+
+
+def _open_zip(path: Path, _: str) -> IO[bytes]:
+    archive = zipfile.ZipFile(path)
+    members = archive.namelist()
+    if "[Content_Types].xml" in members or "mimetype" in members:
+        raise _NotATable("save the sheet as CSV")
+    if len(members) != 1:
+        raise TableError(f"{path} must hold one file, got {len(members)}")
+    return archive.open(members[0])
+
+
+_OPENERS: dict[bytes, Any] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ": lzma.open,
+    b"\x28\xb5\x2f\xfd": _open_zstd,
+    b"PK\x03\x04": _open_zip,
+}
 
 
 def _open_text(path: Path, encoding: str) -> IO[str]:
@@ -288,11 +363,58 @@ def _open_text(path: Path, encoding: str) -> IO[str]:
     return io.TextIOWrapper(_open_bytes(path), encoding=encoding, newline="")
 
 
-def _find_layout(path: Path, form: Format, sep: str) -> _Layout:
+def _find_layout(path: Path, form: Format) -> _Layout:
+    """Find the header by the delimiter of `form`, or by one that splits header and rows alike."""
+    with _open_text(path, form.encoding) as text:
+        sample = text.read(_SAMPLE)
+    if _HTML.match(sample):
+        raise _NotATable("it is a page of HTML or XML: save its table as CSV")
+    detected = _detect_delimiter(sample)
+    layout = _layout(path, form, form.sep or detected)
+    if form.sep and len(layout.header) == 1 and len(_layout(path, form, detected).header) > 1:
+        raise TableError(
+            f"{path} must have {form.sep!r} between columns, got {layout.header[0]!r}: use "
+            f"--sep {detected!r}"
+        )
+    return layout
+
+
+def _detect_delimiter(sample: str) -> str:
+    """The delimiter by which most rows have as many cells as the header; a comma if none does.
+
+    Of several such delimiters, it is the one between cells that hold no other delimiter.
+    """
+    # The last line may be cut.
+    whole = sample if len(sample) < _SAMPLE else sample[: sample.rfind("\n") + 1]
+
+    def quality(sep: str) -> tuple[float, float, float]:
+        limit = csv.field_size_limit(_LONGEST_CELL)
+        try:
+            rows = list(csv.reader(io.StringIO(whole, newline=""), delimiter=sep))
+        finally:
+            csv.field_size_limit(limit)
+        rows = [cells for cells in rows if not _is_blank(cells)]
+        header = rows[0] if rows else []
+        if len(header) < 2:
+            return 0.0, 0.0, 0.0
+        if len(rows) == 1:
+            return 1.0, 1.0, 1.0
+        widths = Counter(map(len, rows[1:]))
+        n_alike = max(widths[len(header)], widths[len(header) + 1])
+        cells = [cell for row in rows for cell in row]
+        share_clean = sum(map(bool, map(_CLEAN_CELL.fullmatch, cells))) / len(cells)
+        n_rows = len(rows) - 1
+        return n_alike / n_rows, (n_rows - widths[1]) / n_rows, share_clean
+
+    best = max(_DELIMITERS, key=quality)  # the first of equal ones
+    return best if quality(best)[1] > 0 else ","
+
+
+def _layout(path: Path, form: Format, sep: str) -> _Layout:
     n_skipped = 0
     header: list[str] | None = None
-    with _open_text(path, form.encoding) as text:
-        for cells in csv.reader(text, delimiter=sep):
+    with _csv_reader(path, form.encoding, sep) as reader:
+        for cells in reader:
             if header is None:
                 n_skipped += 1
                 header = None if _is_blank(cells) else cells
@@ -303,40 +425,13 @@ def _find_layout(path: Path, form: Format, sep: str) -> _Layout:
     return _Layout(path, form.encoding, sep, header, n_skipped, len(header), False)
 
 
-def _detect_layout(path: Path, form: Format) -> _Layout:
-    """Find the layout by the delimiter of `form`, or detect one if that does not split rows."""
-    layout = _find_layout(path, form, form.sep or ",")
-    if len(layout.header) > 1:
-        return layout
-    import clevercsv
-
-    with _open_text(path, form.encoding) as text:
-        sample = text.read(_SAMPLE)
-    try:
-        dialect = clevercsv.Sniffer().sniff(sample, delimiters=_DELIMITERS)
-    except clevercsv.Error:
-        return layout
-    sep = dialect.delimiter if dialect else ""
-    if not sep or sep == layout.sep:
-        return layout
-    detected = _find_layout(path, form, sep)
-    if len(detected.header) == 1 or detected.width == 1:
-        # The file has one column, with this character in its name.
-        return layout
-    if form.sep:
-        raise TableError(
-            f"{path} must have {form.sep!r} between columns, got {layout.header[0]!r}: use "
-            f"--sep {sep!r}"
-        )
-    return detected
-
-
 def _read_csv(path: Path, form: Format, columns: Collection[str] | None) -> Source:
-    layout = _detect_layout(path, form)
+    layout = _find_layout(path, form)
     n = len(layout.header)
     names = _csv_names(layout)
-    if layout.width not in (n, n + 1):
+    if layout.width not in (n, n + 1) or (layout.width > n and layout.header[0][:1] == "#"):
         _refuse_ragged(layout)
+    layout.check_blank_lines()
     columns = None if columns is None else set(columns)
     chosen = [i for i, name in enumerate(names) if columns is None or name in columns]
     has_more_cells = layout.width == n + 1
@@ -344,15 +439,26 @@ def _read_csv(path: Path, form: Format, columns: Collection[str] | None) -> Sour
     read = range(layout.width) if has_more_cells else [*{*chosen, n - 1}]
     table = _read_text(layout, read)
     last = table.column(str(layout.width - 1))
-    shift = 0
-    if has_more_cells and not _is_all_blank(last):
-        # The first cell of each row is its name.
-        shift = 1
-    elif n > 1 and not has_more_cells and not layout.header[-1].strip() and _is_all_blank(last):
+    has_row_names = has_more_cells and not _is_all_blank(last)
+    if has_row_names and (form.row_names is False or not _are_row_names(table.column("0"))):
+        _refuse_ragged(layout)
+    if n > 1 and not has_more_cells and not layout.header[-1].strip() and _is_all_blank(last):
         # Every line ends with a delimiter.
         names.pop()
+    shift = int(has_row_names)
     cells = {names[i]: _one_array(table.column(str(i + shift))) for i in chosen if i < len(names)}
-    return Source(path, names, cells, table.num_rows, layout=layout)
+    return Source(path, names, cells, table.num_rows, layout=layout, has_row_names=has_row_names)
+
+
+def _are_row_names(column: pa.ChunkedArray) -> bool:
+    """Whether cells are all different, and no numbers or consecutive ones."""
+    texts = [text.strip() for text in column.to_pylist()]
+    if len(set(texts)) < len(texts):
+        return False
+    if all(text.isdigit() for text in texts):
+        numbers = [int(text) for text in texts]
+        return numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    return not any(_NUMBER.fullmatch(text) for text in texts)
 
 
 def _is_all_blank(column: pa.ChunkedArray) -> bool:
@@ -419,8 +525,17 @@ def _refuse_ragged(layout: _Layout) -> None:
     n = len(layout.header)
     for line, cells in layout.rows():
         if len(cells) != n:
+            hint = ""
+            if layout.header[0].startswith("#") or (n == 1 and len(cells) > 1):
+                hint = f": leave out the lines above the header ({short(layout.header[0])})"
+            elif len(cells) > n and layout.sep == ",":
+                hint = (
+                    ": quote numbers with a decimal comma, or separate cells by another "
+                    "character; if each row begins with its name, name this column too"
+                )
             raise TableError(
-                f"{layout.path}, line {line}: must have {n} cells as the header, got {len(cells)}"
+                f"{layout.path}, line {line}: must have {n} cells as the header, got "
+                f"{len(cells)}{hint}"
             )
 
 

@@ -107,7 +107,7 @@ def encode_groups(groups: np.ndarray) -> tuple[np.ndarray, bool]:
         is_sortable = True
     if missing:
         raise ValueError(
-            f"groups must have one for every sample, got {short(groups[missing[0]])} in row "
+            f"groups must have one for every sample, got {groups[missing[0]]} in row "
             f"{missing[0]} and {len(missing)} missing in all"
         )
     if is_sortable:

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import TransformerMixin, _fit_context
+from sklearn.base import TransformerMixin, _fit_context, is_classifier
 from sklearn.utils._metadata_requests import MetadataRequest
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -20,9 +20,12 @@ from mddf._binning.binned_table import BinnedTable
 from mddf._binning.binner import Binner
 from mddf._fitted.base_estimators import PredictsByStages, warn_of_seen
 from mddf._fitted.batching import BlockResults, row_blocks
+from mddf._gradient.elapsed_days import helpful_days
 from mddf._input.reading import read_table
 from mddf._input.table import Table
-from mddf._resampling.folds import ask_for_groups, gives_folds, is_splitter
+from mddf._input.target_copies import TargetCopies
+from mddf._resampling.folds import ask_for_groups, gives_folds
+from mddf._resampling.time_order import X_for_splitter, time_column
 from mddf._targets.target_validation import check_weights
 from mddf._training.checkpoints import Checkpoint, description
 from mddf._training.seeds import Seeds
@@ -46,6 +49,7 @@ class FitInputs:
 
     X: Any  # as the user passed it
     table: Table  # the same as typed columns
+    y: npt.ArrayLike  # as the user passed it
     sample_weight: np.ndarray | None  # (n_samples,)
     groups: npt.ArrayLike | None  # (n_samples,): as the user passed them
 
@@ -55,10 +59,8 @@ class FitInputs:
         return self.table.shape[1]
 
     def X_for_splitter(self, binner: Binner, cv: Any) -> Any:
-        """X as a splitter of scikit-learn can read it."""
-        if self.X is self.table and is_splitter(cv):
-            return binner.numbers(self.table)
-        return self.X
+        """X as a splitter can read it."""
+        return X_for_splitter(self.X, cv, lambda: binner.numbers(self.table))
 
 
 @dataclass(frozen=True)
@@ -172,9 +174,16 @@ class Layered(PredictsByStages, TransformerMixin):
         sample_weight: npt.ArrayLike | None,
         groups: npt.ArrayLike | None,
     ) -> FitInputs:
-        table = read_table(self, X, reset=True, categorical_features=self.categorical_features)
+        table = read_table(
+            self,
+            X,
+            reset=True,
+            categorical_features=self.categorical_features,
+            time=time_column(self.cv),
+            elapsed=helpful_days(self, X, y, sample_weight),
+        )
         check_lengths(X, y=y, groups=groups)
-        return FitInputs(X, table, check_weights(sample_weight, table.shape[0]), groups)
+        return FitInputs(X, table, y, check_weights(sample_weight, table.shape[0]), groups)
 
     def _bin(
         self, inputs: FitInputs, n_spare: int, many_levels: int | None = None
@@ -184,6 +193,7 @@ class Layered(PredictsByStages, TransformerMixin):
         table = binner.fit_transform(
             inputs.table,
             inputs.sample_weight,
+            copies=TargetCopies(inputs.y, are_classes=is_classifier(self)),
             n_spare=n_spare,
             has_groups=inputs.groups is not None or gives_folds(self.cv),
             warns_of_time=True,

@@ -96,6 +96,10 @@ def choose_threshold(
     check_consistent_length(labels, scores)
     if not np.isfinite(scores).all():
         raise ValueError("probabilities must be finite: leave rows without a probability out")
+    is_outside = (scores < 0) | (scores > 1)
+    if is_outside.any():
+        row = int(is_outside.argmax())
+        raise ValueError(f"probabilities must lie between 0 and 1, got {scores[row]} in row {row}")
     weights = None
     if sample_weight is not None:
         weights = all_weights(sample_weight, len(labels))

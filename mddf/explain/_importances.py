@@ -30,7 +30,7 @@ from mddf._targets.kernel_targets import finite_values
 from mddf._targets.target_validation import all_weights, known_labels
 
 from ._checks import check_choice, check_whole
-from ._column_groups import ColumnGroups
+from ._column_groups import ColumnGroups, column_names
 from ._paths import own_class_contributions, path_contributions
 from ._permutation import Scoring, make_scorer, permutation_importances
 
@@ -234,7 +234,8 @@ def _permutation_result(
         model, X, y, scorer, column_groups=column_groups, n_repeats=n_repeats,
         sample_weight=sample_weight, random_state=random_state, **options,
     )  # fmt: skip
-    names = feature_names(model) if column_groups is None else list(map(str, column_groups))
+    # The columns of X, which are not the features if some are dates.
+    names = column_names(model, X) if column_groups is None else list(map(str, column_groups))
 
     def result(measure: str, scores: Bunch) -> Bunch:
         mean = scores.importances_mean

@@ -81,6 +81,7 @@ def test_bad_arguments():
         ({"y_true": [1, 2, 3]}, r"two classes, got \[1, 2, 3\]"),
         ({"y_true": [1, 0]}, "inconsistent numbers of samples"),
         ({"probabilities": [0.1, np.nan, 0.2]}, "must be finite: leave rows"),
+        ({"probabilities": [0.1, 1.5, 0.2]}, "must lie between 0 and 1, got 1.5 in row 1"),
         ({"sample_weight": [0, 1, 1]}, r"two classes among the rows with .*, got \[1\]"),
         ({"sample_weight": [1, 1, -1]}, "Negative values in data passed to `sample_weight`"),
         ({"pos_label": 7}, r"pos_label must be a label of y_true, \[0, 1\], got 7"),

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 import mddf.batch
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor, RandomForestRegressor
 from mddf.__main__ import main
-from mddf._schema.calendar import columns_of_fit
+from mddf._input.calendar import columns_of_fit
 from mddf.batch import predict_file
 
 
@@ -173,18 +173,19 @@ def test_memory_does_not_grow_with_rows(tmp_path):
     assert peaks[1] < 1.5 * peaks[0]
 
 
-OTHER_PARTS_OF_T = ["t.month", "t.weekday", "t.hour"]
-OTHER_PARTS_OF_U = ["u.month", "u.weekday", "u.hour"]
+OTHER_PARTS_OF_T = ["t.weekday", "t.day_of_year", "t.hour"]
+OTHER_PARTS_OF_U = ["u.weekday", "u.day_of_year", "u.days"]
 
 
 @pytest.mark.parametrize(
     ("features", "present", "columns"),
     [
         (["a", "b"], ["a", "b"], ["a", "b"]),
-        (["a", "t.days", "t.month", "t.weekday", "t.hour"], ["a", "t"], ["a", "t"]),
-        (["t.days", "a"], ["t.days", "a"], ["t.days", "a"]),
-        (["t.days", "a"], ["t", "a"], ["t.days", "a"]),
-        (["t.days", "u.days", *OTHER_PARTS_OF_T, *OTHER_PARTS_OF_U], ["t", "u"], ["t", "u"]),
+        (["a", "t.month", *OTHER_PARTS_OF_T], ["a", "t"], ["a", "t"]),
+        (["t.month", "a"], ["t.month", "a"], ["t.month", "a"]),
+        (["t.month", "a"], ["t", "a"], ["t.month", "a"]),
+        (["t.month", "u.month", *OTHER_PARTS_OF_T, *OTHER_PARTS_OF_U], ["t", "u"], ["t", "u"]),
+        (["t.month", "t.days", *OTHER_PARTS_OF_T], ["t", "t.days"], ["t", "t.days"]),
     ],
 )
 def test_columns_of_fit(features, present, columns):

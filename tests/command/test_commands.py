@@ -97,6 +97,9 @@ def test_versions(tmp_path):
         ([], 0, "predict the rows of a table"),
         (["foo"], 2, "invalid choice"),
         (["fit", "a.csv", "--target", "y", "--holdout", "2"], 2, "must lie between 0 and 1"),
+        (["fit", "a.csv", "--target", "y", "--taget", "z"], 2, "usage: mddf fit"),
+        (["fit", "a.csv", "--target", "y", "--taget", "z"], 2, "did you mean '--target'"),
+        (["fit", "a.csv", "--target", "y", "--time-limit=9"], 2, "by --set time_limit=9"),
         (["fit", "a.csv", "--target", "y", "--set", "n"], 2, "must be parameter=value, got 'n'"),
     ],
 )
@@ -110,13 +113,13 @@ def test_help_and_usage(arguments, code, expected, capsys):
 def test_classes_from_the_fit_to_an_explanation(folder, capsys):
     run("fit", "wine.csv", "--target", "kind", "--dates", "day", *QUICK)
     output = capsys.readouterr().out
-    assert "classification of 'kind': 178 rows, 9 features" in output
+    assert "classification of 'kind': 178 rows, 6 features" in output
     assert re.search(r"178 held-out rows of a 5-fold cross-validation: accuracy 0\.\d+", output)
     assert sorted(path.name for path in folder.iterdir()) == [
         "diabetes.csv", "wine.csv", "wine.html", "wine.skops",
     ]  # fmt: skip
     page = (folder / "wine.html").read_text()
-    for part in ("95 % interval", "day.weekday", "&lt;light&gt;", "Confusion matrix", "rosé",
+    for part in ("95 % interval", ">date<", "&lt;light&gt;", "Confusion matrix", "rosé",
                  "Layers: 1", "n_estimators=5", f"mddf {__version__}"):  # fmt: skip
         assert part in page
     assert not re.search(r'(src|href)="(?!#|data:)', page)  # nothing is fetched
@@ -212,6 +215,7 @@ def test_comparison(folder, capsys):
         (["fit", "wine.csv", "--target", "kind", "--out", "no/m.skops"], "in an existing folder"),
         (["fit", "wine.csv", "--target", "kind", "--report", "wine.csv"], "must end in .html"),
         (["fit", "wine.csv", "--target", "kind", "--set", "n_layer=1"], "did you mean 'n_layers'"),
+        (["fit", "wine.csv", "--target", "kind", "--set", "trees=9"], r"n_layers, .* got 'trees'"),
         (["fit", "wine.csv", "--target", "kind", "--set", "n_layers=-1"], "mddf fit: .*n_layers"),
         (["fit", "wine.csv", "--target", "kind", "--task", "regression"], "must hold numbers"),
         (
@@ -445,7 +449,8 @@ def test_checks_of_the_data(folder, capsys):
     run("fit", "leak.csv", "--target", "kind", "--drop", "day", *QUICK)
     output = capsys.readouterr()
     assert "warning: copy equals the target: one value for each of the 3 classes" in output.err
-    assert "data: 2 findings, listed in the report" in output.out
+    assert "warning: (scores) are nearly perfect: accuracy 1 on 178 held-out rows" in output.err
+    assert "data: 4 findings, listed in the report" in output.out
     page = (folder / "leak.html").read_text()
     assert page.index("Checks of the data") < page.index("equals the target")
 

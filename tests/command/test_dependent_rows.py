@@ -54,8 +54,8 @@ def test_a_split_keeps_groups_whole():
 
 def test_a_split_in_time_order_has_a_gap():
     times = np.random.default_rng(0).permutation(np.arange(50.0))
-    rows = DependentRows(time_feature="t", gap=3.0)
-    train, test = rows.split(pd.DataFrame({"t": times}), 0.2, seed=0)
+    rows = DependentRows(times=times, time_name="t", gap=3.0)
+    train, test = rows.split(pd.DataFrame({"x": times}), 0.2, seed=0)
     assert sorted(times[test]) == list(range(40, 50))
     assert sorted(times[train]) == list(range(37))
 
@@ -64,9 +64,14 @@ def test_a_split_in_time_order_has_a_gap():
 def test_the_last_rows_are_held_out(table, capsys, estimator):
     settings = SMALL if estimator == "deep-forest" else ["--set", "max_iter=5"]
     options = ["--time", "day", "--dates", "day", "--gap", "3 days", "--drop", "person"]
-    model, _ = fit(table, *options, "--estimator", estimator, settings=settings)
+    model, schema = fit(table, *options, "--estimator", estimator, settings=settings)
     assert isinstance(model.cv, TimeOrder)
-    assert repr(model.cv) == "TimeOrder(gap=3.0, n_splits=5, time='day.days')"
+    expected = "TimeOrder(as_feature=False, gap='3.0 days', n_splits=5, time='day')"
+    assert repr(model.cv) == expected
+    assert schema.names == model.feature_names_in_.tolist() == ["x"]
+    later = table.with_name("later.csv")
+    later.write_text("x\n0.5\n")
+    main(["predict", str(table.with_name("model.joblib")), str(later)])
     assert "scores on 24 held-out rows" in capsys.readouterr().out
     if estimator == "deep-forest":
         assert model.n_without_oof_ == 20
@@ -76,7 +81,7 @@ def test_the_last_rows_are_held_out(table, capsys, estimator):
     ("options", "message"),
     [
         (["--time", "day"], "--time must be a column of numbers, or one of --dates"),
-        (["--time", "dya"], "--time must be a column of features"),
+        (["--time", "dya"], "--time must be a column of .*got 'dya'"),
         (["--groups", "persons"], "--groups must be a column of .*did you mean 'person'"),
         (["--groups", "person", "--time", "x"], "cannot be used together"),
         (["--gap", "3"], "--gap needs --time"),
@@ -120,3 +125,30 @@ def test_copies_are_held_out_together(tmp_path, capsys, shift):
     assert "300 of 600 rows equal an earlier row" in output.err
     accuracy = float(output.out.split("balanced accuracy ")[1].split(",")[0])
     assert accuracy < 0.6
+
+
+def test_checks_know_the_groups(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    person = np.repeat(np.arange(40), 6)
+    frame = pd.DataFrame({"person": person, "x": rng.normal(size=240)})
+    frame["birth"] = rng.normal(size=40)[person]
+    frame["y"] = np.where((rng.random(40) < 0.5)[person], "a", "b")
+    path = tmp_path / "visits.csv"
+    frame.to_csv(path, index=False)
+    fit(path, "--drop", "person")
+    assert "warning: birth dominates all other columns" in capsys.readouterr().err
+    fit(path, "--groups", "person")
+    assert "finding" not in capsys.readouterr().out
+
+
+def test_a_perfect_score_gets_a_remark(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(300, 2)), columns=["x", "z"])
+    # Neither column tells the class by itself.
+    frame["y"] = np.where((frame["x"] > 0) == (frame["z"] > 0), "a", "b")
+    frame[["x", "z"]] += 3 * np.sign(frame[["x", "z"]])
+    path = tmp_path / "rows.csv"
+    frame.to_csv(path, index=False)
+    fit(path, "--estimator", "random-forest", settings=["--set", "n_estimators=20"])
+    message = "(scores) are nearly perfect: accuracy 1 on 60 held-out rows"
+    assert message in capsys.readouterr().err

@@ -78,6 +78,7 @@ def test_kept_cells_of_parquet_keep_their_types(fitted):
         "day": pa.array([0, None, 1], pa.date32()),
         "flag": pa.array([True, None, False]),
         "text": pa.array(["007", None, "NA"]),
+        "category": pa.array(["u", None, "v"]).dictionary_encode(),
         "list": pa.array([[1], None, [2, 3]]),
     }
     pq.write_table(pa.table({**columns, "size": [1, 2, 3]}), "later.pq")
@@ -86,6 +87,7 @@ def test_kept_cells_of_parquet_keep_their_types(fitted):
     for name, cells in columns.items():
         assert kept[name].to_pylist() == cells.to_pylist()
         assert kept[name].type == cells.type
+    assert pd.read_parquet("p.PARQUET")["category"].dtype == "category"
     run("predict", "m.joblib", "later.pq", "--keep", "big", "price", "day", "--out", "p.csv")
     text = (fitted / "p.csv").read_text().splitlines()
     assert [line.rsplit(",", 3)[0] for line in text[1:]] == [

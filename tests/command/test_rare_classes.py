@@ -112,7 +112,7 @@ def test_explanations_of_a_class_and_of_named_rows(folder):
     page = (folder / "explained.html").read_text()
     assert f"id {key}: claim = " in page
     assert "probability of fraud" in page
-    assert "day.days = 2020-01-02" in page
+    assert "day.day_of_year = 2" in page
 
 
 @pytest.mark.parametrize(

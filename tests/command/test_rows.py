@@ -76,11 +76,6 @@ def test_tables(tmp_path):
             "--text 'kind' cannot be used with --task regression",
         ),
         ("size,kind\n1,1\n2,inf\n", {"task": "regression"}, "line 3: column 'kind' .* finite"),
-        (
-            "day,day.hour,kind\n2020-01-01,1,a\n2020-01-02,2,b\n",
-            {"dates": ("day",)},
-            "not have a column 'day.hour', which",
-        ),
     ],
 )
 def test_tables_that_do_not_do(tmp_path, content, arguments, message):

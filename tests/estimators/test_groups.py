@@ -131,7 +131,7 @@ def test_groups_that_do_not_do(patients):
         ("oob", np.arange(200), "groups are for.*cv='oob'"),
         ([(range(100), range(100, 200))] * 2, np.arange(200), "groups are for"),
         (4, np.arange(199), "inconsistent numbers of samples"),
-        (4, np.full(200, np.nan), "groups.*NaN"),
+        (4, np.full(200, np.nan), "groups.*got nan in row 0"),
         (4, np.zeros((200, 2)), "groups.*1d"),
         (4, np.zeros(200), "groups must hold at least 2"),
         (GroupKFold(4), None, "groups"),

@@ -1,8 +1,11 @@
 """Fits in time order: figures that do not depend on labels of the future."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from mddf.baselines import GCForestClassifier
+from scipy import sparse
+from sklearn.base import clone
 from sklearn.metrics import log_loss
 from sklearn.model_selection import TimeSeriesSplit
 
@@ -15,6 +18,7 @@ from mddf import (
     RandomForestClassifier,
     RandomForestRegressor,
     TimeOrder,
+    by_columns,
 )
 
 N = 240
@@ -165,3 +169,79 @@ def test_the_number_of_layers_is_chosen_by_the_last_fold():
     X, y = drifting()
     model = cascade(MDDFClassifier, keep_layers="held-out").fit(X, y)
     assert "layers scored best on 40 held-out samples" in model.stop_reason_
+
+
+def visits(n=400):
+    """Rows whose level rises, with dates as a column; one column is a category."""
+    rng = np.random.default_rng(0)
+    day = pd.date_range("2022-01-01", periods=n)
+    X = pd.DataFrame({"a": rng.normal(size=n), "day": day, "k": rng.choice(["u", "v"], n)})
+    return X, X["a"].to_numpy() + (X["k"] == "u") + 0.02 * np.arange(n)
+
+
+MODELS = [
+    GradientBoostingRegressor(max_iter=20, random_state=0),
+    DeepForestRegressor(1, n_estimators=3, members=["random", "linear"], random_state=0),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_a_column_that_only_orders_is_no_feature(model, tmp_path):
+    X, y = visits()
+    X.to_parquet(tmp_path / "rows.parquet")
+    alone = X.drop(columns="day")
+    expected = clone(model).set_params(cv=TimeOrder(X["day"])).fit(alone, y).predict(alone)
+    for time in ("day", 1):
+        for table in (X, by_columns(tmp_path / "rows.parquet")):
+            fitted = clone(model).set_params(cv=TimeOrder(time)).fit(table, y)
+            assert fitted.feature_names_in_.tolist() == ["a", "k"]
+            for later in (X, alone, X.assign(day="?"), table):
+                np.testing.assert_array_equal(fitted.predict(later), expected)
+    marked = [[2], [False, False, True], ["k"]]
+    for categories in marked:
+        fitted.set_params(categorical_features=categories).fit(X, y)
+        np.testing.assert_array_equal(fitted.predict(X), expected)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("convert", [np.asarray, by_columns, sparse.csr_matrix])
+def test_a_column_of_an_array_that_only_orders(model, convert):
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    X[:, 2] = np.arange(300)
+    y = X[:, 0] + 0.1 * X[:, 2]
+    model = clone(model).set_params(cv=TimeOrder(-1))
+    if convert is sparse.csr_matrix and "members" in model.get_params():
+        model.set_params(members=["random"])
+    fitted = model.fit(convert(X), y)
+    later = X.copy()
+    later[:, 2] = 1e6
+    np.testing.assert_array_equal(fitted.predict(convert(later)), fitted.predict(convert(X)))
+    with_time = clone(model).set_params(cv=TimeOrder(2, as_feature=True)).fit(X, y)
+    assert not np.array_equal(with_time.predict(later), with_time.predict(X))
+
+
+@pytest.mark.filterwarnings("ignore:the rows are sorted")
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_days_are_a_feature_only_where_they_predict_later_rows(model, tmp_path):
+    X, y = visits()
+    X.to_parquet(tmp_path / "rows.parquet")
+    parts = ["day.month", "day.weekday", "day.day_of_year"]
+    in_order = clone(model).set_params(cv=TimeOrder("day", as_feature=True))
+
+    def names(fitted):
+        return [name for name in fitted.feature_names_in_ if name.startswith("day")]
+
+    assert names(in_order.fit(X, y)) == [*parts, "day.days"]
+    expected = in_order.predict(X)
+    table = by_columns(tmp_path / "rows.parquet")
+    np.testing.assert_array_equal(in_order.fit(table, y).predict(table), expected)
+    assert names(clone(model).set_params(cv=TimeOrder()).fit(X, y)) == [*parts, "day.days"]
+    assert names(in_order.fit(X, X["a"])) == parts
+    assert names(clone(model).fit(X, y)) == parts
+
+
+def test_a_bad_choice_of_the_feature():
+    X, y = visits(60)
+    model = GradientBoostingRegressor(max_iter=2, cv=TimeOrder("day", as_feature="no"))
+    with pytest.raises(ValueError, match="as_feature must be True or False, got 'no'"):
+        model.fit(X, y)

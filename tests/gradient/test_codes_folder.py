@@ -124,7 +124,7 @@ def test_bins_of_some_rows(tmp_path):
 
 def test_a_shifted_validation_set_is_named(tmp_path):
     X = np.random.default_rng(0).normal(size=(N_ROWS, 3))
-    y = X[:, 0]
+    y = 2 * X[:, 0]
     model = GradientBoostingRegressor(max_iter=5, random_state=0)
     for table in (X, by_columns(X, codes_folder=tmp_path)):
         with pytest.warns(UserWarning, match="the ends of the training range in 3 columns"):

@@ -1,6 +1,7 @@
 """Tables on disk and on clusters give the same bits as tables in memory."""
 
 import gc
+import pickle
 import tracemalloc
 import weakref
 
@@ -22,6 +23,7 @@ from mddf._binning.binner import Binner
 from mddf._binning.bins import find_bins
 from mddf._input import frame as data_frame
 from mddf._input import table as data_table
+from mddf.batch import predict_file
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
@@ -168,13 +170,11 @@ def test_names_that_parts_of_dates_would_have(tmp_path):
 
 
 def test_tables_of_dates_are_pickled(tmp_path):
-    import pickle
-
     made, _ = frame_of_dates()
     whole, parts = from_parquet(tmp_path, made[["a", "day"]])
-    dated = pickle.loads(pickle.dumps(parts.with_dates(None)))
-    assert dated.names == ["a", "day.days", "day.month", "day.weekday", "day.hour"]
-    months = dated.numbers([2])[:, 0]
+    dated = pickle.loads(pickle.dumps(parts.with_dates(parts.find_dates(None, ()))))
+    assert dated.names == ["a", "day.month", "day.weekday", "day.day_of_year"]
+    months = dated.numbers([1])[:, 0]
     np.testing.assert_array_equal(months, whole["day"].dt.month)
 
 
@@ -308,6 +308,62 @@ def test_a_mapped_file_of_short_numbers_is_read_by_columns(kind, tmp_path):
     assert np.array_equal(forest.fit(np.asarray(X), y).predict_proba(X), result)
 
 
+def test_columns_to_read_and_to_leave_out(tmp_path):
+    made, y = frame()
+    made.assign(y=y).to_parquet(tmp_path / "rows.parquet")
+    forest = RandomForestClassifier(5, random_state=0, categorical_features="from_dtype")
+    expected = forest.fit(made, y).predict_proba(made)
+    for chosen in ({"drop": ["y"]}, {"columns": list(made)}):
+        table = pickle.loads(pickle.dumps(by_columns(tmp_path, **chosen)))
+        assert table.names == list(made)
+        np.testing.assert_array_equal(forest.fit(table, y).predict_proba(table), expected)
+    for wrong, message in (
+        ({"columns": ["a", "wole"]}, "columns must name columns .* .*whole"),
+        ({"drop": ["z"]}, "drop must name columns of the source, .* got 'z'"),
+        ({"columns": ["a"], "drop": ["b"]}, "must not be given both"),
+        ({"drop": "abc"}, "drop must be a list of names, got 'abc'"),
+        ({"columns": []}, "columns must leave a column to read"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            by_columns(tmp_path, **wrong)
+    with pytest.raises(ValueError, match="must be None for arrays"):
+        by_columns(made[["a"]].to_numpy(), ["a"])
+
+
+def test_all_files_of_a_folder_decide_the_columns(tmp_path):
+    made, y = frame()
+    out = tmp_path / "out.csv"
+    tmp_path = tmp_path / "folder"
+    tmp_path.mkdir()
+    made["late"] = made["whole"] + 0.5
+    early = made.assign(late=made["whole"], b=pd.Series([None] * len(made), dtype=object))
+    early.to_parquet(tmp_path / "0.parquet")
+    made.to_parquet(tmp_path / "1.parquet")
+    table = by_columns(tmp_path)
+    whole = pd.concat([early.assign(b=np.nan), made], ignore_index=True)
+    for name in ("late", "b"):
+        expected = whole[name].to_numpy(float)
+        np.testing.assert_array_equal(table.numbers([table.names.index(name)])[:, 0], expected)
+    forest = RandomForestClassifier(3, random_state=0, categorical_features="from_dtype")
+    labels = np.concatenate([y, y])
+    forest.fit(table, labels)
+    predict_file(forest, tmp_path, out)
+    predicted = pd.read_csv(out)["predicted"]
+    np.testing.assert_array_equal(predicted, forest.predict(table))
+    for file in ("0.parquet", "1.parquet"):
+        made.drop(columns="a").to_parquet(tmp_path / file)
+        message = f"{file} must have a column 'a', as other files"
+        with pytest.raises(ValueError, match=message):
+            by_columns(tmp_path)
+        with pytest.raises(ValueError, match=message):
+            predict_file(forest, tmp_path, out, overwrite=True)
+        assert "a" not in by_columns(tmp_path, drop=["a"]).names
+        made.to_parquet(tmp_path / file)
+    made.assign(a="text").to_parquet(tmp_path / "1.parquet")
+    with pytest.raises(ValueError, match="column 'a' must have one type in"):
+        by_columns(tmp_path)
+
+
 # Bins of fewer rows
 
 
@@ -344,9 +400,10 @@ def test_bins_of_a_sample_do_not_depend_on_the_order_of_rows():
 
 def test_values_that_many_rows_share_are_not_lost():
     rng = np.random.default_rng(0)
-    X = rng.integers(0, 2, (4000, 1)).astype(float)
-    forest = RandomForestClassifier(10, random_state=0).fit(by_columns(X, bin_rows=500), X[:, 0])
-    assert forest.score(X, X[:, 0]) == 1
+    X = rng.integers(0, 3, (4000, 1)).astype(float)
+    y = X[:, 0] > 1
+    forest = RandomForestClassifier(10, random_state=0).fit(by_columns(X, bin_rows=500), y)
+    assert forest.score(X, y) == 1
     pairs = rng.integers(0, 3, (4000, 2)).astype(float)
     weight = rng.integers(0, 3, 4000).astype(float)
     order = rng.permutation(4000)
@@ -398,7 +455,7 @@ def test_drawn_rows_of_few():
     X = np.random.default_rng(0).normal(size=(100, 3))
     y = np.arange(100) % 2
     for options, weights in (({}, None), ({"categorical_features": [2]}, None), ({}, y + 1.0)):
-        data = np.column_stack([X[:, :2], y]) if options else X
+        data = np.column_stack([X[:, :2], np.arange(100) % 3]) if options else X
         forest = RandomForestClassifier(3, random_state=0, **options)
         forest.fit(by_columns(data, bin_rows=10), y, sample_weight=weights)
         assert np.diff(forest._binner.bins_.start)[:2].tolist() == [10, 10]

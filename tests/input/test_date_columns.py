@@ -16,7 +16,7 @@ from mddf import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from mddf._schema.calendar import calendar_parts
+from mddf._input.calendar import calendar_parts
 
 N = 120
 MODELS = [
@@ -27,12 +27,13 @@ MODELS = [
 
 
 def orders():
-    """A number that depends on the month; one date is missing."""
+    """The square of the month; one date is missing."""
     rng = np.random.default_rng(0)
     day = pd.Series(pd.date_range("2021-01-01", periods=N, freq="97h", tz="America/New_York"))
+    day = day.sample(frac=1, random_state=0, ignore_index=True)
     day[7] = pd.NaT
     frame = pd.DataFrame({"size": rng.normal(size=N), "day": day})
-    return frame, frame["day"].dt.month.fillna(0).to_numpy(float)
+    return frame, frame["day"].dt.month.fillna(0).to_numpy(float) ** 2
 
 
 @settings(deadline=None)
@@ -42,6 +43,7 @@ def test_date_parts_match_the_calendar(moment):
     parts = calendar_parts(np.array([float(microseconds), np.nan]))
     assert parts["month"][0] == moment.month
     assert parts["weekday"][0] == moment.weekday()
+    assert parts["day_of_year"][0] == moment.timetuple().tm_yday
     assert parts["hour"][0] == moment.hour
     assert parts["days"][0] == microseconds / 86_400_000_000
     assert all(np.isnan(values[1]) for values in parts.values())
@@ -51,9 +53,9 @@ def test_date_parts_match_the_calendar(moment):
 def test_dates_of_another_frame(model):
     X, y = orders()
     model.fit(X, y)
-    names = ["size", "day.days", "day.month", "day.weekday", "day.hour"]
+    names = ["size", "day.month", "day.weekday", "day.day_of_year", "day.hour"]
     assert model.feature_names_in_.tolist() == names
-    assert model.feature_importances_[2] > 0.3
+    assert model.feature_importances_[1] + model.feature_importances_[3] > 0.3
     expected = model.predict(X)
     naive = X["day"].dt.tz_convert("UTC").dt.tz_localize(None)
     other_frames = {

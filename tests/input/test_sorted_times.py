@@ -17,7 +17,7 @@ from mddf import (
     TimeOrder,
 )
 from mddf._input import table
-from mddf._input.sorted_times import is_sorted_by
+from mddf._input.sorted_times import follow_dates, is_sorted_by
 
 DEEP = {"members": ["random"], "n_estimators": 2, "random_state": 0}
 SORTED = "the rows are sorted by column 1, .*TimeOrder"
@@ -71,34 +71,56 @@ def test_no_warning_if_rows_are_not_held_out_at_random():
 
 
 @settings(deadline=None)
-@given(st.lists(st.integers(0, 100), min_size=1, max_size=80), st.booleans())
-def test_twin(values, are_dates):
+@given(
+    st.lists(st.integers(0, 100), min_size=1, max_size=80),
+    st.data(),
+)
+def test_twin(values, data):
+    values = data.draw(st.sampled_from([values, sorted(values), sorted(values)[::-1]]))
     column = np.array(values, float)
+    n = len(values)
     in_order = values in (sorted(values), sorted(values, reverse=True))
     has_steps = len({b - a for a, b in pairwise(values)}) > 1
-    expected = len(values) >= 40 and in_order and len(set(values)) >= 20
-    assert is_sorted_by(column, are_dates=are_dates) == (expected and (are_dates or has_steps))
+    expected = n >= 40 and in_order and len(set(values)) >= 20 and has_steps
+    assert not expected or is_sorted_by(column)
+    n_descents = min(sum(a > b for a, b in pairwise(v)) for v in (values, values[::-1]))
+    if n_descents > 1 and n < 100:
+        assert not is_sorted_by(column)
+
+
+def test_rows_that_follow_dates_nearly_and_with_gaps():
+    times = 1e15 + np.arange(200.0) * 86_400e6
+    times[[7, 50]] = np.nan
+    times[100] = times[20]  # entered late
+    assert follow_dates(times)
+    assert follow_dates(times[::-1])
+    assert not follow_dates(times[:30])
+    assert not follow_dates(RNG.permutation(times))
+    assert not follow_dates(np.repeat(times, 50)[:500])
 
 
 @pytest.mark.parametrize("start", [0, 1, 0.5, -7])
 def test_row_numbers_are_no_times(start):
-    assert not is_sorted_by(start + np.arange(100.0), are_dates=False)
-    assert not is_sorted_by(np.linspace(0, 1, 100), are_dates=False)
-    assert is_sorted_by(start + np.arange(100.0), are_dates=True)
-    assert is_sorted_by(np.sort(RNG.normal(size=100)), are_dates=False)
-    assert not is_sorted_by(np.append(np.sort(RNG.normal(size=100)), np.nan), are_dates=False)
+    assert not is_sorted_by(start + np.arange(100.0))
+    assert not is_sorted_by(np.linspace(0, 1, 100))
+    assert is_sorted_by(np.sort(RNG.normal(size=100)))
+    assert is_sorted_by(np.append(np.sort(RNG.normal(size=100)), np.nan))
+    for odd in (np.nan, 1e6, -1e6):
+        numbers = start + np.arange(100.0)
+        numbers[50] = odd
+        assert not is_sorted_by(numbers)
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float32, np.float64])
 def test_extreme_numbers_of_all_types(dtype):
     ends = np.iinfo(dtype) if np.dtype(dtype).kind in "iu" else np.finfo(dtype)
     shuffled = np.array([ends.min, ends.max] * 50, dtype)
-    assert not is_sorted_by(shuffled, are_dates=False)
-    assert not is_sorted_by(np.tile(np.arange(25, dtype=dtype), 4), are_dates=False)
+    assert not is_sorted_by(shuffled)
+    assert not is_sorted_by(np.tile(np.arange(25, dtype=dtype), 4))
     in_order = np.append(np.arange(99), ends.max).astype(dtype)
-    assert is_sorted_by(in_order, are_dates=False)
-    assert is_sorted_by(in_order[::-1], are_dates=False)
-    assert is_sorted_by(np.append(ends.min, in_order), are_dates=False)
+    assert is_sorted_by(in_order)
+    assert is_sorted_by(in_order[::-1])
+    assert is_sorted_by(np.append(ends.min, in_order))
 
 
 def test_bytes_in_any_order_cause_no_warning():

@@ -1,5 +1,6 @@
 """Columns that look like repeated subjects."""
 
+import re
 import warnings
 
 import numpy as np
@@ -9,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.model_selection import GroupKFold
 
-from mddf import DeepForestClassifier, GradientBoostingRegressor, RandomForestRegressor
-from mddf._input.subjects import counts_of_whole_numbers, looks_like_subjects
+from mddf import DeepForestClassifier, GradientBoostingRegressor, RandomForestRegressor, check
 
 REPEATED = "column 0, 'subject' looks like an identifier of subjects: 20 values .* 4 rows each"
 DEEP = {"members": ["random"], "n_estimators": 2, "cv": 2, "random_state": 0}
@@ -49,12 +49,74 @@ def test_groups_and_splitters_are_an_answer():
     splits = list(GroupKFold(2).split(X, y, subjects))
     DeepForestClassifier(1, **DEEP | {"cv": splits}).fit(X, y)
     model = GradientBoostingRegressor(max_iter=2)
-    model.fit(X, X["age"], X_val=X, y_val=X["age"])
+    model.fit(X, 2 * X["age"], X_val=X, y_val=2 * X["age"])
 
 
-def counts(column):
-    result = counts_of_whole_numbers(np.asarray(column, float))
-    return np.zeros(0, int) if result is None else result
+def visits(seed=0, n_subjects=40):
+    """Subjects with 1 to 5 rows each, in the order of their numbers."""
+    rng = np.random.default_rng(seed)
+    subject = np.repeat(np.arange(n_subjects), rng.integers(1, 6, n_subjects))
+    X = pd.DataFrame({"subject": subject, "x": rng.normal(size=len(subject))})
+    return X, rng.integers(20, 80, n_subjects)[subject]
+
+
+def subjects(X):
+    """Columns that a fit and a check name, which are the same ones."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        GradientBoostingRegressor(max_iter=2).fit(X, np.random.default_rng(1).normal(size=len(X)))
+    texts = [str(warning.message) for warning in caught]
+    matches = {re.match("column .*'(.*)' looks like an identifier", text) for text in texts}
+    assert len(texts) <= 1 or not any("TimeOrder" in text for text in texts)
+    in_check = {f.column for f in check(X) if f.finding == "identifier of subjects"}
+    assert in_check == {match[1] for match in matches if match}
+    return in_check
+
+
+@pytest.mark.parametrize(
+    "name", ["id", "patient", "PatientID", "subject_no", "Customer Number", "user_id", "userid"]
+)
+@pytest.mark.parametrize("kind", ["sorted", "shuffled", "text", "gap", "odd"])
+def test_names_of_subjects(name, kind):
+    X, _ = visits()
+    X = X.rename(columns={"subject": name})
+    if kind == "shuffled":
+        X = X.sample(frac=1, random_state=0)
+    elif kind == "text":
+        X[name] = [f"s{number}" for number in X[name]]
+    elif kind in ("gap", "odd"):
+        X[name] = X[name].astype(float)
+        X.loc[0, name] = np.nan if kind == "gap" else 0.5
+    assert subjects(X) == {name}
+
+
+@pytest.mark.parametrize(
+    "name", ["shop_id", "customer_age", "users", "zip", "grid", "customer_date"]
+)
+def test_other_names(name):
+    X, _ = visits()
+    assert subjects(X.rename(columns={"subject": name}).sample(frac=1, random_state=0)) == set()
+
+
+@pytest.mark.parametrize("kind", ["sorted", "shuffled", "text", "gap"])
+def test_columns_that_are_constant_within_subjects(kind):
+    X, age = visits()
+    X = X.rename(columns={"subject": "k"}).assign(age=age.astype(float))
+    if kind == "shuffled":
+        X = X.sample(frac=1, random_state=0)
+    elif kind == "text":
+        X["k"] = [f"s{number}" for number in X["k"]]
+    elif kind == "gap":
+        X.loc[0, ["k", "age"]] = np.nan
+    assert subjects(X) == {"k"}
+
+
+def test_conversions_are_no_properties_of_subjects():
+    rng = np.random.default_rng(0)
+    degrees = rng.integers(0, 100, 300)
+    X = pd.DataFrame({"a": degrees, "b": 32 + 1.8 * degrees, "c": degrees // 10, "d": -degrees})
+    assert subjects(X) == set()
+    assert subjects(X[["a"]].assign(code=rng.permutation(100)[degrees])) == set()
 
 
 @pytest.mark.parametrize(
@@ -64,25 +126,31 @@ def counts(column):
         np.arange(80),  # an identifier of rows
         np.arange(80) % 4,  # a category
         np.repeat(np.arange(20), 4) + 0.5,
-        np.r_[np.nan, np.repeat(np.arange(20), 4)],
         np.full(80, np.nan),
         np.repeat(np.arange(5), 4),  # too few
         np.repeat([1e300, 1.0], 40),
     ],
 )
 def test_other_columns_are_not_subjects(column):
-    assert not looks_like_subjects(counts(column))
+    rows = np.random.default_rng(0).permutation(len(column))
+    assert subjects(pd.DataFrame({"x": np.asarray(column, float)[rows]})) == set()
 
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**20), st.integers(10, 60), st.integers(2, 8))
 def test_random_numbers_are_no_subjects(seed, n_values, n_repeats):
     rng = np.random.default_rng(seed)
-    if n_values * n_repeats >= 40:
-        assert looks_like_subjects(counts(np.repeat(np.arange(n_values), n_repeats)))
+    n_rows = n_values * n_repeats
+    if n_rows >= 40:
+        column = np.repeat(np.arange(n_values), n_repeats)
+        odd = column.astype(float)
+        odd[rng.integers(n_rows)] = rng.choice([np.nan, 0.5, 1e9])
+        for values in (column, odd):
+            (finding,) = check(rng.permutation(values)[:, np.newaxis])
+            assert finding.finding == "identifier of subjects"
     # Chance makes one column in a thousand look like subjects.
-    columns = rng.integers(0, n_values, (3, n_values * n_repeats))
-    assert sum(looks_like_subjects(counts(column)) for column in columns) < 2
+    columns = rng.integers(0, n_values, (n_rows, 3))
+    assert sum(f.finding == "identifier of subjects" for f in check(columns)) < 2
 
 
 def test_rows_without_weight_do_not_count():

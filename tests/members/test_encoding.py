@@ -46,6 +46,18 @@ def test_mixed_frames_are_accepted(data, estimator, kind):
     assert not hasattr(estimator, "classes_")  # it is cloned
 
 
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
+@pytest.mark.parametrize("kind", ["one-hot", "codes"])
+def test_dates_become_parts(data, zone, kind):
+    X, _ = data
+    day = pd.Series(pd.date_range("2024-01-01 12:00", periods=len(X), tz=zone))
+    y = (day.dt.day_of_week >= 5).to_numpy()
+    day[7] = pd.NaT
+    X = X.assign(day=day)
+    model = with_encoder(HistGradientBoostingClassifier(max_iter=20), kind=kind).fit(X, y)
+    assert model.score(X, y) > 0.99
+
+
 def test_a_member_of_a_deep_forest(data):
     X, y = data
     members = ["random", with_encoder(LogisticRegression())]

@@ -67,20 +67,25 @@ def test_the_index_is_the_formula(train, later):
         pd.DataFrame({"x": train}, dtype=object), pd.DataFrame({"x": later}, dtype=object)
     )
     known = {value for value in train if value is not None}
-    bins = [*sorted(known), "unknown", "missing"]
+    frequent = {value for value in known if train.count(value) > 1}
+    bins = [*sorted(frequent), "rarer", "unknown", "missing"]
 
     def bin_of(value):
-        return "missing" if value is None else value if value in known else "unknown"
+        if value is None:
+            return "missing"
+        return value if value in frequent else "rarer" if value in known else "unknown"
 
-    counts = [
-        (sum(bin_of(v) == name for v in train), sum(bin_of(v) == name for v in later))
-        for name in bins
-    ]
-    counts = [pair for pair in counts if sum(pair)]
+    n_later = [sum(bin_of(v) == name for v in later) for name in bins]
+    n_train = [sum(bin_of(v) == name for v in train) for name in bins]
+    # A value that one training row has stands for a value that is not known.
+    n_moved = min(n_train[-3], round(len(train) * n_later[-2] / len(later)))
+    n_train[-3] -= n_moved
+    n_train[-2] += n_moved
+    counts = [pair for pair in zip(n_train, n_later, strict=True) if sum(pair)]
     psi = 0.0
-    for n_train, n_later in counts:
-        p = (n_train + 0.5) / (len(train) + 0.5 * len(counts))
-        q = (n_later + 0.5) / (len(later) + 0.5 * len(counts))
+    for trained, seen_later in counts:
+        p = (trained + 0.5) / (len(train) + 0.5 * len(counts))
+        q = (seen_later + 0.5) / (len(later) + 0.5 * len(counts))
         psi += (q - p) * math.log(q / p)
     assert row.psi == pytest.approx(psi, abs=1e-12)
     assert row.unknown == np.mean([bin_of(v) == "unknown" for v in later])
@@ -145,3 +150,45 @@ def test_missing_columns_are_refused():
         drift(table(50), table(50).drop(columns="age"))
     with pytest.raises(ValueError, match="must not be empty"):
         drift(table(50), table(0))
+
+
+def test_other_columns_of_later_rows_may_hold_anything():
+    X = pd.DataFrame({"a": np.arange(50.0), "day": pd.date_range("2024-01-01", periods=50)})
+    reference = DriftReference.from_table(X)
+    later = X.assign(lists=[[1]] * 50, objects=[object()] * 50)[["lists", "day", "objects", "a"]]
+    assert {column.column: column.psi for column in reference.compare(later)} == {"a": 0, "day": 0}
+
+
+@pytest.mark.parametrize(
+    ("train", "later"),
+    [
+        ([True] * 1000, [False] * 1000),
+        ([False] * 1000, [True] * 1000),
+        ([5.0] * 100, [4.0] * 100),
+        (np.arange(100.0), np.arange(100.0) - 100),
+        (pd.to_timedelta(np.arange(100), "s"), pd.to_timedelta(-np.arange(1, 100), "s")),
+    ],
+)
+def test_values_outside_of_the_training_range_are_drift(train, later):
+    train, later = pd.DataFrame({"x": train}), pd.DataFrame({"x": later})
+    assert drift(train, later).drifted == drift(later, train).drifted == ["x"]
+    assert drift(train, train)[0].psi == 0
+
+
+@pytest.mark.parametrize("exponent", [1.1, 1.5, 2.0])
+def test_categories_that_are_often_new_are_no_drift(exponent):
+    rng = np.random.default_rng(0)
+    words = pd.DataFrame({"word": rng.zipf(exponent, 4000).astype(str)})
+    assert drift(words[:2000], words[2000:])[0].verdict == "stable"
+    assert drift(words[:2000], words[:300])[0].verdict == "stable"
+    texts = pd.DataFrame({"text": [f"text {number}" for number in rng.permutation(2000)]})
+    assert drift(texts[:1000], texts[1000:])[0].verdict == "stable"
+    city = pd.DataFrame({"city": rng.choice(["a", "b", "c"], 1000)})
+    assert drift(city, city.where(rng.random((1000, 1)) < 0.6, "new")).drifted == ["city"]
+
+
+def test_single_precision_is_no_drift():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.choice([0.1, 0.2, 0.3, 0.6], 1000), rng.normal(size=1000)])
+    for train, later in ((X, X.astype(np.float32)), (X.astype(np.float32), X)):
+        assert [row.psi for row in drift(train, later)] == [0, 0]

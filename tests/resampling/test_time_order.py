@@ -107,7 +107,8 @@ def test_groups_that_are_held_out_are_not_trained_on():
 def test_it_is_a_splitter_of_scikit_learn():
     splitter = TimeOrder(0, 3, gap=1)
     assert splitter.get_n_splits() == 3
-    assert repr(clone(splitter, safe=False)) == "TimeOrder(gap=1, n_splits=3, time=0)"
+    expected = "TimeOrder(as_feature=False, gap=1, n_splits=3, time=0)"
+    assert repr(clone(splitter, safe=False)) == expected
     X = np.arange(40.0)[:, None]
     assert len(cross_val_score(LinearRegression(), X, X[:, 0], cv=splitter)) == 3
 
@@ -124,7 +125,7 @@ def test_it_is_a_splitter_of_scikit_learn():
         ({"time": [np.nan, *range(23)]}, "1 missing or infinite ones, the first in row 0"),
         ({"gap": -1}, "gap must be a number from 0 for these times, got -1"),
         ({"gap": "3 days"}, "gap must be a number from 0 for these times, got '3 days'"),
-        ({"time": "day", "gap": 3}, "gap must be a timedelta or text such as '7 days'"),
+        ({"time": "day", "gap": 3}, "gap must be a timedelta in weeks or .*, or text such"),
         ({"time": "day", "gap": "soon"}, "for these times, got 'soon'"),
         ({"time": "day", "gap": "3 decades"}, "for these times, got '3 decades'"),
         ({"time": "day", "gap": "3 hundred"}, "for these times, got '3 hundred'"),
@@ -134,6 +135,8 @@ def test_it_is_a_splitter_of_scikit_learn():
             "1 missing or infinite ones, the first in row 0",
         ),
         ({"time": "day", "gap": dt.timedelta(-1)}, "gap must be a timedelta"),
+        ({"time": "day", "gap": np.timedelta64(1, "M")}, "gap must be a timedelta in weeks or"),
+        ({"time": "day", "gap": np.timedelta64(7)}, "gap must be a timedelta in weeks or"),
     ],
 )
 def test_data_that_cannot_be_split(parameters, message):
@@ -160,7 +163,10 @@ def test_text_of_gaps(text, hours):
 
 @pytest.mark.parametrize(
     ("groups", "message"),
-    [([1, 2], "groups cannot be used: .*inconsistent"), ([np.nan] * 24, "groups contains NaN")],
+    [
+        ([1, 2], "groups cannot be used: .*inconsistent"),
+        ([np.nan] * 24, "groups must have .* got nan in row 0"),
+    ],
 )
 def test_groups_that_cannot_be_used(groups, message):
     with pytest.raises(ValueError, match=message):

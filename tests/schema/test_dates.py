@@ -6,7 +6,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from mddf._schema.dates import as_times, calendar, looks_like_date
+from mddf._schema.dates import as_times, looks_like_date
 
 
 @pytest.mark.parametrize(
@@ -45,15 +45,6 @@ def test_dates(cells, day_first, dates):
 )  # fmt: skip
 def test_incomplete_dates_are_not_dates(cell):
     assert as_times(pa.array([cell]), day_first=False).isna().all()
-
-
-def test_numbers_of_dates():
-    times = as_times(pa.array(["1970-01-02 06:00", None]), day_first=False)
-    numbers = calendar("day", times)
-    assert {name: values[0] for name, values in numbers.items()} == {
-        "day.days": 1.25, "day.month": 1, "day.weekday": 4, "day.hour": 6,  # a Friday
-    }  # fmt: skip
-    assert all(pd.isna(values[1]) for values in numbers.values())
 
 
 def test_texts_that_look_like_dates():

@@ -1,7 +1,7 @@
 """Column descriptions: the same for every kind of file, in fit and later."""
 
 from dataclasses import replace
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 
 import numpy as np
@@ -60,6 +60,7 @@ COLUMNS = {
     "zoned": pa.array([0, None, 10**15, 1], pa.timestamp("us", "Asia/Tokyo")),
     "years": [2023.0, None, 2024.0, 1999.0],
     "clock": [time(1, 2), None, time(3, 4), time(5, 6)],
+    "spans": [timedelta(days=-1, hours=23), None, timedelta(days=3, seconds=1.5), timedelta(0)],
     "big": pa.array([2**53 + 1, None, 2**63 - 1, -(2**53) - 1], pa.int64()),
     "unsigned": pa.array([2**64 - 1, None, 0, 1], pa.uint64()),
     "empty": pa.nulls(4),
@@ -75,6 +76,7 @@ FORMATS = [
               "decimals", "codes", "number_categories", "numbers_as_text", "days", "times",
               "zoned")},
     {"numbers": ("ints", "gaps", "decimals", "numbers_as_text", "big", "single")},
+    {"text": ("clock",), "numbers": ("spans",)},
     {"dates": ("days", "times", "zoned", "years")},
 ]  # fmt: skip
 
@@ -102,9 +104,10 @@ def test_kinds(tmp_path):
         kinds.setdefault(column.kind, []).append(column.name)
     assert kinds == {
         "number": ["ints", "gaps", "whole", "floats", "single", "decimals", "numbers_as_text",
-                   "number_categories", "years", "big", "unsigned", "nines", "nine_floats"],
+                   "number_categories", "years", "clock", "spans", "big", "unsigned", "nines",
+                   "nine_floats"],
         "boolean": ["booleans", "booleans_gaps", "spelled"],
-        "category": ["words", "codes", "marked", "categories", "days", "times", "zoned", "clock",
+        "category": ["words", "codes", "marked", "categories", "days", "times", "zoned",
                      "question"],
         "empty": ["empty", "empty_text"],
     }  # fmt: skip

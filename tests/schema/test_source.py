@@ -1,6 +1,7 @@
 """Table files: delimiters, encodings, compression, line ends, ragged rows."""
 
 import gzip
+import zipfile
 
 import pandas as pd
 import pytest
@@ -117,6 +118,10 @@ def test_text_of_another_encoding_far_below_the_header(tmp_path):
         ("t.csv", "a,b,a\n1,2,3\n", "different names, got 'a' for columns 1 and 3"),
         ("t.csv", "a,a,a\n1,2,3\n", "different names, got 'a' for columns 1, 2 and 3"),
         ("t.xlsx", "PK\x03", "t.xlsx cannot be read as a table: save the sheet as CSV"),
+        ("t.csv", "# of May\na,b\n1,2\n", r"above the header \('# of May'\)"),
+        ("t.csv", "Sales\n\na,b\n1,2\n", r"above the header \('Sales'\)"),
+        ("t.csv", "<!DOCTYPE html>\n<html>", "t.csv .*page of HTML or XML"),
+        ("t.csv", "a\n1\n\n3\n", "t.csv, line 3: must have a cell, got a blank line"),
         ("t.csv", None, "t.csv cannot be read as a table: no such file or directory"),
         ("t.parquet", "a,b\n1,2\n", "t.parquet cannot be read as a table: "),
         ("t.PQ", "", "t.PQ cannot be read as a table: "),
@@ -182,3 +187,55 @@ def test_long_rows_and_headers(tmp_path):
     names = [f"column number {i}" for i in range(60_000)]
     path.write_text(f"{','.join(names)}\n{','.join(names)}\n")
     assert read_source(path, columns=names[-1:]).cells[names[-1]].to_pylist() == names[-1:]
+
+
+@pytest.mark.parametrize(
+    ("lines", "names"),
+    [
+        (["x, in kg;k;y", "0.1;3;yes", "0.2;4;no"], ["x, in kg", "k", "y"]),
+        (["x, in kg;k, in m;y", "0,1;3,0;yes", "0,2;4,5;no"], ["x, in kg", "k, in m", "y"]),
+        (["a;b,c", "1,2", "3,4"], ["a;b", "c"]),
+        (["a|b\tc", "1\t2,5"], ["a|b", "c"]),
+    ],
+)
+def test_header_and_rows_decide_the_delimiter(write, lines, names):
+    assert read_source(write(*lines)).names == names
+
+
+@pytest.mark.parametrize(
+    "rows", [["1,5,2", "2,5,2", "2,7,1"], ["r1,1,2", "r1,1,3"], ["1,2,3", "3,4,5"]]
+)
+def test_a_cell_more_than_the_header_is_no_row_name(write, rows):
+    with pytest.raises(
+        TableError, match=r"line 2: must have 2 cells .*quote numbers with a decimal"
+    ):
+        read_source(write("a,b", *rows))
+
+
+def test_row_names_of_later_tables_only_if_the_fit_had_some(write):
+    path = write("a,b", "r1,1,2", "r2,3,4")
+    assert read_source(path).has_row_names
+    assert cells(path, Format(row_names=True)) == {"a": ["1", "3"], "b": ["2", "4"]}
+    with pytest.raises(TableError, match="line 2: must have 2 cells"):
+        read_source(path, Format(row_names=False))
+
+
+def test_cells_of_any_length(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(f"a,b\n1,{'x' * 200_000}\n2,y\n")
+    source = read_source(path)
+    assert len(source.cells["b"][0].as_py()) == 200_000
+    assert source.place(1).endswith("line 3")
+    path.write_text(f"a,b\n1,{'x' * 2**25}\n2,y\n")
+    with pytest.raises(TableError, match="a row has more than 16 MB"):
+        read_source(path)
+
+
+def test_compressed_files_and_sheets_by_any_name(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(gzip.compress(b"a,b\n1,2\n"))
+    assert cells(path) == {"a": ["1"], "b": ["2"]}
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("[Content_Types].xml", "")
+    with pytest.raises(TableError, match="save the sheet as CSV"):
+        read_source(path)

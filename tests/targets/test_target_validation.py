@@ -317,7 +317,7 @@ def test_models_of_groups_of_any_objects(model, tmp_path):
         ([None, "a"] * 20, "groups must have one for every sample, got None in row 0 and 20"),
         (pd.Series(["a", pd.NA] * 20, dtype="string"), "groups must have one .* in row 1"),
         (pd.array([1, None] * 20, "Int64"), "groups must have one .* got <NA> in row 1"),
-        (np.array([1.0, np.nan] * 20), "groups contains NaN"),
+        (np.array([1.0, np.nan] * 20), "groups must have one .* got nan in row 1 and 20 missing"),
         (pd.Series([DAYS[0], pd.NaT] * 20), r"groups must have one .*NaT.* in row 1"),
         (as_objects([(1, np.nan), (2, 3)] * 20), "groups must have one for every sample, got"),
         (np.ma.array([1, 2] * 20, mask=[0, 1] * 20), "groups must have no masked entries, got 20"),
