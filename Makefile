@@ -11,7 +11,20 @@ DIST ?= dist
 bin := $(dir $(shell command -v $(PYTHON)))
 kernel = git ls-files "mddf/_kernel/*.[ch]pp" | xargs $(bin)clang-format
 
-.PHONY: test lint format types docs pictures record stale wheel stable-wheel kernel elsewhere arm64 sanitize workflows
+# ccache keeps what was compiled before, where there is one.
+ifneq (,$(shell command -v ccache))
+export CMAKE_CXX_COMPILER_LAUNCHER ?= ccache
+endif
+
+.PHONY: dev rebuild test lint format types docs pictures record wheel stable-wheel kernel arm64 sanitize workflows
+
+dev: ## an editable install with the tools for a first change
+	$(PYTHON) -m pip install -q "scikit-build-core>=0.11" "nanobind>=2.4" "setuptools-scm>=8" "cmake>=3.18" "ninja>=1.11"
+	$(PYTHON) -m pip install -q --no-build-isolation -e ".[test-core,lint]"
+	$(PYTHON) -m pre_commit install
+
+rebuild: ## the kernel of the editable install, after changes of C++
+	$(PYTHON) -m pip install -q --no-build-isolation --no-deps -e .
 
 test: ## the tests, or those of TESTS
 	$(PYTHON) -P -m pytest -n auto $(TESTS)
@@ -40,21 +53,14 @@ pictures: ## the picture of README, from the league's table
 record: ## small fits of every estimator give the bits on record
 	$(PYTHON) -P -m pytest -q tests/test_record.py
 
-stale: ## tables of the pages whose methods have changed since they were measured
-	$(PYTHON) scripts/maintain/manifest.py stale
+wheel: ## a source distribution and a wheel, into DIST
+	$(PYTHON) -m build --sdist --wheel --outdir $(DIST) .
 
-wheel: ## a source distribution, and a wheel from it, into DIST
-	$(PYTHON) -m build --outdir $(DIST) .
-
-stable-wheel: ## the wheel for Python 3.12 and later: built, audited, tested
+stable-wheel: ## the wheel for Python 3.12 and later: built from a source distribution, audited, tested
 	PYTHON=$(PYTHON) sh scripts/maintain/stable_wheel.sh
 
 kernel: ## the kernel's tests and the record, with and without wide vectors
 	$(PYTHON) tests/run_kernel.py
-
-elsewhere: ## the kernel compiles for other systems
-	$(PYTHON) -m pip install -q ziglang==0.17.1
-	$(PYTHON) scripts/maintain/compile_elsewhere.py
 
 arm64: ## the record on ARM64, under qemu
 	PYTHON=$(PYTHON) sh scripts/maintain/arm64.sh

@@ -1,6 +1,7 @@
 """Deep forests, forests and boosted trees for tables."""
 
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
 
 try:
@@ -28,7 +29,10 @@ from mddf._quality.drift import ColumnDrift, DriftReference, DriftTable, drift
 from mddf._quality.findings import Finding, Findings
 from mddf._resampling.time_order import TimeOrder
 
-__version__ = "0.1.0"
+try:
+    __version__ = version("mddf")
+except PackageNotFoundError:  # copied sources with a kernel beside them
+    __version__ = "0+unknown"
 
 __all__ = [
     "ColumnDrift",

@@ -1,33 +1,28 @@
-"""Layer features of a cascade as files, for other models.
+"""Write layer features of a cascade to files, for other models.
 
     python scripts/export_features.py digits --out features/digits
-    python scripts/export_features.py --csv table.csv --target kind --drop id --format csv
     python scripts/export_features.py letter --layers all --forests each --format parquet
-    python scripts/export_features.py --csv table.csv --target kind --save-model --out table
-    python scripts/export_features.py --apply table/model.joblib --csv table.csv
+    python scripts/export_features.py --csv table.csv --target kind --drop id --format csv
+    python scripts/export_features.py --csv table.csv --target kind --test-csv new.csv
     python scripts/export_features.py --csv table.csv --target price --task regression
     python scripts/export_features.py letter --representation leaves --layers 1
     python scripts/export_features.py letter --representation kernel --components 20
 
 --representation "vectors" are class vectors: out-of-fold for training rows, and the result of
-`transform` for test rows. "leaves" has a column of zeros and ones for each leaf of a
-layer, and "kernel" the leading eigenvectors of the layer's forest kernel. The trees of both have
-seen the labels of the training rows. Leaves are sparse: their .npz files can be read by
+`transform` for test rows. "leaves" has a column of zeros and ones for each leaf of a layer, and
+"kernel" the leading eigenvectors of the layer's forest kernel. The trees of both have seen the
+labels of the training rows. Leaves are sparse: their .npz files can be read by
 `scipy.sparse.load_npz`.
 
 Sets without a standard split, and CSV files without --test-csv (whose rows need no labels), are
 split at random. The files train and test are .npz (X, y, rows, names and, with --raw, X_raw), or
-.csv or .parquet with a column for each; manifest.json describes them. --apply computes the
-features of later rows by the model of --save-model, whose folder must hold its manifest. Load
-models only from people whom you trust.
+.csv or .parquet with a column for each; manifest.json describes them.
 """
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
-import joblib
 import numpy as np
 from _lab import cli, data, models, need, records, scores
 from mddf.datasets._registry import resolve
@@ -36,8 +31,6 @@ from sklearn.metrics import r2_score
 
 from mddf._command import rows as tables
 from mddf._command import table_options
-from mddf._schema.format import PLAIN
-from mddf._schema.schema import Column, Schema
 from mddf.representation import ForestKernelEmbedding, LeafEmbedding
 
 FORMATS = ("npz", "csv", "parquet")
@@ -55,12 +48,12 @@ def layers(text):
 
 def parse(argv=None):
     parser = cli.study(
-        __doc__, "features", test_csv=None, apply=None, task=None, estimator=None, layers=None,
-        forests=None, format="npz", n_estimators=100, n_layers=None, seed=0, drop=[], raw=False,
-        save_model=False, verbose=False, overwrite=False, representation=None, components=10,
+        __doc__, "features", test_csv=None, task=None, estimator=None, layers=None, forests=None,
+        format="npz", n_estimators=100, n_layers=None, seed=0, drop=[], raw=False, verbose=False,
+        overwrite=False, representation="vectors", components=10,
         checks={"representation": REPRESENTATIONS,
                 "estimator": ("mddf", "gcforest", "deepforest"), "layers": layers,
-                "forests": ("mean", "each"), "format": FORMATS, "test_csv": Path, "apply": Path,
+                "forests": ("mean", "each"), "format": FORMATS, "test_csv": Path,
                 "task": tuple(scores.DEFAULTS)},
         quick={"n_estimators": 5, "n_layers": 2},
     )  # fmt: skip
@@ -73,30 +66,21 @@ def parse(argv=None):
         options.name = options.name or "digits"
     if (options.name is None) == (options.csv is None):
         parser.error("give either the name of a set or --csv")
-    if (options.csv is None or options.apply is not None) == (options.target is not None):
-        parser.error("--csv and --target go together, but for --apply, which knows the target")
-    if options.csv is None and (options.test_csv is not None or options.apply is not None):
-        parser.error(f"{'--test-csv' if options.apply is None else '--apply'} goes with --csv")
-    if options.apply is not None:
-        learnt = (
-            "test_csv", "task", "estimator", "layers", "forests", "drop", "save_model",
-            "representation",
-        )  # fmt: skip
-        if refused := [name for name in learnt if getattr(options, name)]:
-            option = refused[0].replace("_", "-")
-            parser.error(f"--{option} is not for --apply: the model is grown")
+    if (options.csv is None) != (options.target is None):
+        parser.error("--csv and --target go together")
+    if options.csv is None and options.test_csv is not None:
+        parser.error("--test-csv goes with --csv")
     of_set = resolve(options.name, {})[0].task if options.name else "classification"
     options.task = options.task or of_set
     classes = options.task == "classification"
     options.estimator = options.estimator or ("mddf" if classes else "deepforest")
     if why := models.METHODS[options.estimator].missing(options.task):
         parser.error(f"--estimator: {why}; deepforest is")
-    options.representation = options.representation or "vectors"
     if options.representation != "vectors":
         check_embedding(options, parser)
     elif options.estimator == "deepforest" and (options.layers or options.forests):
         parser.error("--layers and --forests are for mddf and gcforest: deepforest gives all")
-    if options.out.parent == cli.RESULTS and options.out.name.startswith("features"):
+    if options.asked_out is None:
         options.out = cli.RESULTS / f"features-{options.name or options.csv.stem}"
     return options
 
@@ -107,55 +91,41 @@ def check_embedding(options, parser):
         parser.error("--forests is for --representation vectors")
     if options.layers == "all" or (isinstance(options.layers, list) and len(options.layers) > 1):
         parser.error(f"--layers must be one layer for --representation {options.representation}")
-    if options.representation == "leaves" and options.format != "npz" and options.apply is None:
+    if options.representation == "leaves" and options.format != "npz":
         parser.error("--representation leaves needs --format npz: it has a column for each leaf")
 
 
-def load(options) -> tuple[data.Split, str | None]:
-    """Training and test part with the numbers of their rows, and the schema of their columns.
-
-    Labels of the test part may be None.
-    """
+def load(options) -> data.Split:
+    """Training and test part with the numbers of their rows; labels of the test may be None."""
     (source,) = data.sources(options, [options.name], options.task).values()
     rows = data.load(source)
-    schema = schema_of(rows, options.target)
     if options.test_csv is not None:
         n = len(rows.y)
         classes = np.unique(rows.y) if options.task == "classification" else None
         test = tables.read_test(options.test_csv, rows.schema, classes)
         numbers = np.arange(n + len(test[0]))
-        return data.Split(rows.X, rows.y, *test, numbers[:n], numbers[n:]), schema
+        return data.Split(rows.X, rows.y, *test, numbers[:n], numbers[n:])
     try:
         split = data.split(source, options.seed)
     except ValueError as error:
         raise SystemExit(
             f"the rows cannot be split with 30 % of each class for testing: {error}"
         ) from None
-    return data.take(rows, np.sort(split.rows), np.sort(split.rows_test)), schema
+    return data.take(rows, np.sort(split.rows), np.sort(split.rows_test))
 
 
-def tables_read(options):
-    """Files of the user's tables, which must not be replaced or removed."""
-    return {path.resolve() for path in (options.csv, options.test_csv) if path is not None}
+def paths_of(options):
+    """Return the file of each part. It must not be a table of the user."""
+    paths = {part: options.out / f"{part}.{options.format}" for part in ("train", "test")}
+    read = {path.resolve() for path in (options.csv, options.test_csv) if path is not None}
+    for path in paths.values():
+        if path.resolve() in read:
+            raise SystemExit(f"{path} is a table that is read: give another --out")
+    return paths
 
 
-def file_of_part(options, part):
-    """The file of a part, which is no table of the user."""
-    path = options.out / f"{part}.{options.format}"
-    if path.resolve() in tables_read(options):
-        raise SystemExit(f"{path} is a table that is read: give another --out")
-    return path
-
-
-def write(path, features, names, *, X, y, rows, kept):
-    """Write one part; `X` are raw features or None, `y` labels or None.
-
-    Files of the part in other formats are of a former export, but for the files in `kept`.
-    """
-    for form in FORMATS:
-        other = path.with_suffix(f".{form}")
-        if other.resolve() not in kept:
-            other.unlink(missing_ok=True)
+def write(path, features, names, *, X, y, rows):
+    """Write one part; `X` are raw features or None, `y` labels or None."""
     if path.suffix == ".npz":
         arrays = {"rows": rows, "names": names, **feature_arrays(features)}
         if X is not None:
@@ -180,71 +150,8 @@ def feature_arrays(features):
     """Arrays of an .npz file: X, or those that `scipy.sparse.load_npz` reads."""
     if not sparse.issparse(features):
         return {"X": features}
-    return {
-        "format": np.array(b"csr"),
-        "shape": features.shape,
-        "data": features.data,
-        "indices": features.indices,
-        "indptr": features.indptr,
-    }
-
-
-def schema_of(rows, target):
-    """The description of the columns of a table or a frame, None for an array."""
-    if hasattr(rows, "schema"):
-        return rows.schema.to_json()
-    if not hasattr(rows.X, "columns"):
-        return None
-    categories = {*rows.X.select_dtypes("category")}
-    columns = tuple(
-        Column(name, "category" if name in categories else "number") for name in rows.X
-    )
-    return Schema(columns, Column(target or "", "category"), PLAIN).to_json()
-
-
-def stored_schema(manifest, options):
-    """The description of the columns that a manifest holds, for the table of --csv."""
-    form = table_options.format_from(options)
-    if manifest["schema"] is not None:
-        schema = Schema.from_json(manifest["schema"])
-        return replace(schema, format=table_options.format_from(options, schema.format))
-    names = tables.read(options.csv, form, ()).names  # an array's columns have no names
-    return Schema(tuple(Column(name, "number") for name in names), Column("", "category"), form)
-
-
-def apply(options) -> None:
-    """Write the features of later rows by a model that was saved."""
-    manifest_path = options.apply.with_name("manifest.json")
-    try:
-        manifest = json.loads(manifest_path.read_text())
-        model = joblib.load(options.apply)
-        schema = stored_schema(manifest, options)
-    except Exception as error:  # whatever the files hold
-        raise SystemExit(
-            f"--apply needs what --save-model wrote, with manifest.json next to it: {error}"
-        ) from None
-    X, y = tables.read_test(options.csv, schema, None)
-    path = file_of_part(options, options.csv.stem)
-    if path.exists() and not options.overwrite:
-        raise SystemExit(f"{path} is there already: give another --out, or --overwrite")
-    if isinstance(model, LeafEmbedding) and options.format != "npz":
-        raise SystemExit("features of leaves need --format npz: they have a column for each leaf")
-    try:
-        features = model.transform(X)
-    except (AttributeError, ValueError) as error:
-        raise SystemExit(f"{options.csv} does not fit the model: {error}") from error
-    names = model.get_feature_names_out().astype(str)
-    options.out.mkdir(parents=True, exist_ok=True)
-    raw = X if options.raw else None
-    write(
-        path,
-        features,
-        names,
-        X=raw,
-        y=y,
-        rows=np.arange(features.shape[0]),
-        kept=tables_read(options),
-    )
+    parts = {name: getattr(features, name) for name in ("shape", "data", "indices", "indptr")}
+    return {"format": np.array(b"csr"), **parts}
 
 
 def out_of_fold_score(model, y) -> float:
@@ -270,19 +177,18 @@ def build(options):
     return cascade
 
 
-def main(argv=None) -> None:
+def main(argv=None) -> int:
     options = parse(argv)
     # What can be wrong is found before the cascade is grown, not after.
     if options.format == "parquet":
         need("pyarrow", "parquet")
-    if options.apply is not None:
-        return apply(options)
-    if (options.out / "manifest.json").exists() and not options.overwrite:
+    manifest_path = options.out / "manifest.json"
+    if manifest_path.exists() and not options.overwrite:
         raise SystemExit(
             f"{options.out} holds features already: give another --out, or --overwrite"
         )
-    paths = {part: file_of_part(options, part) for part in ("train", "test")}
-    split, schema = load(options)
+    paths = paths_of(options)
+    split = load(options)
     if options.raw and options.format == "npz" and np.asarray(split.X[:1]).dtype == object:
         raise SystemExit("--raw with categories needs --format csv or parquet: .npz holds numbers")
     model = build(options)
@@ -297,15 +203,8 @@ def main(argv=None) -> None:
         ("train", train, split.X, split.y, split.rows),
         ("test", model.transform(split.X_test), split.X_test, split.y_test, split.rows_test),
     ):
-        write(
-            paths[part],
-            features,
-            names,
-            X=X if options.raw else None,
-            y=y,
-            rows=rows,
-            kept=tables_read(options),
-        )
+        raw = X if options.raw else None
+        write(paths[part], features, names, X=raw, y=y, rows=rows)
     is_embedding = options.representation != "vectors"
     cascade = model.estimator_ if is_embedding else model
     classifies = options.task == "classification"
@@ -319,7 +218,6 @@ def main(argv=None) -> None:
         "n_layers": cascade.n_layers_,
         "classes": [str(label) for label in cascade.classes_] if classifies else None,
         "names": names.tolist(),
-        "schema": schema,
         "train": {
             "rows": len(split.y),
             "features": "transform" if is_embedding else "out-of-fold",
@@ -329,13 +227,10 @@ def main(argv=None) -> None:
     }
     if split.y_test is not None:
         manifest[f"test_{score}"] = float(cascade.score(split.X_test, split.y_test))
-    text = json.dumps(manifest, indent=1, default=str)
-    records.write(options.out / "manifest.json", text + "\n")
-    print(options.out / "manifest.json")
-    if options.save_model:
-        joblib.dump(model, options.out / "model.joblib")
-        print(options.out / "model.joblib")
+    records.write(manifest_path, json.dumps(manifest, indent=1, default=str) + "\n")
+    print(manifest_path)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

@@ -11,6 +11,30 @@ import pytest
 from threadpoolctl import ThreadpoolController
 
 HOME = os.environ.get("MDDF_DATA_HOME")
+# Packages that "mddf[test]" has in addition to "mddf[test-core]". Tests that need one are skipped
+# where it is not installed.
+FURTHER_PACKAGES = [
+    "baycomp",
+    "catboost",
+    "dask",
+    "distributed",
+    "fastapi",
+    "jinja2",
+    "matplotlib",
+    "onnx",
+    "onnxruntime",
+    "playwright",
+    "pooch",
+    "ray",
+    "scikit_posthocs",
+    "shap",
+    "skimage",
+    "skops",
+    "statsmodels",
+    "treelite",
+    "xgboost",
+]
+MISSING = {name for name in FURTHER_PACKAGES if importlib.util.find_spec(name) is None}
 
 
 def pytest_addoption(parser):
@@ -51,6 +75,29 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if "slow" in item.keywords:
             item.add_marker(skip)
+
+
+def missing_package(error):
+    """Return the name of a missing package that caused an error, or None."""
+    text = str(error)
+    if 'pip install "mddf[' in text:
+        return next((name for name in MISSING if name in text), None)
+    while error is not None:
+        package = (getattr(error, "name", None) or "").partition(".")[0]
+        if isinstance(error, ModuleNotFoundError) and package in MISSING:
+            return package
+        error = error.__cause__ or error.__context__
+    return None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    try:
+        return (yield)
+    except (ImportError, SystemExit) as error:
+        if package := missing_package(error):
+            pytest.skip(f'needs {package}: pip install "mddf[test]"')
+        raise
 
 
 @pytest.fixture(scope="session")

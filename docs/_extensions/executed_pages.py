@@ -10,6 +10,9 @@ own, and are not shown again.
 
 A block whose first line is the name of a file, such as ``# service.py``, is saved under this name
 before it runs, so that later blocks can import it.
+
+A comment that begins with ``<!-- check`` holds code that runs at its place and is not shown. It
+asserts what the text says about the printed results.
 """
 
 import atexit
@@ -28,6 +31,7 @@ mystnb: {options}
 ---
 """
 BLOCK = re.compile(r"^```python\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+CHECK = re.compile(r"^<!-- check\n(.*?)^-->$", flags=re.MULTILINE | re.DOTALL)
 FILE_NAME = re.compile(r"# (\w+\.py)\n")
 # Figures of 160 dots per inch stay sharp on screens with small pixels. shap imports a progress bar
 # that misses the widgets of notebooks.
@@ -64,6 +68,7 @@ def as_notebook(text, options, earlier_text=""):
     hidden_cells = "\n\n".join(_as_cells(code, tag="remove-cell") for code in hidden)
     front_matter = FRONT_MATTER.format(options=json.dumps(options))
     shown = BLOCK.sub(lambda match: _as_cells(match[1]), body)
+    shown = CHECK.sub(lambda match: _cell(match[1], tag="remove-cell"), shown)
     return f"{front_matter}{title}\n\n{hidden_cells}\n{shown}"
 
 

@@ -5,6 +5,7 @@ import pickle
 import re
 import resource
 import sys
+import threading
 import time
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -138,6 +139,33 @@ def status(field):
         return None
     text = Path("/proc/self/status").read_text()
     return int(re.search(field + r":\s+(\d+)", text)[1]) * 1024
+
+
+class MemoryWatch:
+    """Reads kinds of memory of this process 50 times a second, and keeps the largest figures."""
+
+    def __init__(self, *kinds):
+        self.before = {kind: status(kind) or 0 for kind in kinds}
+        self.most = dict(self.before)
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+
+    def _watch(self):
+        while not self._ended.wait(0.02):
+            for kind in self.most:
+                self.most[kind] = max(self.most[kind], status(kind) or 0)
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._ended.set()
+        self._thread.join()
+
+    def above_start(self, kind):
+        """Return by how many bytes the memory rose."""
+        return self.most[kind] - self.before[kind]
 
 
 def peak_bytes():

@@ -51,27 +51,24 @@ class ChosenMLP(ClassifierMixin, BaseEstimator):
             random_state=split_seed,
         )
         train = np.concatenate([train, np.flatnonzero(is_only_row)])
-        with warnings.catch_warnings():
-            # MLPClassifier turns Ctrl-C into a warning; the search would continue.
-            warnings.filterwarnings("error", "Training interrupted by user")
-            best = best_of_none = (-np.inf, -np.inf)
-            for architecture, seed in zip(self.architectures, seeds, strict=True):
-                trained = self._epochs(architecture, seed, X[train], labels[train])
-                best_of_architecture, best_epoch = best_of_none, 0
-                for epoch, network in enumerate(islice(trained, self.max_epochs), 1):
-                    probabilities = network.predict_proba(X[held_out])
-                    accuracy = np.mean(probabilities.argmax(axis=1) == labels[held_out])
-                    all_labels = np.arange(len(self.classes_))
-                    score = accuracy, -log_loss(labels[held_out], probabilities, labels=all_labels)
-                    if score > best:
-                        self.architecture_, self.n_epochs_ = architecture, epoch
-                    if score > best_of_architecture:
-                        best_of_architecture, best_epoch = score, epoch
-                    elif epoch - best_epoch >= max(2, self.max_epochs // 20):
-                        break
-                    best = max(best, score)
-            trained = self._epochs(self.architecture_, last_seed, X, labels)
-            (self.network_,) = islice(trained, self.n_epochs_ - 1, self.n_epochs_)
+        best = best_of_none = (-np.inf, -np.inf)
+        for architecture, seed in zip(self.architectures, seeds, strict=True):
+            trained = self._epochs(architecture, seed, X[train], labels[train])
+            best_of_architecture, best_epoch = best_of_none, 0
+            for epoch, network in enumerate(islice(trained, self.max_epochs), 1):
+                probabilities = network.predict_proba(X[held_out])
+                accuracy = np.mean(probabilities.argmax(axis=1) == labels[held_out])
+                all_labels = np.arange(len(self.classes_))
+                score = accuracy, -log_loss(labels[held_out], probabilities, labels=all_labels)
+                if score > best:
+                    self.architecture_, self.n_epochs_ = architecture, epoch
+                if score > best_of_architecture:
+                    best_of_architecture, best_epoch = score, epoch
+                elif epoch - best_epoch >= max(2, self.max_epochs // 20):
+                    break
+                best = max(best, score)
+        trained = self._epochs(self.architecture_, last_seed, X, labels)
+        (self.network_,) = islice(trained, self.n_epochs_ - 1, self.n_epochs_)
         return self
 
     def _epochs(self, architecture, seed, X, labels):

@@ -18,15 +18,12 @@ from mddf._command import table_options
 from . import in_a_line
 
 RESULTS = Path("results")
-BACKENDS = ("dask", "ray", "loky")
 FORMATS = ("png", "pdf", "svg", "eps", "jpg", "tif", "webp")
 HELP = {
     "ablations": "also run mdDF without each of its parts",
     "adaboost_rounds": "largest number of AdaBoost rounds",
     "alone": "measure mddf alone, with all cores",
     "apart": "name methods together with the source of their results",
-    "apply": "a saved model, which gives features for the rows of --csv",
-    "backend": "compute the cells on these workers",
     "bayes": "add Bayesian comparisons of each pair of methods",
     "cases": "data and learners to measure",
     "columns": "number of columns of the table",
@@ -65,7 +62,7 @@ HELP = {
     "mu": "weight of the losses above the target margin",
     "n_estimators": "number of trees of each forest",
     "n_iter": "number of configurations that a search tries",
-    "n_jobs": "threads of a cell that can use several (default: all cores, or 1 with --backend)",
+    "n_jobs": "threads of a cell that can use several (default: all cores)",
     "n_layers": "largest number of layers of a cascade",
     "no_titles": "draw pictures without titles",
     "on": "data set to use instead of the default",
@@ -83,9 +80,7 @@ HELP = {
     "rounds": "number of boosting rounds",
     "rows": "largest number of rows",
     "runs": "number of runs",
-    "save_model": "also save the model, for --apply",
     "scanner_trees": "number of trees of each forest of a scanner",
-    "scheduler": "address of Dask's scheduler or Ray's head (default: workers on this machine)",
     "scratch": "folder for temporary files",
     "seed": "seed of splits and folds",
     "seeds": "number of seeds",
@@ -109,7 +104,6 @@ HELP = {
     "validate": "score on a quarter of the training rows instead of the test rows",
     "verbose": "report progress",
     "windows": "widths of the scanned windows",
-    "workers": "numbers of worker threads",
 }
 
 
@@ -333,14 +327,11 @@ class Parser(argparse.ArgumentParser):
         for name, default in (self.defaults | (self.quick if options.quick else {})).items():
             parsed = getattr(options, name)
             if parsed is None and name == "n_jobs":
-                is_local = getattr(options, "backend", None) is None
-                options.n_jobs = threads("-1") if is_local else 1
+                options.n_jobs = threads("-1")
             elif parsed is None:
                 setattr(options, name, default)
             elif name in self.several:  # "A B" or "A,B", without repetitions
                 setattr(options, name, list(dict.fromkeys(v for group in parsed for v in group)))
-        if getattr(options, "scheduler", None) and options.backend not in ("dask", "ray"):
-            self.error("--scheduler needs --backend dask or --backend ray")
         options.study, options.asked_out = self.study, options.out
         options.out = options.out or RESULTS / f"{self.study}{'-quick' * options.quick}"
         return options
@@ -356,10 +347,7 @@ def for_screen(doc):
 
 def study(doc, name, *, checks=None, **options):
     """Return the parser of a study: it also has --n-jobs and --data-home."""
-    return Parser(
-        doc, name, n_jobs=None, data_home=None,
-        checks={"backend": BACKENDS, "scheduler": str, **(checks or {})}, **options,
-    )  # fmt: skip
+    return Parser(doc, name, n_jobs=None, data_home=None, checks=checks, **options)
 
 
 def _shown(values):

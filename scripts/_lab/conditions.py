@@ -1,4 +1,4 @@
-"""Conditions of a study: all rows, flipped labels, few rows, and scanned images."""
+"""Conditions of a study (flipped labels, few rows, scanned images), and figures by layer."""
 
 from itertools import product
 
@@ -67,3 +67,26 @@ def all_cells(sets, conditions, **parts):
 def margins_of(probabilities, labels, classes):
     """Return the probability of the true class minus the largest one of the other classes."""
     return class_margins(probabilities, np.searchsorted(classes, labels))
+
+
+def describe_layers(cascade, split):
+    """Return accuracies, and figures of the margins, after each layer of a fitted cascade."""
+    rows = []
+    train_stages = cascade.staged_predict_proba(split.X)
+    test_stages = cascade.staged_predict_proba(split.X_test)
+    for layer, (train, test) in enumerate(zip(train_stages, test_stages, strict=True)):
+        train_margins = margins_of(train, split.y, cascade.classes_)
+        test_margins = margins_of(test, split.y_test, cascade.classes_)
+        rows.append(
+            {
+                "layer": layer + 1,
+                "train_accuracy": np.mean(cascade.classes_[train.argmax(axis=1)] == split.y),
+                "oof_accuracy": cascade.history_["accuracy"][layer],
+                "test_accuracy": np.mean(cascade.classes_[test.argmax(axis=1)] == split.y_test),
+                "train_ratio": train_margins.std() / train_margins.mean(),
+                "oof_ratio": cascade.history_["margin_ratio"][layer],
+                "test_ratio": test_margins.std() / test_margins.mean(),
+                "test_mean": test_margins.mean(),
+            }
+        )
+    return rows

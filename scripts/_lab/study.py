@@ -11,7 +11,7 @@ from pathlib import Path
 
 from . import cli, records, tables
 from .bench import one_thread
-from .running import run, spread
+from .running import run
 
 
 class Study:
@@ -65,8 +65,6 @@ class Study:
         self.notes = module.get("notes", lambda options: [])
         if self.draw is not None:
             options |= {"format": ["png", "pdf"], "no_titles": False}
-        if not fresh:
-            options |= {"backend": None, "scheduler": None}
         self.options = {"quick": quick, "checks": checks, **options}
 
     def parse(self, argv=None):
@@ -103,11 +101,7 @@ class Study:
         start = time.perf_counter()
         keys = self.all_keys(options)
         compute = partial(self.cell, options)
-        if self.fresh:
-            outcome = run(store, keys, one_thread(compute), fresh=True)
-        else:
-            engine = options.backend and spread(options.backend, options.scheduler)
-            outcome = run(store, keys, compute, engine=engine)
+        outcome = run(store, keys, one_thread(compute) if self.fresh else compute, self.fresh)
         written_tables = publish(store, keys, partial(self.report, options=options), notes)
         if written_tables is None:
             print("\nno results", *outcome.left_out.values(), sep="\n\n")

@@ -10,15 +10,20 @@ learners (10 stumps per feature) and rounds; "without set-up" subtracts the time
 round, which is most of a short run.
 """
 
+import sys
 from functools import partial
 from itertools import product
+from pathlib import Path
 
 import numpy as np
+from sklearn.ensemble import AdaBoostClassifier as ScikitAdaBoost
+from sklearn.tree import DecisionTreeClassifier
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 from _lab import bench, cli, data, tables
 from _lab.study import Study
 from mddf.baselines import AdaBoostClassifier, DeepBoostClassifier, QuadBoostClassifier
-from sklearn.ensemble import AdaBoostClassifier as ScikitAdaBoost
-from sklearn.tree import DecisionTreeClassifier
 
 
 def scikit(depth, n):

@@ -12,13 +12,18 @@ time in a new process. Ratios are medians of the peer's figure divided by that o
 hold the target ratio. Memory is the peak of a fit above the memory of the data, with the model.
 """
 
+import sys
 from functools import partial
+from pathlib import Path
 
 import numpy as np
-from _lab import bench, data, tables
-from _lab.study import Study
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.model_selection import StratifiedKFold
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from _lab import bench, data, tables
+from _lab.study import Study
 
 from mddf import MDDFClassifier
 from mddf._ensemble.margin_loss import class_margins, margin_loss, reweight

@@ -10,8 +10,13 @@ have all of them.
 """
 
 import pickle
+import sys
+from pathlib import Path
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 from _lab import bench, data, need, tables
 from _lab.study import Study
 

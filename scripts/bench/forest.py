@@ -29,21 +29,26 @@ them accept. The time includes the conversion of the numbers by the library.
 """
 
 import math
+import sys
 import warnings
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import product
+from pathlib import Path
 from statistics import median
 
 import numpy as np
-from _lab import bench, data, libraries, models, tables
-from _lab.study import Study
 from sklearn import ensemble
 from sklearn.datasets import make_classification, make_multilabel_classification
 from sklearn.metrics import log_loss
 from sklearn.preprocessing import KBinsDiscretizer
 from sklearn.utils.validation import validate_data
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from _lab import bench, data, libraries, models, tables
+from _lab.study import Study
 
 import mddf
 from mddf._binning.bins import apply_bins, find_bins

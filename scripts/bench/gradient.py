@@ -17,18 +17,23 @@ the tables have versions and settings.
     python scripts/bench/gradient.py --measures equal --tables letter --rounds 1100
 """
 
+import sys
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from textwrap import wrap
 from time import perf_counter
 
 import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.metrics import log_loss, root_mean_squared_error
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 from _lab import bench, tables
 from _lab.study import Study
 from mddf.datasets import load
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from sklearn.metrics import log_loss, root_mean_squared_error
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor
 

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Build the wheel that Python 3.12 and later get, audit it, and check the record on Python 3.12 and on the newest one.
+# Build the wheel that Python 3.12 and later get from a source distribution, audit it, and check the record on Python 3.12 and on the newest one.
 # Versions come from PATH, pyenv or Debian; one that cannot be had is skipped, which the last line says.
 #
-# PYTHON: an interpreter with abi3audit; python3 by default.
+# PYTHON: an interpreter with abi3audit and build; python3 by default.
 set -eu
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -14,12 +14,11 @@ skipped=
 
 # The command of a version, or nothing.
 find_python() {
-  for candidate in "python$1" "${PYENV_ROOT:-$HOME/.pyenv}/versions/$1".*/bin/python; do
-    if "$candidate" -c 'import ensurepip, venv' 2>/dev/null; then
-      echo "$candidate"
-      return
-    fi
-  done
+  found=$(sh "$root/scripts/maintain/find_python.sh" "$1")
+  if [ -n "$found" ]; then
+    echo "$found"
+    return
+  fi
   if command -v apt-get >/dev/null; then
     PYTHON="$python" sh "$root/scripts/maintain/debian_python.sh" "$work/python$1" "$1" \
       "$(dpkg --print-architecture)" sid 2>"$work/debian.log" || true
@@ -31,7 +30,8 @@ if [ -z "$builder" ]; then
   echo "SKIPPED: no Python $first, so no wheel of the stable ABI"
   exit 0
 fi
-"$builder" -m pip wheel -q --no-deps --wheel-dir "$work/dist" "$root"
+"$python" -m build --sdist --outdir "$work/dist" "$root" >"$work/sdist.log" 2>&1 || { cat "$work/sdist.log"; exit 1; }
+"$builder" -m pip wheel -q --no-deps --wheel-dir "$work/dist" "$work"/dist/*.tar.gz
 wheel=$(ls "$work"/dist/*-abi3-*.whl)
 "$python" -m abi3audit --strict "$wheel"
 

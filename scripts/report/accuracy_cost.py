@@ -7,8 +7,11 @@ in seconds. The command fits no model: if the tables are stale, measure the leag
 prints the alternative text of the picture.
 """
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from _lab import cli, pictures, tables
 

@@ -12,16 +12,21 @@ training rows: with a ratio of claimed to true loss below 1, it promises too muc
 more than --max-train rows, every second (third, ...) row is taken. --quick uses a simulated set.
 """
 
+import sys
 import time
 import warnings
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
-from _lab import data, models, tables
-from _lab.study import Study
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GroupShuffleSplit
 from sklearn.utils import _safe_indexing
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from _lab import data, models, tables
+from _lab.study import Study
 
 from mddf import DeepForestClassifier, DeepForestRegressor, TimeOrder
 

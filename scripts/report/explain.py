@@ -8,7 +8,13 @@ computes over all subsets of six features; only sets without categories take par
 is added to each set, and its rank by importance is reported.
 """
 
+import sys
+from pathlib import Path
+
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 from _lab import data, need, tables
 from _lab.study import Study
 

@@ -16,13 +16,18 @@ of studies whose 95 % interval of the log-loss or RMSE, as in the report of `mdd
 true one; it is measured with groups only.
 """
 
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
-from _lab import tables
-from _lab.study import Study
 from scipy.special import ndtr
 from sklearn.metrics import roc_auc_score
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from _lab import tables
+from _lab.study import Study
 
 from mddf import DeepForestClassifier, DeepForestRegressor
 from mddf._command.scores import intervals

@@ -9,13 +9,18 @@ F1 of the rarer class is measured at the threshold 0.5, and at the threshold wit
 the training rows by out-of-fold probabilities. The number of a forest is `min_samples_leaf`.
 """
 
+import sys
 from functools import partial
+from pathlib import Path
 
 import numpy as np
-from _lab import contest, data, models, tables
-from _lab.study import Study
 from sklearn import metrics
 from sklearn.model_selection import cross_val_predict
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from _lab import contest, data, models, tables
+from _lab.study import Study
 
 from mddf import DeepForestClassifier, MDDFClassifier, RandomForestClassifier
 from mddf._command.rows import check_names

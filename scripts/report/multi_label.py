@@ -15,18 +15,23 @@ Sets are made by scikit-learn's make_multilabel_classification, with half of the
 "flags" are the colours of 194 national flags, with two thirds for training.
 """
 
+import sys
 from functools import partial
+from pathlib import Path
 
 import numpy as np
+from sklearn.datasets import make_multilabel_classification
+from sklearn.model_selection import train_test_split
+from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
+from sklearn.preprocessing import OrdinalEncoder
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 from _lab import data, stats, tables
 from _lab.bench import cost
 from _lab.study import Study
 from mddf.baselines import MLDFClassifier
 from mddf.baselines._labels.measures import MEASURES, measure_value
-from sklearn.datasets import make_multilabel_classification
-from sklearn.model_selection import train_test_split
-from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
-from sklearn.preprocessing import OrdinalEncoder
 
 from mddf import RandomForestClassifier
 

@@ -18,10 +18,14 @@ Two or more methods need pip install "mddf[stats,plots]", for the tests and the 
 method needs only "mddf[data]".
 """
 
+import sys
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 from _lab import cli, counted, need, pictures, records, scores, stats, tables
 from _lab.models import title_of
 

@@ -8,12 +8,18 @@ after the call and nearly determines the label. A quarter of the rows is for tes
 is tuned.
 """
 
+import sys
+from pathlib import Path
+
 import numpy as np
+from sklearn.metrics import roc_auc_score, roc_curve
+from sklearn.model_selection import train_test_split
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 from _lab import bench, data, pictures, tables
 from _lab.study import Study
 from mddf.baselines import AdaBoostClassifier, DeepBoostClassifier
-from sklearn.metrics import roc_auc_score, roc_curve
-from sklearn.model_selection import train_test_split
 
 CASES = {
     "bank": ("bank", ()),

@@ -9,14 +9,19 @@ Run i of ten tests on fold i, validates on fold i + 1 and trains on the other fo
 of a method with the least validation error are selected; test errors of ties are averaged.
 """
 
+import sys
 from itertools import product
+from pathlib import Path
 
 import numpy as np
+from joblib import Parallel, delayed
+from scipy.stats import ttest_rel
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 from _lab import bench, cli, data, pictures, tables
 from _lab.study import Study
-from joblib import Parallel, delayed
 from mddf.baselines import DeepBoostClassifier
-from scipy.stats import ttest_rel
 
 from mddf.analysis import margin_report
 

@@ -17,12 +17,18 @@ nearest       the nearest training image, which one number names
 Damage: a share of the codes of the largest unsupervised forest is unknown.
 """
 
+import sys
+from pathlib import Path
+
 import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.neighbors import NearestNeighbors
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 from _lab import data, pictures, tables
 from _lab.conditions import IMAGES
 from _lab.study import Study
-from sklearn.decomposition import PCA
-from sklearn.neighbors import NearestNeighbors
 
 from mddf import RandomForestClassifier
 from mddf.representation import EForest

@@ -1,26 +1,27 @@
-r"""Measure accuracy, margins and the bound of Theorem 1 by layer (mdDF, Figs. 8 and 9).
+"""Measure accuracy, margins and the bound of Theorem 1 by layer (mdDF, Figs. 8 and 9).
 
     python scripts/reproduce/layers.py --datasets satimage letter
     python scripts/reproduce/layers.py --plot         draw what was computed
     python scripts/reproduce/layers.py --validate --datasets satimage --n-estimators 50
     python scripts/reproduce/layers.py --validate --datasets wine --methods mddf strength=1+cv=10
-    python scripts/reproduce/layers.py --csv table.csv --target kind --methods mddf mine \
-        --method mine=mddf:MDDFClassifier refit=True
 
 mdDF, gcForest and the ablations of mdDF grow --n-layers layers each, without early stopping. A
-method can also be settings of mdDF (parameter=value, several joined by +), or a cascade of
---method with the attributes `staged_predict`, `margins_`, `alphas_` and `history_`. With
---validate, a quarter of the training rows replaces the test rows, at most --rows of the other
-training rows are fitted, and the default methods are the settings that were compared to choose the
-defaults of mdDF.
+method can also be settings of mdDF (parameter=value, several joined by +). With --validate, a
+quarter of the training rows replaces the test rows, at most --rows of the other training rows are
+fitted, and the default methods are the settings that were compared to choose the defaults of mdDF.
 """
 
 import argparse
+import sys
+from pathlib import Path
 
 import numpy as np
-from _lab import cli, contest, data, models, pictures, tables
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from _lab import cli, data, models, pictures, tables
+from _lab.conditions import describe_layers
 from _lab.study import Study
-from sklearn.pipeline import Pipeline
 
 from mddf.analysis import log_n_trees, margin_distribution_bound
 
@@ -50,85 +51,40 @@ def cascade(text):
 
 
 def prepare(options, parser):
-    options.own_methods = models.own_methods(options)
-    default = SETTINGS if options.validate else models.CASCADES
-    options.methods = options.methods or [*default, *options.own_methods]
-    for method in options.methods:
-        try:
-            if method not in options.own_methods:
-                cascade(method)
-        except argparse.ArgumentTypeError as error:
-            parser.error(f"argument --methods: {error}")
+    options.methods = options.methods or list(SETTINGS if options.validate else models.CASCADES)
     options.sources = data.sources(options, options.datasets or SETS[options.quick])
 
 
-def settings(options):
-    """Return the settings that all results share, with those of the user's sets and methods."""
-    shared = {
-        name: getattr(options, name) for name in ("n_estimators", "n_layers", "validate", "rows")
-    }
-    return shared | contest.own_settings(options)
-
-
 def make(options, method, seed):
-    """Return an unfitted cascade, also of the user, with the same numbers of layers and trees."""
-    if method not in options.own_methods:
-        pairs = [part.partition("=") for part in method.split("+") if "=" in part]
-        parameters = {name: cli.value(text) for name, _, text in pairs}
-        kind = "mddf" if pairs else method
-        return models.cascade(options, kind, seed, early_stopping=False, **parameters)
-    own = options.own_methods[method]
-    model = models.build(own, seed, n_jobs=options.n_jobs)
-    last = model[-1] if isinstance(model, Pipeline) else model
-    same = {"n_layers": options.n_layers, "n_estimators": options.n_estimators}
-    same |= {"early_stopping": False}
-    takes = last.get_params()
-    last.set_params(**{n: v for n, v in same.items() if n in takes and n not in own.fixed})
-    return model
-
-
-def fitted(model, split):
-    """Return the fitted cascade, and its input for training and test rows."""
-    X, X_test = split.X, split.X_test
-    if isinstance(model, Pipeline):
-        prepared = model[:-1].fit(X, split.y)
-        X, X_test, model = prepared.transform(X), prepared.transform(X_test), model[-1]
-    model.fit(X, split.y)
-    for name in ("staged_predict", "margins_", "alphas_", "history_"):
-        if not hasattr(model, name):
-            raise ValueError(f"{type(model).__name__} must be a cascade, but has no {name}")
-    return model, X, X_test
+    """Return an unfitted cascade."""
+    pairs = [part.partition("=") for part in method.split("+") if "=" in part]
+    parameters = {name: cli.value(text) for name, _, text in pairs}
+    kind = "mddf" if pairs else method
+    return models.cascade(options, kind, seed, early_stopping=False, **parameters)
 
 
 def cell(options, set, seed, method):
     """Fit a cascade, and measure it after each layer."""
     split = data.split(options.sources[set], seed, options.rows, validate=options.validate)
-    model, X, X_test = fitted(make(options, method, seed), split)
-    n_classes, (m, n_features) = len(model.classes_), X.shape
-    n_forests = np.shape(getattr(model, "member_scores_", [[0]]))[1]
+    model = make(options, method, seed).fit(split.X, split.y)
+    n_classes, (m, n_features) = len(model.classes_), split.X.shape
+    n_forests = np.shape(model.member_scores_)[1]
     # The input of later layers also has the features of the previous layer.
     log_size = log_n_trees(m, n_features + n_classes * n_forests, n_classes)
     log_grown = np.log(models.Budget(options.n_estimators).n_trees)
-    rows = []
-    staged = zip(model.staged_predict(X), model.staged_predict(X_test), strict=True)
-    for layer, (train_labels, test_labels) in enumerate(staged):
+    rows = describe_layers(model, split)
+    for layer, row in enumerate(rows):
         margins = np.clip(model.margins_[layer], -1, 1)
-        tree_bound, r = margin_distribution_bound(margins, log_grown)
         shares = np.searchsorted(np.sort(margins), THRESHOLDS, side="right") / m
-        layer_result = {
-            "layer": layer + 1,
-            "train_accuracy": np.mean(train_labels == split.y),
-            "oof_accuracy": model.history_["accuracy"][layer],
-            "test_accuracy": np.mean(test_labels == split.y_test),
+        row |= {
             "alpha": model.alphas_[layer],
             "margin_mean": margins.mean(),
             "margin_std": margins.std(),
             "margin_ratio": margins.std() / margins.mean(),
             "bound": margin_distribution_bound(margins, log_size)[0],
-            "bound_of_trees": tree_bound,
-            "bound_margin": r,
+            "cumulative": shares.round(5).tolist(),
         }
-        rows.append({**layer_result, "cumulative": shares.round(5).tolist()})
+        row["bound_of_trees"], row["bound_margin"] = margin_distribution_bound(margins, log_grown)
     return {"layers": rows}
 
 
@@ -223,11 +179,12 @@ def draw(frame, options):
 
 
 study = Study(
-    globals(), "layers", "set=sources seed=seeds method=methods", own="as they are",
+    globals(), "layers", "set=sources seed=seeds method=methods",
+    ("n_estimators", "n_layers", "validate", "rows"), checks={"methods": cascade},
     datasets=[], methods=[], seeds=3, n_estimators=100, n_layers=6, validate=False, rows=None,
     quick={"seeds": 1, "n_estimators": 5, "n_layers": 3},
-    texts={"methods": f"methods: {', '.join(models.CASCADES)}, those of --method, and settings of "
-           "mdDF such as strength=1+cv=10 (default: all cascades)"},
+    texts={"methods": f"methods: {', '.join(models.CASCADES)}, and settings of mdDF "
+           " such as strength=1+cv=10 (default: all cascades)"},
 )  # fmt: skip
 parse, main = study.parse, study.main
 

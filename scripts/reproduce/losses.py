@@ -9,7 +9,13 @@ width 2 theta in which nothing is lost: ``(z - 1 + theta)^2 / (1 - theta)^2`` be
 ``mu (z - 1 - theta)^2 / (1 + theta)^2`` above 1 + theta.
 """
 
+import sys
+from pathlib import Path
+
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 from _lab import cli, pictures
 
 from mddf._ensemble.margin_loss import margin_loss

@@ -21,15 +21,20 @@ The paper does not say how it encodes categories, or how it turns many classes i
   and do not test an algorithm.
 """
 
+import sys
 import time
 from functools import partial
 from itertools import product
+from pathlib import Path
 
 import numpy as np
+from sklearn.model_selection import StratifiedKFold
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 from _lab import data, tables
 from _lab.study import Study
 from mddf.baselines import AdaBoostClassifier, LPBoostClassifier, QuadBoostClassifier
-from sklearn.model_selection import StratifiedKFold
 
 from mddf.analysis import discordant_counts, poisson_binomial_test, sign_test
 

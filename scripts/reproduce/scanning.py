@@ -8,9 +8,14 @@ The input of a model is the pixels, all scanned columns at once, or (for cascade
 for each layer in turn. All other settings are the same.
 """
 
+import sys
 from functools import partial
+from pathlib import Path
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 from _lab import bench, cli, data, tables
 from _lab.study import Study
 from mddf.baselines import GCForestClassifier, MultiGrainedScanner

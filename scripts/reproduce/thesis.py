@@ -22,13 +22,17 @@ Each data set has three conditions: at most --rows training rows; the same with 
 replaced by another class; and 100 training rows. Test rows always have their true labels.
 """
 
-from itertools import product
+import sys
+from pathlib import Path
 
 import numpy as np
-from _lab import data, stats, tables
-from _lab.conditions import DATASETS, margins_of, split_under
-from _lab.study import Study
 from sklearn.model_selection import ParameterSampler
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from _lab import data, stats, tables
+from _lab.conditions import DATASETS, describe_layers, split_under
+from _lab.study import Study
 
 from mddf import MDDFClassifier
 
@@ -39,6 +43,10 @@ GRIDS = {
     "mu": [0.01, 0.05, 0.1],
     "depth_step": [2, 4, 8, 16],
 }
+# Rows whose margins are measured.
+ROWS = ("train", "oof", "test")
+# Reweighting, combination and stopping rule of gcForest.
+GCFOREST = "none | last-layer | accuracy"
 FIT = ["set", "condition", "seed", "combination", "reweighting"]
 
 
@@ -94,31 +102,10 @@ def cell(options, *, set, condition, seed, reweighting, combination):
         )
         cascades.append((cascade.fit(split.X, split.y), draw))
     cascade, draw = max(cascades, key=lambda pair: pair[0].history_["accuracy"].max())
-    return {"draw": draw, "layers": describe_layers(cascade, split)}
-
-
-def describe_layers(cascade, split):
-    """Accuracy and margin ratio on training, out-of-fold and test rows after each layer."""
-    rows = []
-    train_stages = cascade.staged_predict_proba(split.X)
-    test_stages = cascade.staged_predict_proba(split.X_test)
-    for layer, (train, test) in enumerate(zip(train_stages, test_stages, strict=True)):
-        train_margins = margins_of(train, split.y, cascade.classes_)
-        test_margins = margins_of(test, split.y_test, cascade.classes_)
-        rows.append(
-            {
-                "layer": layer + 1,
-                "oof_accuracy": cascade.history_["accuracy"][layer],
-                "oof_ratio": cascade.history_["margin_ratio"][layer],
-                "train_ratio": train_margins.std() / train_margins.mean(),
-                "test_ratio": test_margins.std() / test_margins.mean(),
-                "test_mean": test_margins.mean(),
-                "test_std": test_margins.std(),
-                "test_accuracy": np.mean(cascade.classes_[test.argmax(axis=1)] == split.y_test),
-                "effective_share": cascade.history_["effective_samples"][layer] / len(split.y),
-            }
-        )
-    return rows
+    layers = describe_layers(cascade, split)
+    for row, effective in zip(layers, cascade.history_["effective_samples"], strict=True):
+        row["effective_share"] = effective / len(split.y)
+    return {"draw": draw, "layers": layers}
 
 
 def apply_stopping_rules(long):
@@ -133,65 +120,48 @@ def apply_stopping_rules(long):
     return tables.pd.concat(parts, ignore_index=True)
 
 
+def compare_groups(rows, groups, value, column, base):
+    """Compare the values of a column over sets with a base, within each group.
+
+    Returns None if no group has the base and something to compare.
+    """
+    parts = []
+    for key, part in rows.groupby(groups, sort=False):
+        values = part.pivot_table(value, "set", column, aggfunc="mean", sort=False)
+        if base in values and values.shape[1] > 1:
+            comparison = stats.compare_with(values, base)
+            parts.append(comparison.assign(**dict(zip(groups, key, strict=True))))
+    return tables.pd.concat(parts, ignore_index=True) if parts else None
+
+
 def compare_ratios(last):
     """Compare the margin ratio with and without reweighting, for the same combination.
 
     The tests compare mean divided by standard deviation, since the ratio jumps where the mean
     crosses zero. The table has medians of the ratio over sets.
     """
-    parts = []
-    for rows_of in ("train", "oof", "test"):
-        for condition, combination in product(CONDITIONS, COMBINATIONS):
-            chosen = last[(last["condition"] == condition) & (last["combination"] == combination)]
-            if chosen["reweighting"].nunique() < 2 or "none" not in set(chosen["reweighting"]):
-                continue
-            inverse = chosen.assign(inverse=1 / chosen[f"{rows_of}_ratio"])
-            values = inverse.pivot_table(
-                "inverse", "set", "reweighting", aggfunc="mean", sort=False
-            )
-            comparison = stats.compare_with(values, "none")
-            medians = chosen.groupby("reweighting")[f"{rows_of}_ratio"].median()
-            comparison["ratio"] = comparison["column"].map(medians)
-            comparison["ratio_without"] = medians["none"]
-            parts.append(
-                comparison.assign(rows=rows_of, condition=condition, combination=combination)
-            )
-    return tables.pd.concat(parts, ignore_index=True) if parts else None
-
-
-def compare_reweightings(kept):
-    """Compare test accuracy with and without reweighting, stopped by accuracy."""
-    kept = kept[kept["stopping"] == "accuracy"]
-    parts = []
-    for condition, combination in product(CONDITIONS, COMBINATIONS):
-        chosen = kept[(kept["condition"] == condition) & (kept["combination"] == combination)]
-        values = chosen.pivot_table(
-            "test_accuracy", "set", "reweighting", aggfunc="mean", sort=False
-        )
-        if "none" in values and values.shape[1] > 1:
-            comparison = stats.compare_with(values, "none")
-            parts.append(comparison.assign(condition=condition, combination=combination))
-    return tables.pd.concat(parts, ignore_index=True) if parts else None
+    groups = ["rows", "condition", "combination"]
+    parts = [last.assign(rows=part, ratio=last[f"{part}_ratio"]) for part in ROWS]
+    long = tables.pd.concat(parts).assign(inverse=lambda rows: 1 / rows["ratio"])
+    comparison = compare_groups(long, groups, "inverse", "reweighting", "none")
+    if comparison is None:
+        return None
+    medians = long.groupby([*groups, "reweighting"])["ratio"].median().rename("ratio")
+    comparison = comparison.join(medians, on=[*groups, "column"])
+    without = medians.xs("none", level="reweighting").rename("ratio_without")
+    return comparison.join(without, on=groups)
 
 
 def compare_accuracies(kept):
     """Compare the test accuracy of each cascade and stopping rule with that of gcForest."""
     names = kept["reweighting"] + " | " + kept["combination"] + " | " + kept["stopping"]
-    kept = kept.assign(name=names)
-    base = "none | last-layer | accuracy"
-    parts = []
-    for condition in CONDITIONS:
-        chosen = kept[kept["condition"] == condition]
-        values = chosen.pivot_table("test_accuracy", "set", "name", aggfunc="mean", sort=False)
-        if base in values and values.shape[1] > 1:
-            comparison = stats.compare_with(values, base)
-            parts.append(comparison.assign(condition=condition))
-    if not parts:
-        return None
-    comparison = tables.pd.concat(parts, ignore_index=True)
-    comparison[["reweighting", "combination", "stopping"]] = comparison["column"].str.split(
-        " | ", regex=False, expand=True
+    comparison = compare_groups(
+        kept.assign(name=names), ["condition"], "test_accuracy", "name", GCFOREST
     )
+    if comparison is not None:
+        comparison[["reweighting", "combination", "stopping"]] = comparison["column"].str.split(
+            " | ", regex=False, expand=True
+        )
     return comparison
 
 
@@ -233,7 +203,10 @@ def report(frame, options):
         title = "margin ratio of all layers, against no reweighting"
         tabs.append(tables.columns("thesis-ratios", title, ratios, RATIOS, n_index=4))
     kept = apply_stopping_rules(long)
-    effects = compare_reweightings(kept)
+    effects = compare_groups(
+        kept[kept["stopping"] == "accuracy"], ["condition", "combination"], "test_accuracy",
+        "reweighting", "none",
+    )  # fmt: skip
     if effects is not None:
         title = "test accuracy, against no reweighting, stopped by accuracy"
         tabs.append(tables.columns("thesis-reweighting", title, effects, EFFECTS, n_index=3))

@@ -9,11 +9,17 @@ variance in the plane and in the features: the mean squared distance of rows to 
 class, divided by the mean squared distance of the class means to the mean of all rows.
 """
 
+import sys
+from pathlib import Path
+
 import numpy as np
-from _lab import data, models, pictures, tables
-from _lab.study import Study
 from sklearn.manifold import TSNE
 from threadpoolctl import threadpool_limits
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from _lab import data, models, pictures, tables
+from _lab.study import Study
 
 PARTS = {"train": "training rows", "test": "test rows"}
 

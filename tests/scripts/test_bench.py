@@ -1,10 +1,8 @@
 """Comparisons of the benchmarks, in addition to the checks in test_commands.py."""
 
-import sys
-
 import numpy as np
 import pytest
-from sklearn.datasets import load_diabetes, make_moons
+from sklearn.datasets import make_moons
 
 
 def test_cascade_and_its_peer(script):
@@ -12,35 +10,6 @@ def test_cascade_and_its_peer(script):
     options = bench.parse(["--n-estimators", "2", "--rows", "200"])
     for side in ("mddf", "peer"):
         assert bench.measure(side, options, "breast_cancer", 0)["accuracy"] > 80
-
-
-def test_forests_of_both_sides(script):
-    bench, lab = script("bench.forest"), script("_lab.bench")
-    split = bench.load("curves", None)
-    split = script("_lab.data").Split(
-        *(part[:500] for part in vars(split).values() if part is not None)
-    )
-    actual = bench.fit(bench.forests("curves")["random"][0], split, 5, 0)
-    assert 20 < actual["accuracy"] < 90
-    assert actual["bytes_per_node"] > 7
-    pairs = lab.in_turns([lambda seed: {"s": 1 + seed}, lambda seed: {"s": 4.0}], 3)
-    assert pairs == {"s": 2, "peer_s": 4, "s_ratio": 2}
-    used, wall, result = lab.cost(sum, range(10**6))
-    assert 0 < used < 1
-    assert (wall > 0, result) == (True, sum(range(10**6)))
-    assert lab.peak_bytes() > 10**7
-
-
-@pytest.mark.parametrize("kind", ["random", "completely random"])
-def test_forests_of_quantiles(script, kind, monkeypatch, capsys):
-    bench, (X, y) = script("bench.forest"), load_diabetes(return_X_y=True)
-    split = script("_lab.data").Split(X[:300], y[:300], X[300:], y[300:])
-    result = bench.fit(bench.forests("quantiles")[kind][0], split, 20, 0)
-    assert result["accuracy"] > 10
-    monkeypatch.setattr(bench, "find_spec", lambda name: None)
-    options = bench.parse(["--datasets", "quantiles", "letter"])
-    assert options.datasets == ["letter"]
-    assert capsys.readouterr().out.startswith("quantiles left out: needs quantile-forest")
 
 
 @pytest.mark.parametrize("kind", ["random", "completely random"])
@@ -65,17 +34,6 @@ def test_forests_of_libraries(script, kind, task):
             assert hasattr(model.fit(split.X, split.y), "_onedal_estimator")
     if missing:
         pytest.skip("; ".join(missing))
-
-
-def test_libraries_that_are_not_installed_are_left_out_with_a_line(script, monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "ydf", None)
-    options = script("bench.forest").parse(
-        ["--measures", "peers", "--libraries", "YDF", "scikit-learn"]
-    )
-    assert options.libraries == ["scikit-learn"]
-    assert 'YDF left out: YDF is not installed: pip install "mddf[peers]"' in (
-        capsys.readouterr().out
-    )
 
 
 def test_sides_by_side(script):

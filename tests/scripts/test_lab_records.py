@@ -175,7 +175,7 @@ def test_tables_state_how_they_were_measured(script):
 
 def test_commands_are_shown_without_places_of_files(script):
     records = script("_lab.records")
-    program = str(records.SCRIPTS / "report" / "elo.py")
+    program = str(records.SCRIPTS / "report" / "compare.py")
     options = ["--out", "results/a", "--seeds", "2", "--data-home=data", "--set", "a b"]
     output = records.command([program, *options])
-    assert output == "python scripts/report/elo.py --seeds 2 --set 'a b'"
+    assert output == "python scripts/report/compare.py --seeds 2 --set 'a b'"

@@ -39,15 +39,6 @@ def test_defaults_and_tuned_ones_share_a_folder(run, tmp_path, capsys, monkeypat
     assert "| critical difference |" in (tmp_path / "ranks.md").read_text()
 
 
-def test_regression(run, tmp_path, capsys):
-    arguments = ["--task", "regression", "--quick", "--methods", "extratrees", "histgb"]
-    assert run.main([*arguments, "--n-jobs", "1", "--out", str(tmp_path)]) == 0
-    cells = pd.read_csv(tmp_path / "cells.csv")
-    assert set(cells["set"]) == {"diabetes-progression"}
-    assert cells["r2"].between(0.1, 0.6).all()
-    assert "RMSE, mean" in capsys.readouterr().out
-
-
 def test_rules(run):
     options = run.parse([])
     assert (options.splits, options.max_train, options.n_iter) == (3, 20_000, 30)
@@ -73,15 +64,6 @@ def test_sets_of_the_other_task(run, script):
         run.parse(["--task", "regression", "--datasets", "wine"])
     with pytest.raises(SystemExit, match="yacht is for regression, and not for classification"):
         script("run_uci").parse(["--datasets", "yacht"])
-
-
-def test_forests_without_kept_targets_have_no_quantiles(run, tmp_path, capsys):
-    arguments = "--task regression --datasets diabetes-progression --methods rf --splits 1"
-    assert run.main([*arguments.split(), "--out", str(tmp_path)]) == 0
-    output = capsys.readouterr().out
-    assert "RandomForest" in output
-    assert "mean ranks" not in output  # of one method
-    assert "pinball" not in output
 
 
 def test_scores_that_a_method_does_not_have_are_named(run, tmp_path, capsys):

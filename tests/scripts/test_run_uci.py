@@ -1,7 +1,6 @@
 """run_uci.py: the comparison of methods on real data."""
 
 import json
-import re
 
 import pandas as pd
 import pytest
@@ -57,14 +56,6 @@ def test_seeds_fix_everything(run, tmp_path):
     pd.testing.assert_frame_equal(a[key], b[key])
 
 
-def test_results_of_other_settings_are_refused(run, tmp_path):
-    arguments = ["--datasets", "iris", "--methods", "rf", *SMALL, "--out", str(tmp_path)]
-    run.main(arguments)
-    with pytest.raises(SystemExit, match="other settings: n_estimators 2 there, 3 here; choose"):
-        run.main([*arguments, "--n-estimators", "3"])
-    assert len(list((tmp_path / "cells").iterdir())) == 2
-
-
 def test_no_results(run, tmp_path, capsys):
     arguments = ["--datasets", "titanic", "--methods", "rf", "--out", str(tmp_path)]
     assert run.main(arguments) == 1
@@ -91,18 +82,6 @@ def test_own_table_methods_and_parameters(run, tmp_path, capsys):
         run.main([*arguments, "--out", str(tmp_path / "out")])
 
 
-def test_methods_of_one_name_are_not_mixed(run, tmp_path):
-    arguments = ["--datasets", "iris", "--methods", "a", *SMALL, "--out", str(tmp_path)]
-    first = ["--method", "a=sklearn.naive_bayes:GaussianNB"]
-    assert run.main([*arguments, *first]) == 0
-    for other, message in (
-        (["--method", "a=sklearn.neighbors:KNeighborsClassifier"], r"a\.class 'sklearn.naive"),
-        ([*first, "var_smoothing=0.1"], r"a\.var_smoothing 'not given' there, 0.1 here"),
-    ):
-        with pytest.raises(SystemExit, match=rf"other settings: method\.{message}"):
-            run.main([*arguments, *other])
-
-
 def test_defaults(run):
     options = run.parse([])
     assert list(options.sources) == ["digits", "wine", "breast_cancer", "iris"]
@@ -113,20 +92,6 @@ def test_defaults(run):
     assert list(options.methods)[-3:] == ["mddf-sf", "mddf-st", "mddf-np"]
     assert len(options.sources) == 8
     assert (options.budget.n_estimators, options.budget.n_trees) == (100, 2000)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--datasets", "iris,nesuch"], "argument --datasets: name must be one of .*'nesuch'"),
-        (["--seeds", "0"], "must be a whole number of at least 1, got '0'"),
-        (["--suite", "all"], "argument --suite: must be among bundled, paper, .*got 'all'"),
-    ],
-)
-def test_wrong_arguments(run, arguments, message, capsys):
-    with pytest.raises(SystemExit):
-        run.parse(arguments)
-    assert re.search(message, capsys.readouterr().err)
 
 
 def test_published_values(run):

@@ -165,13 +165,6 @@ def test_names_that_are_numbers_and_compressed_tables(run, tmp_path, capsys):
     assert "Friedman" not in capsys.readouterr().out
 
 
-def test_one_method_has_no_ranks(run, results, tmp_path):
-    source = write(results, tmp_path / "a.csv")
-    run.main([source, "--methods", "good", "--out", str(tmp_path / "out")])
-    names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == {"summary.md", "summary.tex", "scores.csv"}
-
-
 def test_sources_apart(run, results, tmp_path, monkeypatch, capsys):
     other = results.assign(accuracy=results["accuracy"] + 0.1)
     monkeypatch.chdir(tmp_path)
@@ -180,60 +173,3 @@ def test_sources_apart(run, results, tmp_path, monkeypatch, capsys):
     run.main(["a.csv", "b.csv", "--apart", "--methods", "good [a.csv]", "good [b.csv]"])
     ranks = pd.read_csv("results/summary/ranks.csv").set_index("method")["mean rank"]
     assert ranks.to_dict() == {"good [b.csv]": 1, "good [a.csv]": 2}
-
-
-def test_settings_that_differ_are_shown(run, script, tmp_path, capsys):
-    uci = script("run_uci")
-    for name, n_estimators in (("a", "1"), ("b", "2")):
-        more = ["--n-estimators", n_estimators, "--methods", "rf", "--out", str(tmp_path / name)]
-        uci.main(["--datasets", f"{'wine' if name == 'a' else 'iris'}", "--seeds", "1", *more])
-    run.main([str(tmp_path / "a"), str(tmp_path / "b"), "--out", str(tmp_path / "sum")])
-    output = " ".join(capsys.readouterr().out.split())
-    assert re.search(r"b has other settings than .*a: n_estimators 1 there, 2 here", output)
-
-
-def test_main_metrics_in_few_files(run, tmp_path, capsys):
-    pytest.importorskip("scikit_posthocs")
-    rng = np.random.default_rng(0)
-    names = ["accuracy", "log_loss", "balanced_accuracy", "brier", "ece", "fit_seconds"]
-    rows = [(f"set{s}", m, 0, *rng.random(6)) for s in range(3) for m in ("x", "y", "z")]
-    source = write(
-        pd.DataFrame(rows, columns=["set", "method", "seed", *names]), tmp_path / "a.csv"
-    )
-    run.main([source, "--out", str(tmp_path / "out"), "--format", "pdf"])
-    output = " ".join(capsys.readouterr().out.split())
-    assert "more for --metric:" in output
-    assert output.split("more for --metric:")[1].count("fit_seconds") == 1
-    files = sorted(path.name for path in (tmp_path / "out").iterdir())
-    pictures = [f"{name}-cd.pdf" for name in ("accuracy", "balanced_accuracy", "log_loss")]
-    tables = ["captions.md", "pairs.csv", "ranks.csv", "scores.csv", "summary.md", "summary.tex"]
-    assert files == sorted([*pictures, *tables])
-    assert set(pd.read_csv(tmp_path / "out/ranks.csv")["metric"]) == set(names[:3])
-    assert "fit_seconds" in pd.read_csv(tmp_path / "out/scores.csv")
-
-
-def test_the_bar_is_as_long_as_the_critical_difference(run, results, tmp_path, monkeypatch):
-    pytest.importorskip("scikit_posthocs")
-    figures = []
-    monkeypatch.setattr(run.pictures, "save", lambda figure, *_: figures.append(figure))
-    source = write(results, tmp_path / "a.csv")
-    for test in ("nemenyi", "wilcoxon"):
-        run.main([source, "--test", test, "--out", str(tmp_path / test)])
-    with_bar, without = ([t.get_text() for t in f.axes[0].texts] for f in figures)
-    difference = run.stats.critical_difference(8, 3)
-    assert f"CD {difference:.2f}" in with_bar
-    assert not any(text.startswith("CD") for text in without)
-    lengths = [np.ptp(line.get_xdata()) for line in figures[0].axes[0].lines]
-    assert any(length == pytest.approx(difference) for length in lengths)
-
-
-@pytest.mark.parametrize("module", ["scikit_posthocs", "matplotlib"])
-def test_extras_are_named_before_any_table(run, results, tmp_path, capsys, monkeypatch, module):
-    import sys
-
-    monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(SystemExit, match=rf'{module} is not installed: pip install "mddf\['):
-        run.main([write(results, tmp_path / "a.csv"), "--out", str(tmp_path / "out")])
-    assert not (tmp_path / "out").exists()
-    good = results[results["method"] == "good"]  # a single method needs neither
-    assert run.main([write(good, tmp_path / "b.csv"), "--out", str(tmp_path / "out")]) == 0

@@ -1,0 +1,386 @@
+"""Compare losses on held-out rows: deep forests, their parts, bags of boosting, AutoGluon.
+
+    python scripts/report/compare.py                     ratings on five sets; 15 minutes
+    python scripts/report/compare.py --suite members     deep forests without one of their members
+    python scripts/report/compare.py --suite layers      out-of-fold losses, and one or two layers
+    python scripts/report/compare.py --suite time        deep forests with limits of time
+    python scripts/report/compare.py --suite autogluon --time-limit 60
+    python scripts/report/compare.py --own-sets mysets.py --methods catboost-bag deep-forest
+
+A third of the rows is held out for testing, drawn by the seed. Losses are those of TabArena: 1 -
+AUC for two classes, log-loss for more, RMSE for regression. They are divided by the loss of the
+first method. The out-of-fold log-loss of the training rows is compared with the log-loss on the
+test rows; both clip probabilities to at least 0.0001. --own-sets is a Python file with a list
+NAMES, and a function load(name) that returns X, y and a task ("binary", "multiclass" or
+"regression"). Fits use one thread.
+
+deep-forest      the default; -fast has this preset; no-MEMBER, one-layer and two-layers (even if
+                 the second one does not help) are variants; limit-5 has 5 seconds
+boosting         gradient boosting of mddf; mdDF and gcForest are its cascades
+catboost-bag     a model for each of eight folds, with up to 4000 rounds at a learning rate of
+                 0.05, stopped early on the held-out fold, as in AutoGluon; also lightgbm-bag
+random-forest    300 trees of scikit-learn, with 1000 points of the ratings; also extra-trees
+autogluon        bags, a stack level and a weighted ensemble of its tree models (LightGBM,
+                 CatBoost, XGBoost, random forests, extra trees) within --time-limit;
+                 autogluon-mddf also has the two models of mddf.autogluon
+"""
+
+import shutil
+import sys
+import tempfile
+import time
+import warnings
+from contextlib import nullcontext
+from functools import partial
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+import pandas as pd
+from mddf.baselines import GCForestClassifier
+from sklearn import ensemble
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.pipeline import Pipeline
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from _lab import data, elo, held_out, scores, tables
+from _lab.study import Study
+
+import mddf
+from mddf._deep_forest.policy import Gain
+from mddf._members.members import AUTO, AUTO_REGRESSORS
+
+ANCHOR, BAG = "random-forest", "catboost-bag"
+# Eight folds as in the bags of AutoGluon.
+FOLDS = 8
+# Upper limit of the rounds; early stopping ends the fits before.
+ROUNDS = 4000
+# Rounds without improvement until a fit stops; not tuned.
+PATIENCE = 100
+# Smallest probability in a log-loss: one wrong row cannot dominate a small set.
+FLOOR = 1e-4
+# Members that each variant leaves out.
+LEFT_OUT = {
+    "no-boosted": ("boosted", "boosted-leaf-wise"),
+    "no-symmetric": ("boosted",),
+    "no-leaf-wise": ("boosted-leaf-wise",),
+    "no-kernel": ("kernel",),
+    "no-kernel-logistic": ("kernel-logistic",),
+    "no-linear": ("linear",),
+    "no-network": ("network",),
+    "no-forests": ("random", "random-half", "completely-random", "completely-random-sqrt"),
+    "no-random": ("random", "random-half"),
+    "no-completely-random": ("completely-random", "completely-random-sqrt"),
+}
+
+
+class Bag:
+    """Models of CatBoost or LightGBM, one for each of eight folds, stopped early on its fold."""
+
+    def __init__(self, library, task, seed):
+        self.library, self.task, self.seed = library, task, seed
+
+    def _model(self):
+        kind = "Regressor" if self.task == "regression" else "Classifier"
+        if self.library == "catboost":
+            import catboost
+
+            return getattr(catboost, f"CatBoost{kind}")(
+                iterations=ROUNDS, early_stopping_rounds=PATIENCE, thread_count=1,
+                learning_rate=0.05, verbose=0, allow_writing_files=False, random_seed=self.seed,
+            )  # fmt: skip
+        import lightgbm
+
+        return getattr(lightgbm, f"LGBM{kind}")(
+            n_estimators=ROUNDS, early_stopping_round=PATIENCE, n_jobs=1, learning_rate=0.05,
+            verbose=-1, random_state=self.seed,
+        )  # fmt: skip
+
+    def _table(self, X):
+        categories = X.select_dtypes("category")  # CatBoost requires text
+        return X.astype(dict.fromkeys(categories, str)) if self.library == "catboost" else X
+
+    def fit(self, X, y):
+        """Fit a model to the rows outside of each fold."""
+        self.classes_ = np.unique(y)
+        options = {}
+        if self.library == "catboost":
+            options["cat_features"] = list(X.select_dtypes("category"))
+        X = self._table(X)
+        Folds = KFold if self.task == "regression" else StratifiedKFold
+        self.models_ = []
+        for train, watched in Folds(FOLDS, shuffle=True, random_state=self.seed).split(X, y):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # LightGBM 4.7 has renamed eval_set
+                model = self._model().fit(
+                    X.iloc[train], y[train], eval_set=[(X.iloc[watched], y[watched])], **options
+                )
+            self.models_.append(model)
+        return self
+
+    def predict(self, X):
+        """Return the mean prediction."""
+        return np.mean([model.predict(self._table(X)) for model in self.models_], axis=0)
+
+    def predict_proba(self, X):
+        """Return the mean probabilities."""
+        return np.mean([model.predict_proba(self._table(X)) for model in self.models_], axis=0)
+
+
+class AutoGluon:
+    """A stack of AutoGluon on one processor, with or without the models of mddf."""
+
+    TREES = {"GBM": {}, "CAT": {}, "XGB": {}, "RF": {}, "XT": {}}
+    METRICS = {
+        "binary": "roc_auc", "multiclass": "log_loss", "regression": "root_mean_squared_error",
+    }  # fmt: skip
+
+    def __init__(self, task, options, with_mddf):
+        self.task, self.options, self.with_mddf = task, options, with_mddf
+
+    def fit(self, X, y):
+        """Fit the stack within the limit of time."""
+        from autogluon.tabular import TabularPredictor
+
+        from mddf.autogluon import DeepForestModel, GradientBoostingModel
+
+        own = {DeepForestModel: {}, GradientBoostingModel: {}} if self.with_mddf else {}
+        self.folder_ = tempfile.mkdtemp()
+        target = "the target"
+        self.predictor_ = TabularPredictor(
+            target, problem_type=self.task, eval_metric=self.METRICS[self.task],
+            path=self.folder_, verbosity=0,
+        )  # fmt: skip
+        self.predictor_.fit(
+            X.assign(**{target: y}), hyperparameters=self.TREES | own,
+            time_limit=self.options.time_limit, num_bag_folds=self.options.folds,
+            num_stack_levels=self.options.levels, dynamic_stacking=False, num_cpus=1, num_gpus=0,
+            ag_args_ensemble={"fold_fitting_strategy": "sequential_local"},
+        )  # fmt: skip
+        if self.task != "regression":
+            self.classes_ = np.asarray(self.predictor_.class_labels)
+        return self
+
+    def predict(self, X):
+        """Return predicted numbers, and remove the files of the models."""
+        predicted = self.predictor_.predict(X).to_numpy()
+        shutil.rmtree(self.folder_)
+        return predicted
+
+    def predict_proba(self, X):
+        """Return probabilities, and remove the files of the models."""
+        predicted = self.predictor_.predict_proba(X).to_numpy()
+        shutil.rmtree(self.folder_)
+        return predicted
+
+
+def deep_forest(task, seed, options, *, left_out=(), n_layers=2, **parameters):
+    """Return a deep forest without some of its members."""
+    if left_out:
+        members = AUTO_REGRESSORS if task == "regression" else AUTO
+        parameters["members"] = [name for name in members if name not in left_out]
+    Forest = mddf.DeepForestRegressor if task == "regression" else mddf.DeepForestClassifier
+    return Forest(n_layers, random_state=seed, n_jobs=1, **parameters)
+
+
+def boosting(task, seed, options):
+    """Return gradient boosting of mddf."""
+    kind = "Regressor" if task == "regression" else "Classifier"
+    return getattr(mddf, f"GradientBoosting{kind}")(random_state=seed, n_jobs=1)
+
+
+def their_forest(name, task, seed, options):
+    """Return a forest of scikit-learn on codes of categories."""
+    kind = "Regressor" if task == "regression" else "Classifier"
+    forest = getattr(ensemble, f"{name}{kind}")(300, random_state=seed, n_jobs=1)
+    return Pipeline([("codes", data.to_codes()), ("forest", forest)])
+
+
+def cascade(make, task, seed, options):
+    """Return a cascade, which is for classes only."""
+    if task == "regression":
+        raise ValueError("is not for regression")
+    return make(random_state=seed, n_jobs=1)
+
+
+METHODS = {
+    BAG: lambda task, seed, options: Bag("catboost", task, seed),
+    "deep-forest": deep_forest,
+    "deep-forest-fast": partial(deep_forest, preset="fast"),
+    "boosting": boosting,
+    "lightgbm-bag": lambda task, seed, options: Bag("lightgbm", task, seed),
+    ANCHOR: partial(their_forest, "RandomForest"),
+    "extra-trees": partial(their_forest, "ExtraTrees"),
+    **{name: partial(deep_forest, left_out=members) for name, members in LEFT_OUT.items()},
+    "one-layer": partial(deep_forest, n_layers=1),
+    "two-layers": deep_forest,  # the second layer is always kept
+    "mdDF": partial(cascade, mddf.MDDFClassifier),
+    "gcForest": partial(cascade, GCForestClassifier),
+    **{f"limit-{n}": partial(deep_forest, time_limit=n) for n in (1, 2, 5, 15, 60)},
+    "autogluon": lambda task, seed, options: AutoGluon(task, options, with_mddf=False),
+    "autogluon-mddf": lambda task, seed, options: AutoGluon(task, options, with_mddf=True),
+}
+# Default sets and methods of each suite.
+SUITES = {
+    "ratings": (["airfoil", "concrete", "insurance", "german", "pima"], list(METHODS)[:7]),
+    "members": (data.BUNDLED, ["deep-forest", *LEFT_OUT, "one-layer"]),
+    "layers": (data.BUNDLED, ["deep-forest", "one-layer", "two-layers", "mdDF", "gcForest"]),
+    "time": (data.BUNDLED, ["deep-forest", *(m for m in METHODS if m.startswith("limit-"))]),
+    "autogluon": (data.BUNDLED, ["autogluon", "autogluon-mddf", "deep-forest"]),
+}
+# Names of TabArena's methods in the table of published losses.
+TABARENA = {
+    "TA-TABPFN-3 (default)": "TabPFN-3, pre-trained",
+    "TABICLV2 (default)": "TabICLv2, pre-trained",
+    "REALTABPFN-V2.5 (default)": "TabPFN-2.5, pre-trained",
+    "TABPFN-V2.6 (default)": "TabPFN-2.6, pre-trained",
+    "TABPFNV2_GPU (default)": "TabPFN-2, pre-trained",
+    "REALMLP_GPU (tuned + ensemble)": "RealMLP, tuned and ensembled",
+    "AutoGluon 1.4 (best, 4h)": "AutoGluon 1.4, best quality, up to 4 h",
+    "CAT (tuned + ensemble)": "CatBoost, tuned and ensembled",
+    "GBM (tuned + ensemble)": "LightGBM, tuned and ensembled",
+    "CAT (default)": "CatBoost",
+    "RF (default)": "random forest (scikit-learn)",
+}
+
+
+def prepare(options, parser):
+    sets, methods = SUITES[options.suite]
+    small = options.quick and not options.datasets
+    options.datasets = ["wine"] if small else options.datasets or list(sets)
+    options.methods = options.methods or methods
+
+
+def as_frame(X):
+    """Return a data frame with categorical columns in place of non-numeric ones."""
+    frame = pd.DataFrame(X).rename(columns=str)
+    categorical = frame.select_dtypes(exclude=["number", "bool"]).columns
+    return frame.astype(dict.fromkeys(categorical, "category"))
+
+
+def log_loss(y, probabilities, classes):
+    """Return the log-loss; rows of classes without training rows are left out."""
+    known = np.isin(y, classes)
+    own = probabilities[known, np.searchsorted(classes, y[known])]
+    return float(-np.log(np.maximum(own, FLOOR)).mean())
+
+
+def cell(options, set, seed, method):
+    """Fit a method to two thirds of the rows, and measure its losses and costs."""
+    X, y, task, train, test = held_out.split(options, set, seed)
+    X = as_frame(X)
+    if task != "regression":
+        y = np.unique(y, return_inverse=True)[1]
+    model = METHODS[method](task, seed, options)
+    keeps_all = patch.object(Gain, "is_significant", True)
+    start, cpu_start = time.perf_counter(), time.process_time()
+    with keeps_all if method == "two-layers" else nullcontext():
+        model.fit(X.iloc[train], y[train])
+    result = {
+        "rows": len(train),
+        "seconds": time.perf_counter() - start,
+        "cpu_seconds": time.process_time() - cpu_start,
+        "loss": held_out.loss(model, X.iloc[test], y[test], task),
+        "bytes": None if isinstance(model, AutoGluon) else scores.size_of(model),
+        "layers": getattr(model, "n_layers_", None),
+    }
+    if hasattr(model, "oof_probabilities_"):
+        probabilities = model.predict_proba(X.iloc[test])
+        result["new"] = log_loss(y[test], probabilities, model.classes_)
+        result["claimed"] = log_loss(y[train], model.oof_probabilities_, model.classes_)
+    return result
+
+
+def summary(means, losses, base):
+    """Return a row for each method: ratings, losses relative to the first method, and costs."""
+    relative = losses.div(losses[base], axis=0)
+    rows = pd.DataFrame(
+        {
+            "ratio": np.exp(np.log(relative).mean()),
+            "error": np.log(relative).sem() * np.exp(np.log(relative).mean()),
+            "better": (relative < 1).sum(),
+            "worse": (relative > 1).sum(),
+            "rank": losses.rank(axis=1).mean(),
+            **{
+                name: means[name].unstack("method").median() for name in ("seconds", "cpu_seconds")
+            },
+            "megabytes": means["bytes"].astype(float).unstack("method").median() / 1e6,
+        }
+    )
+    anchor = ANCHOR if ANCHOR in losses else base
+    rows["elo"] = elo.elo(losses, anchor)
+    rows[["low", "high"]] = elo.intervals(losses, anchor)
+    if "claimed" in means:
+        claims = np.log((means["claimed"] / means["new"]).astype(float))
+        rows["claimed"] = np.exp(claims.unstack("method").mean())
+        rows["layers"] = means["layers"].astype(float).unstack("method").mean()
+    return rows.reindex(losses.columns).reset_index()
+
+
+def published(losses):
+    """Return losses relative to CatBoost's bag next to those that TabArena published.
+
+    Each loss is divided by that of CatBoost from the same source, because the splits differ.
+    """
+    theirs = tables.published("tabarena.tsv").astype({"loss": float, "train_seconds": float})
+    seconds = theirs.groupby("method")["train_seconds"].median()
+    theirs = theirs.pivot_table(index="set", columns="method", values="loss")
+    common = losses.index.intersection(theirs.index)
+    parts = []
+    for source, values, reference, names in (
+        ("measured here", losses, BAG, {name: name for name in losses if name != BAG}),
+        ("TabArena", theirs, "CAT (default)", TABARENA),
+    ):
+        relative = values.loc[common].div(values.loc[common, reference], axis=0)[list(names)]
+        rows = {"ratio": np.exp(np.log(relative).mean()), "better": (relative < 1).sum()}
+        rows["seconds"] = seconds.reindex(names)
+        parts.append(pd.DataFrame(rows).rename(index=names).assign(source=source))
+    table = pd.concat(parts).rename_axis("method").sort_values("ratio").reset_index()
+    title = f"Losses relative to CatBoost on {len(common)} sets, with those of TabArena"
+    layout = """method loss/CatBoost=ratio:.3f better_on=better:.0f training,_s=seconds:.1f
+    source"""
+    return tables.columns("published", title, table, layout)
+
+
+def report(frame, options):
+    frame = frame.astype({"bytes": float})
+    means = frame.groupby(["set", "method"], sort=False).mean(numeric_only=True)
+    losses = means["loss"].unstack("method").reindex(columns=frame["method"].unique()).dropna()
+    if losses.empty:
+        return []
+    base = losses.columns[0]
+    layout = f"""method loss/{base}=ratio:.4f ±=error:.4f better:.0f worse:.0f mean_rank=rank:.2f
+    Elo=elo:.0f 5_%=low:.0f 95_%=high:.0f out-of-fold/new=claimed:.3f layers:.1f
+    s,_median=seconds:.1f CPU,_s,_median=cpu_seconds:.1f MB,_median=megabytes:.2f"""
+    title = f"Losses on new rows, geometric means over {len(losses)} sets"
+    words = " ".join(f"{name}={name}:.4g" for name in losses)
+    report_tables = [
+        tables.columns("compare", title, summary(means, losses, base), layout),
+        tables.columns("losses", "Losses", losses.reset_index(), f"set {words}"),
+    ]
+    if "claimed" in frame and frame["claimed"].notna().any():
+        rows = means.dropna(subset="claimed").reset_index()
+        layout = "set method rows:.0f out-of-fold=claimed:.4f new=new:.4f layers:.1f"
+        title = "Log-loss of training rows out-of-fold, and of new rows"
+        report_tables.append(tables.columns("out-of-fold", title, rows, layout, n_index=2))
+    known = tables.published("tabarena.tsv")["set"]
+    if BAG in losses and losses.index.isin(known).any():
+        report_tables.append(published(losses))
+    return report_tables
+
+
+study = Study(
+    globals(), "compare", held_out.keys, ("time_limit", "folds", "levels"),
+    suite="ratings", datasets=[], own_sets="", methods=[], seeds=1, time_limit=60.0, folds=5,
+    levels=1, checks={"suite": tuple(SUITES), "methods": tuple(METHODS)},
+    texts={"folds": "number of folds of AutoGluon's bags",
+           "levels": "number of stacking levels of AutoGluon",
+           "time_limit": "seconds of each fit of AutoGluon"},
+    quick={"methods": ["deep-forest", "one-layer", "random-forest"], "time_limit": 20.0,
+           "folds": 3, "levels": 0},
+)  # fmt: skip
+parse, main = study.parse, study.main
+
+if __name__ == "__main__":
+    raise SystemExit(main())
