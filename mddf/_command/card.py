@@ -58,8 +58,8 @@ def _lines(stored: files.StoredModel, path: Path, purpose: str) -> Iterator[str]
     yield from ("", *_table(facts["columns"]))
     yield from ("", "## Scores", "")
     yield (
-        f"Of a model that was fitted to {facts['n_train']} rows, on {facts['n_held_out']} "
-        "held-out rows. Intervals are bootstrap intervals."
+        f"Of a model that was fitted to {facts['n_train']} rows, on {facts['held_out']}. "
+        "Intervals are bootstrap intervals."
     )
     yield from ("", *_table(facts["scores"]))
     if facts["threshold"] is not None:

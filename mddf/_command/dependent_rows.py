@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import GroupShuffleSplit
 
+from mddf._quality.columns import read_columns, read_tables
+from mddf._quality.copies import groups_of_copies
 from mddf._resampling.time_order import TimeOrder, last_split
 
 from . import rows
@@ -72,6 +75,29 @@ class DependentRows:
     times: pd.Series | None = None
     time_name: str | None = None
     gap: float | str = 0.0
+    name_of_groups: str = ""  # for texts, such as "groups of 'patient'"
+
+    @classmethod
+    def from_copies(cls, X: pd.DataFrame) -> DependentRows:
+        """Groups of rows that are copies or near-copies of each other, if there are many."""
+        columns = read_columns(read_tables(X, None)[0])
+        groups = groups_of_copies([column for column in columns if not column.identifies_rows])
+        if groups is None:
+            return INDEPENDENT
+        n_copies = len(groups) - len(np.unique(groups))
+        warnings.warn(
+            f"{n_copies} of {len(groups)} rows equal an earlier row, in all columns or all but "
+            "one. They are held out together with that row, so that the scores are of rows that "
+            "have no copy in training",
+            UserWarning,
+            stacklevel=2,
+        )
+        return cls(groups, name_of_groups="groups of copies")
+
+    @property
+    def n_groups(self) -> int | None:
+        """Number of groups; None without groups."""
+        return None if self.groups is None else len(np.unique(self.groups))
 
     @property
     def are_dependent(self) -> bool:

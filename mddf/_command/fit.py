@@ -11,11 +11,12 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import StratifiedKFold, train_test_split
 
 from mddf._quality.check import check
 from mddf._quality.drift import DriftReference
 from mddf._quality.findings import NEARLY_PERFECT, Finding, Findings
+from mddf._resampling.folds import make_folds
 
 from . import dependent_rows, estimators, files, pages, report, rows
 from .dependent_rows import INDEPENDENT, DependentRows
@@ -28,10 +29,18 @@ DESCRIPTION = """\
 Fit a model to a table, save it, and write a report that opens in a browser.
 
 A fifth of the rows is held out. The scores in the report are of a model that was
-not fitted to these rows. The saved model is then fitted to all rows, with the same
-parameters and seed. Columns of text are categories. The labels decide the task
-unless --task is given.
+not fitted to these rows. With fewer than 300 rows or 50 groups, each fifth is held
+out in turn. The saved model is then fitted to all rows, with the same parameters
+and seed. Columns of text are categories. The labels decide the task unless --task
+is given.
 """
+# Smaller tables are scored by cross-validation: a fifth of 300 rows tells an accuracy to 0.1, and
+# a fifth of 50 groups has ten of them.
+_MIN_ROWS = 300
+_MIN_GROUPS = 50
+_N_FOLDS = 5
+_HELD_OUT_SHARE = 0.2
+RowSplit = tuple[np.ndarray, np.ndarray]  # numbers of training rows and of held-out rows
 # Accuracy, ROC AUC or R2 from which a score gets a remark. Not tuned.
 _NEARLY_PERFECT = 0.999
 
@@ -58,8 +67,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="table of held-out rows, used instead of --holdout",
     )  # fmt: skip
     parser.add_argument(
-        "--holdout", type=estimators.fraction, default=0.2,
-        help="share of rows held out (default: 0.2)",
+        "--holdout", type=estimators.fraction,
+        help="share of rows held out (default: 0.2, or cross-validation with fewer than 300 rows "
+        "or 50 groups)",
     )  # fmt: skip
     dependent_rows.add_options(parser)
     parser.add_argument(
@@ -114,7 +124,11 @@ def run(options: argparse.Namespace) -> None:
         options.estimator, table.task, seed=options.seed, n_jobs=options.n_jobs,
         settings=options.set, verbose=options.verbose,
     )  # fmt: skip
-    dependence = DependentRows(groups, times, options.time, dependent_rows.gap(options))
+    dependence = DependentRows(
+        groups, times, options.time, dependent_rows.gap(options), f"groups of {options.groups!r}"
+    )
+    if not dependence.are_dependent and options.test is None:
+        dependence = DependentRows.from_copies(table.X)
     if "cv" not in dict(options.set):
         dependence.set_folds(model)
     # 3. Check the data, fit to the training rows and score the held-out rows.
@@ -122,8 +136,9 @@ def run(options: argparse.Namespace) -> None:
     # A fit to all rows takes longer by the held-out rows. With --verbose, fits show bars.
     shares = (0.4, 0.1, 0.5) if fits_again else (0.8, 0.2, 0.0)
     with Progress(shown=not options.verbose).running() as progress:
-        with progress.step("fit to the training rows", shares[0]):
-            fit = _fit_and_evaluate(options, table, model, paths.model.name, dependence)
+        fit = _fit_and_evaluate(
+            options, table, model, paths.model.name, dependence, progress, shares[0]
+        )
         with progress.step("report", shares[1]):
             page = report.render(fit)
         # 4. Fit to all rows, unless the held-out rows are of another table.
@@ -151,8 +166,7 @@ def _print_summary(
 ) -> None:
     scores = [f"{name} {value:.4g}" for name, value in fit.scores.items() if np.isfinite(value)]
     print(f"{table.task} of {options.target!r}: {len(table.X)} rows, {table.X.shape[1]} features")
-    plural = "s" if fit.n_held_out != 1 else ""
-    print(f"scores on {fit.n_held_out} held-out row{plural}: {', '.join(scores)}")
+    print(f"scores on {fit.held_out.description}: {', '.join(scores)}")
     if fit.findings:
         plural = "s" if len(fit.findings) != 1 else ""
         print(f"data: {len(fit.findings)} finding{plural}, listed in the report")
@@ -165,30 +179,48 @@ def _fit_and_evaluate(
     model: BaseEstimator,
     model_name: str,
     dependence: DependentRows,
+    progress: Progress,
+    share: float,  # share of the progress
 ) -> report.EvaluatedFit:
-    train, test = held_out(options, table, dependence)
-    findings = check(
-        table.X,
-        table.y,
-        groups=dependence.groups,
-        X_test=None if options.test is None else test.X,
-        task=table.task,
-    )
+    splits = _labelled_splits(options, table, dependence)
+    findings = _findings(options, table, splits[0][1], dependence)
+    models = []
+    predictions = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         start = time.perf_counter()
-        fitted = dependence.fit(clone(model), train)
-        seconds = time.perf_counter() - start
-    decision, source_of_threshold = _decision(options, fitted, train, test)
+        for number, (train, test) in enumerate(splits, 1):
+            text = "fit to the training rows" if len(splits) == 1 else f"fit without part {number}"
+            with progress.step(text, share / len(splits)):
+                fitted = dependence.fit(clone(model), train)
+            predict = fitted.predict_proba if is_classifier(fitted) else fitted.predict
+            models.append(fitted)
+            predictions.append(predict(test.X))
+        seconds = (time.perf_counter() - start) / len(splits)
+    # Rows are in the order of the folds.
+    row_numbers = np.concatenate([test.X.index.to_numpy() for _, test in splits])
+    groups = None
+    if dependence.groups is not None and options.test is None:
+        groups = dependence.groups[row_numbers]
+    held_out = report.HeldOut(
+        y=np.concatenate([test.y for _, test in splits]),
+        predictions=np.concatenate(predictions),
+        n_folds=len(splits),
+        groups=groups,
+        name_of_groups=dependence.name_of_groups,
+    )
+    train, test = splits[0]
+    decision, source_of_threshold = _decision(options, models[0], train, held_out)
     fit = report.EvaluatedFit(
         table_name=options.table.name,
         target=options.target,
         task=table.task,
         X=table.X,
         schema=table.schema,
-        model=fitted,
+        model=models[0],
         train=train,
         test=test,
+        held_out=held_out,
         decision=decision,
         source_of_threshold=source_of_threshold,
         seconds=seconds,
@@ -200,15 +232,35 @@ def _fit_and_evaluate(
         ],
         model_name=model_name,
     )
-    fit = replace(fit, findings=Findings([*nearly_perfect(fit.scores, len(test.y)), *findings]))
-    for finding in fit.findings:
+    remarks = nearly_perfect(fit.scores, len(held_out.y))
+    fit = replace(fit, findings=Findings([*remarks, *findings]))
+    _warn_of_leaks(fit.findings)
+    return fit
+
+
+def _findings(
+    options: argparse.Namespace,
+    table: rows.TrainingTable,
+    test: LabelledRows,
+    dependence: DependentRows,
+) -> Findings:
+    return check(
+        table.X,
+        table.y,
+        groups=dependence.groups,
+        X_test=None if options.test is None else test.X,
+        task=table.task,
+    )
+
+
+def _warn_of_leaks(findings: Findings) -> None:
+    for finding in findings:
         if finding.is_leak:
             warnings.warn(
                 f"{finding.column} {finding.finding}: {finding.evidence}. {finding.advice}",
                 UserWarning,
                 stacklevel=2,
             )
-    return fit
 
 
 def nearly_perfect(scores: Mapping[str, float], n_rows: int) -> Iterator[Finding]:
@@ -236,12 +288,16 @@ def check_positive(positive: str, table: rows.TrainingTable) -> None:
 
 
 def _decision(
-    options: argparse.Namespace, model: BaseEstimator, train: LabelledRows, test: LabelledRows
+    options: argparse.Namespace,
+    model: BaseEstimator,
+    train: LabelledRows,
+    held_out: report.HeldOut,
 ) -> tuple[Decision | None, str]:
     """Choose the threshold of the positive class, and tell which rows chose it.
 
-    A deep forest has out-of-fold probabilities of its training rows. Other models choose it on the
-    held-out rows, which makes F1 at the threshold a little too good.
+    A deep forest has out-of-fold probabilities of its training rows. Other models, and
+    cross-validation, choose it on the held-out rows, which makes F1 at the threshold a little too
+    good.
     """
     if not is_classifier(model) or len(model.classes_) != 2:
         return None, ""
@@ -249,38 +305,54 @@ def _decision(
     positive = next((label for label in classes.tolist() if str(label) == options.positive), None)
     decision = Decision.for_class(train.y, classes, positive)
     probabilities = getattr(model, "oof_probabilities_", None)
-    if probabilities is not None:
+    if probabilities is not None and held_out.n_folds == 1:
         return decision.with_best_f1(train.y, probabilities, classes), "out-of-fold predictions"
-    probabilities = model.predict_proba(test.X)
-    return decision.with_best_f1(test.y, probabilities, classes), "the held-out rows"
+    decision = decision.with_best_f1(held_out.y, held_out.predictions, classes)
+    return decision, "the held-out rows"
 
 
-def held_out(
-    options: argparse.Namespace,
-    table: rows.TrainingTable,
-    dependence: DependentRows = INDEPENDENT,
-) -> tuple[LabelledRows, LabelledRows]:
-    """Split a table into training rows and held-out rows.
+def row_splits(
+    options: argparse.Namespace, table: rows.TrainingTable, dependence: DependentRows = INDEPENDENT
+) -> list[RowSplit]:
+    """Split the rows of a table: one part is held out, or each of five parts of a small table.
 
     The only row of a class is a training row.
     """
-    X = table.X
+    y = table.y
+    if not dependence.are_dependent:
+        splits = _independent_splits(options, table)
+    elif _is_cross_validated(options, table, dependence):
+        strata = np.zeros(len(y), np.int64)
+        if table.task == "classification":
+            strata = np.unique(y, return_inverse=True)[1]
+        try:
+            splits = make_folds(
+                _N_FOLDS, table.X, y, strata, options.seed, groups=dependence.groups
+            )
+        except ValueError as error:
+            raise SystemExit(f"--groups must leave groups to hold out: {error}") from None
+    else:
+        share = options.holdout or _HELD_OUT_SHARE
+        splits = [dependence.split(table.X, share, options.seed)]
+    if table.task == "classification" and dependence.are_dependent:
+        for train_rows, _ in splits:
+            _check_classes_of_training(options, y, train_rows)
+    return splits
+
+
+def _is_cross_validated(
+    options: argparse.Namespace, table: rows.TrainingTable, dependence: DependentRows
+) -> bool:
+    """Whether the table is too small for the score of one part: see `_MIN_ROWS`."""
+    if options.holdout is not None or dependence.times is not None:
+        return False
+    n_groups = dependence.n_groups
+    return len(table.y) < _MIN_ROWS or (n_groups is not None and n_groups < _MIN_GROUPS)
+
+
+def _independent_splits(options: argparse.Namespace, table: rows.TrainingTable) -> list[RowSplit]:
     y = table.y
     is_classification = table.task == "classification"
-    if options.test is not None:
-        classes = np.unique(y) if is_classification else None
-        X_test, y_test = rows.read_test(options.test, table.schema, classes)
-        if y_test is None:
-            raise SystemExit(f"--test: {options.test} must have labels in {options.target!r}")
-        return LabelledRows(X, y), LabelledRows(X_test, y_test)
-    if dependence.are_dependent:
-        train_rows, test_rows = dependence.split(X, options.holdout, options.seed)
-        if is_classification:
-            _check_classes_of_training(options, y, train_rows)
-        return (
-            LabelledRows(X.iloc[train_rows], y[train_rows]),
-            LabelledRows(X.iloc[test_rows], y[test_rows]),
-        )
     strata = y if is_classification else np.zeros(len(y))
     _, stratum_of_row, counts = np.unique(strata, return_inverse=True, return_counts=True)
     is_single = counts[stratum_of_row] == 1
@@ -290,26 +362,55 @@ def held_out(
             f"{len(counts)} classes in {len(y)} rows of {options.target!r}"
             + ("; --task regression predicts numbers" if y.dtype.kind in "iuf" else "")
         )
+    single_rows = np.flatnonzero(is_single)
+    other_rows = np.flatnonzero(~is_single)
+    if _is_cross_validated(options, table, INDEPENDENT):
+        splitter = StratifiedKFold(
+            min(_N_FOLDS, counts.max()), shuffle=True, random_state=options.seed
+        )
+        with warnings.catch_warnings():
+            # About classes with fewer rows than folds, whose rows are in different folds.
+            warnings.simplefilter("ignore")
+            folds = list(splitter.split(other_rows, stratum_of_row[other_rows]))
+        return [
+            (np.concatenate([other_rows[train], single_rows]), other_rows[test])
+            for train, test in folds
+        ]
+    share = options.holdout or _HELD_OUT_SHARE
     try:
         train_rows, test_rows = train_test_split(
-            np.flatnonzero(~is_single), test_size=options.holdout, random_state=options.seed,
-            stratify=strata[~is_single] if is_classification else None,
+            other_rows, test_size=share, random_state=options.seed,
+            stratify=strata[other_rows] if is_classification else None,
         )  # fmt: skip
     except ValueError as error:
         raise SystemExit(
-            f"{options.table} must have enough rows to hold out {options.holdout:g} of them: "
-            f"{error}"
+            f"{options.table} must have enough rows to hold out {share:g} of them: {error}"
         ) from None
-    train_rows = np.concatenate([train_rows, np.flatnonzero(is_single)])
+    train_rows = np.concatenate([train_rows, single_rows])
     if len(np.unique(strata[train_rows])) < len(counts):
         raise SystemExit(
-            f"{options.table} must have enough rows of each class to hold out "
-            f"{options.holdout:g} of them, got {counts.min()} of the rarest"
+            f"{options.table} must have enough rows of each class to hold out {share:g} of them, "
+            f"got {counts.min()} of the rarest"
         )
-    return (
-        LabelledRows(X.iloc[train_rows], y[train_rows]),
-        LabelledRows(X.iloc[test_rows], y[test_rows]),
-    )
+    return [(train_rows, test_rows)]
+
+
+def _labelled_splits(
+    options: argparse.Namespace, table: rows.TrainingTable, dependence: DependentRows
+) -> list[tuple[LabelledRows, LabelledRows]]:
+    """Training rows and held-out rows, of another table with --test."""
+    X = table.X
+    y = table.y
+    if options.test is None:
+        return [
+            (LabelledRows(X.iloc[train], y[train]), LabelledRows(X.iloc[test], y[test]))
+            for train, test in row_splits(options, table, dependence)
+        ]
+    classes = np.unique(y) if table.task == "classification" else None
+    X_test, y_test = rows.read_test(options.test, table.schema, classes)
+    if y_test is None:
+        raise SystemExit(f"--test: {options.test} must have labels in {options.target!r}")
+    return [(LabelledRows(X, y), LabelledRows(X_test, y_test))]
 
 
 def _check_classes_of_training(

@@ -41,9 +41,39 @@ _REPEATS_OF_IMPORTANCES = 3
 
 
 @dataclass(frozen=True)
+class HeldOut:
+    """Rows that models were not fitted to, with their predictions: probabilities or targets.
+
+    `groups` are the groups of these rows, called `name_of_groups`; None if they are independent.
+    `n_folds` is 1 if one part of the rows was held out.
+    """
+
+    y: np.ndarray
+    predictions: np.ndarray
+    n_folds: int = 1
+    groups: np.ndarray | None = None
+    name_of_groups: str = ""
+
+    @property
+    def description(self) -> str:
+        """Words such as "22 held-out rows"."""
+        n_rows = len(self.y)
+        text = f"{n_rows} held-out row" + "s" * (n_rows != 1)
+        return text if self.n_folds == 1 else f"{text} of a {self.n_folds}-fold cross-validation"
+
+    @property
+    def drawn_units(self) -> str:
+        """Words for what the intervals draw: rows, or groups."""
+        if self.groups is None:
+            return "held-out rows"
+        return f"the {len(np.unique(self.groups))} {self.name_of_groups}, whose rows stay together"
+
+
+@dataclass(frozen=True)
 class EvaluatedFit:
     """A model of the training rows, and the held-out rows that score it.
 
+    With several folds, `model`, `train` and `test` are of the first one, and `held_out` is of all.
     `decision` has the rare class of two and its threshold, which `source_of_threshold` chose. `X`
     has all rows, `findings` the possible faults of the data, `warnings` the texts of the fit's
     warnings, `settings` the parameters that the user set, and `model_name` is the name of the file
@@ -58,6 +88,7 @@ class EvaluatedFit:
     model: BaseEstimator
     train: LabelledRows
     test: LabelledRows
+    held_out: HeldOut
     decision: scores.Decision | None
     source_of_threshold: str
     seconds: float
@@ -67,19 +98,9 @@ class EvaluatedFit:
     model_name: str
 
     @property
-    def n_held_out(self) -> int:
-        return len(self.test.y)
-
-    @property
     def classes(self) -> np.ndarray | None:
         """Classes of a classifier; None for regression."""
         return self.model.classes_ if is_classifier(self.model) else None
-
-    @cached_property
-    def predictions(self) -> np.ndarray:
-        """Probabilities, or predicted targets, of the held-out rows."""
-        predict = self.model.predict if self.classes is None else self.model.predict_proba
-        return predict(self.test.X)
 
     @cached_property
     def score_rows(self) -> list[dict[str, object]]:
@@ -88,7 +109,8 @@ class EvaluatedFit:
 
     @cached_property
     def scores(self) -> dict[str, float]:
-        return scores.evaluate(self.test.y, self.predictions, self.classes, self.decision)
+        held_out = self.held_out
+        return scores.evaluate(held_out.y, held_out.predictions, self.classes, self.decision)
 
     @property
     def positive(self) -> object:
@@ -108,7 +130,7 @@ class _Chart:
 def render(fit: EvaluatedFit) -> str:
     """Make the page."""
     if fit.classes is None:
-        charts = [_regression_chart(fit.test.y, fit.predictions)]
+        charts = [_regression_chart(fit.held_out.y, fit.held_out.predictions)]
     else:
         charts = _classification_charts(fit)
     return pages.render(
@@ -119,7 +141,7 @@ def render(fit: EvaluatedFit) -> str:
         n_draws=scores.N_DRAWS,
         charts=charts,
         scores_by_class=_class_rows(fit),
-        importances=_importances(fit) if fit.n_held_out > 1 else None,
+        importances=_importances(fit) if len(fit.test.y) > 1 else None,
         members=_member_rows(fit.model),
         findings=fit.findings[:_MAX_COLUMNS].to_dicts(),
         columns=_column_rows(fit.X),
@@ -139,7 +161,7 @@ def facts(fit: EvaluatedFit) -> dict[str, Any]:
         "settings": fit.settings,
         "n_rows": len(fit.X),
         "n_train": len(fit.train.y),
-        "n_held_out": fit.n_held_out,
+        "held_out": fit.held_out.description,
         "classes": [] if fit.classes is None else [str(label) for label in fit.classes],
         "positive": "" if fit.decision is None else str(fit.positive),
         "threshold": None if fit.decision is None else fit.decision.threshold,
@@ -170,8 +192,11 @@ def _versions() -> str:
 
 
 def _score_rows(fit: EvaluatedFit) -> list[dict[str, object]]:
-    y = fit.test.y
-    intervals = scores.intervals(y, fit.predictions, fit.classes, decision=fit.decision)
+    held_out = fit.held_out
+    y = held_out.y
+    intervals = scores.intervals(
+        y, held_out.predictions, fit.classes, decision=fit.decision, groups=held_out.groups
+    )
     without_features = scores.baseline_predictions(fit.train.y, len(y), fit.classes)
     baseline = scores.evaluate(y, without_features, fit.classes, fit.decision)
     return [
@@ -191,8 +216,9 @@ def _class_rows(fit: EvaluatedFit) -> list[dict[str, object]]:
     if fit.classes is None or len(fit.classes) > _MAX_CLASSES_OF_CONFUSION:
         return []
     decision = fit.decision or scores.Decision(0)
-    predicted = decision.predict(fit.predictions, fit.classes)
-    return scores.scores_by_class(fit.test.y, fit.predictions, predicted, fit.classes)
+    predictions = fit.held_out.predictions
+    predicted = decision.predict(predictions, fit.classes)
+    return scores.scores_by_class(fit.held_out.y, predictions, predicted, fit.classes)
 
 
 def _axes(width: float = 4.2, height: float = 3.6) -> tuple[Figure, Axes]:
@@ -202,16 +228,14 @@ def _axes(width: float = 4.2, height: float = 3.6) -> tuple[Figure, Axes]:
 
 
 def _classification_charts(fit: EvaluatedFit) -> list[_Chart]:
-    y = fit.test.y
-    probabilities = fit.predictions
     classes = fit.classes
     assert classes is not None
-    charts = [_calibration_chart(y, probabilities, classes)]
-    if fit.decision is not None and len(np.unique(y)) == 2:
-        charts.append(_roc_chart(y, probabilities, classes))
+    charts = [_calibration_chart(fit)]
+    if fit.decision is not None and len(np.unique(fit.held_out.y)) == 2:
+        charts.append(_roc_chart(fit))
         charts.append(_precision_recall_chart(fit))
     if len(classes) <= _MAX_CLASSES_OF_CONFUSION:
-        charts.append(_confusion_chart(y, probabilities, classes))
+        charts.append(_confusion_chart(fit))
     return charts
 
 
@@ -221,15 +245,16 @@ def _precision_recall_chart(fit: EvaluatedFit) -> _Chart:
 
     assert fit.classes is not None
     assert fit.decision is not None
-    is_positive = fit.test.y == fit.positive
+    is_positive = fit.held_out.y == fit.positive
+    predictions = fit.held_out.predictions
     figure, axis = _axes()
     PrecisionRecallDisplay.from_predictions(
-        is_positive, fit.predictions[:, fit.decision.column], ax=axis, name="model",
+        is_positive, predictions[:, fit.decision.column], ax=axis, name="model",
         pos_label=True, plot_chance_level=True, chance_level_kw={"label": "without features"},
     )  # fmt: skip
     caption = f"Precision and recall; the positive class is {fit.positive}"
     if fit.decision.threshold is not None:
-        flagged = fit.decision.predict(fit.predictions, fit.classes) == fit.positive
+        flagged = fit.decision.predict(predictions, fit.classes) == fit.positive
         point = (
             recall_score(is_positive, flagged),
             precision_score(is_positive, flagged, zero_division=0),
@@ -240,13 +265,17 @@ def _precision_recall_chart(fit: EvaluatedFit) -> _Chart:
     return _Chart(pages.svg(figure), caption, heading=f"Precision and recall of {fit.positive}")
 
 
-def _calibration_chart(y: np.ndarray, probabilities: np.ndarray, classes: np.ndarray) -> _Chart:
-    """Calibration of the second of two classes, or of the predicted one of several."""
+def _calibration_chart(fit: EvaluatedFit) -> _Chart:
+    """Calibration of the positive one of two classes, or of the predicted one of several."""
+    y = fit.held_out.y
+    probabilities = fit.held_out.predictions
+    classes = fit.classes
+    assert classes is not None
     figure, axis = _axes()
-    if len(classes) == 2:
-        confidence = probabilities[:, 1]
-        is_event = y == classes[1]
-        axis_labels = {"xlabel": f"probability of {classes[1]}", "ylabel": "share of the rows"}
+    if fit.decision is not None:
+        confidence = probabilities[:, fit.decision.column]
+        is_event = y == fit.positive
+        axis_labels = {"xlabel": f"probability of {fit.positive}", "ylabel": "share of the rows"}
     else:
         confidence = probabilities.max(axis=1)
         is_event = y == classes[probabilities.argmax(axis=1)]
@@ -261,25 +290,36 @@ def _calibration_chart(y: np.ndarray, probabilities: np.ndarray, classes: np.nda
     return _Chart(pages.svg(figure), caption, heading="Calibration of the probabilities")
 
 
-def _roc_chart(y: np.ndarray, probabilities: np.ndarray, classes: np.ndarray) -> _Chart:
+def _roc_chart(fit: EvaluatedFit) -> _Chart:
     from sklearn.metrics import RocCurveDisplay
 
+    assert fit.decision is not None
+    probability = fit.held_out.predictions[:, fit.decision.column]
     figure, axis = _axes()
-    RocCurveDisplay.from_predictions(y == classes[1], probabilities[:, 1], ax=axis, name="model")
+    RocCurveDisplay.from_predictions(
+        fit.held_out.y == fit.positive, probability, ax=axis, name="model"
+    )
     axis.set(xlabel="false positive rate", ylabel="true positive rate")
-    return _Chart(pages.svg(figure), f"ROC curve; the positive class is {classes[1]}")
+    return _Chart(pages.svg(figure), f"ROC curve; the positive class is {fit.positive}")
 
 
-def _confusion_chart(y: np.ndarray, probabilities: np.ndarray, classes: np.ndarray) -> _Chart:
+def _confusion_chart(fit: EvaluatedFit) -> _Chart:
+    """Confusion matrix of the predicted classes, at the threshold if there is one."""
     from sklearn.metrics import ConfusionMatrixDisplay
 
+    classes = fit.classes
+    assert classes is not None
+    decision = fit.decision or scores.Decision(0)
+    predicted = decision.predict(fit.held_out.predictions, classes)
     height = 3 + 0.3 * len(classes)
     figure, axis = _axes(height + 1, height)
     ConfusionMatrixDisplay.from_predictions(
-        y, classes[probabilities.argmax(axis=1)], labels=classes, ax=axis, cmap="cividis",
+        fit.held_out.y, predicted, labels=classes, ax=axis, cmap="cividis",
         xticks_rotation="vertical", include_values=len(classes) <= _MAX_CLASSES_WITH_COUNTS,
     )  # fmt: skip
     caption = "Confusion matrix of the held-out rows"
+    if decision.threshold is not None:
+        caption += f" at a threshold of {decision.threshold:.4g} for {fit.positive}"
     return _Chart(pages.svg(figure), caption, heading="Confusion of classes")
 
 
@@ -299,7 +339,8 @@ def _importances(fit: EvaluatedFit) -> _Chart:
         fit.model, fit.test.X, fit.test.y, random_state=0, n_repeats=_REPEATS_OF_IMPORTANCES,
         max_samples=_ROWS_OF_IMPORTANCES,
     )  # fmt: skip
-    caption = f"Importances on held-out rows: {display.found.measure}"
+    rows_of = "" if fit.held_out.n_folds == 1 else " of the first fold"
+    caption = f"Importances on held-out rows{rows_of}: {display.found.measure}"
     return _Chart(pages.svg(display.figure_), caption)
 
 

@@ -123,13 +123,14 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
         share of half a sample, so that no probability is 0.
     oof_probabilities_ : ndarray of shape (n_samples, n_classes), or a list of these
         Calibrated out-of-fold probabilities of the training samples. Their log-loss is close to
-        the log-loss of new samples, since no model in any layer has seen the label of its sample.
-        Only weights and calibration, a few numbers, are chosen by them. NaN for samples without
-        one, which have no past in time order.
+        the log-loss of new samples. No model in any layer has seen the label of its sample, and
+        the weights, the calibration and the rounds of boosted trees are chosen without the
+        sample's fold. NaN for samples without one, which have no past in time order.
     n_without_oof_ : int
         Number of these samples. They are left out of all figures, weights and calibrations.
     history_ : dict of str to ndarray of shape (n_grown,)
-        Out-of-fold metrics of the average up to each trained layer: "score", "log_loss",
+        Metrics of the average up to each trained layer, out-of-fold as `oof_probabilities_` is:
+        "score", "log_loss",
         "accuracy", "margin_mean", "margin_std", "margin_ratio"; "time" in seconds; and "layer",
         its number from 1. Probabilities count as at least 0.0001 in a log-loss. A last layer that
         was not kept may have been evaluated on a quarter of the samples, as `stop_reason_` says;
@@ -298,7 +299,7 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
             rows=trainer.evaluated_rows,
         )
         # A weighted mean of ones can exceed 1 by a bit, which metrics of scikit-learn refuse.
-        forecast = np.minimum(average.forecast, 1.0)
+        forecast = np.minimum(policy.cross_fitted, 1.0)
         self.oof_probabilities_ = self._by_output(trainer.known_vectors(forecast))
         self._scores: list[Any]
         if self._n_classes_per_output is None:

@@ -233,6 +233,8 @@ class _FirstLayerTraining:
         self.aggregator = MeanOfFolds.from_folds(trainer.task, trainer.folds)
         self.trained: dict[int, TrainedMember] = {}
         self.seconds: dict[int, float] = {}
+        # Vectors of boosted trees whose numbers of rounds are chosen without the held-out rows.
+        self.blind_vectors: dict[int, np.ndarray] = {}
         # Members that were left out because of the limit of time.
         self.out_of_time: set[int] = set()
         self._complete: set[int] = set()  # estimators that were trained on all folds
@@ -386,9 +388,17 @@ class _FirstLayerTraining:
             self.out_of_time.add(i)
             return
         if monotonic() > end:
-            self._rounds_in_time[i] = _counted(max(fits[0][0].rounds, default=0), "round")
-        vectors = trainer.out_of_fold_vectors(fits, splits, aggregator)
-        self._add(i, TrainedMember([model for model, _ in fits], vectors))
+            self._rounds_in_time[i] = _counted(max(fits[0].model.rounds, default=0), "round")
+        vectors = [(fit.model, fit.vectors) for fit in fits]
+        blind_vectors = [(fit.model, fit.blind_vectors) for fit in fits]
+        self._add(
+            i,
+            TrainedMember(
+                [fit.model for fit in fits],
+                trainer.out_of_fold_vectors(vectors, splits, aggregator),
+            ),
+        )
+        self.blind_vectors[i] = trainer.out_of_fold_vectors(blind_vectors, splits, aggregator)
         self._add_seconds(i, perf_counter() - start)
         self._finish_work(i)
 
@@ -421,6 +431,11 @@ class _FirstLayerTraining:
                 for i in pruned
             ],
             pruned_importances=tuple(result.importances for result in pruned_forests),
+            blind_vectors={
+                position: self.trainer.fill_unknown(self.blind_vectors[i])
+                for position, i in enumerate(kept)
+                if i in self.blind_vectors
+            },
         )
 
     def _add_fits(self, i: int, fits: Sequence[EstimatorFit], splits: Sequence[Split]) -> None:

@@ -122,7 +122,7 @@ class Leaderboard:
         # Members of the first layer are timed one by one, those of later layers grow together.
         seconds = np.full(n_members, elapsed / n_members) if number else layer.seconds
         for member, vectors, member_seconds in zip(
-            layer.members, layer.vectors, seconds, strict=True
+            layer.members, layer.figure_vectors, seconds, strict=True
         ):
             metrics = task.metrics(vectors)
             self.rows.append(leaderboard_row(number, member.name, metrics, member_seconds))

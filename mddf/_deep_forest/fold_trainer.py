@@ -15,7 +15,7 @@ from mddf._binning.bins import Bins, apply_bins, find_bins
 from mddf._binning.high_cardinality import CategoryLevels
 from mddf._gradient.options import warn_of_ignored
 from mddf._gradient.weights import boosting_weights
-from mddf._members.boosted import BoostedModel, BoostingData, boost_parts, boosting_options
+from mddf._members.boosted import BoostedFit, BoostingData, boost_parts, boosting_options
 from mddf._members.dataframes import FrameMaker
 from mddf._members.external import blaming
 from mddf._members.screening import best_columns, is_wide, split_gains
@@ -144,7 +144,7 @@ class FoldTrainer(LayerTrainer):
         may_skip: bool = False,
         # Whether rounds of named members go on after `max_iter` while the loss falls.
         goes_on: bool = False,
-    ) -> Sequence[tuple[BoostedModel, np.ndarray]]:
+    ) -> list[BoostedFit]:
         """Boosted trees on splits of the rows, and their predictions of the held-out rows."""
         weights = boosting_weights(self.weights.row, self.weights.sample)
         data = BoostingData(self.feature_table, self.task, weights, self.row_keys, self.levels)

@@ -176,10 +176,13 @@ class NestedFolds:
             entropy = self.trainer.seeds.entropy_for(Purpose.PAIR_ESTIMATORS, i, seed)
             if member.is_boosted:
                 n_rounds = models_of_folds[0].rounds
-                fits: Any = self.trainer.boost(member, splits, entropy, n_rounds=n_rounds)
+                boosted = self.trainer.boost(
+                    member, splits, entropy, n_rounds=n_rounds, goes_on=True
+                )
+                vectors[i] = [fit.vectors for fit in boosted]
             else:
                 fits = self.trainer.fit_member(member, splits, entropy)
-            vectors[i] = [fit_vectors for _, fit_vectors in fits]
+                vectors[i] = [fit_vectors for _, fit_vectors in fits]
         return [vectors[i] for i in range(len(members))]
 
     def _advance(self, number: int) -> None:

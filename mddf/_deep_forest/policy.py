@@ -11,12 +11,13 @@ import numpy as np
 
 from mddf._base.deadline import TimeIsUp
 from mddf._base.progress import tell_work
+from mddf._deep_forest.cross_fitting import cross_fitted, nested_vectors, parts_of_rows
 from mddf._deep_forest.first_layer import FIRST_LAYER_SHARE, train_first_layer
 from mddf._deep_forest.fit_report import Candidate, FitReport, Leaderboard
 from mddf._deep_forest.fold_trainer import FoldTrainer
 from mddf._deep_forest.later_layers import LaterLayers
 from mddf._deep_forest.refit import refit_seconds
-from mddf._deep_forest.stack import Average, GrownLayer, OutOfFoldLayer, Stack, weighted_mean
+from mddf._deep_forest.stack import Average, GrownLayer, OutOfFoldLayer, Stack
 from mddf._deep_forest.time_budget import fit_into_time
 from mddf._deep_forest.tuning import (
     BoostingChoice,
@@ -52,6 +53,7 @@ class Evaluation:
 
     layer: GrownLayer
     average: Average
+    cross_fitted: np.ndarray  # forecast for figures, see `cross_fitting`
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,9 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
         # Options that are chosen for each kind of named forests.
         self.forest_options: dict[str, dict[str, int]] = {}
         self._boosting_choices: dict[int, BoostingChoice] = {}
+        self.cross_fitted = np.empty(0)  # forecast of the layers that are kept, for figures
+        self._parts = parts_of_rows(trainer)
+        self._nested_vectors: dict[int, list[np.ndarray]] = {}
         self._start = perf_counter()  # of the layer that is being built
         self._seconds_of_first_layer = 0.0
 
@@ -211,7 +216,14 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
         if number:
             n_members = len(layer.members)
             grown.seconds = np.full(n_members, (perf_counter() - self._start) / n_members)
-        return Evaluation(grown, self.stack.average_with(grown))
+        average = self.stack.average_with(grown)
+        vectors = [*self.stack.figure_vectors(), *layer.figure_vectors]
+        if number == 0:
+            self._nested_vectors = nested_vectors(self.trainer, layer, self._parts)
+        forecast = cross_fitted(
+            self.trainer.task, vectors, self._parts, average, self._nested_vectors
+        )
+        return Evaluation(grown, average, forecast)
 
     def accept(self, number: int, layer: OutOfFoldLayer, evaluation: Evaluation) -> Stop | None:
         """Keep the first layer, and a later one that helps."""
@@ -222,7 +234,7 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
         else:
             gain = self._gain(number, task, self.stack.average.forecast, average.forecast)
             if not gain.is_significant:
-                self._add_to_leaderboard(number, task, layer, average.forecast)
+                self._add_to_leaderboard(number, task, layer, evaluation.cross_fitted)
                 return Stop(gain.reason)
             margins = self.stack.margins() if number == 1 and layer.strength else None
             if margins is not None:
@@ -230,7 +242,8 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
                 factors = reweighting_factors(margins, self.trainer, layer.strength)
                 evaluation.layer.reweighting = factors
         self.stack.add(evaluation.layer, average)
-        self._add_to_leaderboard(number, task, layer, average.forecast)
+        self.cross_fitted = evaluation.cross_fitted
+        self._add_to_leaderboard(number, task, layer, evaluation.cross_fitted)
         self.leaderboard.print_weights(number, average.weights)
         return None
 
@@ -292,13 +305,19 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
             mean,
             *(task.sharpened(vectors, task.member_exponent(vectors)) for vectors in layer.vectors),
         ]
-        mean_after = weighted_mean(task.member_weights(votes), votes)
+        average = Average.from_votes(task, votes, task.member_weights(votes))
         before = task.calibration(mean)(mean)
-        after = task.calibration(mean_after)(mean_after)
-        gain = self._gain(number, task, before, after, rows)
+        gain = self._gain(number, task, before, average.forecast, rows)
         if gain.is_significant or self.trainer.task.score is not None:
             return None
-        self._add_to_leaderboard(number, task, layer, after)
+        vectors = [vectors[rows] for vectors in self.stack.figure_vectors()]
+        vectors += layer.figure_vectors
+        nested = {
+            part: [vectors[rows] for vectors in vectors_of_members]
+            for part, vectors_of_members in self._nested_vectors.items()
+        }
+        forecast = cross_fitted(task, vectors, self._parts[rows], average, nested)
+        self._add_to_leaderboard(number, task, layer, forecast)
         return Stop(gain.reason)
 
     def _gain(

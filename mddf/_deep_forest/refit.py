@@ -208,7 +208,8 @@ def _refitted_boosting(
     # The number of rounds is known, so that the rows held out do not matter.
     split = Split(trainer.all_rows, trainer.folds[0][1])
     return [
-        trainer.boost(spec, [split], seed, n_rounds=n_rounds, goes_on=True)[0][0] for seed in seeds
+        trainer.boost(spec, [split], seed, n_rounds=n_rounds, goes_on=True)[0].model
+        for seed in seeds
     ]
 
 

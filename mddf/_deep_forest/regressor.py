@@ -102,15 +102,17 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         Number of layers that are kept.
     oof_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         Out-of-fold predictions of the training samples. Their errors are close to the errors of
-        new samples, as in `DeepForestClassifier`.
+        new samples. No model in any layer has seen the target of its sample, and the weights and
+        the rounds of boosted trees are chosen without the sample's fold.
     n_without_oof_ : int
         Number of samples without an out-of-fold prediction, which have no past in time order. They
         are left out of all figures, weights and calibrations; their predictions are NaN.
     history_ : dict of str to ndarray of shape (n_grown,)
-        Out-of-fold metrics of the average up to each trained layer: "r2", and "rmse" in units of
-        the targets' standard deviation, both means over outputs; "score", which is "r2"; "time" in
-        seconds; and "layer", its number from 1. A last layer that was not kept may have been
-        evaluated on a quarter of the samples, as `stop_reason_` says.
+        Metrics of the average up to each trained layer, out-of-fold as `oof_prediction_` is:
+        "r2", and "rmse" in units of the targets' standard deviation, both means over outputs;
+        "score", which is "r2"; "time" in seconds; and "layer", its number from 1. A last layer
+        that was not kept may have been evaluated on a quarter of the samples, as `stop_reason_`
+        says.
     leaderboard_ : list of dict
         All members of all trained layers: "layer"; "member"; out-of-fold "rmse" and "r2"; "weight"
         in the average; "gain", the decrease of the average's out-of-fold squared error by the
@@ -170,7 +172,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
 
     def _store_outcome(self, policy: DeepForestPolicy) -> None:
         task = policy.trainer.task
-        forecast = policy.stack.average.forecast
+        forecast = policy.cross_fitted
         self.oof_prediction_ = self._in_shape(
             self._units.restore(policy.trainer.known_vectors(forecast))
         )
@@ -290,8 +292,8 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         the same distribution as the training samples. It holds on average over samples, not for
         each kind of sample, and for each output on its own. It is not a bound for a finite number
         of samples. CV+ has one, ``2 * coverage - 1``, for models that are kept for each fold and
-        treat all samples alike. Here the weights of the members were chosen by all out-of-fold
-        errors.
+        treat all samples alike. Here the weights of the members are chosen without the sample's
+        fold, but the model has other weights.
 
         With few groups, coverage falls short for new groups, as the page on groups and time says.
         With folds in time order, errors come from models that only knew earlier samples.

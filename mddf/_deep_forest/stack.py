@@ -40,6 +40,14 @@ class OutOfFoldLayer:
     strength: float = 0.0
     # Importances of the forests among the members that were left out.
     pruned_importances: tuple[np.ndarray, ...] = ()
+    # By the numbers of members with early stopping: vectors like `vectors`, with numbers of rounds
+    # that are chosen without the held-out rows. Figures are made from them.
+    blind_vectors: dict[int, np.ndarray] = field(default_factory=dict)
+
+    @property
+    def figure_vectors(self) -> list[np.ndarray]:
+        """Vectors of each member from which figures are made."""
+        return [self.blind_vectors.get(i, vectors) for i, vectors in enumerate(self.vectors)]
 
     def to_store(self) -> tuple[Any, ...]:
         """Return names, chosen parameters, arrays and plain models, for a checkpoint."""
@@ -58,6 +66,7 @@ class OutOfFoldLayer:
             self.pruned,
             self.strength,
             list(self.pruned_importances),
+            self.blind_vectors,
         )
 
     @classmethod
@@ -65,14 +74,14 @@ class OutOfFoldLayer:
         cls, members: list[MemberSpec], trainer: FoldTrainer, parts: Sequence[Any]
     ) -> OutOfFoldLayer:
         """Restore a layer of some of these members from the parts of `to_store`."""
-        names, vectors, models, seconds, pruned, strength, pruned_importances = parts
+        names, vectors, models, seconds, pruned, strength, importances, blind_vectors = parts
         by_name = {member.name: member for member in members}
         kept_members = [by_name[name].with_chosen(chosen) for name, chosen in names]
         shape = len(kept_members), trainer.n_samples, trainer.task.n_columns
         if vectors.shape != shape or seconds.shape != shape[:1]:
             raise ValueError(f"its vectors must have shape {shape}")
         models = [
-            [GrowthResult(trees, importances=importances) for trees, importances in fold_models]
+            [GrowthResult(trees, importances=totals) for trees, totals in fold_models]
             if member.is_forest
             else fold_models
             for member, fold_models in zip(kept_members, models, strict=True)
@@ -84,7 +93,8 @@ class OutOfFoldLayer:
             seconds,
             pruned,
             strength=strength,
-            pruned_importances=tuple(pruned_importances),
+            pruned_importances=tuple(importances),
+            blind_vectors=blind_vectors,
         )
 
 
@@ -168,6 +178,10 @@ class Stack:
     def votes(self) -> list[np.ndarray]:
         """Out-of-fold votes of the members of all layers."""
         return [vote for layer in self.layers for vote in layer.votes]
+
+    def figure_vectors(self) -> list[np.ndarray]:
+        """Vectors of the members of all layers from which figures are made."""
+        return [vectors for layer in self.layers for vectors in layer.trained.figure_vectors]
 
     def margins(self) -> np.ndarray | None:
         """Margins of the average; None if the task has none."""

@@ -303,12 +303,11 @@ def _try_boosting(
         time_share=_TIME_SHARE,
         may_skip=True,
     )
-    forecast = np.concatenate([vectors for _, vectors in fits])
+    forecast = np.concatenate([fit.vectors for fit in fits])
     losses = job.task.calibrated_losses(forecast)
-    first_model, first_vectors = fits[0]
     return _BoostingTrial(
         options,
         loss=float(np.average(losses, weights=job.task.weight)),
-        first_fold_vectors=first_vectors,
-        n_rounds=max(first_model.rounds, default=0),
+        first_fold_vectors=fits[0].vectors,
+        n_rounds=max(fits[0].model.rounds, default=0),
     )

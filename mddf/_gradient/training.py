@@ -90,6 +90,9 @@ class Boosted:
         Minus the training loss; empty unless `watch_training`.
     raw : ndarray of shape (n_held_out, n_scores)
         Raw predictions of the held-out rows after the best round, with offsets.
+    blind_raw : ndarray of shape (n_held_out, n_scores) or None, default=None
+        The same after the best round of the other folds, which the held-out rows did not choose.
+        None stands for `raw`.
     statistics : TargetStatistics or None
         Statistics of the training rows of a fold.
     large_residual : float, default=inf
@@ -102,6 +105,7 @@ class Boosted:
     raw: np.ndarray
     statistics: TargetStatistics | None = None
     large_residual: float = np.inf
+    blind_raw: np.ndarray | None = None
 
     @classmethod
     def without_trees(cls, n_columns: int, symmetric: bool) -> Boosted:
@@ -375,14 +379,21 @@ class _FoldModel:
     def grow(self, rounds: Rounds, cancel: Cancel) -> None:
         self.booster.grow(rounds.seeds, rates=rounds.rates, cancel=cancel)
 
-    def finish(self, n_trees: int, symmetric: bool) -> Boosted:
+    def finish(self, n_trees: int, n_blind_trees: int, symmetric: bool) -> Boosted:
         booster = self.booster
-        trees = _trees_of(booster, symmetric, self.n_columns, self.positions)
-        trees = trees.first(n_trees).compact()
+        all_trees = _trees_of(booster, symmetric, self.n_columns, self.positions)
+        trees = all_trees.first(n_trees).compact()
+        raw = self._held_out_raw(trees)
+        blind_raw = None
+        if n_blind_trees != n_trees:
+            blind_raw = self._held_out_raw(all_trees.first(n_blind_trees).compact())
+        return Boosted(
+            trees, -booster.losses(), np.zeros(0), raw, self.statistics, blind_raw=blind_raw
+        )
+
+    def _held_out_raw(self, trees: BoostedTrees) -> np.ndarray:
         raw = trees.raw(self.held_out_codes, 1)
-        if self.held_out_offset is not None:
-            raw += self.held_out_offset
-        return Boosted(trees, -booster.losses(), np.zeros(0), raw, self.statistics)
+        return raw if self.held_out_offset is None else raw + self.held_out_offset
 
 
 def boost_folds(
@@ -404,7 +415,9 @@ def boost_folds(
 
     If each model chose its number of rounds on the rows that it then predicts, the predictions
     would be too optimistic. Instead, all models have the number of rounds with the least loss over
-    the held-out rows of all folds. The trees of the result are `compact`.
+    the held-out rows of all folds. With few rows, even this number fits the held-out rows too
+    well: `Boosted.blind_raw` has the number with the least loss over the other folds. The trees of
+    the result are `compact`.
 
     Parameters
     ----------
@@ -461,22 +474,42 @@ def boost_folds(
         sums = held_out_sums(folds, rows.weights)
         shares = sums / (sums.sum() or 1.0)
         best = len(rounds)
+        blind_bests = [best] * len(folds)
         for first, last in _steps_until(len(rounds), patience, until):
             grows: list[Task] = [
                 (model.grow, (rounds[first:last], cancel), {}) for model in models
             ]
             list(from_threads(grows, n_threads, cancel))
             best = last
+            blind_bests = [best] * len(folds)
             if patience:
-                losses = shares @ np.stack([model.booster.losses() for model in models])
-                best = int(losses.argmin())
+                losses_of_folds = np.stack([model.booster.losses() for model in models])
+                best = int((shares @ losses_of_folds).argmin())
+                others = _shares_without_own_rows(folds, shares)
+                blind_bests = (others @ losses_of_folds).argmin(axis=1).tolist()
                 if last - best >= patience:
                     break
             if whole and last < len(rounds) and monotonic() > until:
                 raise TimeIsUp
         # 3. Keep the best rounds.
-        ends: list[Task] = [(model.finish, (best, options.symmetric), {}) for model in models]
+        ends: list[Task] = [
+            (model.finish, (best, blind_best, options.symmetric), {})
+            for model, blind_best in zip(models, blind_bests, strict=True)
+        ]
         return list(from_threads(ends, n_threads, cancel))
+
+
+def _shares_without_own_rows(folds: Sequence[Fold], shares: np.ndarray) -> np.ndarray:
+    """Shares of the folds in a loss for each fold, 0 for folds that hold out rows of its own.
+
+    A fold whose rows are in all others has the shares of all folds.
+    """
+    n_rows = 1 + max(rows.max(initial=0) for _, rows in folds)
+    held_out = np.zeros((len(folds), n_rows), np.float32)
+    for is_held_out, (_, rows) in zip(held_out, folds, strict=True):
+        is_held_out[rows] = 1
+    without_own = np.where(held_out @ held_out.T > 0, 0.0, shares)
+    return np.where(without_own.any(axis=1, keepdims=True), without_own, shares)
 
 
 def held_out_sums(folds: Sequence[Fold], weights: np.ndarray | None) -> np.ndarray:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -142,6 +142,16 @@ def boosting_options(
     return kernel_options(model, table, target, categorical, encoding, most_features=most_features)
 
 
+class BoostedFit(NamedTuple):
+    """Boosted trees of one fold, and their predictions of the rows that it holds out."""
+
+    model: Any  # `BoostedModel`
+    vectors: np.ndarray
+    # The same with the number of rounds that the other folds choose. The held-out rows take part
+    # in the choice of the common number, which makes figures from `vectors` too good.
+    blind_vectors: np.ndarray
+
+
 @dataclass(frozen=True)
 class BoostingData:
     """Data on which boosted trees are trained.
@@ -178,7 +188,7 @@ def boost_parts(
     until: float = np.inf,
     start_by: float = np.inf,
     whole: bool = False,
-) -> list[tuple[BoostedModel, np.ndarray]]:
+) -> list[BoostedFit]:
     """Train a boosted model for each part, and predict the held-out rows.
 
     Parameters
@@ -268,8 +278,13 @@ def _rounds_of(
 
 def _combine_outputs(
     boosted: Sequence[Boosted], n_held_out: int, *, is_classifier: bool, widths: list[int] | None
-) -> tuple[BoostedModel, np.ndarray]:
+) -> BoostedFit:
     trees = [output.trees for output in boosted]
     statistics = [output.statistics for output in boosted if output.statistics is not None]
     model = BoostedModel(trees, is_classifier, statistics or None, widths)
-    return model, model.finish([output.raw for output in boosted], n_held_out)
+    vectors = model.finish([output.raw for output in boosted], n_held_out)
+    blind_vectors = vectors
+    if any(output.blind_raw is not None for output in boosted):
+        raw = [o.raw if o.blind_raw is None else o.blind_raw for o in boosted]
+        blind_vectors = model.finish(raw, n_held_out)
+    return BoostedFit(model, vectors, blind_vectors)

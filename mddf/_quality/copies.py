@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from mddf._quality.columns import DataColumn
 from mddf._quality.findings import COPIES_IN_TEST, NEAR_COPIES_IN_TEST, Finding
@@ -22,6 +24,9 @@ _MIN_COPIES = 0.01
 _MIN_COPIES_IN_TEST = 0.005
 # Expected number of rows that equal a given row by chance, above which copies mean nothing.
 _MAX_CHANCE = 0.01
+# Largest share of the rows in a group of copies. Larger groups come from columns that determine
+# each other rather than from copies. Not tuned.
+_MAX_SHARE_OF_GROUP = 0.1
 
 
 def rows_in_training(train: Sequence[DataColumn], test: Sequence[DataColumn]) -> Iterator[Finding]:
@@ -73,6 +78,40 @@ def _are_expected(hashes: Sequence[np.ndarray], repeat_chances: np.ndarray) -> b
 
 def _share_text(mask: np.ndarray) -> str:
     return f"{mask.sum()} ({mask.mean():.2%}) of {len(mask)}"
+
+
+def groups_of_copies(columns: Sequence[DataColumn]) -> np.ndarray | None:
+    """Group of each row, with a row's copies and near-copies in its group.
+
+    None if fewer than 1 % of the rows have an earlier one in their group, if copies mean nothing,
+    or if chains of near-copies join many rows.
+    """
+    hashes, _, repeat_chances = _hash_columns(columns, ())
+    n_columns = len(hashes)
+    if not hashes or len(hashes[0]) * float(np.prod(repeat_chances)) > _MAX_CHANCE:
+        return None
+    n_rows = len(hashes[0])
+    total = _total(hashes)
+    keys = [total]
+    if n_columns <= _MAX_COLUMNS_OF_NEAR_COPIES:
+        for c in range(n_columns):
+            chance = float(np.prod(np.delete(repeat_chances, c)))
+            if n_columns > 1 and n_columns * n_rows * chance <= _MAX_CHANCE:
+                keys.append(total - hashes[c])
+    firsts = []
+    for key in keys:
+        _, first, number = np.unique(key, return_index=True, return_inverse=True)
+        firsts.append(first[number])
+    rows = np.tile(np.arange(n_rows), len(firsts))
+    links = coo_array(
+        (np.ones(len(rows), bool), (rows, np.concatenate(firsts))), shape=(n_rows, n_rows)
+    )
+    n_groups, groups = connected_components(links, directed=False)
+    if n_rows - n_groups < _MIN_COPIES * n_rows:
+        return None
+    if np.bincount(groups).max() > max(2, _MAX_SHARE_OF_GROUP * n_rows):
+        return None
+    return groups
 
 
 def _occurs(hashes: np.ndarray, pool: np.ndarray) -> np.ndarray:

@@ -44,6 +44,8 @@ class Purpose(Enum):
     ERROR_SCALE = (13,)
     TIMED_TREES = (14,)
     BOOSTING_FOLDS = (15,)
+    # Models without a pair of parts of the rows, for figures of few rows.
+    FIGURES = (16,)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from mddf._ensemble.blending import (
     squared_errors,
 )
 from mddf._ensemble.margin_loss import class_margins, margin_moments, margin_ratio
+from mddf._ensemble.scoring import score_on_rows
 from mddf._targets.class_outputs import ClassOutputs
 from mddf._targets.kernel_targets import Values
 from mddf._targets.weights import n_counted
@@ -131,9 +132,16 @@ class Task(ABC):
         weight[rows] = 1.0 if self.weight is None else self.weight[rows]
         task = copy(self)
         task.weight = weight
+        if self.score is not None:
+            task.score = score_on_rows(self.score, rows, len(self.target))
+        return task
+
+    def scored_on(self, rows: np.ndarray) -> Task:
+        """Task of some samples, with the user's score of them."""
+        task = self.for_rows(rows)
         score = self.score
         if score is not None:
-            task.score = lambda forecast: score(forecast[rows], rows)
+            task.score = lambda forecast: score(forecast, rows)
         return task
 
     @abstractmethod

@@ -21,8 +21,9 @@ from mddf import (
 )
 from mddf.__main__ import main, parser
 from mddf._command import pages, report
-from mddf._command.fit import held_out
+from mddf._command.fit import row_splits
 from mddf._command.rows import TrainingTable
+from mddf._command.scores import Decision
 
 pytest.importorskip("matplotlib", reason='needs "mddf[plots]"')
 pytest.importorskip("skops", reason='needs "mddf[skops]"')
@@ -113,7 +114,7 @@ def test_classes_from_the_fit_to_an_explanation(folder, capsys):
     run("fit", "wine.csv", "--target", "kind", "--dates", "day", *QUICK)
     output = capsys.readouterr().out
     assert "classification of 'kind': 178 rows, 6 features" in output
-    assert re.search(r"36 held-out rows: accuracy 0\.\d+", output)
+    assert re.search(r"178 held-out rows of a 5-fold cross-validation: accuracy 0\.\d+", output)
     assert sorted(path.name for path in folder.iterdir()) == [
         "diabetes.csv", "wine.csv", "wine.html", "wine.skops",
     ]  # fmt: skip
@@ -244,14 +245,15 @@ def test_the_only_row_of_a_class_is_a_training_row(seed):
     X, y = pd.DataFrame({"a": range(40)}), np.array(["red", "rosé"] * 20, object)
     y[3] = "orange"
     options = SimpleNamespace(test=None, holdout=0.2, seed=seed, table="t.csv", target="kind")
-    (X_train, y_train), (X_test, y_test) = held_out(
-        options, TrainingTable(X, y, None, "classification")
-    )
-    assert "orange" in y_train
-    assert len(y_test) == 8
-    assert np.array_equal(y[X_train["a"]], y_train)
-    assert np.array_equal(y[X_test["a"]], y_test)
-    assert sorted([*X_train["a"], *X_test["a"]]) == list(range(40))
+    table = TrainingTable(X, y, None, "classification")
+    ((train, test),) = row_splits(options, table)
+    assert 3 in train
+    assert len(test) == 8
+    assert sorted([*train, *test]) == list(range(40))
+    options.holdout = None  # few rows are cross-validated
+    folds = row_splits(options, table)
+    assert all(3 in train for train, _ in folds)
+    assert sorted(np.concatenate([test for _, test in folds])) == [*range(3), *range(4, 40)]
 
 
 def test_a_table_of_three_rows(folder, capsys):
@@ -261,7 +263,7 @@ def test_a_table_of_three_rows(folder, capsys):
     run("fit", "few.csv", "--target", "target", "--task", "regression", *QUICK)
     output = capsys.readouterr()
     assert not output.err
-    assert "scores on 1 held-out row: RMSE" in output.out
+    assert "scores on 3 held-out rows of a 3-fold cross-validation: RMSE" in output.out
     assert "At least two held-out rows" in (folder / "few.html").read_text()
 
 
@@ -386,11 +388,16 @@ def test_a_browser_spreads_the_calibration_of_a_rare_class(browser, tmp_path, wi
     rng = np.random.default_rng(0)
     probability = rng.beta(0.2, 40, 20000)
     is_rare = rng.random(len(probability)) < probability
-    chart = report._calibration_chart(
-        np.where(is_rare, "rare", "usual"),
-        np.column_stack([1 - probability, probability]),
-        np.array(["usual", "rare"]),
+    held_out = report.HeldOut(
+        np.where(is_rare, "rare", "usual"), np.column_stack([1 - probability, probability])
     )
+    fit = SimpleNamespace(
+        held_out=held_out,
+        classes=np.array(["usual", "rare"]),
+        decision=Decision(1),
+        positive="rare",
+    )
+    chart = report._calibration_chart(fit)
     row = {"name": "row 0", "prediction": "rare", "svg": chart.svg, "caption": chart.caption}
     document = pages.render(
         "explained.html", title="rare", model_name="Model", output="share", target="kind",
@@ -442,7 +449,7 @@ def test_checks_of_the_data(folder, capsys):
     run("fit", "leak.csv", "--target", "kind", "--drop", "day", *QUICK)
     output = capsys.readouterr()
     assert "warning: copy equals the target: one value for each of the 3 classes" in output.err
-    assert "warning: (scores) are nearly perfect: accuracy 1 on 36 held-out rows" in output.err
+    assert "warning: (scores) are nearly perfect: accuracy 1 on 178 held-out rows" in output.err
     assert "data: 4 findings, listed in the report" in output.out
     page = (folder / "leak.html").read_text()
     assert page.index("Checks of the data") < page.index("equals the target")

@@ -104,6 +104,29 @@ def test_groups_of_lists_are_refused(table):
         fit(path, "--groups", "visits")
 
 
+def test_the_report_draws_groups(table, capsys):
+    fit(table, "--groups", "person", "--dates", "day")
+    assert "scores on 120 held-out rows of a 5-fold cross-validation" in capsys.readouterr().out
+    page = table.with_name("model.html").read_text()
+    assert "draws of the 30 groups of &#39;person&#39;" in page
+    fit(table, "--groups", "person", "--dates", "day", "--holdout", "0.2")
+    assert "scores on 24 held-out rows:" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.001])
+def test_copies_are_held_out_together(tmp_path, capsys, shift):
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame(rng.normal(size=(300, 4)), columns=list("abcd"))
+    rows["y"] = rng.choice(["no", "yes"], 300)
+    path = tmp_path / "copies.csv"
+    pd.concat([rows, rows.assign(a=rows["a"] + shift)]).to_csv(path, index=False)
+    fit(path)
+    output = capsys.readouterr()
+    assert "300 of 600 rows equal an earlier row" in output.err
+    accuracy = float(output.out.split("balanced accuracy ")[1].split(",")[0])
+    assert accuracy < 0.6
+
+
 def test_checks_know_the_groups(tmp_path, capsys):
     rng = np.random.default_rng(0)
     person = np.repeat(np.arange(40), 6)

@@ -57,6 +57,15 @@ def folder(once_fitted, tmp_path, monkeypatch):
     return tmp_path
 
 
+def test_all_charts_show_the_positive_class(folder):
+    page = (folder / "forest.html").read_text()
+    assert "ROC curve; the positive class is honest" in page
+    assert re.search(
+        r"Confusion matrix of the held-out rows at a threshold of \S+ for honest", page
+    )
+    assert "probability of honest" in re.sub(r"<!--|-->", "", page)
+
+
 def test_the_report_shows_the_threshold(folder):
     page = (folder / "claims.html").read_text()
     for part in (

@@ -47,3 +47,12 @@ def test_the_width_is_that_of_the_formula():
     errors = rng.normal(size=40_000)
     low, high = scores.intervals(errors, np.zeros(40_000))["MAE"]
     assert high - low == pytest.approx(2 * 1.96 * np.abs(errors).std() / 200, rel=0.15)
+
+
+def test_groups_of_equal_rows_count_once():
+    y, predicted = probabilities(40, n_classes=2)
+    rows = np.repeat(np.arange(40), 5)
+    expected = scores.intervals(y, predicted, np.arange(2))
+    by_groups = scores.intervals(y[rows], predicted[rows], np.arange(2), groups=rows)
+    for name, limits in expected.items():
+        assert by_groups[name] == pytest.approx(limits)

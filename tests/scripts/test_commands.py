@@ -41,9 +41,8 @@ STUDIES = {
     ),
     "report.dependent_rows": ("--methods honest%folds random%folds", "losses summary"),
     "report.explain": ("--datasets iris --n-estimators 5 --rows 3", "agreement noise"),
-    "report.few_rows": ("--studies 1", "few-rows"),
+    "report.few_rows": ("--studies 1 --designs 60%rows", "few-rows"),
     "report.imbalance": ("--methods forest%5,mdDF", "imbalance"),
-    "report.interval_coverage": ("--datasets iris --methods deep%forest --rows 90", "sets"),
     "report.multi_label": (
         "--datasets few-rows --methods MLDF random-forest",
         "multi-label multi-label-by-set",
