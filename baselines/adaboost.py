@@ -132,6 +132,11 @@ class AdaBoostClassifier(UsesWeakLearners, BaseBoostingClassifier):
     --------
     DeepBoostClassifier : Adds penalties by the complexity of a tree.
 
+    References
+    ----------
+    Y. Freund and R. E. Schapire, "A decision-theoretic generalization of on-line learning and an
+    application to boosting", Journal of Computer and System Sciences 55, 119-139, 1997.
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer

@@ -66,7 +66,7 @@ class DeepBoostClassifier(BaseBoostingClassifier):
     search : {"layerwise", "greedy"}, default="layerwise"
         "layerwise", as in the paper, takes the best of these trees: the best stump over all
         features and thresholds, and for each further depth the best tree that adds a layer of
-        leaves to the one before. "greedy", as in the public reference implementation, grows one
+        leaves to the one before. "greedy", as in the reference implementation, grows one
         tree in breadth-first order and splits a node if that lowers eps + P / 2. Ignored with
         "stumps".
     complexity : {"paper", "reference"} or callable, default="paper"
@@ -119,6 +119,11 @@ class DeepBoostClassifier(BaseBoostingClassifier):
     See Also
     --------
     AdaBoostClassifier : The case beta = lambda = 0 with the exponential loss.
+
+    References
+    ----------
+    C. Cortes, M. Mohri and U. Syed, "Deep boosting", ICML 2014, PMLR 32(2), 1179-1187. The
+    reference implementation is https://github.com/google/deepboost.
 
     Examples
     --------

@@ -284,8 +284,8 @@ def margin_distribution_bound(
         mu = ln m ln(2 sum_t alpha_t |H_t|) / r^2 + ln(2 / delta)
         lambda = std(margin) / |mean(margin)|
 
-    Source: S.-H. Lv, L. Yang and Z.-H. Zhou, "A refined margin distribution analysis for forest
-    representation learning", NeurIPS 2019.
+    Source: S.-H. Lv, L. Yang and Z.-H. Zhou, "Forest representation learning guided by margin
+    distribution", arXiv:1905.03052v1, 2019.
 
     Parameters
     ----------

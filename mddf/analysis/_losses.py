@@ -49,8 +49,8 @@ class BandMarginLoss:
     `sample_factors` and `coefficients` have the signature of the callables of
     :class:`mddf.MDDFClassifier`, which then boosts by this loss.
 
-    Source: S.-H. Lv, L. Yang and Z.-H. Zhou, "A refined margin distribution analysis for forest
-    representation learning", NeurIPS 2019, whose preprint has this equation.
+    Source: S.-H. Lv, L. Yang and Z.-H. Zhou, "Forest representation learning guided by margin
+    distribution", arXiv:1905.03052v1, 2019.
 
     Examples
     --------
@@ -269,7 +269,8 @@ def odm_objective(
     Notes
     -----
     Equation 52 divides the losses above the band by (1 - theta)^2, and equation 51 by
-    (1 + theta)^2. Both are kept as they are printed.
+    (1 + theta)^2. Both are kept as they are printed. The equations are those of the preprint,
+    arXiv:1905.03052v1.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Measure accuracy, margins and the bound of Theorem 1 by layer (mdDF, Figs. 8 and 9).
+"""Measure accuracy, margins and the bound of Theorem 1 by layer (mdDF's preprint, Figs. 8 and 9).
 
     python scripts/reproduce/layers.py --datasets satimage letter
     python scripts/reproduce/layers.py --plot         draw what was computed

@@ -1,4 +1,4 @@
-"""Embed the layers' features of training and test rows by t-SNE (mdDF, Fig. 7).
+"""Embed the layers' features of training and test rows by t-SNE (mdDF's preprint, Fig. 7).
 
     python scripts/reproduce/tsne.py --datasets satimage letter
     python scripts/reproduce/tsne.py --plot         draw what was computed: tsne-SET for each set

@@ -31,7 +31,7 @@ def sample(seed, n=30, d=3):
     return X, y
 
 
-# The facts of the public reference's own tests
+# The facts of the tests of github.com/google/deepboost
 
 
 def test_fact_first_split():
