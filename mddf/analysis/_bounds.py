@@ -251,7 +251,7 @@ def quadboost_bound(
     --------
     >>> margins = [0.6, 0.7, 0.8, 0.9] * 5000
     >>> round(quadboost_bound(margins, alpha=[0.6, 0.4], complexity=0.01), 3)
-    0.167
+    0.168
     """
     sample = checked_margins(margins, 1.0, delta)
     check_norm_order(p)
