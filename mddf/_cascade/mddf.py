@@ -131,8 +131,10 @@ class MDDFClassifier(BaseCascade):
     transform_layers : {"last", "all"}, int or array of int, default="last"
         Layers whose features `transform` returns, by their positions as in a list: 0 is the first
         layer, which has number 1 in names and in ``history_["layer"]``, and -1 the last one.
-    transform_forests : {"mean", "each"}, default="mean"
-        Whether the features are the mean class vector of a layer's forests or all of them.
+    transform_forests : {"mean", "each", "boosted"}, default="mean"
+        Features of a layer: the mean class vector of its forests, the vectors of all of them, or
+        the sum of the mean vectors of all layers up to this one, multiplied by the coefficients
+        that they had after it: the boosted features f_t = sum_l alpha_l h_l of the paper.
     grains : list of slices or arrays of int, default=None
         Groups of features that the layers get in turn, such as the ``grains_`` of a multi-grained
         scanner. None: all layers get all features. Early stopping waits until each group had a
