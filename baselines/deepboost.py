@@ -37,7 +37,7 @@ NAMED_SETTINGS: dict[str, dict[str, object]] = {
 class DeepBoostClassifier(BaseBoostingClassifier):
     r"""DeepBoost of Cortes, Mohri and Syed (2014).
 
-    Greedy coordinate descent on their equation 4,
+    Greedy coordinate descent on equation 4 of the paper [1]_,
 
         F(alpha) = sum_i w_i Phi(1 - y_i f(x_i)) + sum_j (lambda r_j + beta) |alpha_j|,
 
@@ -125,8 +125,8 @@ class DeepBoostClassifier(BaseBoostingClassifier):
 
     References
     ----------
-    C. Cortes, M. Mohri and U. Syed, "Deep boosting", ICML 2014, PMLR 32(2), 1179-1187. The
-    reference implementation is https://github.com/google/deepboost.
+    .. [1] C. Cortes, M. Mohri and U. Syed, "Deep boosting", ICML 2014, PMLR 32(2), 1179-1187. The
+       reference implementation is https://github.com/google/deepboost.
 
     Examples
     --------

@@ -212,6 +212,9 @@ class MDDFClassifier(BaseCascade):
     sample's neighbours, which come from trees that saw the sample's own label. Their figures may
     be a little too good if labels are noisy, or too low if they are not.
 
+    The defaults are choices of this project. :meth:`named` makes the algorithm of the paper, and
+    says what it leaves open.
+
     The margin of a sample is the probability of its own class minus the largest one of another
     class. With g_t the out-of-fold margins of layer t, the loss of ``z = sum_t alpha_t g_t`` is
     ``(z - r)^2 / r^2`` up to r and ``mu (z - r)^2 / (1 - r)^2`` above. If `alpha` is "mean-margin"

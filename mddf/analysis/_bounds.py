@@ -173,6 +173,10 @@ def deepboost_bound(
     ValueError
         If a parameter is out of range or the weights are all 0.
 
+    Notes
+    -----
+    Source: C. Cortes, M. Mohri and U. Syed, "Deep boosting", ICML 2014.
+
     Examples
     --------
     >>> margins = [0.6, 0.7, 0.8, 0.9] * 5000
@@ -246,6 +250,11 @@ def quadboost_bound(
     ------
     ValueError
         If a parameter is out of range.
+
+    Notes
+    -----
+    Source: L. Fortier-Dubois, F. Laviolette, M. Marchand, L.-E. Robitaille and J.-F. Roy,
+    "Efficient learning of ensembles with QuadBoost", arXiv:1506.02535, 2015.
 
     Examples
     --------

@@ -20,7 +20,7 @@ _TOLERANCE = 1e-12
 
 @dataclass(frozen=True)
 class BandMarginLoss:
-    """Margin-distribution loss with a band without loss, equation 51 of mdDF.
+    """Margin-distribution loss with a band without loss, equation 51 of mdDF's preprint.
 
     For a margin z::
 
@@ -228,9 +228,10 @@ def odm_objective(
     mu: float = 0.1,
     sample_weight: ArrayLike | None = None,
 ) -> ObjectiveValue:
-    """Compute the objective of the optimal margin distribution machine, equation 52 of mdDF.
+    """Compute the objective of the optimal margin distribution machine (ODM).
 
-    For a linear function of two classes, with margins z_i = y_i w x_i::
+    Equation 52 of mdDF's preprint, for a linear function of two classes with margins
+    z_i = y_i w x_i::
 
         |w|^2 / 2 + lambda / (m (1 - theta)^2) sum_i (xi_i^2 + mu eps_i^2),
         xi_i = max(1 - theta - z_i, 0),  eps_i = max(z_i - 1 - theta, 0),
