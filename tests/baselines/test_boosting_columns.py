@@ -11,6 +11,7 @@ from mddf.baselines import (
     LPBoostClassifier,
     QuadBoostClassifier,
 )
+from mddf.baselines._boosting.columns import EXTREME
 from sklearn.base import clone
 
 ALL = [
@@ -45,7 +46,7 @@ def slow_columns(X, weight):
         if not missing.any():
             columns.append(column)
             continue
-        for fill in (-1e300, 1e300):
+        for fill in (-EXTREME, EXTREME):
             columns.append(np.array([fill if np.isnan(cell) else cell for cell in column]))
     columns += [np.isnan(column).astype(float) for column in X.T if np.isnan(column).any()]
     return np.column_stack(columns)
