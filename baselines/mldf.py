@@ -23,7 +23,6 @@ from mddf._base.validation import Within, finite
 from mddf._cascade.plan import LayerFolds
 from mddf._cascade.stopping import Stopper
 from mddf._fitted.base_estimators import LayeredClassifier, takes_outputs
-from mddf._fitted.fitted_model import FittedStages
 from mddf._fitted.vector_layout import columns_of
 from mddf._resampling.sampling import canonical_order
 from mddf._targets.class_outputs import several_outputs
@@ -225,7 +224,8 @@ class MLDFClassifier(Layered, LayeredClassifier):
         forests = self._label_forests()
 
         # 2. Bin the table, with spare columns for the vectors of a layer.
-        binned = self._bin(inputs, len(forests.names) * task.n_columns)
+        n_added = len(forests.names) * task.n_columns
+        binned = self._bin(inputs, n_added)
         trainer = LayerTrainer(
             table=binned.table,
             n_features=inputs.n_features,
@@ -254,18 +254,16 @@ class MLDFClassifier(Layered, LayeredClassifier):
         # 4. Store the model and how it was built.
         self.classes_ = target.classes
         self.n_labels_ = task.n_columns
-        self._binner = binned.binner
-        self._cascade = policy.model
+        self._fitted = stages_with_reuse(binned.binner, policy.stages, n_added)
         self.stop_reason_ = stop_reason
         self._store_trace(policy)
-        self._keep_stages()
         return list(map(trainer.known_vectors, policy.vectors))
 
     def _store_trace(self, policy: LabelPolicy) -> None:
         """Set the fitted attributes that describe the fit."""
         trainer = policy.trainer
         self._seen = fingerprint(trainer.table.codes[:, : trainer.n_features])
-        self.n_layers_ = len(policy.model.layers)
+        self.n_layers_ = len(policy.stages)
         self.history_ = policy.stopper.history(HISTORY)
         probabilities = np.minimum(policy.vectors[-1].mean(axis=0), 1.0)
         self.oof_probabilities_ = trainer.known_vectors(probabilities)
@@ -315,9 +313,6 @@ class MLDFClassifier(Layered, LayeredClassifier):
                 folds=folds.fixed,
             )
         )
-
-    def _build_stages(self) -> FittedStages:
-        return stages_with_reuse(self._cascade, self._binner)
 
     def _by_output(self, probabilities: np.ndarray) -> np.ndarray | list[np.ndarray]:
         if isinstance(self.classes_, list):
@@ -381,27 +376,20 @@ class MLDFClassifier(Layered, LayeredClassifier):
             labels = [f"label{number}" for number in range(self.n_labels_)]
         else:
             labels = column_names(self.classes_)
-        forests = range(self._cascade.layout.n_forests)
+        forests = range(len(self._fitted.stages[0].members))
         names = [f"forest{forest + 1}_{label}" for forest in forests for label in labels]
         return np.array(names, dtype=object)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_cascade")
 
     def __sklearn_tags__(self) -> Tags:
         return takes_outputs(super().__sklearn_tags__())
 
     def _counts(self) -> Iterator[tuple[str, int, int]]:
-        model = self._cascade
-        yield "n_features_in_", self.n_features_in_, self._binner.bins_.n_columns
-        yield "n_raw", model.n_raw, self.n_features_in_
-        yield "n_layers_", self.n_layers_, len(model.layers)
-        yield "n_labels_", self.n_labels_, model.layout.n_classes
         yield "classes_", len(self.classes_), self.n_labels_
-        for layer in model.layers:
-            yield "n_forests", model.layout.n_forests, len(layer.members)
-        for block in self._fitted_stages().trees():
-            yield "width of trees", block.width, self.n_labels_
+        yield from super()._counts()
+
+    @property
+    def _n_columns(self) -> int:
+        return self.n_labels_
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from mddf._base.memmap import put_aside
 from mddf._base.messages import short
 from mddf._base.validation import is_list
 from mddf._cascade.layer import grow_layer, layer_splits
-from mddf._cascade.model import CascadeModel, VectorLayout
 from mddf._cascade.plan import LayerFolds
 from mddf._cascade.stopping import Stopper
 from mddf._forest.base_classifier import BaseForest
@@ -24,7 +23,7 @@ from mddf._training.layer_trainer import LayerInput, LayerJob, LayerTrainer, Mea
 from mddf._training.seeds import Purpose
 
 from .measures import MEASURES, measure_value
-from .reuse import FeatureReuse, LabelledPredictions, ReusingLayer
+from .reuse import FeatureReuse, LabelledPredictions, ReusingStage
 
 # Classes of the named forests, with the parameters in which they differ.
 _FORESTS: dict[str, tuple[type[BaseForest], dict[str, Any]]] = {
@@ -85,7 +84,7 @@ class LabelProposal:
 class LabelLayer:
     """A layer with its out-of-fold vectors, after the reuse."""
 
-    layer: ReusingLayer
+    stage: ReusingStage
     vectors: np.ndarray  # (n_forests, n_samples, n_labels)
     reused: float  # share of the vectors taken from the layer before
     seconds: float
@@ -124,12 +123,11 @@ class LabelPolicy(LayerPolicy[LabelProposal, LabelLayer, dict[str, float]]):
         self.refit = refit
         self.verbose = verbose
         self.vectors: list[np.ndarray] = []  # of the layers so far
-        layout = VectorLayout(len(forests.names), trainer.task.n_columns, per_forest=True)
-        self.model = CascadeModel([], [], layout, trainer.n_features)
+        self.stages: list[ReusingStage] = []
 
     def propose(self, number: int) -> LabelProposal:
         """Forests of a layer; their input is the features and the vectors of the layer before."""
-        n_added = self.model.layout.n_columns if number else 0
+        n_added = len(self.forests.names) * self.trainer.task.n_columns if number else 0
         folds = self.folds.for_layer(number)
         assert folds is not None
         return LabelProposal(
@@ -156,9 +154,9 @@ class LabelPolicy(LayerPolicy[LabelProposal, LabelLayer, dict[str, float]]):
             f"layer {number + 1}",
         )
         aggregator = MeanOfFolds.from_folds(trainer.task, proposal.folds)
-        plain_layer, new_vectors = grow_layer(trainer, proposal.members, job, aggregator)
-        layer = ReusingLayer.from_layer(plain_layer)
+        stage, new_vectors = grow_layer(trainer, proposal.members, job, aggregator)
         vectors = np.stack(new_vectors)
+        reuse = None
         reused = 0.0
         if number and self.reuse:
             predictions = LabelledPredictions(
@@ -167,17 +165,31 @@ class LabelPolicy(LayerPolicy[LabelProposal, LabelLayer, dict[str, float]]):
                 before=self.vectors[-1].mean(axis=0),
                 weight=trainer.task.weight,
             )
-            layer.reuse = FeatureReuse.from_training(self.measure, predictions)
-            reused = float(layer.reuse.reused(predictions.probabilities).mean())
-            vectors = layer.reuse.apply(vectors, self.vectors[-1])
-        return LabelLayer(layer, put_aside(vectors), reused, perf_counter() - start)
+            reuse = FeatureReuse.from_training(self.measure, predictions)
+            reused = float(reuse.reused(predictions.probabilities).mean())
+            vectors = reuse.apply(vectors, self.vectors[-1])
+        return LabelLayer(
+            ReusingStage(
+                stage.members,
+                stage.added_bins,
+                stage.inputs,
+                # Only the layer before it is the input of a layer.
+                alphas=np.append(np.zeros(number), 1.0),
+                columns=stage.columns,
+                importances=stage.importances,
+                reuse=reuse,
+            ),
+            put_aside(vectors),
+            reused,
+            perf_counter() - start,
+        )
 
     def evaluate(self, number: int, layer: LabelLayer) -> dict[str, float]:
         """Figures of a layer on out-of-fold predictions."""
         labels = self.trainer.task.target
         weight = self.trainer.task.weight
         probabilities = layer.probabilities
-        reuse = layer.layer.reuse
+        reuse = layer.stage.reuse
         return {
             "layer": number + 1,
             "score": -MEASURES[self.measure].mean_loss(labels, probabilities, weight),
@@ -189,8 +201,7 @@ class LabelPolicy(LayerPolicy[LabelProposal, LabelLayer, dict[str, float]]):
 
     def accept(self, number: int, layer: LabelLayer, evaluation: dict[str, float]) -> Stop | None:
         """Add the layer, and stop if the measure no longer improves."""
-        self.model.layers.append(layer.layer)
-        self.model.alphas.append(np.append(np.zeros(number), 1.0))
+        self.stages.append(layer.stage)
         self.vectors.append(layer.vectors)
         if self.verbose:
             print(
@@ -204,19 +215,18 @@ class LabelPolicy(LayerPolicy[LabelProposal, LabelLayer, dict[str, float]]):
         """Drop the layers after the best one; returns why the cascade stopped."""
         kept = self.stopper.kept()
         n_kept = kept.last_layer + 1
-        del self.model.layers[n_kept:]
-        del self.model.alphas[n_kept:]
+        del self.stages[n_kept:]
         del self.vectors[n_kept:]
         if self.verbose:
             print(kept.reason)
         return kept.reason
 
     def to_store(self, layer: LabelLayer) -> tuple[Any, ...]:
-        return layer.layer, layer.vectors, layer.reused, layer.seconds
+        return layer.stage, layer.vectors, layer.reused, layer.seconds
 
     def from_stored(self, proposal: LabelProposal, *parts: Any) -> LabelLayer:
-        layer, vectors, reused, seconds = parts
+        stage, vectors, reused, seconds = parts
         shape = (len(proposal.members), self.trainer.n_samples, self.trainer.task.n_columns)
-        if not isinstance(layer, ReusingLayer) or np.shape(vectors) != shape:
+        if not isinstance(stage, ReusingStage) or np.shape(vectors) != shape:
             raise ValueError(f"it holds no layer with vectors of shape {shape}")
-        return LabelLayer(layer, vectors, float(reused), float(seconds))
+        return LabelLayer(stage, vectors, float(reused), float(seconds))

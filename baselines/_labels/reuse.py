@@ -12,8 +12,7 @@ from mddf._base.serialization import register_serializable
 from mddf._binning.binner import Binner
 from mddf._binning.bins import apply_bins
 from mddf._binning.encoded_rows import EncodedRows
-from mddf._cascade.model import CascadeModel, Layer
-from mddf._fitted.fitted_model import FittedStages, StageOutput
+from mddf._fitted.fitted_model import FittedStages, Stage, StageOutput
 
 from .measures import MEASURES, RowMeasure
 
@@ -87,32 +86,27 @@ class FeatureReuse:
         return np.where(self.reused(vectors.mean(axis=0)), before, vectors)
 
 
-@register_serializable("layer with feature reuse")
-@dataclass
-class ReusingLayer(Layer):
-    """A layer, and the rule by which it takes vectors of the layer before."""
+@register_serializable("stage with feature reuse")
+@dataclass(frozen=True)
+class ReusingStage(Stage):
+    """A stage, and the rule by which it takes vectors of the stage before."""
 
     reuse: FeatureReuse | None = None  # None: it takes none
 
-    @classmethod
-    def from_layer(cls, layer: Layer) -> ReusingLayer:
-        """Layer without a rule."""
-        return cls(**vars(layer))
 
-
-@dataclass(frozen=True, kw_only=True)
+@register_serializable("fitted model with feature reuse")
+@dataclass(frozen=True)
 class ReusingStages(FittedStages):
-    """A fitted model whose layers take some of their vectors from the layer before."""
-
-    reuses: list[FeatureReuse | None]  # rule of each stage
+    """A fitted model whose stages take some of their vectors from the stage before."""
 
     def run(self, rows: EncodedRows, n_jobs: int | None = None) -> Iterator[StageOutput]:
         vectors = np.empty((0, 0, 0))
-        for number, (stage, reuse) in enumerate(zip(self.stages, self.reuses, strict=True)):
+        for number, stage in enumerate(self.stages):
             vectors_before = vectors
             vectors = np.stack([member.vectors(rows, n_jobs) for member in stage.members])
-            if reuse is not None:
-                vectors = reuse.apply(vectors, vectors_before)
+            assert isinstance(stage, ReusingStage)
+            if stage.reuse is not None:
+                vectors = stage.reuse.apply(vectors, vectors_before)
             added = stage.own_columns(vectors)
             if number + 1 < len(self.stages):
                 bins = self.stages[number + 1].added_bins
@@ -120,10 +114,8 @@ class ReusingStages(FittedStages):
             yield StageOutput(stage, vectors, added)
 
 
-def stages_with_reuse(model: CascadeModel, binner: Binner) -> FittedStages:
+def stages_with_reuse(binner: Binner, stages: list[ReusingStage], n_added: int) -> FittedStages:
     """The fitted model of a multi-label deep forest, which predicts."""
-    fitted = model.stages(binner)
-    reuses = [layer.reuse for layer in model.layers if isinstance(layer, ReusingLayer)]
-    if all(reuse is None for reuse in reuses):
-        return fitted
-    return ReusingStages(binner, fitted.stages, fitted.n_added, is_at_most_one=True, reuses=reuses)
+    reuses = any(stage.reuse is not None for stage in stages)
+    kind = ReusingStages if reuses else FittedStages
+    return kind(binner, list(stages), n_added, is_at_most_one=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copyreg
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass
 from importlib import import_module
 from pkgutil import walk_packages
 from types import FunctionType, ModuleType
@@ -19,7 +20,7 @@ _FORMAT = "mddf_format"
 _RELEASE = "mddf_version"
 _TYPE = "mddf_type"
 # Increased whenever the names or contents of stored states change.
-FORMAT = 4
+FORMAT = 5
 _types: dict[str, type] = {}
 _names: dict[type, str] = {}
 Kind = TypeVar("Kind", bound=type)
@@ -127,12 +128,19 @@ def to_plain(value: Any) -> Any:
     """Replace instances of registered classes by dicts, also inside lists, tuples and dicts."""
     kind = type(value)
     if kind in _names:
-        return {_TYPE: _names[kind], **to_plain(value.__getstate__() or {})}
+        return {_TYPE: _names[kind], **to_plain(_state_of(value))}
     if kind in (list, tuple):
         return kind(map(to_plain, value))
     if kind is dict:
         return {key: to_plain(item) for key, item in value.items()}
     return value
+
+
+def _state_of(value: Any) -> dict[str, object]:
+    """Attributes of an object; fields of a dataclass, without the properties that it caches."""
+    if is_dataclass(value) and type(value).__getstate__ is object.__getstate__:
+        return {field.name: getattr(value, field.name) for field in fields(value)}
+    return value.__getstate__() or {}
 
 
 def from_plain(value: Any) -> Any:

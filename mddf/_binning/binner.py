@@ -330,7 +330,7 @@ class Binner:
         self._watch(table, unknown)
         if with_numbers and numbers is None:
             numbers = self.numbers(table)
-        return EncodedRows(codes, numbers, levels)
+        return EncodedRows(codes, numbers, levels, self.encoders_)
 
     def is_plain(self, table: Table) -> bool:
         """Whether a table is a numeric array without categories."""
@@ -402,7 +402,7 @@ class Binner:
                 numbers[:, c] = self.encoders_[c].codes_of_levels(level_numbers[:, place])
         raw = apply_bins(np.ascontiguousarray(numbers, float), self.bins_)
         spare = np.zeros((len(raw), n_spare), np.uint8)
-        return EncodedRows(np.hstack([raw, spare]), numbers, levels)
+        return EncodedRows(np.hstack([raw, spare]), numbers, levels, self.encoders_)
 
     def is_missing(self, column: Column, c: int) -> bool:
         """Whether all cells of column `c` of a new table count as missing, so that none is read.

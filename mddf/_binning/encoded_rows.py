@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from mddf._binning.categories import CategoryEncoder
 from mddf._binning.high_cardinality import CategoryLevels
 
 
@@ -21,16 +23,20 @@ class EncodedRows:
         Features as numbers, for members other than trees.
     levels : CategoryLevels or None
         Levels of the columns with many categories, for members with target statistics.
+    encoders : dict of int to CategoryEncoder
+        Categories that the numbers of a column stand for, by column.
     """
 
     codes: np.ndarray
     numbers: np.ndarray | None = None
     levels: CategoryLevels | None = None
+    encoders: Mapping[int, CategoryEncoder] = field(default_factory=dict)
 
     def take(self, rows: np.ndarray | slice) -> EncodedRows:
         """Some of the rows; views if `rows` is a slice."""
-        return EncodedRows(
-            self.codes[rows],
-            None if self.numbers is None else self.numbers[rows],
-            None if self.levels is None else self.levels.take(rows),
+        return replace(
+            self,
+            codes=self.codes[rows],
+            numbers=None if self.numbers is None else self.numbers[rows],
+            levels=None if self.levels is None else self.levels.take(rows),
         )

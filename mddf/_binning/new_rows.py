@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -70,4 +71,4 @@ class NewRows:
         numbers = rows.numbers
         if self._with_numbers and numbers is None:
             numbers = self._binner.numbers(self._table.rows(first, end))
-        return EncodedRows(codes, numbers, rows.levels)
+        return replace(rows, codes=codes, numbers=numbers)

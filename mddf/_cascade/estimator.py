@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, ClassVar
@@ -31,7 +31,6 @@ from mddf._ensemble.scoring import (
     score_on_rows,
 )
 from mddf._fitted.base_estimators import LayeredClassifier
-from mddf._fitted.fitted_model import FittedStages
 from mddf._fitted.vector_layout import columns_of
 from mddf._members.composition import HoldsMembers
 from mddf._members.spec import MemberSpec
@@ -106,10 +105,11 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         members = self._resolve_forests(kind, inputs.sample_weight)
         self._chosen_layers(self.n_layers)  # refuses layers that the cascade cannot have
         grains = resolve_grains(self.grains, inputs.n_features)
-        layout = kind.layout(len(members), len(classes), min(map(len, grains)))
+        n_classes = len(classes)
+        passes_all = kind.passes_all(len(members), n_classes, min(map(len, grains)))
 
         # 2. Bin the table, with spare columns for the features that a layer adds.
-        binned = self._bin(inputs, layout.n_columns)
+        binned = self._bin(inputs, n_classes * (len(members) if passes_all else 1))
         trainer = self._make_trainer(inputs, target, members, binned)
 
         # 3. Make the folds, and decide how layers are scored and when to stop.
@@ -123,7 +123,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
             stopper.n_layers = choice.n_layers
 
         # 4. Build the layers, and calibrate their average.
-        plan = CascadePlan(kind, members, folds, self.refit, grains, layout)
+        plan = CascadePlan(kind, members, folds, self.refit, grains, n_classes, passes_all)
         policy = self._make_policy(
             trainer, plan, score, stopper, keep_vectors=with_features, X=inputs.X
         )
@@ -134,10 +134,8 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
 
         # 5. Store the model and how it was built.
         self.classes_ = classes
-        self._binner = binned.binner
-        self._cascade = policy.model
+        self._fitted = policy.fitted(binned.binner)
         self._store_trace(policy, choice)
-        self._keep_stages()
         return [trainer.known_vectors(np.stack(vectors)) for vectors in policy.trace.vectors]
 
     def _kind_with_rules(self) -> CascadeKind:
@@ -325,25 +323,21 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
 
     def _store_trace(self, policy: CascadePolicy, choice: LayerChoice | None) -> None:
         """Set the fitted attributes that describe the fit."""
-        model = policy.model
         trace = policy.trace
         n_features = policy.trainer.n_features
         self._seen = fingerprint(policy.trainer.table.codes[:, :n_features])
-        self.n_layers_ = len(model.layers)
-        self.alphas_ = model.alphas[-1]
+        self.n_layers_ = len(policy.stages)
+        self.alphas_ = policy.stages[-1].alphas
         self.history_ = trace.history
         self.stop_reason_ = trace.stop_reason if choice is None else choice.reason
         self.margins_ = np.stack(trace.margins)
         self.weights_ = np.stack(trace.weights)
         self.member_scores_ = np.stack(trace.member_scores)
-        self.exponent_ = model.calibration.exponent
-        self.label_smoothing_ = model.calibration.label_smoothing
+        self.exponent_ = policy.calibration.exponent
+        self.label_smoothing_ = policy.calibration.label_smoothing
         trainer = policy.trainer
-        self.oof_probabilities_ = trainer.known_vectors(model.calibration(trace.probabilities))
+        self.oof_probabilities_ = trainer.known_vectors(policy.calibration(trace.probabilities))
         self._n_without_oof = trainer.n_samples - len(trainer.evaluated_rows)
-
-    def _build_stages(self) -> FittedStages:
-        return self._cascade.stages(self._binner)
 
     def _layer_figures(self) -> dict[str, Any]:
         """Figures for displays of the growth."""
@@ -440,7 +434,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         check_is_fitted(self)
         parts = ["boosted_" if self.transform_forests == "boosted" else ""]
         if self.transform_forests == "each":
-            parts = [f"forest{i + 1}_" for i in range(self._cascade.layout.n_forests)]
+            parts = [f"forest{i + 1}_" for i in range(len(self._fitted.stages[0].members))]
         names = [
             f"layer{layer + 1}_{part}{name}"
             for layer in self._chosen_layers(self.n_layers_)
@@ -457,19 +451,19 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         earlier layers added is passed on to the raw features by the importances of these layers.
         """
         check_is_fitted(self)
-        n_raw = self._cascade.n_raw
+        n_raw = self._fitted.n_raw
         result = np.zeros((self.n_layers_, n_raw))
-        for number, layer in enumerate(self._cascade.layers):
-            if layer.importances is None:
+        for number, stage in enumerate(self._fitted.stages):
+            if stage.importances is None:
                 raise AttributeError(
                     "importances are only there if all forests are of this package, got "
                     f"forests={short(self.forests)}"
                 )
-            result[number] = layer.importances[:n_raw]
+            result[number] = stage.importances[:n_raw]
             if number:
-                alphas = self._cascade.alphas[number - 1]
+                alphas = self._fitted.stages[number - 1].alphas
                 before = np.average(result[:number], axis=0, weights=alphas)
-                result[number] += layer.importances[n_raw:].sum() * before
+                result[number] += stage.importances[n_raw:].sum() * before
         return result
 
     @property
@@ -481,17 +475,6 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         check_is_fitted(self)
         return np.average(self.layer_importances_, axis=0, weights=self.alphas_)
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_cascade")
-
-    def _counts(self) -> Iterator[tuple[str, int, int]]:
-        model = self._cascade
-        n_classes = len(self.classes_)
-        yield "n_features_in_", self.n_features_in_, self._binner.bins_.n_columns
-        yield "n_raw", model.n_raw, self.n_features_in_
-        yield "n_layers_", self.n_layers_, len(model.layers)
-        yield "n_classes", model.layout.n_classes, n_classes
-        for layer in model.layers:
-            yield "n_forests", model.layout.n_forests, len(layer.members)
-        for block in self._fitted_stages().trees():
-            yield "width of trees", block.width, n_classes
+    @property
+    def _n_columns(self) -> int:
+        return len(self.classes_)

@@ -39,7 +39,7 @@ class CascadeHistory:
         trainer = self.trainer
         kind = self.plan.kind
         mean = mean_of(vectors)
-        self._vectors.append(vectors if self.plan.layout.per_forest else [put_aside(mean)])
+        self._vectors.append(vectors if self.plan.passes_all else [put_aside(mean)])
         margins = class_margins(mean, trainer.task.target)
         self.margins = np.column_stack([self.margins, margins])
         margin_history = MarginHistory(

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mddf._cascade.model import Layer
+from mddf._fitted.fitted_model import FittedMember, Stage
+from mddf._members.external_member import ExternalMember
 from mddf._members.spec import MemberSpec
 from mddf._resampling.folds import Folds
 from mddf._training.layer_trainer import (
@@ -43,8 +44,8 @@ def grow_layer(
     members: Sequence[MemberSpec],
     job: LayerJob,
     aggregator: OutOfFoldAggregator | None = None,  # the default suits classes of one output
-) -> tuple[Layer, list[np.ndarray]]:
-    """Train a layer."""
+) -> tuple[Stage, list[np.ndarray]]:
+    """Train a layer, which passes the vectors of all members on."""
     if aggregator is None:
         aggregator = SumOfTrees(trainer.task)
     forests = {i: member for i, member in enumerate(members) if member.is_forest}
@@ -63,18 +64,24 @@ def grow_layer(
             )
             vectors = trainer.out_of_fold_vectors(fits, job.splits, aggregator)
             trained[i] = TrainedMember([model for model, _ in fits], vectors)
-    kept_models = []
-    for i in range(len(members)):
+    fitted_members: list[FittedMember] = []
+    n_columns = trainer.task.n_columns
+    for i, member in enumerate(members):
         models = _kept_models(trained[i], job)
-        kept_models.append([result.trees for result in models] if i in forests else models)
+        if i in forests:
+            trees = [block for result in models for block in result.trees]
+            fitted_members.append(FittedMember(trees, n_columns, name=member.name))
+        else:
+            fitted_members.append(ExternalMember(models, n_columns, name=member.name))
     bins = trainer.table.bins
-    layer = Layer(
-        kept_models,
+    stage = Stage(
+        fitted_members,
         bins.columns(trainer.n_features, bins.n_columns),
-        job.layer_input.columns,
-        importances,
+        inputs=list(range(len(members))),
+        columns=job.layer_input.columns,
+        importances=importances,
     )
-    return layer, [trained[i].vectors for i in range(len(members))]
+    return stage, [trained[i].vectors for i in range(len(members))]
 
 
 def _importances(

@@ -12,7 +12,6 @@ from sklearn.utils import _safe_indexing
 
 from mddf._base.messages import short
 from mddf._base.validation import is_list
-from mddf._cascade.model import VectorLayout
 from mddf._ensemble.coefficients import CoefficientRule, OwnReweighting, Reweighting
 from mddf._members.spec import MemberSpec
 from mddf._resampling.folds import (
@@ -42,15 +41,14 @@ class CascadeKind:
     # c in c (t + 1), the depth limit of the random forests of layer t, counted from 1
     depth_step: int | None = None
 
-    def layout(self, n_forests: int, n_classes: int, n_seen: int) -> VectorLayout:
-        """Layout of the class vectors, if the input of every layer has `n_seen` features or more.
+    def passes_all(self, n_forests: int, n_classes: int, n_seen: int) -> bool:
+        """Whether a layer passes on the vectors of all forests, and not their mean.
 
-        "auto" passes on the vectors of all forests unless they would outnumber the features.
+        "auto" does unless they would outnumber the features that every layer sees.
         """
-        per_forest = self.augmentation == "per-forest" or (
+        return self.augmentation == "per-forest" or (
             self.augmentation == "auto" and n_forests * n_classes <= n_seen
         )
-        return VectorLayout(n_forests, n_classes, per_forest)
 
     def depth(self, number: int) -> int | None:
         """Depth limit of the random forests of a layer; the first layer is number 0."""
@@ -129,7 +127,13 @@ class CascadePlan:
     layer_folds: LayerFolds
     refit: bool  # keep forests of all samples rather than forests of the folds
     grains: Sequence[np.ndarray]  # features of the layers, in turn
-    layout: VectorLayout
+    n_classes: int
+    passes_all: bool  # whether a layer passes on the vectors of all forests, and not their mean
+
+    @property
+    def n_added(self) -> int:
+        """Number of columns that a layer adds."""
+        return self.n_classes * (len(self.forests) if self.passes_all else 1)
 
     def members(self, number: int, tree_factor: float = 1.0) -> list[MemberSpec]:
         """Members of a layer, with more trees by a factor; the first layer is number 0."""
@@ -149,7 +153,7 @@ class CascadePlan:
         raw = self.grains[number % len(self.grains)] if raw_columns is None else raw_columns
         if number == 0 or not self.kind.sees_augmented:
             return raw
-        augmented = np.arange(n_features, n_features + self.layout.n_columns, dtype=np.int32)
+        augmented = np.arange(n_features, n_features + self.n_added, dtype=np.int32)
         return np.concatenate([raw, augmented]) if self.kind.sees_raw else augmented
 
 

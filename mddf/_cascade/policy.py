@@ -11,19 +11,20 @@ import numpy as np
 
 from mddf._base.memmap import put_aside
 from mddf._base.progress import is_told, tell_line
+from mddf._binning.binner import Binner
 from mddf._cascade.history import CascadeHistory
 from mddf._cascade.layer import grow_layer, layer_splits
-from mddf._cascade.model import CascadeModel, Layer
 from mddf._cascade.plan import CascadePlan
 from mddf._cascade.rules import LayerRules, LayerView
 from mddf._cascade.stopping import Stopper
-from mddf._ensemble.blending import calibration
+from mddf._ensemble.blending import UNCALIBRATED, calibration
 from mddf._ensemble.margin_loss import (
     class_margins,
     effective_sample_size,
     margin_moments,
     margin_ratio,
 )
+from mddf._fitted.fitted_model import FittedStages, Stage
 from mddf._members.spec import MemberSpec
 from mddf._training.layer_builder import LayerPolicy, Stop
 from mddf._training.layer_trainer import LayerInput, LayerJob, LayerTrainer, Split
@@ -80,7 +81,7 @@ class LayerProposal:
 class TrainedLayer:
     """A layer with its out-of-fold vectors."""
 
-    layer: Layer
+    stage: Stage
     vectors: list[np.ndarray]  # (n_samples, n_classes): one for each forest
     n_folds: int  # as in the proposal
     seconds: float  # time of the training, perhaps in a fit that was interrupted
@@ -129,7 +130,8 @@ class CascadePolicy(LayerPolicy[LayerProposal, TrainedLayer, LayerEvaluation]):
         self._tree_factor = 1.0
         self._last_vectors: list[np.ndarray] = []
         self.history = CascadeHistory(trainer, plan)
-        self.model = CascadeModel([], [], plan.layout, trainer.n_features)
+        self.stages: list[Stage] = []
+        self.calibration = UNCALIBRATED
         self.trace = Trace()
 
     def propose(self, number: int) -> LayerProposal | Stop:
@@ -172,13 +174,13 @@ class CascadePolicy(LayerPolicy[LayerProposal, TrainedLayer, LayerEvaluation]):
             self.seeds.entropy_for(Purpose.FORESTS, number),
             f"layer {number + 1}",
         )
-        layer, vectors = grow_layer(self.trainer, proposal.members, job)
+        stage, vectors = grow_layer(self.trainer, proposal.members, job)
         if not self.active.all():
             vectors = [
                 put_aside(np.where(self.active[:, None], new, last))
                 for new, last in zip(vectors, self._last_vectors, strict=True)
             ]
-        return TrainedLayer(layer, vectors, proposal.n_folds, perf_counter() - start)
+        return TrainedLayer(stage, vectors, proposal.n_folds, perf_counter() - start)
 
     def evaluate(self, number: int, layer: TrainedLayer) -> LayerEvaluation:
         """Find the coefficients of the layers so far, and score them together."""
@@ -217,8 +219,10 @@ class CascadePolicy(LayerPolicy[LayerProposal, TrainedLayer, LayerEvaluation]):
 
     def accept(self, number: int, layer: TrainedLayer, evaluation: LayerEvaluation) -> Stop | None:
         """Add the layer, and stop if the scores no longer improve."""
-        self.model.layers.append(layer.layer)
-        self.model.alphas.append(self.history.alphas)
+        average_weights = None if self.plan.passes_all else np.ones(len(layer.vectors))
+        self.stages.append(
+            replace(layer.stage, average_weights=average_weights, alphas=self.history.alphas)
+        )
         if self.keep_vectors:
             self.trace.vectors.append(layer.vectors)
         if is_told(self.verbose):
@@ -235,7 +239,7 @@ class CascadePolicy(LayerPolicy[LayerProposal, TrainedLayer, LayerEvaluation]):
         view = self._view(number, layer, evaluation)
         gate = rules.gate(view)
         if gate is not None:
-            layer.layer.gate = gate
+            self.stages[-1] = replace(self.stages[-1], gate=gate)
             self.active = self.active & (view.confidence < gate)
             view = replace(view, active=self.active)
         self._last_vectors = layer.vectors
@@ -260,7 +264,7 @@ class CascadePolicy(LayerPolicy[LayerProposal, TrainedLayer, LayerEvaluation]):
             active=self.active,
             history=self.stopper.records,
             n_folds=layer.n_folds,
-            n_added=self.plan.layout.n_columns,
+            n_added=self.plan.n_added,
         )
 
     def keep_best_layers(self) -> None:
@@ -271,27 +275,36 @@ class CascadePolicy(LayerPolicy[LayerProposal, TrainedLayer, LayerEvaluation]):
         tell_line(kept.reason, verbose=self.verbose)
         self.trace.history = self.stopper.history(HISTORY)
         n_kept = kept.last_layer + 1
-        del self.model.layers[n_kept:]
-        del self.model.alphas[n_kept:]
+        del self.stages[n_kept:]
         del self.trace.vectors[n_kept:]
 
     def calibrate(self) -> None:
         """Calibrate the average of the kept layers by their out-of-fold probabilities."""
         labels = self.trainer.task.target
         weight = self.trainer.task.weight
-        self.model.calibration = calibration(self.trace.probabilities, labels, weight)
+        self.calibration = calibration(self.trace.probabilities, labels, weight)
+
+    def fitted(self, binner: Binner) -> FittedStages:
+        """The kept layers as a model that predicts."""
+        return FittedStages(
+            binner,
+            self.stages,
+            self.plan.n_added,
+            calibration=self.calibration,
+            is_at_most_one=True,
+        )
 
     def to_store(self, layer: TrainedLayer) -> tuple[Any, ...]:
-        return layer.layer, layer.vectors, layer.seconds
+        return layer.stage, layer.vectors, layer.seconds
 
     def from_stored(self, proposal: LayerProposal, *parts: Any) -> TrainedLayer:
-        layer, vectors, seconds = parts
-        shape = self.trainer.n_samples, self.plan.layout.n_classes
-        if not isinstance(layer, Layer) or len(layer.members) != len(vectors):
+        stage, vectors, seconds = parts
+        shape = self.trainer.n_samples, self.plan.n_classes
+        if not isinstance(stage, Stage) or len(stage.members) != len(vectors):
             raise ValueError("it holds no layer")
         if any(forest_vectors.shape != shape for forest_vectors in vectors):
             raise ValueError(f"its vectors must have shape {shape}")
-        return TrainedLayer(layer, vectors, proposal.n_folds, float(seconds))
+        return TrainedLayer(stage, vectors, proposal.n_folds, float(seconds))
 
 
 def _line_for_layer(record: dict[str, float]) -> str:

@@ -18,7 +18,7 @@ from mddf._base.validation import refuse_class
 from mddf._deep_forest.conformal_sets import PredictsSets, class_scores
 from mddf._deep_forest.estimator import BaseDeepForest, Target
 from mddf._deep_forest.policy import DeepForestPolicy
-from mddf._ensemble.blending import Calibration, by_output
+from mddf._ensemble.blending import by_output
 from mddf._ensemble.scoring import LOG_LOSS, MARGIN_RATIO, out_of_fold_score
 from mddf._fitted.base_estimators import LayeredClassifier, takes_outputs
 from mddf._members.members import AUTO, Makers, named_classifiers
@@ -408,9 +408,6 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
 
     def __sklearn_tags__(self) -> Tags:
         return takes_outputs(super().__sklearn_tags__())
-
-    def _calibration(self) -> Calibration:
-        return Calibration(self.exponent_, self.label_smoothing_, self._n_classes_per_output)
 
     def _member_score(self, row: dict[str, Any]) -> float:
         if self.scoring == LOG_LOSS:

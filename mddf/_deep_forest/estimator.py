@@ -21,7 +21,6 @@ from mddf._base.validation import COUNT, Within
 from mddf._binning.binner import Binner
 from mddf._deep_forest.fit_report import LINE_WIDTH, Candidate
 from mddf._deep_forest.fold_trainer import FoldTrainer
-from mddf._deep_forest.layers import DeepLayer
 from mddf._deep_forest.named_boosting import (
     is_small_table,
     make_boosting_folds,
@@ -33,8 +32,7 @@ from mddf._deep_forest.presets import Preset, preset_named
 from mddf._deep_forest.refit import keep_layers
 from mddf._deep_forest.stack import MOST_COLUMNS
 from mddf._deep_forest.weight_reasons import weight_reasons
-from mddf._ensemble.blending import UNCALIBRATED, Calibration
-from mddf._fitted.fitted_model import FittedStages, Stage
+from mddf._fitted.fitted_model import FittedStages
 from mddf._fitted.vector_layout import bounded, columns_of
 from mddf._gradient.target_encoding import FEWEST_LEVELS
 from mddf._input.category_mask import category_mask
@@ -72,6 +70,7 @@ class Target:
     weights: RowWeights
     attributes: dict[str, Any]  # fitted attributes that describe the target
     y: np.ndarray  # the target for splitters
+    units: Units | None = None  # of targets that were standardised
 
 
 class BaseDeepForest(HoldsMembers, Layered):
@@ -92,12 +91,9 @@ class BaseDeepForest(HoldsMembers, Layered):
 
     _member_list = "members"
     _auto_members: ClassVar[Sequence[str]]  # names of the members of "auto"
-    _layers: list[DeepLayer]
     history_: dict[str, np.ndarray]
     leaderboard_: list[dict[str, Any]]
     fit_report_: list[dict[str, Any]]
-    _binner: Binner
-    _columns: FrameColumns | None = None
 
     def __init__(
         self,
@@ -139,22 +135,9 @@ class BaseDeepForest(HoldsMembers, Layered):
         raise NotImplementedError
 
     @property
-    def _n_columns(self) -> int:
-        """Numbers of a vector: classes or outputs."""
-        raise NotImplementedError
-
-    @property
     def _column_labels(self) -> list[str]:
         """Names of these numbers in names of columns."""
         raise NotImplementedError
-
-    def _calibration(self) -> Calibration:
-        """Calibration of the average."""
-        return UNCALIBRATED
-
-    def _target_units(self) -> Units | None:
-        """Units of the targets, if they were standardised."""
-        return None
 
     def _store_outcome(self, policy: DeepForestPolicy) -> None:
         """Set the fitted attributes of classification or regression."""
@@ -213,12 +196,17 @@ class BaseDeepForest(HoldsMembers, Layered):
 
         # 6. Store the model and how it was found.
         self.__dict__.update(target.attributes)
-        self._binner = binned.binner
-        self._layers = kept.layers
-        self._n_spare = n_spare
+        self._fitted = FittedStages(
+            binned.binner,
+            kept.stages,
+            n_spare,
+            weighs_members=True,
+            calibration=average.calibration,
+            units=target.units,
+            largest=LARGEST,
+        )
         self._store_fit(policy, stop or Stop(f"n_layers={preset.n_layers} were grown"))
         self._store_outcome(policy)
-        self._keep_stages()
         return list(map(trainer.known_vectors, kept.vectors)) if with_features else []
 
     def _make_members(self, inputs: FitInputs, target: Target) -> list[MemberSpec]:
@@ -357,10 +345,12 @@ class BaseDeepForest(HoldsMembers, Layered):
         """Set the fitted attributes that both kinds of deep forests have."""
         trainer = policy.trainer
         report = policy.report
-        kept = [member for layer in self._layers for member in layer.members]
         report.add(
             "kept",
-            [Candidate(member.name, decision=f"weight {member.weight:.2f}") for member in kept],
+            [
+                Candidate(member.name, decision=f"weight {member.weight:.2f}")
+                for member in self._fitted.members
+            ],
             n_rows=trainer.n_samples,
         )
         self.fit_report_ = report.rows
@@ -369,40 +359,12 @@ class BaseDeepForest(HoldsMembers, Layered):
         }
         self.history_ = policy.leaderboard.history()
         self.leaderboard_ = policy.leaderboard.rows
-        self.n_layers_ = len(self._layers)
+        self.n_layers_ = len(self._fitted.stages)
         self._n_without_oof = trainer.n_samples - len(trainer.evaluated_rows)
         self.stop_reason_ = stop.reason
-        self._columns = None if trainer.frames is None else trainer.frames.columns
-        self._n_raw = trainer.n_features
         self._seen = fingerprint(trainer.table.codes[:, : trainer.n_features])
         line = f"stopped: {self.stop_reason_}"
         tell_line(line, verbose=self.verbose > 0, width=LINE_WIDTH)
-
-    def _build_stages(self) -> FittedStages:
-        frames = None
-        if self._columns is not None:
-            frames = FrameMaker(self._columns, self._binner.encoders_)
-        stages = [
-            Stage(
-                feature_bins=self._binner.bins_,
-                added_bins=layer.bins,
-                members=[m.as_stage_member(self._n_columns, frames) for m in layer.members],
-                # Only the layer before it is the input of a layer.
-                alphas=np.append(np.zeros(number), 1.0),
-                inputs=layer.inputs,
-                average_weights=layer.average_weights,
-            )
-            for number, layer in enumerate(self._layers)
-        ]
-        return FittedStages(
-            self._binner,
-            stages,
-            self._n_spare,
-            weighs_members=True,
-            calibration=self._calibration(),
-            units=self._target_units(),
-            largest=LARGEST,
-        )
 
     def _layer_figures(self) -> dict[str, Any]:
         """Figures for displays of the growth, from the leaderboard."""
@@ -459,8 +421,8 @@ class BaseDeepForest(HoldsMembers, Layered):
         check_is_fitted(self)
         names = [
             f"layer{number + 1}_{member.name}_{label}"
-            for number, layer in enumerate(self._layers)
-            for member in layer.members
+            for number, stage in enumerate(self._fitted.stages)
+            for member in stage.members
             for label in self._column_labels
         ]
         return np.array(names, dtype=object)
@@ -473,38 +435,14 @@ class BaseDeepForest(HoldsMembers, Layered):
         if there are no forests among the members, or none of them has a split.
         """
         check_is_fitted(self)
-        first_layer = self._layers[0]
-        weighted = [
-            (member.weight, member.importances)
-            for member in first_layer.members
-            if member.importances is not None
-        ]
-        if not weighted:
-            weighted = [(1.0, importances) for importances in first_layer.tried or ()]
-        total = np.zeros(self._n_raw)
-        for weight, importances in weighted:
-            feature_amounts = importances[: self._n_raw]
-            if feature_amounts.any():
-                # Forests without a weight, which only feed the next layer, decide if there are no
-                # others.
-                total += max(weight, 1e-9) * feature_amounts / feature_amounts.sum()
-        return total / total.sum() if total.sum() > 0 else total
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_layers")
+        importances = self._fitted.stages[0].importances
+        assert importances is not None
+        return importances.copy()
 
     def _counts(self) -> Iterator[tuple[str, int, int]]:
-        n_features = self._binner.bins_.n_columns
-        n_columns = self._n_columns
-        trees = self._fitted_stages().trees()
-        most = max(MOST_COLUMNS, n_columns)
-        n_spare = trees[0].n_columns - n_features if trees else min(self._n_spare, most)
-        yield "n_features_in_", self.n_features_in_, n_features
-        yield "n_raw", self._n_raw, n_features
-        yield "n_spare", self._n_spare, n_spare
-        yield "n_layers_", self.n_layers_, len(self._layers)
-        for block in trees:
-            yield "width of trees", block.width, n_columns
+        yield from super()._counts()
+        n_added = self._fitted.n_added
+        yield "n_added", n_added, min(n_added, max(MOST_COLUMNS, self._n_columns))
 
 
 def _report_time_order(policy: DeepForestPolicy) -> None:

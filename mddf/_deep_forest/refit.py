@@ -13,10 +13,11 @@ from mddf._base.deadline import TimeIsUp
 from mddf._base.serialization import to_plain
 from mddf._deep_forest.fit_report import FitReport, Leaderboard
 from mddf._deep_forest.fold_trainer import FoldTrainer, is_large_table
-from mddf._deep_forest.layers import DeepLayer, FittedMember
-from mddf._deep_forest.stack import GrownLayer, OutOfFoldLayer, Stack
+from mddf._deep_forest.stack import GrownLayer, Stack
+from mddf._fitted.fitted_model import FittedMember, Stage
 from mddf._gradient.rounds import MOST_TIMES, most_rounds
-from mddf._members.boosted import BoostedModel
+from mddf._members.boosted import BoostedFolds, BoostedModel
+from mddf._members.external_member import ExternalMember
 from mddf._members.spec import MemberSpec
 from mddf._training.layer_trainer import LayerInput, LayerJob, Split
 from mddf._training.seeds import Purpose
@@ -33,7 +34,7 @@ _ROUNDS_FACTOR = 1.15
 class KeptLayers:
     """Layers that are kept, and the out-of-fold vectors of their members."""
 
-    layers: list[DeepLayer]
+    stages: list[Stage]
     vectors: list[np.ndarray]  # of each layer, shape (n_members, n_samples, n_columns)
 
 
@@ -48,7 +49,7 @@ def keep_layers(
     weights = stack.weights_by_layer()
     while len(weights) > 1 and not weights[-1].any():
         weights.pop()
-    layers = []
+    stages = []
     vectors = []
     for number, layer_weights in enumerate(weights):
         layer = stack.layers[number]
@@ -60,9 +61,9 @@ def keep_layers(
         models = {i: _models_of_folds(stack, trained.models[i]) for i in kept}
         if refit:
             models |= _refitted_in_time(stack, number, kept, report)
-        leaf_scale = stack.trainer.task.leaf_scale
         members = [
-            _fitted_member(layer, i, models[i], float(layer_weights[i]), leaf_scale) for i in kept
+            _fitted_member(stack.trainer, layer, i, models[i], float(layer_weights[i]))
+            for i in kept
         ]
         sizes = {
             member.name: _size(member.models, is_plain=trained.members[i].is_plain)
@@ -73,15 +74,17 @@ def keep_layers(
                 row["bytes"] = sizes.get(row["member"], 0)
         vectors.append(trained.vectors[kept])
         before = stack.layers[number - 1].features if number else None
-        fitted_layer = DeepLayer(
+        stage = Stage(
             members,
+            stack.trainer.table.bins.columns(0, 0) if before is None else before.bins,
             inputs=[kept.index(i) for i in inputs],
             average_weights=layer.average_weights if has_next else None,
-            bins=stack.trainer.table.bins.columns(0, 0) if before is None else before.bins,
-            tried=None if number else _importances_without_forests(trained, members),
+            # Only the layer before it is the input of a layer.
+            alphas=np.append(np.zeros(number), 1.0),
+            importances=None if number else _importances(stack.trainer, layer, models, weights[0]),
         )
-        layers.append(fitted_layer)
-    return KeptLayers(layers, vectors)
+        stages.append(stage)
+    return KeptLayers(stages, vectors)
 
 
 def _size(models: list[Any], *, is_plain: bool) -> int:
@@ -101,37 +104,58 @@ def _models_of_folds(stack: Stack, models: list[Any]) -> list[Any]:
 
 
 def _fitted_member(
-    layer: GrownLayer, i: int, models: list[Any], weight: float, leaf_scale: float | np.ndarray
+    trainer: FoldTrainer, layer: GrownLayer, i: int, models: list[Any], weight: float
 ) -> FittedMember:
     spec = layer.trained.members[i]
-    importances = None
+    fields: dict[str, Any] = {
+        "n_columns": trainer.task.n_columns,
+        "unit": trainer.task.leaf_scale,
+        "is_rounded": spec.is_forest,
+        "weight": weight,
+        "exponent": layer.exponents[i],
+        "name": spec.name,
+    }
     if spec.is_forest:
-        importances = np.sum([result.importances for result in models], axis=0)
-        models = [trees for result in models for trees in result.trees]
-    return FittedMember(
-        spec.name,
-        weight,
-        layer.exponents[i],
-        models,
-        spec.is_forest,
-        importances=importances,
-        unit=leaf_scale,
-        is_external=spec.is_external,
-    )
+        return FittedMember([block for result in models for block in result.trees], **fields)
+    if spec.is_boosted:
+        return BoostedFolds(models, **fields)
+    frames = trainer.frames if spec.is_external else None
+    columns = None if frames is None else frames.columns
+    return ExternalMember(models, **fields, frame_columns=columns)
 
 
-def _importances_without_forests(
-    layer: OutOfFoldLayer, members: list[FittedMember]
-) -> list[np.ndarray] | None:
-    """Importances to all forests that were trained, if none is kept."""
-    if any(member.is_forest for member in members):
-        return None
-    trained = [
-        np.sum([result.importances for result in models], axis=0)
-        for member, models in zip(layer.members, layer.models, strict=True)
-        if member.is_forest
+def _importances(
+    trainer: FoldTrainer, layer: GrownLayer, models: dict[int, list[Any]], weights: np.ndarray
+) -> np.ndarray:
+    """Importances of the features to the first layer's forests, weighted as in the average.
+
+    If no forest is kept, it is the mean over all forests that were trained.
+    """
+    trained = layer.trained
+    weighted = [
+        # Forests without a weight, which only feed the next layer, decide if there are no others.
+        (max(float(weights[i]), 1e-9), _sum_of_importances(results))
+        for i, results in sorted(models.items())
+        if trained.members[i].is_forest
     ]
-    return [*trained, *layer.pruned_importances]
+    if not weighted:
+        tried = [
+            _sum_of_importances(results)
+            for member, results in zip(trained.members, trained.models, strict=True)
+            if member.is_forest
+        ]
+        weighted = [(1.0, importances) for importances in (*tried, *trained.pruned_importances)]
+    total = np.zeros(trainer.n_features)
+    for weight, importances in weighted:
+        amounts = importances[: trainer.n_features]
+        if amounts.any():
+            total += weight * amounts / amounts.sum()
+    return total / total.sum() if total.sum() > 0 else total
+
+
+def _sum_of_importances(results: list[Any]) -> np.ndarray:
+    total: np.ndarray = np.sum([result.importances for result in results], axis=0)
+    return total
 
 
 def _refitted_in_time(

@@ -168,7 +168,6 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
     """
 
     _auto_members = AUTO_REGRESSORS
-    _units: Units
 
     def _store_outcome(self, policy: DeepForestPolicy) -> None:
         task = policy.trainer.task
@@ -199,19 +198,26 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         return Target(
             task,
             weights=row_weights(sample_weight, None, task.order_key),
-            attributes={"n_outputs_": y.shape[1], "_units": units},
+            attributes={"n_outputs_": y.shape[1]},
             y=y[:, 0] if y.shape[1] == 1 else y,
+            units=units,
         )
 
     def _member_makers(self, categorical: np.ndarray, task: Task) -> Makers:
         return named_regressors(self._resolved_preset().n_estimators, categorical)
 
     @property
+    def _units(self) -> Units:
+        units = self._fitted.units
+        assert units is not None
+        return units
+
+    @property
     def _n_columns(self) -> int:
-        return len(self._units.mean)
+        return self.n_outputs_
 
     def _counts(self) -> Iterator[tuple[str, int, int]]:
-        yield "n_outputs_", self.n_outputs_, self._n_columns
+        yield "n_outputs_", self.n_outputs_, len(self._units.mean)
         yield from super()._counts()
 
     @property
@@ -221,9 +227,6 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
     def _in_shape(self, values: np.ndarray) -> np.ndarray:
         """Values as users get them: one-dimensional if there is one output."""
         return values[:, 0] if self.n_outputs_ == 1 else values
-
-    def _target_units(self) -> Units:
-        return self._units
 
     def _member_score(self, row: dict[str, Any]) -> float:
         return row["r2"]

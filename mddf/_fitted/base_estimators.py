@@ -30,7 +30,6 @@ from mddf._targets.class_outputs import decode_labels, several_outputs, subset_a
 class CountsUnknownCategories:
     """Mixin of estimators that code the columns of a table by a binner."""
 
-    _binner: Binner
     categorical_features: npt.ArrayLike | None
 
     def unknown_categories(self, X: TableLike) -> dict[int | str, int]:
@@ -60,7 +59,8 @@ class CountsUnknownCategories:
         """
         check_is_fitted(self)
         table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
-        counts = self._binner.unknown_counts(table)
+        binner: Binner = self._binner  # type: ignore[attr-defined]
+        counts = binner.unknown_counts(table)
         return {c if table.names is None else table.names[c]: n for c, n in counts.items()}
 
 
@@ -99,42 +99,44 @@ def _with_hint(message: str, model: TableEstimator) -> str:
 
 
 class PredictsByStages:
-    """An estimator that predicts through its fitted stages.
-
-    The stages are built once: at the end of fit, by `_keep_stages`, or when a stored state is
-    restored. They are not stored themselves, since other attributes hold all their parts.
+    """An estimator that stores its fitted stages, and predicts through them.
 
     Comes before `TableEstimator` among the bases of an estimator.
     """
 
     n_jobs: int | None
     categorical_features: npt.ArrayLike | None
-    _stages: FittedStages
+    n_features_in_: int
+    n_layers_: int
+    _fitted: FittedStages
 
-    def _build_stages(self) -> FittedStages:
-        """Describe the fitted model, from the attributes that are stored."""
+    @property
+    def _n_columns(self) -> int:
+        """Numbers of a vector: classes or outputs."""
         raise NotImplementedError
-
-    def _keep_stages(self) -> None:
-        """Build the stages that predictions use; the last step of fit."""
-        self._stages = self._build_stages()
 
     def _fitted_stages(self) -> FittedStages:
         """The fitted model."""
         check_is_fitted(self)
-        if not hasattr(self, "_stages"):  # a stored state that is being restored
-            self._keep_stages()
-        return self._stages
+        return self._fitted
 
-    def __getstate__(self) -> dict[str, object]:
-        state: dict[str, object] = super().__getstate__()  # type: ignore[assignment]
-        state.pop("_stages", None)
-        return state
+    @property
+    def _binner(self) -> Binner:
+        return self._fitted.binner
 
-    def __setstate__(self, state: dict[str, object]) -> None:
-        super().__setstate__(state)  # type: ignore[misc]
-        if self.__sklearn_is_fitted__():  # type: ignore[attr-defined]
-            self._fitted_stages()
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_fitted")
+
+    def _counts(self) -> Iterator[tuple[str, int, int]]:
+        fitted = self._fitted
+        width = self._n_columns
+        yield "n_features_in_", self.n_features_in_, fitted.n_raw
+        yield "n_layers_", self.n_layers_, len(fitted.stages)
+        for member in fitted.members:
+            yield "n_columns", member.n_columns, width
+        for block in fitted.trees():
+            yield "width of trees", block.width, width
+            yield "n_added", fitted.n_added, block.n_columns - fitted.n_raw
 
     def _encode(self, X: TableLike, *, all_columns: bool = False) -> NewRows:
         """Rows of X as the members of the stages read them."""

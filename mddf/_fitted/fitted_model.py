@@ -1,20 +1,20 @@
 """A fitted model as stages: members that predict, and their combination.
 
-A forest is one stage with one member. A cascade or a deep forest has a stage for each layer. Every
-estimator describes itself by stages, from which predictions, explanations, graphs and costs are
-made.
+A forest is one stage with one member. A cascade or a deep forest has a stage for each layer, and
+is stored as these stages. Predictions, explanations, graphs and costs are made from them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
 from mddf._base.messages import short
+from mddf._base.serialization import register_serializable
 from mddf._binning.binner import Binner
 from mddf._binning.bins import Bins, apply_bins, join_bins
 from mddf._binning.encoded_rows import EncodedRows
@@ -32,8 +32,9 @@ class Link(Protocol):
     def predicted(self, raw: np.ndarray) -> np.ndarray: ...
 
 
+@register_serializable("fitted forest")
 @dataclass(frozen=True)
-class StageMember:
+class FittedMember:
     """A forest of this package as a member of a stage; subclasses describe other members."""
 
     models: list[Any]  # blocks of trees, or fitted estimators
@@ -107,26 +108,25 @@ class StageMember:
         return rounded(means) if self.is_rounded else means
 
 
+@register_serializable("stage")
 @dataclass(frozen=True)
 class Stage:
     """A forest, or a layer of a cascade or deep forest."""
 
-    feature_bins: Bins
+    members: list[FittedMember]
     added_bins: Bins  # bins of the columns that the stage before adds
-    members: list[StageMember]
-    # Coefficients of the stages so far: the next stage reads the weighted mean of their columns.
-    alphas: np.ndarray
     inputs: list[int]  # members whose vectors make this stage's columns
-    average_weights: np.ndarray | None  # weights of their mean; None puts them side by side
+    # Weights of their mean; None puts them side by side.
+    average_weights: np.ndarray | None = None
+    # Coefficients of the stages so far: the next stage reads the weighted mean of their columns.
+    alphas: np.ndarray = field(default_factory=lambda: np.ones(1))
     columns: np.ndarray | None = None  # Features that members other than forests read; None: all.
     # Rows whose mean vector has a probability of at least the gate leave: they keep the vectors of
     # this stage, and later stages do not predict them. None: no row leaves.
     gate: float | None = None
-
-    @cached_property
-    def bins(self) -> Bins:
-        """Bins of all columns that the trees may split."""
-        return join_bins(self.feature_bins, self.added_bins)
+    # (n_columns,): importances of the columns that the stage reads, of sum 1 or all zero; None if
+    # they are unknown or are not needed.
+    importances: np.ndarray | None = None
 
     def blocks(self, number: int | None) -> list[Any]:
         """The blocks of trees of one member, or of all."""
@@ -171,6 +171,7 @@ class StageOutput:
     added: np.ndarray
 
 
+@register_serializable("fitted model")
 @dataclass(frozen=True)
 class FittedStages:
     """A fitted model."""
@@ -190,8 +191,12 @@ class FittedStages:
     # Whether averages are cut at 1, as in `CascadeHistory.probabilities`.
     is_at_most_one: bool = False
 
+    def bins_of(self, stage: Stage) -> Bins:
+        """Bins of all columns that the trees of a stage may split."""
+        return join_bins(self.binner.bins_, stage.added_bins)
+
     @property
-    def members(self) -> list[StageMember]:
+    def members(self) -> list[FittedMember]:
         """Members of all stages."""
         return [member for stage in self.stages for member in stage.members]
 
@@ -338,15 +343,8 @@ class RunningAverage:
         return self._total / self._weight
 
 
-def one_stage(binner: Binner, member: StageMember, link: Link | None = None) -> FittedStages:
+def one_stage(binner: Binner, member: FittedMember, link: Link | None = None) -> FittedStages:
     """A forest or boosted trees as a fitted model."""
-    bins = binner.bins_
-    stage = Stage(
-        feature_bins=bins,
-        added_bins=bins.columns(0, 0),
-        members=[member],
-        alphas=np.ones(1),
-        inputs=[0],
-        average_weights=np.ones(1),
-    )
+    no_bins = binner.bins_.columns(0, 0)
+    stage = Stage([member], no_bins, inputs=[0], average_weights=np.ones(1))
     return FittedStages(binner, [stage], link=link)

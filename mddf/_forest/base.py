@@ -30,7 +30,7 @@ from mddf._binning.binner import Binner
 from mddf._binning.new_rows import NewRows
 from mddf._core import Sampling, TreeOptions
 from mddf._fitted.batching import BlockResults, Conversion, row_blocks
-from mddf._fitted.fitted_model import FittedStages, StageMember, one_stage
+from mddf._fitted.fitted_model import FittedMember, FittedStages, one_stage
 from mddf._forest import out_of_bag
 from mddf._forest.ensemble import TreeEnsemble
 from mddf._forest.growth import DrawnTrees, ForestState, Target, TargetT, TrainingRows
@@ -433,7 +433,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
     def _fitted_stages(self) -> FittedStages:
         """Describe the forest as a fitted model of one stage."""
         check_is_fitted(self, "_trees")
-        member = StageMember(self._trees, self._width, self._unit, is_rounded=False)
+        member = FittedMember(self._trees, self._width, self._unit, is_rounded=False)
         return one_stage(self._binner, member)
 
     def _predict_in_blocks(self, X: TableLike, convert: Conversion | None = None) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 
 from mddf._binning.bins import Bins, join_bins
 from mddf._binning.encoded_rows import EncodedRows
-from mddf._fitted.fitted_model import StageMember
+from mddf._fitted.fitted_model import FittedMember
 from mddf._gradient.target_encoding import TargetStatistics, with_statistics
 from mddf._gradient.trees import BoostedTrees
 
@@ -18,7 +18,7 @@ _LEAVES_TOGETHER = 2**18
 
 
 @dataclass(frozen=True)
-class BoostedMember(StageMember):
+class BoostedMember(FittedMember):
     """Trees whose leaves add up to raw predictions.
 
     Attributes

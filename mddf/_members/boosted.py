@@ -18,7 +18,7 @@ from mddf._binning.binned_table import BinnedTable
 from mddf._binning.encoded_rows import EncodedRows
 from mddf._binning.high_cardinality import CategoryLevels
 from mddf._core import BoostOptions
-from mddf._fitted.fitted_model import StageMember
+from mddf._fitted.fitted_model import FittedMember
 from mddf._gradient.base import GradientBoosting
 from mddf._gradient.dataset import BoostingRows
 from mddf._gradient.losses import ClassificationTarget, RegressionTarget
@@ -82,8 +82,9 @@ class BoostedModel:
         return class_probabilities(raw[0]) if self.is_classifier else np.hstack(raw)
 
 
+@register_serializable("fitted boosted trees")
 @dataclass(frozen=True)
-class BoostedFolds(StageMember):
+class BoostedFolds(FittedMember):
     """Boosted trees of all folds, whose predictions are averaged."""
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any
@@ -41,7 +41,7 @@ class FrameMaker:
     """Converts numeric rows to pandas data frames with the columns of the table passed to fit."""
 
     columns: FrameColumns
-    encoders: dict[int, CategoryEncoder]  # by the columns that hold categories
+    encoders: Mapping[int, CategoryEncoder]  # by the columns that hold categories
 
     @property
     def codes_of(self) -> dict[int, dict[object, float]]:

@@ -140,7 +140,7 @@ def tree_arrays(
     if forest is not None:
         forest = check_position("forest", forest, len(stage.members))
     member = stage.members[forest or 0]
-    bins = member.tree_bins(stage.bins)
+    bins = member.tree_bins(fitted.bins_of(stage))
     codes = None
     if X is not None:
         codes = member.tree_codes(next(islice(coded_stages(model, X), position, None)))

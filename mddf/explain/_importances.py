@@ -278,7 +278,7 @@ def _gains_of_rows(model: BaseEstimator, X: Any, y: Any) -> np.ndarray:
     coded = coded_stages(model, X)
     labels = _as_raw(fitted.link, _read_targets(model, X, y))
     if is_regressor(model) or fitted.link is not None:
-        return _covariances(fitted.stages[0], next(coded), labels, model.n_jobs)
+        return _covariances(fitted.stages[0], next(coded), labels, fitted.n_raw, model.n_jobs)
     n_raw = fitted.n_raw
     is_class = np.eye(len(model.classes_))[labels] / len(labels)
     layer_gains: list[np.ndarray] = []  # of the rows
@@ -312,13 +312,15 @@ def _as_raw(link: Any, y: np.ndarray) -> np.ndarray:
     return np.eye(link.n_classes)[y][:, -link.n_scores :]
 
 
-def _covariances(stage: Stage, rows: EncodedRows, y: Any, n_jobs: int | None) -> np.ndarray:
+def _covariances(
+    stage: Stage, rows: EncodedRows, y: Any, n_features: int, n_jobs: int | None
+) -> np.ndarray:
     """Each feature's share of a row's term in the covariance of targets and predictions."""
     (member,) = stage.members
     codes = member.tree_codes(rows)
     y = y / member.unit
     contributions, _ = path_contributions(stage.blocks(None), codes, codes, n_jobs=n_jobs)
-    contributions = member.feature_amounts(contributions, stage.feature_bins.n_columns)
+    contributions = member.feature_amounts(contributions, n_features)
     contributions = contributions * (member.per_mean / member.unit)
     deviation = y - y.mean(axis=0)
     variance = np.square(deviation).mean(axis=0)

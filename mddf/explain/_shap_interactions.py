@@ -9,7 +9,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
 from mddf._base.messages import short
-from mddf._fitted.fitted_model import Stage, StageMember
+from mddf._fitted.fitted_model import FittedMember, Stage
 from mddf._inspection.stages import (
     coded_stages,
     fitted_stages,
@@ -144,7 +144,7 @@ def _stage_interactions(
     return values.reshape(len(rows.codes), n_raw, n_raw, -1), base
 
 
-def _feature_pairs(member: StageMember, amounts: np.ndarray, n_raw: int) -> np.ndarray:
+def _feature_pairs(member: FittedMember, amounts: np.ndarray, n_raw: int) -> np.ndarray:
     """Amounts of pairs of features, from those of pairs of the groups of `players`."""
     for _ in range(2):  # for each axis of features
         amounts = member.feature_amounts(amounts, n_raw)[:, :n_raw].swapaxes(1, 2)

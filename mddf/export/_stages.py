@@ -13,15 +13,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mddf._binning.bins import Bins
+from mddf._binning.categories import CategoryEncoder
 from mddf._ensemble.blending import FLOOR, Calibration
-from mddf._fitted.fitted_model import FittedStages, Stage, StageMember
+from mddf._fitted.fitted_model import FittedMember, FittedStages, Stage
 from mddf._fitted.vector_layout import GRAIN
 from mddf._gradient.fitted_trees import BoostedMember
 from mddf._gradient.losses import ClassificationTarget, RegressionTarget
 from mddf._gradient.target_encoding import TargetStatistics
 from mddf._gradient.trees import BoostedTrees
 from mddf._members.boosted import BoostedFolds
-from mddf._members.dataframes import FrameMaker
 from mddf._members.external_member import ExternalMember
 from mddf._targets.kernel_targets import Units
 from mddf._trees.arrays import Trees
@@ -41,6 +41,7 @@ class _StageInput:
     bins: Bins  # of these columns
     numbers: str  # columns for members without trees
     levels: dict[int, LevelsInput]  # categories of the columns that have target statistics
+    encoders: dict[int, CategoryEncoder]  # by the columns that hold categories
 
 
 def add_stages(
@@ -65,7 +66,7 @@ def add_stages(
         if stage.columns is not None and not all(member.has_trees for member in stage.members):
             table = graph.concat([bounded, added]) if added else bounded
             numbers = graph.columns(table, stage.columns)
-        rows = _StageInput(codes, stage.bins, numbers, levels)
+        rows = _StageInput(codes, fitted.bins_of(stage), numbers, levels, fitted.binner.encoders_)
         vectors = [
             _add_member(graph, rows, member, is_regressor=is_regressor) for member in stage.members
         ]
@@ -103,7 +104,7 @@ def _add_left_rows(graph: Graph, columns: str, stage: Stage, left: str) -> str:
 
 
 def _add_member(
-    graph: Graph, rows: _StageInput, member: StageMember, *, is_regressor: bool
+    graph: Graph, rows: _StageInput, member: FittedMember, *, is_regressor: bool
 ) -> str:
     if isinstance(member, BoostedMember):
         return _add_raw_predictions(graph, rows, member)
@@ -112,10 +113,10 @@ def _add_member(
     if isinstance(member, BoostedFolds):
         return _add_boosted(graph, rows, member)
     assert isinstance(member, ExternalMember)
-    return _add_estimators(graph, rows.numbers, member, is_regressor=is_regressor)
+    return _add_estimators(graph, rows, member, is_regressor=is_regressor)
 
 
-def _add_forest(graph: Graph, rows: _StageInput, member: StageMember) -> str:
+def _add_forest(graph: Graph, rows: _StageInput, member: FittedMember) -> str:
     sums = add_trees(graph, rows.codes, member.models, rows.bins)
     if isinstance(member.models[0], Trees):
         means = _add_shares(graph, sums)
@@ -171,13 +172,15 @@ def _add_boosted(graph: Graph, rows: _StageInput, member: BoostedFolds) -> str:
 
 
 def _add_estimators(
-    graph: Graph, numbers: str, member: ExternalMember, *, is_regressor: bool
+    graph: Graph, rows: _StageInput, member: ExternalMember, *, is_regressor: bool
 ) -> str:
     predictions = []
+    numbers = rows.numbers
+    frames = member.frame_maker(rows.encoders)
     for model in member.models:
         category_codes = None
-        if isinstance(member.frames, FrameMaker) and member.frames.serves(model):
-            category_codes = member.frames.codes_of
+        if frames is not None and frames.serves(model):
+            category_codes = frames.codes_of
         if is_regressor:
             vectors = add_external_regressor(graph, numbers, model, category_codes=category_codes)
         else:
@@ -207,7 +210,7 @@ def _add_mean_of_columns(graph: Graph, columns: str, stage: Stage) -> str:
     return _add_mean(graph, vectors)
 
 
-def _add_weighted_average(graph: Graph, vectors: list[str], members: list[StageMember]) -> str:
+def _add_weighted_average(graph: Graph, vectors: list[str], members: list[FittedMember]) -> str:
     """Append the average of members with weights: see `FittedStages.averages`."""
     weights = [member.weight for member in members if member.weight > 0]
     sharpened = [

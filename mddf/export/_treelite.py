@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, is_regressor
 
 from mddf._base.messages import short
-from mddf._fitted.fitted_model import FittedStages, StageMember
+from mddf._fitted.fitted_model import FittedMember, FittedStages
 from mddf._gradient.losses import ClassificationTarget, RegressionTarget, Target
 from mddf._inspection.stages import fitted_stages, numbers_of
 from mddf._trees.decoding import thresholds
@@ -89,7 +89,7 @@ def to_treelite(model: BaseEstimator) -> treelite.Model:
     builder = ModelBuilder(**_head(model, fitted, member, output))
     for block in member.blocks:
         nodes = decode(block)
-        _add_trees(builder, nodes, thresholds(nodes, fitted.stages[0].feature_bins), member.unit)
+        _add_trees(builder, nodes, thresholds(nodes, fitted.binner.bins_), member.unit)
     return builder.commit()
 
 
@@ -132,7 +132,7 @@ class _Output:
     sigmoid_alpha: float = 1.0
 
 
-def _single_member(model: BaseEstimator) -> tuple[FittedStages, StageMember]:
+def _single_member(model: BaseEstimator) -> tuple[FittedStages, FittedMember]:
     """The trees of a forest or of gradient boosting; errors refuse other models."""
     fitted = fitted_stages(model)
     members = fitted.members
@@ -157,7 +157,7 @@ def _single_member(model: BaseEstimator) -> tuple[FittedStages, StageMember]:
     return fitted, member
 
 
-def _output(model: BaseEstimator, fitted: FittedStages, member: StageMember) -> _Output:
+def _output(model: BaseEstimator, fitted: FittedStages, member: FittedMember) -> _Output:
     base = np.broadcast_to(np.asarray(member.offset, float), member.n_columns)
     link = fitted.link
     if isinstance(link, RegressionTarget):
@@ -175,7 +175,7 @@ def _output(model: BaseEstimator, fitted: FittedStages, member: StageMember) -> 
 
 
 def _head(
-    model: BaseEstimator, fitted: FittedStages, member: StageMember, output: _Output
+    model: BaseEstimator, fitted: FittedStages, member: FittedMember, output: _Output
 ) -> dict[str, Any]:
     """Arguments of treelite's builder that describe the model as a whole."""
     from treelite.model_builder import Metadata, PostProcessorFunc, TreeAnnotation

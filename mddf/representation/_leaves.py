@@ -15,7 +15,7 @@ from sklearn.utils import gen_batches
 from mddf._base.messages import short
 from mddf._base.serialization import register_serializable
 from mddf._binning.encoded_rows import EncodedRows
-from mddf._fitted.fitted_model import StageMember
+from mddf._fitted.fitted_model import FittedMember
 from mddf._forest.base import Forest
 from mddf._gradient.base import GradientBoosting
 from mddf._gradient.target_encoding import with_statistics
@@ -93,7 +93,7 @@ def leaf_indices(
 
 
 def _member_leaves(
-    member: StageMember, rows: EncodedRows, n_jobs: int | None
+    member: FittedMember, rows: EncodedRows, n_jobs: int | None
 ) -> Iterator[np.ndarray]:
     """Leaves of the trees of a member of a layer; nothing if it has no trees."""
     if member.has_trees:

@@ -171,7 +171,7 @@ def test_rows_without_a_past_in_time_order(measure, refit):
     known = model.oof_probabilities_[60:]
     expected = measure_value(measure, y[60:].astype(float), known)
     assert model.history_["measure"][-1] == pytest.approx(expected, rel=1e-12)
-    assert len(model._cascade.layers[0].members[0]) == 1  # models of earlier folds saw less
+    assert len(model._fitted.stages[0].members[0].models) == 1  # models of earlier folds saw less
     assert np.isfinite(label_probabilities(model, X)).all()
 
 

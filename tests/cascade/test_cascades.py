@@ -107,7 +107,7 @@ def test_probabilities_margins_and_weights_follow_from_the_layers_vectors(alpha,
     np.testing.assert_allclose(forest.margins_[-1], class_margins(total, labels), atol=1e-9)
     np.testing.assert_allclose(forest.weights_[0], 1 / 200)
     # The first layer's coefficient alone decides the weights of the second one.
-    first = forest._cascade.alphas[0][0]
+    first = forest._fitted.stages[0].alphas[0]
     z = class_margins(vectors[0], labels) * (first if alpha == "stagewise" else 1)
     factors = reweight(margin_loss(z, forest.target_margin, forest.mu), strength)
     factors = np.rint(factors * 2**20) / 2**20
@@ -133,7 +133,7 @@ def test_gcforest_is_the_last_layer_of_a_cascade_without_weights(data):
     layers = forest.transform(new).reshape(100, 3, 3)
     for number, stage in enumerate(forest.staged_predict_proba(new)):
         np.testing.assert_allclose(stage, layers[:, number], atol=1e-12)
-    assert len(forest._cascade.layers[0].members) == 8
+    assert len(forest._fitted.stages[0].members) == 8
 
 
 def test_first_layers_do_not_depend_on_how_many_follow(data):

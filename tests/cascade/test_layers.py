@@ -113,8 +113,8 @@ def test_out_of_fold_vectors_come_from_the_fold_that_held_out_the_sample():
     assert vectors.shape == (2, 120, 3)
     np.testing.assert_allclose(vectors.sum(axis=2), 1)
     for members, of_forest in zip(fitted.members, vectors, strict=True):
-        for trees, (_, held_out) in zip(members, layer.folds, strict=True):
-            expected = predicted_by(trees, layer.table.codes[held_out])
+        for trees, (_, held_out) in zip(members.models, layer.folds, strict=True):
+            expected = predicted_by([trees], layer.table.codes[held_out])
             np.testing.assert_allclose(of_forest[held_out], expected, atol=1e-10)
 
 
@@ -125,11 +125,13 @@ def test_trees_of_a_fold_do_not_depend_on_its_held_out_rows():
     other = samples.labels.copy()
     other[held_out] = (other[held_out] + 1) % 3
     again, _ = grow_layer(FORESTS, replace(samples, labels=other), layer, (1,))
-    for members, other_members in zip(fitted.members, again.members, strict=True):
-        a = predicted_by(members[2], layer.table.codes)
-        np.testing.assert_array_equal(a, predicted_by(other_members[2], layer.table.codes))
-        a = predicted_by(members[1], layer.table.codes)
-        assert not np.array_equal(a, predicted_by(other_members[1], layer.table.codes))
+    for member, other_member in zip(fitted.members, again.members, strict=True):
+        of_fold, of_other = (
+            [predicted_by([trees], layer.table.codes) for trees in m.models]
+            for m in (member, other_member)
+        )
+        np.testing.assert_array_equal(of_fold[2], of_other[2])
+        assert not np.array_equal(of_fold[1], of_other[1])
 
 
 @pytest.mark.parametrize("out_of_bag", [False, True])
@@ -153,7 +155,7 @@ def test_out_of_bag_vectors_come_from_trees_that_did_not_draw_the_sample():
     with watched_growth() as blocks:
         fitted, (vectors,) = grow_layer([forest], samples, layer, (7,))
     sums = np.zeros((120, 3))
-    ((trees,),), (block,) = fitted.members[0], blocks
+    (trees,), (block,) = fitted.members[0].models, blocks
     for seed, nodes in zip(block.seeds, naive.decode(trees), strict=True):
         left_out = naive.bootstrap(seed, samples.order, 120, 120) == 0
         for row in np.flatnonzero(left_out):
@@ -203,8 +205,8 @@ def test_a_refit_adds_forests_of_all_samples_to_those_of_the_folds():
         for forest, block in zip(FORESTS, kept, strict=True)
     ]
     grown = grower.grow(layer.table, grower.ClassTarget(samples.labels, 3), by_hand)
-    for (trees,), of_hand in zip(fitted.members, grown, strict=True):
-        (a,), (b,) = trees, of_hand.trees
+    for member, of_hand in zip(fitted.members, grown, strict=True):
+        (a,), (b,) = member.models, of_hand.trees
         assert same_trees(a, b)
     importances = sum(of_hand.importances for of_hand in grown)
     np.testing.assert_allclose(fitted.importances, importances / importances.sum())

@@ -225,13 +225,13 @@ def test_columns_trees_and_stop():
             stop=lambda view: view.number == 2,
         )
     )
-    first, second = model._cascade.layers
+    first, second = model._fitted.stages
     assert model.n_layers_ == 2
     n_features = model.n_features_in_
     assert second.columns[:2].tolist() == [0, 1]
     assert (second.columns[2:] >= n_features).all()
-    assert sum(trees.n_trees for trees in second.members[0][0]) == 8
-    assert sum(trees.n_trees for trees in first.members[0][0]) == 4
+    assert sum(trees.n_trees for trees in second.members[0].models) == 24
+    assert sum(trees.n_trees for trees in first.members[0].models) == 12
     assert model.stop_reason_ == "the rule `stop` ended the cascade; kept 2 of 2 layers"
 
 

@@ -76,7 +76,7 @@ def test_shapes_and_types_of_predictions(fitted):
     (*_, last) = model.staged_predict(X)
     assert np.array_equal(last, predicted)
     names = model.get_feature_names_out()
-    assert names[1] == f"layer1_{model._layers[0].members[0].name}_output0_1"
+    assert names[1] == f"layer1_{model._fitted.stages[0].members[0].name}_output0_1"
     assert model.transform(X[:3]).shape == (3, len(names))
     assert {"log_loss", "accuracy"} <= set(model.leaderboard_[0])
     assert np.isclose(model.history_["log_loss"][0], -model.history_["score"][0])

@@ -73,8 +73,8 @@ def test_members_of_large_tables_race_before_they_are_grown_in_full(monkeypatch)
     large = clone(model).fit(X, y)
     race = {row["candidate"] for row in large.fit_report_ if row["step"] == "race"}
     assert race == set(members)
-    for member in large._layers[0].members:
-        if member.is_forest:
+    for member in large._fitted.stages[0].members:
+        if member.has_trees:
             assert sum(trees.n_trees for trees in member.models) == 5 * 8
         else:
             assert len(member.models) == 3

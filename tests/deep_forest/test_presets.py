@@ -70,7 +70,7 @@ def n_models(Model, fit_options=None, **options):
     rows = slice(options.pop("n_rows", 120))
     model = Model(1, n_estimators=3, members=["boosted"], random_state=0, **options)
     model.fit(X[rows], y[rows], **(fit_options or {}))
-    return len(model._layers[0].members[0].models)
+    return len(model._fitted.stages[0].members[0].models)
 
 
 def test_boosted_classifiers_use_ten_folds(monkeypatch):

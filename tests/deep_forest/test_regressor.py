@@ -70,7 +70,7 @@ def test_predictions_follow_from_the_members(options, data, every_layer_helps):
     model = DeepForestRegressor(**SMALL | options).fit(X, y)
     weights = np.array([row["weight"] for row in model.leaderboard_])
     assert weights.sum() == pytest.approx(1)
-    members = [member for layer in model._layers for member in layer.members]
+    members = [member for layer in model._fitted.stages for member in layer.members]
     features, names = model.transform(new), model.get_feature_names_out()
     assert features.shape == (200, len(names))
     assert names[0] == f"layer1_{members[0].name}_output0"
@@ -102,7 +102,7 @@ def test_boosting_features_are_its_predictions(refit, data):
     model = DeepForestRegressor(1, members=["boosted"], cv=2, refit=refit, random_state=0)
     features = model.fit(X, y).transform(new)
     # Three models of all samples, or those of the two folds.
-    assert len(model._layers[0].members[0].models) == (3 if refit else 2)
+    assert len(model._fitted.stages[0].members[0].models) == (3 if refit else 2)
     np.testing.assert_allclose(y.mean() + y.std() * features[:, 0], model.predict(new))
     middle = model.predict_interval(new).mean(axis=1)
     np.testing.assert_allclose(middle, model.predict(new))
@@ -115,20 +115,20 @@ def test_boosted_trees_are_fitted_again_on_all_samples_with_more_rounds(data):
     with_folds = clone(model).set_params(refit=False).fit(X, y)
     np.testing.assert_array_equal(model.oof_prediction_, with_folds.oof_prediction_)
     rounds_of_folds, rounds = (
-        {tuple(boosted.rounds) for boosted in estimator._layers[0].members[0].models}
+        {tuple(boosted.rounds) for boosted in estimator._fitted.stages[0].members[0].models}
         for estimator in (with_folds, model)
     )
     ((n_of_folds,),) = rounds_of_folds
     assert n_of_folds < 400
     assert rounds == {(round(1.15 * n_of_folds),)}
     boosting.set_params(max_iter=n_of_folds)
-    limited = clone(model).fit(X, y)._layers[0].members[0].models
+    limited = clone(model).fit(X, y)._fitted.stages[0].members[0].models
     assert {tuple(boosted.rounds) for boosted in limited} == {(n_of_folds,)}
-    starts = [boosted.trees[0].start for boosted in model._layers[0].members[0].models]
-    of_folds = [boosted.trees[0].start for boosted in with_folds._layers[0].members[0].models]
+    starts = [boosted.trees[0].start for boosted in model._fitted.stages[0].members[0].models]
+    of_folds = [boosted.trees[0].start for boosted in with_folds._fitted.stages[0].members[0].models]
     np.testing.assert_array_equal(starts, [starts[0]] * 3)  # the mean of all targets
     assert len(np.unique(of_folds)) == 4  # each fold has its own mean
-    values = [boosted.trees[0].arrays["values"] for boosted in model._layers[0].members[0].models]
+    values = [boosted.trees[0].arrays["values"] for boosted in model._fitted.stages[0].members[0].models]
     assert not np.array_equal(values[0], values[1])  # the seeds differ
 
 
@@ -164,7 +164,7 @@ def test_importances_where_no_forest_has_a_vote(refit):
     model = DeepForestRegressor(
         1, n_estimators=5, members=members, cv=3, refit=refit, random_state=0
     ).fit(X, X[:, 3] - 2 * X[:, 6])
-    assert [member.name for member in model._layers[0].members] == ["LinearRegression"]
+    assert [member.name for member in model._fitted.stages[0].members] == ["LinearRegression"]
     assert set(np.argsort(-model.feature_importances_)[:2]) == {3, 6}
     assert model.feature_importances_.sum() == pytest.approx(1)
     copy = pickle.loads(pickle.dumps(model))

@@ -54,9 +54,7 @@ def test_the_trees_of_a_mapped_cascade_stay_in_the_file(tmp_path):
     model = MDDFClassifier(2, n_estimators=2, cv=2, random_state=0).fit(table("numbers"), labels())
     joblib.dump(model, tmp_path / "model")
     again = joblib.load(tmp_path / "model", mmap_mode="r")
-    blocks = [
-        t for layer in again._cascade.layers for folds in layer.members for f in folds for t in f
-    ]
+    blocks = again._fitted.trees()
     assert len(blocks) >= 8
     assert all(isinstance(trees.nodes.base, np.memmap) for trees in blocks)
 
@@ -85,7 +83,7 @@ def test_skops_trusts_all_named_members():
     for members in ("auto", ["random", "boosted"]):
         forest = mddf.DeepForestRegressor(1, n_estimators=1, members=members, cv=2, random_state=0)
         forest.fit(X, np.column_stack([np.arange(len(X)), np.arange(len(X)) % 7]))
-        assert "boosted" in [member.name for member in forest._layers[0].members]
+        assert "boosted" in [member.name for member in forest._fitted.stages[0].members]
         again = io.loads(io.dumps(forest), trusted=skops_types())
         assert np.array_equal(again.predict_interval(X), forest.predict_interval(X))
 
@@ -176,13 +174,10 @@ COUNTS = [
     ("regressor", "n_outputs_"),
     ("mddf", "n_features_in_"),
     ("mddf", "n_layers_"),
-    ("mddf", "_cascade", "n_raw"),
-    ("mddf", "_cascade", "layout", "n_classes"),
-    ("mddf", "_cascade", "layout", "n_forests"),
+    ("mddf", "_fitted", "n_added"),
     ("deep_forest", "n_features_in_"),
     ("deep_forest", "n_layers_"),
-    ("deep_forest", "_n_raw"),
-    ("deep_forest", "_n_spare"),
+    ("deep_forest", "_fitted", "n_added"),
     ("deep_regressor", "n_outputs_"),
     ("deepboost", "n_iter_"),
 ]

@@ -177,8 +177,8 @@ def parts():
         "binner": forest._binner,
         "classification trees": forest._trees[0],
         "regression trees": regressor._trees[0],
-        "cascade": cascade._cascade,
-        "deep forest layer": deep._layers[0],
+        "fitted model": cascade._fitted,
+        "stage": deep._fitted.stages[0],
         "weighted ensemble": boosting.ensembles_[0],
     }
 

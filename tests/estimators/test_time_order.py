@@ -120,10 +120,10 @@ def test_the_predicting_model_is_fitted_on_all_rows():
     model = DeepForestClassifier(
         1, n_estimators=5, members=["boosted", "random"], cv=TimeOrder(), random_state=0
     ).fit(X, y)
-    by_name = {member.name: member for member in model._layers[0].members}
+    by_name = {member.name: member for member in model._fitted.stages[0].members}
     assert len(by_name["boosted"].models) == 1
     fold_model = cascade(DeepForestClassifier, refit=False, members=["random"]).fit(X, y)
-    (member,) = fold_model._layers[0].members
+    (member,) = fold_model._fitted.stages[0].members
     assert sum(block.n_trees for block in member.models) == 10
 
 

@@ -47,7 +47,7 @@ def test_layers_walked_by_hand(kind):
             assert np.allclose(
                 predicted(trees, rows), vectors[layer][:, forest * K : (forest + 1) * K], atol=1e-8
             )
-        alphas = model._cascade.alphas[layer]
+        alphas = model._fitted.stages[layer].alphas
         before = sum(a * v for a, v in zip(alphas, vectors, strict=False)) / alphas.sum()
         rows = np.hstack([numbers(model, X), before])
     both = tree_arrays(model, layer=-1)
@@ -62,8 +62,8 @@ def test_deep_forests():
     ).fit(X, labels_of(X))
     rows = numbers(model, X)
     first = next(model._fitted_stages().run(model._encode(X).block(0, len(X)))).vectors
-    for i, member in enumerate(model._layers[0].members):
-        if member.is_forest:
+    for i, member in enumerate(model._fitted.stages[0].members):
+        if member.has_trees:
             assert np.allclose(predicted(tree_arrays(model, layer=0, forest=i), rows), first[i])
 
 

@@ -255,7 +255,7 @@ def test_boosting(kind, n_classes):
     members = ["random", "boosted"]
     model = DeepForestClassifier(1, n_estimators=2, members=members, random_state=0)
     model.fit(X[:150], y[:150])
-    assert any(member.name == "boosted" for member in model._layers[0].members)
+    assert any(member.name == "boosted" for member in model._fitted.stages[0].members)
     label, probabilities = graph_outputs(model, X)
     assert np.allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-9)
     assert np.array_equal(label, model.predict(X))

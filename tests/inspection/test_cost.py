@@ -41,7 +41,7 @@ def test_external_estimators_are_counted():
     model = MDDFClassifier(1, forests=["random", LogisticRegression()], n_estimators=1, cv=2)
     model_cost = cost(model.fit(X, labels_of(X)))
     assert model_cost.n_trees == 2
-    coefficients = sum(m.coef_.nbytes for m in model._cascade.layers[0].members[1])
+    coefficients = sum(m.coef_.nbytes for m in model._fitted.stages[0].members[1].models)
     assert model_cost.n_bytes > coefficients > 0
 
 
@@ -50,7 +50,7 @@ def test_deep_forests():
     members = ["random", "completely-random", "linear"]
     model = DeepForestClassifier(n_estimators=3, members=members, random_state=0)
     model_cost = cost(model.fit(X, labels_of(X)))
-    layers = [[v for v in layer.members if v.is_forest] for layer in model._layers]
+    layers = [[v for v in layer.members if v.has_trees] for layer in model._fitted.stages]
     assert model_cost.n_trees == 9 * sum(map(len, layers))  # three classes: three times as many
     assert 0 < model_cost.microseconds_per_row < 1e4
 
@@ -59,10 +59,10 @@ def test_boosted_members_have_trees():
     X = number_table()
     model = DeepForestClassifier(n_estimators=2, members=["boosted", "random"], random_state=0)
     model_cost = cost(model.fit(X, labels_of(X)))
-    members = [member for layer in model._layers for member in layer.members]
-    boosted = [m for member in members if not member.is_forest for m in member.models]
+    members = [member for layer in model._fitted.stages for member in layer.members]
+    boosted = [m for member in members if not member.has_trees for m in member.models]
     assert boosted
-    forests = 6 * sum(member.is_forest for member in members)
+    forests = 6 * sum(member.has_trees for member in members)
     assert model_cost.n_trees == forests + sum(sum(folds.rounds) for folds in boosted)
     alone = cost(DeepForestClassifier(members=["boosted"], random_state=0).fit(X, labels_of(X)))
     assert alone.n_nodes > alone.n_trees > 0

@@ -41,7 +41,7 @@ def test_a_deep_forest_of_boosted_trees_is_the_mean_of_the_folds(n_classes):
     model = DeepForestClassifier(1, members=["boosted"], cv=folds, calibrate=False, **GIVEN)
     model.fit(X, y)
     (row,) = model.leaderboard_
-    models = model._layers[0].members[0].models
+    models = model._fitted.stages[0].members[0].models
     assert len(models) == 3
     assert len({sum(fold_model.rounds) for fold_model in models}) == 1
     assert 0 < sum(models[0].rounds) < 1000
@@ -63,7 +63,7 @@ def test_many_rounds_are_cut_to_the_best():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(120, 4)), rng.integers(0, 2, 120)
     model = DeepForestClassifier(1, members=["boosted"], **GIVEN).fit(X, y)
-    (member,) = model._layers[0].members
+    (member,) = model._fitted.stages[0].members
     assert {sum(fold_model.rounds) for fold_model in member.models} == {
         sum(member.models[0].rounds)
     }
@@ -92,7 +92,7 @@ def test_boosting_of_a_user_keeps_its_loss():
 
 
 def kept_models(model):
-    return model._layers[0].members[0].models
+    return model._fitted.stages[0].members[0].models
 
 
 @pytest.mark.parametrize("n_classes", [1, 2, 3])

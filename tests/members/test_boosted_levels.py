@@ -40,7 +40,7 @@ def test_the_mean_of_the_folds_each_of_which_has_statistics(Model, n_outputs):
     X, y = problem(Model, n_outputs)
     calibration = {"calibrate": False} if Model is DeepForestClassifier else {}
     model = Model(1, members=["boosted"], cv=FOLDS, **GIVEN, **calibration).fit(X, y)
-    models = model._layers[0].members[0].models
+    models = model._fitted.stages[0].members[0].models
     assert len(models) == 3
     new, _ = problem(Model, n=300, seed=1)
     new.loc[:9, "trade"] = "new"
@@ -70,7 +70,7 @@ def test_folds_use_only_the_targets_of_their_rows(Model):
     held_out = FOLDS[0][1]
     other[held_out] = np.random.default_rng(0).permutation(y[held_out])
     again = Model(1, members=["boosted"], cv=FOLDS, **GIVEN).fit(X, other)
-    first, two = (m._layers[0].members[0].models[0].statistics[0] for m in (model, again))
+    first, two = (m._fitted.stages[0].members[0].models[0].statistics[0] for m in (model, again))
     for a, b in zip(first.codes, two.codes, strict=True):
         if Model is DeepForestClassifier:  # numbers are standardised by all rows
             np.testing.assert_array_equal(a, b)

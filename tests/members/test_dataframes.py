@@ -78,7 +78,6 @@ def test_every_fold_gets_the_original_columns(calls):
         assert_rows_of(result, X)
     assert [len(result) for result in calls[-3:-1]] == [60, 30]
     calls.clear()
-    model._layers[0].members[0].weight = 1.0
     model.predict_proba(X[:8])
     for result in calls:
         pd.testing.assert_frame_equal(
@@ -124,7 +123,9 @@ def test_pipelines_find_categories_by_their_type():
     model = DeepForestClassifier(members=[("lr", member)], **DEEP).fit(X, labels(X))
     member.fit(X.astype({"place": "category"}), labels(X))
     expected = member.predict_proba(X.astype({"place": "category"}))
-    got = model._predict_in_blocks(X, finish=False) ** (1 / model._layers[0].members[0].exponent)
+    got = model._predict_in_blocks(X, finish=False) ** (
+        1 / model._fitted.stages[0].members[0].exponent
+    )
     np.testing.assert_allclose(got / got.sum(axis=1, keepdims=True), expected)
     regressor = DeepForestRegressor(members=[encoded(Ridge())], **DEEP).fit(X, X["size"])
     assert regressor.score(X, X["size"]) > 0.95
@@ -157,7 +158,7 @@ def test_boosting_of_other_packages_splits_categories(package, name, options):
     y = labels(X)
     classifier = getattr(library, f"{name}Classifier")(**options)
     model = DeepForestClassifier(members=[("theirs", classifier)], **DEEP).fit(X, y)
-    (fitted,) = model._layers[0].members[0].models
+    (fitted,) = model._fitted.stages[0].members[0].models
     assert list(getattr(fitted, "feature_names_in_", COLUMNS)) == COLUMNS
     assert model.score(X, y) > 0.9
     regressor = getattr(library, f"{name}Regressor")(**options)

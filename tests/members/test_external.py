@@ -213,7 +213,9 @@ def test_members_that_refuse_missing_values_are_named_with_a_remedy(data):
     with pytest.raises(ValueError, match=f"^the member 'knn' cannot predict: .*{remedy}"):
         model.fit(X, y).predict(missing)
     cascade = MDDFClassifier(1, forests=[scaled(KNeighborsClassifier())]).fit(X, y)
-    with pytest.raises(ValueError, match=f"^the member 'Pipeline' cannot predict: .*{remedy}"):
+    with pytest.raises(
+        ValueError, match=rf"^the member 'Pipeline of forests\[0\]' cannot predict: .*{remedy}"
+    ):
         cascade.predict(missing)
     regressor = DeepForestRegressor(members=[KNeighborsRegressor()], **DEEP).fit(X, X[:, 0])
     with pytest.raises(ValueError, match=r"^the member 'KNeighborsRegressor' cannot predict"):

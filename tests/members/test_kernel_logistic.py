@@ -148,7 +148,7 @@ def test_first_fold_chooses_for_all_folds():
     forest = DeepForestClassifier(
         1, members=["kernel-logistic"], cv=3, refit=False, random_state=0
     ).fit(X, labels(X))
-    models = forest._layers[0].members[0].models
+    models = forest._fitted.stages[0].members[0].models
     assert len({(model.gamma_, model.penalty_) for model in models}) == 1
     assert models[0].gamma is None
     assert models[1].gamma == models[0].gamma_
