@@ -157,9 +157,9 @@ def most_columns(monkeypatch):
 @pytest.fixture
 def few_rounds(monkeypatch):
     """Let the boosting of deep forests end after 40 rounds."""
-    from mddf._members import members
+    from mddf._training import named_members
 
-    for options in (members._BOOSTING, members._LEAF_WISE):
+    for options in (named_members._BOOSTING, named_members._LEAF_WISE):
         monkeypatch.setitem(options, "max_iter", 40)
 
 

@@ -16,10 +16,10 @@ from mddf._cascade.plan import LayerFolds
 from mddf._cascade.stopping import Stopper
 from mddf._forest.base_classifier import BaseForest
 from mddf._forest.classifiers import CompletelyRandomForestClassifier, RandomForestClassifier
-from mddf._members.spec import MemberSpec
 from mddf._resampling.folds import Folds
 from mddf._training.layer_builder import LayerPolicy, Stop
 from mddf._training.layer_trainer import LayerInput, LayerJob, LayerTrainer, MeanOfFolds
+from mddf._training.member import ForestMember
 from mddf._training.seeds import Purpose
 
 from .measures import MEASURES, measure_value
@@ -58,7 +58,7 @@ class LabelForests:
             )
         return cls(list(names), **sizes)
 
-    def members(self, number: int) -> list[MemberSpec]:
+    def members(self, number: int) -> list[ForestMember]:
         """Forests of a layer; the first one is number 0."""
         most = max(self.most, self.n_estimators)
         n_estimators = min(self.n_estimators + number * self.n_more, most)
@@ -67,7 +67,7 @@ class LabelForests:
         for name in self.names:
             kind, options = _FORESTS[name]
             forest = kind(n_estimators, max_depth=max_depth, **options)
-            members.append(MemberSpec(name, forest, None))
+            members.append(ForestMember(name, forest))
         return members
 
 
@@ -75,7 +75,7 @@ class LabelForests:
 class LabelProposal:
     """Members of a layer, their input columns, and the folds on which they are trained."""
 
-    members: list[MemberSpec]
+    members: list[ForestMember]
     columns: np.ndarray
     folds: Folds
 

@@ -33,7 +33,6 @@ from mddf._ensemble.scoring import (
 from mddf._fitted.base_estimators import LayeredClassifier
 from mddf._fitted.vector_layout import columns_of
 from mddf._members.composition import HoldsMembers
-from mddf._members.spec import MemberSpec
 from mddf._resampling.folds import gives_folds, is_splitter, make_folds
 from mddf._resampling.sampling import canonical_order
 from mddf._targets.kernel_targets import Classes
@@ -49,6 +48,7 @@ from mddf._training.layered_estimator import (
     Layered,
     column_names,
 )
+from mddf._training.member import Member
 from mddf._training.seeds import Purpose
 from mddf._training.tasks import ClassificationTask
 
@@ -159,7 +159,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
 
     def _resolve_forests(
         self, kind: CascadeKind, sample_weight: np.ndarray | None
-    ) -> list[MemberSpec]:
+    ) -> list[Member]:
         """Members of a layer, from the parameters."""
         return resolve_forests(
             kind.forests if self.forests is None else self.forests,
@@ -174,7 +174,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         self,
         inputs: FitInputs,
         target: Classes,
-        members: Sequence[MemberSpec],
+        members: Sequence[Member],
         binned: BinnedInputs,
     ) -> LayerTrainer:
         """The trainer, with all that members are trained on."""
@@ -182,12 +182,12 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         sample_weight = inputs.sample_weight
         factors = class_factors(self.class_weight, target.classes, labels, sample_weight)
         weights = row_weights(sample_weight, factors, labels)
-        needs_numbers = not all(member.is_forest for member in members)
+        reads_numbers = any(member.reads_numbers for member in members)
         n_classes = len(target.classes)
         return LayerTrainer(
             table=binned.table,
             n_features=inputs.n_features,
-            numbers=binned.binner.numbers(inputs.table) if needs_numbers else None,
+            numbers=binned.binner.numbers(inputs.table) if reads_numbers else None,
             task=ClassificationTask(labels, n_classes, weights.row, calibrate=False),
             weights=weights,
             order=canonical_order(binned.table.codes, labels),
@@ -300,13 +300,13 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         self,
         inputs: FitInputs,
         trainer: LayerTrainer,
-        members: Sequence[MemberSpec],
+        members: Sequence[Member],
         folds: LayerFolds,
     ) -> Checkpoint | None:
         """The checkpoint, if there is one; refuses members that it cannot hold."""
         if self.checkpoint is None:
             return None
-        if not all(member.is_forest for member in members):
+        if not all(member.is_plain for member in members):
             raise ValueError(
                 "checkpoint needs forests of this package, which are plain arrays, got "
                 f"forests={short(self.forests)}"

@@ -11,7 +11,7 @@ from mddf._forest.base_classifier import BaseForest
 from mddf._forest.classifiers import CompletelyRandomForestClassifier, RandomForestClassifier
 from mddf._members.composition import split_names
 from mddf._members.external import check_external, check_takes_weights
-from mddf._members.spec import MemberSpec
+from mddf._training.member import EstimatorMember, ForestMember, Member
 
 OUT_OF_BAG = "oob"
 FOREST_NAMES = ("random", "completely-random")
@@ -32,11 +32,11 @@ def resolve_forests(
     weighted: bool,  # whether samples have weights, which all members must take
     n_features: int,
     own_parameters: Sequence[str],  # parameters of the cascade, which are no names of members
-) -> list[MemberSpec]:
+) -> list[Member]:
     """Members of a layer, from the parameter `forests`."""
     if not is_list(forests) or len(forests) == 0:
         raise ValueError(f"forests must be a list of at least one, got {short(forests)}")
-    resolved = []
+    resolved: list[Member] = []
     for i, (name, forest) in enumerate(split_names("forests", forests, own_parameters)):
         if isinstance(forest, str):
             if forest not in FOREST_NAMES:
@@ -45,20 +45,21 @@ def resolve_forests(
                     f"got {short(forest)}"
                 )
             model = named_forest(forest, n_estimators, out_of_bag)
-            resolved.append(MemberSpec(forest, model, None))
+            resolved.append(ForestMember(forest, model))
             continue
         check_external("forests", forest, "classifier", n_features)
-        is_forest = isinstance(forest, BaseForest)
-        if out_of_bag and not (is_forest and forest.bootstrap):
+        if out_of_bag and not (isinstance(forest, BaseForest) and forest.bootstrap):
             raise ValueError(
                 "cv='oob' needs forests of this package with bootstrap=True: others have no "
                 f"out-of-bag predictions; got {short(forest)}"
             )
-        if is_forest:
+        name_in_errors = f"{type(forest).__name__} of forests[{i}]"
+        if isinstance(forest, BaseForest):
             forest._validate_params()
             forest._check_in_layer()
-        elif weighted:
+            resolved.append(ForestMember(name_in_errors, forest))
+            continue
+        if weighted:
             check_takes_weights("forests", name or type(forest).__name__, forest)
-        name_in_errors = f"{type(forest).__name__} of forests[{i}]"
-        resolved.append(MemberSpec(name_in_errors, forest, None))
+        resolved.append(EstimatorMember(name_in_errors, forest, is_rounded=True))
     return resolved

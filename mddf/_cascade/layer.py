@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mddf._fitted.fitted_model import FittedMember, Stage
-from mddf._members.external_member import ExternalMember
-from mddf._members.spec import MemberSpec
+from mddf._fitted.fitted_model import Stage
 from mddf._resampling.folds import Folds
 from mddf._training.layer_trainer import (
     LayerJob,
@@ -20,6 +18,7 @@ from mddf._training.layer_trainer import (
     TrainedMember,
     splits_from_folds,
 )
+from mddf._training.member import Member, by_kind
 from mddf._trees import grower
 
 
@@ -41,59 +40,44 @@ def layer_splits(
 
 def grow_layer(
     trainer: LayerTrainer,
-    members: Sequence[MemberSpec],
+    members: Sequence[Member],
     job: LayerJob,
     aggregator: OutOfFoldAggregator | None = None,  # the default suits classes of one output
 ) -> tuple[Stage, list[np.ndarray]]:
     """Train a layer, which passes the vectors of all members on."""
     if aggregator is None:
         aggregator = SumOfTrees(trainer.task)
-    forests = {i: member for i, member in enumerate(members) if member.is_forest}
-    trained = trainer.train_forests(forests, job, aggregator)
-    importances = None
-    if len(forests) == len(members):
-        importances = _importances(trainer, trained, job)
-    for i, member in enumerate(members):
-        if i not in forests:
-            fits = trainer.fit_estimator(
-                member.model,
-                job.splits,
-                (*job.entropy, i),
-                name=member.name,
-                layer_input=job.layer_input,
-            )
-            vectors = trainer.out_of_fold_vectors(fits, job.splits, aggregator)
-            trained[i] = TrainedMember([model for model, _ in fits], vectors)
-    fitted_members: list[FittedMember] = []
-    n_columns = trainer.task.n_columns
-    for i, member in enumerate(members):
-        models = _kept_models(trained[i], job)
-        if i in forests:
-            trees = [block for result in models for block in result.trees]
-            fitted_members.append(FittedMember(trees, n_columns, name=member.name))
-        else:
-            fitted_members.append(ExternalMember(models, n_columns, name=member.name))
+    trained: dict[int, TrainedMember] = {}
+    for kind, group in by_kind(dict(enumerate(members))):
+        trained |= kind.train_in_cascade(group, trainer, job, aggregator)
+    kept_models = [_kept_models(trained[i], job) for i in range(len(members))]
     bins = trainer.table.bins
     stage = Stage(
-        fitted_members,
+        [
+            member.freeze(models, trainer)
+            for member, models in zip(members, kept_models, strict=True)
+        ],
         bins.columns(trainer.n_features, bins.n_columns),
         inputs=list(range(len(members))),
         columns=job.layer_input.columns,
-        importances=importances,
+        importances=_importances(trainer, members, kept_models),
     )
     return stage, [trained[i].vectors for i in range(len(members))]
 
 
 def _importances(
-    trainer: LayerTrainer, trained: dict[int, TrainedMember], job: LayerJob
-) -> np.ndarray:
-    """Mean decrease of impurity over all forests that are kept, of sum 1 or all zero."""
-    importances = np.zeros(trainer.table.bins.n_columns)
-    for member in trained.values():
-        for result in _kept_models(member, job):
-            importances += result.importances
-    importances /= importances.sum() or 1
-    return importances
+    trainer: LayerTrainer, members: Sequence[Member], models: Sequence[list[Any]]
+) -> np.ndarray | None:
+    """Mean decrease of impurity over all models, of sum 1 or all zero; None if it is unknown."""
+    total = np.zeros(trainer.table.bins.n_columns)
+    for member, models_of_member in zip(members, models, strict=True):
+        importances = member.importances(models_of_member)
+        if not importances:
+            return None
+        for importances_of_model in importances:
+            total += importances_of_model
+    total /= total.sum() or 1
+    return total
 
 
 def _kept_models(trained: TrainedMember, job: LayerJob) -> list[Any]:

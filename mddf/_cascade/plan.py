@@ -13,7 +13,6 @@ from sklearn.utils import _safe_indexing
 from mddf._base.messages import short
 from mddf._base.validation import is_list
 from mddf._ensemble.coefficients import CoefficientRule, OwnReweighting, Reweighting
-from mddf._members.spec import MemberSpec
 from mddf._resampling.folds import (
     Folds,
     gives_folds,
@@ -21,6 +20,7 @@ from mddf._resampling.folds import (
     make_folds,
     rows_never_held_out,
 )
+from mddf._training.member import Member
 from mddf._training.seeds import Purpose, Seeds
 
 
@@ -123,7 +123,7 @@ class CascadePlan:
     """The layers of a cascade."""
 
     kind: CascadeKind
-    forests: list[MemberSpec]  # members of each layer, before the kind limits their depth
+    forests: list[Member]  # members of each layer, before the kind limits their depth
     layer_folds: LayerFolds
     refit: bool  # keep forests of all samples rather than forests of the folds
     grains: Sequence[np.ndarray]  # features of the layers, in turn
@@ -135,7 +135,7 @@ class CascadePlan:
         """Number of columns that a layer adds."""
         return self.n_classes * (len(self.forests) if self.passes_all else 1)
 
-    def members(self, number: int, tree_factor: float = 1.0) -> list[MemberSpec]:
+    def members(self, number: int, tree_factor: float = 1.0) -> list[Member]:
         """Members of a layer, with more trees by a factor; the first layer is number 0."""
         depth = self.kind.depth(number)
         return [forest.limited(depth).with_more_trees(tree_factor) for forest in self.forests]

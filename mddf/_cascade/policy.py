@@ -25,9 +25,9 @@ from mddf._ensemble.margin_loss import (
     margin_ratio,
 )
 from mddf._fitted.fitted_model import FittedStages, Stage
-from mddf._members.spec import MemberSpec
 from mddf._training.layer_builder import LayerPolicy, Stop
 from mddf._training.layer_trainer import LayerInput, LayerJob, LayerTrainer, Split
+from mddf._training.member import Member
 from mddf._training.seeds import Purpose
 
 # With fewer rows that did not leave, no layer is trained: two folds need two rows each.
@@ -71,7 +71,7 @@ class Trace:
 class LayerProposal:
     """Members of a layer, their input columns, and the splits on which they are trained."""
 
-    members: list[MemberSpec]
+    members: list[Member]
     columns: np.ndarray
     splits: list[Split]
     n_folds: int  # 1 for out-of-bag predictions

@@ -17,9 +17,10 @@ from itertools import combinations
 
 import numpy as np
 
-from mddf._deep_forest.fold_trainer import FoldTrainer
 from mddf._deep_forest.stack import Average, OutOfFoldLayer, weighted_mean
-from mddf._training.layer_trainer import LayerInput, LayerJob, MeanOfFolds, Split
+from mddf._training.fold_trainer import FoldTrainer
+from mddf._training.layer_trainer import Split
+from mddf._training.member import by_kind
 from mddf._training.seeds import Purpose
 from mddf._training.tasks import Task
 
@@ -120,9 +121,11 @@ def nested_vectors(
                     is_of_part = parts[held_out] == part
                     nested[other][i][held_out[is_of_part]] = held_out_vectors[is_of_part]
         for i, member in enumerate(layer.members):
-            if member.is_boosted:
+            if member.stops_early:
                 for part in numbers.tolist():
-                    nested[part][i] = _boosted_vectors(trainer, layer, i, parts, part)
+                    nested[part][i] = member.vectors_without_part(
+                        trainer, i, layer.vectors[i], parts, part
+                    )
     except ValueError:
         # A member may refuse so few rows, or rows without one of the classes.
         return {}
@@ -137,49 +140,19 @@ def _pair_vectors(
     trainer: FoldTrainer, layer: OutOfFoldLayer, splits: Sequence[Split]
 ) -> dict[int, list[np.ndarray]]:
     """Vectors of the held-out rows of each split, by the numbers of members without stopping."""
-    members = layer.members
-    forests = [i for i, member in enumerate(members) if member.is_forest]
-    job = LayerJob(
-        LayerInput(trainer.feature_columns),
-        splits,
-        trainer.seeds.entropy_for(Purpose.FIGURES, 0),
-        "figures",
-    )
-    aggregator = MeanOfFolds.from_folds(trainer.task, trainer.folds)
-    vectors = {
-        i: [aggregator.held_out_vectors(result) for result in results]
-        for i, results in zip(
-            forests, trainer.grow_all([members[i] for i in forests], job), strict=True
+
+    def entropy_of(number: int | None) -> tuple[int, ...]:
+        if number is None:
+            return trainer.seeds.entropy_for(Purpose.FIGURES, 0)
+        return trainer.seeds.entropy_for(Purpose.FIGURES, 1, number)
+
+    members = {i: member for i, member in enumerate(layer.members) if not member.stops_early}
+    vectors: dict[int, list[np.ndarray]] = {}
+    for kind, group in by_kind(members):
+        with_models = {i: (member, layer.models[i]) for i, member in group.items()}
+        vectors |= kind.held_out_vectors(
+            with_models, trainer, splits, entropy_of=entropy_of, description="figures"
         )
-    }
-    for i, member in enumerate(members):
-        if not (member.is_forest or member.is_boosted):
-            entropy = trainer.seeds.entropy_for(Purpose.FIGURES, 1, i)
-            fits = trainer.fit_member(member, splits, entropy)
-            vectors[i] = [fit_vectors for _, fit_vectors in fits]
-    return vectors
-
-
-def _boosted_vectors(
-    trainer: FoldTrainer, layer: OutOfFoldLayer, i: int, parts: np.ndarray, part: int
-) -> np.ndarray:
-    """Vectors of boosted trees whose number of rounds the rows of a part did not choose."""
-    member = layer.members[i]
-    vectors = layer.vectors[i].copy()
-    splits = [
-        Split(_rows((parts != part) & (parts != other)), _rows(parts == other))
-        for other in np.unique(parts[parts != part])
-    ]
-    entropy = trainer.seeds.entropy_for(Purpose.FIGURES, 2, i, part)
-    fits = trainer.boost(member, splits, entropy, goes_on=True)
-    for split, fit in zip(splits, fits, strict=True):
-        vectors[split.held_out_rows()] = fit.vectors
-    rows = _rows(parts == part)
-    own = Split(_rows(parts != part), rows)
-    n_rounds = fits[0].model.rounds
-    vectors[rows] = trainer.boost(member, [own], entropy, n_rounds=n_rounds, goes_on=True)[
-        0
-    ].vectors
     return vectors
 
 

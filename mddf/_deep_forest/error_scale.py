@@ -9,10 +9,10 @@ import numpy as np
 
 from mddf._base.serialization import register_serializable
 from mddf._core import TreeOptions
-from mddf._deep_forest.fold_trainer import FoldTrainer
 from mddf._resampling.folds import Folds
 from mddf._resampling.sampling import plan_sampling
 from mddf._targets.kernel_targets import Values
+from mddf._training.fold_trainer import FoldTrainer
 from mddf._trees import grower, predictor
 from mddf._trees.arrays import ValueTrees
 

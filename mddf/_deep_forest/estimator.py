@@ -20,7 +20,6 @@ from mddf._base.progress import tell_line
 from mddf._base.validation import COUNT, Within
 from mddf._binning.binner import Binner
 from mddf._deep_forest.fit_report import LINE_WIDTH, Candidate
-from mddf._deep_forest.fold_trainer import FoldTrainer
 from mddf._deep_forest.named_boosting import (
     is_small_table,
     make_boosting_folds,
@@ -38,10 +37,7 @@ from mddf._gradient.target_encoding import FEWEST_LEVELS
 from mddf._input.category_mask import category_mask
 from mddf._members.composition import HoldsMembers
 from mddf._members.dataframes import FrameColumns, FrameMaker
-from mddf._members.external import check_takes_weights
-from mddf._members.members import Makers, resolve_members
 from mddf._members.screening import is_wide
-from mddf._members.spec import MemberSpec
 from mddf._resampling.folds import (
     gives_folds,
     group_numbers,
@@ -52,9 +48,12 @@ from mddf._resampling.sampling import canonical_order
 from mddf._targets.kernel_targets import Units
 from mddf._targets.weights import RowWeights
 from mddf._training.checkpoints import Checkpoint, fit_inputs
+from mddf._training.fold_trainer import FoldTrainer
 from mddf._training.layer_builder import Stop, build_layers
 from mddf._training.layer_trainer import in_time_order
 from mddf._training.layered_estimator import CONSTRAINTS, BinnedInputs, FitInputs, Layered
+from mddf._training.member import Member
+from mddf._training.named_members import Makers, resolve_members
 from mddf._training.seeds import Purpose
 from mddf._training.tasks import Task
 
@@ -172,13 +171,14 @@ class BaseDeepForest(HoldsMembers, Layered):
         # 2. Bin the table, with spare columns for the vectors of all members, or for their mean.
         n_columns = target.task.n_columns
         n_spare = min(len(members) * n_columns, max(MOST_COLUMNS, n_columns))
-        boosts = any(member.is_boosted for member in members)
-        binned = self._bin(inputs, n_spare, FEWEST_LEVELS if boosts else None)
+        reads_levels = any(member.reads_levels for member in members)
+        binned = self._bin(inputs, n_spare, FEWEST_LEVELS if reads_levels else None)
 
         # 3. Make the folds, and check that all members can be trained on them.
         trainer = self._make_trainer(inputs, target, members, binned, clock)
         set_boosting_parameters(members, preset, trainer)
-        trainer.check_members(members)
+        for member in members:
+            member.check(trainer)
         checkpoint = self._checkpoint_of(trainer, members, inputs)
 
         # 4. Choose the members' options, and build layers as long as they help.
@@ -209,12 +209,12 @@ class BaseDeepForest(HoldsMembers, Layered):
         self._store_outcome(policy)
         return list(map(trainer.known_vectors, kept.vectors)) if with_features else []
 
-    def _make_members(self, inputs: FitInputs, target: Target) -> list[MemberSpec]:
-        """Members of the first layer; refuses members that the task or the weights exclude."""
+    def _make_members(self, inputs: FitInputs, target: Target) -> list[Member]:
+        """Members of the first layer."""
         preset = self._resolved_preset()
         task = target.task
         auto_names = [name for name in self._auto_members if name not in preset.without]
-        members = resolve_members(
+        return resolve_members(
             self.members,
             self._member_makers(category_mask(inputs.table, self.categorical_features), task),
             auto_names,
@@ -223,18 +223,8 @@ class BaseDeepForest(HoldsMembers, Layered):
             max_bins=self.max_bins,
             own_parameters=self._own_parameters(),
         )
-        for member in members:
-            if target.weights.row is not None and member.needs_numbers:
-                check_takes_weights("members", member.name, member.model)
-            is_balanced = getattr(member.model, "bootstrap", None) == "balanced"
-            if is_balanced and task.n_classes_per_output is not None:
-                raise ValueError(
-                    "bootstrap='balanced' is for the classes of one output, got the member "
-                    f"{member.name!r} and {len(task.n_classes_per_output)} outputs"
-                )
-        return members
 
-    def _make_policy(self, trainer: FoldTrainer, members: list[MemberSpec]) -> DeepForestPolicy:
+    def _make_policy(self, trainer: FoldTrainer, members: list[Member]) -> DeepForestPolicy:
         preset = self._resolved_preset()
         return DeepForestPolicy(
             trainer,
@@ -249,7 +239,7 @@ class BaseDeepForest(HoldsMembers, Layered):
         self,
         inputs: FitInputs,
         target: Target,
-        members: Sequence[MemberSpec],
+        members: Sequence[Member],
         binned: BinnedInputs,
         clock: Clock,
     ) -> FoldTrainer:
@@ -281,7 +271,7 @@ class BaseDeepForest(HoldsMembers, Layered):
             groups=groups,
         )
         holds_groups_out = groups is not None or gives_folds(self.cv)
-        needs_numbers = any(member.needs_numbers for member in members)
+        reads_numbers = any(member.reads_numbers for member in members)
         levels = binner.all_levels(inputs.table)
         boosting_folds = None
         if isinstance(self.cv, str) and groups is None:
@@ -292,7 +282,7 @@ class BaseDeepForest(HoldsMembers, Layered):
         trainer = FoldTrainer(
             table=table,
             n_features=inputs.n_features,
-            numbers=bounded(binner.numbers(inputs.table), LARGEST) if needs_numbers else None,
+            numbers=bounded(binner.numbers(inputs.table), LARGEST) if reads_numbers else None,
             task=task,
             weights=target.weights,
             order=canonical_order(table.codes, task.order_key),
@@ -317,7 +307,7 @@ class BaseDeepForest(HoldsMembers, Layered):
         return 5 if len(task.target) >= task.min_samples_for_five_folds else 10
 
     def _checkpoint_of(
-        self, trainer: FoldTrainer, members: list[MemberSpec], inputs: FitInputs
+        self, trainer: FoldTrainer, members: list[Member], inputs: FitInputs
     ) -> Checkpoint | None:
         """The checkpoint, if there is one; refuses members that it cannot hold."""
         if self.checkpoint is None:
@@ -457,10 +447,10 @@ def _report_time_order(policy: DeepForestPolicy) -> None:
 
 
 def _frame_maker(
-    inputs: FitInputs, members: Sequence[MemberSpec], binner: Binner
+    inputs: FitInputs, members: Sequence[Member], binner: Binner
 ) -> FrameMaker | None:
     """Maker of data frames for users' estimators, if X is a data frame."""
-    if not any(member.is_external for member in members):
+    if not any(member.takes_frames for member in members):
         return None
     columns = FrameColumns.from_table(inputs.table)
     return None if columns is None else FrameMaker(columns, binner.encoders_)

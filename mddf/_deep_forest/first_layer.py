@@ -3,50 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from time import monotonic, perf_counter
+from time import perf_counter
+from typing import Any
 
 import numpy as np
 
 from mddf._base.deadline import TimeIsUp
 from mddf._base.progress import tell_work
 from mddf._deep_forest.fit_report import Candidate, FitReport, leaderboard_row
-from mddf._deep_forest.fold_trainer import FoldTrainer, is_large_table
 from mddf._deep_forest.stack import OutOfFoldLayer
 from mddf._deep_forest.tuning import BoostingChoice
-from mddf._members.external_training import n_fits
-from mddf._members.kernel import MOST_ROWS, KernelRidge
-from mddf._members.kernel_logistic import KernelLogisticClassifier
-from mddf._members.spec import MemberSpec
+from mddf._training.fold_trainer import FoldTrainer, is_large_table
 from mddf._training.layer_trainer import (
-    EstimatorFit,
-    LayerInput,
-    LayerJob,
-    MeanOfFolds,
     Split,
     TrainedMember,
     splits_from_folds,
 )
+from mddf._training.member import Member, by_kind
 from mddf._training.seeds import Purpose
 from mddf._training.tasks import Task
 
-# Shares of the remaining time of a limit: for the race, for forests, for boosted trees, and for a
-# single estimator. Each leaves time for what follows, and for a refit. Set by hand.
+# Shares of the remaining time of a limit: for the race, for forests, and for a single estimator.
+# Each leaves time for what follows, and for a refit. Set by hand.
 _RACE_SHARE = 0.2
 _FOREST_SHARE = 0.5
-_BOOSTING_SHARE = 0.7
 _ESTIMATOR_SHARE = 0.4
 # Share for estimators that were not finished at first, in the time that the others left: only a
 # refit follows. Set by hand.
 _LAST_SHARE = 0.8
-# Share of the time of the first fold that the other folds take if it chose options for them. It
-# was 0.12 to 0.5 for kernels on 300 and 1000 rows.
-_SHARE_WITHOUT_CHOICE = 0.5
-# Rough time that a kernel or network, the slowest of the named estimators, takes on a fold: by
-# rows, or in tables of many columns by the numbers that it encodes, up to 2 million of them. It
-# only has to tell seconds from minutes.
-_SECONDS_PER_ROW = 3e-4
-_SECONDS_PER_CELL = 1.5e-6
-_MAX_CELLS = 2**21
 # With fewer samples, held out or in all, there is no race: members train quickly, and chance would
 # decide. Set by hand.
 _MIN_HELD_OUT = 50
@@ -72,7 +56,7 @@ FIRST_LAYER_SHARE = 0.95
 
 
 def train_first_layer(
-    members: list[MemberSpec],
+    members: list[Member],
     trainer: FoldTrainer,
     report: FitReport,
     # Choices for boosted trees, by their numbers. With vectors of the first fold, they take part
@@ -109,16 +93,16 @@ def _race(
         for i, choice in boosting_choices.items()
         if choice.first_fold_vectors is not None
     }
-    racing = [i for i, m in enumerate(members) if i in known_vectors or not m.is_boosted]
+    racing = [i for i, m in enumerate(members) if i in known_vectors or m.races]
     if trainer.clock.runs:
         # Time spent on slow estimators may be missing for the others.
-        racing = [i for i in racing if not members[i].needs_numbers]
+        racing = [i for i in racing if members[i].adapts_to_time]
     if len(racing) < 2 or not can_race(trainer.n_samples, len(held_out)):
         return []
     to_train = [i for i in racing if i not in known_vectors]
     full_forests = {}
     if is_large_table(trainer.task) and not trainer.clock.runs:
-        full_forests = {i: members[i] for i in to_train if members[i].is_forest}
+        full_forests = {i: members[i] for i in to_train if members[i].n_trees}
     for i, forest in full_forests.items():
         members[i] = forest.with_more_trees(_TREE_SHARE_OF_LARGE_TABLE)
     with trainer.clock.cut(_RACE_SHARE):
@@ -186,15 +170,13 @@ def _train_survivors(training: _FirstLayerTraining, survivors: Sequence[int]) ->
     other_splits = training.splits[1:]
     after_race = [i for i in survivors if i in training.trained]
     without_race = [i for i in survivors if i not in training.trained]
-    training.reduce_forests_to_time([i for i in after_race if members[i].is_forest])
+    training.reduce_forests_to_time([i for i in after_race if members[i].n_trees])
     after_race = [i for i in after_race if i not in training.out_of_time]
     with clock.cut(_FOREST_SHARE):
         training.train(after_race, other_splits, first=1)
-        training.train([i for i in without_race if members[i].is_forest], training.splits)
-    for i in without_race:
-        if members[i].is_boosted:
-            training.boost(i)
-    estimators = [i for i in without_race if members[i].needs_numbers]
+        training.train([i for i in without_race if members[i].n_trees], training.splits)
+    training.train([i for i in without_race if not members[i].races], training.splits)
+    estimators = [i for i in without_race if not members[i].adapts_to_time]
     if not clock.runs:
         training.train(estimators, training.splits)
         return
@@ -205,40 +187,20 @@ def _train_survivors(training: _FirstLayerTraining, survivors: Sequence[int]) ->
         training.train(begun, other_splits, first=1, share=share)
 
 
-def _seconds_of_estimator(member: MemberSpec, trainer: FoldTrainer) -> float:
-    """Rough time that an estimator takes on a fold, if it is a slow one."""
-    bins = trainer.table.bins.columns(0, trainer.n_features)
-    n_encoded = int(np.where(bins.categorical, np.diff(bins.start), 1).sum())
-    n_rows = min(trainer.n_samples, MOST_ROWS)
-    n_cells = min(n_rows * n_encoded, _MAX_CELLS)
-    return n_fits(member.model, trainer.task.n_classes_per_output) * max(
-        _SECONDS_PER_ROW * n_rows, _SECONDS_PER_CELL * n_cells
-    )
-
-
-def _counted(n: int, noun: str) -> str:
-    return f"{n} {noun}" + "s" * (n != 1)
-
-
 class _FirstLayerTraining:
     """Members on folds: models and vectors so far, and the seconds they took."""
 
     def __init__(
-        self, members: list[MemberSpec], trainer: FoldTrainer, keep_fold_models: bool
+        self, members: list[Member], trainer: FoldTrainer, keep_fold_models: bool
     ) -> None:
         self.members = [*members]
         self.trainer = trainer
         self.keep_fold_models = keep_fold_models
         self.splits = splits_from_folds(trainer.folds, keep=keep_fold_models)
-        self.aggregator = MeanOfFolds.from_folds(trainer.task, trainer.folds)
         self.trained: dict[int, TrainedMember] = {}
-        self.seconds: dict[int, float] = {}
-        # Vectors of boosted trees whose numbers of rounds are chosen without the held-out rows.
-        self.blind_vectors: dict[int, np.ndarray] = {}
         # Members that were left out because of the limit of time.
         self.out_of_time: set[int] = set()
         self._complete: set[int] = set()  # estimators that were trained on all folds
-        self._rounds_in_time: dict[int, str] = {}
         # Seconds of the work that is planned and of what is left of it, for progress only.
         self._work = 0.0
         self._work_left: dict[int, float] = {}
@@ -251,29 +213,52 @@ class _FirstLayerTraining:
         first: int = 0,
         share: float = _ESTIMATOR_SHARE,  # of the remaining time, for an estimator
     ) -> None:
-        """Train members other than boosted trees on splits, of which the first has number `first`.
+        """Train members on splits, of which the first has number `first`.
 
-        Members that are trained on the splits from 1 on were trained on split 0 before.
+        Members that are trained on the splits from 1 on were trained on split 0 before. Members of
+        a batch grow side by side, and share the time.
         """
         if not splits:
             return
-        self._tell("forests" if any(self.members[i].is_forest for i in numbers) else "")
-        self._grow_forests([i for i in numbers if self.members[i].is_forest], splits, first)
-        for i in numbers:
-            if not self.members[i].is_forest and self._has_time(i, splits, first, share):
-                self._tell(self.members[i].name)
-                start = perf_counter()
-                self._fit_estimator(i, splits, first)
-                if first + len(splits) == len(self.splits):
-                    self._complete.add(i)
-                self._add_seconds(i, perf_counter() - start)
-                self._finish_work(i)
+        for kind, group in by_kind({i: self.members[i] for i in numbers}):
+            batches = [group] if kind.trains_in_batches else [{i: m} for i, m in group.items()]
+            for batch in batches:
+                (i, member), *others = batch.items()
+                if others or self._has_time(i, splits, first, share):
+                    self._tell("forests" if kind.trains_in_batches else member.name)
+                    self._train_batch(kind, batch, splits, first)
+
+    def _train_batch(
+        self, kind: type[Member], batch: dict[int, Any], splits: Sequence[Split], first: int
+    ) -> None:
+        start = perf_counter()
+        try:
+            results = kind.train_batch(
+                batch,
+                self.trainer,
+                splits,
+                first=first,
+                keep_models=self.keep_fold_models,
+                is_only_member=not self.trained,
+            )
+        except TimeIsUp:
+            self.out_of_time.update(batch)
+            return
+        for i, trained in results.items():
+            trained.seconds = (perf_counter() - start) / len(batch)
+            if i in self.trained:
+                trained = self.trained[i].joined(trained)
+            self.trained[i] = trained
+            self.members[i] = self.members[i].with_chosen(trained.chosen)
+            if first + len(splits) == len(self.splits):
+                self._complete.add(i)
+            self._work_left.pop(i, None)
 
     def first_fold_vectors(self, i: int) -> np.ndarray:
         """Predictions of the rows that the first fold holds out, if it alone is trained so far."""
         held_out = self.trainer.folds[0][1]
         # Vectors are sums over the folds, divided by their number.
-        n_times = self.aggregator.n_times_held_out[held_out]
+        n_times = self.trainer.mean_of_folds.n_times_held_out[held_out]
         return self.trained[i].vectors[held_out] * n_times[:, None]
 
     def plan_work(self, numbers: Sequence[int]) -> None:
@@ -281,16 +266,12 @@ class _FirstLayerTraining:
 
         A member that was trained on the first fold is known; any other one counts as the slowest.
         """
-        slowest = max(self.seconds.values(), default=1.0)
-        self._work_left = {i: self.seconds.get(i, slowest) for i in numbers}
+        seconds = {i: trained.seconds for i, trained in self.trained.items()}
+        slowest = max(seconds.values(), default=1.0)
+        self._work_left = {i: seconds.get(i, slowest) for i in numbers}
         self._work = sum(self._work_left.values())
 
-    def _finish_work(self, i: int) -> None:
-        self._work_left.pop(i, None)
-
     def _tell(self, member: str) -> None:
-        if not member:
-            return
         if not self._work:
             tell_work(f"comparing members: {member}", OPTIONS_SHARE)
             return
@@ -301,11 +282,10 @@ class _FirstLayerTraining:
     def forget(self, i: int) -> None:
         """Drop the models and vectors of a member, which is then trained on all splits."""
         del self.trained[i]
-        del self.seconds[i]
 
     def reduce_forests_to_time(self, forests: list[int]) -> None:
         """Leave out all forests but the first, if the time does not suffice for all."""
-        seconds = sum(self.seconds[i] for i in forests) * len(self.splits)
+        seconds = sum(self.trained[i].seconds for i in forests) * len(self.splits)
         if not self.trainer.clock.allows(seconds, _FOREST_SHARE):
             self.out_of_time.update(forests[1:])
 
@@ -316,138 +296,52 @@ class _FirstLayerTraining:
     def _has_time(self, i: int, splits: Sequence[Split], first: int, share: float) -> bool:
         """Whether an estimator fits into the remaining time; if not, it is left out so far."""
         clock = self.trainer.clock
-        if not clock.runs or all(member.needs_numbers for member in self.members):
+        member = self.members[i]
+        if member.adapts_to_time or not clock.runs:
+            return True
+        if not any(other.adapts_to_time for other in self.members):
             return True
         self.out_of_time.discard(i)
-        if first:
-            # The first fold shows the time of a fold. A fit of all rows may follow.
-            seconds = self.seconds[i] * (len(splits) + 2)
-            if self.members[i].chosen is not None:
-                seconds *= _SHARE_WITHOUT_CHOICE
-        else:
-            seconds = _seconds_of_estimator(self.members[i], self.trainer) * clock.pace
-        if not clock.allows(seconds, share):
+        first_fold = self.trained[i].seconds if first else 0.0
+        if not clock.allows(member.expected_seconds(self.trainer, len(splits), first_fold), share):
             self.out_of_time.add(i)
         return i not in self.out_of_time
 
-    def _grow_forests(self, numbers: list[int], splits: Sequence[Split], first: int) -> None:
-        """Grow forests, which share the time since they grow together."""
-        start = perf_counter()
-        job = LayerJob(
-            LayerInput(self.trainer.feature_columns),
-            splits,
-            self.trainer.seeds.entropy_for(Purpose.FORESTS, first),
-            "layer 1",
-        )
-        trained = self.trainer.train_forests(
-            {i: self.members[i] for i in numbers}, job, self.aggregator, importances=True
-        )
-        for i, member in trained.items():
-            self._add(i, member)
-            self._add_seconds(i, (perf_counter() - start) / len(numbers))
-            self._finish_work(i)
-
-    def _fit_estimator(self, i: int, splits: Sequence[Split], first: int) -> None:
-        """Fit an estimator; the first fold chooses the options of a kernel for the others."""
-        if first == 0:
-            entropy = self.trainer.seeds.entropy_for(Purpose.ESTIMATORS, i)
-            fits = self.trainer.fit_member(self.members[i], splits[:1], entropy)
-            model, _ = fits[0]
-            if isinstance(model, KernelRidge | KernelLogisticClassifier):
-                self.members[i] = self.members[i].with_chosen(model.chosen())
-            self._add_fits(i, fits, splits[:1])
-            splits = splits[1:]
-        if splits:
-            entropy = self.trainer.seeds.entropy_for(Purpose.ESTIMATORS, i, 1)
-            fits = self.trainer.fit_member(self.members[i], splits, entropy)
-            self._add_fits(i, fits, splits)
-
-    def boost(self, i: int) -> None:
-        """Train boosted trees on all folds, or on folds of their own."""
-        self._tell(self.members[i].name)
-        start = perf_counter()
-        trainer = self.trainer
-        member = self.members[i]
-        splits = self.splits
-        aggregator = self.aggregator
-        if member.kind is not None and trainer.boosting_folds is not None:
-            splits = splits_from_folds(trainer.boosting_folds)
-            aggregator = MeanOfFolds.from_folds(trainer.task, trainer.boosting_folds)
-        end = trainer.clock.until(_BOOSTING_SHARE)
-        try:
-            fits = trainer.boost(
-                member,
-                splits,
-                self.trainer.seeds.entropy_for(Purpose.ESTIMATORS, i),
-                time_share=_BOOSTING_SHARE,
-                # A layer needs a member: the only one is trained in any case.
-                may_skip=bool(self.trained),
-                goes_on=True,
-            )
-        except TimeIsUp:
-            self.out_of_time.add(i)
-            return
-        if monotonic() > end:
-            self._rounds_in_time[i] = _counted(max(fits[0].model.rounds, default=0), "round")
-        vectors = [(fit.model, fit.vectors) for fit in fits]
-        blind_vectors = [(fit.model, fit.blind_vectors) for fit in fits]
-        self._add(
-            i,
-            TrainedMember(
-                [fit.model for fit in fits],
-                trainer.out_of_fold_vectors(vectors, splits, aggregator),
-            ),
-        )
-        self.blind_vectors[i] = trainer.out_of_fold_vectors(blind_vectors, splits, aggregator)
-        self._add_seconds(i, perf_counter() - start)
-        self._finish_work(i)
-
     def cuts(self) -> dict[int, str]:
         """Work that the limit of time ended or left out, by the members' numbers."""
-        cuts = self._rounds_in_time | dict.fromkeys(self.out_of_time, "left out")
-        if not self.trainer.clock.runs:
-            return cuts
-        for i, trained in self.trained.items():
-            if self.members[i].is_forest and i not in cuts:
-                n_trees = min(
-                    sum(block.n_trees for block in result.trees) for result in trained.models
-                )
-                if n_trees < self.members[i].model.n_estimators:
-                    cuts[i] = _counted(n_trees, "tree")
-        return cuts
+        cuts = {}
+        if self.trainer.clock.runs:
+            cuts = {i: self.members[i].cut(trained) for i, trained in self.trained.items()}
+        left_out = dict.fromkeys(self.out_of_time, "left out")
+        return {i: cut for i, cut in (cuts | left_out).items() if cut}
 
     def out_of_fold_layer(self, kept: Sequence[int], pruned: Sequence[int]) -> OutOfFoldLayer:
         """Members that are kept, and rows of the leaderboard for the others."""
         vectors = self.trainer.fill_unknown(np.stack([self.trained[i].vectors for i in kept]))
         unknown = dict.fromkeys(self.trainer.task.metrics(vectors[0]), np.nan)
-        pruned_forests = [self.trained[i].models[0] for i in pruned if self.members[i].is_forest]
         return OutOfFoldLayer(
             [self.members[i] for i in kept],
             vectors,
             [self.trained[i].models for i in kept],
-            seconds=np.array([self.seconds[i] for i in kept]),
+            seconds=np.array([self.trained[i].seconds for i in kept]),
             pruned=[
-                leaderboard_row(0, self.members[i].name, unknown, self.seconds.get(i, 0.0))
+                leaderboard_row(
+                    0,
+                    self.members[i].name,
+                    unknown,
+                    self.trained[i].seconds if i in self.trained else 0.0,
+                )
                 for i in pruned
             ],
-            pruned_importances=tuple(result.importances for result in pruned_forests),
+            pruned_importances=tuple(
+                importances
+                for i in pruned
+                if i in self.trained
+                for importances in self.members[i].importances(self.trained[i].models[:1])
+            ),
             blind_vectors={
-                position: self.trainer.fill_unknown(self.blind_vectors[i])
+                position: self.trainer.fill_unknown(blind_vectors)
                 for position, i in enumerate(kept)
-                if i in self.blind_vectors
+                if (blind_vectors := self.trained[i].blind_vectors) is not None
             },
         )
-
-    def _add_fits(self, i: int, fits: Sequence[EstimatorFit], splits: Sequence[Split]) -> None:
-        models = [model for model, _ in fits] if self.keep_fold_models else []
-        vectors = self.trainer.out_of_fold_vectors(fits, splits, self.aggregator)
-        self._add(i, TrainedMember(models, vectors))
-
-    def _add(self, i: int, member: TrainedMember) -> None:
-        if i in self.trained:
-            before = self.trained[i]
-            member = TrainedMember(before.models + member.models, before.vectors + member.vectors)
-        self.trained[i] = member
-
-    def _add_seconds(self, i: int, seconds: float) -> None:
-        self.seconds[i] = self.seconds.get(i, 0.0) + seconds

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from mddf._deep_forest.fit_report import FitReport
-from mddf._deep_forest.fold_trainer import FoldTrainer
 from mddf._deep_forest.nested_cv import NestedFolds
 from mddf._deep_forest.stack import OutOfFoldLayer, Stack
 from mddf._deep_forest.tuning import (
@@ -16,7 +15,8 @@ from mddf._deep_forest.tuning import (
     reweighting_factors,
     reweighting_trial_member,
 )
-from mddf._members.spec import MemberSpec
+from mddf._training.fold_trainer import FoldTrainer
+from mddf._training.member import ForestMember
 from mddf._training.seeds import Purpose
 from mddf._trees.grower import GrowthResult
 
@@ -50,12 +50,12 @@ class LaterLayers:
         """Rows on which the first two steps evaluate a layer."""
         return self.nested.folds[0][1]
 
-    def optimistic_layer(self, number: int, members: list[MemberSpec]) -> OutOfFoldLayer:
+    def optimistic_layer(self, number: int, members: list[ForestMember]) -> OutOfFoldLayer:
         """First step: the first outer fold, with inputs that know labels of the held-out rows."""
         entropy = self.trainer.seeds.entropy_for(Purpose.OPTIMISTIC_LAYER, number)
         return self.nested.grow_optimistic(members, self.stack.features_for(number), entropy)
 
-    def layer_of_first_fold(self, number: int, members: list[MemberSpec]) -> OutOfFoldLayer:
+    def layer_of_first_fold(self, number: int, members: list[ForestMember]) -> OutOfFoldLayer:
         """Second step: the first outer fold, with nested inputs."""
         self.nested.prepare(number, [0])
         if number == 1 and self.trainer.task.has_margins:
@@ -63,14 +63,14 @@ class LaterLayers:
         self._results = [self._grow(number, members, 0)]
         return self.nested.layer_of_first_fold(members, self._results[0])
 
-    def layer_of_all_folds(self, number: int, members: list[MemberSpec]) -> OutOfFoldLayer:
+    def layer_of_all_folds(self, number: int, members: list[ForestMember]) -> OutOfFoldLayer:
         """Third step: all outer folds."""
         other_folds = range(1, len(self.nested.folds))
         self.nested.prepare(number, other_folds)
         self._results += [self._grow(number, members, outer) for outer in other_folds]
         return self.nested.layer_of_all_folds(members, self._results, self._strength)
 
-    def _chosen_strength(self, members: Sequence[MemberSpec]) -> float:
+    def _chosen_strength(self, members: Sequence[ForestMember]) -> float:
         """Strength of reweighting with the least loss of a small forest on the first fold."""
         trial = [reweighting_trial_member(members)]
         task = self.trainer.task.for_rows(self.first_fold_rows)
@@ -82,7 +82,7 @@ class LaterLayers:
             losses.append(task.calibrated_losses(layer.vectors[0]))
         return choose_strength(losses, task, self.report)
 
-    def _grow(self, number: int, members: list[MemberSpec], outer: int) -> list[GrowthResult]:
+    def _grow(self, number: int, members: list[ForestMember], outer: int) -> list[GrowthResult]:
         """Grow the forests of a layer without an outer fold."""
         # Only the second layer reweights samples: margins are those of the first layer.
         factors = self._factors(outer, self._strength) if number == 1 else None

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mddf._binning.high_cardinality import CategoryLevels
-from mddf._deep_forest.fold_trainer import FoldTrainer, is_large_table
 from mddf._deep_forest.presets import Preset
 from mddf._gradient.target_encoding import groups_of
-from mddf._members.spec import MemberSpec
 from mddf._resampling.folds import Folds, make_folds
+from mddf._training.fold_trainer import FoldTrainer, is_large_table
+from mddf._training.member import Member
 from mddf._training.seeds import Purpose, Seeds
 from mddf._training.tasks import Task
 
@@ -25,6 +25,8 @@ _N_FOLDS_OF_LARGE_TABLE = 3
 # Boosted trees with many classes or outputs have fewer rounds, since a round costs more, but at
 # least this number. Set by hand.
 _MIN_ROUNDS = 100
+# Named boosted trees; forests are named for other options.
+_ROLES = ("boosted", "boosted-leaf-wise")
 # Parameters of the symmetric boosted trees of large tables of classes: half of the rounds at a
 # higher rate save half of the time. Set by hand.
 _PARAMETERS_OF_LARGE_TABLES = {"learning_rate": 0.15, "max_iter": 1000}
@@ -59,21 +61,21 @@ def make_boosting_folds(
 
 
 def set_boosting_parameters(
-    members: Sequence[MemberSpec], preset: Preset, trainer: FoldTrainer
+    members: Sequence[Member], preset: Preset, trainer: FoldTrainer
 ) -> None:
     """Set the parameters of the named boosted trees that depend on preset and table."""
     task = trainer.task
     is_small = is_small_table(task, trainer.n_features, trainer.levels)
     for member in members:
-        if not member.is_boosted or member.kind is None:
+        if member.role not in _ROLES:
             continue
         model = member.model
-        if member.kind == "boosted":
+        if member.role == "boosted":
             model.set_params(**preset.boosting)
             if task.has_margins and is_large_table(task) and not preset.boosting:
                 model.set_params(**_PARAMETERS_OF_LARGE_TABLES)
         max_iter = max(_MIN_ROUNDS, int(model.max_iter / task.boosting_cost))
         model.set_params(max_iter=min(model.max_iter, max_iter))
-        if member.kind == "boosted-leaf-wise" and not is_small:
+        if member.role == "boosted-leaf-wise" and not is_small:
             # Half as many rounds at twice the rate keep the models of large tables small.
             model.learning_rate *= 2

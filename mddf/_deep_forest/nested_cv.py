@@ -13,18 +13,18 @@ which a fold trains come from models of their own past, before the rows that the
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mddf._binning.bins import Bins
-from mddf._deep_forest.fold_trainer import Features, FoldTrainer
 from mddf._deep_forest.stack import OutOfFoldLayer, Stack
-from mddf._members.spec import MemberSpec
 from mddf._resampling.folds import Folds, gives_folds, make_folds, rows_never_held_out
+from mddf._training.fold_trainer import Features, FoldTrainer
 from mddf._training.layer_trainer import LayerInput, LayerJob, MeanOfFolds, splits_from_folds
+from mddf._training.member import ForestMember, by_kind, members_of_later_layers
 from mddf._training.seeds import Purpose
 from mddf._trees.grower import GrowthResult
 
@@ -161,29 +161,23 @@ class NestedFolds:
         first_layer = self.stack.layers[0]
         members = [first_layer.trained.members[i] for i in first_layer.inputs]
         models = [first_layer.trained.models[i] for i in first_layer.inputs]
-        forests = [i for i, member in enumerate(members) if member.is_forest]
-        growth = self._grow(
-            [members[i] for i in forests],
-            LayerInput(self.trainer.feature_columns),
-            folds,
-            self.trainer.seeds.entropy_for(Purpose.PAIR_FORESTS, seed),
-        )
-        vectors = dict(zip(forests, map(self._held_out_vectors, growth), strict=True))
-        splits = splits_from_folds(folds)
-        for i, (member, models_of_folds) in enumerate(zip(members, models, strict=True)):
-            if member.is_forest:
-                continue
-            entropy = self.trainer.seeds.entropy_for(Purpose.PAIR_ESTIMATORS, i, seed)
-            if member.is_boosted:
-                n_rounds = models_of_folds[0].rounds
-                boosted = self.trainer.boost(
-                    member, splits, entropy, n_rounds=n_rounds, goes_on=True
-                )
-                vectors[i] = [fit.vectors for fit in boosted]
-            else:
-                fits = self.trainer.fit_member(member, splits, entropy)
-                vectors[i] = [fit_vectors for _, fit_vectors in fits]
+        vectors: dict[int, list[np.ndarray]] = {}
+        for kind, group in by_kind(dict(enumerate(members))):
+            with_models = {i: (member, models[i]) for i, member in group.items()}
+            vectors |= kind.held_out_vectors(
+                with_models,
+                self.trainer,
+                splits_from_folds(folds),
+                entropy_of=partial(self._entropy_of_pair, seed),
+                description="nested folds",
+            )
         return [vectors[i] for i in range(len(members))]
+
+    def _entropy_of_pair(self, seed: int, number: int | None) -> tuple[int, ...]:
+        """Entropy of a member, or of all forests, without pairs of folds."""
+        if number is None:
+            return self.trainer.seeds.entropy_for(Purpose.PAIR_FORESTS, seed)
+        return self.trainer.seeds.entropy_for(Purpose.PAIR_ESTIMATORS, number, seed)
 
     def _advance(self, number: int) -> None:
         """Go on from the input of a layer to the input of the next one."""
@@ -194,7 +188,7 @@ class NestedFolds:
             self._bins = features.bins
             self.layer = number + 1
             return
-        members = [layer.trained.members[i] for i in layer.inputs]
+        members = members_of_later_layers(layer.trained.members[i] for i in layer.inputs)
         next_codes = []
         for outer, (train, _) in enumerate(self.folds):
             inner_folds = [
@@ -220,7 +214,7 @@ class NestedFolds:
     def grow(
         self,
         outer: int,
-        members: list[MemberSpec],
+        members: list[ForestMember],
         reweighting: np.ndarray | None,
         entropy: Sequence[int],
         *,
@@ -233,7 +227,7 @@ class NestedFolds:
         return [result for (result,) in growth]
 
     def grow_optimistic(
-        self, members: list[MemberSpec], features: Features, entropy: Sequence[int]
+        self, members: list[ForestMember], features: Features, entropy: Sequence[int]
     ) -> OutOfFoldLayer:
         """Grow a layer on the first outer fold with out-of-fold features of all rows.
 
@@ -249,7 +243,7 @@ class NestedFolds:
         return self.trainer.put_into_table(Features(self._codes[outer], self._bins))
 
     def layer_of_first_fold(
-        self, members: list[MemberSpec], results: list[GrowthResult]
+        self, members: list[ForestMember], results: list[GrowthResult]
     ) -> OutOfFoldLayer:
         """Layer with vectors of the rows that the first outer fold holds out."""
         vectors = np.stack(self._held_out_vectors(results))
@@ -257,7 +251,7 @@ class NestedFolds:
         return OutOfFoldLayer(members, vectors, models, np.zeros(len(members)), [])
 
     def layer_of_all_folds(
-        self, members: list[MemberSpec], results: list[list[GrowthResult]], strength: float
+        self, members: list[ForestMember], results: list[list[GrowthResult]], strength: float
     ) -> OutOfFoldLayer:
         """Layer with vectors of all rows, from results for each outer fold, for each member."""
         trainer = self.trainer
@@ -271,7 +265,7 @@ class NestedFolds:
 
     def _grow(
         self,
-        members: list[MemberSpec],
+        members: list[ForestMember],
         layer_input: LayerInput,
         folds: Folds,
         entropy: Sequence[int],

@@ -14,9 +14,7 @@ from mddf._base.progress import tell_work
 from mddf._deep_forest.cross_fitting import cross_fitted, nested_vectors, parts_of_rows
 from mddf._deep_forest.first_layer import FIRST_LAYER_SHARE, train_first_layer
 from mddf._deep_forest.fit_report import Candidate, FitReport, Leaderboard
-from mddf._deep_forest.fold_trainer import FoldTrainer
 from mddf._deep_forest.later_layers import LaterLayers
-from mddf._deep_forest.refit import refit_seconds
 from mddf._deep_forest.stack import Average, GrownLayer, OutOfFoldLayer, Stack
 from mddf._deep_forest.time_budget import fit_into_time
 from mddf._deep_forest.tuning import (
@@ -26,9 +24,10 @@ from mddf._deep_forest.tuning import (
     leaf_wise_choice,
     reweighting_factors,
 )
-from mddf._members.spec import MemberSpec
 from mddf._targets.weights import mean_error, n_counted
+from mddf._training.fold_trainer import FoldTrainer
 from mddf._training.layer_builder import LayerPolicy, Stop
+from mddf._training.member import BoostedMember, Member, members_of_later_layers
 from mddf._training.seeds import Purpose
 from mddf._training.tasks import Task
 
@@ -69,7 +68,7 @@ class Gain:
         return bool(self.value > self.error)
 
 
-class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]):
+class DeepForestPolicy(LayerPolicy[list[Member], OutOfFoldLayer, Evaluation]):
     """Decisions of a deep forest about its layers.
 
     All members of the first layer are trained, on one fold or on all. A later layer has the best
@@ -80,7 +79,7 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
         self,
         trainer: FoldTrainer,
         # Members of the first layer. Options of named ones are chosen by `choose_options`.
-        members: list[MemberSpec],
+        members: list[Member],
         *,
         depths: tuple[int, ...],  # depths of the named boosted trees that are compared
         keep_fold_models: bool,  # whether they predict, not models of all samples
@@ -123,7 +122,7 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
     def _choose_forest_options(self, allows_trials: bool) -> None:
         clock = self.trainer.clock
         for kind, options in self.trainer.task.forest_options.items():
-            forests = [member for member in self.members if member.kind == kind]
+            forests = [member for member in self.members if member.role == kind]
             if not forests:
                 continue
             trials = options if allows_trials else options[:1]
@@ -141,14 +140,16 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
 
     def _choose_boosting_options(self) -> None:
         for number, member in enumerate(self.members):
-            if member.kind == "boosted":
+            if not isinstance(member, BoostedMember):
+                continue
+            if member.role == "boosted":
                 entropy = self.trainer.seeds.entropy_for(Purpose.BOOSTING_OPTIONS, number)
                 choice = choose_boosting_options(
                     member, self.depths, self.trainer, entropy, self.report
                 )
                 member.model.set_params(**choice.options)
                 self._boosting_choices[number] = choice
-            elif member.kind == "boosted-leaf-wise":
+            elif member.role == "boosted-leaf-wise":
                 entropy = self.trainer.seeds.entropy_for(Purpose.BOOSTING_OPTIONS, number)
                 leaf_wise = leaf_wise_choice(member, self.trainer, entropy)
                 if leaf_wise is not None:
@@ -168,7 +169,7 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
         self.report.add_cut(f"layer {number + 1}", "not kept", n_rows=self.trainer.n_samples)
         return Stop(f"time_limit ended the trial of layer {number + 1}")
 
-    def propose(self, number: int) -> list[MemberSpec] | Stop:
+    def propose(self, number: int) -> list[Member] | Stop:
         """All members for the first layer, the best forests for a later one."""
         self._start = perf_counter()
         if number == 0:
@@ -176,11 +177,11 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
         reason = self._reason_to_stop(number)
         if reason:
             return Stop(reason)
-        return self.stack.layers[0].best_forests(self.trainer.task)
+        return [*self.stack.layers[0].best_forests(self.trainer.task)]
 
     def _reason_to_stop(self, number: int) -> str:
         """Why no later layer is tried; empty if one is."""
-        if not any(member.is_forest for member in self.members):
+        if not members_of_later_layers(self.members):
             return "later layers are of forests, and no member is one"
         if not self.stack.has_weighted_forest():
             return f"no forest of layer {number} has a weight above 0"
@@ -189,7 +190,7 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
             return "time_limit has no time for a later layer"
         return self.later_layers.nested.reason_not_to_nest()
 
-    def train(self, number: int, proposal: list[MemberSpec]) -> OutOfFoldLayer | Stop:
+    def train(self, number: int, proposal: list[Member]) -> OutOfFoldLayer | Stop:
         """Train a layer; a later one is given up as soon as it does not help."""
         if number == 0:
             return train_first_layer(
@@ -201,10 +202,11 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
             )
         tell_work(f"layer {number + 1}", FIRST_LAYER_SHARE)
         later = self.later_layers
-        stop = self._stop_on_first_fold(number, later.optimistic_layer(number, proposal))
+        forests = members_of_later_layers(proposal)
+        stop = self._stop_on_first_fold(number, later.optimistic_layer(number, forests))
         if stop is None:
-            stop = self._stop_on_first_fold(number, later.layer_of_first_fold(number, proposal))
-        return later.layer_of_all_folds(number, proposal) if stop is None else stop
+            stop = self._stop_on_first_fold(number, later.layer_of_first_fold(number, forests))
+        return later.layer_of_all_folds(number, forests) if stop is None else stop
 
     def evaluate(self, number: int, layer: OutOfFoldLayer) -> Evaluation:
         """Weight the members of all layers, the new one included."""
@@ -250,18 +252,18 @@ class DeepForestPolicy(LayerPolicy[list[MemberSpec], OutOfFoldLayer, Evaluation]
     def to_store(self, layer: OutOfFoldLayer) -> tuple[Any, ...]:
         return layer.to_store()
 
-    def from_stored(self, proposal: list[MemberSpec], *parts: Any) -> OutOfFoldLayer:
+    def from_stored(self, proposal: list[Member], *parts: Any) -> OutOfFoldLayer:
         return OutOfFoldLayer.from_stored(proposal, self.trainer, parts)
 
     def has_time_to_refit(self) -> bool:
         """Whether the members that are kept can be refitted in the remaining time."""
         trainer = self.trainer
         seconds = sum(
-            refit_seconds(trainer, layer.trained.members[i], layer.seconds[i])
+            layer.trained.members[i].refit_seconds(trainer, layer.seconds[i])
             for layer, weights in zip(
                 self.stack.layers, self.stack.weights_by_layer(), strict=True
             )
-            for i in np.flatnonzero(weights > 0)
+            for i in np.flatnonzero(weights > 0).tolist()
         )
         has_time = trainer.clock.allows(seconds, _REFIT_SHARE)
         if not has_time:

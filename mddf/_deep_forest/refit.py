@@ -12,22 +12,14 @@ import numpy as np
 from mddf._base.deadline import TimeIsUp
 from mddf._base.serialization import to_plain
 from mddf._deep_forest.fit_report import FitReport, Leaderboard
-from mddf._deep_forest.fold_trainer import FoldTrainer, is_large_table
 from mddf._deep_forest.stack import GrownLayer, Stack
-from mddf._fitted.fitted_model import FittedMember, Stage
-from mddf._gradient.rounds import MOST_TIMES, most_rounds
-from mddf._members.boosted import BoostedFolds, BoostedModel
-from mddf._members.external_member import ExternalMember
-from mddf._members.spec import MemberSpec
-from mddf._training.layer_trainer import LayerInput, LayerJob, Split
-from mddf._training.seeds import Purpose
+from mddf._fitted.fitted_model import Stage
+from mddf._training.fold_trainer import FoldTrainer
+from mddf._training.layer_trainer import LayerInput
+from mddf._training.member import by_kind
 
 # Share of the remaining time for a refit on all samples. Set by hand.
 _REFIT_SHARE = 0.85
-# Boosted trees of all samples have more rounds than those of a fold by this factor, since they
-# have more rows. On 14 development sets of regression, the factors 1 and 1.15 differed by less
-# than 0.1 %.
-_ROUNDS_FACTOR = 1.15
 
 
 @dataclass(frozen=True)
@@ -62,7 +54,12 @@ def keep_layers(
         if refit:
             models |= _refitted_in_time(stack, number, kept, report)
         members = [
-            _fitted_member(stack.trainer, layer, i, models[i], float(layer_weights[i]))
+            trained.members[i].freeze(
+                models[i],
+                stack.trainer,
+                weight=float(layer_weights[i]),
+                exponent=layer.exponents[i],
+            )
             for i in kept
         ]
         sizes = {
@@ -103,27 +100,6 @@ def _models_of_folds(stack: Stack, models: list[Any]) -> list[Any]:
     return models[:1] if stack.trainer.is_in_time_order else models
 
 
-def _fitted_member(
-    trainer: FoldTrainer, layer: GrownLayer, i: int, models: list[Any], weight: float
-) -> FittedMember:
-    spec = layer.trained.members[i]
-    fields: dict[str, Any] = {
-        "n_columns": trainer.task.n_columns,
-        "unit": trainer.task.leaf_scale,
-        "is_rounded": spec.is_forest,
-        "weight": weight,
-        "exponent": layer.exponents[i],
-        "name": spec.name,
-    }
-    if spec.is_forest:
-        return FittedMember([block for result in models for block in result.trees], **fields)
-    if spec.is_boosted:
-        return BoostedFolds(models, **fields)
-    frames = trainer.frames if spec.is_external else None
-    columns = None if frames is None else frames.columns
-    return ExternalMember(models, **fields, frame_columns=columns)
-
-
 def _importances(
     trainer: FoldTrainer, layer: GrownLayer, models: dict[int, list[Any]], weights: np.ndarray
 ) -> np.ndarray:
@@ -134,15 +110,15 @@ def _importances(
     trained = layer.trained
     weighted = [
         # Forests without a weight, which only feed the next layer, decide if there are no others.
-        (max(float(weights[i]), 1e-9), _sum_of_importances(results))
-        for i, results in sorted(models.items())
-        if trained.members[i].is_forest
+        (max(float(weights[i]), 1e-9), np.sum(importances, axis=0))
+        for i, models_of_member in sorted(models.items())
+        if (importances := trained.members[i].importances(models_of_member))
     ]
     if not weighted:
         tried = [
-            _sum_of_importances(results)
-            for member, results in zip(trained.members, trained.models, strict=True)
-            if member.is_forest
+            np.sum(importances, axis=0)
+            for member, models_of_member in zip(trained.members, trained.models, strict=True)
+            if (importances := member.importances(models_of_member))
         ]
         weighted = [(1.0, importances) for importances in (*tried, *trained.pruned_importances)]
     total = np.zeros(trainer.n_features)
@@ -151,11 +127,6 @@ def _importances(
         if amounts.any():
             total += weight * amounts / amounts.sum()
     return total / total.sum() if total.sum() > 0 else total
-
-
-def _sum_of_importances(results: list[Any]) -> np.ndarray:
-    total: np.ndarray = np.sum([result.importances for result in results], axis=0)
-    return total
 
 
 def _refitted_in_time(
@@ -175,82 +146,15 @@ def _refitted_in_time(
 
 
 def _refitted(stack: Stack, number: int, kept: list[int]) -> dict[int, list[Any]]:
-    """Models of all samples.
-
-    Boosted trees of a classifier keep the models of the folds, unless these saw only the past of
-    their fold.
-    """
-    # Boosted trees of classes: on 36 development sets, models of all samples had 0.997 times the
-    # log-loss (without the two best and the two worst sets), but up to 1.02 times on churn, and
-    # areas under the curve that were no larger.
+    """Models of all samples, of the members that have some."""
     trainer = stack.trainer
     layer = stack.layers[number]
-    members = layer.trained.members
-    splits = [Split(trainer.all_rows, None)]
-    forests = [i for i in kept if members[i].is_forest]
+    columns = trainer.feature_columns
+    if number:
+        columns = trainer.put_into_table(stack.features_for(number))
+    layer_input = LayerInput(columns, layer.reweighting)
     models: dict[int, list[Any]] = {}
-    if forests:
-        columns = trainer.feature_columns
-        if number:
-            columns = trainer.put_into_table(stack.features_for(number))
-        job = LayerJob(
-            LayerInput(columns, layer.reweighting),
-            splits,
-            trainer.seeds.entropy_for(Purpose.REFITTED_FORESTS, number),
-            f"layer {number + 1} on all samples",
-        )
-        factor = trainer.task.refit_tree_factor
-        results = trainer.grow_all([members[i].in_full(factor) for i in forests], job)
-        models = dict(zip(forests, results, strict=True))
-    for i in kept:
-        spec = members[i]
-        if spec.is_boosted and _n_refitted_boosting(trainer):
-            entropy = trainer.seeds.entropy_for(Purpose.REFITTED_ESTIMATORS, i)
-            models[i] = _refitted_boosting(trainer, spec, layer.trained.models[i][0], entropy)
-        elif not (spec.is_forest or spec.is_boosted):
-            entropy = trainer.seeds.entropy_for(Purpose.REFITTED_ESTIMATORS, i)
-            fits = trainer.fit_member(spec, splits, entropy)
-            models[i] = [model for model, _ in fits]
+    for kind, group in by_kind({i: layer.trained.members[i] for i in kept}):
+        with_models = {i: (member, layer.trained.models[i]) for i, member in group.items()}
+        models |= kind.refit(with_models, trainer, layer_input, number)
     return models
-
-
-def _refitted_boosting(
-    trainer: FoldTrainer,
-    spec: MemberSpec,
-    model_of_fold: BoostedModel,
-    entropy: tuple[int, ...],
-) -> list[BoostedModel]:
-    """Models of boosted trees of all samples, with different seeds."""
-    n_rounds = model_of_fold.rounds
-    seeds: list[tuple[int, ...]] = [entropy]
-    if not trainer.is_in_time_order:
-        n_most = most_rounds(spec.model, any_held_out=True)
-        if spec.kind is not None:
-            n_most *= MOST_TIMES
-        n_rounds = [min(round(_ROUNDS_FACTOR * n), n_most) for n in n_rounds]
-        seeds = [(*entropy, number) for number in range(_n_refitted_boosting(trainer))]
-    # The number of rounds is known, so that the rows held out do not matter.
-    split = Split(trainer.all_rows, trainer.folds[0][1])
-    return [
-        trainer.boost(spec, [split], seed, n_rounds=n_rounds, goes_on=True)[0].model
-        for seed in seeds
-    ]
-
-
-def _n_refitted_boosting(trainer: FoldTrainer) -> int:
-    """Number of models as which boosted trees are fitted again on all samples."""
-    # In time order, the first fold has seen nearly all samples, and one model replaces its model.
-    if trainer.is_in_time_order:
-        return 1
-    n_models = trainer.task.n_refitted_boosting
-    return min(n_models, 1) if is_large_table(trainer.task) else n_models
-
-
-def refit_seconds(trainer: FoldTrainer, member: MemberSpec, seconds: float) -> float:
-    """Seconds that a refit of a member is expected to take, if all its folds took `seconds`."""
-    n_models = 1.0
-    if member.is_forest:
-        n_models = trainer.task.refit_tree_factor
-    elif member.is_boosted:
-        n_models = _ROUNDS_FACTOR * _n_refitted_boosting(trainer)
-    return seconds * n_models / max(1, len(trainer.folds) - 1)

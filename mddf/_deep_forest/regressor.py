@@ -17,9 +17,9 @@ from mddf._ensemble.conformal import Scores, check_coverage, counted, warn_of_fe
 from mddf._fitted.base_estimators import TableRegressor
 from mddf._fitted.batching import BlockResults, row_blocks
 from mddf._input.reading import read_table
-from mddf._members.members import AUTO_REGRESSORS, Makers, named_regressors
 from mddf._targets.kernel_targets import Units, Values, read_values
 from mddf._targets.weights import row_weights
+from mddf._training.named_members import AUTO_REGRESSORS, Makers, named_regressors
 from mddf._training.seeds import Purpose
 from mddf._training.tasks import RegressionTask, Task
 

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from mddf._binning.bins import apply_bins
-from mddf._deep_forest.fold_trainer import Features, FoldTrainer
 from mddf._ensemble.blending import Calibration
 from mddf._ensemble.margin_loss import class_margins
 from mddf._fitted.vector_layout import columns_of
-from mddf._members.spec import MemberSpec
+from mddf._training.fold_trainer import Features, FoldTrainer
+from mddf._training.member import ForestMember, Member, members_of_later_layers
 from mddf._training.tasks import Task
-from mddf._trees.grower import GrowthResult
 
 # If vectors have more columns in all, the next layer gets their weighted mean. This bounds the
 # spare columns of the table, and the time that their splits take. Set by hand.
@@ -29,7 +28,7 @@ _N_LATER_FORESTS = 2
 class OutOfFoldLayer:
     """Members that were trained on all folds, with their predictions of the held-out rows."""
 
-    members: list[MemberSpec]
+    members: Sequence[Member]
     vectors: np.ndarray  # (n_members, n_samples, n_columns)
     # For each member, the models of the folds, if they are kept; growth results of forests.
     models: list[Any]
@@ -52,9 +51,7 @@ class OutOfFoldLayer:
     def to_store(self) -> tuple[Any, ...]:
         """Return names, chosen parameters, arrays and plain models, for a checkpoint."""
         models = [
-            [(result.trees, result.importances) for result in models_of_folds]
-            if member.is_forest
-            else models_of_folds
+            member.plain_models(models_of_folds)
             for member, models_of_folds in zip(self.members, self.models, strict=True)
         ]
         names = [(member.name, member.chosen) for member in self.members]
@@ -71,7 +68,7 @@ class OutOfFoldLayer:
 
     @classmethod
     def from_stored(
-        cls, members: list[MemberSpec], trainer: FoldTrainer, parts: Sequence[Any]
+        cls, members: list[Member], trainer: FoldTrainer, parts: Sequence[Any]
     ) -> OutOfFoldLayer:
         """Restore a layer of some of these members from the parts of `to_store`."""
         names, vectors, models, seconds, pruned, strength, importances, blind_vectors = parts
@@ -81,9 +78,7 @@ class OutOfFoldLayer:
         if vectors.shape != shape or seconds.shape != shape[:1]:
             raise ValueError(f"its vectors must have shape {shape}")
         models = [
-            [GrowthResult(trees, importances=totals) for trees, totals in fold_models]
-            if member.is_forest
-            else fold_models
+            member.models_from_plain(fold_models)
             for member, fold_models in zip(kept_members, models, strict=True)
         ]
         return cls(
@@ -119,15 +114,15 @@ class GrownLayer:
         votes = map(task.sharpened, layer.vectors, exponents)
         return cls(layer, np.stack(list(votes)), exponents, layer.seconds)
 
-    def best_forests(self, task: Task) -> list[MemberSpec]:
+    def best_forests(self, task: Task) -> list[ForestMember]:
         """Forests of least loss, which are the members of later layers."""
         losses = [
             (task.mean_loss(vote), i)
             for i, (member, vote) in enumerate(zip(self.trained.members, self.votes, strict=True))
-            if member.is_forest
+            if member.for_later_layers()
         ]
         best = sorted(losses)[:_N_LATER_FORESTS]
-        return [self.trained.members[i] for i in sorted(i for _, i in best)]
+        return members_of_later_layers(self.trained.members[i] for i in sorted(i for _, i in best))
 
 
 @dataclass(frozen=True)
@@ -196,7 +191,7 @@ class Stack:
         """Whether a forest has a weight above 0."""
         members = [member for layer in self.layers for member in layer.trained.members]
         return any(
-            member.is_forest and weight > 0
+            weight > 0 and member.for_later_layers() is not None
             for member, weight in zip(members, self.average.weights, strict=True)
         )
 

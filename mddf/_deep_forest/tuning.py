@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
@@ -12,12 +12,12 @@ from sklearn.base import clone
 
 from mddf._base.deadline import TimeIsUp
 from mddf._deep_forest.fit_report import Candidate, FitReport
-from mddf._deep_forest.fold_trainer import MU, TARGET_MARGIN, FoldTrainer, is_large_table
 from mddf._ensemble.coefficients import MarginHistory, Reweighting
 from mddf._members.screening import is_wide
-from mddf._members.spec import MemberSpec
 from mddf._targets.weights import mean_error, n_counted
+from mddf._training.fold_trainer import MU, TARGET_MARGIN, FoldTrainer, is_large_table
 from mddf._training.layer_trainer import LayerInput, LayerJob, Split, splits_from_folds
+from mddf._training.member import BoostedMember, ForestMember, Member
 from mddf._training.seeds import Purpose
 from mddf._training.tasks import Task
 from mddf._trees import grower
@@ -66,7 +66,7 @@ _SETTLED_SHARE = 0.9
 
 
 def choose_forest_options(
-    member: MemberSpec, options: list[dict[str, int]], trainer: FoldTrainer, report: FitReport
+    member: Member, options: list[dict[str, int]], trainer: FoldTrainer, report: FitReport
 ) -> dict[str, int]:
     """Options of a forest with the least loss on rows that its trees did not see.
 
@@ -110,7 +110,7 @@ def _trial_losses(forest: Any, trainer: FoldTrainer, entropy: Sequence[int]) -> 
         splits = splits_from_folds(trainer.folds)
         n_fold_trees = int(tree_share * _N_TREES_OF_FOLD)
         changes = {"n_estimators": min(n_fold_trees, forest.n_estimators)}
-    trial = MemberSpec("trial", clone(forest).set_params(**changes), "trial")
+    trial = ForestMember("trial", clone(forest).set_params(**changes), role="trial")
     job = LayerJob(LayerInput(trainer.feature_columns), splits, entropy, "trials")
     (results,) = trainer.grow_all([trial], job)
     assert results[0].sums is not None
@@ -176,13 +176,13 @@ def reweighting_factors(
     return factors
 
 
-def reweighting_trial_member(members: Sequence[MemberSpec]) -> MemberSpec:
+def reweighting_trial_member(members: Sequence[ForestMember]) -> ForestMember:
     """A small forest on which strengths of reweighting are compared."""
     forests = [member.model for member in members]
     # A forest whose splits depend on labels, if there is one.
     forest = next((forest for forest in forests if not forest._random_thresholds), forests[0])
     n_trees = min(_N_TREES_OF_FOLD, forest.n_estimators)
-    return MemberSpec("trial", clone(forest).set_params(n_estimators=n_trees), None)
+    return ForestMember("trial", clone(forest).set_params(n_estimators=n_trees))
 
 
 def choose_strength(losses: list[np.ndarray], task: Task, report: FitReport) -> float:
@@ -206,7 +206,7 @@ class BoostingChoice:
 
 
 def choose_boosting_options(
-    member: MemberSpec,
+    member: BoostedMember,
     depths: Sequence[int],
     trainer: FoldTrainer,
     entropy: tuple[int, ...],
@@ -247,7 +247,7 @@ def choose_boosting_options(
 
 
 def leaf_wise_choice(
-    member: MemberSpec, trainer: FoldTrainer, entropy: tuple[int, ...]
+    member: BoostedMember, trainer: FoldTrainer, entropy: tuple[int, ...]
 ) -> BoostingChoice | None:
     """Grow leaf-wise trees of a large table in a few rounds on one fold, to take part in the race.
 
@@ -292,12 +292,11 @@ class _BoostingTrial:
 
 
 def _try_boosting(
-    member: MemberSpec, options: dict[str, float], job: _BoostingJob
+    member: BoostedMember, options: dict[str, float], job: _BoostingJob
 ) -> _BoostingTrial:
-    model = clone(member.model)
-    model.set_params(**_FAST | {"max_iter": _trial_rounds(job.task)} | options)
-    fits = job.trainer.boost(
-        replace(member, model=model),
+    trial = member.with_parameters(**_FAST | {"max_iter": _trial_rounds(job.task)} | options)
+    fits = trial.boost(
+        job.trainer,
         job.splits,
         job.entropy,
         time_share=_TIME_SHARE,

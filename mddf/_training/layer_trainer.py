@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -19,12 +19,14 @@ from mddf._fitted.vector_layout import GRAIN, rounded, select_columns
 from mddf._forest.base import Forest
 from mddf._members.dataframes import FrameMaker
 from mddf._members.external_training import TrainingData, fit_external
-from mddf._members.spec import MemberSpec
 from mddf._resampling.folds import Folds
 from mddf._resampling.sampling import plan_sampling
 from mddf._targets.weights import RowWeights
 from mddf._training.tasks import Task
 from mddf._trees import grower
+
+if TYPE_CHECKING:
+    from mddf._training.member import ForestMember
 
 # A fitted estimator, and its vectors of the rows that its split holds out.
 EstimatorFit = tuple[Any, np.ndarray]
@@ -134,12 +136,28 @@ class MeanOfFolds:
 
 @dataclass
 class TrainedMember:
-    """A member that was trained on all splits."""
+    """Models of a member that was trained on splits, and its evidence."""
 
     # One for each split: a `GrowthResult` without its sums, or a fitted estimator.
     models: list[Any] = field(default_factory=list)
     # (n_samples, n_columns): predictions of the held-out rows.
     vectors: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
+    # The same of boosted trees whose numbers of rounds are chosen without the held-out rows.
+    blind_vectors: np.ndarray | None = None
+    seconds: float = 0.0
+    cut: str = ""  # what a limit of time has left of its rounds
+    # Parameters that the first fold has chosen for the other folds.
+    chosen: Mapping[str, object] | None = None
+
+    def joined(self, other: Self) -> Self:
+        """The member after training on further splits."""
+        return replace(
+            self,
+            models=self.models + other.models,
+            vectors=self.vectors + other.vectors,
+            seconds=self.seconds + other.seconds,
+            chosen=other.chosen,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,6 +177,7 @@ class LayerTrainer:
     # are unknown, and they take part in no loss. Set by `in_time_order`.
     without_past: np.ndarray | None = None
     n_jobs: int | None = None
+    frames: FrameMaker | None = None  # makes data frames for users' estimators
     clock: Clock = field(default_factory=Clock)  # without a limit by default
     show_progress: bool = False  # whether a progress bar counts trees
 
@@ -202,13 +221,13 @@ class LayerTrainer:
         return known
 
     def columns_for(
-        self, member: MemberSpec, columns: np.ndarray, train: np.ndarray
+        self, member: ForestMember, columns: np.ndarray, train: np.ndarray
     ) -> np.ndarray:
         """Input columns of a forest, out of the columns of its layer: here all."""
         return columns
 
     def grow_forests(
-        self, members: Mapping[int, MemberSpec], job: LayerJob, *, importances: bool = False
+        self, members: Mapping[int, ForestMember], job: LayerJob, *, importances: bool = False
     ) -> Generator[tuple[grower.TreeJob, grower.GrowthResult]]:
         """Grow forests; yields the results for each member, for each split.
 
@@ -229,7 +248,7 @@ class LayerTrainer:
             yield from zip(tree_jobs, growing, strict=True)
 
     def _tree_jobs(
-        self, members: Mapping[int, MemberSpec], job: LayerJob, importances: bool
+        self, members: Mapping[int, ForestMember], job: LayerJob, importances: bool
     ) -> list[grower.TreeJob]:
         tree_jobs = []
         # Forests that sample alike share a sampling.
@@ -273,7 +292,7 @@ class LayerTrainer:
         )
 
     def grow_all(
-        self, members: Sequence[MemberSpec], job: LayerJob
+        self, members: Sequence[ForestMember], job: LayerJob
     ) -> list[list[grower.GrowthResult]]:
         """Grow forests; returns the results for each member, for each split."""
         numbered = dict(enumerate(members))
@@ -283,7 +302,7 @@ class LayerTrainer:
 
     def train_forests(
         self,
-        members: Mapping[int, MemberSpec],
+        members: Mapping[int, ForestMember],
         job: LayerJob,
         aggregator: OutOfFoldAggregator,
         *,
@@ -344,13 +363,13 @@ class LayerTrainer:
 
     def out_of_fold_vectors(
         self,
-        fits: Sequence[EstimatorFit],
+        vectors_of_splits: Sequence[np.ndarray],  # vectors of the rows that each split holds out
         splits: Sequence[Split],
         aggregator: OutOfFoldAggregator,
     ) -> np.ndarray:
         """Vectors of all rows that the splits hold out, of a member that is not a forest."""
         total = np.zeros((self.n_samples, self.task.n_columns))
-        for split, (_, vectors) in zip(splits, fits, strict=True):
+        for split, vectors in zip(splits, vectors_of_splits, strict=True):
             if split.held_out is not None:
                 assert isinstance(split.held_out, np.ndarray)
                 total[split.held_out] += vectors

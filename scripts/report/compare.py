@@ -49,7 +49,7 @@ from _lab.study import Study
 
 import mddf
 from mddf._deep_forest.policy import Gain
-from mddf._members.members import AUTO, AUTO_REGRESSORS
+from mddf._training.named_members import AUTO, AUTO_REGRESSORS
 
 ANCHOR, BAG = "random-forest", "catboost-bag"
 # Eight folds as in the bags of AutoGluon.

@@ -22,11 +22,11 @@ from mddf._binning.bins import find_bins
 from mddf._cascade import layer as cascade_layer
 from mddf._cascade.forests import named_forest
 from mddf._cascade.layer import layer_splits
-from mddf._members.spec import MemberSpec
 from mddf._resampling.folds import make_folds
 from mddf._resampling.sampling import canonical_order, plan_sampling
 from mddf._targets.weights import RowWeights
 from mddf._training.layer_trainer import LayerInput, LayerJob, LayerTrainer
+from mddf._training.member import EstimatorMember, ForestMember
 from mddf._training.tasks import ClassificationTask
 from mddf._trees import grower, predictor
 
@@ -69,7 +69,12 @@ def grow_layer(forests, samples, layer, seeds, n_jobs=None):
         order=samples.order,
         n_jobs=n_jobs,
     )
-    members = [MemberSpec(f"{type(forest).__name__}", forest, None) for forest in forests]
+    members = [
+        ForestMember("forest", forest)
+        if hasattr(forest, "_tree_options")
+        else EstimatorMember("estimator", forest, is_rounded=True)
+        for forest in forests
+    ]
     layer_input = LayerInput(layer.columns, layer.reweighting, layer.redraw, layer.augmented)
     splits = layer_splits(layer.folds, trainer.all_rows, refit=layer.refit)
     job = LayerJob(layer_input, splits, seeds)

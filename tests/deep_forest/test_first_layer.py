@@ -9,8 +9,8 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.model_selection import RepeatedKFold
 
 from mddf import DeepForestClassifier, DeepForestRegressor
-from mddf._deep_forest import fold_trainer
 from mddf._deep_forest.first_layer import can_race, race_weights, survives_race
+from mddf._training import fold_trainer
 
 
 def classes(n, noises):

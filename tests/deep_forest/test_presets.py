@@ -9,8 +9,8 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from mddf import DeepForestClassifier, DeepForestRegressor
-from mddf._deep_forest.fold_trainer import FoldTrainer
 from mddf._deep_forest.presets import PRESETS
+from mddf._training.member import BoostedMember
 
 MAX_CELLS_OF_SMALL_TABLE = "mddf._deep_forest.named_boosting._MAX_CELLS_OF_SMALL_TABLE"
 
@@ -96,14 +96,14 @@ def test_out_of_fold_predictions_of_boosted_trees_come_from_models_without_the_r
     repeats, monkeypatch
 ):
     calls = []
-    boost = FoldTrainer.boost
+    boost = BoostedMember.boost
 
-    def watched(self, member, parts, *arguments, **options):
-        fitted = boost(self, member, parts, *arguments, **options)
+    def watched(self, trainer, parts, *arguments, **options):
+        fitted = boost(self, trainer, parts, *arguments, **options)
         calls.append((parts, fitted))
         return fitted
 
-    monkeypatch.setattr(FoldTrainer, "boost", watched)
+    monkeypatch.setattr(BoostedMember, "boost", watched)
     monkeypatch.setitem(PRESETS, "default", replace(PRESETS["default"], repeats=repeats))
     X, y = load_breast_cancer(return_X_y=True)
     X, y = X[:150], y[:150]
@@ -126,13 +126,13 @@ def test_out_of_fold_predictions_of_boosted_trees_come_from_models_without_the_r
 def test_leaf_wise_trees_of_large_tables_have_fewer_rounds(monkeypatch):
     X, y = load_breast_cancer(return_X_y=True)
     rates = []
-    check = FoldTrainer.check_members
+    check = BoostedMember.check
 
-    def watched(self, members):
-        rates.append(members[0].model.learning_rate)
-        check(self, members)
+    def watched(self, trainer):
+        rates.append(self.model.learning_rate)
+        check(self, trainer)
 
-    monkeypatch.setattr(FoldTrainer, "check_members", watched)
+    monkeypatch.setattr(BoostedMember, "check", watched)
     model = DeepForestClassifier(1, members=["boosted-leaf-wise"], random_state=0)
     model.fit(X[:60], y[:60])
     monkeypatch.setattr(MAX_CELLS_OF_SMALL_TABLE, 0)

@@ -125,10 +125,14 @@ def test_boosted_trees_are_fitted_again_on_all_samples_with_more_rounds(data):
     limited = clone(model).fit(X, y)._fitted.stages[0].members[0].models
     assert {tuple(boosted.rounds) for boosted in limited} == {(n_of_folds,)}
     starts = [boosted.trees[0].start for boosted in model._fitted.stages[0].members[0].models]
-    of_folds = [boosted.trees[0].start for boosted in with_folds._fitted.stages[0].members[0].models]
+    of_folds = [
+        boosted.trees[0].start for boosted in with_folds._fitted.stages[0].members[0].models
+    ]
     np.testing.assert_array_equal(starts, [starts[0]] * 3)  # the mean of all targets
     assert len(np.unique(of_folds)) == 4  # each fold has its own mean
-    values = [boosted.trees[0].arrays["values"] for boosted in model._fitted.stages[0].members[0].models]
+    values = [
+        boosted.trees[0].arrays["values"] for boosted in model._fitted.stages[0].members[0].models
+    ]
     assert not np.array_equal(values[0], values[1])  # the seeds differ
 
 

@@ -14,6 +14,8 @@ from mddf import DeepForestClassifier, DeepForestRegressor
 from mddf._base.deadline import Clock, TimeIsUp
 from mddf._deep_forest import first_layer
 from mddf._deep_forest.later_layers import LaterLayers
+from mddf._training import member
+from mddf._training.member import EstimatorMember
 
 BOTH = pytest.mark.parametrize(
     ("Model", "load"),
@@ -81,12 +83,19 @@ def test_estimated_times_of_members_grow_with_columns_and_outputs(
     bins = SimpleNamespace(start=np.r_[0, sizes.cumsum()], categorical=np.uint8(sizes == n_codes))
     table = SimpleNamespace(bins=SimpleNamespace(columns=lambda first, last: bins))
     task = SimpleNamespace(n_classes_per_output=[2] * n_outputs or None)
-    trainer = SimpleNamespace(table=table, n_features=len(sizes), n_samples=n_rows, task=task)
-    member = SimpleNamespace(model=SimpleNamespace())
-    assert first_layer._seconds_of_estimator(member, trainer) == pytest.approx(seconds)
-    member.model = SimpleNamespace(_learns_outputs=True)  # all at once, as kernels do
+    trainer = SimpleNamespace(
+        table=table,
+        n_features=len(sizes),
+        n_samples=n_rows,
+        task=task,
+        clock=SimpleNamespace(pace=1.0),
+    )
+    one_by_one = EstimatorMember("one by one", SimpleNamespace())
+    assert one_by_one.expected_seconds(trainer, 1, 0.0) == pytest.approx(seconds)
+    # All at once, as kernels do.
+    at_once = EstimatorMember("at once", SimpleNamespace(_learns_outputs=True))
     once = seconds / max(1, n_outputs)
-    assert first_layer._seconds_of_estimator(member, trainer) == pytest.approx(once)
+    assert at_once.expected_seconds(trainer, 1, 0.0) == pytest.approx(once)
 
 
 def test_limits_of_any_type_end_at_the_same_time():
@@ -194,7 +203,7 @@ def test_estimators_get_the_time_that_other_members_leave(monkeypatch):
     X, y = load_breast_cancer(return_X_y=True)
     members = ["random", "kernel-logistic", "linear"]
     parameters = {"members": members, "n_estimators": 5, "time_limit": 1000.0, "random_state": 0}
-    monkeypatch.setattr(first_layer, "_SHARE_WITHOUT_CHOICE", 1e6)
+    monkeypatch.setattr(member, "_SHARE_WITHOUT_CHOICE", 1e6)
     model = DeepForestClassifier(1, **parameters).fit(X, y)
     assert cuts_of(model) == {("kernel-logistic", "left out")}
     monkeypatch.setattr(first_layer, "_LAST_SHARE", 1e9)

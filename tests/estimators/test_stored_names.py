@@ -66,9 +66,9 @@ PRIVATE = re.compile(r"mddf(\.\w+)*\.(_\w+)")
 def fit(name):
     model, X, y, options = FITS[name]
     with pytest.MonkeyPatch.context() as patch:
-        from mddf._members import members
+        from mddf._training import named_members
 
-        patch.setitem(members._BOOSTING, "max_iter", 4)
+        patch.setitem(named_members._BOOSTING, "max_iter", 4)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", r"\d+ of \d+ samples have no out-of-bag")
             model.fit(X, y, **options)

@@ -1,6 +1,6 @@
 """Members of a layer of a deep forest, by name or as estimators.
 
-To add a member by name, write its estimators in a module of this folder, and add a line to
+To add a member by name, write its estimators in a module of `mddf._members`, and add a line to
 `named_classifiers` or `named_regressors` here.
 """
 
@@ -27,7 +27,7 @@ from mddf._members.kernel import KernelClassifier, KernelRegressor
 from mddf._members.kernel_logistic import KernelLogisticClassifier
 from mddf._members.linear import LinearClassifier, LinearRegressor
 from mddf._members.network import NetworkClassifier, NetworkRegressor
-from mddf._members.spec import MemberSpec
+from mddf._training.member import BoostedMember, EstimatorMember, ForestMember, Member
 
 # Default members. The two forests of each kind differ in the number of columns drawn for each
 # split.
@@ -83,7 +83,7 @@ _LAYER_DEFAULTS = {
 
 # A member as users write it: a name from the functions below; an estimator; or a pair of a chosen
 # name and one of these.
-Member: TypeAlias = str | BaseEstimator | tuple[str, str | BaseEstimator]
+GivenMember: TypeAlias = str | BaseEstimator | tuple[str, str | BaseEstimator]
 Makers = dict[str, Callable[[], BaseEstimator]]
 
 
@@ -124,7 +124,7 @@ def named_regressors(n_estimators: int, categorical: np.ndarray) -> Makers:
 
 
 def resolve_members(
-    members: str | Sequence[Member],
+    members: str | Sequence[GivenMember],
     makers: Makers,
     auto: Sequence[str],
     kind: str,
@@ -132,7 +132,7 @@ def resolve_members(
     n_features: int,
     max_bins: int,
     own_parameters: Sequence[str],
-) -> list[MemberSpec]:
+) -> list[Member]:
     """Resolve the parameter `members` of a deep forest to the members of a layer.
 
     Parameters
@@ -162,7 +162,7 @@ def resolve_members(
     ]
     named_members = split_names("members", members, own_parameters)
     taken = {name for name, _ in named_members if name is not None}
-    resolved = []
+    resolved: list[Member] = []
     for name, member in named_members:
         default_name, model = _make(member, makers, kind, n_features)
         if name is None:
@@ -171,18 +171,14 @@ def resolve_members(
         if isinstance(model, Forest | GradientBoosting):
             with blaming(name, "be fitted"):
                 _check_parameters(model)
-        role = None
-        if isinstance(member, str) and isinstance(model, Forest):
+        is_named = isinstance(member, str)
+        if isinstance(model, Forest):
             role = "completely-random" if model._random_thresholds else "random"
-        elif isinstance(member, str) and isinstance(model, GradientBoosting):
-            role = member
-        is_boosted = isinstance(model, GradientBoosting) and (
-            role is not None or grows_on_codes(model, max_bins)
-        )
-        is_external = not (is_boosted or isinstance(member, str) or isinstance(model, Forest))
-        resolved.append(
-            MemberSpec(name, model, role, is_boosted=is_boosted, is_external=is_external)
-        )
+            resolved.append(ForestMember(name, model, role if is_named else None))
+        elif isinstance(model, GradientBoosting) and (is_named or grows_on_codes(model, max_bins)):
+            resolved.append(BoostedMember(name, model, member if is_named else None))
+        else:
+            resolved.append(EstimatorMember(name, model, is_external=not is_named))
     return resolved
 
 
@@ -196,7 +192,9 @@ def _unused(name: str, taken: set[str]) -> str:
     return candidate
 
 
-def _make(member: Member, makers: Makers, kind: str, n_features: int) -> tuple[str, BaseEstimator]:
+def _make(
+    member: GivenMember, makers: Makers, kind: str, n_features: int
+) -> tuple[str, BaseEstimator]:
     """Default name and estimator of a member."""
     if isinstance(member, str):
         if member not in makers:

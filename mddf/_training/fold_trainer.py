@@ -1,34 +1,27 @@
-"""Training of a deep forest's members on its folds."""
+"""Folds, seeds and features of a deep forest, on which its members are trained."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mddf._base.deadline import TimeIsUp
-from mddf._base.parallel import job_count
 from mddf._binning.binned_table import BinnedTable
 from mddf._binning.bins import Bins, apply_bins, find_bins
 from mddf._binning.high_cardinality import CategoryLevels
-from mddf._gradient.options import warn_of_ignored
-from mddf._gradient.weights import boosting_weights
-from mddf._members.boosted import BoostedFit, BoostingData, boost_parts, boosting_options
-from mddf._members.dataframes import FrameMaker
-from mddf._members.external import blaming
 from mddf._members.screening import best_columns, is_wide, split_gains
-from mddf._members.spec import MemberSpec
 from mddf._resampling.folds import Folds
 from mddf._resampling.sampling import row_hashes
-from mddf._training.layer_trainer import EstimatorFit, LayerTrainer, Split
+from mddf._training.layer_trainer import LayerTrainer, MeanOfFolds
 from mddf._training.seeds import Seeds
 from mddf._training.tasks import RegressionTask, Task
 
-# Boosted trees have to start before this share of their time is over: later ones could grow too
-# few rounds to be worth a weight. Set by hand.
-_START_SHARE = 0.8
+if TYPE_CHECKING:
+    from mddf._training.member import ForestMember
+
 # Hyperparameters of the margins' loss by which samples are reweighted: the defaults of
 # `MDDFClassifier`.
 TARGET_MARGIN = 0.9
@@ -68,7 +61,6 @@ class FoldTrainer(LayerTrainer):
     # Folds of the named boosted trees, if they differ. A classifier keeps the models of all folds,
     # so that more folds give more data to each model, and more models.
     boosting_folds: Folds | None = None
-    frames: FrameMaker | None = None  # makes data frames for users' estimators
 
     @cached_property
     def feature_table(self) -> BinnedTable:
@@ -100,72 +92,10 @@ class FoldTrainer(LayerTrainer):
         """Columns of the features."""
         return np.arange(self.n_features, dtype=np.int32)
 
-    def check_members(self, members: Sequence[MemberSpec]) -> None:
-        """Refuse members that cannot be trained on these rows, before any work is done."""
-        for member in members:
-            if member.is_boosted:
-                warn_of_ignored(member.model)
-                with blaming(member.name, "be fitted"):
-                    for n_classes in sorted({n for _, n in self.task.outputs}):
-                        boosting_options(member.model, self.feature_table, n_classes)
-
-    def fit_member(
-        self, member: MemberSpec, splits: Sequence[Split], entropy: Sequence[int]
-    ) -> list[EstimatorFit]:
-        """Fit a member that is neither a forest nor boosted trees on splits of the rows."""
-        frames = self.frames if member.is_external else None
-        n_at_once = len(splits)
-        if self.clock.whole:
-            n_at_once = job_count(self.n_jobs, len(splits), require=None)
-        fits: list[EstimatorFit] = []
-        for first in range(0, len(splits), n_at_once):
-            if self.clock.whole and self.clock.left < 0:
-                raise TimeIsUp
-            fits += self.fit_estimator(
-                member.model,
-                splits[first : first + n_at_once],
-                (*entropy, first) if first else entropy,
-                name=member.name,
-                frames=frames,
-            )
-        return fits
-
-    def boost(
-        self,
-        member: MemberSpec,
-        splits: Sequence[Split],
-        entropy: Sequence[int],
-        *,
-        # Number of rounds for each output; by default, the number of least loss over all splits.
-        n_rounds: Sequence[int] | None = None,
-        # Share of the remaining time after which no further rounds are grown.
-        time_share: float = 1.0,
-        # Raise TimeIsUp if the time does not suffice to start and to grow some rounds.
-        may_skip: bool = False,
-        # Whether rounds of named members go on after `max_iter` while the loss falls.
-        goes_on: bool = False,
-    ) -> list[BoostedFit]:
-        """Boosted trees on splits of the rows, and their predictions of the held-out rows."""
-        weights = boosting_weights(self.weights.row, self.weights.sample)
-        data = BoostingData(self.feature_table, self.task, weights, self.row_keys, self.levels)
-        start_by = np.inf
-        if self.clock.runs and may_skip:
-            start_by = self.clock.until(_START_SHARE * time_share)
-        # Boosted trees stop by rows held out: all their splits have some.
-        parts = [(s.train, s.held_out) for s in splits if isinstance(s.held_out, np.ndarray)]
-        return boost_parts(
-            member.model,
-            data,
-            parts,
-            entropy,
-            n_rounds,
-            n_jobs=self.n_jobs,
-            screens=member.kind is not None,
-            goes_on=goes_on and member.kind is not None,
-            until=self.clock.until(time_share),
-            start_by=start_by,
-            whole=self.clock.whole,
-        )
+    @cached_property
+    def mean_of_folds(self) -> MeanOfFolds:
+        """Combines predictions of the rows that the folds hold out."""
+        return MeanOfFolds.from_folds(self.task, self.folds)
 
     def bin_features(self, vectors: np.ndarray) -> Features:
         """Bin the vectors that a layer adds, of shape (n_samples, n_added)."""
@@ -179,16 +109,16 @@ class FoldTrainer(LayerTrainer):
         return np.arange(self.n_features + features.codes.shape[1], dtype=np.int32)
 
     def columns_for(
-        self, member: MemberSpec, columns: np.ndarray, train: np.ndarray
+        self, member: ForestMember, columns: np.ndarray, train: np.ndarray
     ) -> np.ndarray:
         """Input columns of a forest: in wide tables, named regressors get the best ones.
 
         They look at all columns for each split, which takes long if these outnumber the rows.
         """
-        is_named_regressor = member.kind is not None and isinstance(self.task, RegressionTask)
+        is_named_regressor = member.role is not None and isinstance(self.task, RegressionTask)
         if not (is_named_regressor and is_wide(len(train), len(columns))):
             return columns
-        min_samples_leaf = member.model.min_samples_leaf
+        min_samples_leaf = int(member.model.min_samples_leaf)
         gains = self._feature_gains(train, min_samples_leaf)
         added = columns[self.n_features :]
         if len(added):
