@@ -15,7 +15,7 @@ from mddf._deep_forest.estimator import BaseDeepForest, Target
 from mddf._deep_forest.policy import DeepForestPolicy
 from mddf._ensemble.conformal import Scores, check_coverage, counted, warn_of_few
 from mddf._fitted.base_estimators import TableRegressor
-from mddf._fitted.batching import BlockResults, row_blocks
+from mddf._fitted.batching import in_blocks
 from mddf._input.reading import read_table
 from mddf._targets.kernel_targets import Units, Values, read_values
 from mddf._targets.weights import row_weights
@@ -332,8 +332,9 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         """Predicted size of the errors, in units of the targets' standard deviation."""
         table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
         rows = NewRows(self._binner, table)
-        results = BlockResults(rows.n_rows)
-        for first, end in row_blocks(rows.n_rows, table.shape[1] + 16 * self._n_columns):
-            codes = rows.block(first, end).codes
-            results.put(first, end, self._error_scale.predict(codes, self.n_jobs))
-        return results.array
+
+        def predict(first: int, end: int) -> list[np.ndarray]:
+            return [self._error_scale.predict(rows.block(first, end).codes, self.n_jobs)]
+
+        (scales,) = in_blocks(rows.n_rows, table.shape[1] + 16 * self._n_columns, predict)
+        return scales

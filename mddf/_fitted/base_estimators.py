@@ -21,7 +21,7 @@ from mddf._base.types import TableLike
 from mddf._base.validation import check_lengths
 from mddf._binning.binner import Binner
 from mddf._binning.new_rows import NewRows
-from mddf._fitted.batching import BlockResults, Conversion, row_blocks
+from mddf._fitted.batching import Conversion, in_blocks
 from mddf._fitted.fitted_model import FittedStages, RunningAverage
 from mddf._input.reading import read_table
 from mddf._targets.class_outputs import decode_labels, several_outputs, subset_accuracy
@@ -153,14 +153,16 @@ class PredictsByStages:
         """
         stages = self._fitted_stages()
         rows = self._encode(X)
-        results = BlockResults(rows.n_rows, convert)
-        for first, end in row_blocks(rows.n_rows, stages.row_bytes):
+
+        def predict(first: int, end: int) -> list[np.ndarray]:
             average = RunningAverage(stages)
             for output in stages.run(rows.block(first, end), self.n_jobs):
                 average.add(output)
             predictions = average.value()
-            results.put(first, end, stages.finish(predictions) if finish else predictions)
-        return results.array
+            return [stages.finish(predictions) if finish else predictions]
+
+        (predictions,) = in_blocks(rows.n_rows, stages.row_bytes, predict, convert)
+        return predictions
 
     def _staged_predictions(
         self, X: TableLike, convert: Conversion | None = None
@@ -168,16 +170,17 @@ class PredictsByStages:
         """Predictions for all rows after each stage, as soon as a member has a weight."""
         stages = self._fitted_stages()
         rows = self._encode(X)
-        results = BlockResults(rows.n_rows, convert)
-        for first, end in row_blocks(rows.n_rows, stages.row_bytes):
+
+        def predict(first: int, end: int) -> list[np.ndarray]:
             average = RunningAverage(stages)
             staged = []
             for output in stages.run(rows.block(first, end), self.n_jobs):
                 average.add(output)
                 if average.is_defined:
                     staged.append(stages.finish(average.value()))
-            results.put(first, end, *staged)
-        return results.arrays
+            return staged
+
+        return in_blocks(rows.n_rows, stages.row_bytes, predict, convert)
 
 
 class ProbabilityClassifier(ClassifierMixin, TableEstimator):

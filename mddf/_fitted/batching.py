@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -34,34 +34,28 @@ def row_blocks(n_rows: int, row_bytes: int) -> list[tuple[int, int]]:
     return list(zip(starts, ends, strict=True))
 
 
-class BlockResults:
-    """Arrays with one entry for each row, which are filled block by block.
+def in_blocks(
+    n_rows: int,
+    row_bytes: int,  # memory that the prediction of a row takes
+    predict: Callable[[int, int], Sequence[np.ndarray]],
+    convert: Conversion | None = None,
+) -> list[np.ndarray]:
+    """Predictions for all rows, of which a block is predicted at a time.
 
-    Each block is converted first by `convert`, so that larger arrays before the conversion exist
-    for one block only.
+    `predict` gets the first row of a block and its end, and returns arrays with an entry for each
+    row. They are converted block by block, so that larger arrays before the conversion exist for
+    one block only.
     """
-
-    def __init__(self, n_rows: int, convert: Conversion | None = None) -> None:
-        self._n_rows = n_rows
-        self._convert = convert
-        self.arrays: list[np.ndarray] = []
-
-    @property
-    def array(self) -> np.ndarray:
-        """The only array."""
-        (array,) = self.arrays
-        return array
-
-    def put(self, first: int, end: int, *block: np.ndarray) -> None:
-        """Convert the parts of a block, and put them in place, one for each array.
-
-        The arrays are made for the first block, or are the parts of a block of all rows.
-        """
-        parts = list(block) if self._convert is None else list(map(self._convert, block))
-        if end - first == self._n_rows:
-            self.arrays = parts
-            return
-        if not self.arrays:
-            self.arrays = [np.empty((self._n_rows, *part.shape[1:]), part.dtype) for part in parts]
-        for array, part in zip(self.arrays, parts, strict=True):
-            array[first:end] = part
+    blocks = row_blocks(n_rows, row_bytes)
+    results: list[np.ndarray] = []
+    for first, end in blocks:
+        parts = predict(first, end)
+        if convert is not None:
+            parts = list(map(convert, parts))
+        if len(blocks) == 1:
+            return list(parts)
+        if not results:
+            results = [np.empty((n_rows, *part.shape[1:]), part.dtype) for part in parts]
+        for result, part in zip(results, parts, strict=True):
+            result[first:end] = part
+    return results

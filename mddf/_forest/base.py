@@ -29,7 +29,7 @@ from mddf._base.validation import (
 from mddf._binning.binner import Binner
 from mddf._binning.new_rows import NewRows
 from mddf._core import Sampling, TreeOptions
-from mddf._fitted.batching import BlockResults, Conversion, row_blocks
+from mddf._fitted.batching import Conversion, in_blocks, row_blocks
 from mddf._fitted.fitted_model import FittedMember, FittedStages, one_stage
 from mddf._forest import out_of_bag
 from mddf._forest.ensemble import TreeEnsemble
@@ -444,9 +444,8 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
         used = predictor.columns_used(self._trees, n_columns)
         numbers = self._numbers_to_compare(table, used)
         rows = NewRows(self._binner, table, wanted=used)
-        results = BlockResults(n_rows, convert)
-        # Three arrays of doubles: sums, means, and an intermediate result.
-        for first, end in row_blocks(n_rows, n_columns + 24 * self._width):
+
+        def predict(first: int, end: int) -> list[np.ndarray]:
             if numbers is None:
                 codes = rows.block(first, end).codes
                 sums = predictor.leaf_sums(self._trees, codes, n_jobs=self.n_jobs)
@@ -454,8 +453,12 @@ class Forest(TreeEnsemble, grower.GrowsTrees, Generic[TargetT]):
                 sums = predictor.leaf_sums_of_numbers(
                     self._trees, numbers[first:end], self._binner.bins_, n_jobs=self.n_jobs
                 )
-            results.put(first, end, predictor.means_over_trees(self._trees, sums))
-        return results.array
+            return [predictor.means_over_trees(self._trees, sums)]
+
+        # Three arrays of doubles: sums, means, and an intermediate result.
+        row_bytes = n_columns + 24 * self._width
+        (means,) = in_blocks(n_rows, row_bytes, predict, convert)
+        return means
 
     def _numbers_to_compare(self, table: Table, used: np.ndarray | None) -> np.ndarray | None:
         """Numbers of the table if comparing them is faster than coding them; otherwise None."""

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mddf._binning.binner import Binner
 from mddf._binning.new_rows import NewRows
-from mddf._fitted.batching import BlockResults, Conversion, row_blocks
+from mddf._fitted.batching import Conversion, in_blocks
 from mddf._fitted.fitted_model import FittedStages, one_stage
 from mddf._gradient.fitted_trees import BoostedMember
 from mddf._gradient.losses import Target
@@ -60,16 +60,16 @@ class BoostedPredictions(BoostingParameters):
         offsets = self._offsets(offset, rows)
         # A byte for each code; a raw prediction, its converted form and temporary copies of both.
         row_bytes = self._trees.n_columns + 4 * 8 * self._trees.n_scores
-        results = BlockResults(rows.n_rows, convert)
-        for first, end in row_blocks(rows.n_rows, row_bytes):
+
+        def predict(first: int, end: int) -> list[np.ndarray]:
             codes = with_statistics(rows.block(first, end), self._statistics)
             predictions = self._trees.raw(codes, self.n_jobs)
             if offsets is not None:
                 predictions += offsets[first:end]
-            if finish:
-                predictions = self._target.predicted(predictions)
-            results.put(first, end, predictions)
-        return results.array
+            return [self._target.predicted(predictions) if finish else predictions]
+
+        (predictions,) = in_blocks(rows.n_rows, row_bytes, predict, convert)
+        return predictions
 
     def _staged_raw(self, X: Any, offset: npt.ArrayLike | None = None) -> Iterator[np.ndarray]:
         """Yield raw predictions after each tree; the arrays are used again for the next tree."""
@@ -101,11 +101,13 @@ class BoostedPredictions(BoostingParameters):
         rows = self._new_rows(X)
         # A byte for each code, and the leaves (int32) with a temporary copy.
         row_bytes = self._trees.n_columns + 2 * 4 * self._trees.n_trees
-        results = BlockResults(rows.n_rows)
-        for first, end in row_blocks(rows.n_rows, row_bytes):
+
+        def leaves(first: int, end: int) -> list[np.ndarray]:
             codes = with_statistics(rows.block(first, end), self._statistics)
-            results.put(first, end, self._trees.leaves(codes))
-        return results.array
+            return [self._trees.leaves(codes)]
+
+        (leaves_of_rows,) = in_blocks(rows.n_rows, row_bytes, leaves)
+        return leaves_of_rows
 
     @property
     def max_depth_(self) -> int | None:

@@ -19,7 +19,7 @@ from mddf._base.validation import COUNT, JOBS, Within, check_lengths, naming, un
 from mddf._binning.binned_table import BinnedTable
 from mddf._binning.binner import Binner
 from mddf._fitted.base_estimators import PredictsByStages, warn_of_seen
-from mddf._fitted.batching import BlockResults, row_blocks
+from mddf._fitted.batching import in_blocks
 from mddf._gradient.elapsed_days import helpful_days
 from mddf._input.reading import read_table
 from mddf._input.table import Table
@@ -227,11 +227,13 @@ class Layered(PredictsByStages, TransformerMixin):
         rows = self._encode(X, all_columns=True)
         warn_of_seen(rows.all_rows().codes, self._seen)
         stages = self._fitted_stages()
-        results = BlockResults(rows.n_rows)
-        for first, end in row_blocks(rows.n_rows, stages.row_bytes):
+
+        def predict(first: int, end: int) -> list[np.ndarray]:
             outputs = stages.run(rows.block(first, end), self.n_jobs)
-            results.put(first, end, self._join_layers([output.vectors for output in outputs]))
-        return results.array
+            return [self._join_layers([output.vectors for output in outputs])]
+
+        (features,) = in_blocks(rows.n_rows, stages.row_bytes, predict)
+        return features
 
 
 def column_names(classes: np.ndarray) -> list[str]:

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import _num_samples
 
 from mddf._base.messages import short
-from mddf._fitted.batching import BlockResults, row_blocks
+from mddf._fitted.batching import in_blocks
 from mddf._targets.target_validation import all_weights, known_labels
 from mddf.analysis._checks import finite_numbers, finite_vector
 
@@ -359,14 +359,15 @@ def _layer_vectors(model: Any, X: Any, n_jobs: int | None) -> list[NDArray[np.fl
     """Class vectors of all members, by layer: shape (n_members, n_samples, n_classes)."""
     stages = model._fitted_stages()
     rows = model._encode(X)
-    results = BlockResults(rows.n_rows)
-    for first, end in row_blocks(rows.n_rows, stages.row_bytes):
+
+    def predict(first: int, end: int) -> list[NDArray[np.float64]]:
         outputs = stages.run(rows.block(first, end), n_jobs)
         # Copied, so that the layout in memory, and with it the bits of sums, is the same for one
         # block and for several.
-        by_row = [np.ascontiguousarray(output.vectors.transpose(1, 0, 2)) for output in outputs]
-        results.put(first, end, *by_row)
-    return [vectors.transpose(1, 0, 2) for vectors in results.arrays]
+        return [np.ascontiguousarray(output.vectors.transpose(1, 0, 2)) for output in outputs]
+
+    by_row = in_blocks(rows.n_rows, stages.row_bytes, predict)
+    return [vectors.transpose(1, 0, 2) for vectors in by_row]
 
 
 @dataclass(frozen=True)
