@@ -29,12 +29,11 @@ from mddf._targets.class_outputs import several_outputs
 from mddf._targets.kernel_targets import Classes
 from mddf._targets.weights import row_weights
 from mddf._training.checkpoints import Checkpoint, fit_inputs
-from mddf._training.layer_builder import build_layers
 from mddf._training.layer_trainer import LayerTrainer, in_time_order
 from mddf._training.layered_estimator import CONSTRAINTS, Layered, column_names
 
+from ._labels.growth import HISTORY, LabelForests, grow_label_forest
 from ._labels.measures import MEASURES
-from ._labels.policy import HISTORY, LabelForests, LabelPolicy
 from ._labels.reuse import stages_with_reuse
 from ._labels.task import LabelsTask
 
@@ -247,27 +246,37 @@ class MLDFClassifier(Layered, LayeredClassifier):
         trainer = in_time_order(trainer, folds.without_past)
 
         # 3. Build the layers.
-        policy = self._make_policy(trainer, forests, folds)
-        build_layers(policy, self.n_layers, self._checkpoint_of(trainer, folds))
-        stop_reason = policy.keep_best_layers()
+        stopper = Stopper(
+            self.n_layers,
+            self.n_iter_no_change if self.early_stopping else None,
+            tol=lambda best: self.tol,
+            one_se=None,
+            compares_margins=False,
+        )
+        grown = grow_label_forest(
+            trainer,
+            forests,
+            folds,
+            stopper,
+            measure=self.measure,
+            reuse=self.reuse,
+            refit=self.refit,
+            checkpoint=self._checkpoint_of(trainer, folds),
+            verbose=self.verbose > 0,
+        )
 
         # 4. Store the model and how it was built.
         self.classes_ = target.classes
         self.n_labels_ = task.n_columns
-        self._fitted = stages_with_reuse(binned.binner, policy.stages, n_added)
-        self.stop_reason_ = stop_reason
-        self._store_trace(policy)
-        return list(map(trainer.known_vectors, policy.vectors))
-
-    def _store_trace(self, policy: LabelPolicy) -> None:
-        """Set the fitted attributes that describe the fit."""
-        trainer = policy.trainer
+        self._fitted = stages_with_reuse(binned.binner, grown.stages, n_added)
+        self.stop_reason_ = grown.stop_reason
         self._seen = fingerprint(trainer.table.codes[:, : trainer.n_features])
-        self.n_layers_ = len(policy.stages)
-        self.history_ = policy.stopper.history(HISTORY)
-        probabilities = np.minimum(policy.vectors[-1].mean(axis=0), 1.0)
+        self.n_layers_ = len(grown.stages)
+        self.history_ = stopper.history(HISTORY)
+        probabilities = np.minimum(grown.vectors[-1].mean(axis=0), 1.0)
         self.oof_probabilities_ = trainer.known_vectors(probabilities)
         self._n_without_oof = trainer.n_samples - len(trainer.evaluated_rows)
+        return list(map(trainer.known_vectors, grown.vectors))
 
     def _label_forests(self) -> LabelForests:
         """Forests of the layers, from the parameters."""
@@ -277,27 +286,6 @@ class MLDFClassifier(Layered, LayeredClassifier):
             n_more=int(self.n_more_estimators),
             most=int(self.max_estimators),
             depth_step=None if self.depth_step is None else int(self.depth_step),
-        )
-
-    def _make_policy(
-        self, trainer: LayerTrainer, forests: LabelForests, folds: LayerFolds
-    ) -> LabelPolicy:
-        stopper = Stopper(
-            self.n_layers,
-            self.n_iter_no_change if self.early_stopping else None,
-            tol=lambda best: self.tol,
-            one_se=None,
-            compares_margins=False,
-        )
-        return LabelPolicy(
-            trainer,
-            forests,
-            folds,
-            stopper,
-            measure=self.measure,
-            reuse=self.reuse,
-            refit=self.refit,
-            verbose=self.verbose > 0,
         )
 
     def _checkpoint_of(self, trainer: LayerTrainer, folds: LayerFolds) -> Checkpoint | None:

@@ -133,7 +133,7 @@ def script(monkeypatch):
 @pytest.fixture
 def every_layer_helps(monkeypatch):
     """Let deep forests keep all grown layers, whatever their scores."""
-    from mddf._deep_forest.policy import Gain
+    from mddf._deep_forest.growth import Gain
 
     monkeypatch.setattr(Gain, "is_significant", True)
 

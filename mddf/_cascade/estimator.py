@@ -19,8 +19,8 @@ from mddf._base.fingerprint import fingerprint
 from mddf._base.messages import short
 from mddf._base.validation import Within, finite, naming, refuse_class
 from mddf._cascade.forests import OUT_OF_BAG, resolve_forests
+from mddf._cascade.growth import GrownCascade, grow_cascade
 from mddf._cascade.plan import CascadeKind, CascadePlan, LayerFolds, resolve_grains
-from mddf._cascade.policy import CascadePolicy
 from mddf._cascade.rules import LayerRules
 from mddf._cascade.stopping import Stopper
 from mddf._ensemble.scoring import (
@@ -39,7 +39,6 @@ from mddf._targets.kernel_targets import Classes
 from mddf._targets.target_validation import class_factors
 from mddf._targets.weights import row_weights
 from mddf._training.checkpoints import Checkpoint, fit_inputs
-from mddf._training.layer_builder import build_layers
 from mddf._training.layer_trainer import LayerTrainer, in_time_order
 from mddf._training.layered_estimator import (
     CONSTRAINTS,
@@ -124,19 +123,24 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
 
         # 4. Build the layers, and calibrate their average.
         plan = CascadePlan(kind, members, folds, self.refit, grains, n_classes, passes_all)
-        policy = self._make_policy(
-            trainer, plan, score, stopper, keep_vectors=with_features, X=inputs.X
+        grown = grow_cascade(
+            trainer,
+            plan,
+            score,
+            stopper,
+            checkpoint=checkpoint,
+            calibrates=self.calibrate,
+            verbose=self.verbose > 0,
+            keep_vectors=with_features,
+            rules=self.rules,
+            X=inputs.X,
         )
-        build_layers(policy, stopper.n_layers, checkpoint)
-        policy.keep_best_layers()
-        if self.calibrate:
-            policy.calibrate()
 
         # 5. Store the model and how it was built.
         self.classes_ = classes
-        self._fitted = policy.fitted(binned.binner)
-        self._store_trace(policy, choice)
-        return [trainer.known_vectors(np.stack(vectors)) for vectors in policy.trace.vectors]
+        self._fitted = grown.fitted(binned.binner, plan)
+        self._store_growth(grown, trainer, choice)
+        return [trainer.known_vectors(np.stack(vectors)) for vectors in grown.vectors]
 
     def _kind_with_rules(self) -> CascadeKind:
         """The kind of cascade, whose reweighting the user's rules replace if they have one."""
@@ -225,27 +229,6 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
             min_layers=n_grains,
         )
 
-    def _make_policy(
-        self,
-        trainer: LayerTrainer,
-        plan: CascadePlan,
-        score: Callable[..., float],
-        stopper: Stopper,
-        *,
-        keep_vectors: bool,
-        X: Any,
-    ) -> CascadePolicy:
-        return CascadePolicy(
-            trainer,
-            plan,
-            score,
-            stopper,
-            verbose=self.verbose > 0,
-            keep_vectors=keep_vectors,
-            rules=self.rules,
-            X=X,
-        )
-
     def _layers_by_held_out(
         self, inputs: FitInputs, target: Classes, folds: LayerFolds
     ) -> LayerChoice | None:
@@ -321,22 +304,21 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
             )
         )
 
-    def _store_trace(self, policy: CascadePolicy, choice: LayerChoice | None) -> None:
+    def _store_growth(
+        self, grown: GrownCascade, trainer: LayerTrainer, choice: LayerChoice | None
+    ) -> None:
         """Set the fitted attributes that describe the fit."""
-        trace = policy.trace
-        n_features = policy.trainer.n_features
-        self._seen = fingerprint(policy.trainer.table.codes[:, :n_features])
-        self.n_layers_ = len(policy.stages)
-        self.alphas_ = policy.stages[-1].alphas
-        self.history_ = trace.history
-        self.stop_reason_ = trace.stop_reason if choice is None else choice.reason
-        self.margins_ = np.stack(trace.margins)
-        self.weights_ = np.stack(trace.weights)
-        self.member_scores_ = np.stack(trace.member_scores)
-        self.exponent_ = policy.calibration.exponent
-        self.label_smoothing_ = policy.calibration.label_smoothing
-        trainer = policy.trainer
-        self.oof_probabilities_ = trainer.known_vectors(policy.calibration(trace.probabilities))
+        self._seen = fingerprint(trainer.table.codes[:, : trainer.n_features])
+        self.n_layers_ = len(grown.stages)
+        self.alphas_ = grown.stages[-1].alphas
+        self.history_ = grown.history
+        self.stop_reason_ = grown.stop_reason if choice is None else choice.reason
+        self.margins_ = np.stack(grown.margins)
+        self.weights_ = np.stack(grown.weights)
+        self.member_scores_ = np.stack(grown.member_scores)
+        self.exponent_ = grown.calibration.exponent
+        self.label_smoothing_ = grown.calibration.label_smoothing
+        self.oof_probabilities_ = trainer.known_vectors(grown.calibration(grown.probabilities))
         self._n_without_oof = trainer.n_samples - len(trainer.evaluated_rows)
 
     def _layer_figures(self) -> dict[str, Any]:

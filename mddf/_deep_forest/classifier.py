@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from mddf._base.validation import refuse_class
 from mddf._deep_forest.conformal_sets import PredictsSets, class_scores
 from mddf._deep_forest.estimator import BaseDeepForest, Target
-from mddf._deep_forest.policy import DeepForestPolicy
+from mddf._deep_forest.growth import GrownDeepForest
 from mddf._ensemble.blending import by_output
 from mddf._ensemble.scoring import LOG_LOSS, MARGIN_RATIO, out_of_fold_score
 from mddf._fitted.base_estimators import LayeredClassifier, takes_outputs
@@ -286,12 +286,12 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
         self.scoring = scoring
         self.class_weight = class_weight
 
-    def _store_outcome(self, policy: DeepForestPolicy) -> None:
-        average = policy.stack.average
+    def _store_outcome(self, grown: GrownDeepForest) -> None:
+        average = grown.stack.average
         self.exponent_ = average.calibration.exponent
         self.label_smoothing_ = average.calibration.label_smoothing
-        self.strength_ = policy.strength
-        trainer = policy.trainer
+        self.strength_ = grown.strength
+        trainer = grown.trainer
         labels = trainer.task.estimator_target
         scored = partial(
             class_scores,
@@ -299,7 +299,7 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
             rows=trainer.evaluated_rows,
         )
         # A weighted mean of ones can exceed 1 by a bit, which metrics of scikit-learn refuse.
-        forecast = np.minimum(policy.cross_fitted, 1.0)
+        forecast = np.minimum(grown.cross_fitted, 1.0)
         self.oof_probabilities_ = self._by_output(trainer.known_vectors(forecast))
         self._scores: list[Any]
         if self._n_classes_per_output is None:

@@ -20,13 +20,13 @@ from mddf._base.progress import tell_line
 from mddf._base.validation import COUNT, Within
 from mddf._binning.binner import Binner
 from mddf._deep_forest.fit_report import LINE_WIDTH, Candidate
+from mddf._deep_forest.growth import GrownDeepForest, grow_deep_forest
 from mddf._deep_forest.named_boosting import (
     is_small_table,
     make_boosting_folds,
     set_boosting_parameters,
 )
 from mddf._deep_forest.nested_cv import make_outer_folds
-from mddf._deep_forest.policy import DeepForestPolicy
 from mddf._deep_forest.presets import Preset, preset_named
 from mddf._deep_forest.refit import keep_layers
 from mddf._deep_forest.stack import MOST_COLUMNS
@@ -49,7 +49,6 @@ from mddf._targets.kernel_targets import Units
 from mddf._targets.weights import RowWeights
 from mddf._training.checkpoints import Checkpoint, fit_inputs
 from mddf._training.fold_trainer import FoldTrainer
-from mddf._training.layer_builder import Stop, build_layers
 from mddf._training.layer_trainer import in_time_order
 from mddf._training.layered_estimator import CONSTRAINTS, BinnedInputs, FitInputs, Layered
 from mddf._training.member import Member
@@ -138,7 +137,7 @@ class BaseDeepForest(HoldsMembers, Layered):
         """Names of these numbers in names of columns."""
         raise NotImplementedError
 
-    def _store_outcome(self, policy: DeepForestPolicy) -> None:
+    def _store_outcome(self, grown: GrownDeepForest) -> None:
         """Set the fitted attributes of classification or regression."""
         raise NotImplementedError
 
@@ -182,17 +181,23 @@ class BaseDeepForest(HoldsMembers, Layered):
         checkpoint = self._checkpoint_of(trainer, members, inputs)
 
         # 4. Choose the members' options, and build layers as long as they help.
-        policy = self._make_policy(trainer, members)
-        _report_time_order(policy)
-        policy.choose_options()
-        stop = build_layers(policy, preset.n_layers, checkpoint)
-        average = policy.stack.average
-        reasons = weight_reasons(trainer.task, policy.stack.votes(), average)
-        policy.leaderboard.finish(average.weights, reasons)
+        grown = grow_deep_forest(
+            trainer,
+            members,
+            n_layers=preset.n_layers,
+            depths=preset.depths if target.task.has_margins else preset.number_depths,
+            # A limit of time may leave no time for a refit.
+            keep_fold_models=not self.refit or clock.runs,
+            checkpoint=checkpoint,
+            verbose=self.verbose > 0,
+        )
+        average = grown.stack.average
+        reasons = weight_reasons(trainer.task, grown.stack.votes(), average)
+        grown.leaderboard.finish(average.weights, reasons)
 
         # 5. Refit the members that are kept on all samples.
-        refit = self.refit and policy.has_time_to_refit()
-        kept = keep_layers(policy.stack, policy.report, policy.leaderboard, refit=refit)
+        refit = self.refit and grown.has_time_to_refit()
+        kept = keep_layers(grown.stack, grown.report, grown.leaderboard, refit=refit)
 
         # 6. Store the model and how it was found.
         self.__dict__.update(target.attributes)
@@ -205,8 +210,8 @@ class BaseDeepForest(HoldsMembers, Layered):
             units=target.units,
             largest=LARGEST,
         )
-        self._store_fit(policy, stop or Stop(f"n_layers={preset.n_layers} were grown"))
-        self._store_outcome(policy)
+        self._store_fit(grown)
+        self._store_outcome(grown)
         return list(map(trainer.known_vectors, kept.vectors)) if with_features else []
 
     def _make_members(self, inputs: FitInputs, target: Target) -> list[Member]:
@@ -222,17 +227,6 @@ class BaseDeepForest(HoldsMembers, Layered):
             n_features=inputs.n_features,
             max_bins=self.max_bins,
             own_parameters=self._own_parameters(),
-        )
-
-    def _make_policy(self, trainer: FoldTrainer, members: list[Member]) -> DeepForestPolicy:
-        preset = self._resolved_preset()
-        return DeepForestPolicy(
-            trainer,
-            members,
-            depths=preset.depths if trainer.task.has_margins else preset.number_depths,
-            # A limit of time may leave no time for a refit.
-            keep_fold_models=not self.refit or trainer.clock.runs,
-            verbose=self.verbose > 0,
         )
 
     def _make_trainer(
@@ -331,10 +325,10 @@ class BaseDeepForest(HoldsMembers, Layered):
             )
         )
 
-    def _store_fit(self, policy: DeepForestPolicy, stop: Stop) -> None:
+    def _store_fit(self, grown: GrownDeepForest) -> None:
         """Set the fitted attributes that both kinds of deep forests have."""
-        trainer = policy.trainer
-        report = policy.report
+        trainer = grown.trainer
+        report = grown.report
         report.add(
             "kept",
             [
@@ -345,13 +339,13 @@ class BaseDeepForest(HoldsMembers, Layered):
         )
         self.fit_report_ = report.rows
         self.min_samples_leaf_ = {
-            kind: options["min_samples_leaf"] for kind, options in policy.forest_options.items()
+            kind: options["min_samples_leaf"] for kind, options in grown.forest_options.items()
         }
-        self.history_ = policy.leaderboard.history()
-        self.leaderboard_ = policy.leaderboard.rows
+        self.history_ = grown.leaderboard.history()
+        self.leaderboard_ = grown.leaderboard.rows
         self.n_layers_ = len(self._fitted.stages)
         self._n_without_oof = trainer.n_samples - len(trainer.evaluated_rows)
-        self.stop_reason_ = stop.reason
+        self.stop_reason_ = grown.stop_reason
         self._seen = fingerprint(trainer.table.codes[:, : trainer.n_features])
         line = f"stopped: {self.stop_reason_}"
         tell_line(line, verbose=self.verbose > 0, width=LINE_WIDTH)
@@ -433,17 +427,6 @@ class BaseDeepForest(HoldsMembers, Layered):
         yield from super()._counts()
         n_added = self._fitted.n_added
         yield "n_added", n_added, min(n_added, max(MOST_COLUMNS, self._n_columns))
-
-
-def _report_time_order(policy: DeepForestPolicy) -> None:
-    """Report the number of rows without a past prediction."""
-    trainer = policy.trainer
-    if trainer.without_past is None:
-        return
-    n_without = len(trainer.without_past)
-    candidate = Candidate("time order", decision=f"{n_without} rows have no past prediction")
-    n_rows = trainer.n_samples - n_without
-    policy.report.add("folds", [candidate], n_rows=n_rows, n_folds=len(trainer.folds))
 
 
 def _frame_maker(

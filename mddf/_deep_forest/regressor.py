@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from mddf._binning.new_rows import NewRows
 from mddf._deep_forest.error_scale import fit_error_scale
 from mddf._deep_forest.estimator import BaseDeepForest, Target
-from mddf._deep_forest.policy import DeepForestPolicy
+from mddf._deep_forest.growth import GrownDeepForest
 from mddf._ensemble.conformal import Scores, check_coverage, counted, warn_of_few
 from mddf._fitted.base_estimators import TableRegressor
 from mddf._fitted.batching import in_blocks
@@ -169,20 +169,20 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
 
     _auto_members = AUTO_REGRESSORS
 
-    def _store_outcome(self, policy: DeepForestPolicy) -> None:
-        task = policy.trainer.task
-        forecast = policy.cross_fitted
+    def _store_outcome(self, grown: GrownDeepForest) -> None:
+        task = grown.trainer.task
+        forecast = grown.cross_fitted
         self.oof_prediction_ = self._in_shape(
-            self._units.restore(policy.trainer.known_vectors(forecast))
+            self._units.restore(grown.trainer.known_vectors(forecast))
         )
         errors = np.abs(forecast - task.target)
         fit = fit_error_scale(
-            policy.trainer, errors, policy.trainer.seeds.entropy_for(Purpose.ERROR_SCALE)
+            grown.trainer, errors, grown.trainer.seeds.entropy_for(Purpose.ERROR_SCALE)
         )
         self._error_scale = fit.error_scale
         relative_errors = errors / fit.out_of_fold_scales
         weights = counted(len(errors), task.weight)
-        rows = policy.trainer.evaluated_rows
+        rows = grown.trainer.evaluated_rows
         with_scale = rows[fit.is_known[rows]]
         self._errors = [Scores.from_values(column[rows], weights[rows]) for column in errors.T]
         self._ratios = [

@@ -89,7 +89,8 @@ class OutOfFoldLayer:
             pruned,
             strength=strength,
             pruned_importances=tuple(importances),
-            blind_vectors=blind_vectors,
+            # A file has texts as keys.
+            blind_vectors={int(number): blind for number, blind in blind_vectors.items()},
         )
 
 

@@ -48,7 +48,7 @@ from _lab import data, elo, held_out, scores, tables
 from _lab.study import Study
 
 import mddf
-from mddf._deep_forest.policy import Gain
+from mddf._deep_forest.growth import Gain
 from mddf._training.named_members import AUTO, AUTO_REGRESSORS
 
 ANCHOR, BAG = "random-forest", "catboost-bag"

@@ -13,7 +13,7 @@ from sklearn.model_selection import (
 )
 
 from mddf import DeepForestClassifier, DeepForestRegressor
-from mddf._deep_forest import policy
+from mddf._deep_forest import growth
 from mddf._deep_forest.nested_cv import NestedFolds, make_outer_folds
 
 MEMBERS = ["random", "completely-random", "linear"]
@@ -74,7 +74,7 @@ def test_labels_of_an_outer_fold_change_nothing_that_its_layer_is_trained_on(
         model = Deep(n_layers, n_estimators=4, members=MEMBERS, cv=splits, random_state=1)
         # What is chosen by all rows, such as leaves, is set; features are coded by ranks of all.
         choose = "choose_forest_options"
-        monkeypatch.setattr(policy, choose, lambda _, trials, *__, **___: trials[0])
+        monkeypatch.setattr(growth, choose, lambda _, trials, *__, **___: trials[0])
         model.fit(X, labels)
         output.append(spy)
     np.testing.assert_array_equal(output[0].folds[0][1], held_out)
@@ -130,13 +130,13 @@ def test_later_layers_are_judged_by_groups(monkeypatch):
     groups = np.repeat(np.arange(40), 5)
     X = rng.normal(size=(40, 4))[groups] + 0.01 * rng.normal(size=(200, 4))
     y = (np.arange(40) % 2)[groups]
-    calls, whole = [], policy.mean_error
+    calls, whole = [], growth.mean_error
 
     def error(values, weights, n, units=None):
         calls.append((n, units))
         return whole(values, weights, n, units)
 
-    monkeypatch.setattr(policy, "mean_error", error)
+    monkeypatch.setattr(growth, "mean_error", error)
     model = DeepForestClassifier(
         2, n_estimators=10, members=["random", "completely-random"], cv=4, random_state=0
     ).fit(X, y, groups=groups)

@@ -175,7 +175,7 @@ def test_the_report_lists_abandoned_steps(Model, load, monkeypatch):
         raise TimeIsUp
 
     monkeypatch.setattr("mddf._deep_forest.tuning._try_boosting", is_up)
-    monkeypatch.setattr("mddf._deep_forest.policy.choose_forest_options", is_up)
+    monkeypatch.setattr("mddf._deep_forest.growth.choose_forest_options", is_up)
     monkeypatch.setattr(LaterLayers, "optimistic_layer", is_up)
     monkeypatch.setattr("mddf._deep_forest.refit._refitted", is_up)
     X, y = load(return_X_y=True)

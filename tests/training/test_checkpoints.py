@@ -38,7 +38,7 @@ def test_fits_resume_after_any_layer(Cascade, tmp_path):
 
 def test_resumed_layers_keep_their_fit_times(tmp_path, monkeypatch):
     clock = itertools.count()  # seconds, one for each look at it
-    monkeypatch.setattr("mddf._cascade.policy.perf_counter", lambda: next(clock))
+    monkeypatch.setattr("mddf._cascade.growth.perf_counter", lambda: next(clock))
     X, y = three_classes()
     for _ in range(2):  # training takes a second, and so does the evaluation
         assert cascade(tmp_path).fit(X, y).history_["time"].tolist() == [1 + 1] * N_LAYERS

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mddf.baselines import MLDFClassifier
-from mddf.baselines._labels import policy as module
+from mddf.baselines._labels import growth as module
+from mddf.baselines._labels.growth import LabelForests
 from mddf.baselines._labels.measures import MEASURES
-from mddf.baselines._labels.policy import LabelForests
 
 
 @pytest.mark.parametrize("name", MEASURES)
