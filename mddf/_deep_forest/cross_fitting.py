@@ -20,7 +20,7 @@ import numpy as np
 from mddf._deep_forest.stack import Average, OutOfFoldLayer, weighted_mean
 from mddf._training.fold_trainer import FoldTrainer
 from mddf._training.layer_trainer import Split
-from mddf._training.member import by_kind
+from mddf._training.member import FurtherJob, by_kind
 from mddf._training.seeds import Purpose
 from mddf._training.tasks import Task
 
@@ -147,12 +147,11 @@ def _pair_vectors(
         return trainer.seeds.entropy_for(Purpose.FIGURES, 1, number)
 
     members = {i: member for i, member in enumerate(layer.members) if not member.stops_early}
+    job = FurtherJob(splits, entropy_of, "figures")
     vectors: dict[int, list[np.ndarray]] = {}
     for kind, group in by_kind(members):
         with_models = {i: (member, layer.models[i]) for i, member in group.items()}
-        vectors |= kind.held_out_vectors(
-            with_models, trainer, splits, entropy_of=entropy_of, description="figures"
-        )
+        vectors |= kind.held_out_vectors(with_models, trainer, job)
     return vectors
 
 

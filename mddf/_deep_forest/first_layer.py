@@ -19,7 +19,7 @@ from mddf._training.layer_trainer import (
     TrainedMember,
     splits_from_folds,
 )
-from mddf._training.member import Member, by_kind
+from mddf._training.member import FirstLayerJob, Member, by_kind
 from mddf._training.seeds import Purpose
 from mddf._training.tasks import Task
 
@@ -233,14 +233,8 @@ class _FirstLayerTraining:
     ) -> None:
         start = perf_counter()
         try:
-            results = kind.train_batch(
-                batch,
-                self.trainer,
-                splits,
-                first=first,
-                keep_models=self.keep_fold_models,
-                is_only_member=not self.trained,
-            )
+            job = FirstLayerJob(splits, first, self.keep_fold_models, not self.trained)
+            results = kind.train_batch(batch, self.trainer, job)
         except TimeIsUp:
             self.out_of_time.update(batch)
             return

@@ -24,7 +24,7 @@ from mddf._deep_forest.stack import OutOfFoldLayer, Stack
 from mddf._resampling.folds import Folds, gives_folds, make_folds, rows_never_held_out
 from mddf._training.fold_trainer import Features, FoldTrainer
 from mddf._training.layer_trainer import LayerInput, LayerJob, MeanOfFolds, splits_from_folds
-from mddf._training.member import ForestMember, by_kind, members_of_later_layers
+from mddf._training.member import ForestMember, FurtherJob, by_kind, members_of_later_layers
 from mddf._training.seeds import Purpose
 from mddf._trees.grower import GrowthResult
 
@@ -161,16 +161,12 @@ class NestedFolds:
         first_layer = self.stack.layers[0]
         members = [first_layer.trained.members[i] for i in first_layer.inputs]
         models = [first_layer.trained.models[i] for i in first_layer.inputs]
+        entropy_of = partial(self._entropy_of_pair, seed)
+        job = FurtherJob(splits_from_folds(folds), entropy_of, "nested folds")
         vectors: dict[int, list[np.ndarray]] = {}
         for kind, group in by_kind(dict(enumerate(members))):
             with_models = {i: (member, models[i]) for i, member in group.items()}
-            vectors |= kind.held_out_vectors(
-                with_models,
-                self.trainer,
-                splits_from_folds(folds),
-                entropy_of=partial(self._entropy_of_pair, seed),
-                description="nested folds",
-            )
+            vectors |= kind.held_out_vectors(with_models, self.trainer, job)
         return [vectors[i] for i in range(len(members))]
 
     def _entropy_of_pair(self, seed: int, number: int | None) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -68,6 +68,30 @@ _SHARE_WITHOUT_CHOICE = 0.5
 _SECONDS_PER_ROW = 3e-4
 _SECONDS_PER_CELL = 1.5e-6
 _MAX_CELLS = 2**21
+
+
+# Members with their models of the folds, by their numbers.
+WithModels: TypeAlias = Mapping[int, tuple[Any, list[Any]]]
+
+
+@dataclass(frozen=True)
+class FirstLayerJob:
+    """Splits on which members of the first layer of a deep forest are trained."""
+
+    splits: Sequence[Split]
+    first: int  # number of the first split
+    keep_models: bool  # whether models of the folds are kept, if they are not needed
+    is_only_member: bool  # whether a member is trained however short the time is
+
+
+@dataclass(frozen=True)
+class FurtherJob:
+    """Further splits on which members are trained after the folds."""
+
+    splits: Sequence[Split]
+    # Entropy of a member by its number; of members that grow together, for None.
+    entropy_of: Callable[[int | None], Sequence[int]]
+    description: str
 
 
 @dataclass(frozen=True)
@@ -137,14 +161,7 @@ class Member(ABC):
     @classmethod
     @abstractmethod
     def train_batch(
-        cls,
-        batch: Mapping[int, Self],
-        trainer: FoldTrainer,
-        splits: Sequence[Split],
-        *,
-        first: int,  # number of the first split
-        keep_models: bool,  # whether models of the folds are kept, if they are not needed
-        is_only_member: bool,  # whether it is trained however short the time is
+        cls, batch: Mapping[int, Self], trainer: FoldTrainer, job: FirstLayerJob
     ) -> dict[int, TrainedMember]:
         """Train members of the first layer of a deep forest.
 
@@ -152,7 +169,6 @@ class Member(ABC):
         """
 
     @classmethod
-    @abstractmethod
     def train_in_cascade(
         cls,
         members: Mapping[int, Self],
@@ -160,19 +176,13 @@ class Member(ABC):
         job: LayerJob,
         aggregator: OutOfFoldAggregator,
     ) -> dict[int, TrainedMember]:
-        """Train members of a cascade's layer."""
+        """Train members of a cascade's layer, in which boosting is an estimator as any other."""
+        raise NotImplementedError
 
     @classmethod
     @abstractmethod
     def held_out_vectors(
-        cls,
-        members: Mapping[int, tuple[Self, list[Any]]],
-        trainer: FoldTrainer,
-        splits: Sequence[Split],
-        *,
-        # Entropy of a member by its number; of members that grow together, for None.
-        entropy_of: Callable[[int | None], Sequence[int]],
-        description: str,
+        cls, members: WithModels, trainer: FoldTrainer, job: FurtherJob
     ) -> dict[int, list[np.ndarray]]:
         """Train members, given with their models of the folds, on further splits.
 
@@ -193,11 +203,7 @@ class Member(ABC):
     @classmethod
     @abstractmethod
     def refit(
-        cls,
-        members: Mapping[int, tuple[Self, list[Any]]],
-        trainer: FoldTrainer,
-        layer_input: LayerInput,
-        number: int,
+        cls, members: WithModels, trainer: FoldTrainer, layer_input: LayerInput, number: int
     ) -> dict[int, list[Any]]:
         """Train members of layer `number`, given with their models of the folds, on all samples.
 
@@ -215,7 +221,6 @@ class Member(ABC):
     def refit_seconds(self, trainer: FoldTrainer, seconds: float) -> float:
         """Seconds that a refit takes, if all folds together took `seconds`."""
 
-    @abstractmethod
     def freeze(
         self,
         models: list[Any],
@@ -225,6 +230,11 @@ class Member(ABC):
         exponent: float = 1.0,
     ) -> FittedMember:
         """The member as it predicts and is stored."""
+        frozen = self._frozen(models, trainer)
+        return replace(frozen, weight=weight, exponent=exponent, name=self.name)
+
+    @abstractmethod
+    def _frozen(self, models: list[Any], trainer: LayerTrainer) -> FittedMember: ...
 
     def importances(self, models: Sequence[Any]) -> list[np.ndarray]:
         """Importances of the columns to each model; empty if they are unknown."""
@@ -279,22 +289,12 @@ class ForestMember(Member):
 
     @classmethod
     def train_batch(
-        cls,
-        batch: Mapping[int, Self],
-        trainer: FoldTrainer,
-        splits: Sequence[Split],
-        *,
-        first: int,
-        keep_models: bool,
-        is_only_member: bool,
+        cls, batch: Mapping[int, Self], trainer: FoldTrainer, job: FirstLayerJob
     ) -> dict[int, TrainedMember]:
-        job = LayerJob(
-            LayerInput(trainer.feature_columns),
-            splits,
-            trainer.seeds.entropy_for(Purpose.FORESTS, first),
-            "layer 1",
-        )
-        return trainer.train_forests(batch, job, trainer.mean_of_folds, importances=True)
+        entropy = trainer.seeds.entropy_for(Purpose.FORESTS, job.first)
+        layer_input = LayerInput(trainer.feature_columns)
+        layer_job = LayerJob(layer_input, job.splits, entropy, "layer 1")
+        return trainer.train_forests(batch, layer_job, trainer.mean_of_folds, importances=True)
 
     @classmethod
     def train_in_cascade(
@@ -308,17 +308,11 @@ class ForestMember(Member):
 
     @classmethod
     def held_out_vectors(
-        cls,
-        members: Mapping[int, tuple[Self, list[Any]]],
-        trainer: FoldTrainer,
-        splits: Sequence[Split],
-        *,
-        entropy_of: Callable[[int | None], Sequence[int]],
-        description: str,
+        cls, members: WithModels, trainer: FoldTrainer, job: FurtherJob
     ) -> dict[int, list[np.ndarray]]:
         layer_input = LayerInput(trainer.feature_columns)
-        job = LayerJob(layer_input, splits, entropy_of(None), description)
-        growth = trainer.grow_all([member for member, _ in members.values()], job)
+        layer_job = LayerJob(layer_input, job.splits, job.entropy_of(None), job.description)
+        growth = trainer.grow_all([member for member, _ in members.values()], layer_job)
         held_out_vectors = trainer.mean_of_folds.held_out_vectors
         return {
             i: [held_out_vectors(result) for result in results]
@@ -327,11 +321,7 @@ class ForestMember(Member):
 
     @classmethod
     def refit(
-        cls,
-        members: Mapping[int, tuple[Self, list[Any]]],
-        trainer: FoldTrainer,
-        layer_input: LayerInput,
-        number: int,
+        cls, members: WithModels, trainer: FoldTrainer, layer_input: LayerInput, number: int
     ) -> dict[int, list[Any]]:
         job = LayerJob(
             layer_input,
@@ -351,21 +341,11 @@ class ForestMember(Member):
     def refit_seconds(self, trainer: FoldTrainer, seconds: float) -> float:
         return trainer.task.refit_tree_factor * _seconds_of_fold(trainer, seconds)
 
-    def freeze(
-        self,
-        models: list[Any],
-        trainer: LayerTrainer,
-        *,
-        weight: float = 0.0,
-        exponent: float = 1.0,
-    ) -> FittedMember:
+    def _frozen(self, models: list[Any], trainer: LayerTrainer) -> FittedMember:
         return FittedMember(
             [block for result in models for block in result.trees],
             trainer.task.n_columns,
             unit=trainer.task.leaf_scale,
-            weight=weight,
-            exponent=exponent,
-            name=self.name,
         )
 
     def importances(self, models: Sequence[Any]) -> list[np.ndarray]:
@@ -444,19 +424,13 @@ class BoostedMember(Member):
 
     @classmethod
     def train_batch(
-        cls,
-        batch: Mapping[int, Self],
-        trainer: FoldTrainer,
-        splits: Sequence[Split],
-        *,
-        first: int,
-        keep_models: bool,
-        is_only_member: bool,
+        cls, batch: Mapping[int, Self], trainer: FoldTrainer, job: FirstLayerJob
     ) -> dict[int, TrainedMember]:
         # The models of the folds are kept in any case: they predict the classes, and a refit needs
         # their numbers of rounds.
         trained = {}
         for i, member in batch.items():
+            splits = job.splits
             aggregator = trainer.mean_of_folds
             if member.role is not None and trainer.boosting_folds is not None:
                 splits = splits_from_folds(trainer.boosting_folds)
@@ -467,7 +441,7 @@ class BoostedMember(Member):
                 splits,
                 trainer.seeds.entropy_for(Purpose.ESTIMATORS, i),
                 time_share=_BOOSTING_SHARE,
-                may_skip=not is_only_member,
+                may_skip=not job.is_only_member,
                 goes_on=True,
             )
             n_rounds = max(fits[0].model.rounds, default=0)
@@ -487,29 +461,14 @@ class BoostedMember(Member):
         return trained
 
     @classmethod
-    def train_in_cascade(
-        cls,
-        members: Mapping[int, Self],
-        trainer: LayerTrainer,
-        job: LayerJob,
-        aggregator: OutOfFoldAggregator,
-    ) -> dict[int, TrainedMember]:
-        raise NotImplementedError("layers of a cascade fit boosting as any other estimator")
-
-    @classmethod
     def held_out_vectors(
-        cls,
-        members: Mapping[int, tuple[Self, list[Any]]],
-        trainer: FoldTrainer,
-        splits: Sequence[Split],
-        *,
-        entropy_of: Callable[[int | None], Sequence[int]],
-        description: str,
+        cls, members: WithModels, trainer: FoldTrainer, job: FurtherJob
     ) -> dict[int, list[np.ndarray]]:
         vectors = {}
         for i, (member, models) in members.items():
             n_rounds = models[0].rounds
-            fits = member.boost(trainer, splits, entropy_of(i), n_rounds=n_rounds, goes_on=True)
+            entropy = job.entropy_of(i)
+            fits = member.boost(trainer, job.splits, entropy, n_rounds=n_rounds, goes_on=True)
             vectors[i] = [fit.vectors for fit in fits]
         return vectors
 
@@ -534,11 +493,7 @@ class BoostedMember(Member):
 
     @classmethod
     def refit(
-        cls,
-        members: Mapping[int, tuple[Self, list[Any]]],
-        trainer: FoldTrainer,
-        layer_input: LayerInput,
-        number: int,
+        cls, members: WithModels, trainer: FoldTrainer, layer_input: LayerInput, number: int
     ) -> dict[int, list[Any]]:
         if not _n_refitted_boosting(trainer):
             return {}
@@ -570,21 +525,11 @@ class BoostedMember(Member):
         n_models = _ROUNDS_FACTOR * _n_refitted_boosting(trainer)
         return n_models * _seconds_of_fold(trainer, seconds)
 
-    def freeze(
-        self,
-        models: list[Any],
-        trainer: LayerTrainer,
-        *,
-        weight: float = 0.0,
-        exponent: float = 1.0,
-    ) -> FittedMember:
+    def _frozen(self, models: list[Any], trainer: LayerTrainer) -> FittedMember:
         return BoostedFolds(
             models,
             trainer.task.n_columns,
             is_rounded=False,
-            weight=weight,
-            exponent=exponent,
-            name=self.name,
         )
 
 
@@ -638,43 +583,26 @@ class EstimatorMember(Member):
 
     @classmethod
     def train_batch(
-        cls,
-        batch: Mapping[int, Self],
-        trainer: FoldTrainer,
-        splits: Sequence[Split],
-        *,
-        first: int,
-        keep_models: bool,
-        is_only_member: bool,
+        cls, batch: Mapping[int, Self], trainer: FoldTrainer, job: FirstLayerJob
     ) -> dict[int, TrainedMember]:
-        return {
-            i: member._train(i, trainer, splits, first=first, keep_models=keep_models)
-            for i, member in batch.items()
-        }
+        return {i: member._train(i, trainer, job) for i, member in batch.items()}
 
-    def _train(
-        self,
-        i: int,
-        trainer: FoldTrainer,
-        splits: Sequence[Split],
-        *,
-        first: int,
-        keep_models: bool,
-    ) -> TrainedMember:
+    def _train(self, i: int, trainer: FoldTrainer, job: FirstLayerJob) -> TrainedMember:
         """The first fold chooses the options of a kernel for the others."""
         seeds = trainer.seeds
+        splits = job.splits
         trained = None
         member = self
-        if first == 0:
+        if job.first == 0:
             fits = self.fit(trainer, splits[:1], seeds.entropy_for(Purpose.ESTIMATORS, i))
             model, _ = fits[0]
             if isinstance(model, KernelRidge | KernelLogisticClassifier):
                 member = self.with_chosen(model.chosen())
-            trained = _from_fits(trainer, fits, splits[:1], keep_models=keep_models)
+            trained = _from_fits(trainer, fits, splits[:1], keep_models=job.keep_models)
             splits = splits[1:]
         if splits:
             fits = member.fit(trainer, splits, seeds.entropy_for(Purpose.ESTIMATORS, i, 1))
-            rest = _from_fits(trainer, fits, splits, keep_models=keep_models)
+            rest = _from_fits(trainer, fits, splits, keep_models=job.keep_models)
             trained = rest if trained is None else trained.joined(rest)
         assert trained is not None
         trained.chosen = member.chosen
@@ -705,27 +633,17 @@ class EstimatorMember(Member):
 
     @classmethod
     def held_out_vectors(
-        cls,
-        members: Mapping[int, tuple[Self, list[Any]]],
-        trainer: FoldTrainer,
-        splits: Sequence[Split],
-        *,
-        entropy_of: Callable[[int | None], Sequence[int]],
-        description: str,
+        cls, members: WithModels, trainer: FoldTrainer, job: FurtherJob
     ) -> dict[int, list[np.ndarray]]:
         vectors = {}
         for i, (member, _) in members.items():
-            fits = member.fit(trainer, splits, entropy_of(i))
+            fits = member.fit(trainer, job.splits, job.entropy_of(i))
             vectors[i] = [fold_vectors for _, fold_vectors in fits]
         return vectors
 
     @classmethod
     def refit(
-        cls,
-        members: Mapping[int, tuple[Self, list[Any]]],
-        trainer: FoldTrainer,
-        layer_input: LayerInput,
-        number: int,
+        cls, members: WithModels, trainer: FoldTrainer, layer_input: LayerInput, number: int
     ) -> dict[int, list[Any]]:
         models = {}
         split = Split(trainer.all_rows, None)
@@ -750,22 +668,12 @@ class EstimatorMember(Member):
     def refit_seconds(self, trainer: FoldTrainer, seconds: float) -> float:
         return _seconds_of_fold(trainer, seconds)
 
-    def freeze(
-        self,
-        models: list[Any],
-        trainer: LayerTrainer,
-        *,
-        weight: float = 0.0,
-        exponent: float = 1.0,
-    ) -> FittedMember:
+    def _frozen(self, models: list[Any], trainer: LayerTrainer) -> FittedMember:
         frames = trainer.frames if self.is_external else None
         return ExternalMember(
             models,
             trainer.task.n_columns,
             is_rounded=self.is_rounded,
-            weight=weight,
-            exponent=exponent,
-            name=self.name,
             frame_columns=None if frames is None else frames.columns,
         )
 
