@@ -1,5 +1,5 @@
 """Members of a layer of a deep forest.
 
-`members` has the names, `boosted`, `kernel`, `linear` and `network` the models of this package,
+`boosted`, `kernel`, `linear` and `network` the models of this package,
 and `external` and `external_training` other estimators.
 """
